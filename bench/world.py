@@ -14,7 +14,8 @@ import msgspec
 
 from sayso.core.deciding.decide import decide
 from sayso.core.digest import sha256
-from sayso.core.grants import DAY, MINUTE, Grant, GrantKind, HeldGrant, Pins
+from sayso.core.durations import DAY, MINUTE
+from sayso.core.grants import Grant, GrantKind, HeldGrant, Pins
 from sayso.core.model import Call, Operation, Request, Risk, Verdict
 from sayso.core.policy import Detail, Domain, Policy, compile_policy
 from sayso.core.session import Denial, Session, Task, View

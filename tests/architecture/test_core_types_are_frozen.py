@@ -46,9 +46,10 @@ def faults(cls: type) -> Iterator[str]:
     if not issubclass(cls, msgspec.Struct):
         yield "is neither a Struct, an Enum, a Protocol nor an exception"
         return
+    known = {one.__name__: one for one in classes()}  # also what a module imports for type checkers only
     if not cls.__struct_config__.frozen:
         yield "is not frozen"
-    for name, hint in typing.get_type_hints(cls).items():
+    for name, hint in typing.get_type_hints(cls, localns=known).items():
         if holds_mutable(hint):
             yield f"{name} can be changed in place: use a tuple, a frozenset or a Mapping"
 

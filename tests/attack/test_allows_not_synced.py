@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from sayso.core.audit.entry import read_entry
-from sayso.core.grants import DAY
+from sayso.core.durations import DAY
 from sayso.core.model import Mode, Operation, Request, Risk
 from sayso.core.policy import Detail, Domain, Policy, Settings, SlashCommand, compile_policy
 from sayso.core.session import Scope

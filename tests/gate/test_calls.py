@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sayso.core.audit.entry import AuditEntry, read_entry
-from sayso.core.grants import DAY
+from sayso.core.durations import DAY
 from sayso.core.ledger import LEASE, NotNow, State
 from sayso.core.model import Operation, Request
 from sayso.gate.audit.verify import verify_audit

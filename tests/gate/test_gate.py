@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from sayso.core.durations import DAY
 from sayso.core.errors import UnknownAnswer
-from sayso.core.grants import DAY
 from sayso.core.model import Operation, Request, Verdict
 from sayso.core.policy import Decay, Domain, Settings, compile_policy
 from sayso.gate.deciding.authorize import Authorization, authorize

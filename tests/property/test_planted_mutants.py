@@ -6,23 +6,25 @@ For each rule: it never speaks; where it denies or asks, it allows; it always sp
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import cache
 from itertools import pairwise
 
 import msgspec
 import pytest
 
 from sayso.core.deciding import decide as deciding
-from sayso.core.deciding.rules import RULES, Rule, RuleResult
+from sayso.core.deciding.rules import RULES, Check, RuleResult
 from sayso.core.deciding.subject import Subject
 from sayso.core.decision import Ruling
 from sayso.core.model import Verdict
+from sayso.core.rulebook import Rule
 from tests.property.oracle import Answer, verdict_of
 from tests.property.test_second_evaluator import core_answer
 from tests.property.worlds import World, bulk
 
 WORLDS = 8_000
-Fault = Callable[[Rule], Rule]
+Row = tuple[Rule, Check]
+Fault = Callable[[Row], Check]
 
 
 @cache
@@ -38,39 +40,36 @@ def noticed() -> bool:
         return True
 
 
-def never_speaks(rule: Rule) -> Rule:
-    @wraps(rule)
+def never_speaks(row: Row) -> Check:
     def planted(subject: Subject) -> RuleResult:
         return "it keeps silent"
 
     return planted
 
 
-def allows(rule: Rule) -> Rule:
-    @wraps(rule)
+def allows(row: Row) -> Check:
     def planted(subject: Subject) -> RuleResult:
-        said = rule(subject)
+        said = row[1](subject)
         return msgspec.structs.replace(said, verdict=Verdict.ALLOW) if isinstance(said, Ruling) else said
 
     return planted
 
 
-def always_speaks(rule: Rule) -> Rule:
-    @wraps(rule)
+def always_speaks(row: Row) -> Check:
     def planted(subject: Subject) -> RuleResult:
-        said = rule(subject)
-        return said if isinstance(said, Ruling) else Ruling(Verdict.ALLOW, rule.__name__, "it always speaks")
+        said = row[1](subject)
+        return said if isinstance(said, Ruling) else Ruling(Verdict.ALLOW, row[0].name, "it always speaks")
 
     return planted
 
 
-def plant(monkeypatch: pytest.MonkeyPatch, rule: Rule, fault: Fault) -> None:
-    rules = tuple(fault(each) if each is rule else each for each in RULES)
-    monkeypatch.setattr(deciding, "RULES", rules)
+def plant(monkeypatch: pytest.MonkeyPatch, row: Row, fault: Fault) -> None:
+    checks = tuple(fault(each) if each is row else each[1] for each in RULES)
+    monkeypatch.setattr(deciding, "CHECKS", checks)
 
 
-def each_rule(rules: tuple[Rule, ...]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("rule", rules, ids=[rule.__name__ for rule in rules])
+def each_rule(rows: tuple[Row, ...]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("row", rows, ids=[rule.name for rule, _ in rows])
 
 
 STRICT = {"blocked", "trusted_channel", "denied_call", "stopped", "always_ask", "paranoid", "fan_out"}
@@ -85,35 +84,36 @@ def test_without_a_fault_nothing_is_noticed() -> None:
 def test_the_rules_that_deny_or_ask_are_the_ones_named_here() -> None:
     decided = {expected.rule: expected.verdict for _, expected in compared()}
     assert {rule for rule, verdict in decided.items() if verdict != "allow"} == STRICT
-    assert set(decided) == {rule.__name__ for rule in RULES}
+    assert set(decided) == {rule.name for rule, _ in RULES}
 
 
 @each_rule(RULES)
-def test_a_rule_that_never_speaks_is_noticed(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
-    plant(monkeypatch, rule, never_speaks)
+def test_a_rule_that_never_speaks_is_noticed(row: Row, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch, row, never_speaks)
     assert noticed()
 
 
-@each_rule(tuple(rule for rule in RULES if rule.__name__ in STRICT))
-def test_a_strict_rule_that_allows_is_noticed(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
-    plant(monkeypatch, rule, allows)
+@each_rule(tuple(row for row in RULES if row[0].name in STRICT))
+def test_a_strict_rule_that_allows_is_noticed(row: Row, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch, row, allows)
     assert noticed()
 
 
-@each_rule(tuple(rule for rule in RULES if rule.__name__ != "ask"))
-def test_a_rule_that_always_speaks_is_noticed(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
-    plant(monkeypatch, rule, always_speaks)
+@each_rule(tuple(row for row in RULES if row[0].name != "ask"))
+def test_a_rule_that_always_speaks_is_noticed(row: Row, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch, row, always_speaks)
     assert noticed()
 
 
-NEIGHBOURS = tuple(pair for pair in pairwise(RULES) if pair[0].__name__ != "safe")
+NEIGHBOURS = tuple(pair for pair in pairwise(RULES) if pair[0][0].name != "safe")
 """All but `safe` and `risky`: one speaks of low risk and the other of high, so their order means nothing."""
 
 
-@pytest.mark.parametrize("pair", NEIGHBOURS, ids=[first.__name__ for first, _ in NEIGHBOURS])
+@pytest.mark.parametrize("pair", NEIGHBOURS, ids=[first[0].name for first, _ in NEIGHBOURS])
 def test_a_rule_that_comes_after_its_neighbour_is_noticed(
-    pair: tuple[Rule, Rule], monkeypatch: pytest.MonkeyPatch
+    pair: tuple[Row, Row], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at = RULES.index(pair[0])
-    monkeypatch.setattr(deciding, "RULES", (*RULES[:at], pair[1], pair[0], *RULES[at + 2 :]))
+    rows = (*RULES[:at], pair[1], pair[0], *RULES[at + 2 :])
+    monkeypatch.setattr(deciding, "CHECKS", tuple(check for _, check in rows))
     assert noticed()

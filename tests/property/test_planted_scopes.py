@@ -16,6 +16,7 @@ from sayso.core.deciding.subject import Subject
 from sayso.core.decision import Item, Ruling
 from sayso.core.grants import HeldGrant
 from sayso.core.model import Verdict
+from sayso.core.rulebook import CARRYING
 from sayso.core.session import OuterCall, Scope, join_outers
 from sayso.core.workflow import run_grant as run_grant_of
 from sayso.doors.python import workflow
@@ -40,8 +41,7 @@ def noticed(world: str) -> bool:
 
 
 def instead(m: pytest.MonkeyPatch, rule: str, planted: Callable[[Subject], Any]) -> None:
-    planted.__name__ = rule
-    m.setattr(deciding, "RULES", tuple(planted if one.__name__ == rule else one for one in RULES))
+    m.setattr(deciding, "CHECKS", tuple(planted if row.name == rule else check for row, check in RULES))
 
 
 def closed_frames_count(m: pytest.MonkeyPatch) -> None:
@@ -60,11 +60,11 @@ def frames_of_other_sessions_count(m: pytest.MonkeyPatch) -> None:
 
 
 def every_rule_carries(m: pytest.MonkeyPatch) -> None:
-    m.setattr(scope, "CARRYING", frozenset(rule.__name__ for rule in RULES))
+    m.setattr(scope, "CARRYING", frozenset(row.name for row, _ in RULES))
 
 
 def approvals_do_not_carry(m: pytest.MonkeyPatch) -> None:
-    m.setattr(scope, "CARRYING", scope.CARRYING - {"approved_call"})
+    m.setattr(scope, "CARRYING", CARRYING - {"approved_call"})
 
 
 def what_was_lowered_is_carried_in_full(m: pytest.MonkeyPatch) -> None:
@@ -74,7 +74,7 @@ def what_was_lowered_is_carried_in_full(m: pytest.MonkeyPatch) -> None:
 
 def nesting_ignores_weight(m: pytest.MonkeyPatch) -> None:
     def nested(s: Subject) -> Any:
-        said = rules.nested(s)
+        said = rules.check_nested(s)
         if isinstance(said, Ruling) or s.view.scope.outer is None:
             return said
         return Ruling(Verdict.ALLOW, "nested", "whatever it weighs")
@@ -87,7 +87,7 @@ def nesting_ignores_the_risk_granted_at(m: pytest.MonkeyPatch) -> None:
         outer = s.view.scope.outer
         if outer is not None and s.entry.name in outer.granted:
             return Ruling(Verdict.ALLOW, "nested", "whatever its risk")
-        return rules.nested(s)
+        return rules.check_nested(s)
 
     instead(m, "nested", nested)
 

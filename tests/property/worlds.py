@@ -45,7 +45,7 @@ from sayso.gate.deciding.request import make_call, make_request
 from tests.property.draws import DAY, NOW, ago, likely, some, usually
 from tests.property.random_grants import grants_for
 
-RULE_NAMES = tuple(rule.__name__ for rule in RULES)
+RULE_NAMES = tuple(rule.name for rule, _ in RULES)
 
 TIERS = (None, "autonomous", "requires_approval", "blocked")
 NAMES = ("mail.send", "mail.post", "mail.read", "git.push", "git.commit", "files.edit", "files.edit.all")

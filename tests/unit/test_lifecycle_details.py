@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from sayso.core import words
-from sayso.core.conversation import lifecycle
+from sayso.core.conversation import lifecycle, words
 from sayso.core.deciding.decide import decide
 from sayso.core.effects import (
     CategorySuspended,
@@ -53,7 +52,7 @@ def test_a_plan_that_is_not_concrete_replaces_none_and_leaves_the_task_alone() -
 
 def test_a_task_the_host_begins_ends_the_one_before() -> None:
     first = lifecycle.report_task_begin(Session(turn=4), "docs", NOW)
-    assert first.effects == (SessionChanged({"task": Task("session.t1", "docs", 4, 4), "tasks": 1}),)
+    assert first.effects == (SessionChanged(task=Task("session.t1", "docs", 4, 4), tasks=1),)
     assert (first.announced, first.cleared) == ((), ())
     second = lifecycle.report_task_begin(Session(turn=4, task=TASK, tasks=1), "docs", NOW)
     assert [type(effect) for effect in second.effects] == [ConsentCleared, SessionChanged]

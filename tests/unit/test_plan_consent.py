@@ -5,8 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from sayso.core import words
-from sayso.core.conversation import lifecycle
+from sayso.core.conversation import lifecycle, words
 from sayso.core.conversation.hear import Heard, hear_text
 from sayso.core.effects import PlanDeviated, PlanEnded
 from sayso.core.grants import Grant, HeldGrant

@@ -237,13 +237,13 @@ def test_a_plan_starts_where_there_is_one() -> None:
 
 
 def test_a_change_names_its_fields_and_what_is_only_told_changes_nothing() -> None:
-    assert changes(fx.SessionChanged({"turn": 6, "slash": None})) == {"turn": 6, "slash": None}
+    assert changes(fx.SessionChanged(turn=6, slash=None)) == {"turn": 6, "slash": None}
     for told in (fx.Noticed("a notice"), fx.Alerted("an alert"), fx.MessageClaimed("a message", "stop")):
         assert apply_effects(FULL, [told]) is FULL
 
 
 def test_effects_are_applied_in_their_order() -> None:
     after = apply_effects(
-        FULL, [fx.SessionChanged({"turn": 6}), fx.Noticed("a notice"), fx.SessionChanged({"turn": 7})]
+        FULL, [fx.SessionChanged(turn=6), fx.Noticed("a notice"), fx.SessionChanged(turn=7)]
     )
     assert after == msgspec.structs.replace(FULL, turn=7)

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 
 import msgspec
 
+from sayso.core.durations import QUESTION_LASTS
 from sayso.core.effects import Effect
 from sayso.core.model import Piece, Request, Risk, Verdict
+from sayso.core.rulebook import CONFIDENT, source_of
 from sayso.core.terms import Terms
 
 
@@ -59,12 +61,12 @@ class Decision(msgspec.Struct, frozen=True):
     @property
     def outcome(self) -> str:
         """The same in the words of the consent graph."""
-        return "VISIBLE" if self.rule == "confident" else OUTCOMES[self.verdict]
+        return "VISIBLE" if self.rule == CONFIDENT.name else OUTCOMES[self.verdict]
 
     @property
     def source(self) -> str:
         """Where the consent came from, in the seeds' words."""
-        return SOURCES.get(self.rule, self.rule)
+        return source_of(self.rule)
 
     @property
     def items_to_ask(self) -> tuple[Item, ...]:
@@ -101,7 +103,7 @@ class Question(msgspec.Struct, frozen=True):
     """What the policy says of each operation asked about; an approval lasts while it is no stricter."""
     complete: bool = False
     confirms_task: bool = False
-    lasts: float = 7_200.0
+    lasts: float = QUESTION_LASTS
     """Seconds for which it can be answered."""
 
     @property
@@ -125,15 +127,3 @@ class Question(msgspec.Struct, frozen=True):
 
 
 OUTCOMES = {Verdict.ALLOW: "SILENT", Verdict.ASK: "FORCED", Verdict.DENY: "BLOCKED"}
-
-SOURCES = {
-    "approved_call": "explicit",
-    "operation_grant": "explicit",
-    "task_grant": "explicit",
-    "safe": "exception",
-    "plan": "composite",
-    "slash_command": "slash-command",
-    "workflow_grant": "workflow",
-    "remembered": "mode",
-    "paranoid": "mode",
-}

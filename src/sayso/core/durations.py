@@ -1,28 +1,37 @@
-"""Lengths of time: as the policy file writes them (2h), and as people read them (2 hours)."""
+"""Lengths of time: the units, and a time as the policy file writes it (2h) or as people read it (2 hours)."""
 
 from __future__ import annotations
 
 import re
 
-_UNITS = (("d", 86_400, "day"), ("h", 3_600, "hour"), ("m", 60, "minute"), ("s", 1, "second"))
+MINUTE = 60.0
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+
+QUESTION_LASTS = 2 * HOUR
+"""How long a question can be answered, unless the policy says otherwise."""
+APPROVAL_LASTS = 15 * MINUTE
+"""How long an approval of one call can be used, unless the policy says otherwise."""
+
+_UNITS = (("d", DAY, "day"), ("h", HOUR, "hour"), ("m", MINUTE, "minute"), ("s", 1.0, "second"))
 PATTERN = r"^[1-9][0-9]{0,6}[smhd]$"
 
 
 def parse_duration(text: str) -> float:
-    """The seconds of a time such as 90s, 15m, 2h or 7d."""
+    """Return the seconds of a time such as 90s, 15m, 2h or 7d."""
     if not re.fullmatch(PATTERN, text):
         raise ValueError(f"{text!r} is not a time")
     return float(int(text[:-1]) * next(seconds for unit, seconds, _ in _UNITS if unit == text[-1]))
 
 
 def format_duration(seconds: float) -> str:
-    """The time as the policy file writes it, in the largest unit that holds it exactly."""
+    """Write the time as the policy file does, in the largest unit that holds it exactly."""
     count, unit, _ = _largest_unit(seconds)
     return f"{count}{unit}"
 
 
 def describe_duration(seconds: float) -> str:
-    """The time as people read it: 2 hours, 90 minutes, 1 day."""
+    """Write the time for people: 2 hours, 90 minutes, 1 day."""
     count, _, word = _largest_unit(seconds)
     return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
@@ -30,4 +39,4 @@ def describe_duration(seconds: float) -> str:
 def _largest_unit(seconds: float) -> tuple[int, str, str]:
     whole = round(seconds)
     size, unit, word = next((size, unit, word) for unit, size, word in _UNITS if whole % size == 0)
-    return whole // size, unit, word
+    return int(whole // size), unit, word

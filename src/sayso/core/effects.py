@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from sayso.core.grants import Grant, GrantKey
+
+if TYPE_CHECKING:
+    from sayso.core.decision import Question
+    from sayso.core.model import Assurance, Risk
+    from sayso.core.session import Denial, PendingPrompt, Plan, Suspension, Task
 
 ClearReach = Literal["task", "all_but_allowlist", "allowlist", "everything"]
 
@@ -81,7 +87,7 @@ class CallRefused(Effect, frozen=True):
 
 
 class QuestionOpened(Effect, frozen=True):
-    question: Any
+    question: Question
 
 
 class QuestionShown(Effect, frozen=True):
@@ -183,7 +189,28 @@ class MessageClaimed(Effect, frozen=True):
     kind: str
 
 
-class SessionChanged(Effect, frozen=True):
-    """New values for fields of the session itself."""
+class SessionChanged(Effect, frozen=True, kw_only=True):
+    """New values for fields of the session that no effect of their own changes; what is unset stays."""
 
-    fields: Mapping[str, Any]
+    turn: int | UnsetType = UNSET
+    heard_at: float | UnsetType | None = UNSET
+    slash: str | UnsetType | None = UNSET
+    slash_calls: int | UnsetType = UNSET
+    imperatives: tuple[str, ...] | UnsetType = UNSET
+    ceiling: Risk | UnsetType = UNSET
+    stopped: Assurance | UnsetType | None = UNSET
+    task: Task | UnsetType | None = UNSET
+    tasks: int | UnsetType = UNSET
+    plan: Plan | UnsetType | None = UNSET
+    shelved: Plan | UnsetType | None = UNSET
+    plans: int | UnsetType = UNSET
+    pending: PendingPrompt | UnsetType | None = UNSET
+    suspended: Mapping[str, Suspension] | UnsetType = UNSET
+    unentered: Mapping[str, tuple[str, ...]] | UnsetType = UNSET
+    denials: Mapping[str, Denial] | UnsetType = UNSET
+    flood_told_at: float | UnsetType | None = UNSET
+
+    @property
+    def fields(self) -> Mapping[str, object]:
+        """The new values by the names of their fields."""
+        return {name: value for name, value in msgspec.structs.asdict(self).items() if value is not UNSET}

@@ -13,9 +13,6 @@ from sayso.core.terms import Terms
 if TYPE_CHECKING:
     from sayso.core.policy import Settings
 
-MINUTE = 60.0
-DAY = 24 * 60 * MINUTE
-
 GrantKind = Literal["call", "command", "operation", "category", "tool", "workflow", "run", "retry"]
 EXACT = ("call", "retry")
 """Kinds that are for one call, by its digest. A stricter policy and a shorter approval time end them."""

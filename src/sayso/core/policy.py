@@ -9,13 +9,10 @@ from typing import Any, Literal
 
 import msgspec
 
+from sayso.core.durations import APPROVAL_LASTS, DAY, HOUR, MINUTE, QUESTION_LASTS
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Mode, Risk, Tier
 from sayso.core.text.phrases import Phrases
-
-DAY = 86_400.0
-HOUR = 3_600.0
-MINUTE = 60.0
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -31,9 +28,9 @@ class Settings(msgspec.Struct, frozen=True):
     task_idle_turns: int = 10
     notices: str | None = None
     trust_hook_messages: bool = False
-    question_lasts: float = 2 * HOUR
+    question_lasts: float = QUESTION_LASTS
     """Seconds until a question that nobody answered is over."""
-    approval_lasts: float = 15 * MINUTE
+    approval_lasts: float = APPROVAL_LASTS
     """Seconds after the answer for which an approval can be used."""
     open_questions: int = 20
     questions_per_hour: int = 60
@@ -46,7 +43,7 @@ class Settings(msgspec.Struct, frozen=True):
         """
         if risk < Risk.HIGH:
             return self.approval_lasts
-        longest = 10 * MINUTE if self.approval_lasts <= 15 * MINUTE else HOUR
+        longest = 10 * MINUTE if self.approval_lasts <= APPROVAL_LASTS else HOUR
         return min(self.approval_lasts, longest)
 
 

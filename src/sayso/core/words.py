@@ -1,14 +1,15 @@
-"""Every sentence shown to people stands here, so that they can be read, and changed, in one place."""
+"""What is said of decisions and questions. The conversation and the gate have words of their own."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from sayso.core.durations import describe_duration
-from sayso.core.grants import Grant, HeldGrant
+from sayso.core.grants import Grant
 from sayso.core.policy import Entry
+from sayso.core.rulebook import RISKY
 
 LONGEST_NAME = 200
 LONGEST_WORD = 30
@@ -51,11 +52,6 @@ _SHOWS_NOTHING = re.compile(
 DENIED = "you denied exactly this call in this turn"
 STOPPED = "this session is stopped; everything asks until you let it go on"
 WAS_STOPPED = "this session was stopped when it asked; it may go on now"
-IS_STOPPED = "its session, or one above it, is stopped"
-SESSION_OVER = "its session, or one above it, has ended"
-CLEARED_SINCE = "all consent was cleared since it was started"
-REVOKED_SINCE = "the consent it was started with was revoked"
-INNER_UNANSWERED = "what it waited for was never allowed"
 SLASH = "your slash command asks for this operation"
 PARANOID = "mode paranoid asks before every call"
 ON_ALLOWLIST = "you gave standing consent for exactly this command"
@@ -70,42 +66,6 @@ ORDERED = "you ordered exactly this command"
 RETRY = "it is the identical call that failed before"
 IN_PLAN = "the plan you accepted names it"
 APPROVAL_REQUIRED = "the policy requires approval"
-
-
-def effect_taken(call: str, state: str, ended: str) -> tuple[str, str]:
-    """Why a call is refused whose effect this other call took; and what to do."""
-    if state == "succeeded":
-        return (
-            f"this effect has happened already: {call} succeeded at {ended}",
-            "use what it did; another effect needs another effect key",
-        )
-    if state == "ambiguous":
-        return (
-            f"nobody knows whether this effect has happened: {call} is ambiguous",
-            f"an operator finds out, and says so: sayso calls resolve {call} succeeded|failed",
-        )
-    if state == "failed":
-        return (
-            f"this effect may have happened: only its agent says that {call} failed",
-            "an operator finds out; if it did not happen, make the call with another effect key",
-        )
-    return f"this effect is under way: {call} is {state}", "wait until that call has ended"
-
-
-EFFECT_TAMPERED = (
-    "this effect may have happened: the record of a call that had it was tampered with",
-    "sayso audit verify says what was changed",
-)
-
-
-def inner_denial_reason(by: str, reason: str | None) -> str:
-    """A run does not go on because of what it waited for."""
-    return f"what it waited for was denied by {by or 'the user'}" + (f": {reason}" if reason else "")
-
-
-def ask_now_reason(reason: str) -> str:
-    """A started call does not go on because the policy would ask for it now."""
-    return f"it would have to be asked for now: {reason}"
 
 
 def block_reason(entry: Entry) -> str:
@@ -296,7 +256,7 @@ def format_question(
 
     A risky one also says what it will do. `wider` says that some answer covers more than this call.
     """
-    effects = "".join(f"This {_future(what)}. " for what in will) if rule == "risky" else ""
+    effects = "".join(f"This {_future(what)}. " for what in will) if rule == RISKY.name else ""
     said = [_heading(rule, reason, categories, wider), *lines, "", *notes, f"{effects}Proceed?"]
     return "\n".join(said)
 
@@ -322,10 +282,6 @@ def edit_decided(before: str, risk: str, reason: str) -> str:
     if before == risk:
         return f"The edited call is {risk} risk: {reason}."
     return f"The edit changes the risk from {before} to {risk}: {reason}."
-
-
-def replacement_note(question: str) -> str:
-    return f"the call is asked again, by question {question}"
 
 
 def folding_note(question: str) -> str:
@@ -354,22 +310,8 @@ def how_to_see(question: str) -> str:
     )
 
 
-def not_all_shown(question: str) -> str:
-    return (
-        "Part of this call was folded, and its risk is high, so a yes does not count here: "
-        f"answer it where all of it is shown, on the page or with `sayso approve {question}`."
-    )
-
-
 def question_changed(question: str) -> str:
     return f"question {question} was changed by hand: it is not shown, and nobody can answer it"
-
-
-def sign_elsewhere(question: str) -> str:
-    return (
-        "A yes to this has to be signed with a passkey, so it does not count in the conversation: "
-        f"answer it on the page, or at a terminal with `sayso approve {question}`."
-    )
 
 
 def coverage_note(category: str | None) -> str:
@@ -398,27 +340,6 @@ def no_answer_reason(call: str, operation: str | None = None, risk: str | None =
     return f"nobody has answered yet whether {what} may run: call retry with {call} to go on with it"
 
 
-def flood_reason(too_many_open: bool, open_questions: int, an_hour: int) -> str:
-    """This session asked too much, so its call is refused without asking."""
-    limits = f"open_questions: {open_questions}, questions_per_hour: {an_hour}"
-    if too_many_open:
-        hit = f"{_count_questions(open_questions)} of this session are still open, and no more may be"
-        do = "wait until some are answered, then make the call again"
-    else:
-        hit = f"this session has asked {_count_questions(an_hour)} within an hour, and no more may be asked"
-        do = "wait, then make the call again"
-    return f"refused as flooding: {hit} ({limits} in the policy's settings); {do}"
-
-
-def flood_notice(agent: str, session: str, reason: str) -> str:
-    """What the operator is told of it, once an hour."""
-    return f"{visible(agent)} asks too much in session {visible(session)}: {reason}"
-
-
-def _count_questions(questions: int) -> str:
-    return "1 question" if questions == 1 else f"{questions} questions"
-
-
 def later_question_line(operation: str) -> str:
     return f"- {visible(operation)} will be asked with its arguments"
 
@@ -428,7 +349,7 @@ def current_state_line(text: str, fold: int | None = FOLD_AT) -> str:
 
 
 def _heading(rule: str, reason: str, categories: str, wider: bool) -> str:
-    if rule == "risky":
+    if rule == RISKY.name:
         return "Risky operation, need consent:" if wider else "Risky operation (requires consent every time):"
     if reason == first_in_category_reason(categories):
         return f"First {_plural(categories, 'command')} in workflow, need consent:"
@@ -478,7 +399,7 @@ def offer_text(answer: str, category: str, pinned: str) -> str:
     return OFFERS.get(answer) or wider[answer]
 
 
-# --- conversation ---
+# --- plans and tasks ---
 
 PLAN = "Plan"
 PLAN_COVERS = "A yes covers"
@@ -486,237 +407,11 @@ PLAN_COVERS_NOTHING = "nothing: each call is asked for"
 PLAN_ASKS = "Asked each time"
 PLAN_BLOCKED = "Blocked, never runs"
 PLAN_ADJUSTED = "Your changes, which only take away"
-CONFIRM_SHOWN = "Proceed with this?"
-CONFIRM_PLAN = "Just to confirm, you want me to proceed with the plan?"
-CONFIRM_ADJUSTED = "Proceed with this adjusted version?"
-PROCEED_WITH_WHAT = "Proceed with what?"
-TASK_COMPLETE = "Workflow complete, clearing consent state"
-TO_REVOKE = 'To revoke: "Revoke consent for: <command>" or "Revoke all consent"'
-
-
-NOTHING_REVOKED = f"Nothing was revoked. {TO_REVOKE}"
-
-
-def no_command(entry: str) -> str:
-    return (
-        f'"{visible(entry)}" is not a command, and a limit cannot be kept (write nothing but exact commands,'
-        " in backticks where they hold such words; for a single time, answer"
-        ' "just this once" when it is asked)'
-    )
-
-
-def still_working(task: str) -> str:
-    return f"Still working on {task}, consent still valid?"
-
-
-def plan_accepted(turn: int, covered: Iterable[str], asked: Iterable[str], targets: Iterable[str]) -> str:
-    what = ", ".join(covered) or "nothing: it names no operation that a plan can cover"
-    where = ", ".join(map(visible, targets))
-    later = ", ".join(asked)
-    said = f"Plan of turn {turn} accepted: {what}{f' on {where}' if where else ''}"
-    return f"{said}; asked when reached: {later}" if later else said
-
-
-def plan_operation_line(operation: str, targets: Iterable[str] | None) -> str:
-    """An operation that a plan covers, with its targets."""
-    where = ", ".join(map(visible, targets or ()))
-    return f"{visible(operation)} on {where}" if where else visible(operation)
-
-
 PLAN_LEFT = "This call is not in the plan: the plan's consent ends"
-
-
-def after_failure(categories: str, retry: bool) -> str:
-    but = " but for the identical retry" if retry else ""
-    return f"The operation failed: consent for {categories} is suspended{but}"
-
-
-def announce_clearing(why: str) -> str:
-    return f"Consent state cleared: {why}"
-
-
-REACHES = {
-    "task": "task and plan consent, unused approvals",
-    "all_but_allowlist": "everything but the allowlist",
-    "allowlist": "the allowlist",
-    "everything": "everything",
-}
-
-
-def clear_reach_text(reach: str, why: str) -> str:
-    return f"{REACHES[reach]} ({why})"
-
-
-SESSION_STOPPED = "the session was stopped"
-SESSION_ENDED = "the session ended"
-
-
-TIGHTENED = "the policy is stricter now than when this was asked"
-
-
-def in_session_above(why: str) -> str:
-    """Why consent was cleared in a session, if that was done in the one that started it."""
-    return f"in the session that started this one: {why}"
-
-
-def consent_name(grant: Grant) -> str:
-    """A grant in few words, for lists of what was cleared."""
-    if grant.group is not None:
-        return "plan consent"
-    names = {
-        "call": f"approval of {', '.join(grant.pins.operations or ())}",
-        "command": f"standing consent for {visible(grant.value)}",
-        "operation": f"grant for {grant.value}",
-        "tool": f"remembered approval of {visible(grant.value)}",
-        "workflow": f"workflow {visible(grant.value)}",
-        "run": f"workflow run {visible(grant.value)}",
-        "retry": f"retry of failed {', '.join(grant.pins.operations or ())}",
-    }
-    return names.get(grant.kind) or f"{grant.value} (granted turn {grant.turn})"
-
-
-def open_question_name(operation: str) -> str:
-    return f"open question about {operation}"
-
-
-def confirm_question(lines: Iterable[str]) -> str:
-    return "\n".join(["Just to confirm, you want me to proceed with this?", *lines])
-
-
-def which_one(lines: Iterable[str]) -> str:
-    return "\n".join(["Several questions are open. Which one do you mean?", *lines])
-
-
-def no_longer_open(lines: list[str]) -> str:
-    said = "Nothing was answered: what you were asked is no longer open."
-    return "\n".join([f"{said} Which of these do you mean?", *lines]) if lines else said
-
-
-def question_first(lines: Iterable[str]) -> str:
-    said = (
-        "Nothing was answered: you spoke of the plan, and another question is open. Do you mean yes to this?"
-    )
-    return "\n".join([said, *lines])
-
-
-def slash_in_doubt(slash: str) -> str:
-    return (
-        f"{slash} does not count: what follows it may limit it or ask about it, and it stands for high risk."
-        f" Say {slash} alone, or put its text in quotes."
-    )
-
-
-NO_LIMITS = (
-    "Nothing was answered: a yes with a limit or a change cannot be kept here."
-    ' Say "yes", "just this once" or "no", or tell the agent what to do instead.'
-)
-ALL_REVOKED = "All consent revoked"
-FORBIDDEN = "Prohibition heard, clearing consent state"
-SAVE_ALLOWLIST = "Save session allowlist for next context?"
-LOAD_ALLOWLIST = "Load it into this session?"
-
-
-def call_under_way_name(tool: str | None) -> str:
-    """A call that was started and has not ended, for lists of what was cleared."""
-    return f"{visible(tool)}, which was under way" if tool is not None else "a call that was under way"
-
-
-def does_not_go_on(tool: str | None, *, waits: bool) -> str:
-    """A call whose consent was taken back after it had been started."""
-    name = visible(tool) if tool is not None else "A call that cannot be read"
-    if waits:
-        return f"{name} was waiting for an answer: it does not go on."
-    return f"{name} is running, and what it has done stays done: it passes no further gate."
-
-
-def tampering_reported(reports: int, last: str | None, *, whole: bool) -> str:
-    """What a trail says of rows that were changed by hand, for whoever verifies it."""
-    many = "1 report" if reports == 1 else f"{reports:,} reports"
-    when = "" if last is None else f"; the last is of {last}"
-    trail = "The trail itself is whole, but it" if whole else "The trail"
-    return f"{trail} holds {many} of tampering with the store (TAMPERED){when}."
-
-
-def nothing_to_revoke(name: str) -> str:
-    return f'Nothing was revoked for "{visible(name)}": there is no consent for it.'
-
-
-def revokes_nothing(name: str) -> str:
-    return f"no standing consent for {visible(name)}"
-
-
-FREE_RETRY = "the free retry of a failed call"
-
-
-def describe_taken_back(consents: Iterable[str]) -> str:
-    """What a no took back, with nothing else for it to answer."""
-    return "\n".join(["You said no. Taken back:", *(f"- {consent}" for consent in consents)])
-
-
-def in_child_session(consent: str, session: str) -> str:
-    """What ended in a session that this one started."""
-    return f"{consent} (in session {session})"
 
 
 def confirms_task(task: str) -> str:
     return f"A yes also confirms that you are still working on {visible(task)}."
-
-
-def allowlist_block(entries: Iterable[HeldGrant], with_risk: bool = False) -> str:
-    lines = [_allowlist_line(held, with_risk) for held in entries] or ["(empty)"]
-    return "\n".join(["Session Allowlist:", *lines])
-
-
-def _allowlist_line(held: HeldGrant, with_risk: bool) -> str:
-    risk = f"{held.grant.risk.word}, " if with_risk else ""
-    return f"- {held.grant.value} ({risk}used {held.used} {'time' if held.used == 1 else 'times'})"
-
-
-def task_block(name: str, consents: Iterable[Grant], risky: Iterable[Grant]) -> str:
-    """The second half of "What have I consented to?"."""
-    listed, dangerous = _with_turns(consents), _with_turns(risky)
-    return "\n".join(
-        [
-            f'Current Workflow: "{name}"',
-            f"- Consented operations: {listed}" if listed else "- No operations consented",
-            f"- Risky operations consented: {dangerous}" if dangerous else "- No risky operations consented",
-        ]
-    )
-
-
-def other_block(grants: Iterable[Grant]) -> str:
-    """What else is allowed: the plan's operations with their targets, approvals, remembered answers."""
-    lines = (f"- {_other_line(grant)} (granted turn {grant.turn})" for grant in grants)
-    return "\n".join(["Also consented:", *dict.fromkeys(lines)])
-
-
-def _other_line(grant: Grant) -> str:
-    return (
-        f"plan: {plan_operation_line(grant.value, grant.pins.targets)}"
-        if grant.group is not None
-        else consent_name(grant)
-    )
-
-
-def _with_turns(grants: Iterable[Grant]) -> str:
-    """Each once, with the turn it was last granted in."""
-    return ", ".join(
-        f"{name} (granted turn {turn})" for name, turn in {g.value: g.turn for g in grants}.items()
-    )
-
-
-ONLY_CLAIMED = "only the agent's host says that you wrote this, and it would loosen what is allowed"
-NOT_YOURS = "it changes nothing"
-
-
-def counts_as_yours(does: Sequence[str], calls: Iterable[str]) -> str:
-    """What a yes to a claimed message does, and the calls it lets run, line by line."""
-    said = ": ".join(["it counts as written by you", *(["; ".join(does)] if does else [])])
-    return "\n".join([said, *calls])
-
-
-def did_you_say(agent: str, text: str) -> str:
-    return f"{visible(agent)} says that you wrote this. Did you?\n{visible(text)}"
 
 
 # --- lines of lists ---
@@ -730,63 +425,6 @@ def bundle_title(label: str, operations: int) -> str:
 def title_misses(argument: str) -> str:
     """Behind the usual line of a call, where the policy's title for its tool could not be filled."""
     return f" (without {visible(argument, LONGEST_WORD)} for its title)"
-
-
-STANDS = {
-    "pending": "waits for an answer",
-    "allowed": "allowed, has not started",
-    "ran_out": "allowed, but not started in time",
-    "taken_back": "allowed, then taken back before it started",
-    "used_elsewhere": "the same call, made again, ran on its approval",
-    "denied": "denied",
-    "expired": "nobody answered in time",
-    "cancelled": "taken back",
-    "running": "is running",
-    "waiting": "waits inside",
-    "succeeded": "ended well",
-    "failed": "failed",
-    "ambiguous": "nobody knows how it ended",
-}
-"""Where a call stands, in words."""
-_ANSWERED = {
-    "once": "allowed once",
-    "task": "allowed for this task",
-    "temporary": "allowed for 15 minutes",
-    "always": "allowed for this session",
-    "remember": "allowed and remembered",
-    "edit": "edited and allowed",
-    "deny": "denied",
-}
-_STEPS = {
-    "expired": "nobody answered in time",
-    "cancelled": "taken back",
-    "ran_out": "the approval ran out",
-    "taken_back": "the approval was taken back",
-}
-
-
-def elsewhere_notice(answer: str, by: str, reason: str | None) -> str:
-    """What a surface says when it takes a question down that was answered on another."""
-    said = _ANSWERED.get(answer, f"answered {visible(answer)}")
-    who = f" by {visible(by)}" if by else ""
-    return f"Answered elsewhere: {said}{who}" + (f": {visible(reason)}" if reason else ".")
-
-
-def describe_question_taken_back(by: str | None, reason: str | None) -> str:
-    """What a surface says when it takes a question down that nobody can answer any more."""
-    who = f" by {visible(by)}" if by else ""
-    return f"Taken back{who}" + (f": {visible(reason)}" if reason else ".")
-
-
-def story_step(what: str, answer: str | None, state: str | None, by: str | None, reason: str | None) -> str:
-    """One step in the story of a call."""
-    said = _STEPS.get(what, what)
-    if what in ("answered", "edited"):
-        said = _ANSWERED.get(answer or "", f"answered {visible(answer or '')}")
-    elif what == "ended":
-        said = STANDS.get(state or "", "ended")
-    who = f" by {visible(by)}" if by else ""
-    return f"{said}{who}" + (f": {visible(reason)}" if reason else "")
 
 
 # --- what a program passes and gets back ---

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from sayso.core.decision import Decision
-from sayso.core.grants import DAY, Grant, Pins
+from sayso.core.durations import DAY
+from sayso.core.grants import Grant, Pins
 from sayso.core.model import Request, Risk
+from sayso.core.numbering import new_grant
 from sayso.core.policy import Policy
 from sayso.core.session import Session
 
@@ -22,8 +24,8 @@ def run_grant(
     It ends with the run, and after a day at the latest. A run without anything above low carries only low.
     """
     carried = [item for item in decision.items if item.weight < Risk.HIGH]
-    return Grant(
-        id=f"{session.id}.g{session.granted + 1}",
+    grant = Grant(
+        id="",
         kind="run",
         value=run,
         risk=max((item.weight for item in carried), default=Risk.LOW),
@@ -33,8 +35,6 @@ def run_grant(
         ends_with="run",
         bound_to=run,
         source=run_source(request.workflow or ""),
-        turn=session.turn,
-        given_at=now,
         given_by="workflow start",
-        policy=policy.digest,
     )
+    return new_grant(grant, session, policy, now)

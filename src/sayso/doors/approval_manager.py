@@ -130,7 +130,7 @@ class ApprovalManager:
     def _decide(self, asked: _ToolUse) -> tuple[Request, Decision]:
         """The core's decision, in a turn of its own; approvals and denials of the turns before are over."""
         with self._state:
-            turn = SessionChanged({"turn": self._session.turn + 1, "denials": {}})
+            turn = SessionChanged(turn=self._session.turn + 1, denials={})
             self._apply((turn, ConsentCleared("task", "a new turn")))
             request = make_request(asked.call, [asked.operation], session=self._session.id)
             decision = decide(request, self._policy, View(self._session), _now())

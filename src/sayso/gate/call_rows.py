@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 
 from sayso.core.decision import Decision, Item
+from sayso.core.durations import DAY
 from sayso.core.errors import SaysoError
-from sayso.core.grants import DAY
 from sayso.core.ledger import CallStanding, NotNow
 from sayso.core.model import Request, Verdict
 from sayso.core.terms import Terms, terms_of

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 
 import msgspec
 
-from sayso.core import words
 from sayso.core.audit import events
 from sayso.core.effects import ConsentCleared, Effect, QuestionClosed, QuestionOpened
 from sayso.core.errors import SaysoError
@@ -15,6 +14,7 @@ from sayso.core.grants import GrantKey
 from sayso.core.model import Request, Tier
 from sayso.core.policy import Policy
 from sayso.core.session import OuterCall, Scope, Session, View, apply_effects, join_outers
+from sayso.gate import words
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import SigningKey
 from sayso.gate.rows.moves import check_goes_on

@@ -10,8 +10,8 @@ import msgspec
 
 from sayso.core.audit import events
 from sayso.core.audit.entry import MAIN
+from sayso.core.durations import DAY
 from sayso.core.errors import SaysoError
-from sayso.core.grants import DAY
 from sayso.core.policy import Policy, Settings, compile_policy
 from sayso.gate.gate import Gate
 from sayso.gate.open_lock import opening

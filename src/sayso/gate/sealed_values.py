@@ -15,7 +15,7 @@ from typing import Literal, TypeVar, get_args
 
 import msgspec
 
-from sayso.core.grants import DAY
+from sayso.core.durations import DAY
 from sayso.gate.gate import Gate
 from sayso.gate.rows.tampering import Tampered
 from sayso.store.contract import Reader, Writer

@@ -19,6 +19,7 @@ import msgspec
 import uvicorn
 from starlette.applications import Starlette
 
+from sayso.core.durations import HOUR
 from sayso.core.errors import SaysoError
 from sayso.gate.audit.operator_transaction import sign_off
 from sayso.gate.gate import Gate
@@ -277,6 +278,6 @@ CHORES: tuple[tuple[float, Callable[[Gate], object]], ...] = (
     (5.0, expire_questions),
     (10.0, recover_calls),
     (30.0, reconcile_runs),
-    (3_600.0, forget_results),
+    (HOUR, forget_results),
 )
 """What the service does by itself: sign the trail when there is news, and tidy up what time has ended."""

@@ -12,6 +12,7 @@ import msgspec
 
 from sayso.core.decision import Item
 from sayso.core.digest import decode_canonical
+from sayso.core.durations import MINUTE
 from sayso.core.errors import SaysoError
 from sayso.core.model import Call, Origin, Request
 from sayso.gate.questions.surface import AskedQuestion
@@ -74,7 +75,7 @@ def format_deadline(expires_at: float, now: float) -> str:
     """Until when, by the clock on the wall and in minutes."""
     try:
         clock = time.strftime("%H:%M", time.localtime(expires_at))
-        minutes = max(0, round((expires_at - now) / 60))
+        minutes = max(0, round((expires_at - now) / MINUTE))
     except (OverflowError, OSError, ValueError):
         return "without a deadline"
     return f"until {clock} ({minutes} {'minute' if minutes == 1 else 'minutes'})"

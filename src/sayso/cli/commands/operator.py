@@ -29,6 +29,7 @@ from sayso.cli.short_ids import (
     expand_session_id,
     open_session_ids,
 )
+from sayso.core.durations import DAY
 
 if TYPE_CHECKING:
     from sayso.core.policy import Policy
@@ -260,7 +261,7 @@ def show_stats(
     from sayso.cli.views import operator
     from sayso.gate.figures.figures import compute_figures
 
-    since = 0.0 if days is None else time.time() - days * operator.DAY
+    since = 0.0 if days is None else time.time() - days * DAY
     with open_gate_to_look(store) as gate:
         found = compute_figures(gate, session=optional_session_id(gate, session), since=since)
     show_or_json(as_json, found, operator.figure_lines(found))

@@ -8,13 +8,14 @@ from typing import Any, get_args
 import msgspec
 
 from sayso.cli.views.operator import format_moment, format_span
-from sayso.core import ledger, words
+from sayso.core import ledger
 from sayso.core.digest import decode_canonical
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import NotNow
 from sayso.core.model import Call
 from sayso.core.titles import title_of
 from sayso.core.words import visible
+from sayso.gate import words
 from sayso.gate.call_rows import Record, UnknownCall, find_record, sound_call, standing_of
 from sayso.gate.deciding.approvals import state_of_call
 from sayso.gate.gate import Gate

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import msgspec
 
 from sayso.cli.views.operator import format_moment
-from sayso.core import words
 from sayso.core.words import visible
+from sayso.gate import words
 from sayso.gate.figures.stories import StoryFilter, find_stories
 from sayso.gate.figures.story import ShownCall, Story, StoryStep
 from sayso.gate.gate import Gate

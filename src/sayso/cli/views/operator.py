@@ -8,6 +8,7 @@ from datetime import datetime
 
 import msgspec
 
+from sayso.core.durations import HOUR, MINUTE
 from sayso.core.model import Risk
 from sayso.core.titles import title_of
 from sayso.core.words import visible
@@ -22,9 +23,6 @@ from sayso.gate.questions.wait import wait_for_answer
 from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_session
 from sayso.store.contract import Reader
 
-DAY = 86_400.0
-HOUR = 3_600.0
-MINUTE = 60.0
 PAGE = 1_000
 HIGH_RISK = "sayso approve {id} shows all of it and wants the word allow"
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from sayso.core import words
+from sayso.core.conversation import words
 from sayso.core.conversation.hear import Heard, hear_text
 from sayso.core.deciding.questions import is_open
 from sayso.core.deciding.showing import check_seen, describe_whole_call, shows_all
@@ -14,7 +14,9 @@ from sayso.core.decision import Item, Offer, Question, Ruling
 from sayso.core.effects import Effect, GrantAdded, QuestionClosed
 from sayso.core.errors import UnknownAnswer
 from sayso.core.model import Assurance, Operation, Request, Risk, Verdict
+from sayso.core.numbering import new_question_id
 from sayso.core.policy import Policy
+from sayso.core.rulebook import CLAIMED
 from sayso.core.session import Session
 
 TOOL = "message"
@@ -32,11 +34,11 @@ def claim_question(
     unsigned: Risk | None = Risk.HIGH,
 ) -> Question:
     """Ask whether the user wrote this message of the turn at hand."""
-    ruling = Ruling(Verdict.ASK, "claimed", words.ONLY_CLAIMED)
+    ruling = Ruling(Verdict.ASK, CLAIMED.name, words.ONLY_CLAIMED)
     item = Item(OPERATION.name, OPERATION.name, "messages", Risk.HIGH, Risk.HIGH, Risk.HIGH, ruling)
     offers = _offers_of_claim(_hear_claim(session, text, policy, now, unsigned), session)
     return Question(
-        id=f"{session.id}.q{session.asked + 1}",
+        id=new_question_id(session),
         request=request,
         items=(item,),
         offers=offers,

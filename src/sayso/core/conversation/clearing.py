@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sayso.core import words
+from sayso.core.conversation import words
 from sayso.core.effects import ClearReach, ConsentCleared
 from sayso.core.grants import spent
 from sayso.core.session import Session, apply_effects

@@ -7,13 +7,11 @@ far as the message is assured.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
 from sayso.core import effects as fx
-from sayso.core import words
-from sayso.core.conversation import replies
+from sayso.core.conversation import replies, words
 from sayso.core.conversation.clearing import clear_consent
 from sayso.core.conversation.limits import find_limit
 from sayso.core.conversation.message import Message, limits_slash, read_message
@@ -21,12 +19,15 @@ from sayso.core.conversation.revocations import revoke_entry
 from sayso.core.conversation.standing_consent import speaks_of_revoking
 from sayso.core.conversation.withdrawal import take_forbidden_off, take_last_yes_back
 from sayso.core.deciding.rules import PLAN_TURNS
-from sayso.core.grants import DAY, Grant, HeldGrant, Pins, spent
+from sayso.core.durations import DAY
+from sayso.core.grants import Grant, HeldGrant, Pins, spent
 from sayso.core.model import Assurance, Risk
+from sayso.core.numbering import new_grant, new_task
 from sayso.core.plans.edit import begins_with_yes, find_spoken_change
 from sayso.core.policy import Policy
-from sayso.core.session import PendingPrompt, Session, Task, apply_effects
+from sayso.core.session import PendingPrompt, Session, apply_effects
 from sayso.core.text.unmask import LONGEST, visible_readings
+from sayso.core.words import visible
 
 CONFIRM_TASK_EVERY = 25
 LISTED = frozenset({"command", "category"})
@@ -76,9 +77,6 @@ class Hearing:
     def add_effects(self, *effects: fx.Effect) -> None:
         self.effects += effects
         self.session = apply_effects(self.session, effects)
-
-    def change(self, **fields: Any) -> None:
-        self.add_effects(fx.SessionChanged(fields))
 
     def clear(self, reach: fx.ClearReach, why: str, announce: str) -> None:
         effect, lost = clear_consent(self.session, reach, why, self.now)
@@ -198,15 +196,17 @@ def _advance(h: Hearing) -> None:
             h.add_effects(fx.QuestionWithdrawn(question.id))
     s, trusted = h.session, h.policy.settings.trust_hook_messages
     lifted = s.stopped is not None and h.assurance >= s.stopped and not h.message.stop
-    h.change(
-        turn=s.turn + 1,
-        heard_at=h.now,
-        slash=None,
-        slash_calls=0,
-        imperatives=(),
-        ceiling=Risk.HIGH if h.assurance is Assurance.ASSURED else Risk.MODERATE if trusted else Risk.LOW,
-        stopped=None if lifted else s.stopped,
-        pending=None,
+    h.add_effects(
+        fx.SessionChanged(
+            turn=s.turn + 1,
+            heard_at=h.now,
+            slash=None,
+            slash_calls=0,
+            imperatives=(),
+            ceiling=Risk.HIGH if h.assurance is Assurance.ASSURED else Risk.MODERATE if trusted else Risk.LOW,
+            stopped=None if lifted else s.stopped,
+            pending=None,
+        )
     )
     if lifted:
         h.did.append("the stop is lifted")
@@ -270,7 +270,7 @@ def _stop(h: Hearing) -> None:
         "Stopped, clearing consent state; everything asks until you let it go on",
     )
     stopped = h.session.stopped
-    h.change(stopped=h.assurance if stopped is None else max(stopped, h.assurance))
+    h.add_effects(fx.SessionChanged(stopped=h.assurance if stopped is None else max(stopped, h.assurance)))
 
 
 def _may_loosen(h: Hearing) -> bool:
@@ -279,7 +279,9 @@ def _may_loosen(h: Hearing) -> bool:
         return True
     if h.message.kind in LOOSENING:
         h.add_effects(fx.MessageClaimed(h.message.text, h.message.kind))
-        h.change(pending=h.before.pending)  # confirmed, it answers what was asked in the turn before
+        h.add_effects(
+            fx.SessionChanged(pending=h.before.pending)
+        )  # confirmed, it answers what was asked in the turn before
         h.did.append("claimed only: the operator is asked whether you said this")
     return False
 
@@ -289,10 +291,10 @@ def _loosen(h: Hearing, risk_of: Callable[[str], Risk]) -> None:
     if m.grants:
         _grant_standing(h, risk_of)
     if m.slash is not None:
-        h.change(slash=m.slash)
+        h.add_effects(fx.SessionChanged(slash=m.slash))
         h.did += [f"{m.slash} stands for this turn"] if h.policy.slash_commands[m.slash].operations else []
     if m.imperatives:
-        h.change(imperatives=m.imperatives)
+        h.add_effects(fx.SessionChanged(imperatives=m.imperatives))
     if m.assent is not None or (m.change is not None and not _is_forbidden(h)):
         replies.hear_yes(h)
 
@@ -308,9 +310,7 @@ def _finish(h: Hearing) -> None:
     if m.done:
         h.clear("task", "you said it is done", words.TASK_COMPLETE)
     elif m.topic is not None:
-        h.clear(
-            "task", "you changed the topic", f"New topic: {words.visible(m.topic)}; clearing consent state"
-        )
+        h.clear("task", "you changed the topic", f"New topic: {visible(m.topic)}; clearing consent state")
 
 
 def _grant_standing(h: Hearing, risk_of: Callable[[str], Risk]) -> None:
@@ -357,20 +357,16 @@ def _begin_task(h: Hearing) -> None:
     before = h.before.task
     same_work = before is not None and (h.message.stop or h.message.correction or h.message.forbids)
     name = before.name if before is not None and same_work else _task_name(h)
-    h.change(task=new_task(h.session, name), tasks=h.session.tasks + 1)
+    h.add_effects(fx.SessionChanged(task=new_task(h.session, name), tasks=h.session.tasks + 1))
 
 
-def new_task(session: Session, name: str) -> Task:
-    return Task(f"{session.id}.t{session.tasks + 1}", name, session.turn, session.turn)
-
-
-def _task_name(h: Hearing) -> str:
+def _task_name(h: Hearing) -> str | None:
     m = h.message
     if m.topic is not None:
-        return words.visible(m.topic)[:60]
+        return visible(m.topic)[:60]
     if m.kind == "other":
-        return words.visible(" ".join(m.text.split()))[:60]
-    return f"task {h.session.tasks + 1}"
+        return visible(" ".join(m.text.split()))[:60]
+    return None
 
 
 def _confirm_long_task(h: Hearing) -> None:
@@ -379,7 +375,11 @@ def _confirm_long_task(h: Hearing) -> None:
         return
     if not list_category_grants(h.session, h.now):
         return
-    h.change(task=msgspec.structs.replace(task, unconfirmed=True), pending=PendingPrompt("still", turn))
+    h.add_effects(
+        fx.SessionChanged(
+            task=msgspec.structs.replace(task, unconfirmed=True), pending=PendingPrompt("still", turn)
+        )
+    )
     h.announced.append(words.still_working(task.name))
 
 
@@ -394,8 +394,8 @@ def allowlist_entry(
     after: int = 0,
 ) -> Grant:
     """Standing consent for a command, verbatim, in this workspace; `after` so many other new grants."""
-    return Grant(
-        id=f"{session.id}.g{session.granted + 1 + after}",
+    grant = Grant(
+        id="",
         kind="command",
         value=command,
         risk=risk,
@@ -403,11 +403,9 @@ def allowlist_entry(
         session=session.id,
         pins=Pins(workspace=session.workspace),
         source="allowlist",
-        turn=session.turn,
-        given_at=now,
         given_by=by,
-        policy=policy.digest,
     )
+    return new_grant(grant, session, policy, now, after=after)
 
 
 def list_allowlist_entries(session: Session, now: float) -> list[HeldGrant]:

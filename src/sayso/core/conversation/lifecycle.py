@@ -5,15 +5,15 @@ from __future__ import annotations
 import msgspec
 
 from sayso.core import effects as fx
-from sayso.core import words
+from sayso.core.conversation import words
 from sayso.core.conversation.clearing import clear_consent
-from sayso.core.conversation.hear import new_task
 from sayso.core.deciding.retries import Start, has_retry, retries_left, retry_grant, start_from_session
 from sayso.core.decision import Decision, Item
 from sayso.core.model import Assurance, Request, Risk
+from sayso.core.numbering import new_plan, new_task
 from sayso.core.plan_text import PlanText
 from sayso.core.policy import Policy
-from sayso.core.session import Plan, Session
+from sayso.core.session import Session
 
 DONE = "the task is done"
 EXIT_CODES_MEAN_NOTHING = frozenset({"test-build"})
@@ -37,17 +37,13 @@ def report_plan(session: Session, text: PlanText, *, shown: bool = False) -> Rep
     if not text.concrete and session.plan is not None:
         waits = session.plan.shown and not session.plan.accepted
         unsure = msgspec.structs.replace(session.plan, shown=False)
-        return Report((fx.SessionChanged({"plan": unsure}),) if waits else ())
-    number = session.plans + 1
-    plan = Plan(f"{session.id}.p{number}", text, session.turn, session.turn, shown=shown)
-    fields = {
-        "plan": plan,
-        "plans": number,
-        "shelved": session.plan_under_way if text.concrete else session.shelved,
-    }
-    if session.task is not None and text.concrete:
-        fields["task"] = msgspec.structs.replace(session.task, plan_turn=session.turn)
-    return Report((fx.SessionChanged(fields),))
+        return Report((fx.SessionChanged(plan=unsure),) if waits else ())
+    under_way = session.plan_under_way if text.concrete else session.shelved
+    task = session.task
+    if task is not None and text.concrete:
+        task = msgspec.structs.replace(task, plan_turn=session.turn)
+    plan = new_plan(session, text, shown=shown)
+    return Report((fx.SessionChanged(plan=plan, plans=session.plans + 1, shelved=under_way, task=task),))
 
 
 def report_task_begin(session: Session, name: str, now: float) -> Report:
@@ -55,7 +51,7 @@ def report_task_begin(session: Session, name: str, now: float) -> Report:
     ended = (
         _report_clearing("task", "a new task begins", session, now) if session.task is not None else Report()
     )
-    task = fx.SessionChanged({"task": new_task(session, name), "tasks": session.tasks + 1})
+    task = fx.SessionChanged(task=new_task(session, name), tasks=session.tasks + 1)
     return Report((*ended.effects, task), ended.announced, ended.cleared)
 
 
@@ -75,9 +71,7 @@ def report_stop(session: Session, assurance: Assurance, now: float) -> Report:
     """
     cleared = _report_clearing("all_but_allowlist", "the session was stopped", session, now)
     held = assurance if session.stopped is None else max(session.stopped, assurance)
-    return Report(
-        (*cleared.effects, fx.SessionChanged({"stopped": held})), cleared.announced, cleared.cleared
-    )
+    return Report((*cleared.effects, fx.SessionChanged(stopped=held)), cleared.announced, cleared.cleared)
 
 
 def report_session_end(session: Session, now: float) -> Report:
@@ -136,8 +130,10 @@ def _report_plan_progress(session: Session, request: Request) -> Report:
     if wanted <= after:
         cleared = ("plan consent (the plan is done)",)
         return Report((fx.PlanEnded("done"),), ("Plan complete, clearing its consent",), cleared)
-    field = "plan" if plan is session.plan else "shelved"
-    return Report((fx.SessionChanged({field: msgspec.structs.replace(plan, done=tuple(sorted(after)))}),))
+    further = msgspec.structs.replace(plan, done=tuple(sorted(after)))
+    if plan is session.plan:
+        return Report((fx.SessionChanged(plan=further),))
+    return Report((fx.SessionChanged(shelved=further),))
 
 
 def _places(text: PlanText, operation: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from sayso.core import effects as fx
-from sayso.core import words
+from sayso.core.conversation import words
 from sayso.core.conversation.choices import Choice, read_choice
 from sayso.core.conversation.message import Message
 from sayso.core.conversation.withdrawal import take_last_yes_back
@@ -16,8 +16,10 @@ from sayso.core.deciding.questions import effects_of_answer, is_open
 from sayso.core.deciding.rules import PLAN_TURNS
 from sayso.core.deciding.showing import describe_whole_call, digest_seen_in_text
 from sayso.core.decision import Question
-from sayso.core.grants import DAY, Grant, Pins
+from sayso.core.durations import DAY
+from sayso.core.grants import Grant, Pins
 from sayso.core.model import Risk
+from sayso.core.numbering import new_grant, new_task
 from sayso.core.plans.edit import adjust_plan
 from sayso.core.plans.plan import beside_policy
 from sayso.core.session import PendingPrompt, Plan, Task
@@ -183,7 +185,11 @@ def _ask_which(h: Hearing, says: str) -> None:
     asked, turn = _in_their_order(h), h.session.turn
     h.add_effects(*(fx.QuestionShown(question.id, turn) for question in asked))
     listed = tuple(q.id for q in asked)
-    h.change(pending=PendingPrompt("which", turn, questions=listed, says=says, once=_is_for_once(h)))
+    h.add_effects(
+        fx.SessionChanged(
+            pending=PendingPrompt("which", turn, questions=listed, says=says, once=_is_for_once(h))
+        )
+    )
     h.announced.append(words.which_one(_number_questions(asked)))
 
 
@@ -204,7 +210,11 @@ def _ask_again(h: Hearing, says: str) -> None:
         turn = h.session.turn
         h.add_effects(*(fx.QuestionShown(question.id, turn) for question in asked))
         listed = tuple(q.id for q in asked)
-        h.change(pending=PendingPrompt("which", turn, questions=listed, says=says, once=_is_for_once(h)))
+        h.add_effects(
+            fx.SessionChanged(
+                pending=PendingPrompt("which", turn, questions=listed, says=says, once=_is_for_once(h))
+            )
+        )
 
 
 def _is_for_once(h: Hearing) -> bool:
@@ -304,7 +314,11 @@ def _ask_one_by_one(h: Hearing, names: Iterable[str]) -> None:
 def _ask_back(h: Hearing, question: Question, later: tuple[str, ...] = ()) -> None:
     turn = h.session.turn
     h.add_effects(fx.QuestionShown(question.id, turn))
-    h.change(pending=PendingPrompt("question", turn, question.id, questions=later, once=_is_for_once(h)))
+    h.add_effects(
+        fx.SessionChanged(
+            pending=PendingPrompt("question", turn, question.id, questions=later, once=_is_for_once(h))
+        )
+    )
     h.announced.append(words.confirm_question(describe_whole_call(question.request, question.items)))
 
 
@@ -337,7 +351,7 @@ def _answer(h: Hearing, question: Question, given: str) -> None:
     task = h.session.task
     plain_yes = given != "deny" and not _is_for_once(h)
     if plain_yes and question.confirms_task and task is not None and task.id == question.task:
-        h.change(task=msgspec.structs.replace(task, unconfirmed=False))
+        h.add_effects(fx.SessionChanged(task=msgspec.structs.replace(task, unconfirmed=False)))
 
 
 def _yes_to_handoff(h: Hearing, pending: PendingPrompt) -> None:
@@ -348,7 +362,9 @@ def _yes_to_handoff(h: Hearing, pending: PendingPrompt) -> None:
     plan = h.session.plan
     plan_waits = plan is not None and not plan.accepted and plan.since == h.before.turn
     if not pending.again and (h.message.assent == "medium" or plan_waits):
-        h.change(pending=msgspec.structs.replace(pending, turn=h.session.turn, again=True))
+        h.add_effects(
+            fx.SessionChanged(pending=msgspec.structs.replace(pending, turn=h.session.turn, again=True))
+        )
         h.announced.append(words.SAVE_ALLOWLIST if pending.about == "save" else words.LOAD_ALLOWLIST)
         return
     h.add_effects(fx.AllowlistHandedOff(pending.about, pending.question or ""))
@@ -356,10 +372,10 @@ def _yes_to_handoff(h: Hearing, pending: PendingPrompt) -> None:
 
 def _yes_still_working(h: Hearing, task: Task) -> None:
     if h.message.assent == "medium" and not _asked_back(h, "still"):
-        h.change(pending=PendingPrompt("still", h.session.turn))
+        h.add_effects(fx.SessionChanged(pending=PendingPrompt("still", h.session.turn)))
         h.announced.append(words.still_working(task.name))
         return
-    h.change(task=msgspec.structs.replace(task, unconfirmed=False))
+    h.add_effects(fx.SessionChanged(task=msgspec.structs.replace(task, unconfirmed=False)))
     h.did.append("the task's consent is confirmed")
 
 
@@ -381,7 +397,7 @@ def _yes_to_plan(h: Hearing, plan: Plan) -> None:
     elif h.message.assent == "high" and turn - plan.since == 1:
         _accept(h, plan)
     elif turn - plan.since == 1:
-        h.change(pending=PendingPrompt("plan", turn, plan=plan.id))
+        h.add_effects(fx.SessionChanged(pending=PendingPrompt("plan", turn, plan=plan.id)))
         h.announced.append(words.CONFIRM_PLAN)
     else:  # something else was said since it was shown
         _show(h, plan, words.CONFIRM_PLAN)
@@ -389,9 +405,11 @@ def _yes_to_plan(h: Hearing, plan: Plan) -> None:
 
 def _show(h: Hearing, plan: Plan, question: str) -> None:
     """Answer with the rendering of the plan, and ask about it: the next yes counts."""
-    h.change(
-        plan=msgspec.structs.replace(plan, shown=True),
-        pending=PendingPrompt("plan", h.session.turn, plan=plan.id),
+    h.add_effects(
+        fx.SessionChanged(
+            plan=msgspec.structs.replace(plan, shown=True),
+            pending=PendingPrompt("plan", h.session.turn, plan=plan.id),
+        )
     )
     h.announced.append(f"{plan.text.text}\n{question}")
 
@@ -419,12 +437,14 @@ def _accept(h: Hearing, plan: Plan) -> None:
     if h.session.shelved is not None:
         _begin_next(h)
     s = h.session
-    task = s.task or Task(f"{s.id}.t{s.tasks + 1}", f"task {s.tasks + 1}", s.turn, s.turn)
-    h.change(
-        plan=msgspec.structs.replace(plan, accepted=True, since=s.turn - 1, started=False),
-        shelved=None,
-        task=msgspec.structs.replace(task, plan_turn=plan.turn),
-        tasks=s.tasks if s.task else s.tasks + 1,
+    task = s.task or new_task(s)
+    h.add_effects(
+        fx.SessionChanged(
+            plan=msgspec.structs.replace(plan, accepted=True, since=s.turn - 1, started=False),
+            shelved=None,
+            task=msgspec.structs.replace(task, plan_turn=plan.turn),
+            tasks=s.tasks if s.task else s.tasks + 1,
+        )
     )
     text = beside_policy(plan.text, h.policy)
     covered = [name for name in text.operations_covered if name in plan.text.operations_covered]
@@ -440,36 +460,34 @@ def _begin_next(h: Hearing) -> None:
     """A new plan accepted while another is under way ends the task of the old one."""
     plan = h.session.plan
     h.clear("task", "a new plan replaces the one under way", words.TASK_COMPLETE)
-    task = Task(f"{h.session.id}.t{h.session.tasks + 1}", "new plan", h.session.turn, h.session.turn)
-    h.change(task=task, tasks=h.session.tasks + 1, plan=plan)
+    h.add_effects(
+        fx.SessionChanged(task=new_task(h.session, "new plan"), tasks=h.session.tasks + 1, plan=plan)
+    )
 
 
 def _plan_grant(h: Hearing, plan: Plan, operation: str, task: str) -> Grant:
-    s = h.session
-    return Grant(
-        id=f"{s.id}.g{s.granted + 1}",
+    grant = Grant(
+        id="",
         kind="operation",
         value=operation,
         risk=Risk.MODERATE,
         expires_at=h.now + DAY,
-        session=s.id,
+        session=h.session.id,
         pins=Pins(targets=plan.text.targets_of(operation)),
         ends_with="task",
         bound_to=task,
         group=plan.id,
         source="composite",
-        turn=s.turn,
-        given_at=h.now,
         given_by="user",
-        policy=h.policy.digest,
     )
+    return new_grant(grant, h.session, h.policy, h.now)
 
 
 def _refuse_plan(h: Hearing, plan: Plan) -> None:
     """A new plan refused gives the one under way back; one under way refused ends."""
     shelved = None if plan.accepted else h.session.shelved
     if shelved is not None:
-        h.change(plan=shelved, shelved=None)
+        h.add_effects(fx.SessionChanged(plan=shelved, shelved=None))
         h.did.append("the new plan is refused; the one under way goes on")
         return
     h.add_effects(fx.PlanEnded("refused"))

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sayso.core import effects as fx
-from sayso.core import words
+from sayso.core.conversation import words
 from sayso.core.conversation.named_tools import NamedTool, find_named_tool, is_named, normalize_tool_name
 from sayso.core.grants import Grant, HeldGrant, spent
 from sayso.core.policy import Policy

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from sayso.core import words
+from sayso.core.conversation import words
 from sayso.core.text.phrases import POLITE, REFUSALS, STOP_OPENINGS, STOP_PHRASES, pattern
 from sayso.core.text.programs import looks_like_command
 from sayso.core.text.unmask import (

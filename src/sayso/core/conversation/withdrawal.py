@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from sayso.core import effects as fx
-from sayso.core import words
+from sayso.core.conversation import words
 from sayso.core.grants import HeldGrant, spent
 from sayso.core.session import Session, Suspension, find_ended_grants
 from sayso.core.text.refusals import contains_forbidden
@@ -35,7 +35,7 @@ def take_last_yes_back(h: Hearing) -> None:
         ended.append("plan consent (you said no)")
     if any(one.left for one in h.session.suspended.values()):
         exhausted = {name: Suspension(one.digest, 0) for name, one in h.session.suspended.items()}
-        h.change(suspended=exhausted)
+        h.add_effects(fx.SessionChanged(suspended=exhausted))
         ended.append(words.FREE_RETRY)
     h.cleared += ended
     if ended:

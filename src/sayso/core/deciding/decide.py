@@ -1,4 +1,4 @@
-"""The decision: one pure function from (request, policy, view, now), and the same told with its trace."""
+"""The decision: one pure function of (request, policy, view, now), and the same with its trace."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections.abc import Sequence
 import msgspec
 
 from sayso.core import words
-from sayso.core.deciding.rules import RULES, START_RULES
+from sayso.core.deciding.rules import CHECKS, RULES, START_CHECKS, START_RULES
 from sayso.core.deciding.subject import Subject, subject_of
 from sayso.core.decision import Decision, Item, Ruling
 from sayso.core.effects import ContentSent, Effect, PlanDeviated, RetriesEnded, TaskActive
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Operation, Request, Risk, Verdict
 from sayso.core.policy import Policy
+from sayso.core.rulebook import ROWS
 from sayso.core.session import Session, Task, View, apply_effects
 
 ALLOW, ASK = Verdict.ALLOW, Verdict.ASK
@@ -26,7 +27,7 @@ PHASES = {
     "git-local": "committing",
     "git-remote": "committing",
 }
-"""The phase of a task, told from the category of its last allowed call. For people; it decides nothing."""
+"""The phase of a task by the category of its last allowed call. Shown to people; it decides nothing."""
 
 
 class TracedCheck(msgspec.Struct, frozen=True):
@@ -48,7 +49,7 @@ class Trace(msgspec.Struct, frozen=True):
 
 
 def decide(request: Request, policy: Policy, view: View, now: float) -> Decision:
-    """Whether this call may run now, must be asked, or never runs. Same input, same decision.
+    """Decide whether this call may run now, must be asked, or never runs. Same input, same decision.
 
     Each operation is decided by the first check that speaks; the strictest of them decides the call.
     """
@@ -59,7 +60,7 @@ def decide(request: Request, policy: Policy, view: View, now: float) -> Decision
 
 
 def explain(request: Request, policy: Policy, view: View, now: float) -> tuple[Decision, tuple[Trace, ...]]:
-    """The same decision, with every check on the way and why it did not speak."""
+    """Decide again, and list every check on the way with why it did not speak."""
     decision, view = _settle_decision(_decide(request, policy, view, now), request, policy, view, now)
     traces = tuple(_trace(subject_of(request, one, policy, view, now)) for one in request.operations)
     return decision, traces
@@ -68,7 +69,7 @@ def explain(request: Request, policy: Policy, view: View, now: float) -> tuple[D
 def _settle_decision(
     decision: Decision, request: Request, policy: Policy, view: View, now: float
 ) -> tuple[Decision, View]:
-    """The decision once what it ends is ended, and the view it holds in.
+    """Return the decision after ending what asking ends, and the view it was made in.
 
     Asking ends some consents: a plan that the ask deviates from, and the retry of a failed call, which a yes
     replaces. What only they covered would be asked right after, so it is decided again without them and asked
@@ -92,7 +93,7 @@ def _settle_decision(
 
 
 def _end_by_asking(session: Session, decision: Decision, digest: str) -> Session | None:
-    """The session without what the ask ends; None if it ends nothing."""
+    """Return the session without what the ask ends, or None if it ends nothing."""
     if session.plan is None and not session.suspended:
         return None
     retries = {held.grant.id for held in session.grants.get(("retry", digest), ())}
@@ -115,8 +116,8 @@ def _decide(request: Request, policy: Policy, view: View, now: float) -> Decisio
 
 
 def _judge(subject: Subject) -> Item:
-    for rule in RULES if subject.request.workflow is None else START_RULES:
-        said = rule(subject)
+    for check in CHECKS if subject.request.workflow is None else START_CHECKS:
+        said = check(subject)
         if said.__class__ is str:  # the likeliest first: most checks keep silent
             continue
         if said.__class__ is Ruling:
@@ -129,14 +130,14 @@ def _judge(subject: Subject) -> Item:
 def _trace(subject: Subject) -> Trace:
     checks = []
     at = subject
-    for rule in RULES if subject.request.workflow is None else START_RULES:
-        said = rule(at)
+    for rule, check in RULES if subject.request.workflow is None else START_RULES:
+        said = check(at)
         if isinstance(said, Ruling):
-            checks.append(TracedCheck(rule.__name__, True, said.reason))
+            checks.append(TracedCheck(rule.name, True, said.reason))
             break
         if isinstance(said, Subject):
             at, said = said, f"a safe caller lowers it to {said.risk.word} risk"
-        checks.append(TracedCheck(rule.__name__, False, said))
+        checks.append(TracedCheck(rule.name, False, said))
     tier = subject.tier.value if subject.tier else "unlisted"
     return Trace(subject.entry.name, subject.risk, subject.weight, tier, tuple(checks))
 
@@ -146,18 +147,18 @@ def _item(subject: Subject, ruling: Ruling) -> Item:
     return Item(entry.name, entry.category, entry.category_words, s.undecayed, s.risk, s.weight, ruling)
 
 
-_STRICTER = {"confident": 1, "denied_call": 3, "trusted_channel": 4, "blocked": 5}
 _STRICTNESS = {ALLOW: 0, ASK: 2}
 
 
 def _strictness(item: Item) -> tuple[int, Risk]:
-    """Never over no, over ask, over an allow that owes a notice, over allow; of equals the riskier."""
+    """Order: blocked, denied, ask, allow with a notice, allow; among equals the riskier first."""
     ruling = item.ruling
-    return (_STRICTER.get(ruling.rule) or _STRICTNESS[ruling.verdict], item.risk)
+    own = ROWS[ruling.rule].strictness
+    return (_STRICTNESS[ruling.verdict] if own is None else own, item.risk)
 
 
 def _join_rulings(items: tuple[Item, ...]) -> Ruling:
-    """The strictest ruling, with what all of the same verdict announce, use and change."""
+    """Return the strictest ruling, with the announcements, grants and effects of all with its verdict."""
     ruling = max(items, key=_strictness).ruling
     same = [item.ruling for item in items if item.ruling.verdict is ruling.verdict]
     grants = tuple(dict.fromkeys(grant for one in same for grant in one.grants))
@@ -173,7 +174,7 @@ def _join_announcements(rulings: Sequence[Ruling]) -> str | None:
 def _effects(
     request: Request, policy: Policy, session: Session, items: tuple[Item, ...], ruling: Ruling, now: float
 ) -> tuple[Effect, ...]:
-    """What the decision changes: the effects of the ruling and what follows from it, each once."""
+    """Collect the effects of the ruling and what follows from it, each once."""
     effects = ruling.effects
     if ruling.verdict is ALLOW:
         for operation in request.operations:
@@ -192,7 +193,7 @@ def _sending(policy: Policy, operation: Operation, content: str, now: float) -> 
 
 
 def _activity(turn: int, task: Task, items: tuple[Item, ...]) -> tuple[Effect, ...]:
-    """The task is alive in this turn; said once a turn, and when its phase or what has run in it changes."""
+    """Mark the task active: once a turn, and when its phase or what has run in it changes."""
     phase = PHASES.get(items[-1].category)
     new = tuple(dict.fromkeys(item.category for item in items if item.category not in task.ran))
     if task.active == turn and not new and (phase is None or phase == task.phase):
@@ -201,7 +202,7 @@ def _activity(turn: int, task: Task, items: tuple[Item, ...]) -> tuple[Effect, .
 
 
 def _deviates(session: Session, items: tuple[Item, ...], request: Request) -> bool:
-    """Whether a plan is under way, suspended or not, and does not name something above low that is asked."""
+    """True if a plan is under way, even suspended, and does not name something above low that is asked."""
     plan = session.plan_under_way
     if plan is None:
         return False

@@ -16,9 +16,11 @@ from sayso.core.deciding.decide import decide
 from sayso.core.deciding.showing import is_only_command
 from sayso.core.deciding.subject import undeclared
 from sayso.core.decision import Decision, Item, Offer
+from sayso.core.durations import DAY, MINUTE
 from sayso.core.effects import Effect, GrantAdded, SuspensionLifted
-from sayso.core.grants import DAY, MINUTE, Grant, Pins
+from sayso.core.grants import Grant, Pins
 from sayso.core.model import Call, Mode, Request, Risk, Verdict
+from sayso.core.numbering import new_grant
 from sayso.core.policy import Policy
 from sayso.core.session import Session, View, apply_effects
 
@@ -185,10 +187,8 @@ def _strictest(pairs: Iterable[tuple[str, Risk]]) -> dict[str, Risk]:
 def _number_grants(
     shapes: Iterable[Grant], session: Session, policy: Policy, now: float, how: dict[str, Any]
 ) -> Iterator[Grant]:
-    for number, grant in enumerate(shapes, session.granted + 1):
-        yield msgspec.structs.replace(
-            grant, id=f"{session.id}.g{number}", turn=session.turn, given_at=now, policy=policy.digest, **how
-        )
+    for after, shape in enumerate(shapes):
+        yield msgspec.structs.replace(new_grant(shape, session, policy, now, after=after), **how)
 
 
 def _describe_answer(answer: str, items: tuple[Item, ...], request: Request, policy: Policy) -> str:

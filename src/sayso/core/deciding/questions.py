@@ -21,7 +21,9 @@ from sayso.core.effects import (
 )
 from sayso.core.errors import UnknownAnswer
 from sayso.core.model import Request, Risk
+from sayso.core.numbering import new_question_id
 from sayso.core.policy import Policy
+from sayso.core.rulebook import STOPPED
 from sayso.core.session import Session
 from sayso.core.terms import terms_of
 
@@ -47,7 +49,7 @@ def find_or_open_question(
     twin = next((q for q in alike if is_open(q, session, policy, now)), None)
     if twin is not None and (twin.confirms_task or not unconfirmed):
         return twin
-    name = f"{session.id}.q{session.asked + 1}"
+    name = new_question_id(session)
     text = question_text(decision, request, policy, later, name=name)
     return Question(
         id=name,
@@ -70,7 +72,7 @@ def find_or_open_question(
 
 def retell_after_stop(question: Question) -> Question:
     """The same question after the stop that it was asked for was lifted: only the reason is another."""
-    was = next(item.ruling.reason for item in question.items if item.ruling.rule == "stopped")
+    was = next(item.ruling.reason for item in question.items if item.ruling.rule == STOPPED.name)
     heading, now = words.heading(was), words.heading(words.WAS_STOPPED)
     told = question.text.removeprefix(heading)
     return msgspec.structs.replace(
@@ -81,7 +83,7 @@ def retell_after_stop(question: Question) -> Question:
 
 
 def _after_stop(item: Item) -> Item:
-    if item.ruling.rule != "stopped":
+    if item.ruling.rule != STOPPED.name:
         return item
     ruling = msgspec.structs.replace(item.ruling, reason=words.WAS_STOPPED)
     return msgspec.structs.replace(item, ruling=ruling)
@@ -170,7 +172,7 @@ def _confirm_task(question: Question, answers: Mapping[str, str], session: Sessi
         return ()
     if set(answers.values()) == {"once"} and question.offers_answer("task"):
         return ()
-    return (SessionChanged({"task": msgspec.structs.replace(task, unconfirmed=False)}),)
+    return (SessionChanged(task=msgspec.structs.replace(task, unconfirmed=False)),)
 
 
 def summarize_answers(answers: Mapping[str, str]) -> str:

@@ -16,8 +16,10 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from sayso.core.decision import Decision, Item
-from sayso.core.grants import MINUTE, Grant, Pins, spent
+from sayso.core.durations import MINUTE
+from sayso.core.grants import Grant, Pins, spent
 from sayso.core.model import Request
+from sayso.core.numbering import new_grant
 from sayso.core.policy import Policy
 from sayso.core.session import RETRIES, Session
 from sayso.core.terms import Terms, terms_of
@@ -69,8 +71,8 @@ def retry_grant(
     until = min([now + RETRY_LASTS, *(grant.expires_at for grant in start.grants)])
     if not retried or not start.certain or now >= until or has_retry(session, digest, now):
         return None
-    return Grant(
-        id=f"{session.id}.g{session.granted + 1}",
+    grant = Grant(
+        id="",
         kind="retry",
         value=digest,
         risk=max(item.risk for item in retried),
@@ -85,13 +87,11 @@ def retry_grant(
         ends_with="session" if task is None else "task",
         bound_to=None if task is None else task.id,
         source="retry",
-        turn=session.turn,
-        given_at=now,
-        given_by=next((grant.given_by for grant in start.grants), "policy"),
-        policy=policy.digest,
+        given_by=next((used.given_by for used in start.grants), "policy"),
         terms=start.terms,
         stems=_stems(start),
     )
+    return new_grant(grant, session, policy, now)
 
 
 def _stems(start: Start) -> tuple[str, ...]:

@@ -1,17 +1,19 @@
-"""The checks, one small function each, and the order in which they speak.
+"""The checks, one small function each, and the order in which they run.
 
-A check gets a Subject, one operation of one request with everything known about it, and returns
+A check takes a Subject, one operation of one request with everything known about it, and returns
 
 - a `Ruling`: it speaks, and that decides;
-- a sentence: it does not speak, and this is why (so that `explain` tells exactly what `decide` did);
+- a sentence: it does not speak, and this is why (so `explain` shows exactly what `decide` did);
 - a `Subject`: it does not speak, but the checks after it see this one instead.
+
+Everything else about a rule is in its row of the rulebook.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from sayso.core import words
+from sayso.core import rulebook, words
 from sayso.core.deciding.subject import (
     Subject,
     apply_reducers,
@@ -23,9 +25,11 @@ from sayso.core.deciding.subject import (
     risk_after_reducers,
 )
 from sayso.core.decision import Ruling
+from sayso.core.durations import MINUTE
 from sayso.core.effects import Alerted, GrantUsed, Noticed, PlanStarted, SlashUsed
-from sayso.core.grants import MINUTE, Grant, HeldGrant, pins_fit
+from sayso.core.grants import Grant, HeldGrant, pins_fit
 from sayso.core.model import Mode, Origin, Risk, Tier, Verdict
+from sayso.core.rulebook import Rule
 from sayso.core.session import Suspension
 
 DENIAL_LASTS = 15 * MINUTE
@@ -47,62 +51,66 @@ UNATTENDED = (Origin.SUBAGENT, Origin.SCHEDULE)
 
 
 RuleResult = Ruling | Subject | str
-Rule = Callable[[Subject], RuleResult]
+Check = Callable[[Subject], RuleResult]
 
 
-def blocked(s: Subject) -> RuleResult:
+def check_blocked(s: Subject) -> RuleResult:
     """Never runs: no grant, slash command, mode, signature or click is looked at after this."""
     if s.operation.barred is not None:  # whatever the policy says: that it blocks it too is not the reason
-        return _deny("blocked", s.operation.barred, words.block_alert(s.entry.name))
+        return _deny(rulebook.BLOCKED, s.operation.barred, s.entry.name)
     if s.tier is BLOCKED:
-        return _deny("blocked", words.block_reason(s.entry), words.block_alert(s.entry.name))
+        return _deny(rulebook.BLOCKED, words.block_reason(s.entry), s.entry.name)
     if s.tier is None and s.policy.settings.unlisted == "block":
-        return _deny("blocked", words.block_unlisted_reason(s.entry.name), words.block_alert(s.entry.name))
+        return _deny(
+            rulebook.BLOCKED, words.block_unlisted_reason(s.entry.name), words.block_alert(s.entry.name)
+        )
     return "the policy does not block it"
 
 
-def trusted_channel(s: Subject) -> RuleResult:
+def check_trusted_channel(s: Subject) -> RuleResult:
     """Self-modification counts only when it came through the signed endpoint."""
     if not s.entry.trusted_channel:
         return "it does not need the trusted channel"
     if s.request.origin is TRUSTED_CHANNEL:
         return "it came through the trusted channel"
-    return _deny("trusted_channel", words.channel_reason(s.entry.name), words.block_alert(s.entry.name))
+    return _deny(
+        rulebook.TRUSTED_CHANNEL, words.channel_reason(s.entry.name), words.block_alert(s.entry.name)
+    )
 
 
-def approved_call(s: Subject) -> RuleResult:
+def check_approved_call(s: Subject) -> RuleResult:
     """A person said yes to exactly this call, and the yes has not been used."""
     if ("call", s.request.digest) not in s.session.grants:
         return "nobody approved exactly this call"
     for held in find_covering_grants(apply_reducers(s), "call", s.request.digest):
-        return _grant("approved_call", words.approval_reason(held.grant), held)
+        return _grant(rulebook.APPROVED_CALL, words.approval_reason(held.grant), held)
     return "no unused approval of exactly this call"
 
 
-def denied_call(s: Subject) -> RuleResult:
+def check_denied_call(s: Subject) -> RuleResult:
     """A person said no to exactly this call in this turn; asking again would be nagging."""
     denial = s.session.denials.get(s.request.digest)
     if denial is None:
         return "nobody denied this call"
     if denial.turn != s.session.turn or s.now - denial.at > DENIAL_LASTS:
         return "it was denied in an earlier turn or long ago"
-    return Ruling(DENY, "denied_call", words.DENIED)
+    return Ruling(DENY, rulebook.DENIED_CALL.name, words.DENIED)
 
 
-def stopped(s: Subject) -> RuleResult:
+def check_stopped(s: Subject) -> RuleResult:
     """After a stop everything asks, allowlisted or not, until a later message lifts it."""
     if s.session.stopped is None and not s.view.parent_stopped:
         return "no stop is in force"
-    return Ruling(ASK, "stopped", words.STOPPED)
+    return Ruling(ASK, rulebook.STOPPED.name, words.STOPPED)
 
 
-def always_ask(s: Subject) -> RuleResult:
+def check_always_ask(s: Subject) -> RuleResult:
     if not s.entry.always_ask:
         return "the policy does not ask for it every time"
-    return Ruling(ASK, "always_ask", words.always_ask_reason(s.entry))
+    return Ruling(ASK, rulebook.ALWAYS_ASK.name, words.always_ask_reason(s.entry))
 
 
-def slash_command(s: Subject) -> RuleResult:
+def check_slash_command(s: Subject) -> RuleResult:
     """The user typed a command that declares this operation: that is the consent, for a short while."""
     name = s.session.slash
     if name is None:
@@ -120,34 +128,38 @@ def slash_command(s: Subject) -> RuleResult:
         return "the message is not assured enough for this risk"
     if not fresh(s, SLASH_LASTS) or s.session.slash_calls >= SLASH_CALLS:
         return "this turn's slash command is used up or too old"
-    return Ruling(ALLOW, "slash_command", words.SLASH, words.announce_slash(name), effects=(SlashUsed(),))
+    return Ruling(
+        ALLOW, rulebook.SLASH_COMMAND.name, words.SLASH, words.announce_slash(name), effects=(SlashUsed(),)
+    )
 
 
-def user_initiated(s: Subject) -> RuleResult:
+def check_user_initiated(s: Subject) -> RuleResult:
     """The user clicked; the code that runs for the click is inside this scope."""
     clicked = s.view.scope.user_initiated
     if clicked is None:
         return "not inside something the user started"
-    return Ruling(ALLOW, "user_initiated", words.user_initiated_reason(clicked))
+    return Ruling(ALLOW, rulebook.USER_INITIATED.name, words.user_initiated_reason(clicked))
 
 
-def paranoid(s: Subject) -> RuleResult:
+def check_paranoid(s: Subject) -> RuleResult:
     if s.policy.mode is not PARANOID:
         return "the mode is not paranoid"
-    return Ruling(ASK, "paranoid", words.PARANOID)
+    return Ruling(ASK, rulebook.PARANOID.name, words.PARANOID)
 
 
-def allowlist(s: Subject) -> RuleResult:
+def check_allowlist(s: Subject) -> RuleResult:
     """The user gave standing consent for this command, verbatim, in this workspace."""
     command = s.request.call.command_line
     if command is None:
         return _NO_COMMAND
     for held in find_covering_grants(s, "command", command):
-        return _grant("allowlist", words.ON_ALLOWLIST, held, words.announce_allowlist(held.grant.value))
+        return _grant(
+            rulebook.ALLOWLIST, words.ON_ALLOWLIST, held, words.announce_allowlist(held.grant.value)
+        )
     return "the whole command is not on the session allowlist of this workspace"
 
 
-def nested(s: Subject) -> RuleResult:
+def check_nested(s: Subject) -> RuleResult:
     """Inside an outer call that consent covers, what was granted there, or weighs no more, passes."""
     outer = s.view.scope.outer
     if outer is None:
@@ -156,32 +168,32 @@ def nested(s: Subject) -> RuleResult:
         return "this step wants a consent of its own"
     granted_at = outer.granted.get(s.entry.name)
     if granted_at is not None and s.risk <= granted_at:
-        return Ruling(ALLOW, "nested", words.NESTED_GRANTED)
+        return Ruling(ALLOW, rulebook.NESTED.name, words.NESTED_GRANTED)
     if s.weight <= MODERATE and s.weight <= outer.weight:
-        return Ruling(ALLOW, "nested", words.NESTED_LIGHT)
+        return Ruling(ALLOW, rulebook.NESTED.name, words.NESTED_LIGHT)
     return "it was not granted with the outer call and weighs more than what was"
 
 
-def reduced_risk(s: Subject) -> RuleResult:
+def check_reduced_risk(s: Subject) -> RuleResult:
     """A declared safe caller lowers the risk, never below what reading the call found."""
     lowered = risk_after_reducers(s) if s.view.scope.reducers else None
     if lowered is None:
         return "no safe caller is around it"
     if lowered == LOW:
-        return Ruling(ALLOW, "reduced_risk", words.REDUCED)
+        return Ruling(ALLOW, rulebook.REDUCED_RISK.name, words.REDUCED)
     return apply_reducers(s)
 
 
-def operation_grant(s: Subject) -> RuleResult:
+def check_operation_grant(s: Subject) -> RuleResult:
     """A live grant for this operation, for calls like this one."""
     standing = s.risk < HIGH or s.policy.settings.risky_grants == "standing"
     for held in find_covering_grants(s, "operation", s.entry.name):
         if held.grant.group is None and (standing or held.grant.uses == 1):
-            return _grant("operation_grant", words.grant_reason(held.grant), held)
+            return _grant(rulebook.OPERATION_GRANT, words.grant_reason(held.grant), held)
     return "no live grant for this operation fits the call"
 
 
-def workflow_grant(s: Subject) -> RuleResult:
+def check_workflow_grant(s: Subject) -> RuleResult:
     """The run this call is part of was allowed, declares this operation, and may carry its weight."""
     run = s.view.scope.run
     if run is None or not run.alive:
@@ -192,25 +204,25 @@ def workflow_grant(s: Subject) -> RuleResult:
         return "workflows never carry high weight"
     for kind, value in (("run", run.id), ("workflow", run.workflow)):
         for held in find_covering_grants(s, kind, value):
-            return _grant("workflow_grant", words.workflow_grant_reason(run.workflow), held)
+            return _grant(rulebook.WORKFLOW_GRANT, words.workflow_grant_reason(run.workflow), held)
     return "neither the run nor its workflow was granted this operation"
 
 
-def fan_out(s: Subject) -> RuleResult:
+def check_fan_out(s: Subject) -> RuleResult:
     """The same content goes to one destination; a second one is asked for."""
     content = s.operation.content
     if not s.entry.fan_out or content is None:
         return "its domain does not watch for the same content going out twice"
     for sending in s.session.sent.get((s.entry.domain, content), ()):
         if sending.operation != s.entry.name and s.now - sending.at <= FAN_OUT_LASTS:
-            return Ruling(ASK, "fan_out", words.fan_out_reason(sending.operation))
+            return Ruling(ASK, rulebook.FAN_OUT.name, words.fan_out_reason(sending.operation))
     for other in s.request.operations:
         if other.content == content and other.name != s.entry.name and _domain(other.name) == s.entry.domain:
-            return Ruling(ASK, "fan_out", words.fan_out_reason(other.name))
+            return Ruling(ASK, rulebook.FAN_OUT.name, words.fan_out_reason(other.name))
     return "this content has not gone out by another operation"
 
 
-def remembered(s: Subject) -> RuleResult:
+def check_remembered(s: Subject) -> RuleResult:
     """In mode trusting, a tool approved and remembered this session."""
     if s.policy.mode is not TRUSTING:
         return "the mode is not trusting"
@@ -218,20 +230,20 @@ def remembered(s: Subject) -> RuleResult:
         return "high risk is not remembered"
     for held in find_covering_grants(s, "tool", s.request.call.tool):
         if s.risk < HIGH or held.grant.pins.arguments is not None:
-            return _grant("remembered", words.REMEMBERED, held)
+            return _grant(rulebook.REMEMBERED, words.REMEMBERED, held)
     return "this tool was not approved and remembered for this"
 
 
-def autonomous(s: Subject) -> RuleResult:
+def check_autonomous(s: Subject) -> RuleResult:
     """The operator lists it as free, and reviewed that not too long ago."""
     if s.tier is not AUTONOMOUS:
         return "the permission has decayed" if s.decayed else "the policy does not list it as autonomous"
     if s.risk >= HIGH:
         return "high risk is never autonomous"
-    return Ruling(ALLOW, "autonomous", words.AUTONOMOUS)
+    return Ruling(ALLOW, rulebook.AUTONOMOUS.name, words.AUTONOMOUS)
 
 
-def safe(s: Subject) -> RuleResult:
+def check_safe(s: Subject) -> RuleResult:
     """Low risk runs unasked, or when the user named exactly this command, as the policy says."""
     if s.risk > LOW:
         return "its risk is not low"
@@ -239,7 +251,7 @@ def safe(s: Subject) -> RuleResult:
     if how == "auto":
         if s.tier is REQUIRES_APPROVAL:
             return "the policy lists it as requiring approval"
-        return Ruling(ALLOW, "safe", words.SAFE)
+        return Ruling(ALLOW, rulebook.SAFE.name, words.SAFE)
     if how == "ask":
         return "the policy asks for low risk too"
     command = s.request.call.command_line
@@ -247,19 +259,21 @@ def safe(s: Subject) -> RuleResult:
         return "this turn's message did not order exactly this command"
     if s.request.origin in UNATTENDED or not fresh(s, MESSAGE_LASTS):
         return "the message does not speak for subagents, schedules, or an hour later"
-    return Ruling(ALLOW, "safe", words.ORDERED, words.announce_command(command))
+    return Ruling(ALLOW, rulebook.SAFE.name, words.ORDERED, words.announce_command(command))
 
 
-def risky(s: Subject) -> RuleResult:
+def check_risky(s: Subject) -> RuleResult:
     if s.risk < HIGH:
         return "its risk is not high"
     settings = s.policy.settings
     remembers = settings.trusting_remembers_high and s.policy.mode is TRUSTING
     every_time = not remembers and settings.risky_grants == "once"
-    return Ruling(ASK, "risky", words.high_risk_reason(s.entry, s.operation.found, every_time=every_time))
+    return Ruling(
+        ASK, rulebook.RISKY.name, words.high_risk_reason(s.entry, s.operation.found, every_time=every_time)
+    )
 
 
-def task_grant(s: Subject) -> RuleResult:
+def check_task_grant(s: Subject) -> RuleResult:
     """This category was consented to for the task; after a failure, only the identical call goes on."""
     suspension = s.session.suspended.get(s.entry.category)
     if suspension is not None:
@@ -272,7 +286,9 @@ def task_grant(s: Subject) -> RuleResult:
     for held in find_covering_grants(s, "category", s.entry.category):
         if held.grant.ends_with == "task":
             announce = words.announce_task_consent(s.entry.category_words, held.grant.turn)
-            return _grant("task_grant", words.task_grant_reason(s.entry.category_words), held, announce)
+            return _grant(
+                rulebook.TASK_GRANT, words.task_grant_reason(s.entry.category_words), held, announce
+            )
     return "this category was not consented to in this task"
 
 
@@ -283,11 +299,11 @@ def _retry(s: Subject, suspension: Suspension) -> RuleResult:
     if s.session.task is not None and s.session.task.unconfirmed:
         return UNCONFIRMED
     for held in find_covering_grants(s, "retry", s.request.digest):
-        return _grant("task_grant", words.RETRY, held, words.announce_retry(suspension.left))
+        return _grant(rulebook.TASK_GRANT, words.RETRY, held, words.announce_retry(suspension.left))
     return "an operation of this category failed, and no retry of it is left"
 
 
-def plan(s: Subject) -> RuleResult:
+def check_plan(s: Subject) -> RuleResult:
     """The user accepted a plan that names this operation and target."""
     accepted = s.session.plan
     if accepted is None or not accepted.accepted:
@@ -301,11 +317,13 @@ def plan(s: Subject) -> RuleResult:
     for held in find_covering_grants(s, "operation", s.entry.name):
         if held.grant.group == accepted.id:
             started = () if accepted.started else (PlanStarted(),)
-            return _grant("plan", words.IN_PLAN, held, words.announce_plan_consent(accepted.turn), started)
+            return _grant(
+                rulebook.PLAN, words.IN_PLAN, held, words.announce_plan_consent(accepted.turn), started
+            )
     return "the accepted plan does not name this operation on this target"
 
 
-def confident(s: Subject) -> RuleResult:
+def check_confident(s: Subject) -> RuleResult:
     """The agent is sure enough, the policy lets that count, and the operator will be told."""
     if not s.entry.confidence_bypass:
         return "confidence does not count for it"
@@ -318,24 +336,24 @@ def confident(s: Subject) -> RuleResult:
     if s.request.confidence < s.policy.settings.confidence_threshold:
         return "the confidence is below the threshold"
     text = words.confidence_reason(s.entry.name, s.request.confidence)
-    return Ruling(ALLOW, "confident", text, words.announce_notice(text), effects=(Noticed(text),))
+    return Ruling(ALLOW, rulebook.CONFIDENT.name, text, words.announce_notice(text), effects=(Noticed(text),))
 
 
-def ask(s: Subject) -> RuleResult:
+def check_ask(s: Subject) -> RuleResult:
     """Nothing allowed it and nothing forbade it: a person decides."""
-    return Ruling(ASK, "ask", _why_asked(s))
+    return Ruling(ASK, rulebook.ASK.name, _why_asked(s))
 
 
-def workflow_start(s: Subject) -> RuleResult:
+def check_workflow_start(s: Subject) -> RuleResult:
     """A workflow is asked once, unless its class is granted or it weighs little."""
     name = s.request.workflow or ""
     for held in s.session.grants.get(("workflow", name), ()):
         fitting = pins_fit(held.grant.pins, s.request, s.entry.name) and s.weight <= _start_limit(held.grant)
         if fitting and live(s, held) and outlasts(s, held.grant):
-            return _grant("workflow_start", words.workflow_grant_reason(name), held)
+            return _grant(rulebook.WORKFLOW_START, words.workflow_grant_reason(name), held)
     if s.weight <= LOW:
-        return Ruling(ALLOW, "workflow_start", words.WORKFLOW_LIGHT)
-    return Ruling(ASK, "workflow_start", words.workflow_start_reason(name))
+        return Ruling(ALLOW, rulebook.WORKFLOW_START.name, words.WORKFLOW_LIGHT)
+    return Ruling(ASK, rulebook.WORKFLOW_START.name, words.workflow_start_reason(name))
 
 
 def _start_limit(grant: Grant) -> Risk:
@@ -343,35 +361,43 @@ def _start_limit(grant: Grant) -> Risk:
     return HIGH if grant.risk >= MODERATE else grant.risk
 
 
-RULES: tuple[Rule, ...] = (
-    blocked,
-    trusted_channel,
-    approved_call,
-    denied_call,
-    stopped,
-    always_ask,
-    slash_command,
-    user_initiated,
-    paranoid,
-    allowlist,
-    nested,
-    reduced_risk,
-    operation_grant,
-    workflow_grant,
-    fan_out,
-    remembered,
-    autonomous,
-    safe,
-    risky,
-    task_grant,
-    plan,
-    confident,
-    ask,
+RULES: tuple[tuple[Rule, Check], ...] = (
+    (rulebook.BLOCKED, check_blocked),
+    (rulebook.TRUSTED_CHANNEL, check_trusted_channel),
+    (rulebook.APPROVED_CALL, check_approved_call),
+    (rulebook.DENIED_CALL, check_denied_call),
+    (rulebook.STOPPED, check_stopped),
+    (rulebook.ALWAYS_ASK, check_always_ask),
+    (rulebook.SLASH_COMMAND, check_slash_command),
+    (rulebook.USER_INITIATED, check_user_initiated),
+    (rulebook.PARANOID, check_paranoid),
+    (rulebook.ALLOWLIST, check_allowlist),
+    (rulebook.NESTED, check_nested),
+    (rulebook.REDUCED_RISK, check_reduced_risk),
+    (rulebook.OPERATION_GRANT, check_operation_grant),
+    (rulebook.WORKFLOW_GRANT, check_workflow_grant),
+    (rulebook.FAN_OUT, check_fan_out),
+    (rulebook.REMEMBERED, check_remembered),
+    (rulebook.AUTONOMOUS, check_autonomous),
+    (rulebook.SAFE, check_safe),
+    (rulebook.RISKY, check_risky),
+    (rulebook.TASK_GRANT, check_task_grant),
+    (rulebook.PLAN, check_plan),
+    (rulebook.CONFIDENT, check_confident),
+    (rulebook.ASK, check_ask),
 )
+"""The order of the checks: the first that speaks decides."""
 
-
-START_RULES: tuple[Rule, ...] = (*RULES[: RULES.index(slash_command)], user_initiated, workflow_start)
+START_RULES: tuple[tuple[Rule, Check], ...] = (
+    *RULES[: RULES.index((rulebook.SLASH_COMMAND, check_slash_command))],
+    (rulebook.USER_INITIATED, check_user_initiated),
+    (rulebook.WORKFLOW_START, check_workflow_start),
+)
 """The checks of a call that starts a workflow."""
+
+# Alone, because unpacking a pair for each check would slow every decision down.
+CHECKS: tuple[Check, ...] = tuple(check for _, check in RULES)
+START_CHECKS: tuple[Check, ...] = tuple(check for _, check in START_RULES)
 
 
 def _why_asked(s: Subject) -> str:
@@ -399,14 +425,15 @@ def _why_asked(s: Subject) -> str:
 
 
 def _grant(
-    rule: str, reason: str, held: HeldGrant, announce: str | None = None, extra: tuple[PlanStarted, ...] = ()
+    rule: Rule, reason: str, held: HeldGrant, announce: str | None = None, extra: tuple[PlanStarted, ...] = ()
 ) -> Ruling:
     used = GrantUsed(held.grant.key, held.grant.id)
-    return Ruling(ALLOW, rule, reason, announce, (held.grant.id,), (used, *extra))
+    return Ruling(ALLOW, rule.name, reason, announce, (held.grant.id,), (used, *extra))
 
 
-def _deny(rule: str, reason: str, alert: str) -> Ruling:
-    return Ruling(DENY, rule, reason, words.announce_block(reason), effects=(Alerted(alert),))
+def _deny(rule: Rule, reason: str, operation: str) -> Ruling:
+    alert = Alerted(words.block_alert(operation))
+    return Ruling(DENY, rule.name, reason, words.announce_block(reason), effects=(alert,))
 
 
 def _domain(name: str) -> str:

@@ -1,4 +1,4 @@
-"""One operation of a request with all that is known about it, and the look-ups that checks share."""
+"""One operation of a request with everything known about it, and the look-ups that checks share."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Subject(msgspec.Struct, frozen=True):
 
 
 def subject_of(request: Request, operation: Operation, policy: Policy, view: View, now: float) -> Subject:
-    """The operation with its tier and risk as they stand now."""
+    """Return the operation with its current tier and risk."""
     entry = policy.table.get(operation.name) or policy.entry(operation.name)
     tier, gone = entry.tier, False
     if tier is AUTONOMOUS:
@@ -74,13 +74,13 @@ def subject_of(request: Request, operation: Operation, policy: Policy, view: Vie
 
 
 def has_lost_workspace(request: Request, session: Session) -> bool:
-    """Whether the workspace that the session's consent was given for is another folder now, or gone."""
+    """True if the workspace that consent was given for is now another folder, or gone."""
     call = request.call
     return bool(call.leads_to) or (session.rooted and call.workspace in call.missing)
 
 
 def _without_consent(view: View) -> View:
-    """The view with no consent but approvals of single calls: those are for what was shown."""
+    """Drop all consent but approvals of single calls, which are for exactly what was shown."""
     session, scope = view.session, view.scope
     calls = {key: held for key, held in session.grants.items() if key[0] == "call"}
     bare = msgspec.structs.replace(session, grants=calls, slash=None, imperatives=(), plan=None)
@@ -89,25 +89,25 @@ def _without_consent(view: View) -> View:
 
 
 def _risk_before_reading(entry: Entry, declared: Risk) -> Risk:
-    """The risk before the call was read: the operator's word, else the strictest of what is declared."""
+    """Return the risk before the call was read: the operator's own, else the strictest declared."""
     if entry.risk is not None and not entry.preset:
         return entry.risk
     return declared if entry.floor is None or entry.floor < declared else entry.floor
 
 
 def undeclared(operation: Operation, entry: Entry) -> bool:
-    """Whether neither the policy nor code nor a reading says what this operation is."""
+    """True if neither the policy nor code nor a reading says what this operation is."""
     return not entry.named and not operation.declared
 
 
 def risk_after_reducers(s: Subject) -> Risk | None:
-    """What a safe caller around it lowers the operation to, never below the reading of the call."""
+    """Return the risk that a safe caller lowers the operation to, never below the reading of the call."""
     lowered, reading = s.view.scope.reducers.get(s.entry.name), s.operation.reading
     return lowered if lowered is None or reading is None or reading < lowered else reading
 
 
 def apply_reducers(s: Subject) -> Subject:
-    """The same with risk and weight as a safe caller around it lowers them."""
+    """Lower risk and weight as far as a safe caller around the call allows."""
     lowered = risk_after_reducers(s)
     if lowered is None:
         return s
@@ -115,7 +115,7 @@ def apply_reducers(s: Subject) -> Subject:
 
 
 def find_covering_grants(s: Subject, kind: str, value: str) -> Sequence[HeldGrant]:
-    """The grants for this key that are live, fit the call, and were given at its risk or above."""
+    """Return the grants for this key that are live, fit the call, and were given at its risk or above."""
     row = s.session.grants.get((kind, value))
     if row is None:
         return ()
@@ -140,7 +140,7 @@ def _covers(s: Subject, grant: Grant) -> bool:
 
 
 def outlasts(s: Subject, grant: Grant) -> bool:
-    """Whether the policy is no stricter with this operation now than when the grant was asked for.
+    """True if the policy is no stricter with this operation now than when the grant was asked for.
 
     An approval that does not say what it was asked under serves under its own policy only.
     """
@@ -169,6 +169,6 @@ def live(s: Subject, held: HeldGrant) -> bool:
 
 
 def fresh(s: Subject, seconds: float) -> bool:
-    """Whether the last user message is younger than this, by a clock that can be trusted."""
+    """True if the last user message is younger than this, by a trusted clock."""
     heard_at = s.session.heard_at
     return heard_at is not None and s.view.time_trusted and s.now - heard_at < seconds

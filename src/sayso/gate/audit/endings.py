@@ -11,10 +11,10 @@ from collections.abc import Collection, Iterator
 
 import msgspec
 
-from sayso.core import words
 from sayso.core.audit import events
 from sayso.core.audit.entry import AuditEntry, read_entry
 from sayso.core.errors import SaysoError
+from sayso.gate import words
 from sayso.store.contract import EntryRow, Reader
 
 CLEARING = frozenset(name for name, kind in events.EVENTS.items() if kind.ends_consent)

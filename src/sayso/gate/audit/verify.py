@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from sayso.core import words
 from sayso.core.audit import events
 from sayso.core.audit.anchors import (
     Anchor,
@@ -26,6 +25,7 @@ from sayso.core.audit.commitments import SaltedValue, opens
 from sayso.core.audit.entry import MAIN, AuditError, format_timestamp
 from sayso.core.audit.merkle import TILE, WIDTH, TreeNode
 from sayso.core.audit.verify import MOST_FINDINGS, RUN, VerifyReport, verify_runs
+from sayso.gate import words
 from sayso.gate.audit.check_rows import check_rows
 from sayso.gate.audit.checkpoints import LAST_CHECKPOINT
 from sayso.gate.audit.columns import find_differing_rows

@@ -11,9 +11,9 @@ from typing import Literal
 
 import msgspec
 
-from sayso.core import words
 from sayso.core.grants import Grant, outlived
 from sayso.core.terms import no_stricter, terms_of
+from sayso.gate import words
 from sayso.gate.audit.endings import who_ended
 from sayso.gate.call_rows import Record
 from sayso.gate.gate import Gate

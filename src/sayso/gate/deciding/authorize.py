@@ -8,16 +8,18 @@ from contextlib import contextmanager, suppress
 import msgspec
 from msgspec import UNSET
 
-from sayso.core import words
 from sayso.core.audit import events
 from sayso.core.deciding.decide import decide
 from sayso.core.deciding.offers import with_offers
 from sayso.core.deciding.questions import find_or_open_question
 from sayso.core.decision import Decision, Question
+from sayso.core.durations import HOUR
 from sayso.core.effects import Alerted, Effect, Noticed, QuestionOpened, SessionChanged
 from sayso.core.model import Request, Risk, Verdict
 from sayso.core.policy import Policy
+from sayso.core.rulebook import APPROVED_CALL, EFFECT_KEY, FLOODING, Rule
 from sayso.core.session import Scope, Session, find_replaced_questions
+from sayso.gate import words
 from sayso.gate.call_rows import EffectTaken, find_fault, running_label
 from sayso.gate.deciding.approvals import question_behind
 from sayso.gate.gate import (
@@ -33,8 +35,6 @@ from sayso.gate.questions.expiry import expire_in
 from sayso.gate.rows.journal import call_for_entry, record
 from sayso.gate.telemetry import DecidingSpan
 from sayso.store.contract import Reader, Writer
-
-HOUR = 3_600.0
 
 
 class Bundle(msgspec.Struct, frozen=True):
@@ -124,7 +124,7 @@ def authorize_in(
 
 def is_answer(gate: Gate, tx: Reader, decision: Decision) -> bool:
     """Whether the answer to a question allows the call. It then belongs to that question's story."""
-    return decision.rule == "approved_call" and question_behind(gate, tx, decision.grants)
+    return decision.rule == APPROVED_CALL.name and question_behind(gate, tx, decision.grants)
 
 
 class _MustLast(Exception):
@@ -168,7 +168,7 @@ def _record_taken(gate: Gate, refusal: EffectTaken) -> Decision:
     with writing(gate) as tx:
         found = load_open_session(gate, tx, request.session, select_rows_for(request, gate.policy, NO_SCOPE))
         decision = decide(request, gate.policy, view_of(gate, tx, found, request), tx.now)
-        decision = _deny(decision, str(refusal), rule="effect_key")
+        decision = _deny(decision, str(refusal), rule=EFFECT_KEY)
         record_decision(gate, tx, request, decision, call=refusal.call, again=refusal.again)
     return decision
 
@@ -232,15 +232,15 @@ def flood_effects(session: Session, reason: str, now: float) -> tuple[Effect, ..
     if last is not None and 0 <= now - last < HOUR:
         return ()
     notice = words.flood_notice(session.agent, session.id, reason)
-    return (Noticed(notice), SessionChanged({"flood_told_at": now}))
+    return (Noticed(notice), SessionChanged(flood_told_at=now))
 
 
 def _deny(
-    decision: Decision, reason: str, effects: tuple[Effect, ...] = (), *, rule: str = "flooding"
+    decision: Decision, reason: str, effects: tuple[Effect, ...] = (), *, rule: Rule = FLOODING
 ) -> Decision:
     """The same call denied by a limit that is not the policy's: it uses nothing, and nothing is offered."""
     return msgspec.structs.replace(
-        decision, verdict=Verdict.DENY, rule=rule, reason=reason, grants=(), effects=effects, offers=()
+        decision, verdict=Verdict.DENY, rule=rule.name, reason=reason, grants=(), effects=effects, offers=()
     )
 
 

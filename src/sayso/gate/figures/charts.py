@@ -7,11 +7,12 @@ from collections.abc import Iterable
 
 import msgspec
 
+from sayso.core.durations import HOUR
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Verdict
 from sayso.core.policy import Policy
 from sayso.gate.figures.decision_log import LoggedDecision, LoggedQuestion, read_decisions, read_questions
-from sayso.gate.figures.figures import HOUR, Count, Figures, pace_of, spared_a_question
+from sayso.gate.figures.figures import Count, Figures, pace_of, spared_a_question
 from sayso.gate.gate import Gate
 
 MOST_ROWS = 1_000

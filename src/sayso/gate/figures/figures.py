@@ -14,7 +14,9 @@ from statistics import median
 
 import msgspec
 
+from sayso.core.durations import HOUR
 from sayso.core.model import Risk, Verdict
+from sayso.core.rulebook import ALLOWLIST, APPROVED_CALL, SPARING
 from sayso.gate.figures.decision_log import (
     DecisionEntry,
     LoggedDecision,
@@ -24,24 +26,8 @@ from sayso.gate.figures.decision_log import (
 )
 from sayso.gate.gate import Gate
 
-HOUR = 3_600.0
 FASTER_THAN_READING = 1.0
 """An answer within this many seconds cannot follow from reading the question."""
-CONSENTS = frozenset(
-    (
-        "allowlist",
-        "confident",
-        "nested",
-        "operation_grant",
-        "plan",
-        "remembered",
-        "slash_command",
-        "task_grant",
-        "user_initiated",
-        "workflow_grant",
-    )
-)
-"""The rules by which an earlier word of a person, or the agent's confidence, spared a question."""
 
 
 class Figures(msgspec.Struct, frozen=True):
@@ -86,7 +72,8 @@ class Count:
         self._commands = {one.row.digest for one in asked if one.is_command}
         self._verdicts: Counter[Verdict] = Counter()
         self._avoided = 0
-        self._high: Counter[str] = Counter()
+        self._high_asked = 0
+        self._high_unasked: Counter[str] = Counter()
         self._repeated: Counter[str] = Counter()
         self._hours: set[int] = set()
         self._pruned = 0
@@ -115,18 +102,18 @@ class Count:
     def _add_high(self, verdict: Verdict, said: DecisionEntry, prompted: bool) -> None:
         """A call that runs on its approval was counted when it was asked."""
         rule = said.details.rule
-        if said.details.risk != Risk.HIGH.word or rule == "approved_call":
+        if said.details.risk != Risk.HIGH.word or rule == APPROVED_CALL.name:
             return
         if prompted:
-            self._high["asked"] += 1
+            self._high_asked += 1
         elif verdict is Verdict.ALLOW:
-            self._high[rule] += 1
+            self._high_unasked[rule] += 1
 
     def _add_repeated(self, session: str, digest: str, rule: str, prompted: bool) -> None:
         """Of commands seen before in their session: those the allowlist covered, and those asked again."""
         again = (session, digest) in self._seen
         self._seen.add((session, digest))
-        if again and rule == "allowlist":
+        if again and rule == ALLOWLIST.name:
             self._repeated["covered"] += 1
         elif again and prompted and digest in self._commands:
             self._repeated["asked"] += 1
@@ -145,8 +132,8 @@ class Count:
             avoided=self._avoided,
             prompts_per_category_per_task=_ratio(asked_in.total(), len(asked_in)),
             most_prompts_in_a_category_of_a_task=max(asked_in.values(), default=0),
-            high_risk_asked=_ratio(self._high["asked"], self._high.total()),
-            high_risk_unasked={rule: times for rule, times in self._high.items() if rule != "asked"},
+            high_risk_asked=_ratio(self._high_asked, self._high_asked + self._high_unasked.total()),
+            high_risk_unasked=dict(self._high_unasked),
             repeated_commands_on_allowlist=_ratio(self._repeated["covered"], self._repeated.total()),
             prompts_per_hour=_ratio(len(asked), len(self._hours)),
             median_time_to_answer=pace.median,
@@ -174,7 +161,7 @@ def pace_of(asked: Iterable[LoggedQuestion]) -> Pace:
 
 def spared_a_question(one: LoggedDecision) -> bool:
     """Whether an earlier word of a person, or the agent's confidence, spared a question here."""
-    return one.verdict is Verdict.ALLOW and one.said is not None and one.said.details.rule in CONSENTS
+    return one.verdict is Verdict.ALLOW and one.said is not None and one.said.details.rule in SPARING
 
 
 def _expired(one: LoggedQuestion, now: float) -> bool:

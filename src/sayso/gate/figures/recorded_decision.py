@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import msgspec
 
-from sayso.core import words
 from sayso.core.audit.entry import MAIN, AuditEntry, read_entry
 from sayso.core.audit.events import DECISIONS, Asked, DecisionEvent, read_decision
+from sayso.core.conversation import words
 from sayso.core.decision import Item, Question
 from sayso.core.model import Request
 from sayso.gate.audit.read import UnknownEntry, load_entry_row, require_body

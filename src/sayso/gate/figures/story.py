@@ -21,6 +21,7 @@ from sayso.core.audit.entry import AuditEntry
 from sayso.core.audit.events import DECISIONS, DecisionEvent, read_decision
 from sayso.core.digest import decode_canonical, encode_canonical
 from sayso.core.model import Call, Request, Verdict
+from sayso.core.rulebook import APPROVED_CALL
 from sayso.core.titles import make_title, title_of
 from sayso.core.words import visible
 from sayso.gate.call_rows import find_record, sound_call
@@ -99,7 +100,7 @@ def begins_story(gate: Gate, tx: Reader, said: AuditEntry) -> bool:
     decided = read_decision(said.details)
     if decided.again or said.event not in DECISIONS:
         return False
-    if decided.rule != "approved_call":
+    if decided.rule != APPROVED_CALL.name:
         return True
     return not question_behind(gate, tx, decided.grants)
 

@@ -12,6 +12,7 @@ from sayso.core.decision import Decision
 from sayso.core.errors import SaysoError
 from sayso.core.grants import Grant
 from sayso.core.model import Request, Verdict
+from sayso.core.rulebook import FLOODING
 from sayso.gate.call_rows import KeyReused, add_call_row, check_call_row, find_fault
 from sayso.gate.deciding.authorize import authorize_in, reporting
 from sayso.gate.gate import Gate, writing
@@ -109,6 +110,6 @@ def _access_request_from_row(gate: Gate, tx: Reader, row: CallRow) -> AccessRequ
 
 
 def _refusal_error(decision: Decision) -> SaysoError:
-    if decision.rule == "flooding":
+    if decision.rule == FLOODING.name:
         return TooManyQuestions(decision.reason)
     return NotRequestable(decision.reason)

@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-from sayso.core import words
 from sayso.core.audit.entry import format_timestamp
 from sayso.core.model import Request
+from sayso.gate import words
 from sayso.gate.call_rows import EffectTaken, find_record, with_effect_turn
 from sayso.gate.gate import Gate
 from sayso.store.contract import CallRow, Reader

@@ -157,4 +157,4 @@ def effects_of_entering(session: Session, call: str) -> tuple[Effect, ...]:
     if call not in session.unentered:
         return ()
     left = {name: grants for name, grants in session.unentered.items() if name != call}
-    return (SessionChanged({"unentered": left}),)
+    return (SessionChanged(unentered=left),)

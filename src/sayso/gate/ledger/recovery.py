@@ -9,6 +9,7 @@ import msgspec
 
 from sayso.core import ledger
 from sayso.core.audit import events
+from sayso.core.durations import HOUR
 from sayso.core.ledger import NotNow
 from sayso.core.model import Request
 from sayso.gate.audit.operator_transaction import operator_act
@@ -30,7 +31,7 @@ from sayso.gate.telemetry import log_holder_gone
 from sayso.store.contract import CallRow, Reader, Writer
 
 MOST = 1_000_000
-GOES_ON = 3_600.0
+GOES_ON = HOUR
 """How long after its question was closed a parked call may still be gone on with, at least."""
 
 Reconciler = Callable[[Request], object]

@@ -12,6 +12,7 @@ from sayso.core.deciding.decide import decide
 from sayso.core.decision import Decision
 from sayso.core.ledger import LEASE, NotNow
 from sayso.core.model import Request, Verdict
+from sayso.core.rulebook import GOING_ON, REPLAYING
 from sayso.gate.call_rows import Attempt, load_call_row, load_record
 from sayso.gate.deciding.authorize import Authorization, authorize_in, is_answer, record_decision, reporting
 from sayso.gate.deciding.request import make_request, read_again
@@ -27,7 +28,7 @@ from sayso.gate.gate import (
     writing,
 )
 from sayso.gate.ledger.effect_keys import check_effect
-from sayso.gate.ledger.resume import RULE, reason_not_to_run
+from sayso.gate.ledger.resume import reason_not_to_run
 from sayso.gate.ledger.start import (
     add_decided_call,
     new_call_id,
@@ -39,7 +40,6 @@ from sayso.store.contract import Writer
 
 OWN = ("call", "operation")
 """What a replay may use of the session that made it: approvals of this call, grants for its operations."""
-BY_OWN = ("approved_call", "operation_grant", "autonomous")
 
 
 def replay_call(
@@ -84,7 +84,7 @@ def _refuse_replay(
     why = reason_not_to_run(gate, tx, sessions)
     if why is None:
         return None
-    no = Decision(Verdict.DENY, RULE, why, None, (), (), ())
+    no = Decision(Verdict.DENY, GOING_ON.name, why, None, (), (), ())
     return Authorization(no, None, record_decision(gate, tx, request, no, call=name), begins=True)
 
 
@@ -97,7 +97,7 @@ def _authorize_by_own_grants(gate: Gate, tx: Writer, request: Request, name: str
     grants = {key: held for key, held in found.session.grants.items() if key[0] in OWN}
     found = replace(found, session=replace(found.session, grants=grants))
     decision = decide(request, gate.policy, view_of(gate, tx, found, request), tx.now)
-    if decision.verdict is not Verdict.ALLOW or {one.ruling.rule for one in decision.items} - set(BY_OWN):
+    if decision.verdict is not Verdict.ALLOW or {one.ruling.rule for one in decision.items} - REPLAYING:
         return None
     apply_and_save(gate, tx, found, decision.effects, call=name)
     goes_on = is_answer(gate, tx, decision)

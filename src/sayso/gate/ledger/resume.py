@@ -16,15 +16,18 @@ from collections.abc import Iterable
 
 import msgspec
 
-from sayso.core import words
 from sayso.core.deciding.decide import decide
 from sayso.core.deciding.offers import ANSWERS
 from sayso.core.decision import Decision
+from sayso.core.durations import DAY
 from sayso.core.effects import GrantRevoked
-from sayso.core.grants import DAY, Grant, HeldGrant, Pins
+from sayso.core.grants import Grant, HeldGrant, Pins
 from sayso.core.ledger import NotNow
 from sayso.core.model import Request, Verdict
+from sayso.core.rulebook import DENIED_CALL, GOING_ON, Rule
 from sayso.core.session import Scope
+from sayso.core.words import DENIED
+from sayso.gate import words
 from sayso.gate.call_rows import Record
 from sayso.gate.gate import (
     Gate,
@@ -39,7 +42,6 @@ from sayso.gate.questions.expiry import ends_at
 from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_session
 from sayso.store.contract import CallRow, QuestionRow, Reader, Writer
 
-RULE = "going_on"
 MOST_ENTRIES = 3
 """How often one start may enter its function: once, and again from the top at most twice."""
 ALLOWING = (*ANSWERS, "edit")
@@ -72,9 +74,7 @@ def refuse_by_question(gate: Gate, kept: Record, question: QuestionRow | None, n
             "what this call waits for has not been answered", hint="wait for the answer, and retry it"
         )
     if question.state == "answered":
-        return make_refusal(
-            kept, words.inner_denial_reason(question.by or "", question.reason), rule="denied_call"
-        )
+        return make_refusal(kept, words.inner_denial_reason(question.by or "", question.reason), DENIED_CALL)
     return make_refusal(kept, words.INNER_UNANSWERED)
 
 
@@ -92,9 +92,9 @@ def reason_not_to_run(gate: Gate, tx: Reader, sessions: Iterable[str]) -> str | 
     return None
 
 
-def make_refusal(kept: Record, why: str, rule: str = RULE) -> Decision:
+def make_refusal(kept: Record, why: str, rule: Rule = GOING_ON) -> Decision:
     """A no to going on, about what the call was started for."""
-    return Decision(Verdict.DENY, rule, why, None, kept.items, (), ())
+    return Decision(Verdict.DENY, rule.name, why, None, kept.items, (), ())
 
 
 def end_run_grant(gate: Gate, tx: Writer, row: CallRow) -> None:
@@ -119,7 +119,7 @@ def find_ending_since(found: LoadedSession, row: CallRow, kept: Record) -> str |
         return words.REVOKED_SINCE
     denial = found.session.denials.get(kept.request.digest)
     if denial is not None and denial.at >= row.at:
-        return words.DENIED
+        return DENIED
     return None
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from sayso.core import ledger
+from sayso.core import ledger, rulebook
 from sayso.core.audit import events
 from sayso.core.decision import Decision
 from sayso.core.effects import GrantAdded, GrantUsed, SessionChanged
@@ -178,7 +178,7 @@ def start_ungated(
         check_effect(gate, tx, request, effect_key, name)
         started = events.Started(name, request.digest, request.call.tool)
         entry = record(tx, started, session=request.session, agent=found.row.agent, stream=gate.stream)
-        ungated = Decision(Verdict.ALLOW, "ungated", UNGATED, None, (), (), ())
+        ungated = Decision(Verdict.ALLOW, rulebook.UNGATED.name, UNGATED, None, (), (), ())
         done = Authorization(ungated, None, entry, clearings=found.session.clearings)
         row = new_call_row(
             gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key, lease=lease
@@ -397,7 +397,7 @@ def _start_row(
             gate,
             tx,
             found,
-            (SessionChanged({"unentered": {**found.session.unentered, row.id: tuple(used)}}),),
+            (SessionChanged(unentered={**found.session.unentered, row.id: tuple(used)}),),
         )
     request = load_record(gate, row).request
     if request.workflow is not None:
@@ -444,7 +444,7 @@ def _row_after_question(
         if kept.request.call.state != state:
             return None
         reason = f"denied by {question.by}" + (f": {question.reason}" if question.reason else "")
-        no = make_refusal(kept, reason, rule="denied_call")
+        no = make_refusal(kept, reason, rulebook.DENIED_CALL)
         ended = with_standing(row, ledger.move_to_state(standing_of(row), "denied"))
         return with_record(gate, ended, with_refusal(kept, no))
     if question.state == "cancelled":

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET
 
 from sayso.core.audit import events
+from sayso.core.durations import HOUR
 from sayso.core.errors import SaysoError
 from sayso.gate.gate import Gate, writing
 from sayso.gate.rows.journal import record
@@ -15,7 +16,7 @@ from sayso.gate.sealed_values import ValueKind, find_value, lock_values, secret_
 from sayso.store.contract import Reader, Writer
 
 LINK_LASTS = 120.0
-BROWSER_LASTS = 12 * 3_600.0
+BROWSER_LASTS = 12 * HOUR
 
 
 class LinkRefused(SaysoError):

@@ -7,10 +7,10 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sayso.core import words
 from sayso.core.decision import Question
 from sayso.core.errors import SaysoError
 from sayso.core.model import Request
+from sayso.gate import words
 from sayso.gate.gate import Gate
 from sayso.gate.questions.answer import answer_question, edit_and_allow
 from sayso.gate.questions.editable import find_editable

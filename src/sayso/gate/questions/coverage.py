@@ -11,6 +11,7 @@ from sayso.core.deciding.offers import grants_of_answer
 from sayso.core.decision import Question
 from sayso.core.effects import GrantAdded
 from sayso.core.model import Request, Verdict
+from sayso.core.numbering import question_id
 from sayso.core.session import Session, apply_effects
 from sayso.gate.gate import Gate, select_all_rows, view_of
 from sayso.gate.questions.read import read_question
@@ -42,7 +43,7 @@ def _earlier_requests(gate: Gate, tx: Reader, question: Question) -> Iterator[Re
     session, _, number = question.id.rpartition(".q")
     last = int(number) - 1 if number.isdigit() else 0
     for earlier in range(last, max(last - LOOK_BACK, 0), -1):
-        row = tx.question(f"{session}.q{earlier}")
+        row = tx.question(question_id(session, earlier))
         asked = None if row is None else read_question(gate, tx, row)
         if asked is not None:
             yield asked.request

@@ -20,7 +20,8 @@ import msgspec
 
 from sayso.core.deciding.rules import DENIAL_LASTS, FAN_OUT_LASTS
 from sayso.core.decision import Question
-from sayso.core.grants import DAY, Grant, GrantKey, HeldGrant
+from sayso.core.durations import DAY
+from sayso.core.grants import Grant, GrantKey, HeldGrant
 from sayso.core.model import Request
 from sayso.core.session import CallUnderWay, Sending, Session, SessionHead
 from sayso.gate.rows.row_seals import GrantUsage, Sealer, SentOnce, SessionState, Untried

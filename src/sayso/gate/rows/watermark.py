@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 
+from sayso.core.durations import DAY
 from sayso.gate.rows.moves import PLACE, StoreMoved
 from sayso.gate.rows.watermark_file import MarkFile, MarkReplaced, Record
 from sayso.reading.paths.own_places import guard_keys
@@ -28,7 +29,7 @@ OPENED_AGAIN = 64
 LOOKED_AGAIN = 256
 """After how many looks it is seen to that the file looked at is the one that is there."""
 MOST_LATE = 200_000
-FORGOTTEN_AFTER = 8 * 86_400
+FORGOTTEN_AFTER = 8 * DAY
 """So long after its end a session is kept in the mark; then it counts as ended because it is so old."""
 MOVED = ("fact", "moved")
 """Its version is odd while the store is sealed because it moves or has moved."""

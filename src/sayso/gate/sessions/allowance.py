@@ -6,14 +6,16 @@ import math
 
 import msgspec
 
+from sayso.core.durations import DAY, MINUTE
 from sayso.core.errors import SaysoError
-from sayso.core.grants import MINUTE, Grant, GrantKind, Pins
+from sayso.core.grants import Grant, GrantKind, Pins
 from sayso.core.model import Mode, Risk, Tier, check_name, trim_command
+from sayso.core.numbering import new_grant
 from sayso.core.policy import Entry, Policy
 from sayso.core.session import Session
 from sayso.core.text.unmask import undisguised
 
-LONGEST_MINUTES = 24 * 60
+LONGEST_MINUTES = int(DAY // MINUTE)
 NO_PINS = Pins()
 
 
@@ -42,8 +44,8 @@ def build_grant(wish: GrantWish, policy: Policy, session: Session, now: float, b
         raise GrantRefused("mode paranoid asks before every call, whatever was granted")
     kind, value, risk = _select(wish, policy, session)
     task = session.task.id if kind == "category" and session.task is not None else None
-    return Grant(
-        id=f"{session.id}.g{session.granted + 1}",
+    grant = Grant(
+        id="",
         kind=kind,
         value=value,
         risk=risk,
@@ -54,11 +56,9 @@ def build_grant(wish: GrantWish, policy: Policy, session: Session, now: float, b
         ends_with="task" if task else "session",
         bound_to=task,
         source="allowlist" if kind == "command" else "explicit",
-        turn=session.turn,
-        given_at=now,
         given_by=by,
-        policy=policy.digest,
     )
+    return new_grant(grant, session, policy, now)
 
 
 def _check_shape(wish: GrantWish) -> None:

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import msgspec
 
-from sayso.core import words
 from sayso.core.audit import events
+from sayso.core.conversation import words
 from sayso.core.conversation.hear import allowlist_entry, list_allowlist_entries
 from sayso.core.digest import encode_canonical, sha256
+from sayso.core.durations import DAY
 from sayso.core.effects import AllowlistHandedOff, Effect, GrantAdded, SessionChanged
 from sayso.core.errors import SaysoError
-from sayso.core.grants import DAY
 from sayso.core.model import Risk
 from sayso.core.session import PendingPrompt, Session
+from sayso.core.words import visible
 from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_all_rows, writing
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.sessions import LoadedSession
@@ -72,7 +73,7 @@ def ask_to_load_handoff(gate: Gate, session: str) -> str | None:
         if saved is None:
             return None
         _ask(gate, tx, found, "load", _listing(saved.commands))
-    lines = [f"- {words.visible(one.command)} ({one.risk.word})" for one in saved.commands]
+    lines = [f"- {visible(one.command)} ({one.risk.word})" for one in saved.commands]
     return "\n".join(["Saved session allowlist:", *lines, "", words.LOAD_ALLOWLIST])
 
 
@@ -121,7 +122,7 @@ FROM_BEFORE = "user, in an earlier context"
 def _ask(gate: Gate, tx: Writer, found: LoadedSession, way: str, listing: str) -> None:
     """The question is put to the user, for the very next message of theirs to answer."""
     pending = PendingPrompt(way, found.session.turn, sha256(listing.encode()))
-    apply_and_save(gate, tx, found, (SessionChanged({"pending": pending}),))
+    apply_and_save(gate, tx, found, (SessionChanged(pending=pending),))
     record(tx, events.HandoffAsked(way), session=found.session.id, stream=gate.stream)
 
 

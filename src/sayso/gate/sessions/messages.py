@@ -7,18 +7,19 @@ from collections.abc import Callable
 import msgspec
 from msgspec import UNSET
 
-from sayso.core import words
 from sayso.core.audit import events
 from sayso.core.conversation import lifecycle
 from sayso.core.conversation.claims import OPERATION, TOOL, claim_question
 from sayso.core.conversation.clearing import list_lost_consents
 from sayso.core.conversation.hear import Heard, hear_text, list_allowlist_entries
+from sayso.core.conversation.words import allowlist_block, sign_elsewhere
 from sayso.core.deciding.questions import effects_of_showing
 from sayso.core.decision import Question
 from sayso.core.effects import AllowlistHandedOff, ConsentCleared, Effect, MessageClaimed, QuestionOpened
 from sayso.core.model import Assurance
 from sayso.core.plan_text import PlanText
 from sayso.core.session import Session, apply_effects
+from sayso.gate import words
 from sayso.gate.audit.consent_entries import record_consents
 from sayso.gate.deciding.authorize import flood_effects, notice_in, reason_not_to_ask
 from sayso.gate.deciding.request import make_call, make_request
@@ -99,7 +100,7 @@ def _with_handoff(gate: Gate, tx: Writer, found: LoadedSession, heard: Heard) ->
         heard,
         effects=effects,
         did=(*heard.did, did),
-        announced=(*heard.announced, words.allowlist_block(entries, with_risk=True)),
+        announced=(*heard.announced, allowlist_block(entries, with_risk=True)),
     )
 
 
@@ -118,7 +119,7 @@ def ask_in_conversation(gate: Gate, question: str) -> str:
         apply_and_save(gate, tx, found, effects_of_showing(asked, found.session))
         record(tx, events.Shown(question), session=row.session, stream=gate.stream)
         to_sign, text = needs_proof(gate, tx, asked.risk), retell(gate, tx, asked).text
-    return f"{text}\n{words.sign_elsewhere(question)}" if to_sign else text
+    return f"{text}\n{sign_elsewhere(question)}" if to_sign else text
 
 
 def record_task_start(gate: Gate, session: str, name: str) -> lifecycle.Report:

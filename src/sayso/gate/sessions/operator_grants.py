@@ -9,6 +9,7 @@ import msgspec
 
 from sayso.core import words
 from sayso.core.audit import events
+from sayso.core.conversation.words import consent_name
 from sayso.core.effects import ConsentCleared, Effect, GrantAdded, GrantRevoked, SuspensionLifted
 from sayso.core.errors import SaysoError
 from sayso.core.grants import Grant, GrantKey, GrantKind, HeldGrant, Pins, outlived, spent
@@ -190,7 +191,7 @@ def is_live(gate: Gate, held: HeldGrant, session: Session, now: float) -> bool:
 
 
 def _describe_ended(held: HeldGrant, *, live: bool) -> EndedGrant:
-    return EndedGrant(held.grant.id, held.grant.session, words.consent_name(held.grant), already=not live)
+    return EndedGrant(held.grant.id, held.grant.session, consent_name(held.grant), already=not live)
 
 
 def list_live_grants(gate: Gate, tx: Reader, found: LoadedSession) -> list[ListedGrant]:
@@ -279,7 +280,7 @@ def _describe_grant(gate: Gate, tx: Reader, held: HeldGrant, agent: str) -> List
         agent=agent,
         kind=grant.kind,
         value=grant.value,
-        words=words.consent_name(grant),
+        words=consent_name(grant),
         risk=grant.risk.word,
         left=grant.expires_at - now,
         expires_at=grant.expires_at,
@@ -349,7 +350,7 @@ def _revoke_all(gate: Gate, tx: Writer, found: LoadedSession, by: str) -> tuple[
         _record_ended(gate, tx, found, grant, by)
     cleared = events.Cleared(cleared=("everything",), by=by, questions=len(session.questions))
     record(tx, cleared, session=session.id, agent=found.row.agent, stream=gate.stream)
-    ended = [EndedGrant(grant.id, grant.session, words.consent_name(grant), already=False) for grant in live]
+    ended = [EndedGrant(grant.id, grant.session, consent_name(grant), already=False) for grant in live]
     doubtful = [session.id] if found.findings else []
     below = load_children(tx, gate.sealer, session.id, select_all_rows())
     doubtful += sorted(set(found.kept.children) - {child.row.id for child in below})

@@ -7,10 +7,18 @@ from __future__ import annotations
 
 import msgspec
 
-from sayso.core import words
 from sayso.core.conversation.hear import Heard, revoke_for_operator, take_back_below
+from sayso.core.conversation.words import (
+    call_under_way_name,
+    consent_name,
+    describe_taken_back,
+    nothing_to_revoke,
+    revokes_nothing,
+)
 from sayso.core.effects import CallEnded, ConsentTakenBack, Effect, PlanEnded, Withheld
 from sayso.core.session import find_ended_grants
+from sayso.core.words import visible
+from sayso.gate import words
 from sayso.gate.audit.consent_entries import record_consents
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_all_rows_and_calls
@@ -37,7 +45,7 @@ def revoke_by_name(gate: Gate, session: str, name: str, by: str) -> list[EndedGr
         below = [_take_back_below(gate, tx, session, one, by) for one in _find_taken_back(taken.effects)]
         if not taken.cleared and not any(one.ended for one in below):
             hint = "sayso grants lists what is granted"
-            raise UnknownGrant(f"{session} has no consent for {words.visible(name)}", hint=hint)
+            raise UnknownGrant(f"{session} has no consent for {visible(name)}", hint=hint)
         apply_and_save(gate, tx, found, taken.effects)
         record_consents(gate, tx, found.session, taken.effects, by=by)
         here = _describe_all_ended(found, taken.effects, tx.now)
@@ -48,15 +56,15 @@ def with_sessions_below(gate: Gate, tx: Writer, session: str, heard: Heard) -> H
     """Take back in the sessions below what a message named or refused, and tell that with the rest."""
     for refusal in (effect for effect in heard.effects if isinstance(effect, Withheld)):
         lost = _withhold_below(gate, tx, session, refusal)
-        told = (words.describe_taken_back(lost),) if lost else ()
+        told = (describe_taken_back(lost),) if lost else ()
         heard = msgspec.structs.replace(
             heard, cleared=(*heard.cleared, *lost), announced=(*heard.announced, *told)
         )
     for named in _find_taken_back(heard.effects):
         below = _take_back_below(gate, tx, session, named, "user")
         found = {part for part in named.missing if part not in below.missing}
-        untrue = {words.nothing_to_revoke(part) for part in found}
-        undone = {words.revokes_nothing(part) for part in found}
+        untrue = {nothing_to_revoke(part) for part in found}
+        undone = {revokes_nothing(part) for part in found}
         heard = msgspec.structs.replace(
             heard,
             did=tuple(line for line in heard.did if line not in undone),
@@ -103,7 +111,7 @@ def _describe_all_ended(found: LoadedSession, effects: tuple[Effect, ...], now: 
     """The grants, calls and plan that these effects end, before they are applied."""
     session = found.session
     grants = [
-        EndedGrant(held.grant.id, session.id, words.consent_name(held.grant), already=False)
+        EndedGrant(held.grant.id, session.id, consent_name(held.grant), already=False)
         for held in find_ended_grants(session, effects, now)
     ]
     return [*grants, *(ended for effect in effects if (ended := _describe_ended(found, effect)) is not None)]
@@ -113,7 +121,7 @@ def _describe_ended(found: LoadedSession, effect: object) -> EndedGrant | None:
     session = found.session
     if isinstance(effect, CallEnded):
         tool = session.under_way[effect.call].tool
-        return EndedGrant(effect.call, session.id, words.call_under_way_name(tool), already=False)
+        return EndedGrant(effect.call, session.id, call_under_way_name(tool), already=False)
     if isinstance(effect, PlanEnded) and session.plan is not None:
         return EndedGrant(session.plan.id, session.id, "plan consent", already=False)
     return None

@@ -150,7 +150,7 @@ def _resume(gate: Gate, session: str, by: str) -> Resumed:
         held_by = _find_stopped_above(gate, tx, found.row.parent)
         if found.session.stopped is None:
             return Resumed(session, already=True, held_by=held_by)
-        apply_and_save(gate, tx, found, (SessionChanged({"stopped": None}),))
+        apply_and_save(gate, tx, found, (SessionChanged(stopped=None),))
         record(tx, events.GoesOn(by), session=session, agent=found.row.agent, stream=gate.stream)
     return Resumed(session, held_by=held_by)
 

@@ -58,7 +58,7 @@ def trust_clock(gate: Gate, *, by: str) -> ClockReading:
                 gate,
                 tx,
                 found,
-                (ConsentCleared("everything", WHY), SessionChanged({"heard_at": None})),
+                (ConsentCleared("everything", WHY), SessionChanged(heard_at=None)),
                 by=by,
             )
         for row in leases:

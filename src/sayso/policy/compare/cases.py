@@ -8,9 +8,10 @@ from typing import Literal
 
 import msgspec
 
+from sayso.core.durations import DAY
 from sayso.core.grants import Grant, GrantKind, HeldGrant, Pins
 from sayso.core.model import Mode, Origin, Risk, Tier
-from sayso.core.policy import DAY, NEVER_REVIEWED, Entry, Policy
+from sayso.core.policy import NEVER_REVIEWED, Entry, Policy
 from sayso.core.session import OuterCall, Run, Scope, Sending, Session, Task, View
 from sayso.policy.probe import PROBE
 

@@ -13,6 +13,7 @@ import msgspec
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Mode, Operation, Origin, Risk, Tier
 from sayso.core.policy import Domain, Entry, Policy, with_mode
+from sayso.core.rulebook import CONFIDENT
 from sayso.core.session import View
 from sayso.policy.compare.cases import (
     CONTENT,
@@ -163,7 +164,7 @@ class _Side:
             )
         except MalformedRequest:  # a spelling that this policy refuses
             return "deny"
-        return "allow and notify" if decision.rule == "confident" else decision.verdict.value
+        return "allow and notify" if decision.rule == CONFIDENT.name else decision.verdict.value
 
 
 def _parse_risk(word: str) -> Risk | None:

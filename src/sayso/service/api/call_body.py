@@ -9,9 +9,10 @@ from __future__ import annotations
 import msgspec
 
 from sayso.core.decision import Item
-from sayso.core.grants import DAY
+from sayso.core.durations import DAY
 from sayso.core.ledger import BEATEN
 from sayso.core.model import Call, Declaration, Operation, Risk, Verdict
+from sayso.core.rulebook import BLOCKING
 from sayso.core.session import Run, Scope
 from sayso.gate.call_rows import Attempt, UnknownCall, find_record, load_call_row
 from sayso.gate.deciding.approvals import load_approval
@@ -30,7 +31,6 @@ HTTP = "http"
 LONGEST_NAME = 200
 MOST_OPERATIONS = 100
 LONGEST_SAID = 10_000
-BLOCKING = ("blocked", "trusted_channel")
 UNDER_WAY = ("pending", "allowed", "running", "waiting", "ambiguous")
 
 

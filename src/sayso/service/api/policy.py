@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.policy import DAY, NEVER_REVIEWED, Domain, decayed
+from sayso.core.durations import DAY
+from sayso.core.policy import NEVER_REVIEWED, Domain, decayed
 from sayso.gate.gate import Gate
 from sayso.policy import load_text
 from sayso.policy.build import settings_to_dict

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
+from sayso.core.durations import DAY
 from sayso.gate.figures.charts import Charts, compute_figures_and_charts
 from sayso.gate.figures.figures import Figures
 from sayso.service.http.endpoints import OPERATORS, Context, Endpoint
 
-WEEK = 7 * 86_400.0
-LONGEST = 3_660 * 86_400.0
+WEEK = 7 * DAY
+LONGEST = 3_660 * DAY
 
 
 class StatsView(msgspec.Struct, frozen=True):

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sayso.core.audit.events import DECISIONS, Answered, read_decision
+from sayso.core.durations import HOUR, MINUTE
 from sayso.store.contract import EntryRow, Reader
 
-BUCKETS = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3_600.0, 7_200.0)
+BUCKETS = (1.0, 5.0, 15.0, MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 2 * HOUR)
 VERSION = "text/plain; version=0.0.4; charset=utf-8"
 
 

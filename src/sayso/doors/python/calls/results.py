@@ -10,6 +10,7 @@ from sayso.core import words
 from sayso.core.decision import Offer
 from sayso.core.errors import SaysoError
 from sayso.core.model import Risk
+from sayso.core.rulebook import BLOCKING
 from sayso.doors.python.values.plain import NotPlain, write_result
 
 Status = Literal["ok", "denied", "blocked", "timeout", "error"]
@@ -94,7 +95,7 @@ class ConsentDenied(SaysoError):
 
     @property
     def blocked(self) -> bool:
-        return self.rule in ("blocked", "trusted_channel")
+        return self.rule in BLOCKING
 
 
 class ConsentTimeout(ConsentRequired):

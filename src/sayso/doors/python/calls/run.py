@@ -13,6 +13,7 @@ from sayso.core.decision import Decision
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import IN_PROGRESS, NotNow
 from sayso.core.model import Request, Risk, Verdict
+from sayso.core.rulebook import BLOCKING
 from sayso.core.session import Scope
 from sayso.doors.python.calls.capability import Capability, check_callable
 from sayso.doors.python.calls.door import CallKeys, Door, WaitResult
@@ -173,7 +174,7 @@ def result_from_attempt(attempt: Attempt) -> Result:
             return Result("ok", operation_id=name, reason=words.not_kept(record.unkept))
         return Result("ok", msgspec.json.decode(attempt.result), operation_id=name, kept=True)
     if attempt.state == "denied":
-        blocked = record.rule in ("blocked", "trusted_channel")
+        blocked = record.rule in BLOCKING
         return Result("blocked" if blocked else "denied", reason=record.reason, operation_id=name)
     if attempt.state in IN_PROGRESS:
         return Result("timeout", operation_id=name, reason=words.still_running(name), retry_with=RETRY)

@@ -22,26 +22,12 @@ import msgspec
 
 from sayso.core.decision import Item
 from sayso.core.model import Risk, Verdict
+from sayso.core.rulebook import CARRYING
 from sayso.core.session import OuterCall, Run, Scope, join_outers
 from sayso.doors.python.calls.holding import Holding
 from sayso.doors.python.calls.results import ConsentDenied, ConsentRequired
 from sayso.gate.call_rows import Attempt
 from sayso.gate.ledger.workflows import RunNote
-
-CARRYING = frozenset(
-    {
-        "approved_call",
-        "slash_command",
-        "user_initiated",
-        "allowlist",
-        "operation_grant",
-        "workflow_grant",
-        "remembered",
-        "task_grant",
-        "plan",
-    }
-)
-"""The rules whose consent an outer call passes on to what it calls (rule 11)."""
 
 
 class Job:

@@ -1,0 +1,153 @@
+"""What the gate says of calls: why one does not go on, where it stands, and what became of its question."""
+
+from __future__ import annotations
+
+from sayso.core.words import visible
+
+IS_STOPPED = "its session, or one above it, is stopped"
+SESSION_OVER = "its session, or one above it, has ended"
+CLEARED_SINCE = "all consent was cleared since it was started"
+REVOKED_SINCE = "the consent it was started with was revoked"
+INNER_UNANSWERED = "what it waited for was never allowed"
+
+
+def effect_taken(call: str, state: str, ended: str) -> tuple[str, str]:
+    """Why a call is refused whose effect this other call took; and what to do."""
+    if state == "succeeded":
+        return (
+            f"this effect has happened already: {call} succeeded at {ended}",
+            "use what it did; another effect needs another effect key",
+        )
+    if state == "ambiguous":
+        return (
+            f"nobody knows whether this effect has happened: {call} is ambiguous",
+            f"an operator finds out, and says so: sayso calls resolve {call} succeeded|failed",
+        )
+    if state == "failed":
+        return (
+            f"this effect may have happened: only its agent says that {call} failed",
+            "an operator finds out; if it did not happen, make the call with another effect key",
+        )
+    return f"this effect is under way: {call} is {state}", "wait until that call has ended"
+
+
+EFFECT_TAMPERED = (
+    "this effect may have happened: the record of a call that had it was tampered with",
+    "sayso audit verify says what was changed",
+)
+
+
+def inner_denial_reason(by: str, reason: str | None) -> str:
+    """A run does not go on because of what it waited for."""
+    return f"what it waited for was denied by {by or 'the user'}" + (f": {reason}" if reason else "")
+
+
+def ask_now_reason(reason: str) -> str:
+    """A started call does not go on because the policy would ask for it now."""
+    return f"it would have to be asked for now: {reason}"
+
+
+def replacement_note(question: str) -> str:
+    return f"the call is asked again, by question {question}"
+
+
+def flood_reason(too_many_open: bool, open_questions: int, an_hour: int) -> str:
+    """This session asked too much, so its call is refused without asking."""
+    limits = f"open_questions: {open_questions}, questions_per_hour: {an_hour}"
+    if too_many_open:
+        hit = f"{_count_questions(open_questions)} of this session are still open, and no more may be"
+        do = "wait until some are answered, then make the call again"
+    else:
+        hit = f"this session has asked {_count_questions(an_hour)} within an hour, and no more may be asked"
+        do = "wait, then make the call again"
+    return f"refused as flooding: {hit} ({limits} in the policy's settings); {do}"
+
+
+def flood_notice(agent: str, session: str, reason: str) -> str:
+    """What the operator is told of it, once an hour."""
+    return f"{visible(agent)} asks too much in session {visible(session)}: {reason}"
+
+
+def _count_questions(questions: int) -> str:
+    return "1 question" if questions == 1 else f"{questions} questions"
+
+
+SESSION_STOPPED = "the session was stopped"
+SESSION_ENDED = "the session ended"
+"""Why consent ended, by the audit event that ended it."""
+TIGHTENED = "the policy is stricter now than when this was asked"
+
+
+def in_session_above(why: str) -> str:
+    """Why consent was cleared in a session, if that was done in the one that started it."""
+    return f"in the session that started this one: {why}"
+
+
+def tampering_reported(reports: int, last: str | None, *, whole: bool) -> str:
+    """What a trail says of rows that were changed by hand, for whoever verifies it."""
+    many = "1 report" if reports == 1 else f"{reports:,} reports"
+    when = "" if last is None else f"; the last is of {last}"
+    trail = "The trail itself is whole, but it" if whole else "The trail"
+    return f"{trail} holds {many} of tampering with the store (TAMPERED){when}."
+
+
+def in_child_session(consent: str, session: str) -> str:
+    """What ended in a session that this one started."""
+    return f"{consent} (in session {session})"
+
+
+STANDS = {
+    "pending": "waits for an answer",
+    "allowed": "allowed, has not started",
+    "ran_out": "allowed, but not started in time",
+    "taken_back": "allowed, then taken back before it started",
+    "used_elsewhere": "the same call, made again, ran on its approval",
+    "denied": "denied",
+    "expired": "nobody answered in time",
+    "cancelled": "taken back",
+    "running": "is running",
+    "waiting": "waits inside",
+    "succeeded": "ended well",
+    "failed": "failed",
+    "ambiguous": "nobody knows how it ended",
+}
+"""Where a call stands, in words."""
+_ANSWERED = {
+    "once": "allowed once",
+    "task": "allowed for this task",
+    "temporary": "allowed for 15 minutes",
+    "always": "allowed for this session",
+    "remember": "allowed and remembered",
+    "edit": "edited and allowed",
+    "deny": "denied",
+}
+_STEPS = {
+    "expired": "nobody answered in time",
+    "cancelled": "taken back",
+    "ran_out": "the approval ran out",
+    "taken_back": "the approval was taken back",
+}
+
+
+def elsewhere_notice(answer: str, by: str, reason: str | None) -> str:
+    """What a surface says when it takes a question down that was answered on another."""
+    said = _ANSWERED.get(answer, f"answered {visible(answer)}")
+    who = f" by {visible(by)}" if by else ""
+    return f"Answered elsewhere: {said}{who}" + (f": {visible(reason)}" if reason else ".")
+
+
+def describe_question_taken_back(by: str | None, reason: str | None) -> str:
+    """What a surface says when it takes a question down that nobody can answer any more."""
+    who = f" by {visible(by)}" if by else ""
+    return f"Taken back{who}" + (f": {visible(reason)}" if reason else ".")
+
+
+def story_step(what: str, answer: str | None, state: str | None, by: str | None, reason: str | None) -> str:
+    """One step in the story of a call."""
+    said = _STEPS.get(what, what)
+    if what in ("answered", "edited"):
+        said = _ANSWERED.get(answer or "", f"answered {visible(answer or '')}")
+    elif what == "ended":
+        said = STANDS.get(state or "", "ended")
+    who = f" by {visible(by)}" if by else ""
+    return f"{said}{who}" + (f": {visible(reason)}" if reason else "")
