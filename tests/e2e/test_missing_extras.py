@@ -17,7 +17,7 @@ for name in {missing!r}:
     sys.modules[name] = None
 {work}
 """
-COMMAND = "from sayso.cli.main import main; sys.argv = ['sayso', *{arguments!r}]; main()"
+COMMAND = "from sayso.cli.main import run_command; sys.argv = ['sayso', *{arguments!r}]; run_command()"
 CONNECT = """
 from sayso import Sayso
 try:
@@ -27,9 +27,9 @@ except Exception as error:
 """
 WHEN = """
 from sayso.core.errors import PolicyError
-from sayso.reading.cel import compiled
+from sayso.reading.cel import compile_expression
 try:
-    compiled("args.a < 1")
+    compile_expression("args.a < 1")
 except PolicyError as error:
     sys.exit(str(error))
 """
