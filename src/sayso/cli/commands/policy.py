@@ -55,7 +55,7 @@ def policy_lint(
             f"{one.severity}: {one.where}: {one.message}" + (f" ({one.hint})" if one.hint else "")
             for one in findings
         ]
-        show_or_json(False, findings, [*lines, counted if findings else "Nothing to find fault with."])
+        show_or_json(False, findings, [*lines, counted if findings else "No findings."])
     raise typer.Exit(FOUND if any(one.severity == "error" for one in findings) else 0)
 
 
