@@ -22,7 +22,7 @@ TAKES_THE_TERMINAL = (
 def without_terminal(home: Path, *program: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, *program],
-        cwd=home,
+        cwd=working_folder(home),
         env=surroundings(home),
         start_new_session=True,  # a session without a terminal, whoever runs the tests
         stdin=subprocess.DEVNULL,
@@ -38,7 +38,7 @@ def at_terminal(home: Path, *program: str, typed: Sequence[str]) -> str:
     screen = Screen()
     process = subprocess.Popen(
         [sys.executable, "-c", TAKES_THE_TERMINAL, *program],
-        cwd=home,
+        cwd=working_folder(home),
         env=surroundings(home),
         start_new_session=True,
         stdin=screen.slave,
@@ -57,6 +57,13 @@ def at_terminal(home: Path, *program: str, typed: Sequence[str]) -> str:
         process.wait()
         patience.cancel()
         screen.close()
+
+
+def working_folder(home: Path) -> Path:
+    """A folder of theirs: nobody works in the home folder itself, which is never a workspace."""
+    folder = home / "garden"
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 def surroundings(home: Path) -> dict[str, str]:

@@ -13,7 +13,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     "duplicate keys": (b"mode: balanced\nmode: trusting\n", "stands here twice"),
     "an action in two lists": (
         b"domains:\n  email: {autonomous: [send], requires_approval: [send], blocked: []}\n",
-        "stands in autonomous and in requires_approval",
+        "is listed in autonomous and in requires_approval",
     ),
     "an unknown preset": (b"extends: [nope]\n", "no preset 'nope'"),
     "a binary file": (bytes(range(256)) * 16, "NUL bytes"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.newcomer import at_terminal, without_terminal
+from tests.e2e.newcomer import at_terminal, without_terminal, working_folder
 from tests.e2e.pages import MARK, ROOT, agrees, blocks_of, shown_on
 
 EXAMPLES = ("chat_agent.py", "task_tool.py", "workflow.py")
@@ -64,7 +64,7 @@ def test_without_a_terminal_nobody_agrees_in_the_chat_and_nothing_is_done(tmp_pa
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_trying_an_example_leaves_nothing_behind(example: str, tmp_path: Path) -> None:
     assert without_terminal(tmp_path, path_of(example)).returncode == 0
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.rglob("*")) == [working_folder(tmp_path)]
 
 
 @pytest.mark.parametrize("typed", ["", "deny", "no, not now"])

@@ -13,20 +13,20 @@ LISTS = "autonomous: [read], requires_approval: [send], blocked: []"
 @pytest.mark.parametrize(
     ("text", "severity", "where", "words"),
     [
-        ("operations: {a.b: {risk: low}}", "warning", "a.b", "stands in no list"),
-        ("tools: [{tool: t, operation: a.b}]", "warning", "tool t", "a.b stands in no list"),
+        ("operations: {a.b: {risk: low}}", "warning", "a.b", "is in no list"),
+        ("tools: [{tool: t, operation: a.b}]", "warning", "tool t", "a.b is in no list"),
         ("tools: [{tool: t, resolve: url, domain: a, from: args.u}]", "warning", "tool t", "no domain a"),
         (
             "operations: {a.b: {}}\nworkflows: {w: {operations: [a.b]}}",
             "warning",
             "w",
-            "a.b stands in no list",
+            "a.b is in no list",
         ),
         (
             "operations: {a.b: {}}\nslash_commands: {/s: {operations: [a.b]}}",
             "warning",
             "/s",
-            "a.b stands in no list",
+            "a.b is in no list",
         ),
         (
             "tools: [{tool: 'git*', operation: git.push}, {tool: git_log, operation: git.log}]",
@@ -58,7 +58,7 @@ LISTS = "autonomous: [read], requires_approval: [send], blocked: []"
             "settings.confidence_threshold",
             "unsure",
         ),
-        ("operations: {files.read: {risk: high}}", "warning", "files.read", "asks all the same"),
+        ("operations: {files.read: {risk: high}}", "warning", "files.read", "still asks"),
         (
             "operations: {files.modify_secrets: {always_ask: true}}",
             "note",
@@ -70,7 +70,7 @@ LISTS = "autonomous: [read], requires_approval: [send], blocked: []"
         ("consent_decay: {enabled: false}", "warning", "consent_decay", "never decay"),
         ("consent_decay: {review_interval_days: 365}", "warning", "consent_decay", "365 days"),
         ("settings: {task_idle_turns: 500}", "warning", "settings.task_idle_turns", "500"),
-        ("slash_commands: {/force: {operations: [git.push_force]}}", "warning", "/force", "asks nobody"),
+        ("slash_commands: {/force: {operations: [git.push_force]}}", "warning", "/force", "without asking"),
         (
             "domains: {self_modification: {autonomous: [rewrite_rules], requires_approval: [], blocked: []}}",
             "warning",
@@ -87,7 +87,7 @@ LISTS = "autonomous: [read], requires_approval: [send], blocked: []"
             "operations: {self_modification.update_lessons_md: {risk: low}}",
             "warning",
             "self_modification.update_lessons_md",
-            "no low risk",
+            "not low risk",
         ),
         (
             "slash_commands: {/learn: {operations: [self_modification.update_lessons_md]}}",
@@ -133,7 +133,7 @@ def test_a_policy_that_lists_nothing_is_told_so() -> None:
 def test_what_the_loader_warned_of_is_among_the_findings() -> None:
     loaded = read_text("extends: [balanced]\nvip_contacts: {boss: nobody}", name="my.yaml")
     (finding,) = lint_policy(loaded)
-    assert str(finding).startswith("warning: my.yaml:2:16: boss is no number or address")
+    assert str(finding).startswith("warning: my.yaml:2:16: boss is not a number or address")
 
 
 def test_errors_come_first() -> None:

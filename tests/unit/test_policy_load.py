@@ -234,7 +234,7 @@ def test_a_problem_is_told_with_file_line_column_and_hint() -> None:
         (
             "domains: {a: {autonomous: [x], requires_approval: [], blocked: [x]}}",
             (1, 65),
-            "stands in",
+            "is listed in",
             "one of",
         ),
         ("operations: {a.b: {risk: hihg}}", (1, 26), "unknown risk 'hihg'", "high"),

@@ -205,14 +205,17 @@ def open_question_ids(gate: Gate) -> Iterator[tuple[str, str]]:
 
 
 def _id_argument(metavar: str, listed_by: str, *kinds: ListIds, **more: Any) -> Any:
-    words = f"As `{listed_by}` lists it, or as much of it as is unique."
+    words = f"The id that `{listed_by}` lists, or its unique beginning."
     return typer.Argument(metavar=metavar, help=words, autocompletion=complete_ids(*kinds), **more)
 
 
 StoreOption = Annotated[
     str | None,
     typer.Option(
-        "--store", metavar="PLACE", envvar="SAYSO_STORE", help="A file or postgresql://…, if not your own."
+        "--store",
+        metavar="PLACE",
+        envvar="SAYSO_STORE",
+        help="A file or postgresql://…; default: your own store.",
     ),
 ]
 SessionOption = Annotated[

@@ -88,12 +88,15 @@ def find_warnings(file: PolicyFile, tree: Node, source: str) -> Iterator[Problem
                 hint = "write a number as +1 555 010 0001, or an e-mail address"
                 place = tree.at(kind, name)
                 yield Problem(
-                    *place, f"{name} is no number or address, and matches nobody: {contact!r}", hint, source
+                    *place,
+                    f"{name} is not a number or address, and matches nobody: {contact!r}",
+                    hint,
+                    source,
                 )
     for name, domain in (file.domains or {}).items():
         written = domain.last_reviewed
         if isinstance(written, str) and parse_review_date(written) == NEVER_REVIEWED:
-            said = f"last_reviewed of {name} is no date: its autonomous permissions have decayed"
+            said = f"last_reviewed of {name} is not a date: its autonomous permissions have decayed"
             yield Problem(*tree.at("domains", name, "last_reviewed"), said, "write it as 2026-11-15", source)
 
 
@@ -146,7 +149,7 @@ def _check_lists(name: str, domain: DomainFile, tree: Node, say: ReportProblem) 
                 place = locate_entry(tree, action, "domains", name, list_name)
                 say(
                     place,
-                    f"{name}.{action} stands in {first} and in {list_name}",
+                    f"{name}.{action} is listed in {first} and in {list_name}",
                     "leave it in one of the lists",
                 )
 
@@ -177,7 +180,7 @@ def _check_tool_command(tool: ToolFile, path: tuple[str | int, ...], tree: Node,
     if tool.resolve == "shell" and tool.command and tool.source and tool.command != tool.source:
         say(tree.at(*path, "from"), "from and command name different arguments", "leave one of them out")
     if command and "," in command:
-        say(tree.at(*path), "a command stands in one argument", "name that one, as args.command")
+        say(tree.at(*path), "a command is one argument", "name that one, as args.command")
     if tool.ignore and not command:
         say(tree.at(*path, "ignore"), "ignore belongs to a tool with a command", "add command: args.command")
     for name in tool.ignore or ():

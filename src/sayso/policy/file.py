@@ -1,4 +1,4 @@
-"""The policy file as types: what may stand in it. Reading, checking and the JSON Schema follow from these."""
+"""The policy file as types. Reading, checking, the JSON Schema and docs/policy.md follow from these."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ Title = Annotated[
     Meta(
         min_length=1,
         max_length=120,
-        description="how a call is told in a line; {amount} stands for the argument of that name",
+        description="a call in one line; {amount} is replaced by the argument of that name",
         examples=["Pay {amount} to {payee}"],
     ),
 ]
@@ -127,7 +127,7 @@ class SettingsFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True
 
 
 class DecayFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """When autonomous permissions fall back to requires_approval unless they are reviewed."""
+    """When autonomous permissions fall back to requires_approval unless somebody reviews them."""
 
     enabled: bool | UnsetType = UNSET
     review_interval_days: Annotated[float, Meta(ge=1, description="at least 1 day")] | UnsetType = UNSET
@@ -135,7 +135,7 @@ class DecayFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
 
 
 class DomainFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """One domain. All three lists are there, even if empty, and an action stands in one of them."""
+    """One domain. All three lists are required, even if empty, and each action is in one of them."""
 
     autonomous: tuple[ActionName, ...]
     requires_approval: tuple[ActionName, ...]
@@ -182,14 +182,14 @@ class ToolFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True, re
 
 
 class SlashCommandFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """What a slash command of the user stands for: operations, or a query."""
+    """A slash command of the user: operations it consents to, or a query."""
 
     operations: tuple[OperationName, ...] | UnsetType = UNSET
     query: Literal["allowlist", "consents"] | UnsetType = UNSET
 
 
 class WorkflowFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """The operations a workflow may do."""
+    """The operations a workflow may perform."""
 
     operations: tuple[OperationName, ...]
 
@@ -222,4 +222,4 @@ class PolicyFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
 
 
 GRAPH_KEYS = ("consent_decay", "vip_contacts", "family_contacts", "last_reviewed")
-"""What may stand beside the domains at the top of a file in graph form."""
+"""The keys allowed beside the domains at the top of a file in graph form."""

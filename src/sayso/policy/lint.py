@@ -61,10 +61,10 @@ def _find_gaps(policy: Policy) -> Iterator[LintFinding]:
     hint = "put it into one of the three lists of its domain"
     for name, entry in policy.table.items():
         if entry.tier is None:
-            yield LintFinding("warning", name, "is described, but stands in no list", hint)
+            yield LintFinding("warning", name, "has an entry under operations, but is in no list", hint)
     for tool in policy.tools:
         if tool.operation and tool.resolve != "path" and _is_unlisted(policy, tool.operation):
-            yield LintFinding("warning", f"tool {tool.tool}", f"{tool.operation} stands in no list", hint)
+            yield LintFinding("warning", f"tool {tool.tool}", f"{tool.operation} is in no list", hint)
         if tool.domain and tool.domain not in policy.domains:
             yield LintFinding(
                 "warning", f"tool {tool.tool}", f"there is no domain {tool.domain}", "add the domain"
@@ -73,13 +73,13 @@ def _find_gaps(policy: Policy) -> Iterator[LintFinding]:
         for name, declared in getattr(policy, kind).items():
             for operation in declared.operations:
                 if _is_unlisted(policy, operation):
-                    yield LintFinding("warning", name, f"{operation} stands in no list", hint)
+                    yield LintFinding("warning", name, f"{operation} is in no list", hint)
 
 
 def _find_unknown_titles(policy: Policy, seen: ArgumentsByTool) -> Iterator[LintFinding]:
     """Titles that could not be filled."""
     for tool, name, known, by_calls in find_unknown_in_titles(policy, seen):
-        said = f"its title names {{{name}}}, so that it is left out where a call has no such argument"
+        said = f"its title names {{{name}}}, which calls may not have; the title is then left out"
         hint = f"calls of it had {', '.join(known)}" if by_calls else f"did you mean {{{known[0]}}}?"
         yield LintFinding("warning", f"tool {tool.tool}", said, hint)
 
@@ -107,7 +107,7 @@ def _find_phrase_conflicts(policy: Policy) -> Iterator[LintFinding]:
     for kind in ("stop", "refuse"):
         for phrase in getattr(added, kind):
             if _fold_phrase(phrase) in map(_fold_phrase, (*HIGH_PHRASES, *MEDIUM_PHRASES)):
-                message = f"{phrase!r} is an English yes, which never counts as one any more"
+                message = f"{phrase!r} is an English yes, which then no longer counts as one"
                 yield LintFinding("warning", f"phrases.{kind}", message, "take it out")
 
 
@@ -144,13 +144,13 @@ def _find_bad_threshold(policy: Policy) -> Iterator[LintFinding]:
     threshold, where = policy.settings.confidence_threshold, "settings.confidence_threshold"
     used = any(entry.confidence_bypass for entry in policy.table.values())
     if used and threshold == 0:
-        yield LintFinding("error", where, "every confidence passes 0, and so does none at all", "use 0.85")
+        yield LintFinding("error", where, "every confidence reaches 0, even a missing one", "use 0.85")
     if used and threshold == 1:
         yield LintFinding(
-            "warning", where, "hardly anything can meet 1", "use 0.85, or switch confidence_bypass off"
+            "warning", where, "hardly any call reaches 1", "use 0.85, or switch confidence_bypass off"
         )
     if used and 0 < threshold < 0.5:
-        yield LintFinding("warning", where, "an agent that is more unsure than sure passes", "use 0.85")
+        yield LintFinding("warning", where, "an agent that is more unsure than sure may proceed", "use 0.85")
 
 
 def _find_words_without_effect(policy: Policy) -> Iterator[LintFinding]:
@@ -158,7 +158,10 @@ def _find_words_without_effect(policy: Policy) -> Iterator[LintFinding]:
     for name, entry in policy.table.items():
         if entry.tier is Tier.AUTONOMOUS and entry.risk is Risk.HIGH:
             yield LintFinding(
-                "warning", name, "is autonomous, and asks all the same: its risk is high", "list it as asked"
+                "warning",
+                name,
+                "is autonomous but still asks, because its risk is high",
+                "list it as requires_approval",
             )
         if entry.tier is Tier.BLOCKED and entry.always_ask:
             yield LintFinding("note", name, "is blocked, so always_ask does nothing", "leave always_ask out")
@@ -169,7 +172,7 @@ def _find_words_without_effect(policy: Policy) -> Iterator[LintFinding]:
     used = {detail.category for detail in policy.operations.values()}
     for category in policy.categories:
         if category not in used:
-            yield LintFinding("note", category, "no operation is of this category", "leave it out")
+            yield LintFinding("note", category, "no operation has this category", "leave it out")
 
 
 def _find_overlong_trust(policy: Policy) -> Iterator[LintFinding]:
@@ -180,7 +183,7 @@ def _find_overlong_trust(policy: Policy) -> Iterator[LintFinding]:
             "warning", "consent_decay", "autonomous permissions never decay", "set enabled: true"
         )
     elif decay.review_interval_days > LONGEST_REVIEW:
-        said = f"{decay.review_interval_days:g} days are a long time between reviews"
+        said = f"{decay.review_interval_days:g} days is a long time between reviews"
         yield LintFinding("warning", "consent_decay", said, "use 30")
     if settings.task_idle_turns > LONGEST_IDLE:
         said = f"consent outlives {settings.task_idle_turns} idle turns"
@@ -208,7 +211,7 @@ def _find_guard_gaps(policy: Policy) -> Iterator[LintFinding]:
         for operation in command.operations:
             if operation in ("git.push_force", "git.rewrite"):
                 yield LintFinding(
-                    "warning", name, f"a slash command for {operation} asks nobody", "take it out"
+                    "warning", name, f"this slash command runs {operation} without asking", "take it out"
                 )
 
 
@@ -223,7 +226,7 @@ def _find_loose_guards(policy: Policy) -> Iterator[LintFinding]:
         yield LintFinding("warning", f"{GUARDED}.{action}", said, "put it into the blocked list")
     for name, detail in policy.operations.items():
         if name.startswith(f"{GUARDED}.") and detail.risk is Risk.LOW:
-            yield LintFinding("warning", name, "changing the agent itself is no low risk", "leave risk out")
+            yield LintFinding("warning", name, "changing the agent itself is not low risk", "leave risk out")
     for kind in ("slash_commands", "workflows"):
         for name, declared in getattr(policy, kind).items():
             if any(operation.startswith(f"{GUARDED}.") for operation in declared.operations):
@@ -235,7 +238,7 @@ def _find_writers_taken_for_readers(policy: Policy) -> Iterator[LintFinding]:
     for tool in policy.tools:
         reads = tool.resolve == "path" and tool.operation and verb_of(tool.operation) in READ_VERBS
         if reads and suggests_change((tool.tool,)):
-            said = f"sounds as if it changes files, and counts as {tool.operation}"
+            said = f"seems to change files by its name, but counts as {tool.operation}"
             yield LintFinding("warning", f"tool {tool.tool}", said, "name an operation that writes")
 
 

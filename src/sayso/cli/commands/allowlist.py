@@ -11,12 +11,12 @@ from sayso.cli.policy_choice import ApprovalOption, JsonOption, PolicyOption, Pr
 from sayso.cli.short_ids import SessionId, SessionOption, StoreOption, expand_session_id
 
 allowlist = typer.Typer(
-    help="The commands that have standing consent, word for word, session by session.",
+    help="List the commands with standing consent, session by session.",
     invoke_without_command=True,
     rich_markup_mode=None,
 )
 sessions = typer.Typer(
-    help="The sessions that are open: who runs in them, where, on what task.",
+    help="List open sessions: agent, folder and task.",
     invoke_without_command=True,
     rich_markup_mode=None,
 )
@@ -70,17 +70,17 @@ def allowlist_add(
     show_or_json(as_json, listed, grants.allowlist_lines(listed))
 
 
-@allowlist.command("remove", short_help="Take it back from a command.")
+@allowlist.command("remove", short_help="Remove a command.")
 def allowlist_remove(
     session: SessionId, command: CommandArg, store: StoreOption = None, as_json: JsonOption = False
 ) -> None:
-    """Take standing consent back from a command."""
+    """Remove a command's standing consent."""
     _clear_allowlist(session, command, store, as_json)
 
 
-@allowlist.command("clear", short_help="Take it back from all of a session.")
+@allowlist.command("clear", short_help="Remove all commands of a session.")
 def allowlist_clear(session: SessionId, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Take standing consent back from all commands of a session. Other grants stay."""
+    """Remove the standing consent of all commands of a session. Other grants stay."""
     _clear_allowlist(session, None, store, as_json)
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sayso.gate.gate import Gate
 
 app = typer.Typer(
-    help="The audit trail: who allowed what, and the proof of it.",
+    help="The audit trail: who allowed what, with proof.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -38,21 +38,21 @@ FOUND = 1
 MOST_BYTES = 1 << 24
 
 SeqArg = Annotated[int, typer.Argument(metavar="SEQ", help="The number of an entry.", min=1)]
-StreamOption = Annotated[str, typer.Option("--stream", metavar="NAME", help="Of this stream.")]
-YesOption = Annotated[bool, typer.Option("--yes", help="Do not ask first.")]
+StreamOption = Annotated[str, typer.Option("--stream", metavar="NAME", help="The stream.")]
+YesOption = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 DISCLOSES = "this receipt discloses the call it is about, with its arguments"
 DISCLOSES_NOTHING = "this entry commits to no call that is still kept: the receipt discloses nothing more"
-OTHER_KEY = "The public key to trust, as `sayso audit checkpoint --json` tells it; else your own."
+OTHER_KEY = "The public key to trust, as `sayso audit checkpoint --json` prints it; default: your own."
 
 
-@app.command("tail", short_help="The newest entries.")
+@app.command("tail", short_help="Show the newest entries.")
 def audit_tail(
     count: Annotated[int, typer.Option("-n", "--count", metavar="N", min=1, help="How many.")] = 20,
     stream: StreamOption = "main",
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """The newest entries, the newest of them last."""
+    """Show the newest entries, the newest last."""
     from sayso.gate.audit.read import format_entry_json, format_entry_text
     from sayso.gate.audit.read import load_newest_entries as newest
 
@@ -65,11 +65,11 @@ def audit_tail(
         typer.echo(format_entry_json(row))
 
 
-@app.command("show", short_help="One entry, whole.")
+@app.command("show", short_help="Show one entry in full.")
 def audit_show(
     seq: SeqArg, stream: StreamOption = "main", store: StoreOption = None, as_json: JsonOption = False
 ) -> None:
-    """One entry with its hashes, and of its sensitive values those that are still kept."""
+    """Show one entry with its hashes and the sensitive values still kept."""
     from sayso.gate.audit.read import entry_with_values_to_json
     from sayso.gate.audit.read import load_entry_with_values as shown
 
@@ -81,7 +81,7 @@ def audit_show(
         show_entry(found)
 
 
-@app.command("verify", short_help="Find what was changed, cut off or put in.")
+@app.command("verify", short_help="Find changed, missing or inserted entries.")
 def audit_verify(
     checkpoint: Annotated[
         list[Path] | None,
@@ -92,9 +92,9 @@ def audit_verify(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Hold the whole trail against its chain, its tree and its signatures. Exit 1 if anything is wrong.
+    """Verify the whole trail: chain, tree and signatures. Exit 1 if anything is wrong.
 
-    Without a checkpoint kept elsewhere nobody can tell that an older copy of the whole store was put back.
+    Only a checkpoint kept elsewhere reveals that the whole store was restored from an older copy.
     """
     from sayso.gate.audit.verify import verify_audit
 
@@ -110,7 +110,7 @@ def audit_verify(
     raise typer.Exit(0 if verified.clean else FOUND)
 
 
-@app.command("prove", short_help="A receipt for one entry.")
+@app.command("prove", short_help="Write a receipt for one entry.")
 def audit_prove(
     seq: SeqArg,
     opened: Annotated[
@@ -122,7 +122,7 @@ def audit_prove(
     ] = None,
     store: StoreOption = None,
 ) -> None:
-    """A receipt (C2SP tlog-proof) that shows offline that this entry is in the signed trail.
+    """Write a receipt (C2SP tlog-proof) that proves offline that this entry is in the signed trail.
 
     An entry holds only commitments to the call it is about. With --open the receipt holds the call as well,
     for an auditor to see what was approved: whoever gets that file can read all of it.
@@ -149,8 +149,8 @@ def audit_check_proof(
 ) -> None:
     """Check a receipt without the store: that its entry is in a trail signed by a key you trust.
 
-    Of an opened one, the values too: that they are what the entry commits to. They are printed.
-    Exit 0 and the entry if it is, else 1.
+    For an opened receipt, also check the values against the entry's commitments, and print them.
+    Exit 0 and the entry if all is well, else 1.
     """
     from sayso.core.audit.checkpoint import open_checkpoint
     from sayso.core.audit.entry import split_leaf
@@ -174,7 +174,7 @@ def audit_check_proof(
         typer.echo(f"Proven: entry {receipt.index + 1} of the {signed.size} that {origin} had when signed.")
 
 
-@app.command("checkpoint", short_help="Sign the trail as it stands.")
+@app.command("checkpoint", short_help="Sign the current trail.")
 def audit_checkpoint(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write it to this new file.")
@@ -182,7 +182,7 @@ def audit_checkpoint(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Sign the trail as it stands now, and print the checkpoint. Keep it where this machine cannot reach."""
+    """Sign the current trail and print the checkpoint. Keep it where this machine cannot reach it."""
     from sayso.gate.audit.checkpoints import sign_audit as sign
 
     with _open_audit(store) as gate:
@@ -196,13 +196,13 @@ def audit_checkpoint(
         typer.echo(note, nl=False)
 
 
-@app.command("export", short_help="All entries, for people or programs.")
+@app.command("export", short_help="Print all entries.")
 def audit_export(
     form: Annotated[str, typer.Option("--form", metavar="FORM", help="text or jsonl.")] = "text",
     stream: Annotated[str | None, typer.Option("--stream", metavar="NAME", help="Only this stream.")] = None,
     store: StoreOption = None,
 ) -> None:
-    """Every entry as a line, to standard output. Lines of JSON hold the very bytes that were hashed."""
+    """Print every entry as a line. JSON lines hold exactly the bytes that were hashed."""
     from sayso.core.errors import MalformedRequest
     from sayso.gate.audit.read import export_audit as lines
 
@@ -224,7 +224,7 @@ def audit_prune(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Drop what old entries say, for good; their hashes stay, and the trail still verifies.
+    """Drop the bodies of old entries for good. Their hashes stay, and the trail still verifies.
 
     A date or time counts in UTC unless it names its zone, and in every stream; a number only in main.
     """
@@ -242,15 +242,15 @@ def audit_prune(
         typer.echo(f"{pruned.bodies} {'body' if pruned.bodies == 1 else 'bodies'} dropped")
 
 
-@app.command("erase", short_help="Forget one sensitive value.")
+@app.command("erase", short_help="Erase one sensitive value.")
 def audit_erase(
     seq: SeqArg,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The value's name, as audit show tells it.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The value's name, as audit show prints it.")],
     stream: StreamOption = "main",
     yes: YesOption = False,
     store: StoreOption = None,
 ) -> None:
-    """Forget a sensitive value of an entry, for good. The entry and its chain stay as they are."""
+    """Erase a sensitive value of an entry for good. The entry and its chain stay as they are."""
     from sayso.cli.views.operator import operator_name
     from sayso.gate.audit.prune import erase_value as forget
 

@@ -15,12 +15,12 @@ SUCCEEDED, ENDED_OTHERWISE, UNDER_WAY, NOT_FOUND = 0, 1, 2, 3
 RESOLVED = ("succeeded", "failed")
 
 calls = typer.Typer(
-    help="The calls of the ledger: which wait, which run, and of which nobody knows what happened.",
+    help="List calls: waiting, running, and those whose end nobody knows.",
     invoke_without_command=True,
     rich_markup_mode=None,
 )
 runs = typer.Typer(
-    help="The workflow runs that are under way, and how far each has come.",
+    help="List workflow runs under way and their progress.",
     invoke_without_command=True,
     rich_markup_mode=None,
 )
@@ -29,7 +29,7 @@ runs = typer.Typer(
 @calls.callback()
 def calls_list(
     context: typer.Context,
-    everything: Annotated[bool, typer.Option("--all", help="Those that are over as well.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Include calls that have ended.")] = False,
     session: SessionOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -43,9 +43,9 @@ def calls_list(
     show_or_json(as_json, found, calls.call_summary_lines(found))
 
 
-@calls.command("show", short_help="All that is kept of one call.")
+@calls.command("show", short_help="Show everything recorded about a call.")
 def calls_show(call: CallId, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """All that is kept of one call: what it does with which arguments, how it was decided, where it stands.
+    """Show everything recorded about a call: arguments, decision and state.
 
     Exit 1 if there is none of this name.
     """
@@ -56,22 +56,20 @@ def calls_show(call: CallId, store: StoreOption = None, as_json: JsonOption = Fa
     show_or_json(as_json, found, calls.call_detail_lines(found))
 
 
-@calls.command("resolve", short_help="Say what became of an ambiguous call.")
+@calls.command("resolve", short_help="Record how an ambiguous call ended.")
 def calls_resolve(
     call: CallId,
-    became: Annotated[
-        str, typer.Argument(metavar="succeeded|failed", help="What you found when you looked.")
-    ],
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask back.")] = False,
+    became: Annotated[str, typer.Argument(metavar="succeeded|failed", help="What you found.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     store: StoreOption = None,
     policy: PolicyOption = None,
     preset: PresetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what became of a call of which nobody knows, because its process died or lost the connection.
+    """Record how a call ended whose process died or lost its connection.
 
-    Look first whether it had its effect. Your word stands, and what follows from it for consent is done under
-    the policy. Example: sayso calls resolve op_4f succeeded
+    First check whether it had its effect. Your answer is final, and consent follows from it as the policy
+    says. Example: sayso calls resolve op_4f succeeded
     """
     from sayso.cli.views import calls
     from sayso.cli.views.operator import operator_name
@@ -109,7 +107,7 @@ def runs_list(
     show_or_json(as_json, found, calls.run_lines(found) or ["No workflow is under way."])
 
 
-@runs.command("watch", short_help="See how far a run comes.")
+@runs.command("watch", short_help="Watch a run's progress.")
 def runs_watch(
     run: RunId,
     timeout: Annotated[

@@ -28,13 +28,11 @@ LINES = {
     "BLOCKED": "BLOCKED -- do not proceed; operator alerted",
 }
 
-DomainArg = Annotated[str | None, typer.Argument(metavar="DOMAIN", help="For example email.")]
-ActionArg = Annotated[str | None, typer.Argument(metavar="ACTION", help="For example send.")]
+DomainArg = Annotated[str | None, typer.Argument(metavar="DOMAIN", help="Such as email.")]
+ActionArg = Annotated[str | None, typer.Argument(metavar="ACTION", help="Such as send.")]
 ConfidenceArg = Annotated[
     str | None,
-    typer.Argument(
-        metavar="[CONFIDENCE]", help="How sure the agent is, from 0 to 1; left out it counts as 0."
-    ),
+    typer.Argument(metavar="[CONFIDENCE]", help="The agent's confidence, 0 to 1; 0 if left out."),
 ]
 ToolOption = Annotated[
     str | None,
@@ -60,8 +58,8 @@ def check_operation(
 ) -> None:
     """Decide one operation, or one call: may the agent do it now, must you be asked, or never?
 
-    Where you have a store, it decides with the reviews and, with --session, the grants in it, and records and
-    alerts what is blocked. With --preset it decides by that preset alone. Nothing is used up.
+    If you have a store, its reviews count and, with --session, its grants; what is blocked is recorded there,
+    and you are alerted. With --preset, that preset alone decides. Nothing is used up.
 
     Examples: sayso check email send 0.9
 
@@ -97,7 +95,7 @@ def explain_operation(
     approval: ApprovalOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """The same decision as check, with every check it passed on the way and why that one did not speak.
+    """Decide like check, and show every check it passed and why it did not apply.
 
     It records nothing and alerts nobody.
     """

@@ -32,8 +32,8 @@ def demo(
 ) -> None:
     """Start the service on a store of its own, show the page, and let an agent work in a scratch repository.
 
-    What it may not do unasked, you are asked for: on the page, and here if no browser could be opened. If
-    nobody is there, it goes on without those steps, says so, and ends. Ctrl-C ends it at any time.
+    It asks you where it needs consent: on the page, or here if no browser could be opened. If nobody answers,
+    the demo continues without those steps and ends. Ctrl-C ends it at any time.
     """
     from tempfile import TemporaryDirectory
 

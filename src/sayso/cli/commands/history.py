@@ -13,20 +13,23 @@ from sayso.cli.short_ids import SessionOption, StoreOption
 
 def history(
     text: Annotated[
-        str, typer.Argument(metavar="[TEXT]", help="Only those that hold this: what ran, names, reasons.")
+        str,
+        typer.Argument(
+            metavar="[TEXT]", help="Only calls that contain this text in the call, names or reasons."
+        ),
     ] = "",
     agent: Annotated[str | None, typer.Option(metavar="NAME", help="Of this agent only.")] = None,
     domain: Annotated[str | None, typer.Option(metavar="NAME", help="Of this domain only.")] = None,
     risk: Annotated[str | None, typer.Option(metavar="RISK", help="low, moderate or high.")] = None,
     verdict: Annotated[
-        str | None, typer.Option(metavar="HOW", help="ask (was asked), allow or deny (came out so).")
+        str | None, typer.Option(metavar="HOW", help="ask (was asked), allow or deny (the outcome).")
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1_000, help="How many at most.")] = 20,
     session: SessionOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """What was decided, one story a call: asked, edited, answered, started, ended. The newest stands last.
+    """Show past decisions, call by call: asked, edited, answered, started, ended. The newest comes last.
 
     Example: sayso history "git push" --verdict deny
     """

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 TEXT = """\
-# Your Sayso policy. What it says wins over the preset it extends;
-# what it leaves out is the preset's.
+# Your Sayso policy. It overrides the preset it extends, key by key.
+# Every key and its values: sayso policy schema
 # Check it with: sayso policy lint      See it whole with: sayso policy show
 sayso: 1
 extends: [{preset}]
@@ -19,7 +19,7 @@ extends: [{preset}]
 # remember your answer for the session.
 mode: {mode}
 
-# Every action of a domain stands in exactly one of three lists. For example:
+# List every action of a domain in exactly one of three lists. For example:
 # domains:
 #   email:
 #     trust_level: high
@@ -35,7 +35,7 @@ def write_first_policy(
     ] = "balanced",
     to: Annotated[Path | None, typer.Option("--to", metavar="FILE", help="Where to write it.")] = None,
 ) -> None:
-    """Write a first policy file, where Sayso looks for it. An existing file is never overwritten."""
+    """Write a first policy file where Sayso looks for it. Never overwrites a file."""
     from sayso.core.errors import SaysoError
     from sayso.gate.settings import POLICY_NAMES, gate_config_folder
     from sayso.policy import load_preset

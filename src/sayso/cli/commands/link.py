@@ -27,14 +27,14 @@ def link(
     context: typer.Context,
     url: Annotated[
         str | None,
-        typer.Option("--url", help="Where the service's page is: one of this machine, or another."),
+        typer.Option("--url", help="The address of the service's page, on this machine or another."),
     ] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """A link that signs one browser in, once, within two minutes. Give it to nobody.
+    """Print a link that signs one browser in, once, within two minutes. Keep it to yourself.
 
-    It names the service that runs on your store; if none does, the only other one, such as a demo's.
+    It points to the service on your store, or else to the only other one running, such as a demo's.
     """
     from sayso.cli.views.operator import operator_name
     from sayso.gate.people.browsers import make_link

@@ -37,7 +37,9 @@ def mcp_serve(
     session_name: Annotated[
         str | None,
         typer.Option(
-            "--session-name", metavar="NAME", help="What clients are called, not what they call themselves."
+            "--session-name",
+            metavar="NAME",
+            help="The clients' name, instead of the one they give themselves.",
         ),
     ] = None,
 ) -> None:

@@ -51,9 +51,9 @@ def show_inbox(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """The questions that wait for an answer, oldest first; or one of them, whole.
+    """List open questions, oldest first; or show one in full.
 
-    Long values are folded in the list. `sayso inbox ID` folds nothing.
+    The list folds long values; `sayso inbox ID` shows them in full.
     """
     from sayso.cli.views import operator, question_card
     from sayso.core import words
@@ -76,7 +76,11 @@ def approve_question(
     ] = "once",
     seen: Annotated[
         str | None,
-        typer.Option("--seen", metavar="DIGEST", help="At high risk, from a script: the call you have read."),
+        typer.Option(
+            "--seen",
+            metavar="DIGEST",
+            help="For scripts, at high risk: the digest of the call you have read.",
+        ),
     ] = None,
     store: StoreOption = None,
     policy: PolicyOption = None,
@@ -84,10 +88,10 @@ def approve_question(
     approval: ApprovalOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say yes to a question: once, for this task, for 15 minutes (temporary) or always (this session).
+    """Approve a question: once, for this task, for 15 minutes (temporary) or always (this session).
 
-    At high risk it shows the whole call and wants the word allow; a script names the digest that
-    `sayso inbox ID` shows with the whole call. The first answer stands. Exit 1 if another one did.
+    At high risk it shows the whole call and wants the word allow; a script gives the digest
+    that `sayso inbox ID` shows. The first answer counts; exit 1 if another one came first.
     Example: sayso approve s_4f.q1 --for task
     """
     from sayso.cli.views import question_card
@@ -105,12 +109,12 @@ def approve_question(
 def deny_question(
     question: QuestionId,
     reason: Annotated[
-        str | None, typer.Option("--reason", metavar="TEXT", help="What the agent gets to read.")
+        str | None, typer.Option("--reason", metavar="TEXT", help="The reason the agent will read.")
     ] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say no to a question. The first answer stands; exit 1 if another one did."""
+    """Deny a question. The first answer counts; exit 1 if another one came first."""
     with open_gate_to_act(store) as gate:
         _give_answer(gate, expand_question_id(gate, question), "deny", reason, None, as_json)
 
@@ -149,7 +153,7 @@ def show_grants(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """What is granted now, for how long, by whom, and how often it was used."""
+    """List live grants: for how long, by whom, and how often used."""
     from sayso.cli.views import grants
     from sayso.gate.sessions.operator_grants import list_grants, one_for_each_answer
 
@@ -168,7 +172,7 @@ def grant_ahead(
         str | None, typer.Option(metavar="RISK", help="Up to low, moderate or high risk.")
     ] = None,
     minutes: Annotated[float, typer.Option(metavar="N", help="At most 1440, which is 24 hours.")] = 15.0,
-    uses: Annotated[int | None, typer.Option(metavar="N", help="Left out: any number.")] = None,
+    uses: Annotated[int | None, typer.Option(metavar="N", help="Unlimited if left out.")] = None,
     tool: Annotated[str | None, typer.Option(metavar="NAME", help="Only through this tool.")] = None,
     target: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only on these targets.")] = None,
     store: StoreOption = None,
@@ -221,16 +225,16 @@ def revoke_grants(
         typer.Option(
             "--all",
             metavar="SESSION",
-            help="Everything of this session.",
+            help="Everything in this session.",
             autocompletion=complete_ids(open_session_ids),
         ),
     ] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Take a grant back, or with --all everything that a session and those it started were granted.
+    """Revoke a grant, or with --all everything granted to a session and those it started.
 
-    With --session, take back all consent for what is named; calls under way that it names do not go on.
+    With --session, revoke all consent for what is named; calls under way that it names are not continued.
     """
     from sayso.cli.views import grants, operator
     from sayso.core.errors import MalformedRequest
@@ -255,7 +259,7 @@ def show_stats(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """How often people are asked, how often that was spared, and how they answer."""
+    """Show how often people are asked, how often earlier answers spared it, and how they answer."""
     import time
 
     from sayso.cli.views import operator

@@ -10,7 +10,7 @@ from sayso.cli.commands.operator import open_gate_to_act, open_gate_to_look, sho
 from sayso.cli.policy_choice import JsonOption
 from sayso.cli.short_ids import PasskeyId, StoreOption, expand_passkey_id
 
-passkeys = typer.Typer(no_args_is_help=True, help="Passkeys of operators, and what they have to sign.")
+passkeys = typer.Typer(no_args_is_help=True, help="Operators' passkeys, and what must be signed with them.")
 SIGNED = {
     "all": "every answer that allows something",
     "high": "answers that allow high risk",
@@ -19,9 +19,9 @@ SIGNED = {
 }
 
 
-@passkeys.command("list", short_help="Who has a passkey, and what has to be signed.")
+@passkeys.command("list", short_help="List passkeys and what must be signed.")
 def passkey_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Every passkey, and which answers on the page have to be signed with one. They are added on the page."""
+    """List passkeys, and which answers on the page must be signed. Add passkeys on the page."""
     from sayso.cli.views.operator import format_moment
     from sayso.core.words import visible
     from sayso.gate.people.passkeys import list_passkeys, load_required_level
@@ -37,7 +37,7 @@ def passkey_list(store: StoreOption = None, as_json: JsonOption = False) -> None
     show_or_json(as_json, told, [*lines, f"To be signed on the page: {SIGNED[level]}."])
 
 
-@passkeys.command("remove", short_help="Let a passkey sign nothing any more.")
+@passkeys.command("remove", short_help="Remove a passkey.")
 def passkey_remove(
     passkey: PasskeyId = None,
     everything: Annotated[
@@ -63,16 +63,16 @@ def passkey_remove(
     show_or_json(as_json, gone, [f"Removed: {gone.id}, {visible(gone.name)} of {visible(gone.user)}."])
 
 
-@passkeys.command("require", short_help="Choose what has to be signed on the page.")
+@passkeys.command("require", short_help="Choose which answers must be signed.")
 def passkey_require(
     level: Annotated[str, typer.Argument(help="high, all or never.")],
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Choose which answers on the page have to be signed: those that allow high risk, all yeses, or none.
+    """Choose which answers on the page must be signed: those that allow high risk, every yes, or none.
 
-    Once chosen it holds even where nobody has a passkey. Answers at a terminal are never signed, and the
-    audit says so.
+    The choice applies even if nobody has a passkey. Answers at a terminal are never signed; the audit
+    records that.
     """
     from sayso.cli.views.operator import operator_name
     from sayso.core.errors import MalformedRequest

@@ -32,7 +32,7 @@ TIERS = ("autonomous", "requires_approval", "blocked")
 TIER_STYLES = {"autonomous": "green", "requires_approval": "yellow", "blocked": "red"}
 
 
-@app.command("lint", short_help="Gaps and doubtful entries.")
+@app.command("lint", short_help="Find gaps and doubtful entries.")
 def policy_lint(
     file: PolicyArg = None,
     policy: PolicyOption = None,
@@ -40,9 +40,9 @@ def policy_lint(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """What is wrong or doubtful: gaps, shadowed entries, free writes where trust is low. Exit 1 on errors.
+    """Report gaps, shadowed entries, autonomous writes where trust is low and the like. Exit 1 on errors.
 
-    Calls in the store, if there is one, say which arguments a title may name.
+    If there is a store, its calls show which arguments a title may name.
     """
     from sayso.policy.lint import lint_policy as findings_of
 
@@ -55,7 +55,7 @@ def policy_lint(
             f"{one.severity}: {one.where}: {one.message}" + (f" ({one.hint})" if one.hint else "")
             for one in findings
         ]
-        show_or_json(False, findings, [*lines, counted if findings else "Nothing to find fault with."])
+        show_or_json(False, findings, [*lines, counted if findings else "No findings."])
     raise typer.Exit(FOUND if any(one.severity == "error" for one in findings) else 0)
 
 
@@ -71,7 +71,7 @@ def _load_arguments_seen(store: str | None) -> dict[str, frozenset[str]]:
         return {}
 
 
-@app.command("show", short_help="The policy as it stands after merging.")
+@app.command("show", short_help="Show the policy after merging.")
 def policy_show(
     file: PolicyArg = None,
     policy: PolicyOption = None,
@@ -79,7 +79,7 @@ def policy_show(
     approval: ApprovalOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """The policy as it stands after merging: domains by tiers, marks, settings."""
+    """Show the policy after merging: domains by tier, marks, settings."""
     in_force = _find_policy(file, policy, preset, approval)
     if as_json:
         _echo_json(_policy_to_json(in_force))
@@ -87,7 +87,7 @@ def policy_show(
         _print_policy(in_force)
 
 
-@app.command("test", short_help="Compare decisions with expected ones.")
+@app.command("test", short_help="Check decisions against expected ones.")
 def policy_test(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Expected decisions, YAML.")],
     policy: PolicyOption = None,
@@ -95,7 +95,7 @@ def policy_test(
     approval: ApprovalOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Decide what FILE expects, and say where it comes out otherwise. Exit 1 if anything does.
+    """Decide what FILE expects and report every difference. Exit 1 if there is any.
 
     FILE is a list such as:
 
@@ -123,13 +123,13 @@ def policy_test(
     raise typer.Exit(FOUND if failed else 0)
 
 
-@app.command("diff", short_help="What one policy loosens or tightens against another.")
+@app.command("diff", short_help="Show what changed between two policies.")
 def policy_diff(
     a: Annotated[str, typer.Argument(metavar="A", help="The policy as it was: a file, or a preset.")],
     b: Annotated[str, typer.Argument(metavar="B", help="The policy as it would be: a file, or a preset.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Every operation that B decides otherwise, loosened and tightened apart. Exit 1 if any loosens.
+    """Show every operation that B decides differently, loosened or tightened. Exit 1 if any is loosened.
 
     Example: sayso policy diff graph policy.yaml
     """
@@ -144,9 +144,9 @@ def policy_diff(
     raise typer.Exit(FOUND if difference.loosens else 0)
 
 
-@app.command("schema", short_help="JSON Schema of a policy file, for editors.")
+@app.command("schema", short_help="Print the JSON Schema of a policy file.")
 def policy_schema() -> None:
-    """The JSON Schema of a policy file, for editors that complete and check."""
+    """Print the JSON Schema of a policy file, for editors that complete and check."""
     from sayso.policy.schema import schema_text
 
     typer.echo(schema_text().rstrip())

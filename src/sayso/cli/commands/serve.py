@@ -62,7 +62,8 @@ def run_service(
         typer.Option("--origin", metavar="URL", help="Where browsers find the page, behind a TLS proxy."),
     ] = None,
     install: Annotated[
-        bool, typer.Option("--install", help="Write a unit for systemd or launchd, and say how to start it.")
+        bool,
+        typer.Option("--install", help="Write a unit for systemd or launchd, and print how to start it."),
     ] = False,
     log: Annotated[
         str, typer.Option("--log", metavar="FORM", help="The log on stderr: text for people, or json.")
@@ -75,7 +76,7 @@ def run_service(
     held: HeldOption = None,
     strangers: StrangersOption = None,
 ) -> None:
-    """Run the service and its page until you stop it; on this machine only, unless told otherwise.
+    """Run the service and its page until you stop it. It listens on this machine only by default.
 
     Answers, revocations and stops of an operator are never refused for asking too often.
     """
@@ -112,20 +113,20 @@ def run_service(
         )
 
 
-@tokens.command("new", short_help="Make a token; it is shown this once.")
+@tokens.command("new", short_help="Create a token; it is shown only once.")
 def token_new(
     role: Annotated[str, typer.Argument(help="agent, host, operator or trusted.")],
-    name: Annotated[str, typer.Argument(help="What its holder is called.")],
+    name: Annotated[str, typer.Argument(help="The holder's name.")],
     assured: Annotated[
         bool, typer.Option("--assured", help="For a host: the agent's user cannot read this token.")
     ] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """A token for an agent, a host, an operator or the trusted channel.
+    """Create a token for an agent, a host, an operator or the trusted channel.
 
-    What a host says its user typed is claimed: it can tighten, and before it loosens anything you are asked.
-    With --assured you say that no agent can read the token, so that what comes with it counts at once.
+    Messages from a host count as claimed: they can tighten at once, and before they loosen anything you are
+    asked. With --assured you vouch that no agent can read the token, and its messages count at once.
     """
     from sayso.cli.views.operator import operator_name
     from sayso.gate.people.tokens import issue_token
@@ -149,7 +150,7 @@ def token_new(
     print_note(f"{token.id}: keep it where only {name} can read it; it is not shown again")
 
 
-@tokens.command("list", short_help="Who has a token.")
+@tokens.command("list", short_help="List tokens.")
 def token_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
     from sayso.gate.people.tokens import list_tokens
 
@@ -159,7 +160,7 @@ def token_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
     show_or_json(as_json, found, lines or ["Nobody has a token."])
 
 
-@tokens.command("revoke", short_help="Let a token's holder in no more.")
+@tokens.command("revoke", short_help="Revoke a token.")
 def token_revoke(
     token: TokenId,
     store: StoreOption = None,

@@ -22,9 +22,9 @@ def stop_sessions(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Stop a session, or with --all every one: what has not started asks, and unused consent is gone.
+    """Stop a session, or all of them with --all: calls not yet started ask, and unused consent ends.
 
-    Open questions are cancelled; the allowlist stays, and asks. `sayso resume` lets it go on.
+    Open questions are cancelled. The allowlist stays but does not apply. `sayso resume` lifts the stop.
     """
     from sayso.cli.views.operator import operator_name
     from sayso.gate.sessions.stop import stop_all_and_tell, stop_session
@@ -48,7 +48,7 @@ def resume_sessions(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Let a stopped session go on, or with --all every one. What the stop cleared stays cleared."""
+    """Resume a stopped session, or all of them with --all. What the stop cleared stays cleared."""
     from sayso.cli.views.operator import operator_name
     from sayso.gate.sessions.stop import resume_all, resume_session
 

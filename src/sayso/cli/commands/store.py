@@ -31,11 +31,11 @@ TargetOption = Annotated[
 ]
 
 
-@app.command("init", short_help="Make the store, if there is none.")
+@app.command("init", short_help="Create the store if it does not exist.")
 def store_init(store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Make the store where it belongs: a file for your eyes only, or the tables in a PostgreSQL database.
+    """Create the store: a file only you can read, or the tables in a PostgreSQL database.
 
-    One that is there is left as it is. Of several that run this at once, one makes it.
+    An existing store is left as it is. If several programs run this at once, one creates it.
     """
     place = find_store_place(store)
     there = place.schema() > 0
@@ -44,9 +44,9 @@ def store_init(store: StoreOption = None, as_json: JsonOption = False) -> None:
     _print_result(as_json, {"store": place.shown, "made": not there}, [f"{place.shown} {said}"])
 
 
-@app.command("info", short_help="Where it is and what it holds.")
+@app.command("info", short_help="Show where it is and what it holds.")
 def store_info(store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Where the store is, its schema, and how much it holds. Nothing in it is changed."""
+    """Show where the store is, its schema, and how much it holds. Changes nothing."""
     place = find_store_place(store)
     place.check_made()
     opened = place.open(upgrade=False)
@@ -72,17 +72,17 @@ def store_migrate(store: StoreOption = None, as_json: JsonOption = False) -> Non
     )
 
 
-@app.command("clock", short_help="Whether time can be trusted, and your word that it can.")
+@app.command("clock", short_help="Check whether the clock can be trusted, or confirm it.")
 def store_clock(
     accept: Annotated[bool, typer.Option("--accept", help="Say that the clock is right now.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask back.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """The highest time stored beside the time now, and what follows from it. Exit 1 if time is not trusted.
+    """Compare the highest stored time with the time now. Exit 1 if time is not trusted.
 
-    After the clock was wrong for a while, set it right and say so with --accept: time counts again. All
-    consent of the open sessions ends with that, as nobody can say how long it should still have lived.
+    If the clock was wrong for a while, correct it and confirm with --accept. That ends all consent of the
+    open sessions, because nobody knows how long it should still have lasted.
     """
     from sayso.cli.views.operator import operator_name
     from sayso.gate.upkeep.clock import read_clock, trust_clock
@@ -135,9 +135,9 @@ def _format_time(seconds: float) -> str:
 def store_copy(to: TargetOption, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Move everything to an empty PostgreSQL database, verify it there, and seal the file.
 
-    From the first moment on nothing is written to the file any more; it stays to be read. Sessions, questions
-    and the audit trail go on in the database. Grants do not: whatever is needed is asked for again. If it is
-    broken off, run it again with the same address to finish it, or give it up with `sayso store unseal`.
+    The file becomes read-only at once. Sessions, questions and the audit trail continue in the database.
+    Grants do not, so people are asked again. If the move is interrupted, finish it by running the command
+    again with the same address, or abandon it with `sayso store unseal`.
     """
     from sayso.cli.views.operator import operator_name
     from sayso.gate.open import gate_data_folder
@@ -166,11 +166,11 @@ def store_copy(to: TargetOption, store: StoreOption = None, as_json: JsonOption 
     )
 
 
-@app.command("unseal", short_help="Give up a move that was not finished.")
+@app.command("unseal", short_help="Abandon an unfinished move.")
 def store_unseal(to: TargetOption, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Take the seal off a store whose copy was never finished, and use it again as it was.
+    """Unseal a store whose copy was never finished, and use it again as it was.
 
-    The database is looked at first. If the copy was finished, the store lives there now, and this is refused.
+    Refused if the database shows that the copy was finished: then the store lives there.
     """
     from sayso.cli.views.operator import operator_name
     from sayso.gate.open import gate_data_folder
