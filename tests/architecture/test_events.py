@@ -21,7 +21,7 @@ OTHER_MEANINGS = {
     ("policy/expectations.py", "BLOCKED"),
     ("cli/commands/check.py", "BLOCKED"),
     ("cli/views/operator.py", "STOPPED"),
-    ("cli/views/session.py", "STOPPED"),
+    ("cli/playing/session_view.py", "STOPPED"),
 }
 """The outcome of a decision in the graph's words, and the mark of a stopped session on a terminal."""
 ROW = re.compile(r"^\| `([A-Z0-9_]+)` \| (.+) \|$", re.MULTILINE)

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, Route, expect
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.sessions.operator_grants import give_grant
 from sayso.service.api import sessions as listing
-from sayso.service.api.questions import PAGE
+from sayso.service.api.asking.questions import PAGE
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
 from tests.browser.test_pages import no_violations

@@ -13,12 +13,12 @@ from sayso.core.deciding import decide as deciding
 from sayso.core.deciding import rules, subject
 from sayso.core.deciding.rules import RULES
 from sayso.core.deciding.subject import Subject
+from sayso.core.deciding.workflow import run_grant as run_grant_of
 from sayso.core.decision import Item, Ruling
 from sayso.core.grants import HeldGrant
 from sayso.core.model import Verdict
 from sayso.core.rulebook import CARRYING
 from sayso.core.session import OuterCall, Scope, join_outers
-from sayso.core.workflow import run_grant as run_grant_of
 from sayso.doors.python import workflow
 from sayso.doors.python.calls import gated_call, holding, scope
 from sayso.doors.python.calls.scope import Frame

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from sayso.core.deciding.titles import LONGEST, MARK, make_title, title_of
 from sayso.core.digest import encode_canonical
 from sayso.core.errors import PolicyError
 from sayso.core.model import Declaration
-from sayso.core.titles import LONGEST, MARK, make_title, title_of
 from sayso.gate.deciding.request import make_call, read_request
 from sayso.policy import load_text
 from sayso.policy.compare.tighten import PolicyLoosens, tighten

@@ -11,9 +11,7 @@ from sayso.cli.commands import (
     allowlist,
     audit,
     calls,
-    chat,
     check,
-    demo,
     history,
     init,
     link,
@@ -24,8 +22,8 @@ from sayso.cli.commands import (
     serve,
     stop,
     store,
-    tour,
 )
+from sayso.cli.playing import chat, demo, tour
 from sayso.cli.policy_choice import ApprovalOption, set_global_approval
 
 USAGE, FAILURE = 2, 1

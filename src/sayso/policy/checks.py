@@ -7,10 +7,10 @@ from datetime import UTC, date, datetime
 
 from msgspec import UNSET
 
+from sayso.core.deciding.titles import check_template
 from sayso.core.durations import parse_duration
 from sayso.core.errors import SaysoError
 from sayso.core.policy import NEVER_REVIEWED, fold_spelling
-from sayso.core.titles import check_template
 from sayso.policy.document import Node
 from sayso.policy.file import DomainFile, PolicyFile, ToolFile
 from sayso.policy.merge import TIER_LISTS

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
+from sayso.core.deciding.titles import placeholders
 from sayso.core.policy import Policy, Tool
-from sayso.core.titles import placeholders
 
 ArgumentsByTool = Mapping[str, frozenset[str]]
 """By tool, the arguments that calls of it had."""

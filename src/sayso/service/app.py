@@ -33,13 +33,13 @@ from sayso.service.api import (
     leases,
     passkeys,
     policy,
-    questions,
     runs,
     sessions,
     stats,
     system,
     tokens,
 )
+from sayso.service.api.asking import questions
 from sayso.service.authzen import access_requests, evaluations
 from sayso.service.http.auth import find_caller
 from sayso.service.http.connections import mark_caller_known

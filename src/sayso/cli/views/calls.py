@@ -9,11 +9,11 @@ import msgspec
 
 from sayso.cli.views.operator import format_moment, format_span
 from sayso.core import ledger
+from sayso.core.deciding.titles import title_of
 from sayso.core.digest import decode_canonical
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import NotNow
 from sayso.core.model import Call
-from sayso.core.titles import title_of
 from sayso.core.words import visible
 from sayso.gate import words
 from sayso.gate.call_rows import Record, UnknownCall, find_record, sound_call, standing_of

@@ -8,9 +8,9 @@ from datetime import datetime
 
 import msgspec
 
+from sayso.core.deciding.titles import title_of
 from sayso.core.durations import HOUR, MINUTE
 from sayso.core.model import Risk
-from sayso.core.titles import title_of
 from sayso.core.words import visible
 from sayso.gate.figures.activity import Activity
 from sayso.gate.figures.figures import Figures

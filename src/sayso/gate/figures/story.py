@@ -19,10 +19,10 @@ import msgspec
 from sayso.core.audit.commitments import SaltedValue, opens
 from sayso.core.audit.entry import AuditEntry
 from sayso.core.audit.events import DECISIONS, DecisionEvent, read_decision
+from sayso.core.deciding.titles import make_title, title_of
 from sayso.core.digest import decode_canonical, encode_canonical
 from sayso.core.model import Call, Request, Verdict
 from sayso.core.rulebook import APPROVED_CALL
-from sayso.core.titles import make_title, title_of
 from sayso.core.words import visible
 from sayso.gate.call_rows import find_record, sound_call
 from sayso.gate.deciding.approvals import CallApproval, load_approval, question_behind

@@ -13,13 +13,13 @@ import msgspec
 
 from sayso.core import ledger, rulebook
 from sayso.core.audit import events
+from sayso.core.deciding.workflow import run_grant
 from sayso.core.decision import Decision
 from sayso.core.effects import GrantAdded, GrantUsed, SessionChanged
 from sayso.core.ledger import LEASE, NotNow
 from sayso.core.model import Operation, Request, Risk, Verdict
 from sayso.core.policy import Policy
 from sayso.core.session import Scope
-from sayso.core.workflow import run_grant
 from sayso.gate.call_rows import (
     Attempt,
     KeyReused,

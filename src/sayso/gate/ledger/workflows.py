@@ -8,12 +8,12 @@ import msgspec
 
 from sayso.core import ledger
 from sayso.core.audit import events
+from sayso.core.deciding.workflow import run_source
 from sayso.core.effects import GrantRevoked
 from sayso.core.errors import SaysoError
 from sayso.core.grants import HeldGrant
 from sayso.core.policy import Policy
 from sayso.core.session import Run, Scope, find_ended_grants
-from sayso.core.workflow import run_source
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.call_rows import UnknownCall, find_record, load_call_row, move_call_row, standing_of
 from sayso.gate.deciding.authorize import with_run_standing

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from sayso.core.deciding.titles import title_of
 from sayso.core.grants import Grant
 from sayso.core.model import Request
-from sayso.core.titles import title_of
 from sayso.gate.call_rows import find_record
 from sayso.gate.gate import Gate
 from sayso.store.contract import Reader

@@ -21,9 +21,9 @@ from sayso.gate.people.passkey_sign_in import (
 from sayso.gate.people.passkeys import Level, Passkey, list_passkeys, load_required_level, remove_passkey
 from sayso.gate.questions.read import find_question
 from sayso.gate.rows.webauthn import Proof
-from sayso.service.api.answers import check_answer_body
-from sayso.service.api.edits import request_from_edit
-from sayso.service.api.signed_answers import challenge_for_answer
+from sayso.service.api.asking.answers import check_answer_body
+from sayso.service.api.asking.edits import request_from_edit
+from sayso.service.api.asking.signed_answers import challenge_for_answer
 from sayso.service.http.auth import BROWSER
 from sayso.service.http.endpoints import OPERATORS, Context, Endpoint
 from sayso.service.http.problems import RequestRefused

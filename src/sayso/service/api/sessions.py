@@ -24,8 +24,8 @@ from sayso.gate.sessions.stop import (
     stop_all,
     stop_session,
 )
+from sayso.service.api.asking.question_details import find_known_waits
 from sayso.service.api.conversation import assurance_of
-from sayso.service.api.question_details import find_known_waits
 from sayso.service.http.callers import own_session, session_for, unknown_session, visible_owner
 from sayso.service.http.endpoints import ANY, HOSTS, OPERATORS, Context, Endpoint, Paged
 from sayso.service.http.problems import RequestRefused

@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 from sayso.core import words
+from sayso.core.deciding.titles import title_of
 from sayso.core.decision import Question
 from sayso.core.digest import decode_canonical
 from sayso.core.model import Call, Request, Verdict
 from sayso.core.policy import Policy
-from sayso.core.titles import title_of
 from sayso.gate.deciding.session_request import CallDeclaration, request_in_session
 from sayso.gate.people.passkeys import needs_proof
 from sayso.gate.questions.answer import EditRefused, check_edit

@@ -159,7 +159,7 @@ def _read_typed_lines() -> Iterator[str]:
 
 
 def _handle_line(out: Console, player: Player, line: str) -> None:
-    from sayso.cli.views.session import print_state, print_step_result, print_why
+    from sayso.cli.playing.session_view import print_state, print_step_result, print_why
 
     if line == ":help":
         out.print(HELP, markup=False)

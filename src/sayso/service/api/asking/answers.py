@@ -8,8 +8,8 @@ from sayso.core import words
 from sayso.core.decision import Question
 from sayso.gate.questions.answer import QuestionStanding, answer_items, answer_question, edit_and_allow
 from sayso.gate.questions.read import find_question
-from sayso.service.api.edits import request_from_edit
-from sayso.service.api.signed_answers import signing_from_body
+from sayso.service.api.asking.edits import request_from_edit
+from sayso.service.api.asking.signed_answers import signing_from_body
 from sayso.service.http.endpoints import Context
 from sayso.service.http.problems import RequestRefused
 from sayso.service.shapes import AnswerBody, AnswerResult

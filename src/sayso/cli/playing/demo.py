@@ -39,7 +39,7 @@ def demo(
 
     from rich.console import Console
 
-    from sayso.cli.demo_agent import make_repository, missing_programs
+    from sayso.cli.playing.demo_agent import make_repository, missing_programs
     from sayso.core.errors import SaysoError
     from sayso.core.extras import needs_extra
 
@@ -134,7 +134,7 @@ class Demo:
     def _work(self, gate: Gate, address: Address, here: bool) -> None:
         import httpx
 
-        from sayso.cli.demo_agent import DemoWatch, do_jobs
+        from sayso.cli.playing.demo_agent import DemoWatch, do_jobs
         from sayso.gate.people.tokens import issue_token
 
         token, _ = issue_token(gate, "host", "demo agent", by=WHO)

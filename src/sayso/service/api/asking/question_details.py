@@ -6,11 +6,11 @@ import msgspec
 
 from sayso.core import words
 from sayso.core.deciding.questions import describe_operation, only_declared
+from sayso.core.deciding.titles import title_of
 from sayso.core.decision import Item, Question
 from sayso.core.digest import decode_canonical
 from sayso.core.model import Request
 from sayso.core.policy import Policy
-from sayso.core.titles import title_of
 from sayso.gate.gate import Gate
 from sayso.gate.questions.coverage import measure_coverage
 from sayso.gate.questions.editable import find_editable
@@ -18,7 +18,7 @@ from sayso.gate.questions.expiry import ends_at
 from sayso.gate.questions.read import Read
 from sayso.gate.questions.retell import retell
 from sayso.gate.sessions.last_message import load_last_message
-from sayso.service.api.signed_answers import must_sign
+from sayso.service.api.asking.signed_answers import must_sign
 from sayso.service.http.endpoints import Context
 from sayso.service.live.waiters import Waits
 from sayso.service.shapes import ItemView, OfferView, QuestionDetails

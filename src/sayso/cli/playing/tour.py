@@ -91,7 +91,7 @@ def tour() -> None:
 
 
 def _play_step(out: Console, player: Player, step: dict[str, Any]) -> None:
-    from sayso.cli.views.session import print_step_result
+    from sayso.cli.playing.session_view import print_step_result
 
     if "person" in step:
         _ask_person(out, player)

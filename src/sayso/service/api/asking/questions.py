@@ -12,9 +12,9 @@ from sayso.gate.questions.expiry import ends_at
 from sayso.gate.questions.explain import describe_why_asked
 from sayso.gate.questions.read import Read, UnknownQuestion, find_question, questions_in
 from sayso.gate.sessions.messages import ask_in_conversation
-from sayso.service.api.answers import post_answer
-from sayso.service.api.edits import post_edit_preview
-from sayso.service.api.question_details import add_coverage, describe_question
+from sayso.service.api.asking.answers import post_answer
+from sayso.service.api.asking.edits import post_edit_preview
+from sayso.service.api.asking.question_details import add_coverage, describe_question
 from sayso.service.http.callers import can_see, own_session, visible_owner
 from sayso.service.http.endpoints import ANY, HOST, OPERATORS, Context, Endpoint, Paged
 from sayso.service.http.problems import RequestRefused
