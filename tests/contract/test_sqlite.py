@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -12,12 +15,14 @@ from typing import Any
 
 import pytest
 
+from sayso.store.contract import StoreError
 from sayso.store.sql import statements
-from sayso.store.sqlite import file
+from sayso.store.sqlite import file, log_sync
 from sayso.store.sqlite import store as sqlite_store
 from sayso.store.sqlite.store import SqliteStore
+from sayso.store.sqlite.turn import WriterTurn
 
-FULL, NORMAL = 2, 1
+Connections = list[tuple[sqlite3.Connection, list[str]]]
 LISTS = {"SESSIONS", "SESSIONS_OPEN", "REVIEWS", "CHECKPOINTS"}
 """Statements that are there to read a table from its beginning or its end, up to a limit."""
 
@@ -28,7 +33,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def connections(monkeypatch: pytest.MonkeyPatch) -> list[tuple[sqlite3.Connection, list[str]]]:
+def connections(monkeypatch: pytest.MonkeyPatch) -> Connections:
     """Every connection that is made from now on, with the statements it ran."""
     made: list[tuple[sqlite3.Connection, list[str]]] = []
     connect = sqlite3.connect
@@ -43,18 +48,127 @@ def connections(monkeypatch: pytest.MonkeyPatch) -> list[tuple[sqlite3.Connectio
     return made
 
 
-@pytest.mark.parametrize(("durable", "synchronous"), [(True, FULL), (False, NORMAL)])
+@pytest.fixture
+def syncs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the files that are synced from now on."""
+    made: list[str] = []
+    sync = log_sync.sync_file
+
+    def watched(file: int) -> None:
+        made.append(Path(f"/proc/self/fd/{file}").readlink().name)
+        sync(file)
+
+    monkeypatch.setattr(log_sync, "sync_file", watched)
+    return made
+
+
+@pytest.mark.parametrize(("durable", "synced"), [(True, ["store.db-wal"]), (False, [])])
 def test_what_must_last_is_synced_before_it_counts(
-    path: Path, connections: list[tuple[sqlite3.Connection, list[str]]], durable: bool, synchronous: int
+    path: Path, connections: Connections, syncs: list[str], durable: bool, synced: list[str]
 ) -> None:
     with closing(SqliteStore(path)) as store:
         connections.clear()
         with store.write(durable=durable) as w:
             w.set_meta("a", "1")
+        assert syncs == synced
         [connection] = [connection for connection, ran in connections if "COMMIT" in ran]
-        assert connection.execute("PRAGMA synchronous").fetchone() == (synchronous,)
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert connection.execute("PRAGMA wal_autocheckpoint").fetchone() == (0,)
+
+
+def test_what_is_not_committed_is_not_waited_for(path: Path, syncs: list[str]) -> None:
+    with closing(SqliteStore(path)) as store:
+        with pytest.raises(ValueError, match="no"), store.write() as w:
+            w.set_meta("a", "1")
+            raise ValueError("no")
+        assert syncs == []
+
+
+def test_one_sync_serves_everybody_who_waits(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    many, began, goes_on = 16, threading.Event(), threading.Event()
+    made: list[int] = []
+    sync = log_sync.sync_file
+
+    def slow(file: int) -> None:
+        made.append(file)
+        began.set()
+        assert goes_on.wait(30)
+        sync(file)
+
+    def write(name: str) -> None:
+        with store.write() as w:
+            w.set_meta(name, "1")
+
+    with closing(SqliteStore(path)) as store:
+        monkeypatch.setattr(log_sync, "sync_file", slow)
+        threads = [threading.Thread(target=write, args=(f"a{number}",)) for number in range(many)]
+        threads[0].start()
+        assert began.wait(30)
+        for thread in threads[1:]:
+            thread.start()
+        while not all(seen(store, f"a{number}") for number in range(many)):  # committed, and still waiting
+            time.sleep(0.01)
+        assert all(thread.is_alive() for thread in threads)
+        goes_on.set()
+        for thread in threads:
+            thread.join(30)
+    assert len(made) == 2
+
+
+def seen(store: SqliteStore, name: str) -> bool:
+    with store.read() as r:
+        return r.meta(name) is not None
+
+
+def test_a_sync_that_fails_closes_the_store_for_everybody(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(file: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    store = SqliteStore(path)
+    with monkeypatch.context() as patch:
+        patch.setattr(log_sync, "sync_file", fail)
+        with pytest.raises(StoreError, match="cannot be synced"), store.write() as w:
+            w.set_meta("a", "1")
+    with pytest.raises(StoreError, match="cannot be synced"), store.write() as w:
+        w.set_meta("b", "1")
+    with pytest.raises(StoreError, match="cannot be synced"), store.write(durable=False) as w:
+        w.set_meta("b", "1")
+    with pytest.raises(StoreError, match="cannot be synced"), store.read():
+        pass
+    store.close()
+    with closing(SqliteStore(path)) as again:
+        assert not seen(again, "b")
+
+
+def test_threads_write_in_the_order_they_came() -> None:
+    turn, order = WriterTurn(), list[int]()
+    assert turn.take(1.0)
+
+    def wait(number: int) -> None:
+        assert turn.take(30.0)
+        order.append(number)
+        turn.give()
+
+    threads = [threading.Thread(target=wait, args=(number,)) for number in range(20)]
+    for number, thread in enumerate(threads):
+        thread.start()
+        while turn.waiting <= number:
+            time.sleep(0.001)
+    turn.give()
+    for thread in threads:
+        thread.join(30)
+    assert order == list(range(20))
+
+
+def test_who_gave_up_waiting_for_the_turn_does_not_get_it() -> None:
+    turn = WriterTurn()
+    assert turn.take(1.0)
+    assert not turn.take(0.01)
+    assert turn.waiting == 0
+    turn.give()
+    assert turn.take(1.0)
 
 
 def write_often(store: SqliteStore) -> None:

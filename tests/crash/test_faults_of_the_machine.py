@@ -117,8 +117,8 @@ class Cramped(SqliteStore):
 
     pages = 0
 
-    def _connect(self, *, full: bool) -> sqlite3.Connection:
-        connection = super()._connect(full=full)
+    def _connect(self, *, writes: bool) -> sqlite3.Connection:
+        connection = super()._connect(writes=writes)
         if self.pages:
             connection.execute(f"PRAGMA max_page_count = {self.pages}")
         return connection

@@ -104,6 +104,7 @@ class SqlStore(ABC, Generic[TransactionT]):
                 self._commit(transaction, urgent=writer.urgent)
             finally:
                 self._leave(transaction)
+            self._settle(transaction)
         self._pulse.beat()
 
     def wait_for_change(self, seen: int, timeout: float) -> int:
@@ -157,6 +158,9 @@ class SqlStore(ABC, Generic[TransactionT]):
     @abstractmethod
     def _commit(self, transaction: TransactionT, *, urgent: bool) -> None:
         """Keep it all, or raise StoreError."""
+
+    def _settle(self, transaction: TransactionT) -> None:
+        """Wait until what was committed is on the disk, where the commit itself does not."""
 
     @abstractmethod
     def _end(self, transaction: TransactionT) -> None:

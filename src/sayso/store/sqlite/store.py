@@ -1,7 +1,13 @@
-"""A store in one SQLite file, for any number of threads and processes of one machine."""
+"""A store in one SQLite file, for any number of threads and processes of one machine.
+
+- Threads write one after another, in the order they came (`turn`).
+- A commit is not synced by itself: what must last waits for a sync that it shares with others (`log_sync`).
+- Whoever has the turn moves the write-ahead log into the file, so that it begins again instead of growing.
+"""
 
 from __future__ import annotations
 
+import random
 import sqlite3
 import threading
 import time
@@ -10,23 +16,33 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-from sayso.store.contract import StoreError
+from sayso.store.contract import StoreBusy, StoreError
 from sayso.store.sql.transactions import SqlStore, Transaction
 from sayso.store.sqlite import file
 from sayso.store.sqlite.file import connect_to_file, explain_sqlite_error, hold_file_lock
+from sayso.store.sqlite.log_sync import LogSync
+from sayso.store.sqlite.turn import WriterTurn
 from sayso.store.threads import ChangeProbe
 
 POLL = 0.1
 """How often to look for commits of others. Well under the bound, because threads are late at times."""
 COMMITS = 256
 """After how many commits of its own a process offers to move the write-ahead log into the file."""
+LONG_LOG = 8 * 2**20
+"""From this size on, readers are waited for, so that the log begins anew instead of growing."""
+READERS_WAITED_FOR = 0.2
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.0001, 0.002
 
 
 class SqliteTransaction(Transaction):
-    def __init__(self, connection: sqlite3.Connection, path: Path, now: float, *, full: bool) -> None:
+    """`commit` numbers what was committed in it, if that has to be waited for."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, now: float, *, writes: bool) -> None:
         super().__init__(now)
         self.connection = connection
-        self.full = full
+        self.writes = writes
+        self.durable = False
+        self.commit = 0
         self._path = path
 
     def rows(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
@@ -47,8 +63,7 @@ class SqliteTransaction(Transaction):
 class SqliteStore(SqlStore[SqliteTransaction]):
     """A file that is made if it does not exist. `busy`: how many seconds to wait for others.
 
-    With `upgrade` an older schema is brought up to date. Every transaction has a connection to itself;
-    durable ones commit with synchronous FULL, the others with NORMAL.
+    With `upgrade` an older schema is brought up to date. Every transaction has a connection to itself.
     """
 
     bound = 0.25
@@ -80,35 +95,84 @@ class SqliteStore(SqlStore[SqliteTransaction]):
     def _start(self) -> None:
         super()._start()
         self._idle = {True: [], False: []}
+        self._turn = WriterTurn()
+        self._log = LogSync(f"{self._name}-wal")
         self._commits = 0
 
     def _connections(self) -> object:
         return self._idle
 
+    def _check_usable(self) -> None:
+        super()._check_usable()
+        if (error := self._log.broken) is not None:
+            raise error
+
     def _begin_reading(self) -> SqliteTransaction:
-        return self._begin("BEGIN", full=True)
-
-    def _begin_writing(self, durable: bool) -> SqliteTransaction:
-        return self._begin("BEGIN IMMEDIATE", full=durable)
-
-    def _begin(self, statement: str, *, full: bool) -> SqliteTransaction:
         self._check_file()
+        connection = self._take_connection(writes=False)
         try:
-            connection = self._idle[full].pop()
-        except IndexError:
-            connection = self._connect(full=full)
-        try:
-            connection.execute(statement)
+            connection.execute("BEGIN")
         except sqlite3.Error as error:
             connection.close()
             raise explain_sqlite_error(error, self._path) from error
-        return SqliteTransaction(connection, self._path, self._clock(), full=full)
+        return SqliteTransaction(connection, self._path, self._clock(), writes=False)
+
+    def _begin_writing(self, durable: bool) -> SqliteTransaction:
+        end = time.monotonic() + self._busy
+        if not self._turn.take(self._busy):
+            raise StoreBusy(f"other threads kept {self._path} busy", hint="try again")
+        try:
+            self._check_file()
+            connection = self._take_connection(writes=True)
+            self._lock(connection, end)
+            transaction = SqliteTransaction(connection, self._path, self._clock(), writes=True)
+        except BaseException:
+            self._turn.give()
+            raise
+        transaction.durable = durable
+        return transaction
+
+    def _lock(self, connection: sqlite3.Connection, end: float) -> None:
+        """Begin to write. Only other processes can be in the way, and they are waited for in short naps."""
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+            except sqlite3.Error as error:
+                explained = explain_sqlite_error(error, self._path)
+                if not isinstance(explained, StoreBusy) or time.monotonic() >= end:
+                    connection.close()
+                    raise explained from error
+            else:
+                return
+            time.sleep(pause * (0.5 + random.random()))  # noqa: S311  so that two do not nap in step
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _take_connection(self, *, writes: bool) -> sqlite3.Connection:
+        try:
+            return self._idle[writes].pop()
+        except IndexError:
+            return self._connect(writes=writes)
 
     def _commit(self, transaction: SqliteTransaction, *, urgent: bool) -> None:
         transaction.change("COMMIT", ())
         self._commits += 1
+        transaction.commit = self._log.count_commit()
+
+    def _settle(self, transaction: SqliteTransaction) -> None:
+        if transaction.durable and transaction.commit:
+            self._log.wait(transaction.commit)
 
     def _end(self, transaction: SqliteTransaction) -> None:
+        try:
+            self._give_back(transaction)
+            if transaction.writes and self._commits >= COMMITS:
+                self._checkpoint()
+        finally:
+            if transaction.writes:
+                self._turn.give()
+
+    def _give_back(self, transaction: SqliteTransaction) -> None:
         connection = transaction.connection
         if connection.in_transaction:
             with suppress(sqlite3.Error):
@@ -116,35 +180,43 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         if connection.in_transaction or self._closed:
             connection.close()
             return
-        self._idle[transaction.full].append(connection)
-        if self._commits >= COMMITS:
-            self._checkpoint()
+        self._idle[transaction.writes].append(connection)
 
     def _open_probe(self) -> ChangeProbe:
-        return SqliteCommitProbe(self._connect(full=False))
+        return SqliteCommitProbe(self._connect(writes=False))
 
     def _close(self) -> None:
+        mine = self._turn.take(self._busy)  # nobody commits while the log is let go
+        self._log.close()
         if self._commits:
             self._checkpoint()
         for idle in self._idle.values():
             while idle:
                 idle.pop().close()
+        if mine:
+            self._turn.give()
 
     def _check_file(self) -> None:
         """A file that was moved away while open would go on giving rights that nobody can revoke any more."""
         if file.file_identity(self._name) != self._file:
             raise StoreError(f"{self._path} was replaced while it was open", hint="start the program again")
 
-    def _connect(self, *, full: bool) -> sqlite3.Connection:
-        return connect_to_file(self._path, busy=self._busy, full=full)
+    def _connect(self, *, writes: bool) -> sqlite3.Connection:
+        """A connection that writes never waits by itself: SQLite would let it sleep far too long."""
+        return connect_to_file(self._path, busy=0.0 if writes else self._busy, full=False)
 
     def _checkpoint(self) -> None:
-        """Move the write-ahead log into the file, unless another process is at it. Failing harms nothing."""
+        """Move the write-ahead log into the file, unless another process is at it. Failing harms nothing.
+
+        SQLite syncs the log before and the file after, so what was moved is on the disk.
+        """
         self._commits = 0
         with suppress(OSError, StoreError, sqlite3.Error), hold_file_lock(self._path, wait=0.0) as held:
             if held:
-                with closing(self._connect(full=True)) as connection:
-                    connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+                size = Path(f"{self._name}-wal").stat().st_size
+                with closing(connect_to_file(self._path, busy=READERS_WAITED_FOR, full=True)) as connection:
+                    mode = "RESTART" if size >= LONG_LOG else "PASSIVE"
+                    connection.execute(f"PRAGMA wal_checkpoint({mode})")
 
 
 class SqliteCommitProbe:

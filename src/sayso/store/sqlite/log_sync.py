@@ -1,0 +1,100 @@
+"""Syncing the write-ahead log: one sync serves everybody who waits for one.
+
+- A durable transaction commits without a sync of its own, gives the writer's turn on, and then waits here. A
+  sync covers all commits that were in the log when it began, so those who come meanwhile share the next one.
+- Nobody is told that a transaction was kept before a sync has covered it. Others may read it sooner; whatever
+  they commit stands behind it in the log, so the sync that covers theirs covers it as well.
+- After a sync that failed nobody knows what is on the disk, and trying again may succeed without writing
+  anything. So the first failure is final: every later wait fails, and the store closes.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import suppress
+
+from sayso.store.contract import StoreError
+
+sync_file = getattr(os, "fdatasync", os.fsync)
+
+
+class LogSync:
+    """The syncs of one write-ahead log, by one process."""
+
+    def __init__(self, log: str) -> None:
+        self._log = log
+        self._file = -1
+        self._done = threading.Condition()
+        self._committed = 0
+        self._synced = 0
+        self._under_way = False
+        self._broken: str | None = None
+
+    @property
+    def broken(self) -> StoreError | None:
+        """The error that ended it; None while it works."""
+        if self._broken is None:
+            return None
+        return StoreError(
+            f"{self._log} cannot be synced to the disk: {self._broken}",
+            hint="look for a full or failing disk, then start again; nothing was allowed that was not synced",
+        )
+
+    def count_commit(self) -> int:
+        """Give a commit its number, by whoever has the writer's turn."""
+        self._committed += 1
+        return self._committed
+
+    def wait(self, number: int) -> None:
+        """Return once this commit is on the disk; an error if that cannot be said."""
+        with self._done:
+            while self._under_way and self._synced < number:
+                self._done.wait()
+            if self._synced >= number:
+                return
+            if (error := self.broken) is not None:
+                raise error
+            self._under_way = True
+        covered, why = self._committed, "the program was interrupted"
+        try:
+            self._sync()
+        except OSError as error:
+            why = error.strerror or str(error)
+        else:
+            why = ""
+        finally:
+            with self._done:
+                self._under_way = False
+                if why:
+                    self._broken = self._broken or why
+                else:
+                    self._synced = max(self._synced, covered)
+                self._done.notify_all()
+        if (error := self.broken) is not None:
+            raise error
+
+    def close(self) -> None:
+        """Sync what is left, so that whoever still waits is served, and let the log go."""
+        with suppress(StoreError):
+            self.wait(self._committed)
+        self._let_go()
+
+    def _let_go(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def _sync(self) -> None:
+        """Sync the log that is there now. One that is gone was moved into the file and synced before."""
+        if self._file >= 0 and not self._is_current():
+            self._let_go()
+        if self._file < 0:
+            self._file = os.open(self._log, os.O_RDWR)
+        sync_file(self._file)
+
+    def _is_current(self) -> bool:
+        with suppress(OSError):
+            ours, there = os.fstat(self._file), os.stat(self._log)  # noqa: PTH116  for every sync
+            return (ours.st_dev, ours.st_ino) == (there.st_dev, there.st_ino)
+        return False

@@ -1,0 +1,49 @@
+"""The writer's turn: threads of one process write one after another, in the order they came.
+
+SQLite lets whoever asks at the right moment write, and makes the others sleep ever longer. Among many threads
+some would then wait a thousand times as long as others.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+
+
+class WriterTurn:
+    """A lock that is passed on in the order it was asked for."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._taken = False
+        self._waiting: deque[threading.Lock] = deque()
+
+    @property
+    def waiting(self) -> int:
+        """How many wait for it."""
+        return len(self._waiting)
+
+    def take(self, timeout: float) -> bool:
+        """Wait for the turn; False if it did not come within `timeout` seconds."""
+        with self._guard:
+            if not self._taken:
+                self._taken = True
+                return True
+            mine = threading.Lock()
+            mine.acquire()
+            self._waiting.append(mine)
+        if mine.acquire(timeout=timeout):
+            return True
+        with self._guard:
+            if mine not in self._waiting:  # it was passed on just now
+                return True
+            self._waiting.remove(mine)
+            return False
+
+    def give(self) -> None:
+        """Pass the turn on to whoever has waited longest."""
+        with self._guard:
+            if self._waiting:
+                self._waiting.popleft().release()
+            else:
+                self._taken = False
