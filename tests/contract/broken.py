@@ -524,7 +524,7 @@ class LosesTheQuickOnes(SqliteStore):
     """What need not last does not even last until it is closed."""
 
     def _commit(self, transaction: SqliteTransaction, *, urgent: bool) -> None:
-        if transaction.full:
+        if transaction.durable:
             super()._commit(transaction, urgent=urgent)
         else:
             with suppress(sqlite3.Error):

@@ -29,17 +29,15 @@ class LogSync:
         self._committed = 0
         self._synced = 0
         self._under_way = False
-        self._broken: str | None = None
+        self._fault = ""
 
-    @property
-    def broken(self) -> StoreError | None:
-        """The error that ended it; None while it works."""
-        if self._broken is None:
-            return None
-        return StoreError(
-            f"{self._log} cannot be synced to the disk: {self._broken}",
-            hint="look for a full or failing disk, then start again; nothing was allowed that was not synced",
-        )
+    def check(self) -> None:
+        """Refuse to go on after a sync that failed."""
+        if self._fault:
+            raise StoreError(
+                f"{self._log} cannot be synced to the disk: {self._fault}",
+                hint="look for a full or failing disk, then start again; what was not synced allowed nothing",
+            )
 
     def count_commit(self) -> int:
         """Give a commit its number, by whoever has the writer's turn."""
@@ -53,26 +51,23 @@ class LogSync:
                 self._done.wait()
             if self._synced >= number:
                 return
-            if (error := self.broken) is not None:
-                raise error
+            self.check()
             self._under_way = True
-        covered, why = self._committed, "the program was interrupted"
+        covered, fault = self._committed, "the program was interrupted"
         try:
             self._sync()
+            fault = ""
         except OSError as error:
-            why = error.strerror or str(error)
-        else:
-            why = ""
+            fault = error.strerror or str(error)
         finally:
             with self._done:
                 self._under_way = False
-                if why:
-                    self._broken = self._broken or why
+                if fault:
+                    self._fault = fault
                 else:
                     self._synced = max(self._synced, covered)
                 self._done.notify_all()
-        if (error := self.broken) is not None:
-            raise error
+        self.check()
 
     def close(self) -> None:
         """Sync what is left, so that whoever still waits is served, and let the log go."""

@@ -104,8 +104,7 @@ class SqliteStore(SqlStore[SqliteTransaction]):
 
     def _check_usable(self) -> None:
         super()._check_usable()
-        if (error := self._log.broken) is not None:
-            raise error
+        self._log.check()
 
     def _begin_reading(self) -> SqliteTransaction:
         self._check_file()
