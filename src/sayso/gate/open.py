@@ -17,7 +17,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.open_lock import opening
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import SigningKey, load_key, load_or_make_key
-from sayso.gate.rows.moves import refuse_moved_store
+from sayso.gate.rows.moves import PLACE, refuse_moved_store
 from sayso.gate.rows.row_seals import JUMP, Sealer
 from sayso.gate.rows.sealed_store import MarkedStore
 from sayso.gate.rows.seals import mac_key
@@ -28,6 +28,7 @@ from sayso.gate.rows.watermark import (
     Watermark,
     load_watermark,
     refuse_moved_watermark,
+    store_identity,
 )
 from sayso.reading.paths import own_places
 from sayso.store.contract import Reader, Store, StoreError, Writer
@@ -69,11 +70,11 @@ def open_gate(
     if file is not None:
         own_places.guard_store(file)
     with opening(marks):
-        name, mark = _name_and_mark(opened, marks)
+        identity, mark = _identity_and_mark(opened, marks)
         marked = MarkedStore(opened, mark or Watermark(), doubts := Doubts())
         with marked.write() as tx:
             unmarked = tx.head(MAIN) is not None and mark is not None and not mark.exists
-            sealer = Sealer(mac_key(key), name, _enter_epoch(tx, marked.mark, mark), marked.mark, doubts)
+            sealer = Sealer(mac_key(key), identity, _enter_epoch(tx, marked.mark, mark), marked.mark, doubts)
             _start_permission_clocks(tx, policy, sealer, unmarked=unmarked)
             if tx.meta("policy") != policy.digest:
                 tx.set_meta("policy", policy.digest)
@@ -112,10 +113,10 @@ def open_to_act(
     with opened.read() as looked:
         _read_store_name(looked)
     with opening(marks):
-        name, mark = _name_and_mark(opened, marks)
+        identity, mark = _identity_and_mark(opened, marks)
         marked = MarkedStore(opened, mark or Watermark(), doubts := Doubts())
         with marked.write() as tx:
-            sealer = Sealer(mac_key(key), name, _enter_epoch(tx, marked.mark, mark), marked.mark, doubts)
+            sealer = Sealer(mac_key(key), identity, _enter_epoch(tx, marked.mark, mark), marked.mark, doubts)
     return Gate(marked, policy or _blocking_policy(), sealer, mark=mark, key=key)
 
 
@@ -138,8 +139,9 @@ def open_to_look(
         refuse_moved_store(tx)
         name, epoch = _read_store_name(tx), _parse_epoch(tx.meta("epoch"))
         mark = None if marks is None or key is None else load_watermark(tx, marks, name)
+        identity = store_identity(name, tx.meta(PLACE))
     void = mark is not None and _goes_back(opened, mark)
-    gate = _make_looking_gate(opened, key, name, epoch + void, mark)
+    gate = _make_looking_gate(opened, key, identity, epoch + void, mark)
     if policy is None:
         return gate
     return msgspec.structs.replace(
@@ -170,18 +172,20 @@ def audit_gate(opened: Store, key: SigningKey | None, marks: Path | None = None)
     with opened.read() as tx:
         name, epoch = _read_store_name(tx), _parse_epoch(tx.meta("epoch"))
         mark = None if marks is None else load_watermark(tx, marks, name)
-    gate = _make_looking_gate(opened, key, name, epoch, mark)
+        identity = store_identity(name, tx.meta(PLACE))
+    gate = _make_looking_gate(opened, key, identity, epoch, mark)
     return msgspec.structs.replace(gate, mark=mark if mark is not None and mark.exists else None)
 
 
-def _name_and_mark(opened: Store, marks: Path | None) -> tuple[str, Watermark | None]:
-    """The name of the store, a new one if it has none, and its mark."""
+def _identity_and_mark(opened: Store, marks: Path | None) -> tuple[str, Watermark | None]:
+    """What the store is called in its seals, by a new name if it has none, and its mark."""
     with opened.read() as tx:
         name = tx.meta("name")
     if name is None:
         name = _new_name(opened)
     with opened.read() as tx:
-        return name, None if marks is None else load_watermark(tx, marks, name)
+        identity = store_identity(name, tx.meta(PLACE))
+        return identity, None if marks is None else load_watermark(tx, marks, name)
 
 
 def _enter_epoch(tx: Writer, known: Watermark, mark: Watermark | None) -> int:
@@ -207,13 +211,13 @@ def _new_name(opened: Store) -> str:
 
 
 def _make_looking_gate(
-    opened: Store, key: SigningKey | None, name: str, epoch: int, mark: Watermark | None
+    opened: Store, key: SigningKey | None, identity: str, epoch: int, mark: Watermark | None
 ) -> Gate:
     """Return a gate that records nothing by itself. Without a key, nothing that is sealed counts."""
     doubts = Doubts()
     marked = MarkedStore(opened, mark or Watermark(), doubts, records=False)
     secret = mac_key(key) if key is not None else secrets.token_bytes(32)
-    return Gate(marked, _blocking_policy(), Sealer(secret, name, epoch, marked.mark, doubts), key=key)
+    return Gate(marked, _blocking_policy(), Sealer(secret, identity, epoch, marked.mark, doubts), key=key)
 
 
 def policy_in_force(gate: Gate) -> str | None:

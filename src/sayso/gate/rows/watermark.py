@@ -53,16 +53,32 @@ def _count_fork() -> None:
 os.register_at_fork(after_in_child=_count_fork)
 
 
+def store_identity(name: str, place: str | None) -> str:
+    """What a store is called in its seals and by its mark. A copy is another store than its source."""
+    identity = f"{name}-{place}" if place else name
+    if not _PLAIN.fullmatch(identity):
+        raise StoreError("the name of the store was changed by hand", hint="put back a copy that is whole")
+    return identity
+
+
 def load_watermark(tx: Reader, folder: Path, name: str) -> Watermark:
-    """The mark of the store of this name. A copy has another one than the store it was made of."""
-    return watermark_at(folder, name, tx.meta(PLACE))
+    """The mark of the store of this name.
+
+    A copy has its mark before it can be opened. So one without, beside the marks of its other places, is no
+    copy: its place was written by hand, to get a mark that knows nothing.
+    """
+    place = tx.meta(PLACE)
+    mark = watermark_at(folder, name, place)
+    if place and not mark.exists and any(folder.glob(f"{name}*.mark")):
+        raise StoreError(
+            "the place of the store was changed by hand, or its mark was taken away",
+            hint="put both back from a copy of the same moment, and look at the audit",
+        )
+    return mark
 
 
 def watermark_at(folder: Path, name: str, place: str | None) -> Watermark:
-    file = f"{name}-{place}" if place else name
-    if not _PLAIN.fullmatch(file):
-        raise StoreError("the name of the store was changed by hand", hint="put back a copy that is whole")
-    path = folder / f"{file}.mark"
+    path = folder / f"{store_identity(name, place)}.mark"
     guard_keys(path)
     return Watermark(path)
 

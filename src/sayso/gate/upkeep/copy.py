@@ -40,7 +40,7 @@ from sayso.gate.rows.moves import (
 )
 from sayso.gate.rows.row_seals import JUMP, Sealer
 from sayso.gate.rows.seals import mac_key
-from sayso.gate.rows.watermark import Watermark, watermark_at
+from sayso.gate.rows.watermark import Watermark, store_identity, watermark_at
 from sayso.gate.upkeep.fingerprint import (
     RowTally,
     all_rows,
@@ -135,8 +135,8 @@ def copy_store(
     next_one = epoch + 1 + int(token, 16) % JUMP  # the same however often this move is tried
     left = Watermark() if marks is None else watermark_at(marks, name, place)
     mark = None if marks is None else watermark_at(marks, name, token)
-    before = Sealer(mac_key(key), name, epoch, left)
-    after = Sealer(mac_key(key), name, next_one, mark)
+    before = Sealer(mac_key(key), store_identity(name, place), epoch, left)
+    after = Sealer(mac_key(key), store_identity(name, token), next_one, mark)
     after.mark.take_over(left)
     move = Move(source, target, key, came_from, to, by, marks, mark, left, progress, token, before, after)
     if _has_arrived(move):
