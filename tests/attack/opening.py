@@ -13,9 +13,9 @@ from sayso.gate.questions.read import questions_in
 from sayso.gate.questions.surface import Surface
 from sayso.policy import load_text
 from sayso.store.memory.store import MemoryStore
-from tests.gate.answers import answer_question
-from tests.gate.conftest import KEY, Clock
-from tests.service.calling import Service
+from tests.support.answers import answer_question
+from tests.support.gates import KEY, Clock
+from tests.support.service import Service
 
 
 @contextmanager

@@ -15,8 +15,8 @@ from sayso.gate.ledger.start import retry_call
 from sayso.gate.sessions.operator_grants import UnknownGrant
 from sayso.store.contract import Store
 from tests.attack.test_parked_calls import NAMES, POLICY, RETRIES, Program, Retry, in_python, parked
-from tests.doors.people import answer_open, calls, events, questions, states
-from tests.gate.conftest import Clock, clock, embedded, no_settings
+from tests.support.gates import Clock, clock, embedded, no_settings
+from tests.support.people import answer_open, calls, events, questions, states
 
 __all__ = ["clock", "no_settings"]
 

@@ -21,8 +21,8 @@ from sayso.gate.open import open_gate
 from sayso.gate.sessions.operator_grants import revoke_all
 from sayso.policy import load_text
 from sayso.store.contract import Store
-from tests.doors.people import Person, answer_open, calls, events, questions, states
-from tests.gate.conftest import KEY, Clock, clock, embedded, no_settings
+from tests.support.gates import KEY, Clock, clock, embedded, no_settings
+from tests.support.people import Person, answer_open, calls, events, questions, states
 
 __all__ = ["clock", "no_settings"]
 

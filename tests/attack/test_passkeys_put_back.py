@@ -26,10 +26,10 @@ from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.sessions import open_session
 from sayso.gate.upkeep.copy import copy_store
 from sayso.store.sqlite.store import SqliteStore
-from tests.attack.by_hand import KEY, Place, sqlite_place
-from tests.gate.conftest import Clock
-from tests.gate.signing import ORIGINS, asked, challenge, registered, signed
-from tests.service.authenticator import Authenticator
+from tests.support.authenticator import Authenticator
+from tests.support.by_hand import KEY, Place, sqlite_place
+from tests.support.gates import Clock
+from tests.support.signing import ORIGINS, asked, challenge, registered, signed
 
 DAY = 86_400.0
 Again = Callable[[Place], Gate]

@@ -36,20 +36,14 @@ from sayso.gate.questions.wait import load_question_row, wait_for_answer
 from sayso.gate.sessions.operator_grants import list_grants
 from sayso.gate.sessions.sessions import open_session
 from sayso.store.contract import QuestionRow
-from tests.attack.by_hand import Place, memory_place, postgres_place, sqlite_place
-from tests.contract.postgres_place import new_schema, running_server
-from tests.gate.answers import answer_question
-from tests.gate.conftest import Clock
-from tests.service.calling import Service
+from tests.support.answers import answer_question
+from tests.support.by_hand import Place, memory_place, postgres_place, sqlite_place
+from tests.support.gates import Clock
+from tests.support.postgres_place import new_schema
+from tests.support.service import Service
 
 EVIL, NICE = "rm -rf everything", "water the flowers"
 HOUR = 3_600.0
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with running_server() as address:
-        yield address
 
 
 @pytest.fixture(params=["sqlite", "memory", "postgres"])
@@ -59,7 +53,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     elif request.param == "memory":
         made = memory_place(tmp_path, Clock())
     else:
-        made = postgres_place(new_schema(request.getfixturevalue("server")), tmp_path)
+        made = postgres_place(new_schema(request.getfixturevalue("postgres_server")), tmp_path)
     with closing(made):
         yield made
 

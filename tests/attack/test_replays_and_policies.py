@@ -15,8 +15,8 @@ from sayso.gate.open import open_gate
 from sayso.policy import load_text
 from sayso.store.contract import Store
 from tests.attack.test_parked_calls import ALWAYS_ASK, BLOCKED, POLICY, RISKIER, TRUSTED, UNLISTED
-from tests.doors.people import Person, answer_open, questions
-from tests.gate.conftest import KEY, Clock, clock, embedded, no_settings
+from tests.support.gates import KEY, Clock, clock, embedded, no_settings
+from tests.support.people import Person, answer_open, questions
 
 __all__ = ["clock", "no_settings"]
 

@@ -47,10 +47,10 @@ from sayso.policy import load_preset
 from sayso.store.contract import StoreError
 from sayso.store.memory.store import MemoryStore
 from sayso.store.sqlite.store import SqliteStore
-from tests.attack.by_hand import KEY, Place, load_by_a_yes, postgres_place, save_by_a_yes, sqlite_place
-from tests.contract.postgres_place import new_schema, running_server
-from tests.gate.answers import answer_question
-from tests.gate.conftest import Clock
+from tests.support.answers import answer_question
+from tests.support.by_hand import KEY, Place, load_by_a_yes, postgres_place, save_by_a_yes, sqlite_place
+from tests.support.gates import Clock
+from tests.support.postgres_place import new_schema
 
 DAY = 86_400.0
 Again = Callable[[Place], Gate]
@@ -64,18 +64,12 @@ def opened_anew(place: Place) -> Gate:
     return place.restart()
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with running_server() as address:
-        yield address
-
-
 @pytest.fixture(params=["sqlite", "postgres"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     if request.param == "sqlite":
         made = sqlite_place(tmp_path)
     else:
-        made = postgres_place(new_schema(request.getfixturevalue("server")), tmp_path)
+        made = postgres_place(new_schema(request.getfixturevalue("postgres_server")), tmp_path)
     with closing(made):
         yield made
 

@@ -25,7 +25,7 @@ from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
 from sayso.store.contract import StoreError
 from sayso.store.sqlite.store import SqliteStore
-from tests.gate.answers import answer_question
+from tests.support.answers import answer_question
 
 KEY = make_key("test")
 

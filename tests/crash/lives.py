@@ -20,7 +20,7 @@ from sayso.gate.sessions.sessions import close_session, list_session_rows, open_
 from tests.crash.jobs import Clock, Job, Point, Reference, Seen, effects, gate_on, look, opened, take_effect
 from tests.crash.mortal import Fate, MortalStore
 from tests.crash.recovery import let_leases_lapse, recover
-from tests.gate.answers import answer_question
+from tests.support.answers import answer_question
 
 
 def edit(session: str, number: int = 1) -> Request:

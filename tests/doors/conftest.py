@@ -10,8 +10,8 @@ import pytest
 from sayso import Sayso
 from sayso.gate.open import open_gate
 from sayso.policy import load_file
-from tests.doors.people import Person
-from tests.gate.conftest import KEY, Clock, clock, embedded, no_settings
+from tests.support.gates import KEY, Clock, clock, embedded, no_settings
+from tests.support.people import Person
 
 __all__ = ["clock", "no_settings"]
 

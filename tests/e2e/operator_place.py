@@ -21,7 +21,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.open import KEY_NAME, open_gate
 from sayso.gate.rows.keys import load_or_make_key
 from sayso.policy import load_preset
-from tests.surfaces.terminals import Screen
+from tests.support.terminals import Screen
 
 PATIENCE = 60.0
 CHAT = ("--preset", "chat")

@@ -15,8 +15,8 @@ from sayso.store.sql.migrate import LATEST
 from sayso.store.sqlite.store import SqliteStore
 from sayso.surfaces.terminal.prompt import APPROVE_PROMPT
 from tests.e2e.operator_place import CHAT, PATIENCE, Place, asked, edit, push, rule, write
-from tests.gate.answers import digest_of
-from tests.surfaces.terminals import Screen
+from tests.support.answers import digest_of
+from tests.support.terminals import Screen
 
 PROCESSES = 8
 IN_2099 = 4_070_908_800.0

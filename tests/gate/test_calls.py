@@ -22,7 +22,7 @@ from sayso.gate.questions.answer import answer_question
 from sayso.gate.sessions.messages import record_message, record_task_start
 from sayso.gate.sessions.sessions import open_session
 from tests.gate.calling import answered, approved, edit
-from tests.gate.conftest import Clock
+from tests.support.gates import Clock
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from sayso.gate.upkeep.clock import read_clock, trust_clock
 from sayso.policy import load_preset
 from sayso.store.sqlite.store import SqliteStore
 from tests.gate.calling import answered, approved, edit
-from tests.gate.conftest import KEY, Clock
+from tests.support.gates import KEY, Clock
 
 DAY = 86_400.0
 TO_2099 = 73 * 365 * DAY

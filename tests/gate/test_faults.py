@@ -22,7 +22,7 @@ from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
 from sayso.store.contract import ReviewRow, SpendRow, StoreError
 from sayso.store.sqlite.store import SqliteStore
-from tests.gate.conftest import KEY, Clock
+from tests.support.gates import KEY, Clock
 
 DAY = 86_400.0
 

@@ -16,8 +16,8 @@ from sayso.gate.questions.answer import EditRefused
 from sayso.gate.questions.expiry import expire_questions
 from sayso.gate.sessions.messages import record_message, record_task_start
 from sayso.gate.sessions.sessions import close_session, open_session
-from tests.gate.answers import answer_question, edit_and_allow
-from tests.gate.conftest import KEY, Clock
+from tests.support.answers import answer_question, edit_and_allow
+from tests.support.gates import KEY, Clock
 
 
 def edit(session: str, target: str = "a.py", operation: str = "files.edit") -> Request:

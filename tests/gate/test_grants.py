@@ -28,8 +28,8 @@ from sayso.gate.sessions.operator_grants import (
 )
 from sayso.gate.sessions.revoke import revoke_by_name
 from sayso.gate.sessions.sessions import close_session, open_session
-from tests.gate.answers import answer_question
-from tests.gate.conftest import Clock
+from tests.support.answers import answer_question
+from tests.support.gates import Clock
 
 
 def edit(session: str, target: str = "a.py") -> Request:

@@ -19,7 +19,7 @@ from sayso.gate.sessions.handoff import (
 )
 from sayso.gate.sessions.messages import ask_in_conversation, record_message
 from sayso.gate.sessions.sessions import close_session, open_session
-from tests.gate.conftest import Clock
+from tests.support.gates import Clock
 
 
 def push(session: str) -> Request:

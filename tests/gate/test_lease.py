@@ -28,7 +28,7 @@ from sayso.gate.sessions.messages import (
 from sayso.gate.sessions.operator_grants import give_grant, list_grants, revoke_all
 from sayso.gate.sessions.sessions import close_session, open_session
 from tests.gate.calling import answered, approved, edit, events
-from tests.gate.conftest import Clock
+from tests.support.gates import Clock
 
 
 @pytest.fixture

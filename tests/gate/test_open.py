@@ -21,7 +21,7 @@ from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
 from sayso.store.contract import Store
 from sayso.store.sqlite.store import SqliteStore
-from tests.gate.conftest import KEY
+from tests.support.gates import KEY
 
 
 def entries(store: Store) -> list[str]:

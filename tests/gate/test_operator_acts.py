@@ -28,8 +28,8 @@ from sayso.gate.sessions.operator_grants import (
     revoke_grant,
 )
 from sayso.gate.sessions.sessions import close_session, open_session
-from tests.gate.conftest import Clock
-from tests.gate.forging import forged_event
+from tests.support.forging import forged_event
+from tests.support.gates import Clock
 
 Act = Callable[[Gate, str], object]
 

@@ -10,7 +10,7 @@ from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
 from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.sessions import open_session
-from tests.gate.answers import answer_question
+from tests.support.answers import answer_question
 
 
 @pytest.fixture

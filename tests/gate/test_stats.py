@@ -18,8 +18,8 @@ from sayso.gate.questions.expiry import expire_questions
 from sayso.gate.sessions.messages import record_message, record_task_start
 from sayso.gate.sessions.operator_grants import give_grant
 from sayso.gate.sessions.sessions import open_session
-from tests.gate.answers import answer_question
-from tests.gate.conftest import Clock
+from tests.support.answers import answer_question
+from tests.support.gates import Clock
 
 
 def edit(session: str, target: str = "a.py") -> Request:

@@ -28,7 +28,7 @@ from sayso.policy import load_preset
 from sayso.store.contract import EntryRow, StoreBusy, Writer
 from sayso.store.memory.store import MemoryStore
 from tests.gate.calling import approved, edit
-from tests.gate.conftest import KEY
+from tests.support.gates import KEY
 
 
 def opened(gate: Gate, parent: str | None = None) -> str:

@@ -20,7 +20,7 @@ from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
 from sayso.gate.sessions.sessions import open_session
-from tests.attack.by_hand import Copy, Place
+from tests.support.by_hand import Copy, Place
 
 LOSABLE = ("entries", "nodes", "secrets")
 """Tables of the audit trail: with these put back, what was reported may be gone as well."""

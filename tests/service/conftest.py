@@ -11,10 +11,10 @@ import pytest
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
-from tests.gate.conftest import KEY, Clock, clock, embedded, no_settings
-from tests.service.calling import Service
-from tests.service.process import Home, a_home
-from tests.service.process import Service as Served
+from tests.support.gates import KEY, Clock, clock, embedded, no_settings
+from tests.support.service import Service
+from tests.support.service_process import Home, a_home
+from tests.support.service_process import Service as Served
 
 __all__ = ["KEY", "clock", "no_settings"]
 in_memory = pytest.mark.parametrize("gate", ["memory"], indirect=True)

@@ -19,8 +19,8 @@ from sayso.gate.open import open_gate
 from sayso.policy import load_text
 from sayso.service.http.state import ServiceSettings
 from sayso.store.memory.store import MemoryStore
-from tests.service.calling import HOST, Service
 from tests.service.conftest import KEY, in_memory
+from tests.support.service import HOST, Service
 
 FIXTURE = """
 sayso: 1

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sayso.store.contract import MetaRow
-from tests.service.calling import PUSH, READ, WRITE, Service
+from tests.support.service import PUSH, READ, WRITE, Service
 
 GRANT = "Grant standing consent for: git push origin"
 CLAIMED = "claimed_host"

@@ -15,8 +15,8 @@ from sayso.service.app import DESCRIBED
 from sayso.service.authzen.access_requests import PROBLEM
 from sayso.service.http.endpoints import Endpoint
 from sayso.store.sqlite.store import SqliteStore
-from tests.service.calling import Service
 from tests.service.conftest import KEY, POLICY, in_memory
+from tests.support.service import Service
 
 BODIES = (
     b"",

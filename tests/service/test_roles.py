@@ -11,8 +11,8 @@ import pytest
 from sayso.gate.gate import Gate, load_open_session, select_all_rows
 from sayso.service.app import DESCRIBED
 from sayso.service.http.endpoints import Endpoint
-from tests.service.calling import PUSH, READ, WIPE, WRITE, Service
 from tests.service.conftest import in_memory
+from tests.support.service import PUSH, READ, WIPE, WRITE, Service
 
 ROLES = ("agent", "host", "operator", "trusted")
 MAY = {

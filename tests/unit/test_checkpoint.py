@@ -40,7 +40,7 @@ from sayso.gate.rows.keys import (
     public_key_of,
     save_key,
 )
-from tests.property.audit_trails import KEY, ORIGIN, TRUSTED, rows
+from tests.support.audit_trails import KEY, ORIGIN, TRUSTED, rows
 
 POINT = Checkpoint(ORIGIN, 20_852_163, bytes(range(32)))
 NOTE = sign_checkpoint(POINT, [make_signer(KEY)])

@@ -35,7 +35,7 @@ from sayso.gate.sessions.play import Player
 from sayso.reading.resolve import add_content_digest
 from sayso.store.memory.store import MemoryStore
 from sayso.surfaces.inbox import Inbox
-from tests.vectors.door_rows import Expected, Found, Made, Row
+from tests.support.door_rows import Expected, Found, Made, Row
 
 KEY = make_key("doors")
 REFUSED = Expected(refused=True)

@@ -19,8 +19,8 @@ from sayso.gate.gate import Gate
 from sayso.gate.open import open_to_act
 from sayso.gate.people.tokens import Role, issue_token
 from sayso.store.contract import StoreError
+from tests.support.repository import ROOT
 
-ROOT = Path(__file__).parents[2]
 PATIENCE = 60.0
 POLICY = """
 sayso: 1

@@ -26,8 +26,8 @@ from sayso.service.app import make_app
 from sayso.service.http.state import ServiceSettings, ServiceState
 from sayso.service.serve import Address, open_sockets
 from sayso.store.memory.store import MemoryStore
-from tests.vectors.door_rows import Expected, Made, Row
-from tests.vectors.doors_in_process import (
+from tests.support.door_rows import Expected, Made, Row
+from tests.support.doors_in_process import (
     KEY,
     REFUSED,
     STATUSES,

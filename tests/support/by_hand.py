@@ -24,7 +24,7 @@ from sayso.store.memory.store import MemoryStore
 from sayso.store.memory.tables import ALL
 from sayso.store.postgres.store import PostgresStore
 from sayso.store.sqlite.store import SqliteStore
-from tests.gate.conftest import Clock
+from tests.support.gates import Clock
 
 KEY = make_key("attacked")
 KEYS = {

@@ -4,7 +4,7 @@ Blocks of kind `python` and `console` are run; a bare block right after one of P
 A comment before a block says what the person at the terminal types: `<!-- typed: once | deny -->`. What
 differs from run to run is masked on both sides.
 
-`python -m tests.e2e.pages PAGE` runs one, with a mark before the output of each block.
+`python -m tests.support.pages PAGE` runs one, with a mark before the output of each block.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
-ROOT = Path(__file__).parents[2]
+from tests.support.repository import ROOT
+
 MARK = "-- block --\n"
 BLOCK = re.compile(
     r"(?:<!-- (?:example: (?P<example>\S+), )?typed: (?P<typed>.*?) -->\n)?"

@@ -15,7 +15,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from sayso.store.postgres.store import PostgresStore
-from tests.contract.places import Open, kept
+from tests.support.places import Open, kept
 
 PATIENCE = 30.0
 _numbers = itertools.count(1)

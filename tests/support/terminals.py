@@ -21,7 +21,7 @@ import pytest
 from sayso.gate.questions.surface import AskedQuestion, Reply
 from sayso.surfaces.terminal.prompt import ANSWER_PROMPT
 from sayso.surfaces.terminal.terminal import Terminal
-from tests.surfaces.questions import NOW
+from tests.support.questions import NOW
 
 PATIENCE = 20.0
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

@@ -21,7 +21,7 @@ from sayso.core.model import Mode, Operation, Risk
 from sayso.core.policy import Policy, with_mode
 from sayso.policy import load_preset, load_text
 
-DATA = Path(__file__).parent / "data" / "doors"
+DATA = Path(__file__).parents[1] / "vectors" / "data" / "doors"
 
 
 class Declared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -22,7 +22,7 @@ from sayso.gate.ledger.start import retry_call, start_call
 from sayso.gate.sessions.messages import record_message, record_task_start
 from sayso.gate.sessions.operator_grants import give_grant, list_grants, revoke_all, revoke_grant
 from sayso.gate.sessions.sessions import close_session, open_session
-from tests.gate.answers import answer_question
+from tests.support.answers import answer_question
 
 Act = tuple[str, int, int]
 """What to do, and two numbers that choose among what there is to do it with."""

@@ -11,7 +11,7 @@ from sayso.gate.people.passkeys import Passkey, Signing
 from sayso.gate.questions.wait import load_question_row
 from sayso.gate.rows.webauthn import Proof, answer_challenge
 from sayso.gate.sessions.sessions import open_session
-from tests.service.authenticator import ORIGIN, Authenticator
+from tests.support.authenticator import ORIGIN, Authenticator
 
 ORIGINS = (ORIGIN,)
 
