@@ -23,11 +23,9 @@ from sayso.cli.views.grants import load_pinned_arguments
 from sayso.cli.views.operator import load_open_questions
 from sayso.cli.views.question_card import confirm_at_terminal, load_open_question
 from sayso.core.model import Operation, Request
-from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.figures.recorded_decision import load_past_decision
 from sayso.gate.figures.stories import StoryFilter, find_stories
-from sayso.gate.gate import Gate
 from sayso.gate.ledger.start import retry_call, start_call
 from sayso.gate.questions.coverage import measure_coverage
 from sayso.gate.questions.expiry import expire_questions
@@ -37,6 +35,7 @@ from sayso.gate.sessions.operator_grants import list_grants
 from sayso.gate.sessions.sessions import open_session
 from sayso.store.contract import QuestionRow
 from tests.support.answers import answer_question
+from tests.support.asking import asked
 from tests.support.by_hand import Place, memory_place, postgres_place, sqlite_place
 from tests.support.gates import Clock
 from tests.support.postgres_place import new_schema
@@ -66,12 +65,6 @@ def session(place: Place) -> str:
 def evil(session: str, operation: str = "git.push") -> Request:
     call = make_call("save", {"text": EVIL}, target="a")
     return make_request(call, [Operation(operation)], session=session)
-
-
-def asked(gate: Gate, request: Request) -> str:
-    question = authorize(gate, request).question
-    assert question is not None
-    return question.id
 
 
 def rewritten(value: Any) -> Any:

@@ -50,11 +50,6 @@ def assert_not_runs(place: Place, operation: str) -> None:
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
 def place(tmp_path: Path, clock: Clock) -> Iterator[Place]:
     with closing(sqlite_place(tmp_path, clock, BEFORE)) as made:
         yield made

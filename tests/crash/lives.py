@@ -21,15 +21,12 @@ from tests.crash.jobs import Clock, Job, Point, Reference, Seen, effects, gate_o
 from tests.crash.mortal import Fate, MortalStore
 from tests.crash.recovery import let_leases_lapse, recover
 from tests.support.answers import answer_question
+from tests.support.asking import push
 
 
 def edit(session: str, number: int = 1) -> Request:
     call = make_call("edit", {"path": f"{number}.py"}, target=f"{number}.py")
     return make_request(call, [Operation("files.edit")], session=session)
-
-
-def push(session: str) -> Request:
-    return make_request(make_call("shell", {}, command="git push"), [Operation("git.push")], session=session)
 
 
 def live(job: Job) -> None:

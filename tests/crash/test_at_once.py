@@ -23,10 +23,11 @@ from sayso.store.contract import Store
 from sayso.store.postgres.store import PostgresStore
 from sayso.store.sqlite.store import SqliteStore
 from tests.crash.jobs import Clock, Job, gate_on
-from tests.crash.lives import edit, push
+from tests.crash.lives import edit
 from tests.crash.nursery import Nursery
 from tests.crash.workers import working
 from tests.support.answers import answer_question
+from tests.support.asking import push
 from tests.support.postgres_place import new_schema
 
 EVERY = bool(os.environ.get("SAYSO_ALL"))

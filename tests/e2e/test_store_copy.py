@@ -20,7 +20,8 @@ from sayso.gate.questions.answer import answer_question
 from sayso.gate.rows.moves import StoreMoved
 from sayso.gate.sessions.sessions import open_session
 from sayso.store.postgres.store import PostgresStore
-from tests.e2e.operator_place import PATIENCE, Place, asked, edit, rule
+from tests.e2e.operator_place import PATIENCE, Place
+from tests.support.asking import asked, edit, rule
 from tests.support.repository import ROOT
 
 SECRET = "s3cret-word"

@@ -9,6 +9,7 @@ import pytest
 
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
+from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
 from tests.support.gates import KEY, Clock, clock, embedded, no_settings
 
@@ -19,3 +20,8 @@ __all__ = ["clock", "no_settings"]
 def gate(request: pytest.FixtureRequest, clock: Clock, tmp_path: Path) -> Iterator[Gate]:
     with embedded(request.param, tmp_path, clock) as store:
         yield open_gate(load_preset("chat"), store, key=KEY)
+
+
+@pytest.fixture
+def session(gate: Gate) -> str:
+    return open_session(gate, agent="tester", owner="host")

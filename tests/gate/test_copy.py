@@ -41,6 +41,7 @@ from sayso.policy import load_preset
 from sayso.store.contract import KINDS, EntryRow, MetaRow, ReviewRow, Store, StoreError
 from sayso.store.memory.store import MemoryStore
 from sayso.store.sqlite.store import SqliteStore
+from tests.support.asking import asked, edit, push
 from tests.support.gates import KEY, Clock
 from tests.support.postgres_place import new_schema
 
@@ -103,21 +104,6 @@ def other(request: pytest.FixtureRequest, clock: Clock, folder: Path) -> Store:
     if request.param == "sqlite":
         return SqliteStore(folder / "new.db", clock=clock)
     return PostgresStore(new_schema(request.getfixturevalue("postgres_server")))
-
-
-def edit(session: str, target: str = "a.py") -> Request:
-    call = make_call("edit", {"path": target}, target=target)
-    return make_request(call, [Operation("files.edit")], session=session)
-
-
-def push(session: str) -> Request:
-    return make_request(make_call("shell", {}, command="git push"), [Operation("git.push")], session=session)
-
-
-def asked(gate: Gate, request: Request) -> str:
-    question = authorize(gate, request).question
-    assert question is not None
-    return question.id
 
 
 def verdict(gate: Gate, request: Request) -> Verdict:

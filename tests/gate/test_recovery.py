@@ -19,11 +19,6 @@ from tests.support.gates import Clock
 
 
 @pytest.fixture
-def session(gate: Gate) -> str:
-    return open_session(gate, agent="tester", owner="host")
-
-
-@pytest.fixture
 def ambiguous(gate: Gate, session: str, clock: Clock) -> str:
     """A call whose holder died."""
     attempt = approved(gate, session)

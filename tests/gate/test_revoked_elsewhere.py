@@ -17,7 +17,8 @@ from sayso.gate.sessions.operator_grants import list_grants
 from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
 from sayso.store.postgres.store import PostgresStore
-from tests.gate.calling import approved, edit
+from tests.gate.calling import approved
+from tests.support.asking import edit
 from tests.support.postgres_place import new_schema
 from tests.support.repository import ROOT
 

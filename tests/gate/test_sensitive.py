@@ -26,11 +26,6 @@ from tests.support.answers import answer_question, edit_and_allow
 PUSH = {"tool": "shell", "command": "git push", "arguments": {"token": "hunter2"}, "folder": "/src"}
 
 
-@pytest.fixture
-def session(gate: Gate) -> str:
-    return open_session(gate, agent="tester", owner="host")
-
-
 def push(session: str, command: str = "git push") -> Request:
     call = make_call("shell", {"token": "hunter2"}, command=command, folder="/src")
     return make_request(call, [Operation("git.push")], session=session)

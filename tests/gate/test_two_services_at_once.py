@@ -22,7 +22,7 @@ from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
 from sayso.store.contract import MetaRow
 from sayso.store.postgres.store import PostgresStore
-from tests.gate.calling import edit
+from tests.support.asking import edit
 from tests.support.authenticator import Authenticator
 from tests.support.gates import KEY
 from tests.support.postgres_place import new_schema

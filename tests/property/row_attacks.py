@@ -51,11 +51,6 @@ def edit(session: str, number: int) -> Request:
     return make_request(call, [Operation("files.edit")], session=session)
 
 
-def bare(session: str) -> Request:
-    """A call that needs no consent by itself."""
-    return make_request(make_call("work", {}), [Operation("capability.work")], session=session)
-
-
 def command(session: str, number: int) -> Request:
     call = make_call("shell", {}, command=f"deploy {number}")
     return make_request(call, [Operation("git.push")], session=session)
