@@ -1,4 +1,4 @@
-"""Details of what is offered and what an answer then gives."""
+"""What is offered and what an answer then gives."""
 
 from __future__ import annotations
 

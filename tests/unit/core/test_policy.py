@@ -1,4 +1,4 @@
-"""Details of the compiled policy: what holds unwritten, what an entry gathers, when a permission decays."""
+"""The compiled policy: what holds unwritten, what an entry gathers, when a permission decays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Details of a yes or a no in the conversation: what it answers, how far, and what it leaves alone."""
+"""A yes or a no in the conversation: what it answers, how far, and what it leaves alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions say nothing that is untrue: how often it is asked, and how long what was folded is."""
+"""Words for people: foreign text is spelled out, and a question says nothing that is untrue."""
 
 from __future__ import annotations
 
@@ -6,11 +6,47 @@ from typing import Any
 
 import pytest
 
-from sayso.core.words import FOLD_AT
+from sayso.core.words import FOLD_AT, visible
 from sayso.gate.sessions.play import Player
 from sayso.policy import load_preset
 
+
+@pytest.mark.parametrize(
+    "text", ["git push origin main", "Zoë, 東京, Ελλάδα, हिन्दी", "{}[]<>|\\", "e\u0301", "🦊"]
+)
+def test_what_can_be_seen_stays(text: str) -> None:
+    assert visible(text) == text
+
+
+@pytest.mark.parametrize(
+    "character",
+    [
+        *("\n", "\r", "\t", "\x00", "\x1b", "\x7f", "\x9b", "\u00a0", "\u00ad", "\u2028", "\u3000"),
+        *("\u200b", "\u200d", "\u202e", "\u2066", "\ufeff", "\U000e0041", "\ud800"),
+        *(
+            "\u034f",
+            "\u115f",
+            "\u1160",
+            "\u17b4",
+            "\u180b",
+            "\u2800",
+            "\u3164",
+            "\ufe0f",
+            "\uffa0",
+            "\U000e0100",
+        ),
+    ],
+)
+def test_what_cannot_be_seen_is_spelled_out(character: str) -> None:
+    shown = visible(f"a{character}b")
+    assert shown.isascii()
+    assert shown.isprintable()
+    assert shown.startswith("a\\")
+
+
 PUSH = {"call": {"operations": ["git.push"], "command": "git push", "risk": "high"}}
+
+
 EVERY_TIME = "requires consent every time"
 
 

@@ -1,4 +1,4 @@
-"""Details of the words: which ones mean a risk, what a request refuses, what it assumes."""
+"""The words: which ones mean a risk, what a request refuses, what it assumes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Details of what the host reports: plans shown, tasks begun and ended, how calls came out."""
+"""What the host reports: plans shown, tasks begun and ended, how calls came out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Details of reading a plan's text: what names a target, and what a quotation or a "not" takes away."""
+"""Reading a plan's text: what names a target, and what a quotation or a "not" takes away."""
 
 from __future__ import annotations
 

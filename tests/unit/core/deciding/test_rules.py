@@ -1,4 +1,4 @@
-"""Details of deciding: what the trace and the reason tell, and how risk and weight are found."""
+"""The checks: what the trace and the reason tell, and how risk and weight are found."""
 
 from __future__ import annotations
 

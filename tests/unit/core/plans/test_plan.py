@@ -27,6 +27,7 @@ KNOWN = frozenset(
     }
 )
 
+
 STEPS = """Here is the plan:
 
 1. Edit `src/parse.py`: replace the regex in `parse(text)` with a tokenizer
@@ -288,6 +289,8 @@ def test_no_entry_can_imitate_another_line_of_the_rendering() -> None:
 # --- adjusting ----------------------------------------------------------------------------------------------
 
 ALL_OPERATIONS = ("files.edit", "files.delete", "tests.run", "git.add", "git.commit")
+
+
 ALL_TARGETS = ("src/parse.py", "parse()", "docs/usage.md", "src/old.py")
 
 
@@ -353,3 +356,17 @@ def test_every_adjustment_and_what_remains_is_shown() -> None:
 
 def test_only_bounds_the_scope_of_a_plan_that_had_none() -> None:
     assert adjust_plan(plan("Edit src/a.py and src/b.py."), "only src/a.py", KNOWN).scope == "only src/a.py"
+
+
+def test_a_rendering_that_nobody_reads_to_the_end_covers_nothing() -> None:
+    few = plan_from_parts([f"src/{number}.py" for number in range(100)], ["x"], None, None, ["files.edit"])
+    many = plan_from_parts([f"src/{number}.py" for number in range(5_000)], ["x"], None, None, ["files.edit"])
+    assert len(few.covers["files.edit"]) == 100
+    assert (many.covers, many.concrete) == ({}, False)
+    assert len(many.text) < 20_000
+
+
+def test_a_plan_of_twenty_thousand_characters_is_read_and_a_longer_one_is_not() -> None:
+    text = "I will edit a.py.".ljust(20_000)
+    assert read_plan(text, KNOWN).targets == ("a.py",)
+    assert read_plan(f"{text} ", KNOWN).targets == ()

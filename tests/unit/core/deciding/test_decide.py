@@ -1,4 +1,4 @@
-"""Details of what a decision changes: notices, a task's activity, what was sent, the plan."""
+"""What a decision changes: notices, a task's activity, what was sent, the plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Details of messages: what they record, how far they may loosen, what they end."""
+"""Messages: what they record, how far they may loosen, what they end."""
 
 from __future__ import annotations
 

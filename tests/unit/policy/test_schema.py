@@ -11,8 +11,8 @@ from ruamel.yaml import YAML
 
 from sayso.policy import schema
 from sayso.policy.load import preset_texts
-from tests.unit.test_policy_graph_form import GRAPH
-from tests.unit.test_policy_load import FULL
+from tests.unit.policy.test_graph_form import GRAPH
+from tests.unit.policy.test_load import FULL
 
 SCHEMA = schema.build_schema()
 TYPES: dict[str, tuple[type, ...]] = {

@@ -1,4 +1,4 @@
-"""Details of hearing a message: what a hook only claims, what is told, when a task begins."""
+"""Hearing a message: what a hook only claims, what is told, when a task begins."""
 
 from __future__ import annotations
 

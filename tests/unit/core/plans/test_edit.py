@@ -10,14 +10,27 @@ from sayso.core.plans.plan import plan_from_parts
 KNOWN = frozenset(
     {"files.edit", "files.create", "files.delete", "git.add", "git.commit", "git.push", "tests.run"}
 )
+
+
 PLAN = plan_from_parts(
     ["src/a.py", "src/b.py"], ["rename it"], None, None, ["files.edit", "tests.run", "git.commit"]
 )
+
+
 A_ONLY = {"files.edit": ("src/a.py",), "tests.run": ("src/a.py",), "git.commit": ("src/a.py",)}
+
+
 BOTH = ("src/a.py", "src/b.py")
+
+
 NO_COMMIT = {"files.edit": BOTH, "tests.run": BOTH}
+
+
 NO_TESTS = {"files.edit": BOTH, "git.commit": BOTH}
+
+
 UNCHANGED = {"files.edit": BOTH, "tests.run": BOTH, "git.commit": BOTH}
+
 
 WITHOUT_B = """
 exclude src/b.py|excluding src/b.py|with src/b.py excluded|except src/b.py|except for src/b.py
@@ -40,6 +53,7 @@ as long as src/b.py stays the same|if you don't touch src/b.py|provided b.py is 
 skip the b file|remove src/b.py from the plan|take src/b.py out|src/b.py is out|b.py not
 """
 
+
 WITHOUT_COMMIT = """
 don't commit|do not commit|no commit|no commits|without committing|skip the commit|leave the commit to me
 I'll commit|I'll commit myself|I will do the commit|let me commit|let me do the commit|the commit is mine
@@ -49,6 +63,7 @@ commit only if the tests pass|commit once I reviewed it|commits need my approval
 no git please|hands off git|drop the commit step|make the commit a separate step|reword the commit message
 """
 
+
 NOTHING_LEFT = """edit a.py, but only read b.py|change a.py and inspect b.py
 
 skip the third step|just the parser|with step 1 only|only the first two|not that|leave the rest
@@ -56,6 +71,7 @@ nothing in src|only src/c.py|only edit src/c.py|only a.py after lunch|a.py and b
 later|show me the diff first|ask me about everything|if you are sure|don't touch anything until I say so
 don't|except a.py and b.py|neither a.py nor b.py|only what I said
 """
+
 
 AGREED = """
 also edit src/c.py|and edit src/c.py too|and also push|push as well|then commit|and then run the tests
@@ -259,3 +275,38 @@ def test_a_chosen_target_keeps_the_operations_named_with_it_alone() -> None:
 
 def test_a_word_about_the_order_with_a_limit_leaves_nothing() -> None:
     assert adjust_plan(PLAN, "start with a.py, then ask me", KNOWN).covers == {}
+
+
+TWO_OPERATIONS = ("files.edit", "git.commit")
+
+
+TWO_FILES = plan_from_parts(["a.py", "b.py"], ["rename it"], None, None, TWO_OPERATIONS)
+
+
+def test_what_the_plan_names_already_is_not_shown_twice() -> None:
+    adjusted = adjust_plan(TWO_FILES, "also git commit in b.py", TWO_OPERATIONS)
+    assert (adjusted.operations, adjusted.targets) == (TWO_FILES.operations, TWO_FILES.targets)
+    assert adjusted.text.count("- git.commit\n") == 1
+
+
+def test_only_if_begins_a_condition_whatever_else_the_sentence_leaves_out() -> None:
+    adjusted = adjust_plan(TWO_FILES, "only if it works, and not b.py", TWO_OPERATIONS)
+    assert adjusted.targets == ("a.py",)
+    assert adjusted.operations == TWO_OPERATIONS
+
+
+def test_a_plan_without_targets_loses_only_the_operation_that_is_left_out() -> None:
+    plan = plan_from_parts([], ["rename it"], None, None, TWO_OPERATIONS)
+    assert adjust_plan(plan, "don't commit", TWO_OPERATIONS).operations == ("files.edit",)
+
+
+def test_a_short_word_has_no_ending_to_take_away() -> None:
+    known = ("git.commit", "tool.use")
+    plan = plan_from_parts([], ["rename it"], None, None, known)
+    assert adjust_plan(plan, "no git commit for us", known).operations == ("tool.use",)
+
+
+def test_a_change_goes_with_its_operation_only_if_it_speaks_of_more_than_a_common_action() -> None:
+    known = ("mail.get", "files.edit")
+    plan = plan_from_parts([], ["get the numbers", "sort the mail"], None, None, known)
+    assert adjust_plan(plan, "no mail", known).changes == ("get the numbers",)

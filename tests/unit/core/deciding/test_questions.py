@@ -1,4 +1,4 @@
-"""Details of questions: what is kept of one, what each answer gives, what clearing tells."""
+"""Questions: what is kept of one, what each answer gives, what clearing tells."""
 
 from __future__ import annotations
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import enum
+import hashlib
 import json
 import math
 import struct
+import sys
 from collections.abc import Mapping
 from decimal import Decimal
 from types import MappingProxyType
@@ -16,9 +18,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.core.digest import MAX_DEPTH, call_digest, decode_canonical, encode_canonical, parse_json, sha256
+from sayso.core.digest import (
+    MAX_DEPTH,
+    action_digest,
+    call_digest,
+    decode_canonical,
+    encode_canonical,
+    parse_json,
+    sha256,
+    spell_exactly,
+)
 from sayso.core.errors import NotCanonical
 from sayso.core.model import Call
+from sayso.gate.deciding.request import make_call
 
 # RFC 8785, appendix B: the bits of a double and the text it is written as.
 NUMBERS = {
@@ -218,6 +230,8 @@ def test_text_that_is_not_plain_json_is_refused(text: str | bytes) -> None:
 
 # Whole numbers up to 2**53: beyond them the text of a double need not be a number that a double holds.
 WHOLE = st.integers(-(2**53), 2**53)
+
+
 SCALARS = (
     st.none()
     | st.booleans()
@@ -225,6 +239,8 @@ SCALARS = (
     | st.floats(-(2.0**53), 2.0**53)
     | st.text(st.characters(exclude_categories=["Cs"]))
 )
+
+
 VALUES = st.recursive(
     SCALARS,
     lambda inner: (
@@ -243,6 +259,8 @@ def test_reading_canonical_text_and_writing_it_again_gives_the_same_text(value: 
 
 
 ASCII = st.text(st.characters(max_codepoint=127), max_size=5)
+
+
 PLAIN = st.recursive(
     SCALARS | st.floats(0.001, 1e15) | ASCII,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(ASCII, inner),
@@ -333,6 +351,8 @@ OTHERS: Mapping[str, Any] = {
 
 
 WORDS = ("title", "targets")
+
+
 """How a call is told to people, and what is made from arguments, folder and links, which have their place."""
 
 
@@ -373,3 +393,83 @@ def test_no_command_and_an_empty_command_are_different_calls() -> None:
 def test_arguments_that_differ_only_in_how_they_are_written_have_one_digest() -> None:
     spaced = msgspec.structs.replace(CALL, arguments=b'{ "a": 1.0 }')
     assert digest(spaced) == digest()
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
+def test_sixty_four_levels_are_taken_and_one_more_is_refused(opening: str, closing: str) -> None:
+    text = opening * 64 + "null" + closing * 64
+    assert encode_canonical(json.loads(text)) == text.encode()
+    with pytest.raises(NotCanonical):
+        encode_canonical(json.loads(f"{opening}{text}{closing}"))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [2**53, 2**53 + 2, 10**16 - 2, 10**17, 2**60, 2**63, 2**64, 10**20, 10**21, 10**22, 2**80, 2**1000],
+)
+def test_a_whole_number_that_a_double_holds_is_read_back_as_that_whole_number(value: int) -> None:
+    for one in (value, -value):
+        read = decode_canonical(encode_canonical(one))
+        assert type(read) is int
+        assert read == one
+        assert encode_canonical(read) == encode_canonical(one)
+
+
+def test_a_whole_number_is_shown_with_all_its_digits_and_not_as_the_digest_spells_it() -> None:
+    assert encode_canonical({"id": 2**60}) == b'{"id":1152921504606847000}'
+    assert (
+        spell_exactly(encode_canonical({"id": 2**60, "rate": 0.5})) == '{"id":1152921504606846976,"rate":0.5}'
+    )
+    assert spell_exactly(b"{\xff") == "{\\xff"
+
+
+@pytest.mark.parametrize("text", [b"1e999", b"-1e+400"])
+def test_no_number_is_read_as_endless(text: bytes) -> None:
+    with pytest.raises(NotCanonical):
+        decode_canonical(text)
+
+
+def test_a_whole_number_is_taken_up_to_the_largest_double_and_refused_beyond() -> None:
+    largest = int(sys.float_info.max)
+    assert encode_canonical(2**1023) == encode_canonical(2.0**1023)
+    assert decode_canonical(encode_canonical(sys.float_info.max)) == largest
+    for value in (largest + 1, 2**1024 - 1, 2**1024, 10**400):
+        for one in (value, -value):
+            with pytest.raises(NotCanonical):
+                encode_canonical(one)
+
+
+@pytest.mark.parametrize("text", [b"100000000000000000000", b"-100000000000000000000"])
+def test_a_double_is_written_without_an_exponent_up_to_twenty_one_digits_and_read_back(text: bytes) -> None:
+    assert decode_canonical(text) == float(text)
+    assert encode_canonical(decode_canonical(text)) == text
+    with pytest.raises(NotCanonical):
+        decode_canonical(text + b"0")
+
+
+COMMIT = make_call(
+    "commit",
+    {"all": True},
+    door="mcp",
+    server="forge",
+    schema="schema-1",
+    command="git commit",
+    target="a.py",
+    folder="/w/src",
+    workspace="/w",
+)
+
+
+def test_an_approval_is_bound_to_the_digest_of_exactly_this_text() -> None:
+    text = (
+        '{"agent":"worker","arguments":{"all":true},"command":"git commit","door":"mcp","folder":"/w/src",'
+        '"operations":["git.commit","files.read"],"schema":"schema-1","server":"forge","session":"s1",'
+        '"tag":"sayso/1","target":"a.py","tool":"commit","workspace":"/w"}'
+    )
+    digest = call_digest(COMMIT, ("git.commit", "files.read"), "worker", "s1")
+    assert digest == hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_what_a_call_would_do_has_a_digest_of_its_own_text() -> None:
+    text = '{"arguments":{"all":true},"command":"git commit","tag":"sayso/1","target":"a.py"}'
+    assert action_digest(COMMIT) == hashlib.sha256(text.encode()).hexdigest()
