@@ -16,6 +16,8 @@ from sayso.policy import load_preset
 from sayso.store.memory.store import MemoryStore, MemoryWriter
 from tests.support.people import Person, answer_open, calls, questions, states
 
+pytestmark = pytest.mark.each_store
+
 
 async def cancelled(task: asyncio.Task[Any]) -> None:
     task.cancel()

@@ -13,6 +13,8 @@ from sayso.gate.ledger.recovery import resolve_call
 from tests.support.gates import Clock
 from tests.support.people import Person, answer_open, arguments, calls, edit, questions, states
 
+pytestmark = pytest.mark.each_store
+
 ENDS = [
     (ValueError("no"), "failed"),
     (Ambiguous("the line went dead"), "ambiguous"),

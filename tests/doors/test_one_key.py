@@ -19,6 +19,8 @@ from tests.support.gates import Clock
 from tests.support.people import Person, answer_open, calls
 from tests.support.repository import ROOT
 
+pytestmark = pytest.mark.each_store
+
 MANY = 6
 
 

@@ -26,6 +26,8 @@ from tests.support.gates import KEY, Clock, embedded
 from tests.support.people import Person, answer_open, events, questions, sends
 from tests.support.repository import ROOT
 
+pytestmark = pytest.mark.each_store
+
 
 def opened(policy: Path, store: Path) -> Sayso:
     return Sayso.open(policy, store, surfaces=[Inbox()])

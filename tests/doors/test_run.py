@@ -12,6 +12,8 @@ from sayso.doors.python.session import Session
 from sayso.gate.ledger.lease import unpark_call
 from tests.support.people import Person, answer_open, calls, questions, states
 
+pytestmark = pytest.mark.each_store
+
 
 def report(gate: Sayso, *, restartable: bool = False, mail_first: bool = True) -> list[str]:
     """A capability that sends a mail, and then comes to a gate it did not declare."""

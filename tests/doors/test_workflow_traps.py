@@ -13,6 +13,8 @@ from sayso.doors.python.workflow import Step
 from tests.support.gates import Clock
 from tests.support.people import Person, edit, events
 
+pytestmark = pytest.mark.each_store
+
 
 def day(gate: Sayso, done: list[str], *, individual: bool = False) -> None:
     """A workflow of two steps, the second of which wants its own consent if told so."""

@@ -17,8 +17,6 @@ from tests.support.service_process import Home, a_home
 from tests.support.service_process import Service as Served
 
 __all__ = ["KEY", "clock", "no_settings"]
-in_memory = pytest.mark.parametrize("gate", ["memory"], indirect=True)
-"""For tests of what comes before any store is asked."""
 POLICY = """
 sayso: 1
 settings: {safe: auto}
@@ -38,9 +36,9 @@ tools:
 """
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def gate(request: pytest.FixtureRequest, clock: Clock, tmp_path: Path) -> Iterator[Gate]:
-    with embedded(request.param, tmp_path, clock) as store:
+@pytest.fixture
+def gate(store_kind: str, clock: Clock, tmp_path: Path) -> Iterator[Gate]:
+    with embedded(store_kind, tmp_path, clock) as store:
         yield open_gate(load_text(POLICY), store, key=KEY)
 
 

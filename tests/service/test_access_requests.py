@@ -26,6 +26,8 @@ from tests.service.conftest import POLICY
 from tests.support.gates import Clock
 from tests.support.service import Service
 
+pytestmark = pytest.mark.each_store
+
 # From the denial to the call
 
 

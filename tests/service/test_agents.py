@@ -14,6 +14,8 @@ from sayso.service.http.state import ServiceSettings
 from tests.support.gates import Clock
 from tests.support.service import PUSH, READ, WIPE, WRITE, Service
 
+pytestmark = pytest.mark.each_store
+
 
 def until_awaited(service: Service, question: str) -> None:
     """Until somebody waits for this question."""

@@ -9,6 +9,8 @@ import pytest
 from sayso.store.contract import MetaRow
 from tests.support.service import PUSH, READ, WRITE, Service
 
+pytestmark = pytest.mark.each_store
+
 GRANT = "Grant standing consent for: git push origin"
 CLAIMED = "claimed_host"
 

@@ -19,6 +19,8 @@ from sayso.service.http.state import ServiceSettings
 from sayso.service.live.trail import KEPT
 from tests.support.service import READ, WRITE, Service, Stream
 
+pytestmark = pytest.mark.each_store
+
 
 def run(service: Service, play: Coroutine[Any, Any, None]) -> None:
     service.runner.run(asyncio.wait_for(play, 60))

@@ -23,6 +23,8 @@ from tests.service.access import (
 )
 from tests.support.service import Service
 
+pytestmark = pytest.mark.each_store
+
 
 def change(body: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {**body, "denial": {**body["denial"], **more}}

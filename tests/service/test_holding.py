@@ -15,6 +15,8 @@ from tests.service.conftest import KEY
 from tests.support.gates import Clock
 from tests.support.service import READ, WRITE, Service
 
+pytestmark = pytest.mark.each_store
+
 NOTE = {"steps": {"one": "running"}, "runs": 1, "ran": False}
 DIGEST = {
     "tool": "workflow:digest",

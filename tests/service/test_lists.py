@@ -13,6 +13,8 @@ from tests.service.test_agents import until_awaited
 from tests.support.gates import Clock
 from tests.support.service import WRITE, Service
 
+pytestmark = pytest.mark.each_store
+
 AGENTS = 7
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from sayso.core.audit.receipt import check_receipt
 from sayso.doors.python.sayso import Sayso
 from sayso.doors.python.workflow import Step
@@ -13,6 +15,8 @@ from sayso.gate.rows.keys import SigningKey
 from tests.service.conftest import POLICY
 from tests.support.gates import Clock
 from tests.support.service import PUSH, READ, WIPE, WRITE, Service
+
+pytestmark = pytest.mark.each_store
 
 
 def answer(service: Service, question: str, given: str) -> None:

@@ -19,6 +19,8 @@ from tests.support.authenticator import Authenticator
 from tests.support.gates import Clock
 from tests.support.service import HOST, PUSH, WRITE, Service
 
+pytestmark = pytest.mark.each_store
+
 ORIGIN = f"https://{HOST}"
 
 

@@ -19,6 +19,8 @@ from tests.service.conftest import KEY
 from tests.support.gates import Clock
 from tests.support.service import PUSH, WRITE, Service
 
+pytestmark = pytest.mark.each_store
+
 
 def write(number: int) -> dict[str, Any]:
     return {"tool": "write_file", "args": {"path": f"{number}.txt"}}

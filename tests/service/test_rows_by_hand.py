@@ -15,6 +15,8 @@ from sayso.gate.sessions.messages import record_message
 from sayso.store.contract import MetaRow
 from tests.support.service import READ, Service
 
+pytestmark = pytest.mark.each_store
+
 
 def own_session(service: Service) -> str:
     service.told("agent", "POST", "/v1/calls", READ)

@@ -12,6 +12,8 @@ from sayso.gate.questions.expiry import expire_questions
 from tests.support.gates import Clock
 from tests.support.service import PUSH, READ, WIPE, WRITE, Service
 
+pytestmark = pytest.mark.each_store
+
 
 def history(service: Service, query: str = "") -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = service.told("operator", "GET", f"/v1/history?{query}")

@@ -15,6 +15,8 @@ from sayso.gate.sessions.operator_grants import list_grants, list_grants_page, r
 from tests.support.gates import Clock
 from tests.support.service import WRITE, Service
 
+pytestmark = pytest.mark.each_store
+
 
 def listed_call(service: Service) -> dict[str, Any]:
     (found,) = service.told("agent", "GET", "/v1/calls")

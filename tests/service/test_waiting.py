@@ -13,6 +13,8 @@ from sayso.service.live.waiters import BETWEEN, Waiters
 from tests.support.gates import Clock
 from tests.support.service import HOST, READ, WRITE, Service
 
+pytestmark = pytest.mark.each_store
+
 
 class Caller:
     """One request over a line that the caller can close."""

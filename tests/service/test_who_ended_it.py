@@ -17,6 +17,8 @@ from sayso.gate.sessions.stop import resume_session, stop_all, stop_session
 from tests.support.gates import Clock
 from tests.support.service import READ, WRITE, Service
 
+pytestmark = pytest.mark.each_store
+
 
 def asked_in(service: Service, session: str, path: str = "a.txt") -> dict[str, Any]:
     call = {**WRITE, "args": {"path": path, "text": "hello"}, "session": session}
