@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -21,10 +20,10 @@ from sayso.gate.open import open_gate
 from sayso.gate.sessions.operator_grants import revoke_all
 from sayso.policy import load_text
 from sayso.store.contract import Store
-from tests.doors.people import Person, answer_open, calls, events, questions, states
-from tests.gate.conftest import KEY, Clock, clock, embedded, no_settings
+from tests.support.gates import KEY, Clock, no_settings
+from tests.support.people import Person, answer_open, calls, events, questions, states
 
-__all__ = ["clock", "no_settings"]
+__all__ = ["no_settings"]
 
 POLICY = """
 extends: [gateway]
@@ -73,12 +72,6 @@ class Program:
 
         self.send, self.share = send, share
         gate.workflow("digest", [Step("step", step, operations=("mail.send",))], restartable=True)
-
-
-@pytest.fixture
-def store(clock: Clock, tmp_path: Path) -> Iterator[Store]:
-    with embedded("memory", tmp_path, clock) as opened:
-        yield opened
 
 
 Retry = Callable[[Sayso, Session, str], str]

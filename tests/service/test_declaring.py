@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.service.calling import PUSH, READ, WRITE, Service
+from tests.support.service import PUSH, READ, WRITE, Service
 
 HARMLESS = [{"operation": "files.read", "risk": "low"}]
 UNKNOWN = {"tool": "format_disk", "args": {}}

@@ -15,8 +15,8 @@ from sayso.gate.people.browsers import make_link
 from sayso.service.app import make_app
 from sayso.service.http.guard import POLICY
 from sayso.service.pages import PATHS, TYPES, page_routes, web_files
-from tests.gate.conftest import Clock
-from tests.service.calling import HOST, Service
+from tests.support.gates import Clock
+from tests.support.service import HOST, Service
 
 ORIGIN = {"Origin": f"http://{HOST}", "Sec-Fetch-Site": "same-origin"}
 MAKES_MARKUP = re.compile(
