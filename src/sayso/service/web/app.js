@@ -1,33 +1,33 @@
 // The page itself: which view is shown, who is signed in, whether the line holds, and the keyboard.
 
-import * as audit from "./audit.js";
-import * as devices from "./devices.js";
-import * as figures from "./figures.js";
-import * as grants from "./grants.js";
-import * as history from "./history.js";
-import * as inbox from "./inbox.js";
-import * as policy from "./policy.js";
-import * as runs from "./runs.js";
-import * as sessions from "./sessions.js";
-import { signOut, whenSignedOut, whenSlow, whoAmI } from "./api.js";
-import { mayDiscard } from "./confirm.js";
-import { h, show } from "./dom.js";
-import { bind } from "./keys.js";
-import { listen } from "./live.js";
-import { act } from "./parts.js";
-import * as questions from "./questions.js";
-import { signInHelp, useCode } from "./signin.js";
+import * as audit from "./pages/audit.js";
+import * as passkeys from "./pages/passkeys.js";
+import * as figures from "./pages/figures.js";
+import * as grants from "./pages/grants.js";
+import * as history from "./pages/history.js";
+import * as inbox from "./pages/inbox.js";
+import * as policy from "./pages/policy.js";
+import * as workflows from "./pages/workflows.js";
+import * as sessions from "./pages/sessions.js";
+import { signOut, whenSignedOut, whenSlow, whoAmI } from "./lib/api.js";
+import { mayDiscard } from "./lib/confirm.js";
+import { h, show } from "./lib/dom.js";
+import { bind } from "./lib/keys.js";
+import { listen } from "./lib/live.js";
+import { act } from "./lib/parts.js";
+import * as questions from "./question/questions.js";
+import { signInHelp, useCode } from "./pages/sign-in.js";
 
 const PAGES = [
   ["/", "Inbox", inbox],
   ["/history", "History", history],
   ["/grants", "Grants", grants],
   ["/sessions", "Sessions", sessions],
-  ["/workflows", "Workflows", runs],
+  ["/workflows", "Workflows", workflows],
   ["/policy", "Policy", policy],
   ["/audit", "Audit", audit],
   ["/figures", "Figures", figures],
-  ["/passkeys", "Passkeys", devices],
+  ["/passkeys", "Passkeys", passkeys],
 ];
 const main = document.getElementById("main");
 const nav = document.getElementById("nav");

@@ -1,6 +1,6 @@
 // The one listener of a browser that has shared workers: it holds the stream, and every tab has a port to it.
 
-import { stream } from "./stream.js";
+import { stream } from "./lib/stream.js";
 
 const ports = new Set();
 let line = null;

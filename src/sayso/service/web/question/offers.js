@@ -1,7 +1,7 @@
 // Wider answers, each with what it covers; and for several operations an answer to each.
 
-import { h } from "./dom.js";
-import { visible } from "./visible.js";
+import { h } from "../lib/dom.js";
+import { visible } from "../lib/visible.js";
 
 export const NAMES = {
   once: "Allow once",

@@ -1,9 +1,9 @@
 // A form for the arguments of a call: a field for each value, by its kind. What nobody touched stays as it is.
 
-import { h, show } from "./dom.js";
-import { exactNumber } from "./exact.js";
+import { h, show } from "../lib/dom.js";
+import { exactNumber } from "../lib/exact.js";
 import { ordered } from "./shown.js";
-import { visible } from "./visible.js";
+import { visible } from "../lib/visible.js";
 
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 const WHOLE = /^-?(0|[1-9]\d*)$/;

@@ -1,6 +1,6 @@
 // A deliberate yes: hold the button, or, from the keyboard, type the word.
 
-import { h } from "./dom.js";
+import { h } from "../lib/dom.js";
 
 export const HOLD = 800;
 

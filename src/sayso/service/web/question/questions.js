@@ -1,6 +1,6 @@
 // The questions that wait, kept as they are in the service. Pages look here; nobody else reads them.
 
-import { get, page, post } from "./api.js";
+import { get, page, post } from "../lib/api.js";
 
 /** By id, in the order they were asked. One that was closed stays until it is forgotten, so that it can be told. */
 export const questions = new Map();

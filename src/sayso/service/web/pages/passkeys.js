@@ -1,10 +1,10 @@
 // Your passkeys: which there are, one more, one less.
 
-import { get, remove } from "./api.js";
-import { h, show } from "./dom.js";
-import { act, empty, fill, line, say, table, time, title } from "./parts.js";
-import { register, unusable } from "./passkeys.js";
-import { visible } from "./visible.js";
+import { get, remove } from "../lib/api.js";
+import { h, show } from "../lib/dom.js";
+import { act, empty, fill, line, say, table, time, title } from "../lib/parts.js";
+import { register, unusable } from "../lib/passkeys.js";
+import { visible } from "../lib/visible.js";
 
 const COLUMNS = [["Name", "wide"], ["For", "bare"], ["Made", ""], ["Last used", ""], ["", "do"]];
 const NEEDED = {

@@ -1,9 +1,9 @@
 // Signing in: the code of a one-time link is used up here, and leaves the address bar at once.
 
-import { signIn } from "./api.js";
-import { h, show } from "./dom.js";
-import { act, title } from "./parts.js";
-import { signIn as signInWith, unusable } from "./passkeys.js";
+import { signIn } from "../lib/api.js";
+import { h, show } from "../lib/dom.js";
+import { act, title } from "../lib/parts.js";
+import { signIn as signInWith, unusable } from "../lib/passkeys.js";
 
 /** Use the code in the address, if there is one. Whether somebody is signed in now, or was before. */
 export async function useCode(place) {

@@ -1,10 +1,10 @@
 // Workflows: runs under way, step by step, and the way to withdraw trust in one.
 
-import { get, post } from "./api.js";
-import { h, show } from "./dom.js";
-import { rows as rowKeys } from "./keys.js";
-import { act, empty, fill, line, say, table, time, title } from "./parts.js";
-import { inline, visible } from "./visible.js";
+import { get, post } from "../lib/api.js";
+import { h, show } from "../lib/dom.js";
+import { rows as rowKeys } from "../lib/keys.js";
+import { act, empty, fill, line, say, table, time, title } from "../lib/parts.js";
+import { inline, visible } from "../lib/visible.js";
 
 const COLUMNS = [
   ["Workflow", "first"],

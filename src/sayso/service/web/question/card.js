@@ -1,17 +1,15 @@
 // One question, whole: what would run first, then why, then who asks; and the bar to answer with.
 
 import { bar, EDITING, isClaim } from "./bar.js";
-import { get } from "./api.js";
-import { mayDiscard } from "./confirm.js";
-import { h, show } from "./dom.js";
+import { get } from "../lib/api.js";
+import { mayDiscard } from "../lib/confirm.js";
+import { h, show } from "../lib/dom.js";
 import { editor } from "./edit.js";
-import { risk, time } from "./parts.js";
+import { risk, time } from "../lib/parts.js";
 import { follow } from "./reading.js";
 import { whatRuns } from "./shown.js";
-import { clock, now, span } from "./time.js";
-import { foreign, inline, ownLines, sentence, told, visible } from "./visible.js";
-
-export { whatRuns };
+import { clock, now, span } from "../lib/time.js";
+import { foreign, inline, ownLines, sentence, told, visible } from "../lib/visible.js";
 
 const INSTEAD = "This is the call as the agent asked for it. It is not what runs: the edited call is further down.";
 const SAID = {

@@ -1,10 +1,10 @@
 // Edit and allow: a form for the arguments, and what the policy makes of the edited call, before it is allowed.
 
-import { post } from "./api.js";
-import { h, show } from "./dom.js";
+import { post } from "../lib/api.js";
+import { h, show } from "../lib/dom.js";
 import { formOf, Unreadable } from "./form.js";
-import { risk } from "./parts.js";
-import { sentence, visible } from "./visible.js";
+import { risk } from "../lib/parts.js";
+import { sentence, visible } from "../lib/visible.js";
 
 const SOON = 300;
 const RANK = { low: 0, moderate: 1, high: 2 };

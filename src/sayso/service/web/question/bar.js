@@ -3,12 +3,12 @@
 // Nothing here allows what was not read: above moderate risk every button that allows says "read on" until the
 // whole call was on screen. While the arguments are edited, only the edited call can be allowed.
 
-import { h, show, svg } from "./dom.js";
+import { h, show, svg } from "../lib/dom.js";
 import { HOLD_HINT, holdButton, typedAllow } from "./hold.js";
 import { NAMES, offers, oneByOne } from "./offers.js";
-import { say } from "./parts.js";
-import { inline, told } from "./visible.js";
-import { sleeper } from "./wake.js";
+import { say } from "../lib/parts.js";
+import { inline, told } from "../lib/visible.js";
+import { sleeper } from "../lib/wake.js";
 
 const READ_ON = {
   down: "read on ↓",

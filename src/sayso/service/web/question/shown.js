@@ -2,9 +2,9 @@
 //
 // Nothing is left out. Whatever has no better form, or is long, or holds a marked part, is a box of text.
 
-import { h } from "./dom.js";
-import { exactJson } from "./exact.js";
-import { FOLD_AT, foreign, linePieces, placesOf, told, visible } from "./visible.js";
+import { h } from "../lib/dom.js";
+import { exactJson } from "../lib/exact.js";
+import { FOLD_AT, foreign, linePieces, placesOf, told, visible } from "../lib/visible.js";
 
 // What the usual tools call the text before a change and the text after it.
 const CHANGES = [

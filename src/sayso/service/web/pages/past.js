@@ -1,10 +1,10 @@
 // One decision of the past, opened: what was recorded of it, and apart from that what would be decided now.
 
-import { get } from "./api.js";
-import { whatRuns } from "./card.js";
-import { h, show } from "./dom.js";
-import { failed, loading, proof, risk, table, time, verdict } from "./parts.js";
-import { inline, visible } from "./visible.js";
+import { get } from "../lib/api.js";
+import { h, show } from "../lib/dom.js";
+import { failed, loading, proof, risk, table, time, verdict } from "../lib/parts.js";
+import { inline, visible } from "../lib/visible.js";
+import { whatRuns } from "../question/shown.js";
 
 const COLUMNS = [
   ["Operation", "wide"],

@@ -1,13 +1,13 @@
 // Grants: what agents may do right now without asking. Revoking is one key, and immediate.
 
-import { get, remove } from "./api.js";
-import { h, show } from "./dom.js";
-import { exactJson } from "./exact.js";
-import { rows as rowKeys } from "./keys.js";
-import { paged } from "./paged.js";
-import { act, empty, line, risk, say, table, time, title } from "./parts.js";
-import { now, span } from "./time.js";
-import { foreign, inline, visible } from "./visible.js";
+import { get, remove } from "../lib/api.js";
+import { h, show } from "../lib/dom.js";
+import { exactJson } from "../lib/exact.js";
+import { rows as rowKeys } from "../lib/keys.js";
+import { paged } from "../lib/paged.js";
+import { act, empty, line, risk, say, table, time, title } from "../lib/parts.js";
+import { now, span } from "../lib/time.js";
+import { foreign, inline, visible } from "../lib/visible.js";
 
 const COLUMNS = [
   ["What", "wide"],

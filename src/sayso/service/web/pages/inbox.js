@@ -1,13 +1,13 @@
 // The inbox: what waits, and the one being read. New questions join at the end and move nothing.
 
-import { card, ending } from "./card.js";
-import { h, show } from "./dom.js";
+import { card, ending } from "../question/card.js";
+import { h, show } from "../lib/dom.js";
 import { decisions } from "./history.js";
-import { fits, moreRows, ordered, pager, row, tick } from "./list.js";
-import { empty, failed, loading, say } from "./parts.js";
-import { signAnswer } from "./passkeys.js";
-import * as all from "./questions.js";
-import { inline } from "./visible.js";
+import { fits, moreRows, ordered, pager, row, tick } from "../question/list.js";
+import { empty, failed, loading, say } from "../lib/parts.js";
+import { signAnswer } from "../lib/passkeys.js";
+import * as all from "../question/questions.js";
+import { inline } from "../lib/visible.js";
 
 const FADES_AFTER = 4000;
 const READ_AFTER = 8000;

@@ -1,11 +1,11 @@
 // History: one row a call, from its first decision to its end. Each opens to its story, its proof and its trace.
 
-import { page as readPage } from "./api.js";
-import { h, show } from "./dom.js";
-import { rows as rowKeys } from "./keys.js";
-import { act, empty, fill, line, RESULTS, risk, table, time, title, verdict } from "./parts.js";
+import { page as readPage } from "../lib/api.js";
+import { h, show } from "../lib/dom.js";
+import { rows as rowKeys } from "../lib/keys.js";
+import { act, empty, fill, line, RESULTS, risk, table, time, title, verdict } from "../lib/parts.js";
 import { ANSWERS, openPast, SINCE } from "./past.js";
-import { inline, visible } from "./visible.js";
+import { inline, visible } from "../lib/visible.js";
 
 const COLUMNS = [
   ["Time", "when bare"],

@@ -1,13 +1,13 @@
 // Sessions: what is open, what each is at and when it was last seen; the button that stops it, and the way back.
 
-import { post } from "./api.js";
-import { h, show } from "./dom.js";
-import { rows as rowKeys } from "./keys.js";
-import { paged } from "./paged.js";
-import { confirmed } from "./confirm.js";
-import { act, empty, line, say, table, time, title } from "./parts.js";
-import { iso, now, span } from "./time.js";
-import { inline, visible } from "./visible.js";
+import { post } from "../lib/api.js";
+import { h, show } from "../lib/dom.js";
+import { rows as rowKeys } from "../lib/keys.js";
+import { paged } from "../lib/paged.js";
+import { confirmed } from "../lib/confirm.js";
+import { act, empty, line, say, table, time, title } from "../lib/parts.js";
+import { iso, now, span } from "../lib/time.js";
+import { inline, visible } from "../lib/visible.js";
 
 const COLUMNS = [
   ["Agent", "first"],

@@ -1,11 +1,11 @@
 // Figures: how much Sayso asks, and whether that is worth it. Each picture says its number in words too.
 
-import { get } from "./api.js";
-import { bars, columns, key } from "./charts.js";
-import { h, show } from "./dom.js";
-import { empty, fill, table, title } from "./parts.js";
-import { moment, span } from "./time.js";
-import { inline } from "./visible.js";
+import { get } from "../lib/api.js";
+import { bars, columns, key } from "../lib/charts.js";
+import { h, show } from "../lib/dom.js";
+import { empty, fill, table, title } from "../lib/parts.js";
+import { moment, span } from "../lib/time.js";
+import { inline } from "../lib/visible.js";
 
 const SPANS = [
   [86400, "a day"],

@@ -1,12 +1,12 @@
 // Audit: how far the trail goes and is signed, whether it holds, its entries, and a proof for each.
 
-import { get, page as readPage, post } from "./api.js";
-import { h, show } from "./dom.js";
-import { exactJson } from "./exact.js";
-import { rows as rowKeys } from "./keys.js";
-import { act, empty, fill, line, proof, table, time, title } from "./parts.js";
-import { moment } from "./time.js";
-import { foreign, inline, visible } from "./visible.js";
+import { get, page as readPage, post } from "../lib/api.js";
+import { h, show } from "../lib/dom.js";
+import { exactJson } from "../lib/exact.js";
+import { rows as rowKeys } from "../lib/keys.js";
+import { act, empty, fill, line, proof, table, time, title } from "../lib/parts.js";
+import { moment } from "../lib/time.js";
+import { foreign, inline, visible } from "../lib/visible.js";
 
 const COLUMNS = [
   ["Entry", "number"],

@@ -1,11 +1,11 @@
 // The policy: domains against tiers, how long autonomous permissions still hold, and what a draft would change.
 
-import { get, post } from "./api.js";
-import { h, show } from "./dom.js";
-import { rows as rowKeys } from "./keys.js";
-import { act, empty, fill, line, table, time, title } from "./parts.js";
-import { day, iso, moment, now, span } from "./time.js";
-import { visible } from "./visible.js";
+import { get, post } from "../lib/api.js";
+import { h, show } from "../lib/dom.js";
+import { rows as rowKeys } from "../lib/keys.js";
+import { act, empty, fill, line, table, time, title } from "../lib/parts.js";
+import { day, iso, moment, now, span } from "../lib/time.js";
+import { visible } from "../lib/visible.js";
 
 const COLUMNS = [
   ["Domain", "first"],
