@@ -1,22 +1,22 @@
 // The page itself: which view is shown, who is signed in, whether the line holds, and the keyboard.
 
-import * as audit from "./pages/audit.js";
-import * as passkeys from "./pages/passkeys.js";
-import * as figures from "./pages/figures.js";
-import * as grants from "./pages/grants.js";
-import * as history from "./pages/history.js";
-import * as inbox from "./pages/inbox.js";
-import * as policy from "./pages/policy.js";
-import * as workflows from "./pages/workflows.js";
-import * as sessions from "./pages/sessions.js";
 import { signOut, whenSignedOut, whenSlow, whoAmI } from "./lib/api.js";
 import { mayDiscard } from "./lib/confirm.js";
 import { h, show } from "./lib/dom.js";
 import { bind } from "./lib/keys.js";
 import { listen } from "./lib/live.js";
 import { act } from "./lib/parts.js";
-import * as questions from "./question/questions.js";
+import * as audit from "./pages/audit.js";
+import * as figures from "./pages/figures.js";
+import * as grants from "./pages/grants.js";
+import * as history from "./pages/history.js";
+import * as inbox from "./pages/inbox.js";
+import * as passkeys from "./pages/passkeys.js";
+import * as policy from "./pages/policy.js";
+import * as sessions from "./pages/sessions.js";
 import { signInHelp, useCode } from "./pages/sign-in.js";
+import * as workflows from "./pages/workflows.js";
+import * as questions from "./question/questions.js";
 
 const PAGES = [
   ["/", "Inbox", inbox],

@@ -100,16 +100,20 @@ async function reply(method, path, body) {
 
 /** The same promise; while it takes long, that is told. */
 async function patiently(answer) {
-  let late = 0;
+  let late = false;
   const timer = setTimeout(() => {
-    late = 1;
-    slow((unanswered += 1));
+    late = true;
+    unanswered += 1;
+    slow(unanswered);
   }, SHOWN_AFTER);
   try {
     return await answer;
   } finally {
     clearTimeout(timer);
-    if (late) slow((unanswered -= 1));
+    if (late) {
+      unanswered -= 1;
+      slow(unanswered);
+    }
   }
 }
 

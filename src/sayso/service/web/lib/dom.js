@@ -40,7 +40,9 @@ function isolated(text) {
   if (!FROM_RIGHT.test(text)) return [text];
   const around = text.split(FROM_RIGHT);
   const words = text.match(new RegExp(FROM_RIGHT.source, "gu"));
-  return around.flatMap((plain, at) => (at ? [word(words[at - 1]), plain] : [plain])).filter((one) => one !== "");
+  return around
+    .flatMap((plain, at) => (at ? [word(words[at - 1]), plain] : [plain]))
+    .filter((one) => one !== "");
 }
 
 function word(text) {

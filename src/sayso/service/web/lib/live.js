@@ -52,7 +52,10 @@ export function listen(heard, changed) {
     if (!live) line.again();
   }
 
-  const gone = () => (line.close(), state(false));
+  const gone = () => {
+    line.close();
+    state(false);
+  };
   const shown = (event) => event.persisted && attach();
   const away = () => state(false);
   addEventListener("offline", away);

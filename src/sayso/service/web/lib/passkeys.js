@@ -5,7 +5,8 @@ import { keep, post } from "./api.js";
 /** Whether passkeys can be used on this page at all; else why not. */
 export function unusable() {
   if (!window.isSecureContext || !window.PublicKeyCredential) return "this browser has no passkeys here";
-  if (/^[\d.]+$|^\[/.test(location.hostname)) return `open http://localhost:${location.port || 80} instead: a passkey needs a name`;
+  if (/^[\d.]+$|^\[/.test(location.hostname))
+    return `open http://localhost:${location.port || 80} instead: a passkey needs a name`;
   return null;
 }
 
@@ -36,7 +37,11 @@ export async function signAnswer(question, given) {
 }
 
 async function proof(options) {
-  const publicKey = { ...options, challenge: bytes(options.challenge), allowCredentials: options.allowCredentials.map(named) };
+  const publicKey = {
+    ...options,
+    challenge: bytes(options.challenge),
+    allowCredentials: options.allowCredentials.map(named),
+  };
   const signed = await asked(() => navigator.credentials.get({ publicKey }));
   return {
     credential: signed.id,
@@ -53,7 +58,10 @@ async function asked(what) {
   try {
     return await what();
   } catch (error) {
-    const words = { NotAllowedError: "the passkey was not used", InvalidStateError: "this device has a passkey for you already" };
+    const words = {
+      NotAllowedError: "the passkey was not used",
+      InvalidStateError: "this device has a passkey for you already",
+    };
     throw new Error(words[error.name] ?? error.message);
   }
 }

@@ -24,7 +24,10 @@ export function stream(tell) {
     source = new EventSource("/v1/events");
     source.onerror = lost;
     source.addEventListener("hello", hello);
-    source.addEventListener("ping", () => (wait(), tell({ beat: true })));
+    source.addEventListener("ping", () => {
+      wait();
+      tell({ beat: true });
+    });
     for (const kind of KINDS) source.addEventListener(kind, take);
     timer = setTimeout(lost, PATIENCE);
   }

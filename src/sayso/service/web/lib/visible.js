@@ -6,6 +6,7 @@ export const FOLD_AT = 2000;
 const NOT_PLAIN = /[\p{C}\p{Z}]/u;
 // Letters, marks and signs by category, but nothing to see: fillers, selectors, the empty Braille cell.
 const SHOWS_NOTHING =
+  // biome-ignore lint/suspicious/noMisleadingCharacterClass: marks are listed one by one; no pair of them is meant
   /[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\u{e0100}-\u{e01ef}]/u;
 const SHORT = { "\t": "\\t", "\n": "\\n", "\r": "\\r" };
 
@@ -77,10 +78,12 @@ const odd = (spelling) => h("span", { class: "odd" }, spelling);
 
 /** A line of foreign text in pieces: tabs act, and every other odd character is spelled out, line ends too. */
 export const linePieces = (text) =>
-  text.split("\t").flatMap((part, at) => [
-    at > 0 && [h("span", { class: "quiet", "aria-hidden": "true" }, QUIET["\t"]), "\t"],
-    pieces(Array.from(part), { breaks: false }),
-  ]);
+  text
+    .split("\t")
+    .flatMap((part, at) => [
+      at > 0 && [h("span", { class: "quiet", "aria-hidden": "true" }, QUIET["\t"]), "\t"],
+      pieces(Array.from(part), { breaks: false }),
+    ]);
 
 /** Plain runs as text, odd characters as marked spellings. In a box, line ends and tabs act as well. */
 function pieces(characters, { breaks = true, places = [] } = {}) {

@@ -1,6 +1,6 @@
 // Audit: how far the trail goes and is signed, whether it holds, its entries, and a proof for each.
 
-import { get, page as readPage, post } from "../lib/api.js";
+import { get, post, page as readPage } from "../lib/api.js";
 import { h, show } from "../lib/dom.js";
 import { exactJson } from "../lib/exact.js";
 import { rows as rowKeys } from "../lib/keys.js";

@@ -27,10 +27,14 @@ export function view(place) {
   const read = () => fill(found, "the figures", () => get("/v1/stats", { seconds }), draw);
   const choose = h(
     "select",
-    { "aria-label": "How far back", onchange: () => ((seconds = Number(choose.value)), read()) },
+    { "aria-label": "How far back", onchange: chosen },
     SPANS.map(([value, word]) => h("option", { value }, `the last ${word.replace("a ", "")}`)),
   );
-  choose.value = seconds;
+  function chosen() {
+    seconds = Number(choose.value);
+    read();
+  }
+  choose.value = String(seconds);
   show(place, title("Figures", choose), found);
   read();
   return {};
@@ -170,7 +174,9 @@ function haste(by, tallies) {
   const fast = answered.filter((one) => one.answers_too_fast);
   const first = most(fast, (one) => one.answers_too_fast);
   const told = (one) => `${one.answers_too_fast} of ${one.answers}`;
-  const words = first ? [named(first), `: ${told(first)} within a second.`] : "No answer came within a second.";
+  const words = first
+    ? [named(first), `: ${told(first)} within a second.`]
+    : "No answer came within a second.";
   const shown = largest(answered, (one) => one.answers_too_fast).map((one) => [
     named(one),
     [

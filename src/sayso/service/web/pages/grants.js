@@ -37,7 +37,10 @@ export function view(place) {
   function row(grant) {
     const revoke = act(
       "Revoke",
-      { class: "outlined deny", "aria-label": `Revoke: ${visible(grant.words)} ${visible(grant.about ?? "")}` },
+      {
+        class: "outlined deny",
+        "aria-label": `Revoke: ${visible(grant.words)} ${visible(grant.about ?? "")}`,
+      },
       async () => {
         const ended = await remove(`/v1/grants/${encodeURIComponent(grant.id)}`);
         const all = [ended, ...ended.also].flatMap((one, at) => [at ? "; " : "", inline(one.words)]);

@@ -4,8 +4,8 @@ import { page as readPage } from "../lib/api.js";
 import { h, show } from "../lib/dom.js";
 import { rows as rowKeys } from "../lib/keys.js";
 import { act, empty, fill, line, RESULTS, risk, table, time, title, verdict } from "../lib/parts.js";
-import { ANSWERS, openPast, SINCE } from "./past.js";
 import { inline, visible } from "../lib/visible.js";
+import { ANSWERS, openPast, SINCE } from "./past.js";
 
 const COLUMNS = [
   ["Time", "when bare"],
@@ -30,12 +30,21 @@ export function view(place) {
     h("input", {
       ...properties,
       "aria-label": properties.placeholder,
-      oninput: (event) => ((filter[name] = event.target.value.trim()), soon()),
+      oninput: ({ currentTarget: input }) => {
+        filter[name] = input.value.trim();
+        soon();
+      },
     });
   const choice = (name, label, words) =>
     h(
       "select",
-      { "aria-label": label, onchange: (event) => ((filter[name] = event.target.value), read()) },
+      {
+        "aria-label": label,
+        onchange: ({ currentTarget: select }) => {
+          filter[name] = select.value;
+          read();
+        },
+      },
       h("option", { value: "" }, label),
       words.map(([value, word]) => h("option", { value }, word)),
     );

@@ -1,26 +1,35 @@
 // The inbox: what waits, and the one being read. New questions join at the end and move nothing.
 
-import { card, ending } from "../question/card.js";
 import { h, show } from "../lib/dom.js";
-import { decisions } from "./history.js";
-import { fits, moreRows, ordered, pager, row, tick } from "../question/list.js";
 import { empty, failed, loading, say } from "../lib/parts.js";
 import { signAnswer } from "../lib/passkeys.js";
-import * as all from "../question/questions.js";
 import { inline } from "../lib/visible.js";
+import { card, ending } from "../question/card.js";
+import { fits, moreRows, ordered, pager, row, tick } from "../question/list.js";
+import * as all from "../question/questions.js";
+import { decisions } from "./history.js";
 
 const FADES_AFTER = 4000;
 const READ_AFTER = 8000;
 
 export function view(place, page) {
   const list = h("ul", { class: "list", "aria-label": "Questions that wait" });
-  const filter = h("input", { type: "search", placeholder: "filter ( / )", "aria-label": "Filter the questions" });
+  const filter = h("input", {
+    type: "search",
+    placeholder: "filter ( / )",
+    "aria-label": "Filter the questions",
+  });
   const found = h("p", { class: "small", role: "status" });
   const detail = h("section", { class: "detail", "aria-label": "The question" });
   const both = h(
     "div",
     { class: "inbox" },
-    h("section", { class: "side", "aria-label": "Questions" }, h("div", { class: "find" }, filter, found), list),
+    h(
+      "section",
+      { class: "side", "aria-label": "Questions" },
+      h("div", { class: "find" }, filter, found),
+      list,
+    ),
     detail,
   );
   const fading = new Set();
@@ -74,13 +83,18 @@ export function view(place, page) {
       putAside();
       chosen = null;
     }
-    if (chosen === null && here.length) return choose((here.find((one) => one.state === "open") ?? here[0]).id);
+    if (chosen === null && here.length)
+      return choose((here.find((one) => one.state === "open") ?? here[0]).id);
     const none = !all.questions.size;
     drawList(here);
     both.classList.toggle("none", none);
     found.textContent = filter.value.trim() ? `${here.length} of ${all.questions.size} fit` : "";
     if (here.length) drawCard();
-    else show(detail, none ? nothing() : empty("No question fits the filter", "Clear the filter to see them all."));
+    else
+      show(
+        detail,
+        none ? nothing() : empty("No question fits the filter", "Clear the filter to see them all."),
+      );
   }
 
   /** What is not read yet cannot be found, so the rest of the list is read first. */
@@ -113,7 +127,11 @@ export function view(place, page) {
       return drawPager();
     }
     const unsent = question.yours ? null : (shown?.unsent() ?? null);
-    const made = card(question, { live: page.live, give: (given, title) => give(question, given, title), tooLate: unsent });
+    const made = card(question, {
+      live: page.live,
+      give: (given, title) => give(question, given, title),
+      tooLate: unsent,
+    });
     shown = { ...made, question };
     show(detail, h("div"), made.element);
     drawPager();
@@ -138,7 +156,10 @@ export function view(place, page) {
     try {
       const { yours } = await signed(question, given);
       const told = ending(all.questions.get(question.id));
-      say([`${yours ? "" : "already "}${told}: `, inline(yours ? title : question.title)], yours ? "" : "bad");
+      say(
+        [`${yours ? "" : "already "}${told}: `, inline(yours ? title : question.title)],
+        yours ? "" : "bad",
+      );
       if (yours) next(question.id);
     } catch (problem) {
       say(`Nothing was answered: ${problem.message}${problem.hint ? `; ${problem.hint}` : ""}`, "bad");
@@ -207,7 +228,8 @@ export function view(place, page) {
     },
     line: () => shown?.bar?.rest(),
     /** Whether something was changed here that would be lost. */
-    changed: () => Boolean(shown?.changed()) || [...kept.keys()].some((id) => all.questions.get(id)?.state === "open"),
+    changed: () =>
+      Boolean(shown?.changed()) || [...kept.keys()].some((id) => all.questions.get(id)?.state === "open"),
     close() {
       clearInterval(timer);
       unfollow();

@@ -6,7 +6,13 @@ import { act, empty, fill, line, say, table, time, title } from "../lib/parts.js
 import { register, unusable } from "../lib/passkeys.js";
 import { visible } from "../lib/visible.js";
 
-const COLUMNS = [["Name", "wide"], ["For", "bare"], ["Made", ""], ["Last used", ""], ["", "do"]];
+const COLUMNS = [
+  ["Name", "wide"],
+  ["For", "bare"],
+  ["Made", ""],
+  ["Last used", ""],
+  ["", "do"],
+];
 const NEEDED = {
   all: "Every answer that allows something has to be signed with a passkey.",
   high: "Answers that allow something of high risk have to be signed with a passkey.",
@@ -15,7 +21,12 @@ const NEEDED = {
 
 export function view(place) {
   const found = h("section", { "aria-label": "Passkeys" });
-  const name = h("input", { id: "passkey-name", maxlength: "100", value: "this device", autocomplete: "off" });
+  const name = h("input", {
+    id: "passkey-name",
+    maxlength: "100",
+    value: "this device",
+    autocomplete: "off",
+  });
   const read = () => fill(found, "your passkeys", () => get("/v1/passkeys"), draw);
   const add = act("Add a passkey", { class: "solid" }, async () => {
     const added = await register(name.value.trim());
@@ -23,22 +34,60 @@ export function view(place) {
     await read();
   });
   const why = unusable();
-  const form = why ? h("p", { class: "fault" }, `No passkey can be added: ${why}.`) : h("p", { class: "row" }, h("label", { for: "passkey-name" }, "Name "), name, " ", add);
-  show(place, title("Passkeys", h("p", { class: "small" }, "They sign you in, and sign what you allow. Added and removed within five minutes of signing in.")), form, found);
+  const form = why
+    ? h("p", { class: "fault" }, `No passkey can be added: ${why}.`)
+    : h("p", { class: "row" }, h("label", { for: "passkey-name" }, "Name "), name, " ", add);
+  show(
+    place,
+    title(
+      "Passkeys",
+      h(
+        "p",
+        { class: "small" },
+        "They sign you in, and sign what you allow. Added and removed within five minutes of signing in.",
+      ),
+    ),
+    form,
+    found,
+  );
 
   function draw({ passkeys, require }) {
     const chosen = require ?? (passkeys.length ? "high" : "never");
-    const note = h("p", { class: "small" }, NEEDED[chosen], " ", h("code", {}, "sayso passkey require"), " changes that, at a terminal.");
-    if (!passkeys.length) return [empty("You have no passkey", "Until there is one, nothing proves who answers: a click allows, and at high risk holding the button or typing the word allow."), note];
+    const note = h(
+      "p",
+      { class: "small" },
+      NEEDED[chosen],
+      " ",
+      h("code", {}, "sayso passkey require"),
+      " changes that, at a terminal.",
+    );
+    if (!passkeys.length)
+      return [
+        empty(
+          "You have no passkey",
+          "Until there is one, nothing proves who answers: a click allows, and at high risk holding the button or typing the word allow.",
+        ),
+        note,
+      ];
     return [table("Your passkeys", COLUMNS, passkeys.map(row)), note];
   }
   function row(one) {
-    const drop = act("Remove", { class: "outlined deny", "aria-label": `Remove: ${visible(one.name)}` }, async () => {
-      await remove(`/v1/passkeys/${encodeURIComponent(one.id)}`);
-      say(`Removed: ${visible(one.name)}`);
-      await read();
-    });
-    return line(COLUMNS, [visible(one.name), one.place, time(one.made_at), one.used_at === null ? "never" : time(one.used_at), drop]);
+    const drop = act(
+      "Remove",
+      { class: "outlined deny", "aria-label": `Remove: ${visible(one.name)}` },
+      async () => {
+        await remove(`/v1/passkeys/${encodeURIComponent(one.id)}`);
+        say(`Removed: ${visible(one.name)}`);
+        await read();
+      },
+    );
+    return line(COLUMNS, [
+      visible(one.name),
+      one.place,
+      time(one.made_at),
+      one.used_at === null ? "never" : time(one.used_at),
+      drop,
+    ]);
   }
   read();
   return {};

@@ -114,7 +114,10 @@ function why({ what, reason }) {
 /** What an edit changed: the call as it was asked for, and as it was allowed. */
 function edit({ before, after }) {
   if (!before || !after) return null;
-  const shown = (name, call) => [h("h3", {}, name), whatRuns({ command: call.command, arguments: call.arguments })];
+  const shown = (name, call) => [
+    h("h3", {}, name),
+    whatRuns({ command: call.command, arguments: call.arguments }),
+  ];
   return h("div", { class: "edit" }, shown("Before", before), shown("After", after));
 }
 

@@ -1,10 +1,10 @@
 // Sessions: what is open, what each is at and when it was last seen; the button that stops it, and the way back.
 
 import { post } from "../lib/api.js";
+import { confirmed } from "../lib/confirm.js";
 import { h, show } from "../lib/dom.js";
 import { rows as rowKeys } from "../lib/keys.js";
 import { paged } from "../lib/paged.js";
-import { confirmed } from "../lib/confirm.js";
 import { act, empty, line, say, table, time, title } from "../lib/parts.js";
 import { iso, now, span } from "../lib/time.js";
 import { inline, visible } from "../lib/visible.js";
@@ -32,7 +32,8 @@ export function view(place) {
   });
   const onAll = act("Let all go on", { class: "outlined" }, async () => {
     const { resumed, busy, tampered } = await post("/v1/sessions/resume");
-    const others = busy + tampered ? ` ${busy + tampered} stay stopped: try again, or look at the audit.` : "";
+    const others =
+      busy + tampered ? ` ${busy + tampered} stay stopped: try again, or look at the audit.` : "";
     say(`${resumed} may go on: the policy decides again. What was cleared stays cleared.${others}`);
     await read();
   });
@@ -68,7 +69,10 @@ export function view(place) {
       { class: "outlined deny", "aria-label": `Stop ${visible(session.agent)}` },
       async () => {
         await stop(session.id);
-        say([inline(session.agent, 60), ` is stopped: everything asks until you let it go on. ${taken(session)}`]);
+        say([
+          inline(session.agent, 60),
+          ` is stopped: everything asks until you let it go on. ${taken(session)}`,
+        ]);
         await read();
       },
     );
@@ -77,7 +81,9 @@ export function view(place) {
       { class: "outlined", "aria-label": `Let ${visible(session.agent)} go on` },
       async () => {
         const { held_by: above } = await post(`/v1/sessions/${encodeURIComponent(session.id)}/resume`);
-        const held = above ? ` A session above it is stopped (${visible(above)}): until that goes on, it asks.` : "";
+        const held = above
+          ? ` A session above it is stopped (${visible(above)}): until that goes on, it asks.`
+          : "";
         say([inline(session.agent, 60), ` may go on: the policy decides again.${held}`], above ? "bad" : "");
         await read();
       },
@@ -124,7 +130,11 @@ function seen(session) {
   if (session.presence === "working") return h("strong", { class: "verdict allow" }, "at work");
   if (session.presence === "waiting") return h("strong", { class: "verdict ask" }, "waits for an answer");
   if (session.last_seen === null) return "not lately";
-  return h("span", { title: iso(session.last_seen), data: { seen: session.last_seen } }, ago(session.last_seen));
+  return h(
+    "span",
+    { title: iso(session.last_seen), data: { seen: session.last_seen } },
+    ago(session.last_seen),
+  );
 }
 
 /** How many grants a stop clears; standing consent for a command stays. */
@@ -150,7 +160,10 @@ function clearing({ rows, more }) {
   const and = more ? " at least" : "";
   return [
     `Stops${and} ${count(working.length, "session")}: from then on everything asks, even what the policy allows.`,
-    `Clears ${count(grants, "grant")} and withdraws ${count(sum((one) => one.questions), "open question")}. This cannot be undone.`,
+    `Clears ${count(grants, "grant")} and withdraws ${count(
+      sum((one) => one.questions),
+      "open question",
+    )}. This cannot be undone.`,
     standing && `Standing consent for ${count(standing, "command")} stays, and counts again once they go on.`,
   ].filter(Boolean);
 }
@@ -158,8 +171,8 @@ function clearing({ rows, more }) {
 const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
 
 function agent(session) {
-  const through =
-    session.opened_by && session.opened_by !== session.agent && [" through ", inline(session.opened_by, 60)];
+  const through = session.opened_by &&
+    session.opened_by !== session.agent && [" through ", inline(session.opened_by, 60)];
   const marks = [
     session.stopped && h("strong", { class: "mark" }, "stopped"),
     session.tampered && h("strong", { class: "mark bad" }, "rows changed by hand: it grants nothing"),
@@ -183,7 +196,9 @@ function task(session) {
 
 function consents(session) {
   if (!session.grants.length) return "none";
-  const list = session.grants.map((grant) => h("li", {}, inline(grant.words, 100), grant.about && [": ", inline(grant.about, 100)]));
+  const list = session.grants.map((grant) =>
+    h("li", {}, inline(grant.words, 100), grant.about && [": ", inline(grant.about, 100)]),
+  );
   const count = session.grants.length === 1 ? "1 grant" : `${session.grants.length} grants`;
   return h("details", {}, h("summary", {}, count), h("ul", {}, list));
 }

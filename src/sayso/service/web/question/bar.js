@@ -4,11 +4,11 @@
 // whole call was on screen. While the arguments are edited, only the edited call can be allowed.
 
 import { h, show, svg } from "../lib/dom.js";
-import { HOLD_HINT, holdButton, typedAllow } from "./hold.js";
-import { NAMES, offers, oneByOne } from "./offers.js";
 import { say } from "../lib/parts.js";
 import { inline, told } from "../lib/visible.js";
 import { sleeper } from "../lib/wake.js";
+import { HOLD_HINT, holdButton, typedAllow } from "./hold.js";
+import { NAMES, offers, oneByOne } from "./offers.js";
 
 const READ_ON = {
   down: "read on ↓",
@@ -52,7 +52,14 @@ export function bar(question, { give, live, edit, why, reading, form }) {
   const extras = h("span", { class: "extras" });
   const yeses = h("span", { class: "yeses" });
   const buttons = h("div", { class: "buttons" }, no, reason, extras, yeses);
-  const element = h("footer", { class: "bar", "aria-label": "Answer" }, hint, wider, spans(question), buttons);
+  const element = h(
+    "footer",
+    { class: "bar", "aria-label": "Answer" },
+    hint,
+    wider,
+    spans(question),
+    buttons,
+  );
   const calm = sleeper([no, extras], () => !live());
   const careful = sleeper([wider, yeses], () => !live());
   let drawn = "";
@@ -79,7 +86,11 @@ export function bar(question, { give, live, edit, why, reading, form }) {
     const proven = form()?.signed ?? question.signed;
     if (!deliberate()) return button(proven ? [name, passkeySign()] : name, kind, sure);
     const typed = () => typedAllow(name, called());
-    return holdButton({ class: kind }, held, { sure: () => run(sure), short: () => explain(HOLD_HINT), typed });
+    return holdButton({ class: kind }, held, {
+      sure: () => run(sure),
+      short: () => explain(HOLD_HINT),
+      typed,
+    });
   }
   function readOn() {
     reading.on();
@@ -178,11 +189,16 @@ function spans({ because = [] }) {
   );
 }
 
-const KEY = "M11 1a4 4 0 0 0-3.9 5L1 12.1V15h3v-2h2v-2h1.9l1-1A4 4 0 1 0 11 1zm1 2.5a1.5 1.5 0 1 1 0 3 1.5 1.5 0 0 1 0-3z";
+const KEY =
+  "M11 1a4 4 0 0 0-3.9 5L1 12.1V15h3v-2h2v-2h1.9l1-1A4 4 0 1 0 11 1zm1 2.5a1.5 1.5 0 1 1 0 3 1.5 1.5 0 0 1 0-3z";
 
 /** Allowing it asks for a passkey: a key, and the word for those who hear it. */
 function passkeySign() {
-  const sign = svg("svg", { viewBox: "0 0 16 16", class: "passkey", "aria-hidden": "true" }, svg("path", { d: KEY }));
+  const sign = svg(
+    "svg",
+    { viewBox: "0 0 16 16", class: "passkey", "aria-hidden": "true" },
+    svg("path", { d: KEY }),
+  );
   return [sign, h("span", { class: "hidden" }, " with a passkey")];
 }
 

@@ -1,17 +1,18 @@
 // One question, whole: what would run first, then why, then who asks; and the bar to answer with.
 
-import { bar, EDITING, isClaim } from "./bar.js";
 import { get } from "../lib/api.js";
 import { mayDiscard } from "../lib/confirm.js";
 import { h, show } from "../lib/dom.js";
-import { editor } from "./edit.js";
 import { risk, time } from "../lib/parts.js";
-import { follow } from "./reading.js";
-import { whatRuns } from "./shown.js";
 import { clock, now, span } from "../lib/time.js";
 import { foreign, inline, ownLines, sentence, told, visible } from "../lib/visible.js";
+import { bar, EDITING, isClaim } from "./bar.js";
+import { editor } from "./edit.js";
+import { follow } from "./reading.js";
+import { whatRuns } from "./shown.js";
 
-const INSTEAD = "This is the call as the agent asked for it. It is not what runs: the edited call is further down.";
+const INSTEAD =
+  "This is the call as the agent asked for it. It is not what runs: the edited call is further down.";
 const SAID = {
   once: "allowed once",
   task: "allowed for this task",
@@ -28,7 +29,8 @@ const bundled = (question) => question.bundle.replace(/^bundle:/, "");
 /** How a closed question ended, and by whose word. */
 export function ending(question) {
   if (question.state === "expired") return "nobody answered in time";
-  if (question.state === "cancelled") return question.by ? `taken back by ${visible(question.by)}` : "taken back";
+  if (question.state === "cancelled")
+    return question.by ? `taken back by ${visible(question.by)}` : "taken back";
   const what = SAID[question.answer] ?? `answered ${visible(question.answer ?? "")}`;
   return `${what} by ${question.yours ? "you" : visible(question.by ?? "somebody")}`;
 }
@@ -41,12 +43,24 @@ export function card(question, { give, live, tooLate = null }) {
   const extra = h("div", { class: "extra", data: { read: "parts" } });
   const clocks = h("p", { class: "clocks small", data: { read: "no" } });
   const instead = h("p", { class: "instead", hidden: true, data: { read: "no" } }, INSTEAD);
-  const body = h("div", { class: "card-body", tabindex: "0", role: "region", "aria-label": "What would run" });
+  const body = h("div", {
+    class: "card-body",
+    tabindex: "0",
+    role: "region",
+    "aria-label": "What would run",
+  });
   const reading = follow(body, () => answering?.draw());
   let form = null;
   const answering =
     question.state === "open"
-      ? bar(question, { give: send, live, edit, why, reading, form: () => (form?.touched() ? form.state() : null) })
+      ? bar(question, {
+          give: send,
+          live,
+          edit,
+          why,
+          reading,
+          form: () => (form?.touched() ? form.state() : null),
+        })
       : null;
   const root = h("article", {
     class: `card ${question.risk}`,
@@ -92,7 +106,11 @@ export function card(question, { give, live, tooLate = null }) {
   function discard() {
     const gone = form;
     takeFormAway();
-    const again = h("button", { type: "button", class: "plain inline", onclick: () => form ?? bringBack(gone) }, "Bring them back");
+    const again = h(
+      "button",
+      { type: "button", class: "plain inline", onclick: () => form ?? bringBack(gone) },
+      "Bring them back",
+    );
     answering.explain(["The changes were discarded: the call is as the agent asked for it. ", again]);
   }
   function bringBack(gone) {
@@ -121,8 +139,8 @@ export function card(question, { give, live, tooLate = null }) {
     answering.element.querySelector("[data-opens=why]")?.focus();
   }
   /** Esc closes what was opened last, and the focus goes back to where it was opened from. */
-  function escape(event) {
-    if (!root.isConnected) return document.removeEventListener("keydown", escape, true);
+  function closeByKey(event) {
+    if (!root.isConnected) return document.removeEventListener("keydown", closeByKey, true);
     if (event.key !== "Escape" || event.isComposing || document.querySelector("dialog[open]")) return;
     if (!answering || !closeOne()) return;
     event.preventDefault();
@@ -155,11 +173,11 @@ export function card(question, { give, live, tooLate = null }) {
   body.append(clocks, extra, details(question));
   show(root, body, answering?.element);
   root.classList.toggle("over", question.state !== "open");
-  document.addEventListener("keydown", escape, true);
+  document.addEventListener("keydown", closeByKey, true);
   tick();
   /** Shown again after something else was: as if it had just arrived. */
   function again() {
-    document.addEventListener("keydown", escape, true);
+    document.addEventListener("keydown", closeByKey, true);
     answering?.rest();
     tick();
   }
@@ -178,11 +196,18 @@ function ended(question) {
 /** An edit that came too late: it is told, and stays to be copied. */
 function lost(edit) {
   const words = "You had changed this call. The changes were not sent, and nothing came of them:";
-  return h("section", { class: "unsent", "aria-label": "Your changes" }, h("p", {}, h("strong", {}, words)), edit);
+  return h(
+    "section",
+    { class: "unsent", "aria-label": "Your changes" },
+    h("p", {}, h("strong", {}, words)),
+    edit,
+  );
 }
 
 function head(question) {
-  const does = [...new Map(question.items.filter((item) => item.does).map((item) => [item.does, item])).values()];
+  const does = [
+    ...new Map(question.items.filter((item) => item.does).map((item) => [item.does, item])).values(),
+  ];
   const label = question.bundle ? `bundle ${bundled(question)}` : null;
   if (isClaim(question))
     return h("header", { class: "card-head" }, risk(question.risk), h("strong", {}, "Did you write this?"));
@@ -236,7 +261,8 @@ function said(text, question) {
 const meaning = (question) => plain(question.offers.find((offer) => offer.answer === "once").words);
 
 /** A sentence that may quote an agent: in the line if it is short, else in a box that can be unfolded. */
-const plain = (text) => (Array.from(text).length > 300 || text.includes("\n") ? foreign(text) : visible(text));
+const plain = (text) =>
+  Array.from(text).length > 300 || text.includes("\n") ? foreign(text) : visible(text);
 
 /** What an operation does: in our words, or quoted where only its program says so. */
 const doing = ({ does, declared }) => (declared ? told(does) : plain(does));
@@ -258,7 +284,10 @@ function items(question) {
   const later = question.later.map((name) =>
     h("li", { class: "small" }, h("code", {}, visible(name)), " will be asked with its arguments"),
   );
-  return [h("h2", {}, `${question.items.length} operations`), h("ol", { class: "items", data: { read: "parts" } }, rows, later)];
+  return [
+    h("h2", {}, `${question.items.length} operations`),
+    h("ol", { class: "items", data: { read: "parts" } }, rows, later),
+  ];
 }
 
 function asker(question) {

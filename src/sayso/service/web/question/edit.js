@@ -2,9 +2,9 @@
 
 import { post } from "../lib/api.js";
 import { h, show } from "../lib/dom.js";
-import { formOf, Unreadable } from "./form.js";
 import { risk } from "../lib/parts.js";
 import { sentence, visible } from "../lib/visible.js";
+import { formOf, Unreadable } from "./form.js";
 
 const SOON = 300;
 const RANK = { low: 0, moderate: 1, high: 2 };
@@ -17,7 +17,11 @@ const UNCHANGED = "Nothing was changed yet.";
 export function editor(question, { send, close, discard, changed, shows }) {
   const before = JSON.stringify(question.arguments);
   const fault = h("p", { class: "fault", role: "status" });
-  const preview = h("section", { class: "preview", "aria-label": "The edited call", data: { read: "parts" } });
+  const preview = h("section", {
+    class: "preview",
+    "aria-label": "The edited call",
+    data: { read: "parts" },
+  });
   let state = { problem: UNCHANGED, told: null, values: null };
   let turn = 0;
   let timer = 0;
@@ -28,7 +32,7 @@ export function editor(question, { send, close, discard, changed, shows }) {
   }
   /** Something was typed: what was decided about the call before does not hold any more. */
   function typed() {
-    const mine = (turn += 1);
+    const mine = ++turn;
     clearTimeout(timer);
     show(preview);
     complain(null);
@@ -68,12 +72,25 @@ export function editor(question, { send, close, discard, changed, shows }) {
   const form = formOf(question.arguments, question.editing, typed, question.because);
   const element = h(
     "form",
-    { class: "editor", "aria-label": "Edit the call", data: { read: "no" }, onsubmit: (event) => event.preventDefault() },
+    {
+      class: "editor",
+      "aria-label": "Edit the call",
+      data: { read: "no" },
+      onsubmit: (event) => event.preventDefault(),
+    },
     h("h2", {}, "Edit the call"),
-    h("p", { class: "small" }, "Only the edited call is allowed, once, and only if the policy does not deny it."),
+    h(
+      "p",
+      { class: "small" },
+      "Only the edited call is allowed, once, and only if the policy does not deny it.",
+    ),
     form.elements,
     fault,
-    h("div", { class: "row" }, h("button", { type: "button", class: "plain", onclick: close }, "Close the form")),
+    h(
+      "div",
+      { class: "row" },
+      h("button", { type: "button", class: "plain", onclick: close }, "Close the form"),
+    ),
   );
   return {
     elements: [element, preview],

@@ -19,7 +19,8 @@ export function extent(part) {
 /** Whether a box in this part, or the part itself, cuts off or scrolls away some of what it holds. */
 export function isCutOff(part) {
   return [part, ...part.querySelectorAll("*")].some((one) => {
-    if (one.scrollWidth <= one.clientWidth + NEAR && one.scrollHeight <= one.clientHeight + NEAR) return false;
+    if (one.scrollWidth <= one.clientWidth + NEAR && one.scrollHeight <= one.clientHeight + NEAR)
+      return false;
     const { overflowX, overflowY, display } = getComputedStyle(one);
     const shows = overflowX === "visible" && overflowY === "visible";
     return !shows && display !== "inline" && !one.closest(".hidden");

@@ -2,8 +2,8 @@
 
 import { h, show } from "../lib/dom.js";
 import { exactNumber } from "../lib/exact.js";
-import { ordered } from "./shown.js";
 import { visible } from "../lib/visible.js";
+import { ordered } from "./shown.js";
 
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 const WHOLE = /^-?(0|[1-9]\d*)$/;
@@ -77,7 +77,11 @@ function textField(value, about) {
 
 function numberField(value, about) {
   const whole = about.whole && Number.isInteger(value);
-  const input = h("input", { ...bare(about), inputmode: whole ? "numeric" : "decimal", value: exactNumber(value) });
+  const input = h("input", {
+    ...bare(about),
+    inputmode: whole ? "numeric" : "decimal",
+    value: exactNumber(value),
+  });
   input.addEventListener("input", about.changed);
   return {
     element: labelled(input, about),
@@ -87,7 +91,10 @@ function numberField(value, about) {
       const number = Number(typed);
       if (!(whole ? WHOLE : NUMBER).test(typed))
         throw new Unreadable(`${about.name} takes a ${whole ? "whole number" : "number"}.`, input);
-      if (!Number.isFinite(number) || (WHOLE.test(typed) && !Number.isSafeInteger(number) && exactNumber(number) !== typed))
+      if (
+        !Number.isFinite(number) ||
+        (WHOLE.test(typed) && !Number.isSafeInteger(number) && exactNumber(number) !== typed)
+      )
         throw new Unreadable(`${about.name} is too long a number to be exact.`, input);
       return number;
     },
@@ -149,16 +156,24 @@ function mapField(value, about) {
   const inside = (name) => ({ ...about, name });
   const fields = Object.entries(value).map(([name, one]) => [name, fieldOf(one, inside(name))]);
   const read = () => Object.fromEntries(fields.map(([name, field]) => [name, field.read()]));
-  const shown = fields.length ? fields.map(([, field]) => field.element) : h("p", { class: "small" }, "empty");
+  const shown = fields.length
+    ? fields.map(([, field]) => field.element)
+    : h("p", { class: "small" }, "empty");
   return { element: group(about, shown), read };
 }
 
 function nothingField(about) {
-  const words = h("p", { class: "small" }, h("strong", {}, visible(about.name)), " has no value (null) and keeps it.");
+  const words = h(
+    "p",
+    { class: "small" },
+    h("strong", {}, visible(about.name)),
+    " has no value (null) and keeps it.",
+  );
   return { element: h("div", { class: "field" }, words), read: () => null };
 }
 
-const bare = () => ({ id: `field-${(made += 1)}`, autocapitalize: "off", autocomplete: "off" });
+/** What every field has. */
+const bare = () => ({ id: `field-${++made}`, autocapitalize: "off", autocomplete: "off" });
 
 function labelled(control, { name }, note = null) {
   return h("div", { class: "field" }, h("label", { for: control.id }, visible(name)), control, note);
@@ -173,7 +188,13 @@ function quiet(name, label, does) {
 }
 
 const rowsFor = (text) =>
-  Math.min(MOST_ROWS, Math.max(1, text.split("\n").reduce((sum, line) => sum + Math.ceil((line.length + 1) / 60), 0)));
+  Math.min(
+    MOST_ROWS,
+    Math.max(
+      1,
+      text.split("\n").reduce((sum, line) => sum + Math.ceil((line.length + 1) / 60), 0),
+    ),
+  );
 
 /** The spellings of what a field would not show as itself, each once. */
 function oddIn(text) {

@@ -7,7 +7,16 @@ export const HOLD = 800;
 export const HOLD_HINT = "Hold the button for a second to allow.";
 
 const LOOKS_EVERY = 50;
-const ENDS = ["pointerup", "pointercancel", "pointerdown", "keydown", "popstate", "blur", "resize", "visibilitychange"];
+const ENDS = [
+  "pointerup",
+  "pointercancel",
+  "pointerdown",
+  "keydown",
+  "popstate",
+  "blur",
+  "resize",
+  "visibilitychange",
+];
 
 /**
  * A button that acts, by `sure`, only when it is held. Pressed from the keyboard it asks for the word instead, by

@@ -1,11 +1,11 @@
 // The list of questions that wait: one row each, and on a phone the way from one to the next.
 
-import { ending } from "./card.js";
 import { h } from "../lib/dom.js";
 import { exactJson } from "../lib/exact.js";
 import { risk } from "../lib/parts.js";
 import { clock, now } from "../lib/time.js";
 import { inline, visible } from "../lib/visible.js";
+import { ending } from "./card.js";
 
 /** A question in the list. One that is over says how it ended, and by whose word; a changed one says so. */
 export function row(question, { chosen, choose, changed }) {

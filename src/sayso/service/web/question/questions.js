@@ -97,7 +97,7 @@ export async function answer(question, given) {
   return stands;
 }
 
-let again = 0;
+let again = 0; // the timer of the read that follows soon
 export function heard(event) {
   if (event.kind === "question" && !questions.has(event.id)) {
     if (!reading.done) missed = true;
@@ -107,7 +107,8 @@ export function heard(event) {
   else if (event.kind === "waiting") questions.has(event.id) && readOne(event.id);
   else if (event.kind === "hello") readAll();
   else if (event.kind === "session") {
-    again ||= setTimeout(() => {
+    if (again) return;
+    again = setTimeout(() => {
       again = 0;
       readAll();
     }, SOON);

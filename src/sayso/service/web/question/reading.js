@@ -23,7 +23,9 @@ export function follow(body, changed = () => {}) {
     if (!body.isConnected) return;
     if (!document.hidden) for (const part of parts(body)) note(part);
     const next = towards();
-    if (next !== last) changed((last = next));
+    if (next === last) return;
+    last = next;
+    changed();
   }
   function note(part) {
     const record = recordOf(part);
@@ -37,7 +39,10 @@ export function follow(body, changed = () => {}) {
     for (let at = from * columns; at < until * columns; at += 1) {
       if (seen[at]) continue;
       const [x, y] = [left + (at % columns) * COLUMN, top + Math.floor(at / columns) * SLICE];
-      const [right, bottom] = [Math.min(x + COLUMN, left + area.width), Math.min(y + SLICE, top + area.height)];
+      const [right, bottom] = [
+        Math.min(x + COLUMN, left + area.width),
+        Math.min(y + SLICE, top + area.height),
+      ];
       if (onScreen(x, y, right, bottom)) seen[at] = 1;
     }
     record.read = seen.every(Boolean);

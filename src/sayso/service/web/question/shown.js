@@ -38,8 +38,8 @@ export function whatRuns({ command, arguments: given, because = [] }) {
   const isCommand = (value) => command !== null && value === command;
   const partsOf = (name) => because.filter((one) => one.argument === name);
   const ofCommand = ({ argument: name }) => name === null || isCommand(given[name]);
-  const line = command !== null && commandBox(command, because.filter(ofCommand));
-  line && line.classList.add("hero");
+  const line = command === null ? null : commandBox(command, because.filter(ofCommand));
+  line?.classList.add("hero");
   const change = changeIn(given, because);
   const rest = ordered(Object.entries(given), (name) => partsOf(name).length > 0);
   const list = rest.map(([name, value]) => {
@@ -76,7 +76,13 @@ function difference(before, after, label) {
   const heard = { "-": "removed: ", "+": "added: ", " ": "" };
   const kinds = { "-": "removed", "+": "added", " ": "" };
   const rows = lines.map(([sign, text]) =>
-    h("span", { class: kinds[sign] }, h("span", { class: "hidden" }, heard[sign]), `${sign} `, lineShown(text)),
+    h(
+      "span",
+      { class: kinds[sign] },
+      h("span", { class: "hidden" }, heard[sign]),
+      `${sign} `,
+      lineShown(text),
+    ),
   );
   return h("pre", { class: "foreign diff", tabindex: "-1", role: "group", "aria-label": label }, rows);
 }
@@ -117,13 +123,16 @@ function compared(before, after) {
 
 /** Nested values as a tree, if they are short and nothing in them is marked; else as text. */
 function valued(value, label, parts) {
-  if (!isNested(value) || parts.length || JSON.stringify(value).length > FOLD_AT) return boxed(value, label, parts);
+  if (!isNested(value) || parts.length || JSON.stringify(value).length > FOLD_AT)
+    return boxed(value, label, parts);
   return h("div", { class: "foreign", role: "group", "aria-label": label }, tree(value));
 }
 
 /** Each value below its name. What lies deeper than fits stands in one line, with the whole way to it. */
 function tree(value, depth = 1) {
-  const rows = named(value).flatMap(([name, one]) => (depth < DEEPEST || !isNested(one) ? [[name, one]] : ways(name, one)));
+  const rows = named(value).flatMap(([name, one]) =>
+    depth < DEEPEST || !isNested(one) ? [[name, one]] : ways(name, one),
+  );
   return h(
     "ul",
     { class: "tree" },
@@ -142,7 +151,10 @@ function ways(way, value) {
 /** The values in this one by their names, or their places in a list. A name that could pass for more is quoted. */
 function named(value) {
   if (Array.isArray(value)) return value.map((one, at) => [String(at + 1), one]);
-  return Object.entries(value).map(([name, one]) => [PLAIN_NAME.test(name) ? name : visible(JSON.stringify(name)), one]);
+  return Object.entries(value).map(([name, one]) => [
+    PLAIN_NAME.test(name) ? name : visible(JSON.stringify(name)),
+    one,
+  ]);
 }
 
 const isNested = (value) => value !== null && typeof value === "object" && Object.keys(value).length > 0;
@@ -158,10 +170,17 @@ function leaf(value, depth) {
 const isPlain = (text) => Number.isNaN(Number(text)) && !/^(true|false|null|["{[].*)?$/.test(text);
 
 /** The text of a short value is quoted where it could pass for something else, or where its ends do not show. */
-const isQuoted = (text) => !text.includes("\n") && text.length < MOST_QUOTED && (text.trim() !== text || !isPlain(text));
+const isQuoted = (text) =>
+  !text.includes("\n") && text.length < MOST_QUOTED && (text.trim() !== text || !isPlain(text));
 
 const commandBox = (command, parts) =>
-  foreign(command, { label: "Command", places: placesOf(command, parts.map((one) => one.text)) });
+  foreign(command, {
+    label: "Command",
+    places: placesOf(
+      command,
+      parts.map((one) => one.text),
+    ),
+  });
 
 function boxed(value, label, parts) {
   const asText = typeof value === "string" && (parts.length > 0 || !isQuoted(value));
