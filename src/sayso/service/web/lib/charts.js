@@ -2,7 +2,17 @@
 
 import { h, svg } from "./dom.js";
 
-/** Columns side by side, such as one for each hour; every value is [label, number]. */
+/** @import {Child} from "./dom.js" */
+
+/** @typedef {[value: number, kind: string]} Part */
+
+/** @typedef {[label: Child, parts: Part[], words: string]} Bar */
+
+/**
+ * Columns side by side, such as one for each hour; every value is [label, number].
+ *
+ * @param {[label: string, value: number][]} values
+ */
 export function columns(values) {
   const [width, height, foot] = [480, 120, 18];
   const most = Math.max(1, ...values.map(([, value]) => value));
@@ -36,8 +46,11 @@ export function columns(values) {
 /**
  * Bars, one below the other. Every value is [label, parts, words]: the parts, each [number, kind], stand in one
  * bar, and the words say what they come to.
+ *
+ * @param {Bar[]} values
  */
 export function bars(values) {
+  /** @param {Bar} bar */
   const length = ([, parts]) => parts.reduce((sum, [value]) => sum + value, 0);
   const most = Math.max(Number.MIN_VALUE, ...values.map(length));
   const rows = values.map(([label, parts, words]) => {
@@ -60,7 +73,11 @@ export function bars(values) {
   return h("div", { class: "bars", "aria-hidden": "true" }, rows);
 }
 
-/** What the parts of bars mean: [word, kind] each. */
+/**
+ * What the parts of bars mean: [word, kind] each.
+ *
+ * @param {[word: string, kind: string][]} parts
+ */
 export function key(parts) {
   const made = parts.map(([word, kind]) => {
     const square = svg("svg", { viewBox: "0 0 10 10", class: "square" });

@@ -8,7 +8,14 @@ const LOST = ["A call was changed and not sent. This discards the changes; the q
 /** Ask whether the changes of an edit may be lost. */
 export const mayDiscard = () => confirmed("Discard the changes?", LOST, "Discard the changes");
 
-/** Ask once; true only if the person pressed the button that says so. Esc and Cancel change nothing. */
+/**
+ * Ask once; true only if the person pressed the button that says so. Esc and Cancel change nothing.
+ *
+ * @param {string} title
+ * @param {string[]} lines
+ * @param {string} yes
+ * @returns {Promise<boolean>}
+ */
 export function confirmed(title, lines, yes) {
   const does = h("button", { class: "solid deny", value: "yes" }, yes);
   const cancel = h("button", { class: "outlined", value: "no", autofocus: true }, "Cancel");

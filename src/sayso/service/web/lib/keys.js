@@ -1,6 +1,6 @@
 // The keyboard: one letter does one thing, wherever the page knows it, and never while somebody types.
 
-import { h } from "./dom.js";
+import { h, query, queryAll } from "./dom.js";
 
 const HELP = [
   ["j / k", "next, previous"],
@@ -16,18 +16,25 @@ const HELP = [
   ["Esc", "close what is open"],
 ];
 
-/** `keys()` gives what the view on show can do, by key. */
+/**
+ * `keys()` gives what the view on show can do, by key.
+ *
+ * @param {() => Record<string, () => unknown>} keys
+ */
 export function bind(keys) {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
     if (document.querySelector("dialog[open]")) return;
     if (event.key === "Escape" && closeMenu()) return;
-    if (typing(event.target)) {
-      if (event.key === "Escape") event.target.blur();
+    const at = /** @type {HTMLElement} */ (event.target);
+    if (typing(at)) {
+      if (event.key === "Escape") at.blur();
       return;
     }
-    const does = { "?": help, "/": filter, ...keys() }[event.key];
-    if (!does || (event.key === "Enter" && event.target.closest("a, button, summary, select"))) return;
+    /** @type {Record<string, () => unknown>} */
+    const all = { "?": help, "/": filter, ...keys() };
+    const does = all[event.key];
+    if (!does || (event.key === "Enter" && at.closest("a, button, summary, select"))) return;
     event.preventDefault();
     does();
   });
@@ -36,21 +43,34 @@ export function bind(keys) {
 /**
  * j and k over the rows of a table: the focus moves from row to row. Enter opens what the row has to open
  * (`data-opens`, or a summary), and presses nothing else.
+ *
+ * @param {Element} place
  */
 export function rows(place) {
-  const all = () => [...place.querySelectorAll("tbody tr[tabindex]")];
+  /** @param {number} step */
   function move(step) {
-    const found = all();
-    const at = found.indexOf(document.activeElement?.closest("tr"));
+    const found = [...queryAll(place, "tbody tr[tabindex]")];
+    const at = found.findIndex((row) => row.contains(document.activeElement));
     found[Math.min(Math.max(at + step, 0), found.length - 1)]?.focus();
   }
   return {
     j: () => move(1),
     k: () => move(-1),
-    Enter: () => document.activeElement?.closest("tr")?.querySelector("[data-opens], summary")?.click(),
+    Enter: () => pressInRow("[data-opens], summary"),
   };
 }
 
+/**
+ * Press this in the row that has the focus.
+ *
+ * @param {string} selector
+ */
+export function pressInRow(selector) {
+  const row = document.activeElement?.closest("tr");
+  if (row) query(row, selector)?.click();
+}
+
+/** @param {HTMLElement} element */
 function typing(element) {
   return element.matches("input, textarea, select") || element.isContentEditable;
 }
@@ -60,12 +80,12 @@ function closeMenu() {
   const menu = document.getElementById("menu");
   if (!menu?.hasAttribute("open")) return false;
   menu.removeAttribute("open");
-  menu.querySelector("summary").focus();
+  menu.querySelector("summary")?.focus();
   return true;
 }
 
 function filter() {
-  document.querySelector("input[type=search]")?.focus();
+  query(document, "input[type=search]")?.focus();
 }
 
 function help() {

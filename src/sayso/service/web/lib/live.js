@@ -9,28 +9,45 @@ const NAME = "sayso-live-1"; // another number, another way of speaking between 
 const ATTACHES_AGAIN = 5_000;
 const LOOKS_EVERY = 1_000;
 
-/** Listens until `close`. `heard` gets every event, `changed` whether the line holds: live is what was heard. */
+/** @import {Message, Stream} from "./stream.js" */
+
+/**
+ * A way to the stream, while it is used.
+ *
+ * @typedef {{ again: () => void, close: () => void }} Way
+ */
+
+/**
+ * Listens until `close`. `heard` gets every event, `changed` whether the line holds: live is what was heard.
+ *
+ * @param {(event: Sayso.LiveEvent) => void} heard
+ * @param {(holds: boolean) => void} changed
+ */
 export function listen(heard, changed) {
+  /** @type {Way | null} */
   let line = null;
+  /** @type {boolean | null} */
   let live = null;
   let every = 5;
   let last = Date.now();
   let attached = 0;
 
+  /** @param {boolean} holds */
   function state(holds) {
     if (holds === live) return;
     live = holds;
     changed(holds);
   }
 
+  /** @param {Message} message */
   function take(message) {
     last = Date.now();
-    if (message.event) return void heard(message.event);
-    if (message.beat) return;
+    if ("event" in message) return heard(message.event);
+    if ("beat" in message) return;
     every = message.every;
     const news = message.live && (message.fresh || !live);
     state(message.live);
-    if (news) heard({ kind: "hello" });
+    if (news) heard({ kind: "hello", id: "", session: "" });
   }
 
   function attach() {
@@ -49,13 +66,14 @@ export function listen(heard, changed) {
   function back() {
     if (document.hidden) return;
     look();
-    if (!live) line.again();
+    if (!live) line?.again();
   }
 
   const gone = () => {
-    line.close();
+    line?.close();
     state(false);
   };
+  /** @param {PageTransitionEvent} event */
   const shown = (event) => event.persisted && attach();
   const away = () => state(false);
   addEventListener("offline", away);
@@ -73,7 +91,7 @@ export function listen(heard, changed) {
       removeEventListener("pagehide", gone);
       removeEventListener("pageshow", shown);
       document.removeEventListener("visibilitychange", back);
-      line.close();
+      line?.close();
     },
   };
 }
@@ -83,6 +101,10 @@ function way() {
   return navigator.locks && "BroadcastChannel" in globalThis ? byLeader : byItself;
 }
 
+/**
+ * @param {(message: Message) => void} take
+ * @returns {Way}
+ */
 function byWorker(take) {
   const { port } = new SharedWorker("/web/live-worker.js", { type: "module", name: NAME });
   port.onmessage = ({ data }) => take(data);
@@ -97,24 +119,35 @@ function byWorker(take) {
   };
 }
 
-/** The tab that has the lock listens for all. When it is closed, the lock goes to the next one by itself. */
+/**
+ * The tab that has the lock listens for all. When it is closed, the lock goes to the next one by itself.
+ *
+ * @param {(message: Message) => void} take
+ * @returns {Way}
+ */
 function byLeader(take) {
   const channel = new BroadcastChannel(NAME);
   const leaving = new AbortController();
+  /** @type {Stream | null} */
   let own = null;
+  /** @type {(value?: unknown) => void} */
   let yieldLead = () => {};
 
+  /** @param {Message} message */
   function tell(message) {
     channel.postMessage(message);
     take(message);
   }
   function lead() {
     own = stream(tell);
-    return new Promise((resolve) => (yieldLead = resolve));
+    return new Promise((resolve) => {
+      yieldLead = resolve;
+    });
   }
   channel.onmessage = ({ data }) => {
-    if (data === "join") own && channel.postMessage(own.state());
-    else if (data === "again") own?.again();
+    if (data === "join") {
+      if (own) channel.postMessage(own.state());
+    } else if (data === "again") own?.again();
     else take(data);
   };
   navigator.locks.request(NAME, { signal: leaving.signal }, lead).catch(() => {});
@@ -130,7 +163,12 @@ function byLeader(take) {
   };
 }
 
+/**
+ * @param {(message: Message) => void} take
+ * @returns {Way}
+ */
 function byItself(take) {
+  /** @type {Stream | null} */
   let own = null;
   const look = () => {
     if (document.hidden) {

@@ -10,9 +10,14 @@ export function unusable() {
   return null;
 }
 
-/** Make a passkey for whoever is signed in. */
+/**
+ * Make a passkey for whoever is signed in.
+ *
+ * @param {string} name
+ */
 export async function register(name) {
   const options = await post("/v1/passkeys/options");
+  /** @type {PublicKeyCredentialCreationOptions} */
   const publicKey = {
     ...options,
     challenge: bytes(options.challenge),
@@ -20,7 +25,9 @@ export async function register(name) {
     excludeCredentials: options.excludeCredentials.map(named),
   };
   const made = await asked(() => navigator.credentials.create({ publicKey }));
-  const { clientDataJSON, attestationObject } = made.response;
+  const { clientDataJSON, attestationObject } = /** @type {AuthenticatorAttestationResponse} */ (
+    made.response
+  );
   const response = { clientDataJSON: text(clientDataJSON), attestationObject: text(attestationObject) };
   const credential = { id: made.id, rawId: text(made.rawId), type: made.type, response };
   return post("/v1/passkeys", { name, credential });
@@ -31,11 +38,20 @@ export async function signIn() {
   return keep(await post("/v1/sign-in", await proof(await post("/v1/sign-in/options"))));
 }
 
-/** The proof that a person gives exactly this answer to exactly this question. */
+/**
+ * The proof that a person gives exactly this answer to exactly this question.
+ *
+ * @param {{ id: string }} question
+ * @param {Sayso.AnswerBody} given
+ */
 export async function signAnswer(question, given) {
   return proof(await post(`/v1/questions/${encodeURIComponent(question.id)}/challenge`, given));
 }
 
+/**
+ * @param {Sayso.SigningOptions} options
+ * @returns {Promise<Sayso.Proof>}
+ */
 async function proof(options) {
   const publicKey = {
     ...options,
@@ -43,21 +59,28 @@ async function proof(options) {
     allowCredentials: options.allowCredentials.map(named),
   };
   const signed = await asked(() => navigator.credentials.get({ publicKey }));
+  const response = /** @type {AuthenticatorAssertionResponse} */ (signed.response);
   return {
     credential: signed.id,
-    authenticator_data: text(signed.response.authenticatorData),
-    client_data: text(signed.response.clientDataJSON),
-    signature: text(signed.response.signature),
+    authenticator_data: text(response.authenticatorData),
+    client_data: text(response.clientDataJSON),
+    signature: text(response.signature),
   };
 }
 
-/** What the browser's own window gave; in plain words if it gave nothing. */
+/**
+ * What the browser's own window gave; in plain words if it gave nothing.
+ *
+ * @param {() => Promise<Credential | null>} what
+ */
 async function asked(what) {
   const why = unusable();
   if (why) throw new Error(why);
   try {
-    return await what();
-  } catch (error) {
+    return /** @type {PublicKeyCredential} */ (await what());
+  } catch (cause) {
+    const error = /** @type {Error} */ (cause);
+    /** @type {Record<string, string>} */
     const words = {
       NotAllowedError: "the passkey was not used",
       InvalidStateError: "this device has a passkey for you already",
@@ -66,13 +89,19 @@ async function asked(what) {
   }
 }
 
+/**
+ * @param {Sayso.SpelledKey} one
+ * @returns {PublicKeyCredentialDescriptor}
+ */
 const named = (one) => ({ ...one, id: bytes(one.id) });
 
+/** @param {string} spelled */
 function bytes(spelled) {
   const plain = atob(spelled.replaceAll("-", "+").replaceAll("_", "/"));
   return Uint8Array.from(plain, (letter) => letter.charCodeAt(0));
 }
 
+/** @param {ArrayBuffer} buffer */
 function text(buffer) {
   const plain = String.fromCharCode(...new Uint8Array(buffer));
   return btoa(plain).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");

@@ -1,21 +1,35 @@
 // The stream of events: one for the whole browser, wherever it runs. A lost one is tried again, soon at first.
 
+/** @typedef {{ live: boolean, every: number, fresh?: boolean }} State */
+
+/** @typedef {State | { beat: true } | { event: Sayso.LiveEvent }} Message */
+
+/** @typedef {ReturnType<typeof stream>} Stream */
+
 const FIRST = 500;
 const LONGEST = 10_000;
 const PATIENCE = 5_000; // the service says hello first
 const KINDS = ["question", "answer", "grant", "session", "run", "decision", "policy", "waiting"];
 
-/** How long a line may be silent: two heartbeats missed, and a moment for a busy machine. */
+/**
+ * How long a line may be silent: two heartbeats missed, and a moment for a busy machine.
+ *
+ * @param {number} every
+ */
 export const silence = (every) => every * 2000 + 1000;
 
 /**
  * Listens to the service until `close`. `tell` gets what the tabs need to know: `{live, every}` whenever the
  * line begins or ends to hold (and with `fresh` if events were missed), `{beat}`, and `{event}`.
+ *
+ * @param {(message: Message) => void} tell
  */
 export function stream(tell) {
+  /** @type {EventSource | null} */
   let source = null;
   let pause = FIRST;
   let timer = 0;
+  /** @type {State} */
   let state = { live: false, every: PATIENCE / 1000 };
 
   function connect() {
@@ -37,6 +51,7 @@ export function stream(tell) {
     timer = setTimeout(lost, silence(state.every));
   }
 
+  /** @param {MessageEvent} message */
   function hello(message) {
     pause = FIRST;
     state = { live: true, every: JSON.parse(message.data).every };
@@ -44,6 +59,7 @@ export function stream(tell) {
     tell({ ...state, fresh: true });
   }
 
+  /** @param {MessageEvent} message */
   function take(message) {
     wait();
     tell({ event: JSON.parse(message.data) });

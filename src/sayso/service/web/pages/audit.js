@@ -8,6 +8,11 @@ import { act, empty, fill, line, proof, table, time, title } from "../lib/parts.
 import { moment } from "../lib/time.js";
 import { foreign, inline, visible } from "../lib/visible.js";
 
+/** @import {Page} from "../lib/api.js" */
+/** @import {Child} from "../lib/dom.js" */
+/** @import {Column, View} from "../lib/parts.js" */
+
+/** @type {Column[]} */
 const COLUMNS = [
   ["Entry", "number"],
   ["Time", "when bare"],
@@ -15,8 +20,13 @@ const COLUMNS = [
   ["What", "wide"],
   ["Proof", "bare"],
 ];
+/** @param {number} number */
 const many = (number) => number.toLocaleString("en");
 
+/**
+ * @param {HTMLElement} place
+ * @returns {View}
+ */
 export function view(place) {
   const state = h("section", { class: "chain", "aria-label": "State of the chain" });
   const result = h("div", { role: "status" });
@@ -52,6 +62,7 @@ export function view(place) {
   return { keys: rowKeys(found), close: () => clearTimeout(timer) };
 }
 
+/** @param {Sayso.AuditState} told */
 function chain(told) {
   const signed = told.checkpoint_at
     ? `signed to entry ${many(told.checkpoint_size)}, checkpoint ${moment(told.checkpoint_at)}`
@@ -60,6 +71,10 @@ function chain(told) {
   return h("p", { class: "big" }, `${many(told.entries)} entries${newest}; ${signed}.`);
 }
 
+/**
+ * @param {Sayso.AuditVerification} told
+ * @returns {Child}
+ */
 function verdict(told) {
   const reported = told.tampering && h("p", { class: "fault", role: "alert" }, `⚠ ${told.tampering}`);
   if (told.clean && reported)
@@ -87,22 +102,25 @@ function verdict(told) {
   );
 }
 
+/**
+ * @param {Page<Sayso.AuditEntryView>} page
+ * @returns {Child}
+ */
 function entries({ rows, more }) {
   if (!rows.length) return empty("No entry fits");
   const made = table("Entries, newest first", COLUMNS, rows.flatMap(row));
-  const older =
-    more &&
-    act("Show older ones", { class: "plain" }, async () => {
-      const next = await more();
-      made.querySelector("tbody").append(...next.rows.flatMap(row));
-      more = next.more;
-      if (!more) older.remove();
-    });
-  return [made, older];
+  const older = act("Show older ones", { class: "plain" }, async () => {
+    const next = await more?.();
+    made.querySelector("tbody")?.append(...(next?.rows ?? []).flatMap(row));
+    more = next?.more ?? null;
+    if (!more) older.remove();
+  });
+  return [made, more && older];
 }
 
+/** @param {Sayso.AuditEntryView} one */
 function row(one) {
-  const [at, event, ...rest] = one.line.split(" | ");
+  const [at = "", event = "", ...rest] = one.line.split(" | ");
   const opened = h("td", { colspan: COLUMNS.length });
   const below = h("tr", { class: "opened", hidden: true }, opened);
   const toggle = h(
@@ -124,7 +142,7 @@ function row(one) {
   return [
     line(
       COLUMNS,
-      [place, when, visible(event ?? ""), toggle, one.stream === "main" ? proof(one.seq, "proof") : ""],
+      [place, when, visible(event), toggle, one.stream === "main" ? proof(one.seq, "proof") : ""],
       { tabindex: "-1" },
     ),
     below,

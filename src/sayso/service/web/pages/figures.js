@@ -7,23 +7,36 @@ import { empty, fill, table, title } from "../lib/parts.js";
 import { moment, span } from "../lib/time.js";
 import { inline } from "../lib/visible.js";
 
+/** @import {Bar} from "../lib/charts.js" */
+/** @import {Child} from "../lib/dom.js" */
+/** @import {View} from "../lib/parts.js" */
+
+const WEEK = 7 * 86400;
+/** @type {[seconds: number, word: string][]} */
 const SPANS = [
   [86400, "a day"],
-  [7 * 86400, "a week"],
+  [WEEK, "a week"],
   [30 * 86400, "a month"],
 ];
+/** @type {["agents" | "categories", string][]} */
 const GROUPS = [
   ["agents", "agent"],
   ["categories", "category"],
 ];
 const HOUR = 3600;
 const MOST = 8;
+/** @param {number | null} value */
 const share = (value) => (value === null ? "–" : `${Math.round(value * 100)} %`);
+/** @param {number | null} value */
 const number = (value) => (value === null ? "–" : value.toLocaleString("en", { maximumFractionDigits: 1 }));
 
+/**
+ * @param {HTMLElement} place
+ * @returns {View}
+ */
 export function view(place) {
   const found = h("section", { class: "figures", "aria-label": "Figures" });
-  let seconds = SPANS[1][0];
+  let seconds = WEEK;
   const read = () => fill(found, "the figures", () => get("/v1/stats", { seconds }), draw);
   const choose = h(
     "select",
@@ -40,6 +53,10 @@ export function view(place) {
   return {};
 }
 
+/**
+ * @param {Sayso.StatsView} stats
+ * @returns {Child}
+ */
 function draw({ since, figures, charts }) {
   if (!figures.decisions) return empty("Nothing was decided in this time");
   return [
@@ -54,9 +71,14 @@ function draw({ since, figures, charts }) {
   ];
 }
 
-/** The aims, each with what was measured and what is wanted. */
+/**
+ * The aims, each with what was measured and what is wanted.
+ *
+ * @param {Sayso.Figures} one
+ */
 function tiles(one) {
   const fast = one.answers ? `${one.answers_too_fast} of ${one.answers}` : "–";
+  /** @type {[name: string, value: string, note: string][]} */
   const all = [
     ["Questions an hour", number(one.prompts_per_hour), `${one.prompts} in all`],
     [
@@ -79,9 +101,14 @@ function tiles(one) {
   );
 }
 
+/**
+ * @param {Sayso.Tally[]} tallies
+ * @param {number} since
+ */
 function hours(tallies, since) {
   const byHour = new Map(tallies.map((one) => [Number(one.name), one]));
   const last = Math.floor(Date.now() / 1000 / HOUR) * HOUR;
+  /** @type {[label: string, value: number][]} */
   const values = [];
   for (let at = Math.max(Math.floor(since / HOUR) * HOUR, last - 47 * HOUR); at <= last; at += HOUR)
     values.push([moment(at).slice(0, -3), byHour.get(at)?.prompts ?? 0]);
@@ -95,7 +122,9 @@ function hours(tallies, since) {
   );
 }
 
+/** @param {Sayso.Figures} one */
 function against(one) {
+  /** @type {[name: string, value: number, kind: string][]} */
   const values = [
     ["asked", one.prompts, "ask"],
     ["avoided by an earlier word of yours", one.avoided, "allow"],
@@ -114,21 +143,28 @@ function against(one) {
   );
 }
 
-/** Under each name: how much was asked, and how much of it an earlier word spared. */
+/**
+ * Under each name: how much was asked, and how much of it an earlier word spared.
+ *
+ * @param {string} by
+ * @param {Sayso.Tally[]} tallies
+ */
 function tally(by, tallies) {
   const asks = tallies.filter((one) => one.prompts + one.avoided);
   const first = most(asks, (one) => one.prompts);
   const words = first?.prompts
     ? [named(first), ` asked most: ${times(first.prompts)}; ${first.avoided} more were avoided.`]
     : "Nobody had to ask.";
-  const shown = largest(asks, (one) => one.prompts + one.avoided).map((one) => [
-    named(one),
-    [
-      [one.prompts, "ask"],
-      [one.avoided, "allow"],
+  const shown = largest(asks, (one) => one.prompts + one.avoided).map(
+    /** @returns {Bar} */ (one) => [
+      named(one),
+      [
+        [one.prompts, "ask"],
+        [one.avoided, "allow"],
+      ],
+      `${number(one.prompts)} / ${number(one.avoided)}`,
     ],
-    `${number(one.prompts)} / ${number(one.avoided)}`,
-  ]);
+  );
   const picture = [
     key([
       ["asked", "ask"],
@@ -146,45 +182,56 @@ function tally(by, tallies) {
   );
 }
 
-/** Under each name how long answers take: half of them are quicker. */
+/**
+ * Under each name how long answers take: half of them are quicker.
+ *
+ * @param {string} by
+ * @param {Sayso.Tally[]} tallies
+ */
 function pace(by, tallies) {
   const name = `Time to answer, by ${by}`;
   const answered = tallies.filter((one) => one.answers);
-  if (!answered.length) return chart(name, "Nobody has answered yet.");
-  const slow = most(answered, (one) => one.median_time_to_answer);
-  const shown = largest(answered, (one) => one.median_time_to_answer).map((one) => [
-    named(one),
-    [[one.median_time_to_answer, "plain"]],
-    span(one.median_time_to_answer),
-  ]);
+  const slow = most(answered, median);
+  if (!slow) return chart(name, "Nobody has answered yet.");
+  const shown = largest(answered, median).map(
+    /** @returns {Bar} */ (one) => [named(one), [[median(one), "plain"]], span(median(one))],
+  );
   return chart(
     name,
-    [named(slow), ` takes longest: half of its answers come after ${span(slow.median_time_to_answer)}.`],
+    [named(slow), ` takes longest: half of its answers come after ${span(median(slow))}.`],
     bars(shown),
     [capital(by), "Half within", "Answers"],
-    answered.map((one) => [named(one), span(one.median_time_to_answer), one.answers]),
+    answered.map((one) => [named(one), span(median(one)), one.answers]),
   );
 }
 
-/** Under each name how many answers came faster than anybody reads. */
+/**
+ * Under each name how many answers came faster than anybody reads.
+ *
+ * @param {string} by
+ * @param {Sayso.Tally[]} tallies
+ */
 function haste(by, tallies) {
   const name = `Too fast to be read, by ${by}`;
   const answered = tallies.filter((one) => one.answers);
   if (!answered.length) return chart(name, "Nobody has answered yet.");
   const fast = answered.filter((one) => one.answers_too_fast);
   const first = most(fast, (one) => one.answers_too_fast);
+  /** @param {Sayso.Tally} one */
   const told = (one) => `${one.answers_too_fast} of ${one.answers}`;
   const words = first
     ? [named(first), `: ${told(first)} within a second.`]
     : "No answer came within a second.";
-  const shown = largest(answered, (one) => one.answers_too_fast).map((one) => [
-    named(one),
-    [
-      [one.answers_too_fast, "deny"],
-      [one.answers - one.answers_too_fast, "rest"],
+  const shown = largest(answered, (one) => one.answers_too_fast).map(
+    /** @returns {Bar} */ (one) => [
+      named(one),
+      [
+        [one.answers_too_fast, "deny"],
+        [one.answers - one.answers_too_fast, "rest"],
+      ],
+      told(one),
     ],
-    told(one),
-  ]);
+  );
   return chart(
     name,
     words,
@@ -200,14 +247,38 @@ function haste(by, tallies) {
   );
 }
 
-/** A name in a picture or a table: an agent chose it, so it is quoted, and cut with its true length. */
+/**
+ * A name in a picture or a table: an agent chose it, so it is quoted, and cut with its true length.
+ *
+ * @param {Sayso.Tally} one
+ */
 const named = (one) => inline(one.name, 40);
-const capital = (word) => word[0].toUpperCase() + word.slice(1);
+/** @param {string} word */
+const capital = (word) => word.charAt(0).toUpperCase() + word.slice(1);
+/** @param {Sayso.Tally} one */
+const median = (one) => one.median_time_to_answer ?? 0;
+/** @param {number} count */
 const times = (count) => (count === 1 ? "once" : `${number(count)} times`);
-const most = (all, size) => all.reduce((a, b) => (a && size(a) >= size(b) ? a : b), null);
+/**
+ * @param {Sayso.Tally[]} all
+ * @param {(one: Sayso.Tally) => number} size
+ */
+const most = (all, size) =>
+  all.reduce((a, b) => (a && size(a) >= size(b) ? a : b), /** @type {Sayso.Tally | null} */ (null));
+/**
+ * @param {Sayso.Tally[]} all
+ * @param {(one: Sayso.Tally) => number} size
+ */
 const largest = (all, size) => [...all].sort((a, b) => size(b) - size(a)).slice(0, MOST);
 
-function chart(name, words, picture, heads, rows) {
+/**
+ * @param {string} name
+ * @param {Child} words
+ * @param {Child} [picture]
+ * @param {string[]} [heads]
+ * @param {Child[][]} [rows]
+ */
+function chart(name, words, picture, heads = [], rows = []) {
   if (!picture) return h("figure", {}, h("figcaption", {}, h("h2", {}, name), h("p", {}, words)));
   const behind = table(
     name,

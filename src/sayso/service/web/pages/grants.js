@@ -1,14 +1,17 @@
 // Grants: what agents may do right now without asking. Revoking is one key, and immediate.
 
 import { get, remove } from "../lib/api.js";
-import { h, show } from "../lib/dom.js";
+import { h, queryAll, show } from "../lib/dom.js";
 import { exactJson } from "../lib/exact.js";
-import { rows as rowKeys } from "../lib/keys.js";
+import { pressInRow, rows as rowKeys } from "../lib/keys.js";
 import { paged } from "../lib/paged.js";
 import { act, empty, line, risk, say, table, time, title } from "../lib/parts.js";
 import { now, span } from "../lib/time.js";
 import { foreign, inline, visible } from "../lib/visible.js";
 
+/** @import {Column, View} from "../lib/parts.js" */
+
+/** @type {Column[]} */
 const COLUMNS = [
   ["What", "wide"],
   ["Agent", "bare"],
@@ -18,8 +21,13 @@ const COLUMNS = [
   ["Given", ""],
   ["Actions", "do"],
 ];
+/** @type {Record<string, string>} */
 const ENDS = { turn: "ends with the turn", task: "ends with the task", session: "ends with the session" };
 
+/**
+ * @param {HTMLElement} place
+ * @returns {View}
+ */
 export function view(place) {
   const found = h("section", { "aria-label": "Grants" });
   const { read, soon, close } = paged(found, "what is granted", "/v1/grants", draw);
@@ -29,11 +37,13 @@ export function view(place) {
     found,
   );
 
+  /** @param {Sayso.ListedGrant[]} all */
   function draw(all) {
     if (!all.length)
       return empty("Nothing is granted", "Agents ask for everything the policy does not allow by itself.");
     return table("What is granted now", COLUMNS, all.map(row));
   }
+  /** @param {Sayso.ListedGrant} grant */
   function row(grant) {
     const revoke = act(
       "Revoke",
@@ -58,7 +68,7 @@ export function view(place) {
   return {
     keys: {
       ...rowKeys(found),
-      r: () => document.activeElement?.closest("tr")?.querySelector(".do button")?.click(),
+      r: () => pressInRow(".do button"),
     },
     heard: (event) => ["grant", "answer", "session", "hello"].includes(event.kind) && soon(),
     close() {
@@ -68,7 +78,11 @@ export function view(place) {
   };
 }
 
-/** The grant in plain words, with what it is pinned to. */
+/**
+ * The grant in plain words, with what it is pinned to.
+ *
+ * @param {Sayso.ListedGrant} grant
+ */
 export function what(grant) {
   const pins = [
     grant.pins.command && ["command ", inline(grant.pins.command, 120)],
@@ -87,7 +101,11 @@ export function what(grant) {
   );
 }
 
-/** The question it was an answer to, read when somebody wants to see it. */
+/**
+ * The question it was an answer to, read when somebody wants to see it.
+ *
+ * @param {string} question
+ */
 function asked(question) {
   const place = h("div");
   const see = act("show the call", { class: "plain inline", data: { opens: "call" } }, async () => {
@@ -103,6 +121,7 @@ function asked(question) {
   return [see, place];
 }
 
+/** @param {Sayso.ListedGrant} grant */
 function left(grant) {
   const whole = Math.max(1, grant.expires_at - grant.given_at);
   const bar = h("progress", {
@@ -113,10 +132,12 @@ function left(grant) {
   return h("div", { data: { until: grant.expires_at } }, bar, h("span", {}, span(grant.expires_at - now())));
 }
 
+/** @param {Element} place */
 function tick(place) {
-  for (const one of place.querySelectorAll("[data-until]")) {
-    const rest = Math.max(0, one.dataset.until - now());
-    one.firstChild.value = rest;
-    one.lastChild.textContent = rest ? span(rest) : "over";
+  for (const one of queryAll(place, "[data-until]")) {
+    const [bar, word] = [one.querySelector("progress"), one.querySelector("span")];
+    const rest = Math.max(0, Number(one.dataset.until) - now());
+    if (bar) bar.value = rest;
+    if (word) word.textContent = rest ? span(rest) : "over";
   }
 }

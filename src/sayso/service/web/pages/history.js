@@ -7,6 +7,11 @@ import { act, empty, fill, line, RESULTS, risk, table, time, title, verdict } fr
 import { inline, visible } from "../lib/visible.js";
 import { ANSWERS, openPast, SINCE } from "./past.js";
 
+/** @import {Page, Query} from "../lib/api.js" */
+/** @import {Child, Properties} from "../lib/dom.js" */
+/** @import {Column, View} from "../lib/parts.js" */
+
+/** @type {Column[]} */
 const COLUMNS = [
   ["Time", "when bare"],
   ["Agent", "bare"],
@@ -17,8 +22,13 @@ const COLUMNS = [
   ["Result", "bare"],
 ];
 
+/**
+ * @param {HTMLElement} place
+ * @returns {View}
+ */
 export function view(place) {
   const found = h("section", { "aria-label": "Calls" });
+  /** @type {Record<string, string>} */
   const filter = { text: "", agent: "", domain: "", risk: "", verdict: "" };
   let timer = 0;
   const read = () => decisions(found, filter, "Nothing was decided that fits.");
@@ -26,6 +36,10 @@ export function view(place) {
     clearTimeout(timer);
     timer = setTimeout(read, 250);
   };
+  /**
+   * @param {string} name
+   * @param {{ placeholder: string, type?: string }} properties
+   */
   const field = (name, properties) =>
     h("input", {
       ...properties,
@@ -35,6 +49,11 @@ export function view(place) {
         soon();
       },
     });
+  /**
+   * @param {string} name
+   * @param {string} label
+   * @param {[value: string, word: string][]} words
+   */
   const choice = (name, label, words) =>
     h(
       "select",
@@ -70,31 +89,44 @@ export function view(place) {
   return { keys: rowKeys(found), close: () => clearTimeout(timer) };
 }
 
-/** A table of calls in this place, those decided last first. */
+/**
+ * A table of calls in this place, those decided last first.
+ *
+ * @param {Element} place
+ * @param {Query} query
+ * @param {string} none
+ */
 export function decisions(place, query, none) {
+  /**
+   * @param {Page<Sayso.HistoryEntry>} page
+   * @returns {Child}
+   */
   const draw = ({ rows, more }) => {
     if (!rows.length) return empty(none);
     const made = table("Calls, newest first", COLUMNS, rows.flatMap(row));
-    const button =
-      more &&
-      act("Show older ones", { class: "plain" }, async () => {
-        const next = await someRows(await more());
-        made.querySelector("tbody").append(...next.rows.flatMap(row));
-        more = next.more;
-        if (!more) button.remove();
-      });
-    return [made, button];
+    const older = act("Show older ones", { class: "plain" }, async () => {
+      const next = more && (await someRows(await more()));
+      made.querySelector("tbody")?.append(...(next?.rows ?? []).flatMap(row));
+      more = next?.more ?? null;
+      if (!more) older.remove();
+    });
+    return [made, more && older];
   };
   const read = async () => someRows(await readPage("/v1/history", { limit: 50, ...query }));
   return fill(place, "the history", read, draw);
 }
 
-/** The page, or the first after it that holds something: a search may look through much and find nothing yet. */
+/**
+ * The page, or the first after it that holds something: a search may look through much and find nothing yet.
+ *
+ * @param {Page<Sayso.HistoryEntry>} found
+ */
 async function someRows(found) {
   while (!found.rows.length && found.more) found = await found.more();
   return found;
 }
 
+/** @param {Sayso.HistoryEntry} one */
 function row(one) {
   const opened = h("td", { colspan: COLUMNS.length });
   const below = h("tr", { class: "opened", hidden: true }, opened);
@@ -120,7 +152,12 @@ function row(one) {
   return [line(COLUMNS, cells, { tabindex: "-1" }), below];
 }
 
-/** How it was decided or answered, and how far it came since. */
+/**
+ * How it was decided or answered, and how far it came since.
+ *
+ * @param {Sayso.HistoryEntry} one
+ * @returns {Child}
+ */
 function result(one) {
   const asked = one.verdict === "ask";
   const said = asked ? (one.answer ? answered(one.answer) : unanswered(one.state)) : verdict(one.verdict);
@@ -128,12 +165,15 @@ function result(one) {
   return [said, since && h("div", { class: "small" }, since)];
 }
 
+/** @param {string} answer */
 function answered(answer) {
   const words = ANSWERS[answer] ?? `allowed (${visible(answer)})`; // item by item
   return h("span", { class: `verdict ${answer === "deny" ? "deny" : "allow"}` }, words.toLowerCase());
 }
 
+/** @param {string} state */
 function unanswered(state) {
+  /** @type {Record<string, string>} */
   const words = { expired: "nobody answered", cancelled: "taken back", denied: "denied" };
   return h("span", { class: `verdict ${state === "denied" ? "deny" : "ask"}` }, words[state] ?? "asked");
 }

@@ -1,6 +1,7 @@
 // The inbox: what waits, and the one being read. New questions join at the end and move nothing.
 
-import { h, show } from "../lib/dom.js";
+import { faultIn } from "../lib/api.js";
+import { h, query, show } from "../lib/dom.js";
 import { empty, failed, loading, say } from "../lib/parts.js";
 import { signAnswer } from "../lib/passkeys.js";
 import { inline } from "../lib/visible.js";
@@ -9,9 +10,19 @@ import { fits, moreRows, ordered, pager, row, tick } from "../question/list.js";
 import * as all from "../question/questions.js";
 import { decisions } from "./history.js";
 
+/** @import {View} from "../lib/parts.js" */
+/** @import {Question} from "../question/questions.js" */
+
+/** @typedef {ReturnType<typeof card> & { question: Question }} Shown */
+
 const FADES_AFTER = 4000;
 const READ_AFTER = 8000;
 
+/**
+ * @param {HTMLElement} place
+ * @param {{ live: () => boolean }} page
+ * @returns {View}
+ */
 export function view(place, page) {
   const list = h("ul", { class: "list", "aria-label": "Questions that wait" });
   const filter = h("input", {
@@ -32,17 +43,30 @@ export function view(place, page) {
     ),
     detail,
   );
+  /** @type {Set<string>} */
   const fading = new Set();
-  const kept = new Map(); // cards with changes that were neither sent nor discarded, by the question's id
+  /**
+   * Cards with changes that were neither sent nor discarded, by the question's id.
+   *
+   * @type {Map<string, Shown>}
+   */
+  const kept = new Map();
+  /** @type {string | null} */
   let chosen = null;
+  /** @type {Shown | null} */
   let shown = null;
+  /** @type {string[]} */
   let order = [];
   show(place, h("h1", { class: "hidden", tabindex: "-1" }, "Inbox"), both);
 
-  /** Read this one. The one read before goes, if it is over. */
+  /**
+   * Read this one. The one read before goes, if it is over.
+   *
+   * @param {string | null} id
+   */
   function choose(id) {
     putAside();
-    const left = chosen !== id && all.questions.get(chosen);
+    const left = chosen !== null && chosen !== id ? all.questions.get(chosen) : null;
     chosen = id;
     if (left && left.state !== "open") all.forget(left.id);
     else draw();
@@ -51,12 +75,16 @@ export function view(place, page) {
 
   /** Take the card away. One that was changed is kept as it is, until it is looked at again. */
   function putAside() {
-    const id = shown?.question.id;
-    if (shown?.changed() && !all.questions.get(id)?.yours) kept.set(id, shown);
+    if (shown?.changed() && !all.questions.get(shown.question.id)?.yours) kept.set(shown.question.id, shown);
     shown = null;
   }
 
-  /** The card of this question that was put aside, if there is one. It is shown as it was if it still waits. */
+  /**
+   * The card of this question that was put aside, if there is one. It is shown as it was if it still waits.
+   *
+   * @param {Question} question
+   * @returns {Shown | null}
+   */
   function broughtBack(question) {
     const card = kept.get(question.id);
     kept.delete(question.id);
@@ -70,6 +98,7 @@ export function view(place, page) {
   function rows() {
     const now = [...all.questions.values()];
     const place = new Map(order.map((id, at) => [id, at]));
+    /** @param {Question} one */
     const at = (one) => place.get(one.id) ?? order.length;
     const sorted = list.matches(":hover") ? now.sort((one, other) => at(one) - at(other)) : ordered(now);
     order = sorted.map((one) => one.id);
@@ -83,8 +112,8 @@ export function view(place, page) {
       putAside();
       chosen = null;
     }
-    if (chosen === null && here.length)
-      return choose((here.find((one) => one.state === "open") ?? here[0]).id);
+    const first = here.find((one) => one.state === "open") ?? here[0];
+    if (chosen === null && first) return choose(first.id);
     const none = !all.questions.size;
     drawList(here);
     both.classList.toggle("none", none);
@@ -103,8 +132,10 @@ export function view(place, page) {
     while (filter.value.trim() && all.reading.more && !all.reading.problem) await all.readMore();
   }
 
+  /** @param {Question[]} here */
   function drawList(here) {
-    const focused = document.activeElement?.dataset.id;
+    const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset.id;
+    /** @param {string} id */
     const open = (id) => {
       choose(id);
       shown?.body.focus();
@@ -115,12 +146,14 @@ export function view(place, page) {
       here.map((one) => row(one, { chosen, choose: open, changed: kept.has(one.id) })),
       all.reading.more && moreRows(all.readMore),
     );
-    if (focused) list.querySelector(`[data-id="${CSS.escape(focused)}"]`)?.focus();
+    if (focused) query(list, `[data-id="${CSS.escape(focused)}"]`)?.focus();
   }
 
   /** The card, made anew only if the question is another one or was closed; what is read stays as it is. */
   function drawCard() {
-    const question = { ...all.questions.get(chosen) };
+    const known = all.questions.get(chosen ?? "");
+    if (!known) return;
+    const question = { ...known };
     shown ??= broughtBack(question);
     if (shown?.question.state === question.state) {
       Object.assign(shown.question, question);
@@ -138,7 +171,12 @@ export function view(place, page) {
     if (question.state !== "open") over(question, unsent !== null);
   }
 
-  /** Answered elsewhere while it was being read: it says so, and after a while makes room; not while an edit is lost. */
+  /**
+   * Answered elsewhere while it was being read: it says so, and after a while makes room; not while an edit is lost.
+   *
+   * @param {Question} question
+   * @param {boolean} unsent
+   */
   function over(question, unsent) {
     const lost = unsent ? ". Your changes were not sent" : "";
     if (!question.yours) say([`${ending(question)}${lost}: `, inline(question.title)], unsent ? "bad" : "");
@@ -147,39 +185,55 @@ export function view(place, page) {
 
   function drawPager() {
     const ids = rows().map((one) => one.id);
-    detail.firstChild.replaceWith(pager(ids, chosen, all.reading.more, move));
+    detail.firstElementChild?.replaceWith(pager(ids, chosen, Boolean(all.reading.more), move));
   }
 
-  /** `title` tells what runs, if it is not what was asked. */
+  /**
+   * `title` tells what runs, if it is not what was asked.
+   *
+   * @param {Question} question
+   * @param {Sayso.AnswerBody} given
+   * @param {string} [title]
+   */
   async function give(question, given, title = question.title) {
     if (!page.live()) return say("The connection is lost. Nothing was answered.", "bad");
     try {
       const { yours } = await signed(question, given);
-      const told = ending(all.questions.get(question.id));
+      const told = ending(all.questions.get(question.id) ?? question);
       say(
         [`${yours ? "" : "already "}${told}: `, inline(yours ? title : question.title)],
         yours ? "" : "bad",
       );
       if (yours) next(question.id);
-    } catch (problem) {
+    } catch (thrown) {
+      const problem = faultIn(thrown);
       say(`Nothing was answered: ${problem.message}${problem.hint ? `; ${problem.hint}` : ""}`, "bad");
       shown?.bar?.rest();
     }
   }
 
-  /** Give the answer, signed with a passkey where that is needed; an edit may turn out to need it. */
+  /**
+   * Give the answer, signed with a passkey where that is needed; an edit may turn out to need it.
+   *
+   * @param {Question} question
+   * @param {Sayso.AnswerBody} given
+   */
   async function signed(question, given) {
     const sign = async () => all.answer(question, { ...given, proof: await signAnswer(question, given) });
     if (question.signed && given.answer !== "deny") return sign();
     try {
       return await all.answer(question, given);
-    } catch (problem) {
-      if (problem.code !== "proof_needed") throw problem;
+    } catch (thrown) {
+      if (faultIn(thrown).code !== "proof_needed") throw thrown;
       return sign();
     }
   }
 
-  /** After an answer: on to the next that waits, in the order of the list. */
+  /**
+   * After an answer: on to the next that waits, in the order of the list.
+   *
+   * @param {string} id
+   */
   function next(id) {
     const here = rows();
     const after = [...here.slice(here.findIndex((one) => one.id === id) + 1), ...here];
@@ -187,11 +241,12 @@ export function view(place, page) {
     all.forget(id);
   }
 
+  /** @param {number} step */
   async function move(step) {
     const from = chosen;
     const beside = () => {
       const ids = rows().map((one) => one.id);
-      return ids[ids.indexOf(from) + step];
+      return ids[ids.indexOf(from ?? "") + step];
     };
     if (step > 0 && !beside()) await all.readMore();
     if (chosen !== from) return;
@@ -200,6 +255,7 @@ export function view(place, page) {
     list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
   }
 
+  /** @param {string} id */
   function fade(id) {
     if (fading.has(id)) return;
     fading.add(id);

@@ -6,6 +6,10 @@ import { act, empty, fill, line, say, table, time, title } from "../lib/parts.js
 import { register, unusable } from "../lib/passkeys.js";
 import { visible } from "../lib/visible.js";
 
+/** @import {Child} from "../lib/dom.js" */
+/** @import {Column, View} from "../lib/parts.js" */
+
+/** @type {Column[]} */
 const COLUMNS = [
   ["Name", "wide"],
   ["For", "bare"],
@@ -13,12 +17,17 @@ const COLUMNS = [
   ["Last used", ""],
   ["", "do"],
 ];
+/** @type {Record<string, string>} */
 const NEEDED = {
   all: "Every answer that allows something has to be signed with a passkey.",
   high: "Answers that allow something of high risk have to be signed with a passkey.",
   never: "No answer has to be signed.",
 };
 
+/**
+ * @param {HTMLElement} place
+ * @returns {View}
+ */
 export function view(place) {
   const found = h("section", { "aria-label": "Passkeys" });
   const name = h("input", {
@@ -51,6 +60,10 @@ export function view(place) {
     found,
   );
 
+  /**
+   * @param {Sayso.PasskeysView} view
+   * @returns {Child}
+   */
   function draw({ passkeys, require }) {
     const chosen = require ?? (passkeys.length ? "high" : "never");
     const note = h(
@@ -71,6 +84,7 @@ export function view(place) {
       ];
     return [table("Your passkeys", COLUMNS, passkeys.map(row)), note];
   }
+  /** @param {Sayso.PasskeyView} one */
   function row(one) {
     const drop = act(
       "Remove",

@@ -1,11 +1,15 @@
 // One decision of the past, opened: what was recorded of it, and apart from that what would be decided now.
 
-import { get } from "../lib/api.js";
+import { faultIn, get } from "../lib/api.js";
 import { h, show } from "../lib/dom.js";
 import { failed, loading, proof, risk, table, time, verdict } from "../lib/parts.js";
 import { inline, visible } from "../lib/visible.js";
 import { whatRuns } from "../question/shown.js";
 
+/** @import {Child} from "../lib/dom.js" */
+/** @import {Column} from "../lib/parts.js" */
+
+/** @type {Column[]} */
 const COLUMNS = [
   ["Operation", "wide"],
   ["Risk", "bare"],
@@ -16,7 +20,11 @@ const COLUMNS = [
 ];
 const SHORT = 12;
 
-/** How far a call came, where its answer does not say it all. */
+/**
+ * How far a call came, where its answer does not say it all.
+ *
+ * @type {Record<string, string>}
+ */
 export const SINCE = {
   pending: "waits for an answer",
   allowed: "has not started",
@@ -29,13 +37,19 @@ export const SINCE = {
   ambiguous: "nobody knows how it ended",
 };
 
-/** Fill this place with all that is known of the decision in this row of the history. */
+/**
+ * Fill this place with all that is known of the decision in this row of the history.
+ *
+ * @param {Element} place
+ * @param {Sayso.HistoryEntry} one
+ * @returns {Promise<void>}
+ */
 export async function openPast(place, one) {
   show(place, loading("the decision"));
   try {
-    const path = `/v1/history/${one.seq}`;
-    show(place, whole(await get(path, { stream: one.stream })));
-  } catch (problem) {
+    show(place, whole(await get(`/v1/history/${one.seq}`, { stream: one.stream })));
+  } catch (thrown) {
+    const problem = faultIn(thrown);
     if (problem.status !== 401)
       show(
         place,
@@ -44,6 +58,7 @@ export async function openPast(place, one) {
   }
 }
 
+/** @param {Sayso.DecisionRecord} past */
 function whole(past) {
   return h(
     "div",
@@ -55,17 +70,41 @@ function whole(past) {
   );
 }
 
-/** Which call is decided again: after an edit there are two. */
+/**
+ * Which call is decided again: after an edit there are two.
+ *
+ * @param {Sayso.DecisionRecord} past
+ */
 const decidedNow = ({ decision }) =>
   decision.edited_digest ? "The call as it was asked for, decided now" : "The same call, decided now";
 
+/**
+ * @param {Sayso.DecisionRecord} past
+ * @returns {Child}
+ */
 function ran({ decision, because }) {
   if (!decision.call)
     return h("p", { class: "small" }, "What would have run was erased, or is no longer kept.");
-  return whatRuns({ command: decision.call.command, arguments: decision.call.arguments ?? {}, because });
+  return whatRuns({ ...callIn(decision.call), because });
 }
 
-/** Asked, edited, answered, started, ended: one line each, with its time, and by whom. */
+/**
+ * The command and the arguments of a call as it is kept.
+ *
+ * @param {Record<string, Sayso.Json>} call
+ */
+function callIn({ command, arguments: given }) {
+  return {
+    command: typeof command === "string" ? command : null,
+    arguments: given instanceof Object && !Array.isArray(given) ? given : {},
+  };
+}
+
+/**
+ * Asked, edited, answered, started, ended: one line each, with its time, and by whom.
+ *
+ * @param {Sayso.HistoryEntry} decision
+ */
 function story({ steps }) {
   const lines = steps.map((step) =>
     h(
@@ -78,10 +117,11 @@ function story({ steps }) {
   return h("ol", { class: "story" }, lines);
 }
 
+/** @type {Record<Sayso.StoryStep["what"], (step: Sayso.StoryStep) => string>} */
 const STEPS = {
   asked: () => "Asked",
   edited: () => "Edited and allowed",
-  answered: (step) => ANSWERS[step.answer] ?? `Answered ${visible(step.answer ?? "")}`,
+  answered: (step) => ANSWERS[step.answer ?? ""] ?? `Answered ${visible(step.answer ?? "")}`,
   expired: () => "Nobody answered in time",
   cancelled: () => "Taken back",
   allowed: () => "Allowed",
@@ -89,8 +129,9 @@ const STEPS = {
   taken_back: () => "The approval was taken back",
   denied: () => "Denied",
   started: () => "Started",
-  ended: (step) => ENDS[step.state] ?? "Ended",
+  ended: (step) => ENDS[step.state ?? ""] ?? "Ended",
 };
+/** @type {Record<string, string>} */
 export const ANSWERS = {
   once: "Allowed once",
   task: "Allowed for this task",
@@ -100,30 +141,44 @@ export const ANSWERS = {
   edit: "Edited and allowed",
   deny: "Denied",
 };
+/** @type {Record<string, string>} */
 const ENDS = { succeeded: "Ended well", failed: "Failed", ambiguous: "Nobody knows how it ended" };
 
+/** @param {Sayso.StoryStep} step */
 const told = (step) => STEPS[step.what](step);
 const OF_A_PERSON = new Set(["answered", "edited"]);
 
-/** Why: a person's words are quoted, those of the policy are our own. */
+/**
+ * Why: a person's words are quoted, those of the policy are our own.
+ *
+ * @param {Sayso.StoryStep} step
+ * @returns {Child}
+ */
 function why({ what, reason }) {
   if (!reason) return null;
   return [": ", OF_A_PERSON.has(what) ? inline(reason, 500) : visible(reason)];
 }
 
-/** What an edit changed: the call as it was asked for, and as it was allowed. */
+/**
+ * What an edit changed: the call as it was asked for, and as it was allowed.
+ *
+ * @param {Sayso.StoryStep} step
+ */
 function edit({ before, after }) {
   if (!before || !after) return null;
-  const shown = (name, call) => [
-    h("h3", {}, name),
-    whatRuns({ command: call.command, arguments: call.arguments }),
-  ];
+  /**
+   * @param {string} name
+   * @param {Record<string, Sayso.Json>} call
+   */
+  const shown = (name, call) => [h("h3", {}, name), whatRuns(callIn(call))];
   return h("div", { class: "edit" }, shown("Before", before), shown("After", after));
 }
 
+/** @param {Sayso.DecisionRecord} past */
 function facts(past) {
   const { decision: one } = past;
-  const rows = [
+  /** @type {[name: string, value: Child][]} */
+  const all = [
     ["Result", [verdict(one.verdict), ` by the rule ${visible(one.rule)}`]],
     ["Why", visible(one.reason)],
     ["Consent used", past.grants.length ? past.grants.map(consent) : null],
@@ -136,7 +191,8 @@ function facts(past) {
     [one.edited_digest ? "Digest, as asked for" : "Digest", inline(one.digest, 400)],
     ["Digest, as edited", one.edited_digest && inline(one.edited_digest, 400)],
     ["Entry", `${visible(one.stream)} ${one.seq}`],
-  ].filter(([, value]) => value);
+  ];
+  const rows = all.filter(([, value]) => value);
   return h(
     "dl",
     { class: "facts" },
@@ -144,15 +200,24 @@ function facts(past) {
   );
 }
 
+/** @param {Sayso.Consent} one */
 const consent = (one) => h("div", {}, visible(one.words ?? "a grant that is no longer kept"));
 
+/**
+ * @param {Sayso.DecisionRecord} past
+ * @returns {Child}
+ */
 function policy(past) {
   const then = h("code", { title: past.policy }, past.policy.slice(0, SHORT));
   if (!past.again) return then;
   return [then, past.again.policy === past.policy ? ", still in force" : ", not the one in force now"];
 }
 
-/** How each operation was decided then. */
+/**
+ * How each operation was decided then.
+ *
+ * @param {Sayso.DecisionRecord} past
+ */
 function ruled(past) {
   if (!past.operations.length)
     return h("p", { class: "small" }, "How each operation was decided by itself is no longer kept.");
@@ -167,11 +232,16 @@ function ruled(past) {
   return table(`How each operation of entry ${past.decision.seq} was decided`, COLUMNS, rows);
 }
 
+/** @param {Sayso.HistoryEntry} one */
 const receipt = (one) =>
   one.stream === "main" && proof(one.seq, "Download the proof that this entry is in the trail");
 
+/**
+ * @param {Sayso.DecisionRecord} past
+ * @returns {Child}
+ */
 function again({ decision, again: now, again_not: why }) {
-  if (!now) return h("p", {}, `It cannot be decided again: ${visible(why)}.`);
+  if (!now) return h("p", {}, `It cannot be decided again: ${visible(why ?? "")}.`);
   const same = now.verdict === decision.verdict && now.rule === decision.rule;
   return [
     h(
@@ -186,6 +256,10 @@ function again({ decision, again: now, again_not: why }) {
   ];
 }
 
+/**
+ * @param {Sayso.OperationTrace} one
+ * @param {boolean} open
+ */
 function checks(one, open) {
   const name = [h("code", {}, visible(one.operation)), ` (${visible(one.tier)}, ${visible(one.risk)} risk)`];
   const passed = one.checks.map((check) =>

@@ -7,6 +7,10 @@ import { act, empty, fill, line, table, time, title } from "../lib/parts.js";
 import { day, iso, moment, now, span } from "../lib/time.js";
 import { visible } from "../lib/visible.js";
 
+/** @import {Child} from "../lib/dom.js" */
+/** @import {Column, View} from "../lib/parts.js" */
+
+/** @type {Column[]} */
 const COLUMNS = [
   ["Domain", "first"],
   ["Autonomous", "across"],
@@ -16,6 +20,10 @@ const COLUMNS = [
   ["Decays", "left"],
 ];
 
+/**
+ * @param {HTMLElement} place
+ * @returns {View}
+ */
 export function view(place) {
   const found = h("section", { "aria-label": "The policy in force" });
   const read = () => fill(found, "the policy", () => get("/v1/policy"), draw);
@@ -24,6 +32,10 @@ export function view(place) {
   return { keys: rowKeys(found), heard: (event) => ["policy", "hello"].includes(event.kind) && read() };
 }
 
+/**
+ * @param {Sayso.PolicyView} policy
+ * @returns {Child}
+ */
 function draw(policy) {
   const known = Object.keys(policy.operations).length;
   const intro = h(
@@ -56,16 +68,18 @@ function draw(policy) {
   ];
 }
 
+/**
+ * @param {Sayso.DomainView} domain
+ * @param {Sayso.PolicyView["uses"]} uses
+ */
 function row(domain, uses) {
   const level = domain.trust_level && h("div", { class: "small" }, visible(domain.trust_level));
-  const tiers = [
-    domain.autonomous,
-    domain.requires_approval,
-    domain.blocked,
-    domain.trusted_channel_required,
+  const cells = [
+    chips(domain.name, domain.autonomous, "allow", uses),
+    chips(domain.name, domain.requires_approval, "ask", uses),
+    chips(domain.name, domain.blocked, "deny", uses),
+    chips(domain.name, domain.trusted_channel_required, "trusted", uses),
   ];
-  const kinds = ["allow", "ask", "deny", "trusted"];
-  const cells = tiers.map((names, i) => chips(domain.name, names, kinds[i], uses));
   return line(
     COLUMNS,
     [h("div", {}, h("strong", {}, visible(domain.name)), level), ...cells, decays(domain)],
@@ -73,6 +87,12 @@ function row(domain, uses) {
   );
 }
 
+/**
+ * @param {string} domain
+ * @param {string[]} names
+ * @param {string} kind
+ * @param {Sayso.PolicyView["uses"]} uses
+ */
 function chips(domain, names, kind, uses) {
   if (!names.length) return "";
   return h(
@@ -82,18 +102,21 @@ function chips(domain, names, kind, uses) {
   );
 }
 
-/** How long ago it was last used; if it never was, when it was last asked for or refused. */
+/**
+ * How long ago it was last used; if it never was, when it was last asked for or refused.
+ *
+ * @param {Sayso.LastUse | undefined} use
+ */
 function lastUse(use) {
   if (!use) return null;
-  const [at, word] = use.allowed_at
-    ? [use.allowed_at, ""]
-    : use.asked_at
-      ? [use.asked_at, "asked "]
-      : [use.refused_at, "refused "];
+  const at = use.allowed_at || use.asked_at || use.refused_at;
+  if (!at) return null;
+  const word = use.allowed_at ? "" : use.asked_at ? "asked " : "refused ";
   const told = `${word || "used "}${moment(at)}`;
   return h("time", { class: "use", datetime: iso(at), title: told }, ` ${word}${span(now() - at)} ago`);
 }
 
+/** @param {Sayso.DomainView} domain */
 function decays(domain) {
   if (domain.decayed) return h("strong", { class: "mark bad" }, "decayed: it asks");
   if (!domain.decays_at) return h("span", { class: "small" }, "never");
@@ -107,7 +130,9 @@ function decays(domain) {
   );
 }
 
+/** @param {Sayso.PolicyView} policy */
 function operations(policy) {
+  /** @type {Column[]} */
   const columns = [
     ["Operation", ""],
     ["Tier", ""],
@@ -118,16 +143,19 @@ function operations(policy) {
     ["Last refused", ""],
     ["Why", "wide"],
   ];
+  /** @param {number | null | undefined} moment */
   const at = (moment) => (moment ? time(moment) : "–");
+  /** @param {Sayso.Json | undefined} value */
+  const word = (value) => (typeof value === "string" ? value : "");
   const rows = Object.entries(policy.operations).map(([name, one]) => [
     h("code", {}, visible(name)),
-    [visible(one.tier ?? "–"), one.always_ask ? ", asks every time" : ""],
-    visible(one.risk ?? "–"),
-    visible(one.category_words || one.category || "–"),
+    [visible(word(one.tier) || "–"), one.always_ask ? ", asks every time" : ""],
+    visible(word(one.risk) || "–"),
+    visible(word(one.category_words) || word(one.category) || "–"),
     at(policy.uses[name]?.allowed_at),
     at(policy.uses[name]?.asked_at),
     at(policy.uses[name]?.refused_at),
-    visible(one.reason ?? ""),
+    visible(word(one.reason)),
   ]);
   return rows.length
     ? h("details", {}, h("summary", {}, `All ${rows.length} operations`), table("Operations", columns, rows))
@@ -141,11 +169,14 @@ function comparing() {
     spellcheck: "false",
     placeholder: "the text of a policy file",
   });
+  /** @type {HTMLInputElement} */
   const file = h("input", {
     type: "file",
     accept: ".yaml,.yml,.json",
     "aria-label": "A policy file",
-    onchange: async () => (draft.value = (await file.files[0]?.text()) ?? ""),
+    onchange: async () => {
+      draft.value = (await file.files?.[0]?.text()) ?? "";
+    },
   });
   const result = h("div", { role: "status" });
   const compare = act("Compare", { class: "solid" }, async () =>
@@ -163,6 +194,10 @@ function comparing() {
   );
 }
 
+/**
+ * @param {Sayso.DraftDiff} found
+ * @returns {Child}
+ */
 function difference(found) {
   const lines = [
     ...found.loosened.map((one) => changed("loosened", one.operation, one)),
@@ -180,6 +215,11 @@ function difference(found) {
   ];
 }
 
+/**
+ * @param {string} kind
+ * @param {string} what
+ * @param {{ before: string, after: string, conditions?: string[] }} one
+ */
 function changed(kind, what, one) {
   const when = one.conditions?.length
     ? h("span", { class: "small" }, ` (${one.conditions.map(visible).join("; ")})`)

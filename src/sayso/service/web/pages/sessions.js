@@ -2,13 +2,19 @@
 
 import { post } from "../lib/api.js";
 import { confirmed } from "../lib/confirm.js";
-import { h, show } from "../lib/dom.js";
+import { h, queryAll, show } from "../lib/dom.js";
 import { rows as rowKeys } from "../lib/keys.js";
 import { paged } from "../lib/paged.js";
 import { act, empty, line, say, table, time, title } from "../lib/parts.js";
 import { iso, now, span } from "../lib/time.js";
 import { inline, visible } from "../lib/visible.js";
 
+/** @import {Child} from "../lib/dom.js" */
+/** @import {Column, View} from "../lib/parts.js" */
+
+/** @typedef {Sayso.SessionView} Session */
+
+/** @type {Column[]} */
 const COLUMNS = [
   ["Agent", "first"],
   ["Task", "across"],
@@ -20,6 +26,10 @@ const COLUMNS = [
   ["Actions", "do"],
 ];
 
+/**
+ * @param {HTMLElement} place
+ * @returns {View}
+ */
 export function view(place) {
   const found = h("section", { "aria-label": "Sessions" });
   const { read, soon, close } = paged(found, "the sessions", "/v1/sessions", draw);
@@ -37,6 +47,7 @@ export function view(place) {
     say(`${resumed} may go on: the policy decides again. What was cleared stays cleared.${others}`);
     await read();
   });
+  /** @type {{ rows: Session[], more: boolean }} */
   let shown = { rows: [], more: false };
   show(
     place,
@@ -52,6 +63,10 @@ export function view(place) {
     found,
   );
 
+  /**
+   * @param {Session[]} rows
+   * @param {boolean} more
+   */
   function draw(rows, more) {
     shown = { rows, more };
     all.classList.toggle("away", !rows.some((one) => !one.stopped));
@@ -63,6 +78,7 @@ export function view(place) {
       );
     return table("Open sessions", COLUMNS, rows.map(row));
   }
+  /** @param {Session} session */
   function row(session) {
     const button = act(
       "Stop",
@@ -104,7 +120,7 @@ export function view(place) {
     );
   }
   const timer = setInterval(() => {
-    for (const one of found.querySelectorAll("[data-seen]")) one.textContent = ago(one.dataset.seen);
+    for (const one of queryAll(found, "[data-seen]")) one.textContent = ago(Number(one.dataset.seen));
   }, 1000);
   read();
   return {
@@ -118,14 +134,25 @@ export function view(place) {
   };
 }
 
-/** The way back and Stop have a place each: neither ever takes the other's. */
+/**
+ * The way back and Stop have a place each: neither ever takes the other's.
+ *
+ * @param {Child} back
+ * @param {Child} stops
+ */
 const acts = (back, stops) => h("div", { class: "two-acts" }, h("span", {}, back), h("span", {}, stops));
 
+/** @param {string} id */
 const stop = (id) => post(`/v1/sessions/${encodeURIComponent(id)}/stop`);
 
+/** @param {number} at */
 const ago = (at) => `${span(now() - at)} ago`;
 
-/** At work only if that is known: it keeps the lease of a call, or holds a connection. Else when it was last seen. */
+/**
+ * At work only if that is known: it keeps the lease of a call, or holds a connection. Else when it was last seen.
+ *
+ * @param {Session} session
+ */
 function seen(session) {
   if (session.presence === "working") return h("strong", { class: "verdict allow" }, "at work");
   if (session.presence === "waiting") return h("strong", { class: "verdict ask" }, "waits for an answer");
@@ -137,8 +164,11 @@ function seen(session) {
   );
 }
 
-/** How many grants a stop clears; standing consent for a command stays. */
-/** What a stop took from a session; nothing is said of what there was none of. */
+/**
+ * What a stop took from a session; nothing is said of what there was none of.
+ *
+ * @param {Session} session
+ */
 function taken(session) {
   const asked = session.questions;
   return [
@@ -149,27 +179,43 @@ function taken(session) {
     .join(" ");
 }
 
+/**
+ * How many grants a stop clears; standing consent for a command stays.
+ *
+ * @param {Session} session
+ */
 const lost = (session) => session.grants.filter((grant) => grant.kind !== "command").length;
 
-/** What stopping all of these clears, in words, before it is done. */
+/**
+ * What stopping all of these clears, in words, before it is done.
+ *
+ * @param {{ rows: Session[], more: boolean }} shown
+ */
 function clearing({ rows, more }) {
   const working = rows.filter((one) => !one.stopped);
+  /** @param {(session: Session) => number} count */
   const sum = (count) => working.reduce((whole, one) => whole + count(one), 0);
   const grants = sum(lost);
   const standing = sum((one) => one.grants.filter((grant) => grant.kind === "command").length);
   const and = more ? " at least" : "";
+  const stays = `Standing consent for ${count(standing, "command")} stays, and counts again once they go on.`;
   return [
     `Stops${and} ${count(working.length, "session")}: from then on everything asks, even what the policy allows.`,
     `Clears ${count(grants, "grant")} and withdraws ${count(
       sum((one) => one.questions),
       "open question",
     )}. This cannot be undone.`,
-    standing && `Standing consent for ${count(standing, "command")} stays, and counts again once they go on.`,
-  ].filter(Boolean);
+    ...(standing ? [stays] : []),
+  ];
 }
 
+/**
+ * @param {number} number
+ * @param {string} word
+ */
 const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
 
+/** @param {Session} session */
 function agent(session) {
   const through = session.opened_by &&
     session.opened_by !== session.agent && [" through ", inline(session.opened_by, 60)];
@@ -188,12 +234,14 @@ function agent(session) {
   );
 }
 
+/** @param {Session} session */
 function task(session) {
   const where = session.workspace && h("div", { class: "small" }, "in ", inline(session.workspace, 100));
   const phase = session.phase ? ` (${visible(session.phase)})` : "";
   return h("div", {}, session.task ? [inline(session.task, 120), phase] : "no task", where);
 }
 
+/** @param {Session} session */
 function consents(session) {
   if (!session.grants.length) return "none";
   const list = session.grants.map((grant) =>

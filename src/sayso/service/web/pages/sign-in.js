@@ -1,11 +1,17 @@
 // Signing in: the code of a one-time link is used up here, and leaves the address bar at once.
 
-import { signIn } from "../lib/api.js";
+import { faultIn, signIn } from "../lib/api.js";
 import { h, show } from "../lib/dom.js";
 import { act, title } from "../lib/parts.js";
 import { signIn as signInWith, unusable } from "../lib/passkeys.js";
 
-/** Use the code in the address, if there is one. Whether somebody is signed in now, or was before. */
+/** @import {Fault} from "../lib/api.js" */
+
+/**
+ * Use the code in the address, if there is one. Whether somebody is signed in now, or was before.
+ *
+ * @param {Element} place
+ */
 export async function useCode(place) {
   const code = location.hash.slice(1);
   window.history.replaceState(null, "", "/sign-in");
@@ -13,12 +19,13 @@ export async function useCode(place) {
   try {
     await signIn(code);
     return true;
-  } catch (problem) {
-    show(place, signInHelp(problem));
+  } catch (thrown) {
+    show(place, signInHelp(faultIn(thrown)));
     return false;
   }
 }
 
+/** @param {Fault | null} [problem] */
 export function signInHelp(problem = null) {
   return h(
     "section",

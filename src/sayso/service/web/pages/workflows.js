@@ -2,10 +2,13 @@
 
 import { get, post } from "../lib/api.js";
 import { h, show } from "../lib/dom.js";
-import { rows as rowKeys } from "../lib/keys.js";
+import { pressInRow, rows as rowKeys } from "../lib/keys.js";
 import { act, empty, fill, line, say, table, time, title } from "../lib/parts.js";
 import { inline, visible } from "../lib/visible.js";
 
+/** @import {Column, View} from "../lib/parts.js" */
+
+/** @type {Column[]} */
 const COLUMNS = [
   ["Workflow", "first"],
   ["Steps", "wide"],
@@ -13,6 +16,7 @@ const COLUMNS = [
   ["Began", ""],
   ["Actions", "do"],
 ];
+/** @type {Record<string, string>} */
 const MARKS = {
   succeeded: "✓",
   failed: "✗",
@@ -23,6 +27,10 @@ const MARKS = {
   ambiguous: "?",
 };
 
+/**
+ * @param {HTMLElement} place
+ * @returns {View}
+ */
 export function view(place) {
   const found = h("section", { "aria-label": "Runs" });
   const read = () => fill(found, "the workflows", () => get("/v1/runs"), draw);
@@ -32,17 +40,19 @@ export function view(place) {
     found,
   );
 
+  /** @param {Sayso.RunProgress[]} all */
   function draw(all) {
     if (!all.length) return empty("No workflow is running", "Runs appear here when an agent starts one.");
     return table("Workflow runs", COLUMNS, all.map(row));
   }
+  /** @param {Sayso.RunProgress} run */
   function row(run) {
-    const path = `/v1/sessions/${encodeURIComponent(run.session)}/workflows/${encodeURIComponent(run.workflow)}/revoke`;
+    const [session, workflow] = [encodeURIComponent(run.session), encodeURIComponent(run.workflow)];
     const revoke = act(
       "Revoke",
       { class: "outlined deny", "aria-label": `Revoke ${visible(run.workflow)}` },
       async () => {
-        const told = await post(path);
+        const told = await post(`/v1/sessions/${session}/workflows/${workflow}/revoke`);
         say([inline(run.workflow), `: ${told.ended} ${told.ended === 1 ? "grant" : "grants"} ended.`]);
         await read();
       },
@@ -54,15 +64,17 @@ export function view(place) {
   return {
     keys: {
       ...rowKeys(found),
-      r: () => document.activeElement?.closest("tr")?.querySelector(".do button")?.click(),
+      r: () => pressInRow(".do button"),
     },
     heard: (event) => ["run", "grant", "hello"].includes(event.kind) && read(),
   };
 }
 
+/** @param {Sayso.RunProgress} run */
 function steps(run) {
   const all = Object.entries(run.steps);
   if (!all.length) return h("span", { class: "small" }, "no step has begun");
+  /** @param {string} state */
   const mark = (state) =>
     h("span", { class: `step ${state in MARKS ? state : ""}`, "aria-hidden": "true" }, MARKS[state] ?? "·");
   return h(

@@ -2,7 +2,7 @@
 
 import { get } from "../lib/api.js";
 import { mayDiscard } from "../lib/confirm.js";
-import { h, show } from "../lib/dom.js";
+import { h, query, show } from "../lib/dom.js";
 import { risk, time } from "../lib/parts.js";
 import { clock, now, span } from "../lib/time.js";
 import { foreign, inline, ownLines, sentence, told, visible } from "../lib/visible.js";
@@ -11,8 +11,14 @@ import { editor } from "./edit.js";
 import { follow } from "./reading.js";
 import { whatRuns } from "./shown.js";
 
+/** @import {Child} from "../lib/dom.js" */
+/** @import {Bar, Give} from "./bar.js" */
+/** @import {Editor} from "./edit.js" */
+/** @import {Question} from "./questions.js" */
+
 const INSTEAD =
   "This is the call as the agent asked for it. It is not what runs: the edited call is further down.";
+/** @type {Record<string, string>} */
 const SAID = {
   once: "allowed once",
   task: "allowed for this task",
@@ -23,21 +29,32 @@ const SAID = {
   deny: "denied",
 };
 
-/** What is asked in one go, without the word that its label begins with. */
-const bundled = (question) => question.bundle.replace(/^bundle:/, "");
+/**
+ * What is asked in one go, without the word that its label begins with.
+ *
+ * @param {Question} question
+ */
+const bundled = (question) => (question.bundle ?? "").replace(/^bundle:/, "");
 
-/** How a closed question ended, and by whose word. */
+/**
+ * How a closed question ended, and by whose word.
+ *
+ * @param {Question} question
+ */
 export function ending(question) {
   if (question.state === "expired") return "nobody answered in time";
   if (question.state === "cancelled")
     return question.by ? `taken back by ${visible(question.by)}` : "taken back";
-  const what = SAID[question.answer] ?? `answered ${visible(question.answer ?? "")}`;
+  const what = SAID[question.answer ?? ""] ?? `answered ${visible(question.answer ?? "")}`;
   return `${what} by ${question.yours ? "you" : visible(question.by ?? "somebody")}`;
 }
 
 /**
  * The card of a question. `give` sends an answer; `live` says whether answers can be sent at all. `tooLate` is an edit
  * that somebody else's answer came before.
+ *
+ * @param {Question} question
+ * @param {{ give: Give, live: () => boolean, tooLate?: Child }} means
  */
 export function card(question, { give, live, tooLate = null }) {
   const extra = h("div", { class: "extra", data: { read: "parts" } });
@@ -50,7 +67,9 @@ export function card(question, { give, live, tooLate = null }) {
     "aria-label": "What would run",
   });
   const reading = follow(body, () => answering?.draw());
+  /** @type {Editor | null} */
   let form = null;
+  /** @type {Bar | null} */
   const answering =
     question.state === "open"
       ? bar(question, {
@@ -70,35 +89,40 @@ export function card(question, { give, live, tooLate = null }) {
   /**
    * Send an answer. It names the call only if all of it was on screen; the service wants that at high risk.
    * `title` tells the call that runs, if that is not the one that was asked for.
+   *
+   * @param {Sayso.AnswerBody} given
+   * @param {string} [title]
    */
   function send(given, title) {
     const unread = reading.towards();
     const risky = (form?.state().risk ?? question.risk) === "high";
-    if (unread && risky && given.answer !== "deny") return answering.draw();
+    if (unread && risky && given.answer !== "deny") return answering?.draw();
     return give(unread ? given : { ...given, digest: question.digest }, title);
   }
   function edit() {
-    if (!question.editing || form) return form?.focus();
+    const { editing } = question;
+    if (!editing || form) return form?.focus();
     const changed = () => drawEdited();
-    openForm(editor(question, { send, close: closeForm, discard, changed, shows: whatRuns }));
+    openForm(editor(question, editing, { send, close: closeForm, discard, changed, shows: whatRuns }));
   }
   /** While the form is changed, the call on top is not the one that can be allowed, and says so. */
   function drawEdited() {
     instead.hidden = !form?.touched();
-    root.classList.toggle("edited", !instead.hidden);
-    answering.draw();
+    root.classList.toggle("edited", Boolean(form?.touched()));
+    answering?.draw();
   }
+  /** @param {Editor} made */
   function openForm(made) {
     form = made;
-    answering.explain(null);
-    show(extra, form.elements);
-    answering.rest();
+    answering?.explain(null);
+    show(extra, made.elements);
+    answering?.rest();
     extra.scrollIntoView({ block: "start" });
-    form.focus();
+    made.focus();
   }
   /** Close the form. Changes are lost only if the person says so. */
   async function closeForm() {
-    if (!form.touched()) return takeFormAway();
+    if (!form?.touched()) return takeFormAway();
     const [asked, said] = [form, await mayDiscard()];
     if (said && form === asked) discard();
   }
@@ -108,25 +132,26 @@ export function card(question, { give, live, tooLate = null }) {
     takeFormAway();
     const again = h(
       "button",
-      { type: "button", class: "plain inline", onclick: () => form ?? bringBack(gone) },
+      { type: "button", class: "plain inline", onclick: () => form ?? (gone && bringBack(gone)) },
       "Bring them back",
     );
-    answering.explain(["The changes were discarded: the call is as the agent asked for it. ", again]);
+    answering?.explain(["The changes were discarded: the call is as the agent asked for it. ", again]);
   }
+  /** @param {Editor} gone */
   function bringBack(gone) {
     openForm(gone);
     gone.again();
   }
   function takeFormAway() {
-    form.stop();
+    form?.stop();
     form = null;
     show(extra);
     drawEdited();
-    answering.rest();
-    answering.element.querySelector("[data-opens=edit]")?.focus();
+    answering?.rest();
+    focusOn("[data-opens=edit]");
   }
   async function why() {
-    if (form?.touched()) return answering.explain(EDITING);
+    if (form?.touched()) return answering?.explain(EDITING);
     form?.stop();
     form = null;
     const { why: trace } = await get(`/v1/questions/${encodeURIComponent(question.id)}/why`);
@@ -136,9 +161,17 @@ export function card(question, { give, live, tooLate = null }) {
   }
   function closeWhy() {
     show(extra);
-    answering.element.querySelector("[data-opens=why]")?.focus();
+    focusOn("[data-opens=why]");
   }
-  /** Esc closes what was opened last, and the focus goes back to where it was opened from. */
+  /** @param {string} selector */
+  function focusOn(selector) {
+    if (answering) query(answering.element, selector)?.focus();
+  }
+  /**
+   * Esc closes what was opened last, and the focus goes back to where it was opened from.
+   *
+   * @param {KeyboardEvent} event
+   */
   function closeByKey(event) {
     if (!root.isConnected) return document.removeEventListener("keydown", closeByKey, true);
     if (event.key !== "Escape" || event.isComposing || document.querySelector("dialog[open]")) return;
@@ -148,9 +181,10 @@ export function card(question, { give, live, tooLate = null }) {
   }
   /** Close one of what is open; whether anything was. */
   function closeOne() {
-    if (answering.close()) return true;
+    if (answering?.close()) return true;
     if (!extra.hasChildNodes()) return false;
-    form ? closeForm() : closeWhy();
+    if (form) closeForm();
+    else closeWhy();
     return true;
   }
   function tick() {
@@ -182,10 +216,11 @@ export function card(question, { give, live, tooLate = null }) {
     tick();
   }
   const changed = () => form?.touched() ?? false;
-  const unsent = () => (changed() ? form.unsent() : null);
+  const unsent = () => (form?.touched() ? form.unsent() : null);
   return { element: root, body, bar: answering, edit, why, tick, again, changed, unsent };
 }
 
+/** @param {Question} question */
 function ended(question) {
   if (question.state === "open") return null;
   const at = question.closed_at ? [" at ", time(question.closed_at)] : null;
@@ -193,7 +228,11 @@ function ended(question) {
   return h("p", { class: "ended", role: "status" }, `Already over: ${ending(question)}`, at, ".", reason);
 }
 
-/** An edit that came too late: it is told, and stays to be copied. */
+/**
+ * An edit that came too late: it is told, and stays to be copied.
+ *
+ * @param {Child} edit
+ */
 function lost(edit) {
   const words = "You had changed this call. The changes were not sent, and nothing came of them:";
   return h(
@@ -204,6 +243,7 @@ function lost(edit) {
   );
 }
 
+/** @param {Question} question */
 function head(question) {
   const does = [
     ...new Map(question.items.filter((item) => item.does).map((item) => [item.does, item])).values(),
@@ -221,12 +261,20 @@ function head(question) {
   );
 }
 
-/** The call in a line, as the list tells it; a command tells itself. */
+/**
+ * The call in a line, as the list tells it; a command tells itself.
+ *
+ * @param {Question} question
+ */
 function headline(question) {
   if (question.command !== null || question.bundle || isClaim(question)) return null;
   return h("p", { class: "headline" }, told(question.title));
 }
 
+/**
+ * @param {Question} question
+ * @returns {Child[]}
+ */
 function reasons(question) {
   const place = [
     question.target && ["On ", told(question.target), ". "],
@@ -250,25 +298,44 @@ function reasons(question) {
   ];
 }
 
-/** A sentence of ours about this question: what it quotes of others is marked. */
+/**
+ * A sentence of ours about this question: what it quotes of others is marked.
+ *
+ * @param {string} text
+ * @param {Question} question
+ */
 function said(text, question) {
   const { items: parts, tool, agent, target, workflow, server } = question;
   const names = [...parts.map((item) => item.operation), tool, agent, target, workflow, server];
   return Array.from(text).length > 300 || text.includes("\n") ? foreign(text) : sentence(text, names);
 }
 
-/** What a yes to a claimed message does. */
-const meaning = (question) => plain(question.offers.find((offer) => offer.answer === "once").words);
+/**
+ * What a yes to a claimed message does.
+ *
+ * @param {Question} question
+ */
+const meaning = (question) => plain(question.offers.find((offer) => offer.answer === "once")?.words ?? "");
 
-/** A sentence that may quote an agent: in the line if it is short, else in a box that can be unfolded. */
+/**
+ * A sentence that may quote an agent: in the line if it is short, else in a box that can be unfolded.
+ *
+ * @param {string} text
+ */
 const plain = (text) =>
   Array.from(text).length > 300 || text.includes("\n") ? foreign(text) : visible(text);
 
-/** What an operation does: in our words, or quoted where only its program says so. */
-const doing = ({ does, declared }) => (declared ? told(does) : plain(does));
+/**
+ * What an operation does: in our words, or quoted where only its program says so.
+ *
+ * @param {Sayso.ItemView} item
+ */
+const doing = ({ does, declared }) => (declared ? told(does ?? "") : plain(does ?? ""));
 
+/** @param {string} name */
 const rule = (name) => h("span", { class: "small" }, `(rule ${visible(name)})`);
 
+/** @param {Question} question */
 function items(question) {
   if (question.items.length < 2 && !question.later.length) return null;
   const rows = question.items.map((item) =>
@@ -290,6 +357,7 @@ function items(question) {
   ];
 }
 
+/** @param {Question} question */
 function asker(question) {
   const who = [
     "Asked by ",
@@ -302,11 +370,16 @@ function asker(question) {
   return h("p", { class: "small" }, who, said, ".");
 }
 
-/** Enough of a long name to know it again; the whole stands with the identifiers. */
+/**
+ * Enough of a long name to know it again; the whole stands with the identifiers.
+ *
+ * @param {string} name
+ */
 function short(name) {
   return h("span", { title: visible(name) }, inline(Array.from(name).slice(0, 8).join(""), 8));
 }
 
+/** @param {Question} question */
 function waits(question) {
   if (question.state !== "open") return null;
   const left = `${clock(question.expires_at - now())} left to answer`;
@@ -319,12 +392,18 @@ function waits(question) {
   return `${since}; ${left}. If the agent has stopped waiting, ${again}.`;
 }
 
-/** How long ago the agent stopped waiting, if that is known. */
+/**
+ * How long ago the agent stopped waiting, if that is known.
+ *
+ * @param {Question} question
+ */
 function leftAgo({ left_at: at }) {
   return at === null ? "" : ` ${span(now() - at)} ago`;
 }
 
+/** @param {Question} question */
 function details(question) {
+  /** @type {[name: string, value: string][]} */
   const facts = [
     ["Session", question.session],
     ["Question", question.id],

@@ -2,7 +2,11 @@
 
 const NEAR = 1;
 
-/** The area of a part and all of its text, measured from the corner of its box. */
+/**
+ * The area of a part and all of its text, measured from the corner of its box.
+ *
+ * @param {Element} part
+ */
 export function extent(part) {
   const box = part.getBoundingClientRect();
   const area = { left: box.left, top: box.top, right: box.right, bottom: box.bottom };
@@ -16,7 +20,11 @@ export function extent(part) {
   return { left: area.left - box.left, top: area.top - box.top, width, height };
 }
 
-/** Whether a box in this part, or the part itself, cuts off or scrolls away some of what it holds. */
+/**
+ * Whether a box in this part, or the part itself, cuts off or scrolls away some of what it holds.
+ *
+ * @param {Element} part
+ */
 export function isCutOff(part) {
   return [part, ...part.querySelectorAll("*")].some((one) => {
     if (one.scrollWidth <= one.clientWidth + NEAR && one.scrollHeight <= one.clientHeight + NEAR)
@@ -27,7 +35,12 @@ export function isCutOff(part) {
   });
 }
 
-/** Whether this point of the page is in the window, and in what a zoomed page shows of it. */
+/**
+ * Whether this point of the page is in the window, and in what a zoomed page shows of it.
+ *
+ * @param {number} x
+ * @param {number} y
+ */
 export function onGlass(x, y) {
   const { offsetLeft: left, offsetTop: top, width, height } = window.visualViewport ?? windowView();
   return x >= left && y >= top && x <= left + width && y <= top + height;
@@ -38,7 +51,11 @@ export const isZoomed = () => (window.visualViewport?.scale ?? 1) > 1.01;
 
 const windowView = () => ({ offsetLeft: 0, offsetTop: 0, width: innerWidth, height: innerHeight });
 
-/** The areas of all text in it, but for what is only heard. */
+/**
+ * The areas of all text in it, but for what is only heard.
+ *
+ * @param {Element} part
+ */
 function* textRects(part) {
   const range = document.createRange();
   const walker = document.createTreeWalker(part, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT, {
@@ -52,4 +69,5 @@ function* textRects(part) {
   }
 }
 
-const isHeardOnly = (node) => node.nodeType === Node.ELEMENT_NODE && node.classList.contains("hidden");
+/** @param {Node} node */
+const isHeardOnly = (node) => node instanceof Element && node.classList.contains("hidden");

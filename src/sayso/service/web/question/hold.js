@@ -2,6 +2,8 @@
 
 import { h } from "../lib/dom.js";
 
+/** @import {Child, Properties} from "../lib/dom.js" */
+
 export const HOLD = 800;
 
 export const HOLD_HINT = "Hold the button for a second to allow.";
@@ -21,6 +23,10 @@ const ENDS = [
 /**
  * A button that acts, by `sure`, only when it is held. Pressed from the keyboard it asks for the word instead, by
  * `typed`; pressed too briefly it calls `short`.
+ *
+ * @param {Properties<HTMLButtonElement>} properties
+ * @param {Child} children
+ * @param {{ sure: () => unknown, short: () => void, typed: () => Promise<boolean> }} acts
  */
 export function holdButton(properties, children, { sure, short, typed }) {
   const button = h("button", { type: "button", ...properties }, h("span", { class: "filling" }), children);
@@ -45,6 +51,10 @@ export function holdButton(properties, children, { sure, short, typed }) {
 /**
  * Call `done` if this press stays as it began for all of HOLD: one finger on one button that is awake, shown and
  * in its place. Whatever else happens ends the hold, and it does not begin again by itself.
+ *
+ * @param {HTMLElement} button
+ * @param {PointerEvent} event
+ * @param {() => void} done
  */
 function keepHolding(button, event, done) {
   const began = placeOf(button);
@@ -67,34 +77,54 @@ function keepHolding(button, event, done) {
     clearInterval(looking);
     button.classList.remove("held");
   }
+  /** @param {PointerEvent} moved */
   function move(moved) {
     if (moved.pointerId !== event.pointerId) return;
     ({ clientX: x, clientY: y } = moved);
     look();
   }
   // A touch stays with the element it began on, wherever the finger goes, unless it is let go.
-  if (event.target.hasPointerCapture?.(event.pointerId)) event.target.releasePointerCapture(event.pointerId);
+  const touched = event.target;
+  if (touched instanceof Element && touched.hasPointerCapture(event.pointerId))
+    touched.releasePointerCapture(event.pointerId);
   button.classList.add("held");
   changes.observe(button, { attributes: true, attributeFilter: ["aria-disabled"] });
   const options = { capture: true, signal: over.signal };
   document.addEventListener("pointermove", move, options);
   button.addEventListener("pointerleave", end, options);
   // A field that loses the focus to this button is no interruption; the window that loses it is.
+  /** @param {Event} event */
   const other = ({ type, target }) => (type === "blur" && target !== window) || end();
   for (const kind of ENDS) window.addEventListener(kind, other, options);
 }
 
+/** @param {Element} button */
 const isAsleep = (button) => button.getAttribute("aria-disabled") === "true";
 
+/**
+ * @param {Element} button
+ * @param {number} x
+ * @param {number} y
+ */
 const isUnder = (button, x, y) => button.isConnected && button.contains(document.elementFromPoint(x, y));
 
-/** Where the button stands on the screen; a button that was turned away or moved is another place to press. */
+/**
+ * Where the button stands on the screen; a button that was turned away or moved is another place to press.
+ *
+ * @param {Element} button
+ */
 function placeOf(button) {
   const { left, top, width, height } = button.getBoundingClientRect();
   return [left, top, width, height].map(Math.round).join(" ");
 }
 
-/** Whether the person typed the word `allow`, to give this answer to this call. */
+/**
+ * Whether the person typed the word `allow`, to give this answer to this call.
+ *
+ * @param {string} answer
+ * @param {Child} call
+ * @returns {Promise<boolean>}
+ */
 export function typedAllow(answer, call) {
   return new Promise((resolve) => {
     const input = h("input", {
@@ -104,6 +134,8 @@ export function typedAllow(answer, call) {
       spellcheck: "false",
     });
     const yes = h("button", { class: "solid", value: "yes", "aria-disabled": "true" }, "Allow");
+    /** @type {HTMLDialogElement} */
+    const dialog = h("dialog", { "aria-labelledby": "typed-title" });
     const no = h("button", { type: "button", class: "plain", onclick: () => dialog.close("no") }, "Cancel");
     const form = h(
       "form",
@@ -114,7 +146,7 @@ export function typedAllow(answer, call) {
       input,
       h("div", { class: "row" }, no, yes),
     );
-    const dialog = h("dialog", { "aria-labelledby": "typed-title" }, form);
+    dialog.append(form);
     const right = () => input.value.trim().toLowerCase() === "allow";
     input.addEventListener("input", () => yes.setAttribute("aria-disabled", String(!right())));
     form.addEventListener("submit", (event) => {

@@ -1,18 +1,26 @@
 // The list of questions that wait: one row each, and on a phone the way from one to the next.
 
-import { h } from "../lib/dom.js";
+import { h, query, queryAll } from "../lib/dom.js";
 import { exactJson } from "../lib/exact.js";
 import { risk } from "../lib/parts.js";
 import { clock, now } from "../lib/time.js";
 import { inline, visible } from "../lib/visible.js";
 import { ending } from "./card.js";
 
-/** A question in the list. One that is over says how it ended, and by whose word; a changed one says so. */
+/** @import {Child} from "../lib/dom.js" */
+/** @import {Question} from "./questions.js" */
+
+/**
+ * A question in the list. One that is over says how it ended, and by whose word; a changed one says so.
+ *
+ * @param {Question} question
+ * @param {{ chosen: string | null, choose: (id: string) => void, changed: boolean }} state
+ */
 export function row(question, { chosen, choose, changed }) {
   const over = question.state !== "open";
   const where = question.folder.split("/").filter(Boolean).pop();
   // A title that leaves something out ends in a mark; it stands where no line is cut.
-  const [, text, mark] = /^(.*?)(?: ·([0-9a-f]{8}))?$/su.exec(question.title);
+  const [, text = "", mark] = /^(.*?)(?: ·([0-9a-f]{8}))?$/su.exec(question.title) ?? [];
   const button = h(
     "button",
     {
@@ -23,7 +31,14 @@ export function row(question, { chosen, choose, changed }) {
     },
     risk(question.risk),
     h("span", { class: "call" }, inline(text, 140)),
-    h("span", { class: "from" }, [question.agent, where, mark].filter(Boolean).map(visible).join(" · ")),
+    h(
+      "span",
+      { class: "from" },
+      [question.agent, where, mark]
+        .filter((one) => one)
+        .map((one) => visible(one ?? ""))
+        .join(" · "),
+    ),
     changed && h("strong", { class: "from changed" }, "changed, not sent"),
     over ? h("span", { class: "from" }, ending(question)) : waits(question),
   );
@@ -31,6 +46,7 @@ export function row(question, { chosen, choose, changed }) {
   return h("li", {}, button);
 }
 
+/** @param {() => unknown} read */
 export function moreRows(read) {
   return h(
     "li",
@@ -39,15 +55,30 @@ export function moreRows(read) {
   );
 }
 
-/** The clocks of the list go on. */
+/**
+ * The clocks of the list go on.
+ *
+ * @param {Element} list
+ */
 export function tick(list) {
-  for (const one of list.querySelectorAll(".clock")) {
-    one.querySelector(".since").textContent = clock(now() - one.dataset.since);
+  for (const one of queryAll(list, ".clock")) {
+    const since = query(one, ".since");
+    if (since) since.textContent = clock(now() - Number(one.dataset.since));
   }
 }
 
+/**
+ * @param {string[]} ids
+ * @param {string | null} chosen
+ * @param {boolean} more
+ * @param {(step: number) => unknown} move
+ */
 export function pager(ids, chosen, more, move) {
-  const at = ids.indexOf(chosen);
+  const at = ids.indexOf(chosen ?? "");
+  /**
+   * @param {string} name
+   * @param {number} by
+   */
   const step = (name, by) => {
     const off = String(!ids[at + by] && !(by > 0 && more));
     return h(
@@ -66,24 +97,36 @@ export function pager(ids, chosen, more, move) {
   );
 }
 
-/** How long ago it was asked; that the agent waits, or has ceased to, only where that is known. */
+/**
+ * How long ago it was asked; that the agent waits, or has ceased to, only where that is known.
+ *
+ * @param {Question} question
+ */
 function waits(question) {
   const since = h("span", { class: "since" }, clock(now() - question.opened_at));
+  /** @type {Record<string, Child[]>} */
   const known = { true: ["agent waits ", since], false: ["agent left, asked ", since, " ago"] };
   const told = known[String(question.waiting)] ?? ["asked ", since, " ago"];
   return h("span", { class: "from clock", data: { since: question.opened_at } }, told);
 }
 
-/** Those whose agent waits come first, then in the order they were asked. Nobody's place depends on the clock. */
+/**
+ * Those whose agent waits come first, then in the order they were asked. Nobody's place depends on the clock.
+ *
+ * @param {Question[]} questions
+ */
 export function ordered(questions) {
+  /** @param {Question} one */
   const rank = (one) => (one.state === "open" && one.waiting === true ? 0 : 1);
-  return questions
-    .map((one, at) => [rank(one), at, one])
-    .sort(([a, i], [b, j]) => a - b || i - j)
-    .map(([, , one]) => one);
+  return [...questions].sort((one, other) => rank(one) - rank(other));
 }
 
-/** Whether this question holds every word of the filter, wherever a person would look for it. */
+/**
+ * Whether this question holds every word of the filter, wherever a person would look for it.
+ *
+ * @param {Question} question
+ * @param {string[]} words
+ */
 export function fits(question, words) {
   const { title, agent, tool, folder, risk: level, command, items, why } = question;
   const places = [title, agent, tool, folder, level, command ?? "", why, exactJson(question.arguments)];

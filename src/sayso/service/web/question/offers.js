@@ -3,6 +3,10 @@
 import { h } from "../lib/dom.js";
 import { visible } from "../lib/visible.js";
 
+/** @import {Give} from "./bar.js" */
+/** @import {Question} from "./questions.js" */
+
+/** @type {Record<string, string>} */
 export const NAMES = {
   once: "Allow once",
   task: "For this task",
@@ -11,7 +15,12 @@ export const NAMES = {
   remember: "Allow and remember the tool",
 };
 
-/** Wider answers, each with what it covers, and what it would have covered lately. */
+/**
+ * Wider answers, each with what it covers, and what it would have covered lately.
+ *
+ * @param {Question} question
+ * @param {(answer: string, name: string, kind: string) => HTMLElement} allow
+ */
 export function offers(question, allow) {
   const wide = question.offers.filter((offer) => offer.answer !== "deny" && offer.answer !== "once");
   if (!wide.length)
@@ -25,6 +34,7 @@ export function offers(question, allow) {
   );
 }
 
+/** @param {Sayso.OfferView} offer */
 function covers(offer) {
   const lately = offer.of_last
     ? ` Would have covered ${offer.would_have_covered} of your last ${offer.of_last} questions.`
@@ -32,9 +42,16 @@ function covers(offer) {
   return h("span", { class: "small" }, `${visible(offer.words)}.${lately}`);
 }
 
-/** For several operations: an answer to each. One refused, and the call is refused. */
+/**
+ * For several operations: an answer to each. One refused, and the call is refused.
+ *
+ * @param {Question} question
+ * @param {Give} give
+ * @param {(name: string, kind: string, sure: () => unknown) => HTMLElement} yes
+ */
 export function oneByOne(question, give, yes) {
   if (question.items.length < 2) return null;
+  /** @type {Record<string, string>} */
   const chosen = {};
   const send = yes("Give these answers", "solid", () => give({ items: chosen }));
   send.hidden = true;

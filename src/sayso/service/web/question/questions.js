@@ -1,20 +1,40 @@
 // The questions that wait, kept as they are in the service. Pages look here; nobody else reads them.
 
-import { get, page, post } from "../lib/api.js";
+import { faultIn, get, page, post } from "../lib/api.js";
 
-/** By id, in the order they were asked. One that was closed stays until it is forgotten, so that it can be told. */
+/** @import {Fault, Page} from "../lib/api.js" */
+
+/**
+ * A question as it is kept here. `whole`: it was read by itself, and not only in a list. `yours`: you answered it.
+ *
+ * @typedef {Sayso.QuestionDetails & { whole?: boolean, yours?: boolean }} Question
+ */
+
+/**
+ * By id, in the order they were asked. One that was closed stays until it is forgotten, so that it can be told.
+ *
+ * @type {Map<string, Question>}
+ */
 export const questions = new Map();
+
+/** @type {{ done: boolean, problem: Fault | null, more: Page<Sayso.QuestionDetails>["more"] }} */
 export const reading = { done: false, problem: null, more: null };
+/** @type {Set<() => void>} */
 const listeners = new Set();
 const MOST = 50;
 const MOST_ROWS = 1000;
 const FEW = 10;
 const SOON = 300;
+/** @type {Set<string>} */
 const closed = new Set(); // what is over stays over, however late an older word of it arrives
 
 export const waiting = () => [...questions.values()].filter((one) => one.state === "open");
 
-/** Call `listener` whenever something here has changed; the result ends that. */
+/**
+ * Call `listener` whenever something here has changed; the result ends that.
+ *
+ * @param {() => void} listener
+ */
 export function follow(listener) {
   listeners.add(listener);
   return () => listeners.delete(listener);
@@ -34,8 +54,8 @@ export async function readAll() {
     const seen = new Set(rows.map((one) => one.id));
     const gone = waiting().filter((one) => !seen.has(one.id));
     await Promise.all(gone.slice(0, MOST).map((one) => readOne(one.id)));
-  } catch (problem) {
-    if (mine === turn) reading.problem = problem;
+  } catch (thrown) {
+    if (mine === turn) reading.problem = faultIn(thrown);
   }
   changed();
   if (!missed || !reading.done) return;
@@ -43,6 +63,7 @@ export async function readAll() {
   await readAll();
 }
 
+/** @returns {Promise<Page<Sayso.QuestionDetails>>} */
 async function asFarAsKnown() {
   const known = Math.min(waiting().length, MOST_ROWS);
   let { rows, more } = await page("/v1/questions");
@@ -65,32 +86,41 @@ export async function readMore() {
     const { rows, more } = await reading.more();
     if (mine === turn) reading.more = more;
     take(rows);
-  } catch (problem) {
-    if (mine === turn) reading.problem = problem;
+  } catch (thrown) {
+    if (mine === turn) reading.problem = faultIn(thrown);
   }
   changed();
 }
 
-/** Read one again: it is new, was answered, or somebody wants to see all of it. */
+/**
+ * Read one again: it is new, was answered, or somebody wants to see all of it.
+ *
+ * @param {string} id
+ */
 export async function readOne(id) {
   try {
     const told = await get(`/v1/questions/${encodeURIComponent(id)}`);
     if (told.state === "open" || questions.has(id)) keep([{ ...told, whole: true }]);
     else closed.add(id);
-  } catch (problem) {
-    if (problem.status === 404) questions.delete(id);
+  } catch (thrown) {
+    if (faultIn(thrown).status === 404) questions.delete(id);
   }
   changed();
 }
 
+/** @param {string} id */
 export function forget(id) {
   if (questions.delete(id)) changed();
 }
 
-/** Give an answer; it names the digest of what was seen, if that was everything. Tells how it stands now. */
+/**
+ * Give an answer; it names the digest of what was seen, if that was everything. Tells how it stands now.
+ *
+ * @param {Question} question
+ * @param {Sayso.AnswerBody} given
+ */
 export async function answer(question, given) {
-  const path = `/v1/questions/${encodeURIComponent(question.id)}/answer`;
-  const stands = await post(path, given);
+  const stands = await post(`/v1/questions/${encodeURIComponent(question.id)}/answer`, given);
   const { state, by, yours, answer: said, at } = stands;
   keep([{ ...question, state, by, yours, answer: said, closed_at: at }]);
   changed();
@@ -98,6 +128,7 @@ export async function answer(question, given) {
 }
 
 let again = 0; // the timer of the read that follows soon
+/** @param {Sayso.LiveEvent} event */
 export function heard(event) {
   if (event.kind === "question" && !questions.has(event.id)) {
     if (!reading.done) missed = true;
@@ -115,7 +146,11 @@ export function heard(event) {
   }
 }
 
-/** A list tells less of each than was told before of one that was read by itself. */
+/**
+ * A list tells less of each than was told before of one that was read by itself.
+ *
+ * @param {Question[]} rows
+ */
 function take(rows) {
   keep(
     rows.map((one) => {
@@ -125,7 +160,11 @@ function take(rows) {
   );
 }
 
-/** Answers arrive in any order; the list keeps its own, and new questions stand at its end. */
+/**
+ * Answers arrive in any order; the list keeps its own, and new questions stand at its end.
+ *
+ * @param {Question[]} rows
+ */
 function keep(rows) {
   const news = rows.some((one) => !questions.has(one.id));
   for (const one of rows) {

@@ -7,15 +7,40 @@
 //   what a zoomed page shows of it, and in every box that cuts off what does not fit.
 // - A part that changes its width before it was read whole is read again: its lines stand elsewhere.
 
+import { query } from "../lib/dom.js";
 import { extent, isCutOff, isZoomed, onGlass } from "./extent.js";
+
+/** @typedef {ReturnType<typeof follow>} Reading */
+
+/**
+ * What is known of a part: how large it was, and which of its cells were seen.
+ *
+ * @typedef {object} Seen
+ * @property {number} length
+ * @property {number} width
+ * @property {number} height
+ * @property {{ left: number, top: number, width: number, height: number }} area
+ * @property {number} columns
+ * @property {Uint8Array} seen
+ * @property {boolean} cutOff
+ * @property {boolean} read
+ */
+
+/** @typedef {{ part: Element, down: number, across: number, width: number }} Spot */
 
 const SLICE = 12;
 const COLUMN = 64;
 const NEAR = 1;
 const OVERLAP = 32;
 
-/** Follow how far a card is read. `body` scrolls; `changed` is called whenever more, or less, of it is read. */
+/**
+ * Follow how far a card is read. `body` scrolls; `changed` is called whenever more, or less, of it is read.
+ *
+ * @param {HTMLElement} body
+ * @param {() => void} [changed]
+ */
 export function follow(body, changed = () => {}) {
+  /** @type {WeakMap<Element, Seen>} */
   const known = new WeakMap();
   let last = "";
 
@@ -27,6 +52,7 @@ export function follow(body, changed = () => {}) {
     last = next;
     changed();
   }
+  /** @param {Element} part */
   function note(part) {
     const record = recordOf(part);
     if (record.read || record.cutOff) return;
@@ -47,7 +73,12 @@ export function follow(body, changed = () => {}) {
     }
     record.read = seen.every(Boolean);
   }
-  /** What is known of a part. Text that was added at its end leaves what was seen above it seen. */
+  /**
+   * What is known of a part. Text that was added at its end leaves what was seen above it seen.
+   *
+   * @param {Element} part
+   * @returns {Seen}
+   */
   function recordOf(part) {
     const old = known.get(part);
     const length = part.textContent.length;
@@ -65,9 +96,24 @@ export function follow(body, changed = () => {}) {
     known.set(part, record);
     return record;
   }
-  /** Whether nothing lies over this cell: its corners are on the glass and belong to the card. */
+  /**
+   * Whether nothing lies over this cell: its corners are on the glass and belong to the card.
+   *
+   * @param {number} left
+   * @param {number} top
+   * @param {number} right
+   * @param {number} bottom
+   */
   function onScreen(left, top, right, bottom) {
+    /**
+     * @param {number} from
+     * @param {number} to
+     */
     const within = (from, to) => (to - from > 2 * NEAR ? [from + NEAR, to - NEAR] : [(from + to) / 2]);
+    /**
+     * @param {number} x
+     * @param {number} y
+     */
     const free = (x, y) => onGlass(x, y) && body.contains(document.elementFromPoint(x, y));
     return within(top, bottom).every((y) => within(left, right).every((x) => free(x, y)));
   }
@@ -81,6 +127,7 @@ export function follow(body, changed = () => {}) {
     }
     return null;
   }
+  /** @param {Seen | undefined} record */
   function placeIn(record) {
     const at = record ? Math.max(0, record.seen.indexOf(0)) : 0;
     const { columns = 1, area = { left: 0, top: 0, width: 0 } } = record ?? {};
@@ -115,12 +162,13 @@ export function follow(body, changed = () => {}) {
     on() {
       const next = first();
       if (!next) return;
-      if (next.fold) next.fold.querySelector(".unfold").click();
+      if (next.fold) query(next.fold, ".unfold")?.click();
       else bring(next);
       look();
     },
   };
 
+  /** @param {Spot} spot */
   function bring({ part, down, across, width }) {
     const [box, view] = [part.getBoundingClientRect(), body.getBoundingClientRect()];
     body.scrollTop += box.top + down - view.top - OVERLAP;
@@ -129,9 +177,15 @@ export function follow(body, changed = () => {}) {
   }
 }
 
-/** What has to be read, part by part, from top to bottom. */
+/**
+ * What has to be read, part by part, from top to bottom.
+ *
+ * @param {Element} place
+ * @returns {HTMLElement[]}
+ */
 function parts(place) {
-  return [...place.children].flatMap((one) => {
+  const all = /** @type {HTMLElement[]} */ ([...place.children]);
+  return all.flatMap((one) => {
     if (one.dataset.read === "no" || one.hidden) return [];
     return one.dataset.read === "parts" ? parts(one) : [one];
   });
