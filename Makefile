@@ -21,6 +21,7 @@ say := printf 'sayso: %s\n'
 web := src/sayso/service/web
 modules := .venv/page/node_modules
 biome := $(bin)/node $(modules)/@biomejs/biome/bin/biome
+tsc := $(bin)/node $(modules)/typescript/bin/tsc
 
 help: ## this list
 	@echo 'make TARGET, where TARGET is one of'
@@ -59,11 +60,15 @@ lint: .venv/.dev .venv/.page ## ruff, mypy --strict, the arrows between the fold
 	@$(bin)/lint-imports --no-logo
 	@$(say) 'biome'
 	@$(biome) check --config-path=tools/page --error-on-warnings $(web)
+	@$(say) 'tsc --strict'
+	@$(tsc) --project tools/page/tsconfig.json
+	@$(tsc) --project tools/page/workers.json
 
 format: .venv/.dev .venv/.page ## let ruff and biome mend what they can
 	@$(bin)/python -m ruff check --fix .
 	@$(bin)/python -m ruff format .
 	@$(biome) check --config-path=tools/page --write $(web)
+	@$(bin)/python -m tools.page.shapes
 
 bench: .venv-bench/.bench ## measure the decision against its peers
 	@.venv-bench/bin/python -m bench $(ARGS)
