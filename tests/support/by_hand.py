@@ -145,7 +145,7 @@ class Place:
         policy: Policy | None = None,
         clock: Callable[[], float] | None = None,
     ) -> None:
-        self._make = make
+        self.make = make
         self._clock = clock
         self.hand = hand
         self.marks = marks
@@ -153,7 +153,7 @@ class Place:
         self.gate = self._opened()
 
     def _opened(self) -> Gate:
-        return open_gate(self.policy, self._make(), key=KEY, marks=self.marks)
+        return open_gate(self.policy, self.make(), key=KEY, marks=self.marks)
 
     def another(self) -> Gate:
         """Another gate on the same store, with the same key and the same folder beside it."""
