@@ -17,7 +17,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.open_lock import opening
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import SigningKey, load_key, load_or_make_key
-from sayso.gate.rows.moves import PLACE, refuse_moved_store
+from sayso.gate.rows.moves import refuse_moved_store
 from sayso.gate.rows.row_seals import JUMP, Sealer
 from sayso.gate.rows.sealed_store import MarkedStore
 from sayso.gate.rows.seals import mac_key
@@ -25,10 +25,10 @@ from sayso.gate.rows.tampering import Doubts
 from sayso.gate.rows.watermark import (
     BURNED,
     FORGOTTEN_AFTER,
+    LOST_MARK,
     Watermark,
     load_watermark,
     refuse_moved_watermark,
-    store_identity,
 )
 from sayso.reading.paths import own_places
 from sayso.store.contract import Reader, Store, StoreError, Writer
@@ -70,11 +70,11 @@ def open_gate(
     if file is not None:
         own_places.guard_store(file)
     with opening(marks):
-        identity, mark = _identity_and_mark(opened, marks)
+        name, mark = _name_and_mark(opened, marks)
         marked = MarkedStore(opened, mark or Watermark(), doubts := Doubts())
         with marked.write() as tx:
-            unmarked = tx.head(MAIN) is not None and mark is not None and not mark.exists
-            sealer = Sealer(mac_key(key), identity, _enter_epoch(tx, marked.mark, mark), marked.mark, doubts)
+            unmarked = mark is not None and (mark.lost or (tx.head(MAIN) is not None and not mark.exists))
+            sealer = Sealer(mac_key(key), name, _enter_epoch(tx, marked.mark, mark), marked.mark, doubts)
             _start_permission_clocks(tx, policy, sealer, unmarked=unmarked)
             if tx.meta("policy") != policy.digest:
                 tx.set_meta("policy", policy.digest)
@@ -113,10 +113,10 @@ def open_to_act(
     with opened.read() as looked:
         _read_store_name(looked)
     with opening(marks):
-        identity, mark = _identity_and_mark(opened, marks)
+        name, mark = _name_and_mark(opened, marks)
         marked = MarkedStore(opened, mark or Watermark(), doubts := Doubts())
         with marked.write() as tx:
-            sealer = Sealer(mac_key(key), identity, _enter_epoch(tx, marked.mark, mark), marked.mark, doubts)
+            sealer = Sealer(mac_key(key), name, _enter_epoch(tx, marked.mark, mark), marked.mark, doubts)
     return Gate(marked, policy or _blocking_policy(), sealer, mark=mark, key=key)
 
 
@@ -139,9 +139,8 @@ def open_to_look(
         refuse_moved_store(tx)
         name, epoch = _read_store_name(tx), _parse_epoch(tx.meta("epoch"))
         mark = None if marks is None or key is None else load_watermark(tx, marks, name)
-        identity = store_identity(name, tx.meta(PLACE))
     void = mark is not None and _goes_back(opened, mark)
-    gate = _make_looking_gate(opened, key, identity, epoch + void, mark)
+    gate = _make_looking_gate(opened, key, name, epoch + void, mark)
     if policy is None:
         return gate
     return msgspec.structs.replace(
@@ -153,7 +152,8 @@ def _goes_back(opened: Store, mark: Watermark) -> bool:
     """Whether the store does not reach its mark, which is read first: others go on writing meanwhile."""
     newest, epoch = mark.newest(), mark.version(*EPOCH)
     with opened.read() as tx:
-        return not mark.holds(tx, MAIN, newest) or _parse_epoch(tx.meta("epoch")) < epoch
+        behind = not mark.holds(tx, MAIN, newest) or _parse_epoch(tx.meta("epoch")) < epoch
+    return mark.lost or behind
 
 
 def open_audit(store: str | Path | None = None, *, key: SigningKey | None = None) -> Gate:
@@ -172,20 +172,19 @@ def audit_gate(opened: Store, key: SigningKey | None, marks: Path | None = None)
     with opened.read() as tx:
         name, epoch = _read_store_name(tx), _parse_epoch(tx.meta("epoch"))
         mark = None if marks is None else load_watermark(tx, marks, name)
-        identity = store_identity(name, tx.meta(PLACE))
-    gate = _make_looking_gate(opened, key, identity, epoch, mark)
-    return msgspec.structs.replace(gate, mark=mark if mark is not None and mark.exists else None)
+    gate = _make_looking_gate(opened, key, name, epoch, mark)
+    known = mark is not None and (mark.exists or mark.lost)
+    return msgspec.structs.replace(gate, mark=mark if known else None)
 
 
-def _identity_and_mark(opened: Store, marks: Path | None) -> tuple[str, Watermark | None]:
-    """What the store is called in its seals, by a new name if it has none, and its mark."""
+def _name_and_mark(opened: Store, marks: Path | None) -> tuple[str, Watermark | None]:
+    """The name of the store, a new one if it has none, and its mark."""
     with opened.read() as tx:
         name = tx.meta("name")
     if name is None:
         name = _new_name(opened)
     with opened.read() as tx:
-        identity = store_identity(name, tx.meta(PLACE))
-        return identity, None if marks is None else load_watermark(tx, marks, name)
+        return name, None if marks is None else load_watermark(tx, marks, name)
 
 
 def _enter_epoch(tx: Writer, known: Watermark, mark: Watermark | None) -> int:
@@ -211,13 +210,13 @@ def _new_name(opened: Store) -> str:
 
 
 def _make_looking_gate(
-    opened: Store, key: SigningKey | None, identity: str, epoch: int, mark: Watermark | None
+    opened: Store, key: SigningKey | None, name: str, epoch: int, mark: Watermark | None
 ) -> Gate:
     """Return a gate that records nothing by itself. Without a key, nothing that is sealed counts."""
     doubts = Doubts()
     marked = MarkedStore(opened, mark or Watermark(), doubts, records=False)
     secret = mac_key(key) if key is not None else secrets.token_bytes(32)
-    return Gate(marked, _blocking_policy(), Sealer(secret, identity, epoch, marked.mark, doubts), key=key)
+    return Gate(marked, _blocking_policy(), Sealer(secret, name, epoch, marked.mark, doubts), key=key)
 
 
 def policy_in_force(gate: Gate) -> str | None:
@@ -301,7 +300,7 @@ def _current_epoch(tx: Writer, mark: Watermark | None) -> int:
     if mark is None:
         return epoch
     marked = mark.version(*EPOCH)
-    if epoch >= marked and mark.holds(tx, MAIN, mark.newest()):
+    if epoch >= marked and not mark.lost and mark.holds(tx, MAIN, mark.newest()):
         _note_epoch(tx, mark, epoch, marked)
         return epoch
     begun = max(epoch, marked) + 1 + secrets.randbelow(JUMP)
@@ -310,6 +309,8 @@ def _current_epoch(tx: Writer, mark: Watermark | None) -> int:
     mark.outdate(b"sv", tx.now + FORGOTTEN_AFTER)
     if epoch < marked:
         record(tx, events.Tampered(finding="the epoch of the store was set back by hand"))
+    if mark.lost:
+        record(tx, events.Tampered(finding=LOST_MARK))
     record(tx, events.EpochBegun(begun, why="the store does not reach its mark"))
     return begun
 

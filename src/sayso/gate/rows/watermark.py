@@ -31,6 +31,7 @@ LOOKED_AGAIN = 256
 MOST_LATE = 200_000
 FORGOTTEN_AFTER = 8 * DAY
 """So long after its end a session is kept in the mark; then it counts as ended because it is so old."""
+LOST_MARK = "the place of the store was changed by hand, or its mark was taken away"
 MOVED = ("fact", "moved")
 """Its version is odd while the store is sealed because it moves or has moved."""
 _PLAIN = re.compile(r"[\w-]+")
@@ -53,32 +54,26 @@ def _count_fork() -> None:
 os.register_at_fork(after_in_child=_count_fork)
 
 
-def store_identity(name: str, place: str | None) -> str:
-    """What a store is called in its seals and by its mark. A copy is another store than its source."""
-    identity = f"{name}-{place}" if place else name
-    if not _PLAIN.fullmatch(identity):
-        raise StoreError("the name of the store was changed by hand", hint="put back a copy that is whole")
-    return identity
-
-
 def load_watermark(tx: Reader, folder: Path, name: str) -> Watermark:
-    """The mark of the store of this name.
+    """The mark of the store of this name. A copy has another one than the store it was made of.
 
-    A copy has its mark before it can be opened. So one without, beside the marks of its other places, is no
-    copy: its place was written by hand, to get a mark that knows nothing.
+    Which one is said by a row that anybody can write who can write the store. A copy has its mark before it
+    can be opened. So where there is none, beside others of the same name, it is `lost`: it learns from the
+    others what has to be known for ever, and all else is void.
     """
-    place = tx.meta(PLACE)
-    mark = watermark_at(folder, name, place)
-    if place and not mark.exists and any(folder.glob(f"{name}*.mark")):
-        raise StoreError(
-            "the place of the store was changed by hand, or its mark was taken away",
-            hint="put both back from a copy of the same moment, and look at the audit",
-        )
+    mark = watermark_at(folder, name, tx.meta(PLACE))
+    if not mark.exists:
+        for other in sorted(folder.glob(f"{name}*.mark")):
+            mark.take_over(Watermark(other))
+            mark.lost = True
     return mark
 
 
 def watermark_at(folder: Path, name: str, place: str | None) -> Watermark:
-    path = folder / f"{store_identity(name, place)}.mark"
+    file = f"{name}-{place}" if place else name
+    if not _PLAIN.fullmatch(file):
+        raise StoreError("the name of the store was changed by hand", hint="put back a copy that is whole")
+    path = folder / f"{file}.mark"
     guard_keys(path)
     return Watermark(path)
 
@@ -111,6 +106,8 @@ class Watermark:
         self._until: dict[bytes, int] = {}
         self._late: dict[bytes, int] = {}
         self._tick = 0
+        self.lost = False
+        """There is no such mark, though others of the same store exist."""
         self._begin()
 
     def _begin(self) -> None:

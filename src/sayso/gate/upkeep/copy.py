@@ -40,7 +40,7 @@ from sayso.gate.rows.moves import (
 )
 from sayso.gate.rows.row_seals import JUMP, Sealer
 from sayso.gate.rows.seals import mac_key
-from sayso.gate.rows.watermark import Watermark, store_identity, watermark_at
+from sayso.gate.rows.watermark import Watermark, watermark_at
 from sayso.gate.upkeep.fingerprint import (
     RowTally,
     all_rows,
@@ -135,8 +135,8 @@ def copy_store(
     next_one = epoch + 1 + int(token, 16) % JUMP  # the same however often this move is tried
     left = Watermark() if marks is None else watermark_at(marks, name, place)
     mark = None if marks is None else watermark_at(marks, name, token)
-    before = Sealer(mac_key(key), store_identity(name, place), epoch, left)
-    after = Sealer(mac_key(key), store_identity(name, token), next_one, mark)
+    before = Sealer(mac_key(key), name, epoch, left)
+    after = Sealer(mac_key(key), name, next_one, mark)
     after.mark.take_over(left)
     move = Move(source, target, key, came_from, to, by, marks, mark, left, progress, token, before, after)
     if _has_arrived(move):
@@ -174,6 +174,8 @@ def unseal_store(
                 f"it is being copied to {seal.to}", hint="name that place: it is looked at first"
             )
         _abandon(target, seal)
+        if marks is not None:  # what the copy would have been held against serves for nothing else
+            watermark_at(marks, old.meta("name") or "", seal.token).seal(moved=True)
         for stream in old.streams():
             record(old, events.Unsealed(to, by), stream=stream)
         old.set_meta(SEAL, "")
@@ -201,7 +203,7 @@ def _has_arrived(move: Move) -> bool:
 def _seal_source(move: Move) -> None:
     """Sign and verify the trail of the source, and end each of its streams with SEALED."""
     gate = audit_gate(move.source, move.key, move.marks)
-    if move.marks is not None and gate.mark is None:
+    if move.marks is not None and (gate.mark is None or gate.mark.lost):
         raise StoreError(
             "there is no mark of the source beside the key, so it may have been put back from a copy",
             hint="open it once, with `sayso sessions` for example: a new epoch begins",
