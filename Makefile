@@ -17,6 +17,12 @@ bin := .venv/bin
 comma := ,
 say := printf 'sayso: %s\n'
 
+# The page is plain JavaScript and needs no build. What checks it runs on Node, which comes as a Python package.
+web := src/sayso/service/web
+modules := .venv/page/node_modules
+biome := $(bin)/node $(modules)/@biomejs/biome/bin/biome
+tsc := $(bin)/node $(modules)/typescript/bin/tsc
+
 help: ## this list
 	@echo 'make TARGET, where TARGET is one of'
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1	\2/p' Makefile | expand -t 13
@@ -44,7 +50,7 @@ chromium:
 test-all: export SAYSO_ALL := 1
 test-all: test ## the same, the property suites with 1,000,000 cases
 
-lint: .venv/.dev ## ruff, mypy --strict and the arrows between the folders
+lint: .venv/.dev .venv/.page ## ruff, mypy --strict, the arrows between the folders, and the page's code
 	@$(say) 'ruff'
 	@$(bin)/python -m ruff check .
 	@$(bin)/python -m ruff format --check .
@@ -52,10 +58,17 @@ lint: .venv/.dev ## ruff, mypy --strict and the arrows between the folders
 	@$(bin)/python -m mypy
 	@$(say) 'import-linter'
 	@$(bin)/lint-imports --no-logo
+	@$(say) 'biome'
+	@$(biome) check --config-path=tools/page --error-on-warnings $(web)
+	@$(say) 'tsc --strict'
+	@$(tsc) --project tools/page/tsconfig.json
+	@$(tsc) --project tools/page/workers.json
 
-format: .venv/.dev ## let ruff mend what it can
+format: .venv/.dev .venv/.page ## let ruff and biome mend what they can
 	@$(bin)/python -m ruff check --fix .
 	@$(bin)/python -m ruff format .
+	@$(biome) check --config-path=tools/page --write $(web)
+	@$(bin)/python -m tools.page.shapes
 
 bench: .venv-bench/.bench ## measure the decision against its peers
 	@.venv-bench/bin/python -m bench $(ARGS)
@@ -79,6 +92,14 @@ pins := pyproject.toml constraints.txt
 .venv/.dev: .venv/.made $(pins)
 	$(call install,the runtime and the tools for development,.[dev$(comma)cel],.venv,constraints.txt)
 	@touch .venv/.runtime
+
+# No lock file: each tool is one exact version in package.json, and brings only its own program.
+.venv/.page: tools/page/package.json | .venv/.dev
+	@$(say) 'installing the tools for the page into .venv'
+	@mkdir -p .venv/page && cp tools/page/package.json .venv/page
+	@$(bin)/npm install --prefix .venv/page --no-package-lock --ignore-scripts --no-audit --no-fund \
+	  >.venv/npm.out 2>&1 || { cat .venv/npm.out >&2; exit 1; }
+	@touch $@
 
 # What we are measured against may hold back what we run on, so it has an environment and pins of its own.
 .venv-bench/.bench: .venv/.made pyproject.toml bench/constraints.txt

@@ -1,14 +1,45 @@
-"""What holds for every test."""
+"""What holds for every test, which stores it runs on, and the PostgreSQL server they share.
+
+A test of the doors or the service runs on the store in memory. What depends on rows, transactions or order
+is marked `each_store` and runs on every embedded store; with SAYSO_ALL everything does.
+"""
 
 from __future__ import annotations
 
+import os
 import signal
+from collections.abc import Iterator
 
 import pytest
+
+EMBEDDED = ("memory", "sqlite")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Programs under test are ended by signals, which whoever runs the tests in the background ignores."""
+    config.addinivalue_line("markers", "each_store: run on every embedded store")
     for one in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         if signal.getsignal(one) is signal.SIG_IGN:
             signal.signal(one, signal.default_int_handler if one is signal.SIGINT else signal.SIG_DFL)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """The address of one server for the whole run. Every test makes a schema of its own on it."""
+    from tests.support.postgres_place import running_server
+
+    with running_server() as address:
+        yield address
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "store_kind" in metafunc.fixturenames:
+        every = "SAYSO_ALL" in os.environ or metafunc.definition.get_closest_marker("each_store")
+        metafunc.parametrize("store_kind", EMBEDDED if every else EMBEDDED[:1], indirect=True)
+
+
+@pytest.fixture
+def store_kind(request: pytest.FixtureRequest) -> str:
+    """The kind of embedded store that this test runs on."""
+    kind: str = request.param
+    return kind

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.support.repository import ROOT
+
 CONTRACTS = ROOT / ".importlinter"
 RUN = "from importlinter.cli import lint_imports_command; lint_imports_command()"
 HOUSE = "Arrows between the rooms point one way"

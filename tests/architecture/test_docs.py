@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import sayso.core
+from tests.support.repository import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted((*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")))
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 PATH = re.compile(r"`([\w-]+/[\w./-]+\.(?:py|md|yaml|json|txt))`")

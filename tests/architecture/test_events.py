@@ -5,15 +5,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from sayso.core.audit.events import EVENTS, Answered, DecisionEvent
 from sayso.gate.audit.signatures import SignedAnswer
 from sayso.gate.figures.decision_log import Details
+from tests.support.repository import ROOT
 
-ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "sayso"
 THE_PLACE = "core/audit/events.py"
 OTHER_MEANINGS = {

@@ -25,7 +25,8 @@ from sayso.policy.lint import lint_policy
 from sayso.policy.load import LoadedPolicy, lay_over
 from sayso.policy.schema import read_published_schema
 from sayso.reading.resolve import operations_for
-from tests.e2e.pages import ROOT, agrees
+from tests.support.pages import agrees
+from tests.support.repository import ROOT
 
 PAGE = (ROOT / "docs" / "policy.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```\n", PAGE, re.MULTILINE | re.DOTALL)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.repository import ROOT
+
 PAGE = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
 FILES = sorted(set(re.findall(r"tests/[\w/]+\.py", PAGE)))
 NAMED = sorted(set(re.findall(r"::(test_\w+)", PAGE)))

@@ -1,21 +1,34 @@
-"""A gate under some policy, and the service on it, in this process."""
+"""A gate under some policy, and the service on it, in this process; a gate after its rows were attacked."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from sayso import Inbox, Sayso
 from sayso.core.decision import Question
+from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.gate.questions.read import questions_in
 from sayso.gate.questions.surface import Surface
 from sayso.policy import load_text
 from sayso.store.memory.store import MemoryStore
-from tests.gate.answers import answer_question
-from tests.gate.conftest import KEY, Clock
-from tests.service.calling import Service
+from tests.support.answers import answer_question
+from tests.support.by_hand import Place
+from tests.support.gates import KEY, Clock
+from tests.support.service import Service
+
+Again = Callable[[Place], Gate]
+"""The gate that is asked after rows were changed."""
+
+
+def runs_on(place: Place) -> Gate:
+    return place.gate
+
+
+def opened_anew(place: Place) -> Gate:
+    return place.restart()
 
 
 @contextmanager

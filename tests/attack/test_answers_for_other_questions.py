@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.vectors.wordings import ADD, EDIT_A, EDIT_B, PUSH, Step, play, said
+from tests.support.wordings import ADD, EDIT_A, EDIT_B, PUSH, Step, play, said
 
 FORCE = {"call": {"operations": ["git.push_force"], "command": "git push --force"}}
 TESTS = {"call": {"operations": ["tests.run"], "command": "npm test"}}

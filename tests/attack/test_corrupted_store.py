@@ -25,7 +25,7 @@ from sayso.gate.rows.keys import make_key
 from sayso.policy import load_preset
 from sayso.store.contract import StoreError
 from sayso.store.sqlite.store import SqliteStore
-from tests.gate.forging import forged_event
+from tests.support.forging import forged_event
 
 KEY = make_key("test")
 POLICY = load_preset("chat")

@@ -20,7 +20,7 @@ from sayso.core.audit.entry import MAIN, ChainRow, append_entry, chain_hash, gen
 from sayso.core.audit.merkle import Frontier, extend_tree
 from sayso.core.audit.verify import MOST_FINDINGS, VerifyReport, verify_rows
 from sayso.gate.rows.keys import make_key, make_signer
-from tests.property.audit_trails import KEY, ORIGIN, TRUSTED, Trail, entry, judged, rows, trail
+from tests.support.audit_trails import KEY, ORIGIN, TRUSTED, Trail, entry, judged, rows, trail
 
 WHOLE = trail(600, 100)
 

@@ -44,11 +44,12 @@ from sayso.gate.rows.webauthn import (
 )
 from sayso.gate.sessions.sessions import open_session
 from sayso.store.memory.store import MemoryStore
-from tests.gate.answers import answer_items, answer_question
-from tests.gate.conftest import KEY, Clock, clock, gate, no_settings
-from tests.gate.forging import forged_event
-from tests.gate.signing import ORIGINS, added, asked, challenge, on_page, registered, signed
-from tests.service.authenticator import PRESENT, VERIFIED, Authenticator
+from tests.gate.conftest import gate
+from tests.support.answers import answer_items, answer_question
+from tests.support.authenticator import PRESENT, VERIFIED, Authenticator
+from tests.support.forging import forged_event
+from tests.support.gates import KEY, Clock, clock, no_settings
+from tests.support.signing import ORIGINS, added, asked, challenge, on_page, registered, signed
 
 __all__ = ["clock", "gate", "no_settings"]
 

@@ -26,8 +26,8 @@ from sayso.gate.sessions.revoke import revoke_by_name
 from sayso.policy import load_text
 from sayso.store.memory.store import MemoryStore
 from tests.attack.opening import a_gate, a_service, answer_last
-from tests.gate.conftest import KEY, Clock
-from tests.service.calling import Service
+from tests.support.gates import KEY, Clock
+from tests.support.service import Service
 
 POLICY = """
 extends: [balanced]

@@ -11,7 +11,7 @@ from sayso import ConsentRequired, Sayso
 from sayso.doors.python.session import Session
 from tests.attack.opening import a_gate, a_service
 from tests.attack.workplaces import work
-from tests.service.calling import Service
+from tests.support.service import Service
 
 __all__ = ["work"]
 

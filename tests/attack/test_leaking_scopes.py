@@ -17,10 +17,10 @@ from sayso.doors.python.calls.capability import NotGateable
 from sayso.doors.python.session import Session
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
-from tests.doors.people import Person, calls
-from tests.gate.conftest import KEY, Clock, clock, embedded, no_settings
+from tests.support.gates import KEY, Clock, embedded, no_settings
+from tests.support.people import Person, calls
 
-__all__ = ["clock", "no_settings"]
+__all__ = ["no_settings"]
 
 POLICY = """
 extends: [gateway]

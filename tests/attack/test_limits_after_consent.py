@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.vectors.wordings import EDIT_A, EDIT_B, PUSH, play, said, verdict
+from tests.support.wordings import EDIT_A, EDIT_B, PUSH, play, said, verdict
 
 GRANT = "Grant standing consent for: git push"
 EXCLUDING = """exclude src/b.py|skip src/b.py|ignore src/b.py|leave out src/b.py|leave src/b.py out

@@ -23,8 +23,8 @@ from sayso.doors.remote.connected import Connected, connect
 from sayso.gate.questions.surface import AskedQuestion, Reply
 from sayso.policy import load_text
 from tests.attack.opening import a_gate, answer_last
-from tests.doors.people import Person, edit
-from tests.vectors.doors_over_lines import Served, serving
+from tests.support.doors_over_lines import Served, serving
+from tests.support.people import Person, edit
 
 POLICY = """
 extends: [balanced]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
@@ -15,10 +14,10 @@ from sayso.gate.ledger.start import retry_call
 from sayso.gate.sessions.operator_grants import UnknownGrant
 from sayso.store.contract import Store
 from tests.attack.test_parked_calls import NAMES, POLICY, RETRIES, Program, Retry, in_python, parked
-from tests.doors.people import answer_open, calls, events, questions, states
-from tests.gate.conftest import Clock, clock, embedded, no_settings
+from tests.support.gates import no_settings
+from tests.support.people import answer_open, calls, events, questions, states
 
-__all__ = ["clock", "no_settings"]
+__all__ = ["no_settings"]
 
 NAMED = POLICY.replace(
     "mail.send: {risk: moderate}", "mail.send: {risk: moderate, category: outbox}"
@@ -30,12 +29,6 @@ SPELLINGS += [
     "mail.send and git push",
     "git push, mail.send",
 ]
-
-
-@pytest.fixture
-def store(clock: Clock, tmp_path: Path) -> Iterator[Store]:
-    with embedded("memory", tmp_path, clock) as opened:
-        yield opened
 
 
 def by_phrase(gate: Sayso, session: Session, name: str) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -21,10 +20,10 @@ from sayso.gate.open import open_gate
 from sayso.gate.sessions.operator_grants import revoke_all
 from sayso.policy import load_text
 from sayso.store.contract import Store
-from tests.doors.people import Person, answer_open, calls, events, questions, states
-from tests.gate.conftest import KEY, Clock, clock, embedded, no_settings
+from tests.support.gates import KEY, Clock, no_settings
+from tests.support.people import Person, answer_open, calls, events, questions, states
 
-__all__ = ["clock", "no_settings"]
+__all__ = ["no_settings"]
 
 POLICY = """
 extends: [gateway]
@@ -73,12 +72,6 @@ class Program:
 
         self.send, self.share = send, share
         gate.workflow("digest", [Step("step", step, operations=("mail.send",))], restartable=True)
-
-
-@pytest.fixture
-def store(clock: Clock, tmp_path: Path) -> Iterator[Store]:
-    with embedded("memory", tmp_path, clock) as opened:
-        yield opened
 
 
 Retry = Callable[[Sayso, Session, str], str]
@@ -195,6 +188,75 @@ def test_no_run_goes_on_after_the_wider_grant_of_the_same_answer_was_revoked(
         program.gate.revoke(wider.id, by="ana")
     assert in_python(program.gate, session, call) == "denied"
     assert program.entered == ["send"]
+
+
+def say_no(program: Program, session: Session) -> None:
+    session.hear("no")
+
+
+def say_done(program: Program, session: Session) -> None:
+    session.hear("done")
+
+
+def revoke_the_inner_approval(program: Program, session: Session) -> None:
+    with program.gate.gate.store.read() as tx:
+        newest = tx.grants(session.id, None)[-1]
+    program.gate.revoke(newest.id, by="ana")
+
+
+def revoke_the_inner_operation(program: Program, session: Session) -> None:
+    session.hear("Revoke consent for: notes.share")
+
+
+TAKEN_BACK = [say_no, say_done, revoke_the_inner_approval, revoke_the_inner_operation]
+
+
+@pytest.mark.parametrize("retry", RETRIES, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("name", ["send", "gather"])
+@pytest.mark.parametrize("take_back", TAKEN_BACK, ids=lambda one: one.__name__)
+def test_no_run_goes_on_after_the_yes_it_waited_for_was_taken_back(
+    store: Store, take_back: Callable[[Program, Session], None], name: str, retry: Retry
+) -> None:
+    program = Program(store)
+    session = program.gate.session()
+    session.hear("share it")
+    call = parked(program, session, name)
+    answer_open(program.gate, "once")
+    take_back(program, session)
+    assert retry(program.gate, session, call) == "denied"
+    assert program.entered == [name]
+
+
+INNER_BLOCKED = POLICY.replace(
+    "requires_approval: [share], blocked: []", "requires_approval: [], blocked: [share]"
+)
+INNER_ALWAYS_ASKS = POLICY.replace("notes.share: {risk: high}", "notes.share: {risk: high, always_ask: true}")
+
+
+@pytest.mark.parametrize("policy", [INNER_BLOCKED, INNER_ALWAYS_ASKS], ids=["blocked", "always_ask"])
+def test_no_run_goes_on_under_a_policy_that_is_stricter_with_what_it_waited_for(
+    store: Store, policy: str
+) -> None:
+    program = Program(store)
+    session = program.gate.session(key="nightly")
+    call = parked(program, session, "send")
+    answer_open(program.gate, "once")
+    program.gate.close()
+    again = Program(store, policy)
+    assert in_python(again.gate, again.gate.session(key="nightly"), call) == "denied"
+    assert again.entered == []
+
+
+def test_a_run_goes_on_and_asks_again_if_the_yes_it_waited_for_only_ran_out(
+    store: Store, clock: Clock
+) -> None:
+    program = Program(store)
+    session = program.gate.session()
+    call = parked(program, session, "send", "always")
+    answer_open(program.gate, "once")
+    clock.now += 3_600
+    assert in_python(program.gate, session, call) == "timeout"
+    assert program.entered == ["send", "send"]
 
 
 def test_no_run_goes_on_after_trust_in_its_workflow_was_withdrawn(store: Store) -> None:

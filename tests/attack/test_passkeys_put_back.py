@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -26,38 +26,19 @@ from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.sessions import open_session
 from sayso.gate.upkeep.copy import copy_store
 from sayso.store.sqlite.store import SqliteStore
-from tests.attack.by_hand import KEY, Place, sqlite_place
-from tests.gate.conftest import Clock
-from tests.gate.signing import ORIGINS, asked, challenge, registered, signed
-from tests.service.authenticator import Authenticator
+from tests.attack.opening import Again, opened_anew, runs_on
+from tests.support.authenticator import Authenticator
+from tests.support.by_hand import KEY, Place, sqlite_place
+from tests.support.gates import Clock
+from tests.support.signing import ORIGINS, asked, challenge, registered, signed
 
 DAY = 86_400.0
-Again = Callable[[Place], Gate]
-
-
-def runs_on(place: Place) -> Gate:
-    return place.gate
-
-
-def opened_anew(place: Place) -> Gate:
-    return place.restart()
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture
 def place(tmp_path: Path, clock: Clock) -> Iterator[Place]:
     with closing(sqlite_place(tmp_path, clock)) as made:
         yield made
-
-
-@pytest.fixture(params=[runs_on, opened_anew])
-def again(request: pytest.FixtureRequest) -> Again:
-    chosen: Again = request.param
-    return chosen
 
 
 def must_be_signed(gate: Gate, risk: Risk = Risk.HIGH) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.attack.opening import a_gate, a_service
 from tests.attack.workplaces import work
-from tests.service.calling import Service
+from tests.support.service import Service
 
 __all__ = ["work"]
 

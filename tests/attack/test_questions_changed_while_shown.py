@@ -23,11 +23,9 @@ from sayso.cli.views.grants import load_pinned_arguments
 from sayso.cli.views.operator import load_open_questions
 from sayso.cli.views.question_card import confirm_at_terminal, load_open_question
 from sayso.core.model import Operation, Request
-from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.figures.recorded_decision import load_past_decision
 from sayso.gate.figures.stories import StoryFilter, find_stories
-from sayso.gate.gate import Gate
 from sayso.gate.ledger.start import retry_call, start_call
 from sayso.gate.questions.coverage import measure_coverage
 from sayso.gate.questions.expiry import expire_questions
@@ -36,20 +34,15 @@ from sayso.gate.questions.wait import load_question_row, wait_for_answer
 from sayso.gate.sessions.operator_grants import list_grants
 from sayso.gate.sessions.sessions import open_session
 from sayso.store.contract import QuestionRow
-from tests.attack.by_hand import Place, memory_place, postgres_place, sqlite_place
-from tests.contract.postgres_place import new_schema, running_server
-from tests.gate.answers import answer_question
-from tests.gate.conftest import Clock
-from tests.service.calling import Service
+from tests.support.answers import answer_question
+from tests.support.asking import asked
+from tests.support.by_hand import Place, memory_place, postgres_place, sqlite_place
+from tests.support.gates import Clock
+from tests.support.postgres_place import new_schema
+from tests.support.service import Service
 
 EVIL, NICE = "rm -rf everything", "water the flowers"
 HOUR = 3_600.0
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with running_server() as address:
-        yield address
 
 
 @pytest.fixture(params=["sqlite", "memory", "postgres"])
@@ -59,7 +52,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     elif request.param == "memory":
         made = memory_place(tmp_path, Clock())
     else:
-        made = postgres_place(new_schema(request.getfixturevalue("server")), tmp_path)
+        made = postgres_place(new_schema(request.getfixturevalue("postgres_server")), tmp_path)
     with closing(made):
         yield made
 
@@ -72,12 +65,6 @@ def session(place: Place) -> str:
 def evil(session: str, operation: str = "git.push") -> Request:
     call = make_call("save", {"text": EVIL}, target="a")
     return make_request(call, [Operation(operation)], session=session)
-
-
-def asked(gate: Gate, request: Request) -> str:
-    question = authorize(gate, request).question
-    assert question is not None
-    return question.id
 
 
 def rewritten(value: Any) -> Any:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -15,10 +14,10 @@ from sayso.gate.open import open_gate
 from sayso.policy import load_text
 from sayso.store.contract import Store
 from tests.attack.test_parked_calls import ALWAYS_ASK, BLOCKED, POLICY, RISKIER, TRUSTED, UNLISTED
-from tests.doors.people import Person, answer_open, questions
-from tests.gate.conftest import KEY, Clock, clock, embedded, no_settings
+from tests.support.gates import KEY, no_settings
+from tests.support.people import Person, answer_open, questions
 
-__all__ = ["clock", "no_settings"]
+__all__ = ["no_settings"]
 
 
 class Program:
@@ -32,12 +31,6 @@ class Program:
         def send() -> str:
             self.sent.append("mail")
             return "sent"
-
-
-@pytest.fixture
-def store(clock: Clock, tmp_path: Path) -> Iterator[Store]:
-    with embedded("memory", tmp_path, clock) as opened:
-        yield opened
 
 
 Ending = Callable[[Sayso, Session, Session], None]

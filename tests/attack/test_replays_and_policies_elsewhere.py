@@ -19,9 +19,9 @@ from sayso.gate.open import open_gate
 from sayso.policy import load_text
 from sayso.store.memory.store import MemoryStore
 from tests.attack.test_parked_calls import ALWAYS_ASK, BLOCKED, POLICY, RISKIER, TRUSTED, UNLISTED
-from tests.doors.people import Person, answer_open
-from tests.vectors.doors_in_process import KEY
-from tests.vectors.doors_over_lines import Served, serving
+from tests.support.doors_in_process import KEY
+from tests.support.doors_over_lines import Served, serving
+from tests.support.people import Person, answer_open
 
 SEND = {"tool": "send", "args": {}, "operations": [{"operation": "mail.send", "risk": "moderate"}]}
 TIGHTENED = [

@@ -15,8 +15,8 @@ from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
 from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_text
-from tests.attack.by_hand import Place, sqlite_place
-from tests.gate.conftest import Clock
+from tests.support.by_hand import Place, sqlite_place
+from tests.support.gates import Clock
 
 DAY = 86_400.0
 BEFORE = load_text("""
@@ -47,11 +47,6 @@ def assert_not_runs(place: Place, operation: str) -> None:
     assert not runs(place.gate, operation)
     for _ in range(2):
         assert not runs(place.restart(), operation)
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture

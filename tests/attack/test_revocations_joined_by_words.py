@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.vectors.wordings import PUSH, play, said
+from tests.support.wordings import PUSH, play, said
 
 TESTS = {"call": {"operations": ["tests.run"], "command": "npm test"}}
 BUILD = {"call": {"operations": ["tests.run"], "command": "npm run build"}}

@@ -6,7 +6,7 @@ the key nor write the folder it lies in. Each attack is tried on a gate that run
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
@@ -47,27 +47,14 @@ from sayso.policy import load_preset
 from sayso.store.contract import StoreError
 from sayso.store.memory.store import MemoryStore
 from sayso.store.sqlite.store import SqliteStore
-from tests.attack.by_hand import KEY, Place, load_by_a_yes, postgres_place, save_by_a_yes, sqlite_place
-from tests.contract.postgres_place import new_schema, running_server
-from tests.gate.answers import answer_question
-from tests.gate.conftest import Clock
+from tests.attack.opening import Again, opened_anew, runs_on
+from tests.support.answers import answer_question
+from tests.support.asking import approve, bare, edit, push
+from tests.support.by_hand import KEY, Place, load_by_a_yes, postgres_place, save_by_a_yes, sqlite_place
+from tests.support.gates import Clock
+from tests.support.postgres_place import new_schema
 
 DAY = 86_400.0
-Again = Callable[[Place], Gate]
-
-
-def runs_on(place: Place) -> Gate:
-    return place.gate
-
-
-def opened_anew(place: Place) -> Gate:
-    return place.restart()
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with running_server() as address:
-        yield address
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -75,41 +62,14 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     if request.param == "sqlite":
         made = sqlite_place(tmp_path)
     else:
-        made = postgres_place(new_schema(request.getfixturevalue("server")), tmp_path)
+        made = postgres_place(new_schema(request.getfixturevalue("postgres_server")), tmp_path)
     with closing(made):
         yield made
-
-
-@pytest.fixture(params=[runs_on, opened_anew])
-def again(request: pytest.FixtureRequest) -> Again:
-    chosen: Again = request.param
-    return chosen
 
 
 @pytest.fixture
 def session(place: Place) -> str:
     return open_session(place.gate, agent="tester", owner="host", user="ana")
-
-
-def push(session: str) -> Request:
-    return make_request(make_call("shell", {}, command="git push"), [Operation("git.push")], session=session)
-
-
-def edit(session: str, target: str = "a.py") -> Request:
-    call = make_call("edit", {"path": target}, target=target)
-    return make_request(call, [Operation("files.edit")], session=session)
-
-
-def bare(session: str) -> Request:
-    """A call that needs no consent by itself."""
-    return make_request(make_call("work", {}), [Operation("capability.work")], session=session)
-
-
-def approve(gate: Gate, request: Request, answer: str = "once") -> str:
-    question = authorize(gate, request).question
-    assert question is not None
-    answer_question(gate, question.id, answer, by="ana")
-    return question.id
 
 
 def runs(gate: Gate, request: Request) -> bool:

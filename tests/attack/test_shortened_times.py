@@ -18,7 +18,7 @@ from sayso.gate.sessions.operator_grants import give_grant, list_grants
 from sayso.policy import load_text
 from sayso.store.memory.store import MemoryStore
 from tests.attack.opening import a_service, open_questions
-from tests.gate.conftest import KEY, Clock
+from tests.support.gates import KEY, Clock
 
 MINUTE, HOUR = 60, 3_600
 

@@ -18,8 +18,8 @@ from sayso.gate.deciding.request import make_call
 from sayso.gate.questions.surface import AskedQuestion
 from sayso.surfaces.terminal.layout import detect_screen, wrap_text
 from sayso.surfaces.terminal.prompt import ANSWER_PROMPT
-from tests.surfaces.questions import asked_about
-from tests.surfaces.terminals import Screen, asking, plain_surroundings, terminal_on
+from tests.support.questions import asked_about
+from tests.support.terminals import Screen, asking, plain_surroundings, terminal_on
 
 FORGED_CARD = "\n".join(
     [

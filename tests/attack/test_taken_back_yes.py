@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.vectors.wordings import ADD, EDIT_A, EDIT_B, PLAN, PUSH, messages, play, said, verdict
+from tests.support.wordings import ADD, EDIT_A, EDIT_B, PLAN, PUSH, messages, play, said, verdict
 
 NO = messages("messages", "refusal", "unsaid")
 GRANT = "Grant standing consent for: git push"

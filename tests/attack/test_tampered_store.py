@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from sayso.core.model import Operation, Request, Verdict
+from sayso.core.model import Verdict
 from sayso.gate.deciding.authorize import authorize
-from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate, TamperedSession
 from sayso.gate.open import open_gate
 from sayso.gate.rows.keys import make_key
@@ -25,7 +24,8 @@ from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
 from sayso.store.contract import StoreError
 from sayso.store.sqlite.store import SqliteStore
-from tests.gate.answers import answer_question
+from tests.support.answers import answer_question
+from tests.support.asking import push
 
 KEY = make_key("test")
 
@@ -47,10 +47,6 @@ def elsewhere(path: Path, *statements: str) -> None:
         "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); [*map(c.execute, sys.argv[2:])]; c.commit()"
     )
     subprocess.run([sys.executable, "-c", code, str(path), *statements], check=True)
-
-
-def push(session: str) -> Request:
-    return make_request(make_call("shell", {}, command="git push"), [Operation("git.push")], session=session)
 
 
 def events(gate: Gate) -> list[str]:

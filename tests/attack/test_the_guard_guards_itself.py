@@ -15,7 +15,7 @@ from sayso.gate.open import open_gate
 from sayso.policy import load_preset, load_text, preset_names
 from sayso.store.memory.store import MemoryStore
 from tests.attack.guarded_home import CHANGED, KEY, ORDINARY, READ, UNREAD, Agent, coder, home
-from tests.service.calling import Service
+from tests.support.service import Service
 
 __all__ = ["coder", "home"]
 

@@ -15,7 +15,7 @@ from sayso.gate.open import open_gate
 from sayso.policy import load_preset
 from sayso.store.sqlite.store import SqliteStore
 from tests.browser.desk import Desk, serving
-from tests.gate.conftest import KEY, no_settings
+from tests.support.gates import KEY, no_settings
 
 __all__ = ["KEY", "no_settings"]
 

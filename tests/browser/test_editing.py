@@ -213,7 +213,7 @@ def test_a_whole_number_of_a_function_stays_one_and_no_field_is_made_for_the_res
     page = signed_in()
     found = page.evaluate(
         """async () => {
-          const { formOf } = await import("/web/form.js");
+          const { formOf } = await import("/web/question/form.js");
           const values = { level: 1, files: [], kept: 7 };
           const form = formOf(values, { arguments: ["level", "files"], same_kinds: true }, () => {});
           const box = document.createElement("div");

@@ -41,7 +41,7 @@ CASES = [
 
 def test_the_page_spells_out_exactly_what_the_core_spells_out(desk: Desk, signed_in: SignedIn) -> None:
     page = signed_in()
-    shown = page.evaluate("async (cases) => cases.map((await import('/web/visible.js')).visible)", CASES)
+    shown = page.evaluate("async (cases) => cases.map((await import('/web/lib/visible.js')).visible)", CASES)
     assert shown == [visible(case) for case in CASES]
 
 

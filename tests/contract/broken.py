@@ -34,7 +34,7 @@ from sayso.store.memory.store import MemoryStore, MemoryWriter
 from sayso.store.memory.tables import MemoryReader
 from sayso.store.sqlite.store import SqliteStore, SqliteTransaction
 from sayso.store.threads import ChangeProbe
-from tests.contract.places import Open
+from tests.support.places import Open
 
 Place = Callable[[Path], Open]
 """Gives what opens a new store, in this empty folder if it needs one."""

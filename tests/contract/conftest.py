@@ -5,15 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract import places
-from tests.contract.places import Open
-from tests.contract.postgres_place import postgres, running_server
-
-
-@pytest.fixture(scope="session")
-def postgres_server() -> Iterator[str]:
-    with running_server() as address:
-        yield address
+from tests.support import places
+from tests.support.places import Open
+from tests.support.postgres_place import postgres
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])

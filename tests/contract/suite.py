@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
-from tests.contract.places import Open
+from tests.support.places import Open
 
 Check = Callable[[Open], None]
 

@@ -8,8 +8,8 @@ import pytest
 
 from sayso.store.memory.store import MemoryStore
 from tests.contract.broken import BROKEN, Place, of_kind
-from tests.contract.places import kept
 from tests.contract.suite import CHECKS
+from tests.support.places import kept
 
 
 def passes(place: Place, folder: Path, name: str) -> bool:

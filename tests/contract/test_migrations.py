@@ -16,8 +16,8 @@ from sayso.store.postgres.store import PostgresStore
 from sayso.store.sql import migrate
 from sayso.store.sql.migrate import Migration
 from sayso.store.sqlite.store import SqliteStore
-from tests.contract.postgres_place import new_schema
 from tests.contract.rows import CALL, GRANT, NOON, SESSION, call, grant
+from tests.support.postgres_place import new_schema
 
 NEXT = migrate.LATEST + 1
 HALF = Migration(

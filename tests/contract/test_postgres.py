@@ -18,7 +18,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from sayso.store.contract import StoreBusy, StoreError
 from sayso.store.postgres.store import PostgresStore
 from tests.contract import rows
-from tests.contract.postgres_place import Server, new_schema
+from tests.support.postgres_place import Server, new_schema
 
 PATIENCE = 10.0
 

@@ -17,10 +17,10 @@ from sayso.store.contract import Store, StoreError
 from sayso.store.postgres.store import PostgresStore
 from sayso.store.sqlite.store import SqliteStore
 from tests.contract import rows
-from tests.contract.places import kept
-from tests.contract.postgres_place import new_schema
+from tests.support.places import kept
+from tests.support.postgres_place import new_schema
+from tests.support.repository import ROOT
 
-ROOT = Path(__file__).parents[2]
 PATIENCE = 60.0
 
 OPEN = """

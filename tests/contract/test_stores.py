@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.contract.places import Open
 from tests.contract.suite import CHECKS
+from tests.support.places import Open
 
 
 @pytest.mark.parametrize("name", CHECKS)

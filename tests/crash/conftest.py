@@ -4,14 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.contract.postgres_place import running_server
 from tests.crash.nursery import Nursery, nursery
-
-
-@pytest.fixture(scope="session")
-def postgres_server() -> Iterator[str]:
-    with running_server() as address:
-        yield address
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.sessions import open_session
 from sayso.store.contract import StoreError
 from tests.crash.jobs import Clock, Job, gate_on, opened
-from tests.crash.lives import push
+from tests.support.asking import push
 
 ROOM = 200_000
 

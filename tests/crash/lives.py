@@ -20,16 +20,13 @@ from sayso.gate.sessions.sessions import close_session, list_session_rows, open_
 from tests.crash.jobs import Clock, Job, Point, Reference, Seen, effects, gate_on, look, opened, take_effect
 from tests.crash.mortal import Fate, MortalStore
 from tests.crash.recovery import let_leases_lapse, recover
-from tests.gate.answers import answer_question
+from tests.support.answers import answer_question
+from tests.support.asking import push
 
 
 def edit(session: str, number: int = 1) -> Request:
     call = make_call("edit", {"path": f"{number}.py"}, target=f"{number}.py")
     return make_request(call, [Operation("files.edit")], session=session)
-
-
-def push(session: str) -> Request:
-    return make_request(make_call("shell", {}, command="git push"), [Operation("git.push")], session=session)
 
 
 def live(job: Job) -> None:

@@ -11,13 +11,11 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import msgspec
 
 from tests.crash.jobs import Job
-
-ROOT = Path(__file__).parents[2]
+from tests.support.repository import ROOT
 
 
 class Nursery:

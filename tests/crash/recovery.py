@@ -27,7 +27,7 @@ from tests.crash.jobs import (
     opened,
     take_effect,
 )
-from tests.gate.answers import answer_question
+from tests.support.answers import answer_question
 
 
 def recover(job: Job) -> Recovered:

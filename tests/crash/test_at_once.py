@@ -22,12 +22,13 @@ from sayso.gate.sessions.sessions import open_session
 from sayso.store.contract import Store
 from sayso.store.postgres.store import PostgresStore
 from sayso.store.sqlite.store import SqliteStore
-from tests.contract.postgres_place import new_schema
 from tests.crash.jobs import Clock, Job, gate_on
-from tests.crash.lives import edit, push
+from tests.crash.lives import edit
 from tests.crash.nursery import Nursery
 from tests.crash.workers import working
-from tests.gate.answers import answer_question
+from tests.support.answers import answer_question
+from tests.support.asking import push
+from tests.support.postgres_place import new_schema
 
 EVERY = bool(os.environ.get("SAYSO_ALL"))
 PROCESSES = 8

@@ -27,12 +27,13 @@ from sayso.policy import load_preset
 from sayso.store.contract import Store, StoreBusy, StoreError
 from sayso.store.postgres.store import PostgresStore
 from sayso.store.sqlite.store import SqliteStore
-from tests.contract.postgres_place import Server, new_schema
 from tests.crash.jobs import KEY
-from tests.crash.lives import edit, push
+from tests.crash.lives import edit
 from tests.crash.mortal import Fate, MortalStore
-from tests.crash.nursery import ROOT
-from tests.gate.answers import answer_question
+from tests.support.answers import answer_question
+from tests.support.asking import push
+from tests.support.postgres_place import Server, new_schema
+from tests.support.repository import ROOT
 
 POLICY = load_preset("chat")
 PATIENCE = 60.0

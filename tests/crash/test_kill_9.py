@@ -11,9 +11,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.contract.postgres_place import new_schema
 from tests.crash.jobs import Job, Point, Recovered, Reference, Seen
 from tests.crash.nursery import Nursery
+from tests.support.postgres_place import new_schema
 
 EVERY = bool(os.environ.get("SAYSO_ALL"))
 SCRIPTS = ("asking", "consent", "holding", "looking after")

@@ -16,9 +16,9 @@ from sayso.gate.audit.verify import verify_audit
 from sayso.gate.open import open_gate
 from sayso.gate.sessions.operator_grants import list_grants
 from sayso.policy import load_preset
-from tests.contract.postgres_place import new_url
+from tests.support.postgres_place import new_url
+from tests.support.repository import ROOT
 
-ROOT = Path(__file__).parents[2]
 EVERY = bool(os.environ.get("SAYSO_ALL"))
 PROCESSES = 8
 ROUNDS = 40 if EVERY else 3

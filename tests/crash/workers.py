@@ -25,7 +25,7 @@ from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.operator_grants import revoke_all
 from tests.crash.jobs import Clock, Job, gate_on, opened
 from tests.crash.lives import edit
-from tests.crash.nursery import ROOT
+from tests.support.repository import ROOT
 
 
 class Worker:

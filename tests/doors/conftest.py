@@ -1,4 +1,4 @@
-"""A gate as programs open it, on every embedded store, with a person in front of it."""
+"""A gate as programs open it, with a person in front of it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from sayso import Sayso
 from sayso.gate.open import open_gate
 from sayso.policy import load_file
-from tests.doors.people import Person
-from tests.gate.conftest import KEY, Clock, clock, embedded, no_settings
+from tests.support.gates import KEY, Clock, clock, embedded, no_settings
+from tests.support.people import Person
 
 __all__ = ["clock", "no_settings"]
 
@@ -37,12 +37,10 @@ def policy(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def gate(
-    request: pytest.FixtureRequest, clock: Clock, person: Person, policy: Path, tmp_path: Path
-) -> Iterator[Sayso]:
+@pytest.fixture
+def gate(store_kind: str, clock: Clock, person: Person, policy: Path, tmp_path: Path) -> Iterator[Sayso]:
     with (
-        embedded(request.param, tmp_path, clock) as store,
+        embedded(store_kind, tmp_path, clock) as store,
         Sayso(open_gate(load_file(policy), store, key=KEY), [person]) as opened,
     ):
         yield opened

@@ -15,7 +15,7 @@ import pytest
 from sayso import Sayso
 from sayso.doors.python.calls.results import ConsentRequired
 from sayso.doors.python.values.arguments import Shape, WrongArguments, live_object_mark
-from tests.doors.people import Person, answer_open, arguments, calls, edit, questions
+from tests.support.people import Person, answer_open, arguments, calls, edit, questions
 
 if TYPE_CHECKING:
     from collections import OrderedDict

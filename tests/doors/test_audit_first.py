@@ -16,8 +16,8 @@ from sayso.gate.open import open_gate
 from sayso.policy import load_file
 from sayso.store.contract import StoreError
 from sayso.store.sqlite.store import SqliteStore
-from tests.doors.people import Person
-from tests.gate.conftest import KEY
+from tests.support.gates import KEY
+from tests.support.people import Person
 
 FULL = "CREATE TRIGGER full BEFORE INSERT ON entries BEGIN SELECT RAISE(ABORT, 'no room for the audit'); END"
 

@@ -14,7 +14,9 @@ from sayso.doors.python.calls.results import ConsentRequired
 from sayso.gate.open import open_gate
 from sayso.policy import load_preset
 from sayso.store.memory.store import MemoryStore, MemoryWriter
-from tests.doors.people import Person, answer_open, calls, questions, states
+from tests.support.people import Person, answer_open, calls, questions, states
+
+pytestmark = pytest.mark.each_store
 
 
 async def cancelled(task: asyncio.Task[Any]) -> None:

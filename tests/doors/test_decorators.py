@@ -15,7 +15,7 @@ from sayso import Sayso, SaysoError
 from sayso.doors.python.calls.capability import NotGateable
 from sayso.doors.python.calls.results import ConsentDenied, ConsentRequired, ConsentTimeout
 from sayso.doors.python.calls.steps import PutOff
-from tests.doors.people import Person, answer_open, calls, questions, states
+from tests.support.people import Person, answer_open, calls, questions, states
 
 
 def test_a_call_that_needs_asking_raises_and_runs_once_it_was_approved(gate: Sayso) -> None:

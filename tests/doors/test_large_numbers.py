@@ -12,7 +12,9 @@ from sayso import Sayso
 from sayso.core.deciding.showing import describe_whole_call
 from sayso.doors.python.values.arguments import WrongArguments
 from sayso.gate.questions.read import find_question
-from tests.doors.people import answer_open, questions
+from tests.support.people import answer_open, questions
+
+pytestmark = pytest.mark.each_store
 
 LARGE = [2**53, 2**53 + 2, 10**16, 10**17, -(10**17), 2**60, 2**63, 2**64, 10**21, 2**80]
 

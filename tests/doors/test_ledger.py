@@ -10,8 +10,10 @@ import pytest
 from sayso import Sayso
 from sayso.doors.python.calls.results import Ambiguous, Result
 from sayso.gate.ledger.recovery import resolve_call
-from tests.doors.people import Person, answer_open, arguments, calls, edit, questions, states
-from tests.gate.conftest import Clock
+from tests.support.gates import Clock
+from tests.support.people import Person, answer_open, arguments, calls, edit, questions, states
+
+pytestmark = pytest.mark.each_store
 
 ENDS = [
     (ValueError("no"), "failed"),

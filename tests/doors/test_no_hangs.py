@@ -13,8 +13,8 @@ from sayso import Sayso
 from sayso.gate.open import open_gate
 from sayso.policy import load_preset
 from sayso.store.memory.store import MemoryStore
-from tests.doors.people import Person, answer_open, sends
-from tests.gate.conftest import KEY
+from tests.support.gates import KEY
+from tests.support.people import Person, answer_open, sends
 
 GARBAGE_WHILE_LOOKING = """
 import gc, sys, threading

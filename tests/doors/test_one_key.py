@@ -15,9 +15,11 @@ import pytest
 from sayso import Sayso, Step
 from sayso.core.ledger import LEASE
 from sayso.doors.python.calls.results import Result
-from tests.crash.nursery import ROOT
-from tests.doors.people import Person, answer_open, calls
-from tests.gate.conftest import Clock
+from tests.support.gates import Clock
+from tests.support.people import Person, answer_open, calls
+from tests.support.repository import ROOT
+
+pytestmark = pytest.mark.each_store
 
 MANY = 6
 

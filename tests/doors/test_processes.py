@@ -12,14 +12,14 @@ import pytest
 
 from sayso import Sayso
 from sayso.surfaces.inbox import Inbox
-from tests.crash.nursery import ROOT
-from tests.doors.people import questions, sends, states
+from tests.support.people import questions, sends, states
+from tests.support.repository import ROOT
 
 OPERATOR = """
 import sys
 from sayso import Sayso
 from sayso.surfaces.inbox import Inbox
-from tests.doors.people import questions
+from tests.support.people import questions
 policy, store, answer = sys.argv[1:]
 with Sayso.open(policy, store, surfaces=[Inbox()]) as gate:
     print("looking", flush=True)
@@ -33,7 +33,7 @@ AGENT = """
 import sys
 from sayso import Sayso
 from sayso.surfaces.inbox import Inbox
-from tests.doors.people import sends
+from tests.support.people import sends
 policy, store, session, call = sys.argv[1:]
 with Sayso.open(policy, store, surfaces=[Inbox()]) as gate:
     sends(gate)

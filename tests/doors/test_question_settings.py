@@ -11,8 +11,8 @@ import pytest
 from sayso import Sayso
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
-from tests.doors.people import Person, answer_open, questions, sends
-from tests.gate.conftest import KEY, Clock, embedded
+from tests.support.gates import KEY, Clock, embedded
+from tests.support.people import Person, answer_open, questions, sends
 
 LISTS = "domains: {mail: {autonomous: [], requires_approval: [send], blocked: []}}"
 

@@ -22,9 +22,11 @@ from sayso.gate.sessions.reopen import OtherSession
 from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_file
 from sayso.surfaces.inbox import Inbox
-from tests.crash.nursery import ROOT
-from tests.doors.people import Person, answer_open, events, questions, sends
-from tests.gate.conftest import KEY, Clock, embedded
+from tests.support.gates import KEY, Clock, embedded
+from tests.support.people import Person, answer_open, events, questions, sends
+from tests.support.repository import ROOT
+
+pytestmark = pytest.mark.each_store
 
 
 def opened(policy: Path, store: Path) -> Sayso:
@@ -40,7 +42,7 @@ PROGRAM = """
 import os, sys
 from sayso import Sayso
 from sayso.surfaces.inbox import Inbox
-from tests.doors.people import sends
+from tests.support.people import sends
 policy, store, *how = sys.argv[1:]
 gate = Sayso.open(policy, store, surfaces=[Inbox()])
 sends(gate)

@@ -14,6 +14,8 @@ from sayso.gate.ledger import start
 from sayso.gate.rows.keys import make_key
 from sayso.surfaces.inbox import Inbox
 
+pytestmark = pytest.mark.each_store
+
 
 class Desk:
     """A gate with one gated function, the session that made a call, and a later one."""

@@ -12,8 +12,8 @@ import pytest
 from sayso import Sayso
 from sayso.doors.python.calls.results import ConsentRequired, Result
 from sayso.gate.questions.surface import Reply
-from tests.doors.people import Person, answer_open, arguments, calls, edit, events, questions, states
-from tests.gate.conftest import Clock
+from tests.support.gates import Clock
+from tests.support.people import Person, answer_open, arguments, calls, edit, events, questions, states
 
 Way = Callable[..., Result]
 

@@ -10,7 +10,9 @@ from sayso import Sayso
 from sayso.doors.python.calls.results import ConsentDenied, ConsentRequired, Result
 from sayso.doors.python.session import Session
 from sayso.gate.ledger.lease import unpark_call
-from tests.doors.people import Person, answer_open, calls, questions, states
+from tests.support.people import Person, answer_open, calls, questions, states
+
+pytestmark = pytest.mark.each_store
 
 
 def report(gate: Sayso, *, restartable: bool = False, mail_first: bool = True) -> list[str]:

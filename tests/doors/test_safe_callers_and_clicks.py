@@ -10,7 +10,7 @@ import pytest
 
 from sayso import Sayso, SaysoError
 from sayso.doors.python.calls.results import ConsentDenied, ConsentRequired
-from tests.doors.people import Person, answer_open, events
+from tests.support.people import Person, answer_open, events
 
 # --- safe callers ---
 

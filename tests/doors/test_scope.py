@@ -9,7 +9,7 @@ import pytest
 
 from sayso import Sayso
 from sayso.doors.python.calls.results import ConsentRequired
-from tests.doors.people import Person, answer_open, calls, questions
+from tests.support.people import Person, answer_open, calls, questions
 
 
 def ops(gate: Sayso) -> dict[str, object]:

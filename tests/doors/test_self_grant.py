@@ -8,7 +8,7 @@ from sayso import Sayso
 from sayso.doors.python.calls.results import ConsentDenied, ConsentRequired, ConsentTimeout, Result
 from sayso.doors.python.host_call import Called
 from sayso.doors.python.session import Session
-from tests.doors.people import Person, questions, sends
+from tests.support.people import Person, questions, sends
 
 GRANTING = ("grant", "answer", "approve", "allow", "revoke", "resolve")
 

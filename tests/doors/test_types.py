@@ -9,7 +9,7 @@ import pytest
 
 from sayso import Sayso
 from sayso.doors.python.values.arguments import WrongArguments
-from tests.doors.people import Person
+from tests.support.people import Person
 
 
 def test_a_decorated_function_keeps_its_signature(gate: Sayso, person: Person) -> None:

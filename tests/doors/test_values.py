@@ -22,7 +22,7 @@ from sayso import Sayso, Step
 from sayso.doors.mcp.runnables import list_runnables
 from sayso.doors.python.calls.results import Result
 from sayso.doors.python.values.arguments import WrongArguments
-from tests.doors.people import Person, arguments, calls, questions
+from tests.support.people import Person, arguments, calls, questions
 
 NOON = datetime.datetime(2026, 5, 6, 12, 0, tzinfo=datetime.UTC)
 NAME = uuid.UUID(int=7)

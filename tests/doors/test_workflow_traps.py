@@ -10,8 +10,10 @@ from sayso import Sayso
 from sayso.core import words
 from sayso.doors.python.calls.results import ConsentDenied
 from sayso.doors.python.workflow import Step
-from tests.doors.people import Person, edit, events
-from tests.gate.conftest import Clock
+from tests.support.gates import Clock
+from tests.support.people import Person, edit, events
+
+pytestmark = pytest.mark.each_store
 
 
 def day(gate: Sayso, done: list[str], *, individual: bool = False) -> None:

@@ -20,7 +20,7 @@ from sayso import Sayso
 from sayso.gate.questions.read import find_question
 from sayso.store.contract import Reader, SessionRow
 from tests.e2e.served import opened
-from tests.gate.answers import digest_of
+from tests.support.answers import digest_of
 
 SERVED = Path(__file__).with_name("served.py")
 ERAS = HANDSHAKE, STATELESS = ("legacy", "2026-07-28")

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.surfaces.terminals import PATIENCE, Screen
+from tests.support.terminals import PATIENCE, Screen
 
 PROMPT = re.compile(r"(?:\[deny\]: |\[back\]: |^you     )\Z", re.MULTILINE)
 TAKES_THE_TERMINAL = (

@@ -15,21 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from sayso.core.model import Operation, Request
-from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
 from sayso.gate.open import KEY_NAME, open_gate
 from sayso.gate.rows.keys import load_or_make_key
 from sayso.policy import load_preset
-from tests.surfaces.terminals import Screen
+from tests.support.terminals import Screen
 
 PATIENCE = 60.0
 CHAT = ("--preset", "chat")
-
-
-def edit(session: str, target: str = "a.py") -> Request:
-    call = make_call("edit", {"path": target}, target=target)
-    return make_request(call, [Operation("files.edit")], session=session)
 
 
 def write(session: str, content: str) -> Request:
@@ -37,10 +31,6 @@ def write(session: str, content: str) -> Request:
     args = {"path": "/etc/cron.d/x", "content": content, "command": "ls"}
     call = make_call("write_file", args, command="ls", folder="/srv/app")
     return make_request(call, [Operation("git.push")], session=session)
-
-
-def push(session: str) -> Request:
-    return make_request(make_call("shell", {}, command="git push"), [Operation("git.push")], session=session)
 
 
 class Place:
@@ -91,16 +81,6 @@ class Place:
         ran = self.sayso(*words, "--json")
         assert ran.returncode == 0, ran.stderr
         return json.loads(ran.stdout)
-
-
-def asked(gate: Gate, request: Request) -> str:
-    question = authorize(gate, request).question
-    assert question is not None
-    return question.id
-
-
-def rule(gate: Gate, request: Request) -> str:
-    return authorize(gate, request).decision.rule
 
 
 def everything(place: Place) -> dict[str, list[Any]]:

@@ -19,8 +19,8 @@ from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import format_verifier_key, load_or_make_key, make_key, public_key_of
 from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
-from tests.e2e.operator_place import edit
-from tests.gate.forging import forged_event
+from tests.support.asking import edit
+from tests.support.forging import forged_event
 
 ENTRIES = 300
 

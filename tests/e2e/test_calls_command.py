@@ -17,7 +17,8 @@ from sayso.gate.ledger.start import retry_call, start_call
 from sayso.gate.ledger.workflows import RunNote, save_note
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.sessions.messages import record_message
-from tests.e2e.operator_place import CHAT, PATIENCE, Place, edit, everything, push, rule, verified
+from tests.e2e.operator_place import CHAT, PATIENCE, Place, everything, verified
+from tests.support.asking import edit, push, rule
 
 EVIL = "edit\x1b[2J\u202e\nop_fake  succeeded  edit"
 

@@ -20,7 +20,7 @@ from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_text
 from sayso.store.sqlite.store import SqliteStore
 from tests.e2e.operator_place import Place, everything, verified
-from tests.gate.conftest import Clock
+from tests.support.gates import Clock
 
 POLICY = """
 sayso: 1

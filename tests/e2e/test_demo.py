@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.newcomer import PROMPT, TAKES_THE_TERMINAL, surroundings, without_terminal
-from tests.surfaces.terminals import PATIENCE, Screen
+from tests.support.terminals import PATIENCE, Screen
 
 OVER = "That was all."
 

@@ -18,8 +18,8 @@ from sayso.gate.rows.keys import load_key
 from sayso.gate.running_services import AnnouncedService, list_running_services
 from sayso.policy import load_preset
 from tests.e2e.newcomer import TAKES_THE_TERMINAL, surroundings
-from tests.surfaces import terminals
-from tests.surfaces.terminals import Screen
+from tests.support import terminals
+from tests.support.terminals import Screen
 
 PROMPT = "Your answer [deny]: "
 LONG = 120.0

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.newcomer import at_terminal, without_terminal, working_folder
-from tests.e2e.pages import MARK, ROOT, agrees, blocks_of, shown_on
+from tests.support.pages import MARK, agrees, blocks_of, shown_on
+from tests.support.repository import ROOT
 
 EXAMPLES = ("chat_agent.py", "task_tool.py", "workflow.py")
 NOBODY = "nobody can be asked: there is no surface that could show the question"
@@ -97,6 +98,6 @@ def test_the_code_of_a_page_prints_what_the_page_shows(page: str, tmp_path: Path
     shown = shown_on(page)
     assert shown, "a page without code"
     typed = [line for block, _ in shown for line in block.typed]
-    _, *printed = at_terminal(tmp_path, "-m", "tests.e2e.pages", page, typed=typed).split(MARK)
+    _, *printed = at_terminal(tmp_path, "-m", "tests.support.pages", page, typed=typed).split(MARK)
     for (block, expected), real in zip(shown, printed, strict=True):
         assert expected is None or agrees(real, expected), f"{block.text}\nprinted:\n{real}"

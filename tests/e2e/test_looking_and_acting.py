@@ -11,7 +11,8 @@ import pytest
 from sayso.gate.gate import Gate
 from sayso.gate.sessions.operator_grants import give_grant
 from sayso.policy import load_preset
-from tests.e2e.operator_place import CHAT, Place, asked, edit, everything, rule, verified
+from tests.e2e.operator_place import CHAT, Place, everything, verified
+from tests.support.asking import asked, edit, rule
 
 LOOKING = (
     "inbox",

@@ -14,9 +14,10 @@ from sayso.gate.sessions.messages import record_message, record_task_start
 from sayso.store.sql.migrate import LATEST
 from sayso.store.sqlite.store import SqliteStore
 from sayso.surfaces.terminal.prompt import APPROVE_PROMPT
-from tests.e2e.operator_place import CHAT, PATIENCE, Place, asked, edit, push, rule, write
-from tests.gate.answers import digest_of
-from tests.surfaces.terminals import Screen
+from tests.e2e.operator_place import CHAT, PATIENCE, Place, write
+from tests.support.answers import digest_of
+from tests.support.asking import asked, edit, push, rule
+from tests.support.terminals import Screen
 
 PROCESSES = 8
 IN_2099 = 4_070_908_800.0

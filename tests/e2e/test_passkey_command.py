@@ -5,9 +5,9 @@ from __future__ import annotations
 from sayso.gate.gate import Gate
 from sayso.gate.people.passkeys import list_passkeys, load_required_level
 from tests.e2e.operator_place import Place
-from tests.gate.answers import digest_of
-from tests.gate.signing import added, asked
-from tests.service.authenticator import Authenticator
+from tests.support.answers import digest_of
+from tests.support.authenticator import Authenticator
+from tests.support.signing import added, asked
 
 
 def test_passkeys_are_listed_and_removed_at_a_terminal(place: Place, gate: Gate) -> None:

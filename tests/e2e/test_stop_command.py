@@ -13,7 +13,8 @@ from sayso.gate.gate import Gate
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.sessions.operator_grants import give_grant
 from sayso.gate.sessions.sessions import open_session
-from tests.e2e.operator_place import CHAT, Place, asked, edit, push, rule
+from tests.e2e.operator_place import CHAT, Place
+from tests.support.asking import asked, edit, push, rule
 
 
 def test_a_stopped_session_goes_on_when_the_operator_says_so(place: Place, gate: Gate, session: str) -> None:

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 from urllib.parse import quote
 
 import psycopg
@@ -21,12 +20,12 @@ from sayso.gate.questions.answer import answer_question
 from sayso.gate.rows.moves import StoreMoved
 from sayso.gate.sessions.sessions import open_session
 from sayso.store.postgres.store import PostgresStore
-from tests.contract.postgres_place import running_server
-from tests.e2e.operator_place import PATIENCE, Place, asked, edit, rule
+from tests.e2e.operator_place import PATIENCE, Place
+from tests.support.asking import asked, edit, rule
+from tests.support.repository import ROOT
 
 SECRET = "s3cret-word"
 
-ROOT = Path(__file__).parents[2]
 DYING = """
 import os, signal, sys
 from pathlib import Path
@@ -50,19 +49,13 @@ copy_store(
 """
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with running_server() as address:
-        yield address
-
-
 @pytest.fixture
-def database(server: str, request: pytest.FixtureRequest) -> str:
+def database(postgres_server: str, request: pytest.FixtureRequest) -> str:
     """The address of an empty schema, with a password that nobody needs."""
     name = f"copy_{abs(hash(request.node.name))}"
-    with psycopg.connect(server, autocommit=True) as connection:
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
         connection.execute(f"CREATE SCHEMA {name}")
-    return f"{server}&options={quote(f'-csearch_path={name}')}&password={SECRET}"
+    return f"{postgres_server}&options={quote(f'-csearch_path={name}')}&password={SECRET}"
 
 
 @pytest.fixture
@@ -118,7 +111,7 @@ def test_people_are_told_in_sentences(place: Place, gate: Gate, database: str) -
 
 
 def test_what_cannot_be_copied_is_told_and_the_file_stays_in_use(
-    place: Place, gate: Gate, server: str, database: str
+    place: Place, gate: Gate, postgres_server: str, database: str
 ) -> None:
     nowhere = "postgresql://nobody@127.0.0.1:1/none"
     for to, code, said in (

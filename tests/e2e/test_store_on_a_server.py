@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import psycopg
 import pytest
 
 from sayso.store.sql.migrate import LATEST
-from tests.contract.postgres_place import new_url, running_server
 from tests.e2e.operator_place import Place
+from tests.support.postgres_place import new_url
 
 SECRET = "s3cret-word"
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with running_server() as address:
-        yield address
-
-
 @pytest.fixture
-def database(server: str) -> str:
-    return f"{new_url(server)}&password={SECRET}"
+def database(postgres_server: str) -> str:
+    return f"{new_url(postgres_server)}&password={SECRET}"
 
 
 def test_a_database_without_a_store_is_not_described_and_made_only_by_init(

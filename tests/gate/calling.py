@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from sayso.core.model import Operation, Request
 from sayso.gate.call_rows import Attempt
-from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.start import start_call
 from sayso.gate.questions.answer import answer_question
-
-
-def edit(session: str, target: str = "a.py", state: str | None = None) -> Request:
-    call = make_call("edit", {"path": target}, target=target, state=state)
-    return make_request(call, [Operation("files.edit")], session=session)
+from tests.support.asking import edit
 
 
 def approved(gate: Gate, session: str, answer: str = "once", state: str | None = None) -> Attempt:

@@ -21,12 +21,7 @@ from sayso.gate.ledger.start import retry_call
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.questions.explain import preview_decision
 from sayso.gate.sessions.sessions import open_session
-from tests.gate.calling import edit
-
-
-@pytest.fixture
-def session(gate: Gate) -> str:
-    return open_session(gate, agent="tester", owner="host")
+from tests.support.asking import edit
 
 
 def entries(gate: Gate) -> list[str]:

@@ -33,8 +33,8 @@ from sayso.gate.gate import Gate
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import make_key, make_signer, make_verifier, public_key_of
 from sayso.store.contract import EntryRow, SecretRow
-from tests.gate.conftest import KEY, Clock
-from tests.gate.forging import forged_event
+from tests.support.forging import forged_event
+from tests.support.gates import KEY, Clock
 
 TRUSTED = (make_verifier(KEY.name, public_key_of(KEY)),)
 

@@ -13,13 +13,8 @@ from sayso.gate.gate import Gate
 from sayso.gate.ledger.outcome import end_call
 from sayso.gate.ledger.start import retry_call, start_call
 from sayso.gate.questions.answer import answer_question
-from sayso.gate.sessions.sessions import open_session
-from tests.gate.calling import answered, approved, edit
-
-
-@pytest.fixture
-def session(gate: Gate) -> str:
-    return open_session(gate, agent="tester", owner="host")
+from tests.gate.calling import answered, approved
+from tests.support.asking import edit
 
 
 def test_the_state_is_shown_with_what_would_run_as_data(gate: Gate, session: str) -> None:

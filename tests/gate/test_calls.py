@@ -21,13 +21,9 @@ from sayso.gate.ledger.start import retry_call, start_call, start_ungated
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.sessions.messages import record_message, record_task_start
 from sayso.gate.sessions.sessions import open_session
-from tests.gate.calling import answered, approved, edit
-from tests.gate.conftest import Clock
-
-
-@pytest.fixture
-def session(gate: Gate) -> str:
-    return open_session(gate, agent="tester", owner="host")
+from tests.gate.calling import answered, approved
+from tests.support.asking import edit
+from tests.support.gates import Clock
 
 
 def test_a_call_that_was_approved_runs_for_the_first_that_tries(gate: Gate, session: str) -> None:

@@ -19,9 +19,9 @@ from sayso.gate.questions.wait import load_question_row
 from sayso.gate.sessions.messages import ask_in_conversation, record_message, record_plan
 from sayso.gate.sessions.operator_grants import list_grants
 from sayso.gate.sessions.sessions import open_session
-from tests.gate.answers import answer_items, answer_question, edit_and_allow
 from tests.gate.calling import events
-from tests.gate.conftest import Clock
+from tests.support.answers import answer_items, answer_question, edit_and_allow
+from tests.support.gates import Clock
 
 PLAN = {"targets": ["a.py"], "changes": ["rename f"], "scope": "a.py only", "operations": ["git.commit"]}
 GRANT = "Grant standing consent for: git push"

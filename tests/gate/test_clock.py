@@ -24,16 +24,12 @@ from sayso.gate.sessions.sessions import close_session, open_session
 from sayso.gate.upkeep.clock import read_clock, trust_clock
 from sayso.policy import load_preset
 from sayso.store.sqlite.store import SqliteStore
-from tests.gate.calling import answered, approved, edit
-from tests.gate.conftest import KEY, Clock
+from tests.gate.calling import answered, approved
+from tests.support.asking import edit
+from tests.support.gates import KEY, Clock
 
 DAY = 86_400.0
 TO_2099 = 73 * 365 * DAY
-
-
-@pytest.fixture
-def session(gate: Gate) -> str:
-    return open_session(gate, agent="tester", owner="host")
 
 
 def allows(gate: Gate, session: str) -> bool:

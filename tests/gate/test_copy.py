@@ -41,8 +41,9 @@ from sayso.policy import load_preset
 from sayso.store.contract import KINDS, EntryRow, MetaRow, ReviewRow, Store, StoreError
 from sayso.store.memory.store import MemoryStore
 from sayso.store.sqlite.store import SqliteStore
-from tests.contract.postgres_place import new_schema, running_server
-from tests.gate.conftest import KEY, Clock
+from tests.support.asking import asked, edit, push
+from tests.support.gates import KEY, Clock
+from tests.support.postgres_place import new_schema
 
 TRUSTED = (make_verifier(KEY.name, public_key_of(KEY)),)
 HERE, THERE = "the old place", "the new place"
@@ -82,12 +83,6 @@ class Pair:
         unseal_store(self.source, self.target, KEY, to=to, marks=self.marks)
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with running_server() as address:
-        yield address
-
-
 @pytest.fixture(params=["memory", "sqlite", "sqlite to postgres"])
 def pair(request: pytest.FixtureRequest, clock: Clock, tmp_path: Path) -> Iterator[Pair]:
     stores: list[Store] = []
@@ -108,22 +103,7 @@ def other(request: pytest.FixtureRequest, clock: Clock, folder: Path) -> Store:
 
     if request.param == "sqlite":
         return SqliteStore(folder / "new.db", clock=clock)
-    return PostgresStore(new_schema(request.getfixturevalue("server")))
-
-
-def edit(session: str, target: str = "a.py") -> Request:
-    call = make_call("edit", {"path": target}, target=target)
-    return make_request(call, [Operation("files.edit")], session=session)
-
-
-def push(session: str) -> Request:
-    return make_request(make_call("shell", {}, command="git push"), [Operation("git.push")], session=session)
-
-
-def asked(gate: Gate, request: Request) -> str:
-    question = authorize(gate, request).question
-    assert question is not None
-    return question.id
+    return PostgresStore(new_schema(request.getfixturevalue("postgres_server")))
 
 
 def verdict(gate: Gate, request: Request) -> Verdict:

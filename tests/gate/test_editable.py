@@ -13,7 +13,7 @@ from sayso.gate.deciding.request import make_call
 from sayso.gate.questions.answer import EditRefused, check_edit
 from sayso.gate.questions.editable import find_editable, reason_not_editable
 from sayso.gate.questions.evaluated_calls import EVALUATED, OPERATION, TOOL
-from tests.surfaces.questions import asked_about, push
+from tests.support.questions import asked_about, push
 
 ARGUMENTS = {"amount": 5, "payee": "ACME"}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from sayso.core.model import Operation, Request, Verdict
+from sayso.core.model import Operation, Verdict
 from sayso.core.policy import Settings
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
@@ -22,23 +22,10 @@ from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
 from sayso.store.contract import ReviewRow, SpendRow, StoreError
 from sayso.store.sqlite.store import SqliteStore
-from tests.gate.conftest import KEY, Clock
+from tests.support.asking import edit, push
+from tests.support.gates import KEY, Clock
 
 DAY = 86_400.0
-
-
-@pytest.fixture
-def session(gate: Gate) -> str:
-    return open_session(gate, agent="tester", owner="host")
-
-
-def edit(session: str, target: str = "a.py") -> Request:
-    call = make_call("edit", {"path": target}, target=target)
-    return make_request(call, [Operation("files.edit")], session=session)
-
-
-def push(session: str) -> Request:
-    return make_request(make_call("shell", {}, command="git push"), [Operation("git.push")], session=session)
 
 
 def test_a_clock_set_back_revives_no_grant_however_often_it_is_tried(

@@ -12,8 +12,9 @@ from sayso.gate.open import open_gate
 from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_text
-from tests.gate.conftest import KEY, Clock
-from tests.gate.test_gate import asked, edit
+from tests.gate.test_gate import asked
+from tests.support.asking import edit
+from tests.support.gates import KEY, Clock
 
 FEW = "extends: [chat]\nsettings: {open_questions: 2, questions_per_hour: 3}\n"
 

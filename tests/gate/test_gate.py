@@ -6,33 +6,18 @@ import pytest
 
 from sayso.core.durations import DAY
 from sayso.core.errors import UnknownAnswer
-from sayso.core.model import Operation, Request, Verdict
+from sayso.core.model import Request, Verdict
 from sayso.core.policy import Decay, Domain, Settings, compile_policy
 from sayso.gate.deciding.authorize import Authorization, authorize
-from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate, UnknownSession
 from sayso.gate.open import open_gate
 from sayso.gate.questions.answer import EditRefused
 from sayso.gate.questions.expiry import expire_questions
 from sayso.gate.sessions.messages import record_message, record_task_start
 from sayso.gate.sessions.sessions import close_session, open_session
-from tests.gate.answers import answer_question, edit_and_allow
-from tests.gate.conftest import KEY, Clock
-
-
-def edit(session: str, target: str = "a.py", operation: str = "files.edit") -> Request:
-    call = make_call("edit", {"path": target}, target=target)
-    return make_request(call, [Operation(operation)], session=session)
-
-
-def push(session: str) -> Request:
-    call = make_call("shell", {}, command="git push")
-    return make_request(call, [Operation("git.push")], session=session)
-
-
-@pytest.fixture
-def session(gate: Gate) -> str:
-    return open_session(gate, agent="tester", owner="host")
+from tests.support.answers import answer_question, edit_and_allow
+from tests.support.asking import edit, push
+from tests.support.gates import KEY, Clock
 
 
 def asked(gate: Gate, request: Request) -> Authorization:
@@ -174,7 +159,7 @@ def test_an_edit_into_what_the_policy_never_allows_stays_a_no(gate: Gate, sessio
     question = asked(gate, edit(session, "a.py")).question
     assert question is not None
     with pytest.raises(EditRefused):
-        edit_and_allow(gate, question.id, edit(session, "x", "files.modify_secrets"), by="ana")
+        edit_and_allow(gate, question.id, edit(session, "x", operation="files.modify_secrets"), by="ana")
     other = open_session(gate, agent="other", owner="host")
     with pytest.raises(EditRefused):
         edit_and_allow(gate, question.id, edit(other, "b.py"), by="ana")

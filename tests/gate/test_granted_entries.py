@@ -16,10 +16,10 @@ from sayso.gate.sessions.messages import record_task_start
 from sayso.gate.sessions.operator_grants import list_grants
 from sayso.policy import load_preset
 from sayso.store.memory.store import MemoryStore
-from tests.gate.answers import answer_question
-from tests.gate.calling import edit
-from tests.gate.conftest import KEY
 from tests.gate.test_stopping import opened
+from tests.support.answers import answer_question
+from tests.support.asking import edit
+from tests.support.gates import KEY
 
 
 def granted(gate: Gate) -> list[dict[str, Any]]:

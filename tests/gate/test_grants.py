@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from sayso.core.audit.entry import read_entry
 from sayso.core.errors import MalformedRequest, SaysoError
 from sayso.core.grants import Pins
-from sayso.core.model import Mode, Operation, Request, Risk, Verdict
+from sayso.core.model import Mode, Operation, Risk, Verdict
 from sayso.core.policy import Domain, compile_policy
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
@@ -28,39 +28,15 @@ from sayso.gate.sessions.operator_grants import (
 )
 from sayso.gate.sessions.revoke import revoke_by_name
 from sayso.gate.sessions.sessions import close_session, open_session
-from tests.gate.answers import answer_question
-from tests.gate.conftest import Clock
-
-
-def edit(session: str, target: str = "a.py") -> Request:
-    call = make_call("edit", {"path": target}, target=target)
-    return make_request(call, [Operation("files.edit")], session=session)
-
-
-def push(session: str) -> Request:
-    return make_request(make_call("shell", {}, command="git push"), [Operation("git.push")], session=session)
-
-
-def rule(gate: Gate, request: Request) -> str:
-    return authorize(gate, request).decision.rule
-
-
-def approved(gate: Gate, request: Request, how: str) -> str:
-    question = authorize(gate, request).question
-    assert question is not None
-    assert answer_question(gate, question.id, how, by="ana").yours
-    return question.id
+from tests.support.answers import answer_question
+from tests.support.asking import approve, edit, push, rule
+from tests.support.gates import Clock
 
 
 def entries(gate: Gate, event: str) -> list[dict[str, Any]]:
     with gate.store.read() as tx:
         bodies = [row.body for row in tx.entries("main", limit=10_000) if row.event == event]
     return [dict(read_entry(body).details) for body in bodies if body is not None]
-
-
-@pytest.fixture
-def session(gate: Gate) -> str:
-    return open_session(gate, agent="tester", owner="host")
 
 
 def test_a_given_grant_serves_until_its_time_is_over(gate: Gate, session: str, clock: Clock) -> None:
@@ -187,7 +163,7 @@ def test_a_look_alike_of_a_listed_operation_is_refused(gate: Gate, session: str)
 
 def test_the_list_tells_every_kind_of_grant_and_the_question_it_answers(gate: Gate, session: str) -> None:
     record_task_start(gate, session, "feature X")
-    question = approved(gate, edit(session), "task")
+    question = approve(gate, edit(session), "task")
     record_message(gate, session, "Grant standing consent for: git push")
     rule(gate, push(session))
     told = {one.words: (one.used, one.question) for one in list_grants(gate)}
@@ -217,14 +193,14 @@ def test_the_next_decision_after_a_revocation_does_not_use_the_grant(gate: Gate,
 
 
 def test_an_unused_approval_can_be_revoked(gate: Gate, session: str) -> None:
-    approved(gate, push(session), "once")
+    approve(gate, push(session), "once")
     (listed,) = list_grants(gate)
     revoke_grant(gate, listed.id, "ana")
     assert rule(gate, push(session)) == "risky"
 
 
 def test_no_approval_that_ends_with_a_wider_grant_goes_unnamed(gate: Gate, session: str) -> None:
-    approved(gate, edit(session), "always")
+    approve(gate, edit(session), "always")
     wide, approval = sorted(list_grants(gate), key=lambda one: one.kind == "call")
     assert (wide.kind, approval.kind) == ("operation", "call")
     told = revoke_grant(gate, wide.id, "ana")
@@ -237,7 +213,7 @@ def test_no_approval_that_ends_with_a_wider_grant_goes_unnamed(gate: Gate, sessi
 def test_an_approval_that_was_used_or_over_does_not_end_with_the_grant_again(
     gate: Gate, session: str, clock: Clock
 ) -> None:
-    approved(gate, edit(session), "always")
+    approve(gate, edit(session), "always")
     wide = next(one for one in list_grants(gate) if one.kind == "operation")
     clock.now += 16 * 60
     assert revoke_grant(gate, wide.id, "ana").also == ()
@@ -246,7 +222,7 @@ def test_an_approval_that_was_used_or_over_does_not_end_with_the_grant_again(
 
 @pytest.mark.parametrize("how", ["the operator", "the user"])
 def test_revoking_by_name_records_each_grant_that_ends_once(gate: Gate, session: str, how: str) -> None:
-    approved(gate, edit(session), "always")
+    approve(gate, edit(session), "always")
     both = sorted(one.id for one in list_grants(gate))
     if how == "the operator":
         told = revoke_by_name(gate, session, "files.edit", "ana")

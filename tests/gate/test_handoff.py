@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sayso.core.digest import encode_canonical, sha256
-from sayso.core.model import Assurance, Operation, Request
+from sayso.core.model import Assurance
 from sayso.gate.deciding.authorize import authorize
-from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
 from sayso.gate.sessions.handoff import (
     SAVE,
@@ -19,11 +18,8 @@ from sayso.gate.sessions.handoff import (
 )
 from sayso.gate.sessions.messages import ask_in_conversation, record_message
 from sayso.gate.sessions.sessions import close_session, open_session
-from tests.gate.conftest import Clock
-
-
-def push(session: str) -> Request:
-    return make_request(make_call("shell", {}, command="git push"), [Operation("git.push")], session=session)
+from tests.support.asking import push
+from tests.support.gates import Clock
 
 
 def session_of(gate: Gate, user: str = "ana", agent: str = "tester", workspace: str = "") -> str:

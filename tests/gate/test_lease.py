@@ -27,13 +27,9 @@ from sayso.gate.sessions.messages import (
 )
 from sayso.gate.sessions.operator_grants import give_grant, list_grants, revoke_all
 from sayso.gate.sessions.sessions import close_session, open_session
-from tests.gate.calling import answered, approved, edit, events
-from tests.gate.conftest import Clock
-
-
-@pytest.fixture
-def session(gate: Gate) -> str:
-    return open_session(gate, agent="tester", owner="host")
+from tests.gate.calling import answered, approved, events
+from tests.support.asking import edit
+from tests.support.gates import Clock
 
 
 def held(gate: Gate, session: str) -> Attempt:

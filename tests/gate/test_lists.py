@@ -25,7 +25,7 @@ from sayso.gate.sessions.operator_grants import (
 )
 from sayso.gate.sessions.sessions import close_session, open_session
 from sayso.store.contract import UNKNOWN_EXPIRY, SpendRow
-from tests.gate.conftest import Clock
+from tests.support.gates import Clock
 
 
 def opened(gate: Gate, owner: str = "host") -> str:

@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 
 from sayso.core.errors import SaysoError
-from sayso.core.model import Operation, Request
 from sayso.gate.audit.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
-from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
 from sayso.gate.open import NoStore, open_audit, open_gate, open_to_act, open_to_look, policy_in_force
 from sayso.gate.questions.answer import answer_question
@@ -21,7 +19,8 @@ from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
 from sayso.store.contract import Store
 from sayso.store.sqlite.store import SqliteStore
-from tests.gate.conftest import KEY
+from tests.support.asking import edit
+from tests.support.gates import KEY
 
 
 def entries(store: Store) -> list[str]:
@@ -32,11 +31,6 @@ def entries(store: Store) -> list[str]:
 def kept(store: Store) -> tuple[object, ...]:
     with store.read() as tx:
         return list(tx.entries("main", limit=10_000)), tx.meta("policy"), list(tx.reviews())
-
-
-def edit(session: str) -> Request:
-    call = make_call("edit", {"path": "a.py"}, target="a.py")
-    return make_request(call, [Operation("files.edit")], session=session)
 
 
 def asked(gate: Gate) -> str:

@@ -16,10 +16,10 @@ from sayso.gate.deciding.request import make_call
 from sayso.gate.gate import Gate
 from sayso.gate.rows.keys import make_key, make_verifier, public_key_of
 from sayso.gate.sessions.messages import ask_in_conversation, record_message
-from tests.gate.answers import answer_question, edit_and_allow
-from tests.gate.calling import edit
-from tests.gate.conftest import KEY
 from tests.gate.test_stopping import opened
+from tests.support.answers import answer_question, edit_and_allow
+from tests.support.asking import edit
+from tests.support.gates import KEY
 
 TRUSTED = (make_verifier(KEY.name, public_key_of(KEY)),)
 

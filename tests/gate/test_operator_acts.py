@@ -9,11 +9,9 @@ import pytest
 
 from sayso.core.audit import events
 from sayso.core.audit.entry import AuditError
-from sayso.core.model import Operation, Request
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.audit.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
-from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate, writing
 from sayso.gate.ledger.recovery import recover_calls, resolve_call
 from sayso.gate.ledger.start import start_call
@@ -27,16 +25,12 @@ from sayso.gate.sessions.operator_grants import (
     revoke_all,
     revoke_grant,
 )
-from sayso.gate.sessions.sessions import close_session, open_session
-from tests.gate.conftest import Clock
-from tests.gate.forging import forged_event
+from sayso.gate.sessions.sessions import close_session
+from tests.support.asking import edit
+from tests.support.forging import forged_event
+from tests.support.gates import Clock
 
 Act = Callable[[Gate, str], object]
-
-
-def edit(session: str, target: str = "a.py") -> Request:
-    call = make_call("edit", {"path": target}, target=target)
-    return make_request(call, [Operation("files.edit")], session=session)
 
 
 def ask(gate: Gate, session: str) -> str:
@@ -63,11 +57,6 @@ ACTS: dict[str, Act] = {
     "allowlist clear": lambda gate, s: (granted(gate, s), clear_allowlist(gate, s, "ana")),
     "end a session": lambda gate, s: close_session(gate, s, by="ana"),
 }
-
-
-@pytest.fixture
-def session(gate: Gate) -> str:
-    return open_session(gate, agent="tester", owner="host")
 
 
 def unsigned(gate: Gate) -> int:

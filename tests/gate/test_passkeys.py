@@ -28,10 +28,10 @@ from sayso.gate.people.passkeys import (
 )
 from sayso.gate.questions.read import find_question
 from sayso.gate.questions.wait import load_question_row
-from tests.gate.answers import answer_question, edit_and_allow
-from tests.gate.conftest import Clock
-from tests.gate.signing import ORIGINS, added, asked, challenge, on_page, push, registered, signed
-from tests.service.authenticator import ORIGIN, Authenticator
+from tests.support.answers import answer_question, edit_and_allow
+from tests.support.authenticator import ORIGIN, Authenticator
+from tests.support.gates import Clock
+from tests.support.signing import ORIGINS, added, asked, challenge, on_page, push, registered, signed
 
 
 def last(gate: Gate, event: str) -> dict[str, Any]:

@@ -15,13 +15,8 @@ from sayso.gate.figures.stories import StoryFilter, find_stories
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.start import retry_call, start_call
 from sayso.gate.sessions.operator_grants import give_grant
-from sayso.gate.sessions.sessions import open_session
-from tests.gate.calling import answered, edit
-
-
-@pytest.fixture
-def session(gate: Gate) -> str:
-    return open_session(gate, agent="tester", owner="host")
+from tests.gate.calling import answered
+from tests.support.asking import edit
 
 
 def last(gate: Gate, event: str) -> int:

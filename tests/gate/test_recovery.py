@@ -15,12 +15,7 @@ from sayso.gate.ledger.recovery import reconcile_calls, recover_calls, resolve_c
 from sayso.gate.ledger.start import retry_call
 from sayso.gate.sessions.sessions import open_session
 from tests.gate.calling import approved
-from tests.gate.conftest import Clock
-
-
-@pytest.fixture
-def session(gate: Gate) -> str:
-    return open_session(gate, agent="tester", owner="host")
+from tests.support.gates import Clock
 
 
 @pytest.fixture

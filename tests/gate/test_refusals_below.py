@@ -4,28 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from sayso.core.model import Operation, Request, Verdict
+from sayso.core.model import Verdict
 from sayso.gate.deciding.authorize import authorize
-from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
 from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.sessions import open_session
-from tests.gate.answers import answer_question
+from tests.support.asking import approve, push
 
 
 @pytest.fixture
 def session(gate: Gate) -> str:
     return open_session(gate, agent="bot", owner="host")
-
-
-def push(session: str) -> Request:
-    return make_request(make_call("shell", {}, command="git push"), [Operation("git.push")], session=session)
-
-
-def approve(gate: Gate, request: Request) -> None:
-    question = authorize(gate, request).question
-    assert question is not None
-    assert answer_question(gate, question.id, "once", by="ana").yours
 
 
 @pytest.mark.parametrize("text", ["no", "actually, don't", "I changed my mind"])

@@ -15,8 +15,9 @@ from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.operator_grants import give_grant, list_grants
 from sayso.gate.sessions.sessions import close_session
 from sayso.gate.sessions.stop import Resumed, ResumedAll, resume_all, resume_session, stop_all
-from tests.gate.calling import approved, edit, events
+from tests.gate.calling import approved, events
 from tests.gate.test_stopping import opened, stopped
+from tests.support.asking import edit
 
 
 def rule_of(gate: Gate, session: str) -> str:

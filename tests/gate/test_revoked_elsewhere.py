@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
-import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from sayso.gate.deciding.authorize import authorize
@@ -19,10 +17,11 @@ from sayso.gate.sessions.operator_grants import list_grants
 from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
 from sayso.store.postgres.store import PostgresStore
-from tests.contract.postgres_place import new_schema, running_server
-from tests.gate.calling import approved, edit
+from tests.gate.calling import approved
+from tests.support.asking import edit
+from tests.support.postgres_place import new_schema
+from tests.support.repository import ROOT
 
-ROOT = Path(__file__).parents[2]
 REVOKES = """
 import sys
 from pathlib import Path
@@ -36,16 +35,10 @@ gate.store.close()
 """
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with running_server() as server:
-        yield server
-
-
 def test_the_next_decision_after_another_process_revoked_a_grant_does_not_use_it(
-    server: str, tmp_path: Path
+    postgres_server: str, tmp_path: Path
 ) -> None:
-    said, file = conninfo_to_dict(new_schema(server)), tmp_path / "gate.key"
+    said, file = conninfo_to_dict(new_schema(postgres_server)), tmp_path / "gate.key"
     place = urlencode({name: said[name] for name in ("host", "options")}, quote_via=quote)
     address = f"postgresql://{said['user']}@/{said['dbname']}?{place}"
     with closing(PostgresStore(address)) as store:

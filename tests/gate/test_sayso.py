@@ -10,7 +10,7 @@ from sayso import Sayso, SaysoError
 from sayso.core.model import Operation, Verdict
 from sayso.gate.audit.verify import verify_audit
 from sayso.gate.deciding.request import make_call, make_request
-from tests.gate.conftest import KEY
+from tests.support.gates import KEY
 
 
 def test_a_call_is_asked_answered_and_run_and_the_trail_verifies(tmp_path: Path) -> None:

@@ -21,14 +21,9 @@ from sayso.gate.gate import Gate
 from sayso.gate.sessions.messages import record_task_start
 from sayso.gate.sessions.sessions import open_session
 from sayso.store.contract import SecretRow
-from tests.gate.answers import answer_question, edit_and_allow
+from tests.support.answers import answer_question, edit_and_allow
 
 PUSH = {"tool": "shell", "command": "git push", "arguments": {"token": "hunter2"}, "folder": "/src"}
-
-
-@pytest.fixture
-def session(gate: Gate) -> str:
-    return open_session(gate, agent="tester", owner="host")
 
 
 def push(session: str, command: str = "git push") -> Request:

@@ -18,13 +18,9 @@ from sayso.gate.questions.expiry import expire_questions
 from sayso.gate.sessions.messages import record_message, record_task_start
 from sayso.gate.sessions.operator_grants import give_grant
 from sayso.gate.sessions.sessions import open_session
-from tests.gate.answers import answer_question
-from tests.gate.conftest import Clock
-
-
-def edit(session: str, target: str = "a.py") -> Request:
-    call = make_call("edit", {"path": target}, target=target)
-    return make_request(call, [Operation("files.edit")], session=session)
+from tests.support.answers import answer_question
+from tests.support.asking import approve, edit
+from tests.support.gates import Clock
 
 
 def command(session: str, line: str = "git push", operation: str = "git.push") -> Request:
@@ -35,17 +31,6 @@ def decided(verdict: Verdict, rule: str) -> Decision:
     ruling = Ruling(verdict, rule, "a test")
     item = Item("git.push", "git.push", "git", Risk.HIGH, Risk.HIGH, Risk.HIGH, ruling)
     return Decision(verdict, rule, "a test", None, (item,), (), ())
-
-
-def answered(gate: Gate, request: Request, how: str) -> None:
-    question = authorize(gate, request).question
-    assert question is not None
-    answer_question(gate, question.id, how, by="ana")
-
-
-@pytest.fixture
-def session(gate: Gate) -> str:
-    return open_session(gate, agent="tester", owner="host")
 
 
 def test_without_decisions_there_is_nothing_to_measure(gate: Gate) -> None:
@@ -64,18 +49,18 @@ def test_a_call_that_joins_its_open_question_is_no_second_prompt(
 
 def test_prompts_are_counted_by_category_and_task_with_high_risk_aside(gate: Gate, session: str) -> None:
     record_task_start(gate, session, "one")
-    answered(gate, edit(session), "task")
+    approve(gate, edit(session), "task")
     authorize(gate, edit(session, "b.py"))
-    answered(gate, command(session), "once")
+    approve(gate, command(session), "once")
     record_task_start(gate, session, "two")
     for target in ("a.py", "b.py", "c.py"):
-        answered(gate, edit(session, target), "deny")
+        approve(gate, edit(session, target), "deny")
     found = compute_figures(gate)
     assert (found.prompts_per_category_per_task, found.most_prompts_in_a_category_of_a_task) == (2.0, 3)
 
 
 def test_high_risk_that_ran_unasked_lowers_the_share_and_is_named(gate: Gate, session: str) -> None:
-    answered(gate, command(session), "once")
+    approve(gate, command(session), "once")
     assert authorize(gate, command(session)).decision.rule == "approved_call"
     assert compute_figures(gate).high_risk_asked == 1.0
     record_message(gate, session, "Grant standing consent for: git push")
@@ -89,9 +74,9 @@ def test_repeated_commands_count_as_covered_by_the_allowlist_or_as_asked_again(
     gate: Gate, session: str
 ) -> None:
     for _ in range(2):
-        answered(gate, command(session), "once")
+        approve(gate, command(session), "once")
         authorize(gate, command(session))
-    answered(gate, edit(session), "once")
+    approve(gate, edit(session), "once")
     assert compute_figures(gate).repeated_commands_on_allowlist == 0.0
     record_message(gate, session, "Grant standing consent for: git push, git fetch")
     for line in ("git push", "git push", "git push", "git fetch"):
@@ -103,7 +88,7 @@ def test_avoided_are_the_calls_that_an_earlier_consent_covered(gate: Gate, sessi
     give_grant(gate, session, operation="files.edit", by="ana")
     for target in ("a.py", "b.py"):
         authorize(gate, edit(session, target))
-    answered(gate, command(session), "once")
+    approve(gate, command(session), "once")
     authorize(gate, command(session))
     found = compute_figures(gate)
     assert (found.prompts, found.avoided, found.allowed) == (1, 2, 3)
@@ -179,7 +164,7 @@ def test_one_that_cannot_be_read_is_left_out_and_said_to_be(gate: Gate, session:
 
 
 def test_figures_with_charts_are_the_same_figures(gate: Gate, session: str, clock: Clock) -> None:
-    answered(gate, edit(session), "once")
+    approve(gate, edit(session), "once")
     clock.now += 4_000
     authorize(gate, command(session))
     for since in (0.0, clock.now - 100):

@@ -27,8 +27,9 @@ from sayso.gate.sessions.stop import StoppedAll, resume_session, stop_all, stop_
 from sayso.policy import load_preset
 from sayso.store.contract import EntryRow, StoreBusy, Writer
 from sayso.store.memory.store import MemoryStore
-from tests.gate.calling import approved, edit
-from tests.gate.conftest import KEY
+from tests.gate.calling import approved
+from tests.support.asking import edit
+from tests.support.gates import KEY
 
 
 def opened(gate: Gate, parent: str | None = None) -> str:

@@ -23,7 +23,7 @@ from sayso.doors.python.calls.results import ConsentDenied, ConsentTimeout
 from sayso.doors.python.workflow import Step
 from sayso.gate.questions.surface import AskedQuestion, Reply
 from sayso.gate.telemetry import LONGEST, printable_name
-from tests.gate.conftest import KEY
+from tests.support.gates import KEY
 
 MARKER = "hunter2-4711"
 PROVIDER = TracerProvider()

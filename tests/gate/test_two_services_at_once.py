@@ -22,25 +22,19 @@ from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
 from sayso.store.contract import MetaRow
 from sayso.store.postgres.store import PostgresStore
-from tests.contract.postgres_place import new_schema, running_server
-from tests.gate.calling import edit
-from tests.gate.conftest import KEY
-from tests.gate.signing import ORIGINS, registered
-from tests.service.authenticator import Authenticator
+from tests.support.asking import edit
+from tests.support.authenticator import Authenticator
+from tests.support.gates import KEY
+from tests.support.postgres_place import new_schema
+from tests.support.signing import ORIGINS, registered
 
 WAITING = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND state = 'active'"
 PATIENCE = 30.0
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with running_server() as server:
-        yield server
-
-
 @pytest.fixture
-def dsn(server: str) -> str:
-    return new_schema(server)
+def dsn(postgres_server: str) -> str:
+    return new_schema(postgres_server)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.ledger.workflows import cascade_revoke
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.sessions.sessions import open_session
-from tests.gate.conftest import Clock
+from tests.support.gates import Clock
 
 
 def start(session: str, week: int = 1, workflow: str = "weekly") -> Request:

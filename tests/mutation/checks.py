@@ -24,27 +24,28 @@ QUIET: tuple[str, ...] = (
 QUIET += ("-p", "no:xdist", "-W", "ignore::pytest.PytestAssertRewriteWarning")
 UNIT, PROPERTY, ATTACK = "tests/unit", "tests/property", "tests/attack"
 DECIDING = (
-    f"{UNIT}/test_decision_details.py",
-    f"{UNIT}/test_decision_effects_details.py",
-    f"{UNIT}/test_decide_found_cases.py",
+    f"{UNIT}/core/deciding/test_rules.py",
+    f"{UNIT}/core/deciding/test_decide.py",
+    f"{UNIT}/core/deciding/test_found_cases.py",
     f"{ATTACK}/test_forged_requests.py",
 )
 CONVERSATION = (
-    f"{UNIT}/test_conversation_details.py",
-    f"{UNIT}/test_question_details.py",
-    f"{UNIT}/test_lifecycle_details.py",
-    f"{UNIT}/test_answer_details.py",
-    f"{UNIT}/test_assent_details.py",
-    f"{UNIT}/test_hearing_details.py",
-    f"{UNIT}/test_plan_consent.py",
+    f"{UNIT}/core/conversation/test_message_effects.py",
+    f"{UNIT}/core/deciding/test_questions.py",
+    f"{UNIT}/core/conversation/test_lifecycle.py",
+    f"{UNIT}/core/deciding/test_offers.py",
+    f"{UNIT}/core/conversation/test_assent.py",
+    f"{UNIT}/core/conversation/test_hear.py",
+    f"{UNIT}/core/conversation/test_plan_consent.py",
 )
 READING = (
-    f"{UNIT}/test_language.py",
-    f"{UNIT}/test_language_details.py",
-    f"{UNIT}/test_plans.py",
-    f"{UNIT}/test_plans_details.py",
-    f"{UNIT}/test_plan_reading_details.py",
-    f"{UNIT}/test_plan_changes.py",
+    f"{UNIT}/core/conversation/test_message.py",
+    f"{UNIT}/core/conversation/test_message_lists.py",
+    f"{UNIT}/core/text/test_unmask.py",
+    f"{UNIT}/core/text/test_phrases.py",
+    f"{UNIT}/core/plans/test_plan.py",
+    f"{UNIT}/core/plans/test_reading.py",
+    f"{UNIT}/core/plans/test_edit.py",
     f"{PROPERTY}/test_language_properties.py",
     f"{PROPERTY}/test_plan_properties.py",
     f"{ATTACK}/test_hidden_plan_text.py",
@@ -57,10 +58,10 @@ SLOW = (
 )
 """For every module, but only when asked to be thorough: each survivor costs them all."""
 AUDIT = (
-    f"{UNIT}/test_audit.py",
-    f"{UNIT}/test_audit_commitments.py",
-    f"{UNIT}/test_merkle.py",
-    f"{UNIT}/test_checkpoint.py",
+    f"{UNIT}/core/audit/test_entry.py",
+    f"{UNIT}/core/audit/test_commitments.py",
+    f"{UNIT}/core/audit/test_merkle.py",
+    f"{UNIT}/core/audit/test_checkpoint.py",
     f"{PROPERTY}/test_audit_corruptions.py",
     f"{ATTACK}/test_forged_audit.py",
 )
@@ -78,15 +79,14 @@ NOT_DECIDING = frozenset({"ledger", *TRAIL})
 """Modules that no decision looks at: worlds and vectors have nothing to say about them."""
 FILES: dict[str, Sequence[str]] = {
     "digest": (
-        f"{UNIT}/test_digest.py",
-        f"{UNIT}/test_digest_details.py",
+        f"{UNIT}/core/test_digest.py",
         f"{ATTACK}/test_forged_requests.py",
     ),
-    "ledger": (f"{UNIT}/test_ledger_details.py",),
-    "session": (f"{UNIT}/test_session_details.py", *DECIDING, *CONVERSATION),
-    "model": (f"{UNIT}/test_model_details.py", *DECIDING, f"{UNIT}/test_policy_load.py"),
-    "policy": (f"{UNIT}/test_policy_details.py", *DECIDING, f"{UNIT}/test_policy_load.py"),
-    "decision": (f"{UNIT}/test_model_details.py", *DECIDING),
+    "ledger": (f"{UNIT}/core/test_ledger.py",),
+    "session": (f"{UNIT}/core/test_session.py", *DECIDING, *CONVERSATION),
+    "model": (f"{UNIT}/core/test_model.py", *DECIDING, f"{UNIT}/policy/test_load.py"),
+    "policy": (f"{UNIT}/core/test_policy.py", *DECIDING, f"{UNIT}/policy/test_load.py"),
+    "decision": (f"{UNIT}/core/test_model.py", *DECIDING),
     **dict.fromkeys(("deciding.rules", "deciding.subject", "deciding.decide", "grants"), DECIDING),
     **dict.fromkeys(
         ("deciding.offers", "deciding.questions", "conversation.clearing"), (*DECIDING, *CONVERSATION)

@@ -21,9 +21,10 @@ from sayso.gate.questions.read import TamperedQuestion, find_question
 from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.operator_grants import give_grant
 from sayso.gate.sessions.sessions import close_session, open_session
-from tests.attack.by_hand import Copy, load_by_a_yes, save_by_a_yes
-from tests.gate.answers import answer_question
-from tests.property.row_attacks import Act, Life, allowed, bare, command, edit
+from tests.property.row_attacks import Act, Life, allowed, command, edit
+from tests.support.answers import answer_question
+from tests.support.asking import bare
+from tests.support.by_hand import Copy, load_by_a_yes, save_by_a_yes
 
 PASSKEYS = ("meta", "passkeys")
 

@@ -20,7 +20,7 @@ from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
 from sayso.gate.sessions.sessions import open_session
-from tests.attack.by_hand import Copy, Place
+from tests.support.by_hand import Copy, Place
 
 LOSABLE = ("entries", "nodes", "secrets")
 """Tables of the audit trail: with these put back, what was reported may be gone as well."""
@@ -49,11 +49,6 @@ class Probe(msgspec.Struct, frozen=True):
 def edit(session: str, number: int) -> Request:
     call = make_call("edit", {"path": f"{number}.py"}, target=f"{number}.py")
     return make_request(call, [Operation("files.edit")], session=session)
-
-
-def bare(session: str) -> Request:
-    """A call that needs no consent by itself."""
-    return make_request(make_call("work", {}), [Operation("capability.work")], session=session)
 
 
 def command(session: str, number: int) -> Request:

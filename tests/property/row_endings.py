@@ -27,11 +27,12 @@ from sayso.gate.sessions.revoke import revoke_by_name
 from sayso.gate.sessions.sessions import close_session, open_session
 from sayso.gate.sessions.stop import resume_session
 from sayso.policy import load_text
-from tests.gate.answers import answer_question
-from tests.gate.signing import ORIGINS, registered
 from tests.property.row_acts import PASSKEYS, goes_unsigned
-from tests.property.row_attacks import Act, Life, allowed, bare, command, edit
-from tests.service.authenticator import Authenticator
+from tests.property.row_attacks import Act, Life, allowed, command, edit
+from tests.support.answers import answer_question
+from tests.support.asking import bare
+from tests.support.authenticator import Authenticator
+from tests.support.signing import ORIGINS, registered
 
 MONTH = 31 * 86_400.0
 DOMAINS = tuple(f"post{number}" for number in range(6))

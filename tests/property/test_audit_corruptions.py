@@ -13,7 +13,7 @@ from sayso.core.audit.anchors import Anchor, FindingKind
 from sayso.core.audit.entry import ChainRow, chain_hash
 from sayso.core.audit.merkle import Frontier, TreeNode, extend_tree
 from sayso.core.audit.verify import verify_rows, verify_runs
-from tests.property.audit_trails import Trail, flipped, judged, rows, trail
+from tests.support.audit_trails import Trail, flipped, judged, rows, trail
 
 EVERYTHING = bool(os.environ.get("SAYSO_ALL"))
 SEEDS = range(200 if EVERYTHING else 30)

@@ -13,12 +13,12 @@ import pytest
 from sayso.gate import call_rows
 from sayso.gate.rows.row_seals import Sealer
 from sayso.gate.rows.watermark import Watermark
-from tests.attack.by_hand import Place, memory_place, postgres_place, sqlite_place
-from tests.contract.postgres_place import new_schema, running_server
-from tests.gate.conftest import Clock
 from tests.property.row_acts import ACTS
 from tests.property.row_attacks import Life
 from tests.property.row_endings import ENDINGS, POLICY
+from tests.support.by_hand import Place, memory_place, postgres_place, sqlite_place
+from tests.support.gates import Clock
+from tests.support.postgres_place import new_schema
 
 EVERY = bool(os.environ.get("SAYSO_ALL"))
 LIVES, LIVES_IN_MEMORY, LIVES_ON_POSTGRES = (1_000, 1_000, 300) if EVERY else (12, 12, 3)
@@ -51,15 +51,9 @@ def test_nothing_that_was_over_comes_true_again_in_memory(seed: int) -> None:
         play(place, seed)
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with running_server() as address:
-        yield address
-
-
 @pytest.mark.parametrize("seed", range(LIVES_ON_POSTGRES))
-def test_nothing_that_was_over_comes_true_again_on_postgres(server: str, seed: int) -> None:
-    with folder() as marks, closing(postgres_place(new_schema(server), marks, POLICY)) as place:
+def test_nothing_that_was_over_comes_true_again_on_postgres(postgres_server: str, seed: int) -> None:
+    with folder() as marks, closing(postgres_place(new_schema(postgres_server), marks, POLICY)) as place:
         play(place, seed)
 
 

@@ -19,8 +19,9 @@ from sayso.store.contract import Store
 from sayso.store.memory.store import MemoryStore
 from sayso.store.postgres.store import PostgresStore
 from sayso.store.sqlite.store import SqliteStore
-from tests.contract.postgres_place import new_schema, running_server
-from tests.crash.acts import Act, Side
+from tests.property.acts import Act, Side
+from tests.support.gates import Clock
+from tests.support.postgres_place import new_schema
 
 EVERY = bool(os.environ.get("SAYSO_ALL"))
 SEQUENCES, SEQUENCES_ON_POSTGRES = (1_000, 300) if EVERY else (40, 15)
@@ -44,14 +45,6 @@ def acts(seed: int, names: Sequence[str]) -> Iterator[Act]:
         yield (made.choice(names), made.randrange(31), made.randrange(31))
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1_800_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def gate_on(store: Store) -> Gate:
     return open_gate(POLICY, store, key=KEY)
 
@@ -72,8 +65,8 @@ def test_memory_and_sqlite_agree_on_every_step_as_time_goes_by(seed: int) -> Non
 
 
 @pytest.fixture(scope="module")
-def postgres() -> Iterator[Gate]:
-    with running_server() as server, closing(PostgresStore(new_schema(server))) as store:
+def postgres(postgres_server: str) -> Iterator[Gate]:
+    with closing(PostgresStore(new_schema(postgres_server))) as store:
         yield gate_on(store)
 
 

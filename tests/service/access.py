@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from sayso.service.authzen.access_requests import PROBLEM
-from tests.service.calling import Service
+from tests.support.service import Service
 
 EVALUATION, REQUESTS = "/access/v1/evaluation", "/access/v1/requests"
 ALICE = {"type": "user", "id": "alice"}

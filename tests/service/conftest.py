@@ -11,14 +11,12 @@ import pytest
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
-from tests.gate.conftest import KEY, Clock, clock, embedded, no_settings
-from tests.service.calling import Service
-from tests.service.process import Home, a_home
-from tests.service.process import Service as Served
+from tests.support.gates import KEY, Clock, clock, embedded, no_settings
+from tests.support.service import Service
+from tests.support.service_process import Home, a_home
+from tests.support.service_process import Service as Served
 
 __all__ = ["KEY", "clock", "no_settings"]
-in_memory = pytest.mark.parametrize("gate", ["memory"], indirect=True)
-"""For tests of what comes before any store is asked."""
 POLICY = """
 sayso: 1
 settings: {safe: auto}
@@ -38,9 +36,9 @@ tools:
 """
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def gate(request: pytest.FixtureRequest, clock: Clock, tmp_path: Path) -> Iterator[Gate]:
-    with embedded(request.param, tmp_path, clock) as store:
+@pytest.fixture
+def gate(store_kind: str, clock: Clock, tmp_path: Path) -> Iterator[Gate]:
+    with embedded(store_kind, tmp_path, clock) as store:
         yield open_gate(load_text(POLICY), store, key=KEY)
 
 

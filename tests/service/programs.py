@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from sayso.doors.remote.connected import Connected
 from sayso.gate.questions.answer import QuestionStanding
-from tests.service.process import PATIENCE
+from tests.support.service_process import PATIENCE
 
 T = TypeVar("T")
 

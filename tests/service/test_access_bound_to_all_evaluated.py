@@ -13,8 +13,8 @@ from sayso.gate.open import open_gate
 from sayso.policy import load_text
 from sayso.store.memory.store import MemoryStore
 from tests.service.access import COMMIT, WRITE, answered, asked, assert_refused, bound, status, submitted
-from tests.service.calling import Service
 from tests.service.conftest import KEY
+from tests.support.service import Service
 
 EVALUATION, MANY, REQUESTS = "/access/v1/evaluation", "/access/v1/evaluations", "/access/v1/requests"
 CONTEXT: dict[str, Any] = {"ticket": "T-1", "to": {"branch": "dev", "hosts": ["a", "b"]}}

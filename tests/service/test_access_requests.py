@@ -9,7 +9,6 @@ import pytest
 
 from sayso.gate.gate import Gate
 from sayso.policy import load_text
-from tests.gate.conftest import Clock
 from tests.service.access import (
     BOTH,
     COMMIT,
@@ -23,8 +22,11 @@ from tests.service.access import (
     status,
     submitted,
 )
-from tests.service.calling import Service
 from tests.service.conftest import POLICY
+from tests.support.gates import Clock
+from tests.support.service import Service
+
+pytestmark = pytest.mark.each_store
 
 # From the denial to the call
 

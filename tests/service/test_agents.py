@@ -11,8 +11,10 @@ import pytest
 from sayso.gate.figures.figures import compute_figures
 from sayso.gate.questions.answer import answer_question
 from sayso.service.http.state import ServiceSettings
-from tests.gate.conftest import Clock
-from tests.service.calling import PUSH, READ, WIPE, WRITE, Service
+from tests.support.gates import Clock
+from tests.support.service import PUSH, READ, WIPE, WRITE, Service
+
+pytestmark = pytest.mark.each_store
 
 
 def until_awaited(service: Service, question: str) -> None:

@@ -19,8 +19,8 @@ from sayso.gate.open import open_gate
 from sayso.policy import load_text
 from sayso.service.http.state import ServiceSettings
 from sayso.store.memory.store import MemoryStore
-from tests.service.calling import HOST, Service
-from tests.service.conftest import KEY, in_memory
+from tests.service.conftest import KEY
+from tests.support.service import HOST, Service
 
 FIXTURE = """
 sayso: 1
@@ -322,7 +322,6 @@ def test_it_does_not_answer_to_a_name_that_is_not_its_own(pdp: Service) -> None:
     assert "evil.example" not in told.text
 
 
-@in_memory
 def test_where_nobody_speaks_tls_for_it_it_says_so(service: Service) -> None:
     found = service.told(None, "GET", "/.well-known/authzen-configuration")
     assert found["policy_decision_point"] == f"http://{HOST}"

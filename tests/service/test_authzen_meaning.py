@@ -15,8 +15,8 @@ from sayso.gate.open import open_gate
 from sayso.policy import load_text
 from sayso.service.http.state import ServiceSettings
 from sayso.store.memory.store import MemoryStore
-from tests.service.calling import Service
 from tests.service.conftest import KEY, POLICY
+from tests.support.service import Service
 
 ALICE = {"type": "user", "id": "alice"}
 ONE_EVALUATION, MANY = "/access/v1/evaluation", "/access/v1/evaluations"

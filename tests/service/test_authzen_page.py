@@ -12,8 +12,8 @@ import pytest
 from sayso.gate.open import open_gate
 from sayso.policy import load_preset
 from sayso.store.memory.store import MemoryStore
-from tests.service.calling import Service
 from tests.service.conftest import KEY
+from tests.support.service import Service
 
 PAGE = Path(__file__, "../../../docs/authzen.md").resolve().read_text()
 SHOWN = re.findall(r"curl -s http://127\.0\.0\.1:7333(\S+).*?-d '(.*?)'\n  → (.*?)\n", PAGE, re.DOTALL)

@@ -6,7 +6,7 @@ import pytest
 
 from sayso.gate.people.browsers import make_link, page_key, use_link
 from sayso.service.http.auth import COOKIE, PAGE
-from tests.service.calling import HOST, Service
+from tests.support.service import HOST, Service
 
 ORIGIN = {"Origin": f"http://{HOST}"}
 

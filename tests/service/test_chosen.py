@@ -11,7 +11,7 @@ import pytest
 from sayso.core.errors import SaysoError
 from sayso.service.http.state import ServiceSettings
 from sayso.service.settings import LIMITS, load_service_settings
-from tests.service.process import Home, said
+from tests.support.service_process import Home, said
 
 
 def write(home: Home, settings: Any) -> None:

@@ -15,8 +15,8 @@ from sayso.doors.remote.connected import connect
 from sayso.doors.remote.door import NotConnected
 from sayso.doors.remote.line import ServiceRefusal, ServiceRequest, Unreachable
 from sayso.gate.gate import UnknownSession
-from tests.service.process import PATIENCE, Home, Service
 from tests.service.programs import Aside, Tasks, asked, say
+from tests.support.service_process import PATIENCE, Home, Service
 
 
 def test_what_the_policy_lists_as_autonomous_runs_and_is_written_down(home: Home, served: Service) -> None:

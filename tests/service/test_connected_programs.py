@@ -14,8 +14,8 @@ from sayso.doors.remote.connected import Connected
 from sayso.doors.remote.line import ServiceRefusal
 from sayso.gate.ledger.workflows import BeyondPolicy
 from sayso.gate.questions.answer import EditRefused
-from tests.service.process import PATIENCE, POLICY, Home, Service
 from tests.service.programs import Aside, Tasks, asked, asked_for, say
+from tests.support.service_process import PATIENCE, POLICY, Home, Service
 
 
 class Digest:

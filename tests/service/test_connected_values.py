@@ -14,8 +14,8 @@ import pytest
 from sayso.doors.remote.connected import Connected
 from sayso.doors.remote.line import ServiceRefusal
 from sayso.gate.sessions.reopen import OtherSession
-from tests.service.process import PATIENCE, Home, Service
 from tests.service.programs import asked, say
+from tests.support.service_process import PATIENCE, Home, Service
 
 NOON = datetime.datetime(2026, 5, 6, 12, 0, tzinfo=datetime.UTC)
 

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from sayso.store.contract import MetaRow
-from tests.service.calling import PUSH, READ, WRITE, Service
+from tests.support.service import PUSH, READ, WRITE, Service
+
+pytestmark = pytest.mark.each_store
 
 GRANT = "Grant standing consent for: git push origin"
 CLAIMED = "claimed_host"

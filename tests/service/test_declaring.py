@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.service.calling import PUSH, READ, WRITE, Service
+from tests.support.service import PUSH, READ, WRITE, Service
 
 HARMLESS = [{"operation": "files.read", "risk": "low"}]
 UNKNOWN = {"tool": "format_disk", "args": {}}
@@ -112,6 +112,17 @@ def test_a_retry_sent_again_is_the_same_start_and_no_other_retry_is(service: Ser
     assert (first["status"], first["fence"]) == (again["status"], again["fence"]) == ("allowed", 1)
     assert service.told("agent", "POST", f"{path}?attempt=b")["status"] == "running"
     assert service.told("agent", "POST", path)["status"] == "running"
+
+
+def test_a_retry_sent_again_after_a_stop_is_not_told_to_run(service: Service) -> None:
+    asked = service.told("agent", "POST", "/v1/calls", WRITE)
+    path = f"/v1/calls/{asked['operation_id']}/retry?attempt=a"
+    service.told("operator", "POST", f"/v1/questions/{asked['question']}/answer", {"answer": "once"})
+    assert service.told("agent", "POST", path)["status"] == "allowed"
+    service.told("operator", "POST", "/v1/sessions/stop")
+    again = service.told("agent", "POST", path)
+    assert (again["status"], again["fence"], again["call"]) == ("denied", 1, None)
+    assert "stopped" in again["reason"]
 
 
 def test_a_question_that_is_closed_is_told_to_whoever_waits(service: Service) -> None:

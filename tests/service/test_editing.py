@@ -14,9 +14,9 @@ from sayso.gate.open import open_gate
 from sayso.gate.sessions.messages import record_message
 from sayso.policy import load_text
 from sayso.store.memory.store import MemoryStore
-from tests.gate.conftest import Clock
-from tests.service.calling import Service
 from tests.service.conftest import KEY
+from tests.support.gates import Clock
+from tests.support.service import Service
 
 POLICY = """
 sayso: 1

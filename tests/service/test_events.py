@@ -17,7 +17,9 @@ from sayso.gate.questions.answer import answer_question
 from sayso.gate.sessions.sessions import open_session
 from sayso.service.http.state import ServiceSettings
 from sayso.service.live.trail import KEPT
-from tests.service.calling import READ, WRITE, Service, Stream
+from tests.support.service import READ, WRITE, Service, Stream
+
+pytestmark = pytest.mark.each_store
 
 
 def run(service: Service, play: Coroutine[Any, Any, None]) -> None:

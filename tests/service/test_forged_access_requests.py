@@ -21,7 +21,9 @@ from tests.service.access import (
     status,
     submitted,
 )
-from tests.service.calling import Service
+from tests.support.service import Service
+
+pytestmark = pytest.mark.each_store
 
 
 def change(body: dict[str, Any], **more: Any) -> dict[str, Any]:

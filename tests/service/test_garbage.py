@@ -15,8 +15,8 @@ from sayso.service.app import DESCRIBED
 from sayso.service.authzen.access_requests import PROBLEM
 from sayso.service.http.endpoints import Endpoint
 from sayso.store.sqlite.store import SqliteStore
-from tests.service.calling import Service
-from tests.service.conftest import KEY, POLICY, in_memory
+from tests.service.conftest import KEY, POLICY
+from tests.support.service import Service
 
 BODIES = (
     b"",
@@ -62,7 +62,6 @@ def some(who: str) -> list[Endpoint]:
     return [one for one in DESCRIBED if (not one.roles or who in one.roles) and one.path != "/v1/events"]
 
 
-@in_memory
 @pytest.mark.parametrize("who", ["agent", "host", "operator"])
 def test_no_body_brings_it_down(service: Service, who: str) -> None:
     session = service.opened()
@@ -82,7 +81,6 @@ def test_no_body_brings_it_down(service: Service, who: str) -> None:
             assert_problem(service.runner.run(send(endpoint, body)))
 
 
-@in_memory
 @pytest.mark.parametrize("who", ["agent", "host", "operator"])
 def test_no_name_in_a_path_or_query_brings_it_down(service: Service, who: str) -> None:
     for endpoint in some(who):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.service.calling import READ, Service
+from tests.support.service import READ, Service
 
 
 def refused(service: Service, who: str, method: str, path: str, body: Any = None) -> dict[str, Any]:

@@ -11,9 +11,11 @@ from sayso.gate.ledger.recovery import recover_calls
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
 from sayso.store.memory.store import MemoryStore
-from tests.gate.conftest import Clock
-from tests.service.calling import READ, WRITE, Service
 from tests.service.conftest import KEY
+from tests.support.gates import Clock
+from tests.support.service import READ, WRITE, Service
+
+pytestmark = pytest.mark.each_store
 
 NOTE = {"steps": {"one": "running"}, "runs": 1, "ran": False}
 DIGEST = {

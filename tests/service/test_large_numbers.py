@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.service.calling import Service as InProcess
-from tests.service.process import Home, Service
+import pytest
+
 from tests.service.programs import say
+from tests.support.service import Service as InProcess
+from tests.support.service_process import Home, Service
+
+pytestmark = pytest.mark.each_store
 
 LARGE = {"id": 2**53 + 2, "big": 2**60, "more": [10**16, {"deep": 10**21}], "amount": 10.0, "rate": 0.5}
 TOLD = (

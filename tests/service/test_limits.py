@@ -11,8 +11,8 @@ from sayso.gate.gate import Gate
 from sayso.service.http.limits import FREE_BYTES, MOST_KNOWN, Buckets, Limits
 from sayso.service.http.problems import RequestRefused
 from sayso.service.http.state import ServiceSettings
-from tests.gate.conftest import Clock
-from tests.service.calling import READ, WRITE, Service
+from tests.support.gates import Clock
+from tests.support.service import READ, WRITE, Service
 
 
 def test_a_token_that_asks_too_often_is_told_when_to_come_back(gate: Gate, runner: asyncio.Runner) -> None:

@@ -11,7 +11,7 @@ import msgspec
 
 from sayso.gate.open import gate_data_folder
 from sayso.gate.running_services import FOLDER, AnnouncedService, announce_service, list_running_services
-from tests.service.process import Home, command
+from tests.support.service_process import Home, command
 
 
 def link(*words: str) -> tuple[str, str]:

@@ -9,9 +9,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from sayso.gate.sessions.operator_grants import give_grant
-from tests.gate.conftest import Clock
-from tests.service.calling import WRITE, Service
 from tests.service.test_agents import until_awaited
+from tests.support.gates import Clock
+from tests.support.service import WRITE, Service
+
+pytestmark = pytest.mark.each_store
 
 AGENTS = 7
 

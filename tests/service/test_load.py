@@ -17,7 +17,7 @@ import pytest
 
 from sayso.gate.open import open_to_act
 from sayso.gate.people.browsers import make_link
-from tests.service.process import Home, Service
+from tests.support.service_process import Home, Service
 
 IN_TIME = 10.0
 CONNECTIONS = 4_100

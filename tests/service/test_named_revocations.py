@@ -9,8 +9,8 @@ import pytest
 from sayso.doors.remote.connected import Connected
 from sayso.doors.remote.line import ServiceRefusal
 from sayso.gate.sessions.operator_grants import UnknownGrant
-from tests.service.process import PATIENCE, Home, Service, command
 from tests.service.programs import asked, say
+from tests.support.service_process import PATIENCE, Home, Service, command
 
 Revoke = Callable[[Home, Connected, str, str], None]
 

@@ -23,8 +23,8 @@ from sayso.service.app import DESCRIBED
 from sayso.service.http.state import ServiceSettings
 from sayso.service.openapi import build_document
 from sayso.store.memory.store import MemoryStore
-from tests.service.calling import WRITE, Service
 from tests.service.conftest import KEY, POLICY
+from tests.support.service import WRITE, Service
 
 DOCUMENT = build_document(DESCRIBED)
 EXAMPLES = 100 if os.environ.get("SAYSO_ALL") else 4

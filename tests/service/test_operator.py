@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from sayso.core.audit.receipt import check_receipt
 from sayso.doors.python.sayso import Sayso
 from sayso.doors.python.workflow import Step
 from sayso.gate.audit.tree import log_origin, own_verifiers
 from sayso.gate.gate import Gate
 from sayso.gate.rows.keys import SigningKey
-from tests.gate.conftest import Clock
-from tests.service.calling import PUSH, READ, WIPE, WRITE, Service
 from tests.service.conftest import POLICY
+from tests.support.gates import Clock
+from tests.support.service import PUSH, READ, WIPE, WRITE, Service
+
+pytestmark = pytest.mark.each_store
 
 
 def answer(service: Service, question: str, given: str) -> None:

@@ -15,8 +15,8 @@ from sayso.gate.people.browsers import make_link
 from sayso.service.app import make_app
 from sayso.service.http.guard import POLICY
 from sayso.service.pages import PATHS, TYPES, page_routes, web_files
-from tests.gate.conftest import Clock
-from tests.service.calling import HOST, Service
+from tests.support.gates import Clock
+from tests.support.service import HOST, Service
 
 ORIGIN = {"Origin": f"http://{HOST}", "Sec-Fetch-Site": "same-origin"}
 MAKES_MARKUP = re.compile(
@@ -72,7 +72,8 @@ def test_files_have_their_types_and_are_asked_for_again_only_if_they_changed(vis
 
 
 def test_files_outside_the_page_are_not_served(visitor: Visitor) -> None:
-    for path in ("/web/../pages.py", "/web/%2e%2e/pages.py", "/web/pages.py", "/web/", "/web/index.html"):
+    outside = ("/web/../pages.py", "/web/%2e%2e/pages.py", "/web/lib/../../pages.py", "/web/pages.py")
+    for path in (*outside, "/web/", "/web/lib", "/web/lib/", "/web/dom.js", "/web/index.html"):
         assert visitor.ask("GET", path).status_code == 404
 
 

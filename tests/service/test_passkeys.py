@@ -15,9 +15,11 @@ from sayso.gate.people.passkeys import list_passkeys, require_passkeys
 from sayso.service.http.auth import COOKIE, PAGE
 from sayso.service.http.state import ServiceSettings
 from sayso.service.serve import Address
-from tests.gate.conftest import Clock
-from tests.service.authenticator import Authenticator
-from tests.service.calling import HOST, PUSH, WRITE, Service
+from tests.support.authenticator import Authenticator
+from tests.support.gates import Clock
+from tests.support.service import HOST, PUSH, WRITE, Service
+
+pytestmark = pytest.mark.each_store
 
 ORIGIN = f"https://{HOST}"
 

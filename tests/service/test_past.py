@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from sayso.gate.audit.prune import erase_value
 from sayso.gate.rows.journal import record
 from sayso.service.live.last_used import LastUses
-from tests.gate.conftest import Clock
-from tests.gate.forging import forged_event
-from tests.service.calling import READ, WIPE, WRITE, Service
+from tests.support.forging import forged_event
+from tests.support.gates import Clock
+from tests.support.service import READ, WIPE, WRITE, Service
+
+pytestmark = pytest.mark.each_store
 
 
 def answer(service: Service, question: str, given: str) -> None:

@@ -15,9 +15,11 @@ from sayso.gate.open import open_gate
 from sayso.policy import load_text
 from sayso.store.memory.store import MemoryStore
 from sayso.surfaces.inbox import Inbox
-from tests.gate.conftest import Clock
-from tests.service.calling import PUSH, WRITE, Service
 from tests.service.conftest import KEY
+from tests.support.gates import Clock
+from tests.support.service import PUSH, WRITE, Service
+
+pytestmark = pytest.mark.each_store
 
 
 def write(number: int) -> dict[str, Any]:

@@ -11,8 +11,7 @@ import pytest
 from sayso.gate.gate import Gate, load_open_session, select_all_rows
 from sayso.service.app import DESCRIBED
 from sayso.service.http.endpoints import Endpoint
-from tests.service.calling import PUSH, READ, WIPE, WRITE, Service
-from tests.service.conftest import in_memory
+from tests.support.service import PUSH, READ, WIPE, WRITE, Service
 
 ROLES = ("agent", "host", "operator", "trusted")
 MAY = {
@@ -109,7 +108,6 @@ def sent(service: Service, who: str | None, endpoint: Endpoint) -> int:
     return service.runner.run(begun())
 
 
-@in_memory
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("endpoint", DESCRIBED, ids=name)
 def test_each_role_reaches_what_the_table_says_and_nothing_else(
@@ -123,7 +121,6 @@ def test_each_role_reaches_what_the_table_says_and_nothing_else(
     assert status < 500
 
 
-@in_memory
 @pytest.mark.parametrize("endpoint", DESCRIBED, ids=name)
 def test_nothing_but_health_the_description_and_signing_in_is_there_without_a_token(
     service: Service, endpoint: Endpoint

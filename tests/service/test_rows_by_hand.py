@@ -13,7 +13,9 @@ from sayso.gate.audit.verify import verify_audit
 from sayso.gate.rows.journal import record
 from sayso.gate.sessions.messages import record_message
 from sayso.store.contract import MetaRow
-from tests.service.calling import READ, Service
+from tests.support.service import READ, Service
+
+pytestmark = pytest.mark.each_store
 
 
 def own_session(service: Service) -> str:

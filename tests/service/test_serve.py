@@ -25,7 +25,8 @@ from sayso.doors.remote.line import ServiceRequest, Unreachable
 from sayso.gate.open import open_gate, open_to_look
 from sayso.policy import load_preset
 from sayso.service.serve import Address, open_sockets
-from tests.service.process import PATIENCE, ROOT, Home, Service, command, said
+from tests.support.repository import ROOT
+from tests.support.service_process import PATIENCE, Home, Service, command, said
 
 
 @pytest.fixture

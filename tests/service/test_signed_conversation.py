@@ -9,9 +9,9 @@ import pytest
 from sayso.core.model import Assurance
 from sayso.gate.people.passkeys import Level, require_passkeys
 from sayso.gate.sessions.messages import record_message
-from tests.service.calling import PUSH, WRITE, Service
 from tests.service.test_conversation import CLAIMED, GRANT, call, say
 from tests.service.test_passkeys import Desk, desk, service
+from tests.support.service import PUSH, WRITE, Service
 
 __all__ = ["desk", "service"]
 

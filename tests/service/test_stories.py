@@ -9,8 +9,10 @@ import pytest
 
 from sayso.gate.audit.prune import erase_value
 from sayso.gate.questions.expiry import expire_questions
-from tests.gate.conftest import Clock
-from tests.service.calling import PUSH, READ, WIPE, WRITE, Service
+from tests.support.gates import Clock
+from tests.support.service import PUSH, READ, WIPE, WRITE, Service
+
+pytestmark = pytest.mark.each_store
 
 
 def history(service: Service, query: str = "") -> list[dict[str, Any]]:

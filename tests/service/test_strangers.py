@@ -5,7 +5,7 @@ from __future__ import annotations
 from sayso.service.http.connections import Strangers
 from sayso.service.http.state import ServiceSettings
 from sayso.service.serve import fit_to_file_limit
-from tests.gate.conftest import Clock
+from tests.support.gates import Clock
 
 
 class Caller:

@@ -12,8 +12,10 @@ from sayso.gate.figures.stories import StoryFilter, find_stories
 from sayso.gate.gate import Gate
 from sayso.gate.questions.answer import answer_items
 from sayso.gate.sessions.operator_grants import list_grants, list_grants_page, revoke_grant
-from tests.gate.conftest import Clock
-from tests.service.calling import WRITE, Service
+from tests.support.gates import Clock
+from tests.support.service import WRITE, Service
+
+pytestmark = pytest.mark.each_store
 
 
 def listed_call(service: Service) -> dict[str, Any]:

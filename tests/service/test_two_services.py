@@ -16,8 +16,8 @@ from psycopg.conninfo import conninfo_to_dict
 from sayso.doors.python.calls.results import Result
 from sayso.doors.remote.connected import Connected, connect
 from sayso.doors.remote.line import ServiceRequest
-from tests.contract.postgres_place import new_schema, running_server
-from tests.service.process import Home, Service, a_home
+from tests.support.postgres_place import new_schema, running_server
+from tests.support.service_process import Home, Service, a_home
 
 CALLERS = 200
 SESSIONS = 10

@@ -15,7 +15,7 @@ import pytest
 from sayso import Sayso
 from sayso.core.errors import SaysoError
 from sayso.doors.remote.line import NEVER_THERE, ServiceAddress, ServiceRequest, Unreachable, _Tries
-from tests.service.process import Home, Service
+from tests.support.service_process import Home, Service
 
 PATIENCE = 20.0
 """Half a minute would be too long, and a busy machine is not to blame."""

@@ -10,8 +10,10 @@ import pytest
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.questions.wait import load_question_row
 from sayso.service.live.waiters import BETWEEN, Waiters
-from tests.gate.conftest import Clock
-from tests.service.calling import HOST, READ, WRITE, Service
+from tests.support.gates import Clock
+from tests.support.service import HOST, READ, WRITE, Service
+
+pytestmark = pytest.mark.each_store
 
 
 class Caller:

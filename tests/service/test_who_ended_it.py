@@ -14,8 +14,10 @@ from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.operator_grants import revoke_all, revoke_grant
 from sayso.gate.sessions.sessions import close_session
 from sayso.gate.sessions.stop import resume_session, stop_all, stop_session
-from tests.gate.conftest import Clock
-from tests.service.calling import READ, WRITE, Service
+from tests.support.gates import Clock
+from tests.support.service import READ, WRITE, Service
+
+pytestmark = pytest.mark.each_store
 
 
 def asked_in(service: Service, session: str, path: str = "a.txt") -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.surfaces.terminals import Screen, plain_surroundings
+from tests.support.terminals import Screen, plain_surroundings
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ import sys
 import threading
 
 from sayso.surfaces.terminal.terminal import Terminal
-from tests.surfaces.questions import push
+from tests.support.questions import push
 
 
 def shell(path: str, role: str) -> None:

@@ -10,7 +10,7 @@ from typing import Protocol
 from sayso.core.model import Call, Risk
 from sayso.gate.deciding.request import make_call
 from sayso.gate.questions.surface import AskedQuestion, Reply, Surface
-from tests.surfaces.questions import ALL, asked_about, mail, push
+from tests.support.questions import ALL, asked_about, mail, push
 
 ONCE_ONLY = ("once", "deny")
 GARBAGE = (

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from sayso.surfaces.terminal.prompt import ANSWER_PROMPT, CONFIRM_PROMPT
-from tests.surfaces.terminals import PATIENCE, Screen
+from tests.support.terminals import PATIENCE, Screen
 
 
 class Program:

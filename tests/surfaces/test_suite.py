@@ -7,9 +7,9 @@ import pytest
 from sayso.core.model import Risk
 from sayso.gate.questions.surface import AskedQuestion
 from sayso.surfaces.terminal.prompt import ANSWER_PROMPT
+from tests.support.terminals import Screen, terminal_on
 from tests.surfaces.scripted import BROKEN, Broken, Scripted
 from tests.surfaces.suite import CHECKS
-from tests.surfaces.terminals import Screen, terminal_on
 
 
 class TerminalSeat:

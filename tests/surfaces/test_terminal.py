@@ -16,8 +16,8 @@ from sayso.gate.deciding.request import make_call
 from sayso.gate.questions.surface import Reply, Surface
 from sayso.surfaces.terminal.prompt import ANSWER_PROMPT, APPROVE_PROMPT
 from sayso.surfaces.terminal.terminal import Terminal
-from tests.surfaces.questions import ALL, asked_about, mail, push
-from tests.surfaces.terminals import Screen, asking, terminal_on
+from tests.support.questions import ALL, asked_about, mail, push
+from tests.support.terminals import Screen, asking, terminal_on
 
 ONCE_ONLY = ("once", "deny")
 

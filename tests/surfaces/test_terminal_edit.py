@@ -16,8 +16,8 @@ from sayso.gate.deciding.request import make_call
 from sayso.gate.questions.surface import AskedQuestion, EditDecided, Reply
 from sayso.surfaces.terminal.edit import find_editor, write_draft
 from sayso.surfaces.terminal.prompt import ANSWER_PROMPT, CONFIRM_PROMPT
-from tests.surfaces.questions import asked_about, push
-from tests.surfaces.terminals import Asking, Screen, asking
+from tests.support.questions import asked_about, push
+from tests.support.terminals import Asking, Screen, asking
 
 NEW_VALUE = "New value [keep]: "
 

@@ -7,8 +7,8 @@ import os
 from sayso import Sayso
 from sayso.store.memory.store import MemoryStore
 from sayso.surfaces.inbox import Inbox
-from tests.vectors.door_rows import rows
-from tests.vectors.doors_in_process import KEY, Functions
+from tests.support.door_rows import rows
+from tests.support.doors_in_process import KEY, Functions
 
 if "ROW" in os.environ:
     row = next(one for one in rows() if one.id == os.environ["ROW"])

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from sayso.core.policy import Policy
-from tests.vectors.door_rows import Expected, Made, Row, rows
-from tests.vectors.doors_in_process import (
+from tests.support.door_rows import Expected, Made, Row, rows
+from tests.support.doors_in_process import (
     CommandLine,
     Core,
     Disagreement,
@@ -22,7 +22,7 @@ from tests.vectors.doors_in_process import (
     EmbeddedRun,
     World,
 )
-from tests.vectors.doors_over_lines import (
+from tests.support.doors_over_lines import (
     ConnectedCall,
     ConnectedHost,
     ConnectedRun,

@@ -10,15 +10,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.vectors.door_rows import Declared, Expected, Row
-from tests.vectors.doors_in_process import (
+from tests.support.door_rows import Declared, Expected, Row
+from tests.support.doors_in_process import (
     DoorUnderTest,
     EmbeddedCall,
     EmbeddedHost,
     EmbeddedRun,
     World,
 )
-from tests.vectors.doors_over_lines import (
+from tests.support.doors_over_lines import (
     ConnectedCall,
     ConnectedHost,
     ConnectedRun,

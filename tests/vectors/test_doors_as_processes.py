@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 
-from tests.service.process import ROOT, Home, a_home
-from tests.vectors.door_rows import Row, rows
-from tests.vectors.doors_in_process import STATUSES, Functions, as_told, worst_of
+from tests.support.door_rows import Row, rows
+from tests.support.doors_in_process import STATUSES, Functions, as_told, worst_of
+from tests.support.repository import ROOT
+from tests.support.service_process import Home, a_home
 
 SERVED = Path(__file__).with_name("served_row.py")
 ROWS = {row.id: row for row in rows()}

@@ -31,7 +31,7 @@ from sayso.reading.resolve import add_content_digest
 from sayso.service.api.call_body import describe_call as tell_call
 from sayso.service.http.state import ServiceSettings
 from sayso.store.memory.store import MemoryStore
-from tests.service.calling import Service
+from tests.support.service import Service
 from tests.vectors.test_vectors import OF_THE_PROGRAM, VECTORS, as_call, hold, in_mode, named
 from tests.vectors.vector_files import Step, Vector
 

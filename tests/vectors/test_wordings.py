@@ -8,7 +8,7 @@ import pytest
 
 from sayso.core.conversation.message import read_message
 from sayso.core.text.phrases import Phrases
-from tests.vectors.wordings import (
+from tests.support.wordings import (
     ADD,
     EDIT_A,
     EDIT_B,

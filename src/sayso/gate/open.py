@@ -25,6 +25,7 @@ from sayso.gate.rows.tampering import Doubts
 from sayso.gate.rows.watermark import (
     BURNED,
     FORGOTTEN_AFTER,
+    LOST_MARK,
     Watermark,
     load_watermark,
     refuse_moved_watermark,
@@ -72,7 +73,7 @@ def open_gate(
         name, mark = _name_and_mark(opened, marks)
         marked = MarkedStore(opened, mark or Watermark(), doubts := Doubts())
         with marked.write() as tx:
-            unmarked = tx.head(MAIN) is not None and mark is not None and not mark.exists
+            unmarked = mark is not None and (mark.lost or (tx.head(MAIN) is not None and not mark.exists))
             sealer = Sealer(mac_key(key), name, _enter_epoch(tx, marked.mark, mark), marked.mark, doubts)
             _start_permission_clocks(tx, policy, sealer, unmarked=unmarked)
             if tx.meta("policy") != policy.digest:
@@ -151,7 +152,8 @@ def _goes_back(opened: Store, mark: Watermark) -> bool:
     """Whether the store does not reach its mark, which is read first: others go on writing meanwhile."""
     newest, epoch = mark.newest(), mark.version(*EPOCH)
     with opened.read() as tx:
-        return not mark.holds(tx, MAIN, newest) or _parse_epoch(tx.meta("epoch")) < epoch
+        behind = not mark.holds(tx, MAIN, newest) or _parse_epoch(tx.meta("epoch")) < epoch
+    return mark.lost or behind
 
 
 def open_audit(store: str | Path | None = None, *, key: SigningKey | None = None) -> Gate:
@@ -171,7 +173,8 @@ def audit_gate(opened: Store, key: SigningKey | None, marks: Path | None = None)
         name, epoch = _read_store_name(tx), _parse_epoch(tx.meta("epoch"))
         mark = None if marks is None else load_watermark(tx, marks, name)
     gate = _make_looking_gate(opened, key, name, epoch, mark)
-    return msgspec.structs.replace(gate, mark=mark if mark is not None and mark.exists else None)
+    known = mark is not None and (mark.exists or mark.lost)
+    return msgspec.structs.replace(gate, mark=mark if known else None)
 
 
 def _name_and_mark(opened: Store, marks: Path | None) -> tuple[str, Watermark | None]:
@@ -297,7 +300,7 @@ def _current_epoch(tx: Writer, mark: Watermark | None) -> int:
     if mark is None:
         return epoch
     marked = mark.version(*EPOCH)
-    if epoch >= marked and mark.holds(tx, MAIN, mark.newest()):
+    if epoch >= marked and not mark.lost and mark.holds(tx, MAIN, mark.newest()):
         _note_epoch(tx, mark, epoch, marked)
         return epoch
     begun = max(epoch, marked) + 1 + secrets.randbelow(JUMP)
@@ -306,6 +309,8 @@ def _current_epoch(tx: Writer, mark: Watermark | None) -> int:
     mark.outdate(b"sv", tx.now + FORGOTTEN_AFTER)
     if epoch < marked:
         record(tx, events.Tampered(finding="the epoch of the store was set back by hand"))
+    if mark.lost:
+        record(tx, events.Tampered(finding=LOST_MARK))
     record(tx, events.EpochBegun(begun, why="the store does not reach its mark"))
     return begun
 

@@ -9,6 +9,7 @@ SESSION_OVER = "its session, or one above it, has ended"
 CLEARED_SINCE = "all consent was cleared since it was started"
 REVOKED_SINCE = "the consent it was started with was revoked"
 INNER_UNANSWERED = "what it waited for was never allowed"
+INNER_TAKEN_BACK = "the yes it waited for was taken back or used, or the policy is stricter now"
 
 
 def effect_taken(call: str, state: str, ended: str) -> tuple[str, str]:
@@ -40,6 +41,11 @@ EFFECT_TAMPERED = (
 def inner_denial_reason(by: str, reason: str | None) -> str:
     """A run does not go on because of what it waited for."""
     return f"what it waited for was denied by {by or 'the user'}" + (f": {reason}" if reason else "")
+
+
+def inner_refusal_reason(reason: str) -> str:
+    """A run does not go on because what it waited for is denied now, whatever was answered."""
+    return f"what it waited for is denied now: {reason}"
 
 
 def ask_now_reason(reason: str) -> str:

@@ -263,6 +263,7 @@ def _operations_at_other_paths(
         name, value, written = one
         place = locate(value, folder=where.folder, workspace=where.workspace, home=where.home)
         leads_out = (place.real is not None and not place.inside) or place.system or place.versions
+        leads_out = leads_out or place.shared
         if reads and written and may_be_file(name, value, where.folder):
             yield _operation_at_path(writing, value, policy, where, pieces_from_value(name, value))
         elif place.secret or (leads_out and not reads):
@@ -286,7 +287,7 @@ def _operation_at_path(
     if found is None and _is_nowhere(path, place, where):
         found = Operation(operation, reading=Risk.HIGH, found=words.UNKNOWN_FOLDER)
     found = found or _operation_at_place(operation, place, policy)
-    plain = found.reading is None and (place.inside or found.name == operation)
+    plain = found.reading is None and ((place.inside and not place.shared) or found.name == operation)
     return found if plain else add_evidence(found, said)
 
 
@@ -320,7 +321,7 @@ def _operation_at_place(operation: str, place: PathPlace, policy: Policy) -> Ope
         return Operation(operation, reading=unsafe if place.real else Risk.HIGH)
     if place.secret:
         return _strict_operation(domain, policy, "modify_secrets")
-    if not place.inside:
+    if not place.inside or place.shared:
         kind = "delete" if verb in DELETE_VERBS else "write"
         outside = _strict_operation(domain, policy, f"{kind}_outside_workspace")
         return msgspec.structs.replace(outside, reading=Risk.HIGH) if place.system else outside

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from hashlib import sha256
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 import msgspec
 from starlette.requests import Request
@@ -93,12 +94,16 @@ def sign_in_response(gate: Gate, name: str, browser: str, *, secure: bool) -> Re
 
 
 def web_files() -> dict[str, WebFile]:
-    """The files of the page by name."""
-    return {
-        one.name: _file(one.name, one.read_bytes())
-        for one in files("sayso.service").joinpath("web").iterdir()
-        if one.name.rpartition(".")[2] in TYPES
-    }
+    """The files of the page by their path below `web`: `index.html`, `lib/dom.js`."""
+    return dict(_files_in(files("sayso.service").joinpath("web"), ""))
+
+
+def _files_in(folder: Traversable, path: str) -> Iterator[tuple[str, WebFile]]:
+    for one in folder.iterdir():
+        if one.is_dir():
+            yield from _files_in(one, f"{path}{one.name}/")
+        elif one.name.rpartition(".")[2] in TYPES:
+            yield path + one.name, _file(one.name, one.read_bytes())
 
 
 def _file(name: str, content: bytes) -> WebFile:

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from sayso.core.audit.entry import AuditEntry, encode_entry
 from sayso.store.contract import NodeRow, SecretRow, StoreError
 from tests.contract import rows
-from tests.contract.places import Open
 from tests.contract.rows import NOON, entry, filed
+from tests.support.places import Open
 
 
 def check_entries_are_read_in_the_order_of_the_chain(make: Open) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from tests.contract.places import Open
 from tests.contract.rows import NOON, call, question
+from tests.support.places import Open
 
 
 def check_calls_are_found_by_what_the_host_and_the_caller_named_them(make: Open) -> None:

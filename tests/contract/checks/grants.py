@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from sayso.store.contract import UNKNOWN_EXPIRY, NodeRow, Store, StoreError
 from tests.contract import rows
-from tests.contract.places import Open
 from tests.contract.rows import NOON, grant, session
+from tests.support.places import Open
 
 
 def check_grants_come_in_the_order_given_and_from_one_session(make: Open) -> None:

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from sayso.store.contract import QuestionRow, Store, StoreError
 from tests.contract import rows
-from tests.contract.places import Open
 from tests.contract.rows import NOON, question, session
+from tests.support.places import Open
 
 
 def check_the_open_question_of_a_digest_is_found_until_it_is_closed(make: Open) -> None:

@@ -19,8 +19,8 @@ from sayso.store.contract import (
     StoreError,
 )
 from tests.contract import rows
-from tests.contract.places import Open
 from tests.contract.rows import NOON, call, entry, grant, session
+from tests.support.places import Open
 
 
 def check_every_row_is_read_back_as_it_was_stored(make: Open) -> None:

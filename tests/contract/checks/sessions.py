@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sayso.store.contract import StoreError
-from tests.contract.places import Open
 from tests.contract.rows import NOON, session
+from tests.support.places import Open
 
 
 def check_a_session_put_again_is_replaced_in_its_place(make: Open) -> None:

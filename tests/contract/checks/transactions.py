@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from sayso.store.contract import Store, StoreError, Writer
 from tests.contract import rows
-from tests.contract.places import Open
 from tests.contract.rows import call, entry, question, session
+from tests.support.places import Open
 
 PATIENCE = 10.0
 """How long to wait for what must happen. Nothing that works waits this long."""

@@ -33,7 +33,7 @@ from sayso.gate.gate import NO_SCOPE, Gate, apply_and_save, load_open_session, s
 from sayso.gate.ledger.outcome import effects_of_entering
 from sayso.gate.ledger.resume import MOST_ENTRIES, end_run_grant, refuse_by_question, refuse_to_go_on
 from sayso.gate.ledger.workflows import decode_note
-from sayso.gate.questions.read import UnknownQuestion, read_question, refuse_tampered_question
+from sayso.gate.questions.read import UnknownQuestion
 from sayso.gate.rows.journal import record
 from sayso.store.contract import CallRow, Writer
 
@@ -141,10 +141,7 @@ def _refuse_to_enter(gate: Gate, tx: Writer, row: CallRow, kept: Record) -> Deci
     note = decode_note(row.result)
     if kept.entries >= MOST_ENTRIES or (note.ran and not note.restartable):
         raise NotNow("this run can only be gone on with where it waits")
-    asked = tx.question(row.question or "")
-    if asked is not None and read_question(gate, tx, asked) is None:
-        refuse_tampered_question(gate, asked)
-    return refuse_by_question(gate, kept, asked, tx.now)
+    return refuse_by_question(gate, tx, kept, tx.question(row.question or ""))
 
 
 def _end_parked_call(gate: Gate, tx: Writer, row: CallRow, kept: Record, no: Decision) -> Attempt:

@@ -6,7 +6,7 @@ transaction that lets the call go on:
 - its session, every session above it, and the one a replayed call comes from are open and not stopped;
 - not all consent was cleared since it was started, none of the grants it was started with was revoked, and
   nobody took consent back for what it is, by name;
-- nobody denied the call, or what it waits for, since;
+- nobody denied the call, or what it waits for, since, and the yes it waited for was not taken back;
 - the policy, asked again with the start as its approval, is no stricter with it than it was then.
 """
 
@@ -18,7 +18,7 @@ import msgspec
 
 from sayso.core.deciding.decide import decide
 from sayso.core.deciding.offers import ANSWERS
-from sayso.core.decision import Decision
+from sayso.core.decision import Decision, Question
 from sayso.core.durations import DAY
 from sayso.core.effects import GrantRevoked
 from sayso.core.grants import Grant, HeldGrant, Pins
@@ -30,6 +30,7 @@ from sayso.core.words import DENIED
 from sayso.gate import words
 from sayso.gate.call_rows import Record
 from sayso.gate.gate import (
+    NO_SCOPE,
     Gate,
     TamperedSession,
     UnknownSession,
@@ -39,6 +40,7 @@ from sayso.gate.gate import (
     view_of,
 )
 from sayso.gate.questions.expiry import ends_at
+from sayso.gate.questions.read import read_question, refuse_tampered_question
 from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_session
 from sayso.store.contract import CallRow, QuestionRow, Reader, Writer
 
@@ -63,19 +65,41 @@ def refuse_to_go_on(
     return _decide_again(gate, tx, found, kept, request, scope)
 
 
-def refuse_by_question(gate: Gate, kept: Record, question: QuestionRow | None, now: float) -> Decision | None:
-    """The refusal if what the call waits for was not allowed; None if it was. An open one is waited for."""
-    if question is None:
+def refuse_by_question(gate: Gate, tx: Reader, kept: Record, row: QuestionRow | None) -> Decision | None:
+    """The refusal if what the call waits for is not allowed; None if it is. An open one is waited for."""
+    if row is None:
         raise NotNow("what this call waits for cannot be found")
-    if question.state == "answered" and _allows(question.answer or ""):
-        return None
-    if question.state == "open" and now < ends_at(gate, question):
+    question = read_question(gate, tx, row)
+    if question is None:
+        refuse_tampered_question(gate, row)
+    if row.state == "answered" and _allows(row.answer or ""):
+        return _refuse_by_answer(gate, tx, kept, row, question)
+    if row.state == "open" and tx.now < ends_at(gate, row):
         raise NotNow(
             "what this call waits for has not been answered", hint="wait for the answer, and retry it"
         )
-    if question.state == "answered":
-        return make_refusal(kept, words.inner_denial_reason(question.by or "", question.reason), DENIED_CALL)
+    if row.state == "answered":
+        return make_refusal(kept, words.inner_denial_reason(row.by or "", row.reason), DENIED_CALL)
     return make_refusal(kept, words.INNER_UNANSWERED)
+
+
+def _refuse_by_answer(
+    gate: Gate, tx: Reader, kept: Record, row: QuestionRow, question: Question
+) -> Decision | None:
+    """The refusal if the yes to this question no longer allows what was asked.
+
+    One that only ran out is no refusal: the call goes on, and asks again when it gets there.
+    """
+    request = gate.sealer.open_edited(row) or question.request
+    found = load_open_session(gate, tx, row.session, select_rows_for(request, gate.policy, NO_SCOPE))
+    decision = decide(request, gate.policy, view_of(gate, tx, found, request), tx.now)
+    if decision.verdict is Verdict.ALLOW:
+        return None
+    if decision.verdict is Verdict.DENY:
+        return make_refusal(kept, words.inner_refusal_reason(decision.reason), DENIED_CALL)
+    given = [held.grant for held in found.session.all_grants if held.grant.question == row.id]
+    ran_out = bool(given) and all(grant.expires_at <= tx.now for grant in given)
+    return None if ran_out else make_refusal(kept, words.INNER_TAKEN_BACK)
 
 
 def reason_not_to_run(gate: Gate, tx: Reader, sessions: Iterable[str]) -> str | None:

@@ -31,6 +31,7 @@ LOOKED_AGAIN = 256
 MOST_LATE = 200_000
 FORGOTTEN_AFTER = 8 * DAY
 """So long after its end a session is kept in the mark; then it counts as ended because it is so old."""
+LOST_MARK = "the place of the store was changed by hand, or its mark was taken away"
 MOVED = ("fact", "moved")
 """Its version is odd while the store is sealed because it moves or has moved."""
 _PLAIN = re.compile(r"[\w-]+")
@@ -54,8 +55,18 @@ os.register_at_fork(after_in_child=_count_fork)
 
 
 def load_watermark(tx: Reader, folder: Path, name: str) -> Watermark:
-    """The mark of the store of this name. A copy has another one than the store it was made of."""
-    return watermark_at(folder, name, tx.meta(PLACE))
+    """The mark of the store of this name. A copy has another one than the store it was made of.
+
+    Which one is said by a row that anybody can write who can write the store. A copy has its mark before it
+    can be opened. So where there is none, beside others of the same name, it is `lost`: it learns from the
+    others what has to be known for ever, and all else is void.
+    """
+    mark = watermark_at(folder, name, tx.meta(PLACE))
+    if not mark.exists:
+        for other in sorted(folder.glob(f"{name}*.mark")):
+            mark.take_over(Watermark(other))
+            mark.lost = True
+    return mark
 
 
 def watermark_at(folder: Path, name: str, place: str | None) -> Watermark:
@@ -95,6 +106,8 @@ class Watermark:
         self._until: dict[bytes, int] = {}
         self._late: dict[bytes, int] = {}
         self._tick = 0
+        self.lost = False
+        """There is no such mark, though others of the same store exist."""
         self._begin()
 
     def _begin(self) -> None:

@@ -174,6 +174,8 @@ def unseal_store(
                 f"it is being copied to {seal.to}", hint="name that place: it is looked at first"
             )
         _abandon(target, seal)
+        if marks is not None:  # what the copy would have been held against serves for nothing else
+            watermark_at(marks, old.meta("name") or "", seal.token).seal(moved=True)
         for stream in old.streams():
             record(old, events.Unsealed(to, by), stream=stream)
         old.set_meta(SEAL, "")
@@ -201,7 +203,7 @@ def _has_arrived(move: Move) -> bool:
 def _seal_source(move: Move) -> None:
     """Sign and verify the trail of the source, and end each of its streams with SEALED."""
     gate = audit_gate(move.source, move.key, move.marks)
-    if move.marks is not None and gate.mark is None:
+    if move.marks is not None and (gate.mark is None or gate.mark.lost):
         raise StoreError(
             "there is no mark of the source beside the key, so it may have been put back from a copy",
             hint="open it once, with `sayso sessions` for example: a new epoch begins",

@@ -18,6 +18,7 @@ from urllib.parse import unquote
 import msgspec
 
 from sayso.reading.paths.budget import current_budget, may_look
+from sayso.reading.paths.hard_links import find_hard_link
 from sayso.reading.paths.own_places import OwnPlaces, find_own_places
 from sayso.reading.paths.protected import (
     NO_MATCH,
@@ -76,6 +77,8 @@ class PathPlace(msgspec.Struct, frozen=True):
     """What of the guard itself it touches."""
     links: tuple[str, ...] = ()
     """Where any reading of it leads by a link."""
+    shared: bool = False
+    """A file with other names, wherever they are: a write reaches those as well."""
 
 
 def locate(path: object, *, folder: str, workspace: str, home: str) -> PathPlace:
@@ -179,15 +182,19 @@ def _locate_spelling(path: str, folder: str, workspace: str, home: str, *, wild:
     if _unresolved(real) or ".." in rest.split("/"):
         return PathPlace(None, secret=is_secret(real) or is_secret(written), guarded=guarded, links=links)
     inside = bool(root) and not _too_wide(root, home) and _within(real, root)
+    linked = find_hard_link(real, (home, root), is_secret)
+    if linked is not None:
+        links = (*links, linked.file)
     return PathPlace(
         real=real + rest,
         inside=inside,
-        secret=is_secret(real) or is_secret(written),
+        secret=is_secret(real) or is_secret(written) or (linked is not None and linked.secret),
         system=in_system(real) or in_system(written),
         telling=any(_within(real, top) for top in REVEALING_FOLDERS),
         versions=".git" in _parts(real),
         guarded=guarded,
         links=links,
+        shared=linked is not None,
     )
 
 

@@ -194,7 +194,11 @@ _NAMED: dict[Guarded, tuple[str, ...]] = {
 """A pattern that begins with a slash counts from the root on."""
 
 
-SECRET_PLACES = {("proc", "environ"), ("etc", "shadow"), ("etc", "gshadow"), ("etc", "sudoers")}
+SECRET_PLACES = {
+    ("proc", "environ"), ("etc", "shadow"), ("etc", "shadow-"), ("etc", "gshadow"), ("etc", "gshadow-"),
+    ("etc", "sudoers"), ("etc", "ssh_host_rsa_key"), ("etc", "ssh_host_ecdsa_key"),
+    ("etc", "ssh_host_ed25519_key"), ("etc", "ssh_host_dsa_key"),
+}  # fmt: skip
 """Secrets of the system: the top folder and the name."""
 
 

@@ -14,10 +14,19 @@ from sayso.core.ledger import BEATEN
 from sayso.core.model import Call, Declaration, Operation, Risk, Verdict
 from sayso.core.rulebook import BLOCKING
 from sayso.core.session import Run, Scope
-from sayso.gate.call_rows import Attempt, UnknownCall, find_record, load_call_row
+from sayso.gate.call_rows import (
+    Attempt,
+    UnknownCall,
+    find_record,
+    load_call_row,
+    load_record,
+    with_refusal,
+)
 from sayso.gate.deciding.approvals import load_approval
+from sayso.gate.deciding.request import read_again
 from sayso.gate.deciding.session_request import CallDeclaration
 from sayso.gate.gate import NO_SCOPE, Gate
+from sayso.gate.ledger.resume import refuse_to_go_on
 from sayso.gate.ledger.workflows import RunNote, decode_note
 from sayso.gate.people.tokens import Token
 from sayso.gate.questions.evaluated_calls import MARK, runnable_arguments
@@ -111,14 +120,21 @@ def holder_of(token: Token, attempt: str | None) -> str:
 
 
 def restore_fence(gate: Gate, attempt: Attempt, holder: str, name: str | None) -> Attempt:
-    """The same attempt, sent again because its answer got lost, gets its number again. No other does."""
+    """The same attempt, sent again because its answer got lost, gets its number again. No other does.
+
+    Whoever sends it may not have entered the function yet. So if the consent it was started with is gone, it
+    gets the number only to say how the call ended.
+    """
     if name is None or attempt.runs or attempt.state != "running":
         return attempt
     with gate.store.read() as tx:
         row = load_call_row(gate, tx, attempt.call)
-    if row.holder != holder or row.state != "running":
-        return attempt
-    return msgspec.structs.replace(attempt, fence=row.fence)
+        if row.holder != holder or row.state != "running":
+            return attempt
+        kept = load_record(gate, row)
+        no = refuse_to_go_on(gate, tx, row, kept, read_again(kept.request, gate.policy), NO_SCOPE)
+    record = kept if no is None else with_refusal(kept, no)
+    return msgspec.structs.replace(attempt, fence=row.fence, record=record)
 
 
 def describe_call(gate: Gate, attempt: Attempt) -> CallView:

@@ -1,39 +1,49 @@
 // The page itself: which view is shown, who is signed in, whether the line holds, and the keyboard.
 
-import * as audit from "./audit.js";
-import * as devices from "./devices.js";
-import * as figures from "./figures.js";
-import * as grants from "./grants.js";
-import * as history from "./history.js";
-import * as inbox from "./inbox.js";
-import * as policy from "./policy.js";
-import * as runs from "./runs.js";
-import * as sessions from "./sessions.js";
-import { signOut, whenSignedOut, whenSlow, whoAmI } from "./api.js";
-import { mayDiscard } from "./confirm.js";
-import { h, show } from "./dom.js";
-import { bind } from "./keys.js";
-import { listen } from "./live.js";
-import { act } from "./parts.js";
-import * as questions from "./questions.js";
-import { signInHelp, useCode } from "./signin.js";
+import { signOut, whenSignedOut, whenSlow, whoAmI } from "./lib/api.js";
+import { mayDiscard } from "./lib/confirm.js";
+import { byId, h, show } from "./lib/dom.js";
+import { bind } from "./lib/keys.js";
+import { listen } from "./lib/live.js";
+import { act } from "./lib/parts.js";
+import * as audit from "./pages/audit.js";
+import * as figures from "./pages/figures.js";
+import * as grants from "./pages/grants.js";
+import * as history from "./pages/history.js";
+import * as inbox from "./pages/inbox.js";
+import * as passkeys from "./pages/passkeys.js";
+import * as policy from "./pages/policy.js";
+import * as sessions from "./pages/sessions.js";
+import { signInHelp, useCode } from "./pages/sign-in.js";
+import * as workflows from "./pages/workflows.js";
+import * as questions from "./question/questions.js";
 
+/** @import {View} from "./lib/parts.js" */
+
+/** @typedef {{ view: (place: HTMLElement, page: { live: () => boolean }) => View }} PageModule */
+
+/** @type {[path: string, title: string, module: PageModule]} */
+const INBOX = ["/", "Inbox", inbox];
+/** @type {(typeof INBOX)[]} */
 const PAGES = [
-  ["/", "Inbox", inbox],
+  INBOX,
   ["/history", "History", history],
   ["/grants", "Grants", grants],
   ["/sessions", "Sessions", sessions],
-  ["/workflows", "Workflows", runs],
+  ["/workflows", "Workflows", workflows],
   ["/policy", "Policy", policy],
   ["/audit", "Audit", audit],
   ["/figures", "Figures", figures],
-  ["/passkeys", "Passkeys", devices],
+  ["/passkeys", "Passkeys", passkeys],
 ];
-const main = document.getElementById("main");
-const nav = document.getElementById("nav");
-const status = document.getElementById("line");
+const main = byId("main");
+const nav = byId("nav");
+const status = byId("line");
+/** @type {View | null} */
 let view = null;
+/** @type {ReturnType<typeof listen> | null} */
 let line = null;
+/** @type {boolean | null} */
 let holds = null; // not known yet
 let slow = 0;
 
@@ -66,26 +76,29 @@ function leave() {
   show(main, signInHelp());
 }
 
+/** @param {boolean} [focus] */
 function open(focus = false) {
-  const [path, title, module] = PAGES.find(([one]) => one === location.pathname) ?? PAGES[0];
+  const [path, title, module] = PAGES.find(([one]) => one === location.pathname) ?? INBOX;
   view?.close?.();
   show(main);
-  view = module.view(main, page) ?? {};
+  view = module.view(main, page);
   for (const link of nav.querySelectorAll("a")) {
     if (link.pathname === path) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  document.getElementById("where").textContent = title;
+  byId("where").textContent = title;
   document.body.classList.toggle("at-inbox", path === "/");
   count();
   if (focus) main.querySelector("h1")?.focus();
 }
 
+/** @param {MouseEvent} event */
 async function go(event) {
-  const link = event.target.closest("a[href^='/']");
+  /** @type {HTMLAnchorElement | null} */
+  const link = event.target instanceof Element ? event.target.closest("a[href^='/']") : null;
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey || link.download) return;
   event.preventDefault();
-  document.getElementById("menu").removeAttribute("open");
+  byId("menu").removeAttribute("open");
   if (!(await mayLeave())) return;
   window.history.pushState(null, "", link.getAttribute("href"));
   open(true);
@@ -107,6 +120,7 @@ async function mayLeave() {
   return !view?.changed?.() || (await mayDiscard());
 }
 
+/** @param {string} name */
 function drawNav(name) {
   const links = PAGES.map(([path, title]) =>
     h("li", {}, h("a", { href: path }, title, path === "/" && h("span", { class: "count" }))),
@@ -124,17 +138,19 @@ function count() {
   const shown = open ? `${open}${questions.reading.more ? "+" : ""}` : "";
   for (const place of document.querySelectorAll(".count")) place.textContent = shown;
   const told = open === 1 ? "1 question waits" : `${shown || "no"} questions wait`;
-  const place = document.getElementById("waiting");
+  const place = byId("waiting");
   if (place.textContent !== told) place.textContent = told;
-  const title = document.getElementById("where").textContent;
+  const title = byId("where").textContent;
   document.title = `${shown ? `(${shown}) ` : ""}${title} · Sayso`;
 }
 
+/** @param {Sayso.LiveEvent} event */
 function heard(event) {
   questions.heard(event);
   view?.heard?.(event);
 }
 
+/** @param {boolean} now */
 function lineChanged(now) {
   holds = now;
   drawLine();
@@ -146,6 +162,7 @@ function lineChanged(now) {
     );
 }
 
+/** @param {number} now */
 function slowChanged(now) {
   slow = now;
   drawLine();
@@ -163,7 +180,7 @@ function drawLine() {
 }
 
 nav.addEventListener("click", go);
-document.getElementById("brand").addEventListener("click", go);
+byId("brand").addEventListener("click", go);
 addEventListener("popstate", goBack);
 addEventListener("beforeunload", (event) => view?.changed?.() && event.preventDefault());
 bind(() => view?.keys ?? {});

@@ -9,6 +9,7 @@ that one object.
 from __future__ import annotations
 
 import inspect
+import os
 import secrets
 import threading
 import typing
@@ -28,6 +29,10 @@ _EMPTY = inspect.Parameter.empty
 _SELF = ("self", "cls")
 MOST_TOLD = 3
 """How many faults of one argument are told."""
+
+
+LIVE = "live object"
+"""The key under which a written call names an object that lives only in this process."""
 
 
 class WrongArguments(SaysoError, TypeError):
@@ -73,10 +78,22 @@ class Shape:
         objects: dict[str, Any] = {}
         for name, value in bound.arguments.items():
             if name in self.live:
-                objects[name], plain[name] = value, live_object_mark(value)
+                objects[name], plain[name] = value, self._mark_live(name, value)
             else:
                 plain[name] = self._write_value(name, value)
         return plain, objects
+
+    def _mark_live(self, name: str, value: object) -> dict[str, str]:
+        """What stands for a live object in the written call: no text, so that no reader takes it for a path.
+
+        A text or a path has to be shown and read by the policy, so it cannot be live.
+        """
+        if isinstance(value, (str, bytes, bytearray, memoryview, os.PathLike)):
+            raise WrongArguments(
+                f"{self._name}: {name} is declared live, but a {type(value).__name__} can be written down",
+                hint=f"take {name} out of live: what can be shown is shown, and read by the policy",
+            )
+        return {LIVE: live_object_mark(value)}
 
     def write_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters that came as plain values, checked against the types, with defaults filled in."""

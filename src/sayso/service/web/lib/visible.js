@@ -1,0 +1,259 @@
+// Foreign text as data: the twin of core.words.visible. What acts, hides or shows nothing is spelled out.
+
+import { h, show } from "./dom.js";
+
+/** @import {Child} from "./dom.js" */
+
+/** @typedef {[start: number, end: number]} Place */
+
+export const FOLD_AT = 2000;
+const NOT_PLAIN = /[\p{C}\p{Z}]/u;
+// Letters, marks and signs by category, but nothing to see: fillers, selectors, the empty Braille cell.
+const SHOWS_NOTHING =
+  // biome-ignore lint/suspicious/noMisleadingCharacterClass: marks are listed one by one; no pair of them is meant
+  /[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\u{e0100}-\u{e01ef}]/u;
+/** @type {Record<string, string>} */
+const SHORT = { "\t": "\\t", "\n": "\\n", "\r": "\\r" };
+
+/**
+ * The text on one line, as the terminal and the audit show it.
+ *
+ * @param {string} text
+ */
+export function visible(text) {
+  const characters = Array.from(text);
+  const shown = characters.slice(0, FOLD_AT).map(spelled).join("");
+  return characters.length <= FOLD_AT ? shown : `${shown} … (${characters.length} characters in all)`;
+}
+
+/**
+ * The text in a box of its own, with these places marked; what is long is folded, with its true length.
+ *
+ * @param {string} text
+ * @param {{ fold?: number, label?: string | null, places?: Place[] }} [options]
+ */
+export function foreign(text, { fold = FOLD_AT, label = null, places = [] } = {}) {
+  const characters = Array.from(text);
+  const box = h("pre", { class: "foreign", tabindex: "-1", "aria-label": label, role: label && "group" });
+  show(box, pieces(characters.slice(0, fold), { places }));
+  if (characters.length <= fold) return box;
+  const [part, all] = [fold.toLocaleString("en"), characters.length.toLocaleString("en")];
+  const unfold = h("button", { type: "button", class: "unfold" }, "Show all of it");
+  const hidden = places.some(([, end]) => end > characters.slice(0, fold).join("").length);
+  const further = hidden ? "A marked part is further down. " : null;
+  const note = h("p", { class: "fold small" }, `The first ${part} of ${all} characters. `, further, unfold);
+  const both = h("div", { data: { folded: "yes" } }, box, note);
+  unfold.addEventListener("click", () => {
+    delete both.dataset.folded;
+    note.remove();
+    show(box, pieces(characters, { places }));
+    box.focus({ preventScroll: true });
+  });
+  return both;
+}
+
+/**
+ * Lines of our own, which may quote foreign text with its line breaks spelled: each break is just a break.
+ *
+ * @param {string} text
+ * @param {{ label?: string | null }} [options]
+ */
+export function ownLines(text, { label = null } = {}) {
+  const box = h("pre", { class: "foreign", tabindex: "0", "aria-label": label, role: label && "group" });
+  const lines = text.split("\n").map((line, number) => [number > 0 && "\n", pieces(Array.from(line))]);
+  return show(box, lines);
+}
+
+/**
+ * Foreign text inside a line of ours: marked, on one line, and cut with its true length.
+ *
+ * @param {string} text
+ * @param {number} [most]
+ */
+export function inline(text, most = 160) {
+  const characters = Array.from(text);
+  const cut = characters.length > most;
+  const note = cut
+    ? h("span", { class: "cut" }, `… ${characters.length.toLocaleString("en")} characters`)
+    : null;
+  return h("code", { class: "quoted" }, pieces(characters.slice(0, most), { breaks: false }), note);
+}
+
+/**
+ * A sentence of ours that quotes these names of others: each is marked as what it is.
+ *
+ * @param {string} text
+ * @param {(string | null)[]} [names]
+ * @returns {Child[]}
+ */
+export function sentence(text, names = []) {
+  const shown = names.flatMap((name) => (name ? [name, visible(name)] : []));
+  /** @type {Child[]} */
+  const found = [];
+  let at = 0;
+  for (const [start, end] of placesOf(text, [...new Set(shown)])) {
+    found.push(visible(text.slice(at, start)), inline(text.slice(start, end)));
+    at = end;
+  }
+  return [...found, visible(text.slice(at))];
+}
+
+/**
+ * The text in the line if it is short, else in a box that can be unfolded: nothing of it is cut away.
+ *
+ * @param {string} text
+ * @param {number} [most]
+ */
+export function told(text, most = 160) {
+  return Array.from(text).length <= most ? inline(text, most) : foreign(text);
+}
+
+// In a box these act as everybody expects. A quiet sign tells a real line end from a line that is only long.
+/** @type {Record<string, string>} */
+const QUIET = { "\n": "↵", "\t": "→" };
+/** @param {string} spelling */
+const odd = (spelling) => h("span", { class: "odd" }, spelling);
+
+/**
+ * A line of foreign text in pieces: tabs act, and every other odd character is spelled out, line ends too.
+ *
+ * @param {string} text
+ * @returns {Child[]}
+ */
+export const linePieces = (text) =>
+  text
+    .split("\t")
+    .flatMap((part, at) => [
+      at > 0 && [h("span", { class: "quiet", "aria-hidden": "true" }, QUIET["\t"]), "\t"],
+      pieces(Array.from(part), { breaks: false }),
+    ]);
+
+/**
+ * Plain runs as text, odd characters as marked spellings. In a box, line ends and tabs act as well.
+ *
+ * @param {string[]} characters
+ * @param {{ breaks?: boolean, places?: Place[] }} [options]
+ * @returns {Child[]}
+ */
+function pieces(characters, { breaks = true, places = [] } = {}) {
+  /** @type {Child[]} */
+  const found = [];
+  let into = found;
+  let run = "";
+  let at = 0;
+  let next = 0;
+  let spacesEnd = 0; // spaces before this place were told by their number
+  const flush = () => {
+    if (run) into.push(run);
+    run = "";
+  };
+  const leave = () => {
+    flush();
+    if (into !== found) found.push(mark(into));
+    into = found;
+  };
+  for (const [index, character] of characters.entries()) {
+    const [, end] = places[next - 1] ?? [0, 0];
+    if (into !== found && at >= end) leave();
+    const [start] = places[next] ?? [Infinity];
+    if (at >= start) {
+      flush();
+      into = [];
+      next += 1;
+    }
+    at += character.length;
+    const blanks = character === " " ? blanksAt(characters, index) : 0;
+    if (blanks) {
+      flush();
+      into.push(odd(`⟨${blanks.toLocaleString("en")} spaces⟩`));
+    }
+    if (blanks || (character === " " && index < spacesEnd)) {
+      spacesEnd = Math.max(spacesEnd, index + blanks);
+      continue;
+    }
+    const spelling = spelled(character);
+    if (spelling === character) {
+      run += character;
+      continue;
+    }
+    flush();
+    run = breaks && character in QUIET ? character : "";
+    into.push(run ? h("span", { class: "quiet", "aria-hidden": "true" }, QUIET[character]) : odd(spelling));
+  }
+  leave();
+  return found;
+}
+
+const MOST_SPACES = 8;
+const MOST_INDENT = 40;
+
+/**
+ * How many spaces begin here, if they are so many that they push what follows out of sight; else 0.
+ *
+ * @param {string[]} characters
+ * @param {number} index
+ */
+function blanksAt(characters, index) {
+  if (characters[index - 1] === " ") return 0;
+  let end = index;
+  while (characters[end] === " ") end += 1;
+  const indents = index === 0 || characters[index - 1] === "\n";
+  return end - index > (indents ? MOST_INDENT : MOST_SPACES) ? end - index : 0;
+}
+
+/**
+ * A part that decided something: by shape and weight as well as colour, and in words for those who hear it.
+ *
+ * @param {Child[]} children
+ */
+function mark(children) {
+  /** @param {string} text */
+  const heard = (text) => h("span", { class: "hidden" }, text);
+  return h("mark", {}, heard("[marked: "), children, heard("]"));
+}
+
+const PART_OF_A_WORD = /[\p{L}\p{N}_@.+-]/u;
+
+/**
+ * Where these parts stand in the raw text: [start, end] pairs, in order, none within another. One that stands
+ * by itself is meant, if there is one, rather than the same letters inside a longer word.
+ *
+ * @param {string} text
+ * @param {string[]} parts
+ * @returns {Place[]}
+ */
+export function placesOf(text, parts) {
+  const found = parts.flatMap((part) => {
+    /** @type {Place[]} */
+    const all = [];
+    for (let at = text.indexOf(part); part && at >= 0; at = text.indexOf(part, at + part.length))
+      all.push([at, at + part.length]);
+    const alone = all.filter(([start, end]) => !PART_OF_A_WORD.test(around(text, start, end)));
+    return alone.length ? alone : all;
+  });
+  found.sort(([a, b], [c, d]) => a - c || d - b);
+  /** @type {Place[]} */
+  const apart = [];
+  for (const place of found) if (place[0] >= (apart.at(-1)?.[1] ?? 0)) apart.push(place);
+  return apart;
+}
+
+/**
+ * @param {string} text
+ * @param {number} start
+ * @param {number} end
+ */
+const around = (text, start, end) => text.slice(Math.max(0, start - 1), start) + text.slice(end, end + 1);
+
+/** @param {string} character */
+function spelled(character) {
+  if (character === " ") return character;
+  if (!NOT_PLAIN.test(character) && !SHOWS_NOTHING.test(character)) return character;
+  const short = SHORT[character];
+  if (short) return short;
+  const code = character.codePointAt(0) ?? 0;
+  /** @param {number} width */
+  const hex = (width) => code.toString(16).padStart(width, "0");
+  if (code < 0x100) return `\\x${hex(2)}`;
+  return code < 0x10000 ? `\\u${hex(4)}` : `\\U${hex(8)}`;
+}

@@ -1,0 +1,179 @@
+// History: one row a call, from its first decision to its end. Each opens to its story, its proof and its trace.
+
+import { page as readPage } from "../lib/api.js";
+import { h, show } from "../lib/dom.js";
+import { rows as rowKeys } from "../lib/keys.js";
+import { act, empty, fill, line, RESULTS, risk, table, time, title, verdict } from "../lib/parts.js";
+import { inline, visible } from "../lib/visible.js";
+import { ANSWERS, openPast, SINCE } from "./past.js";
+
+/** @import {Page, Query} from "../lib/api.js" */
+/** @import {Child, Properties} from "../lib/dom.js" */
+/** @import {Column, View} from "../lib/parts.js" */
+
+/** @type {Column[]} */
+const COLUMNS = [
+  ["Time", "when bare"],
+  ["Agent", "bare"],
+  ["Call", "wide"],
+  ["Risk", "bare"],
+  ["Rule", ""],
+  ["Who", ""],
+  ["Result", "bare"],
+];
+
+/**
+ * @param {HTMLElement} place
+ * @returns {View}
+ */
+export function view(place) {
+  const found = h("section", { "aria-label": "Calls" });
+  /** @type {Record<string, string>} */
+  const filter = { text: "", agent: "", domain: "", risk: "", verdict: "" };
+  let timer = 0;
+  const read = () => decisions(found, filter, "Nothing was decided that fits.");
+  const soon = () => {
+    clearTimeout(timer);
+    timer = setTimeout(read, 250);
+  };
+  /**
+   * @param {string} name
+   * @param {{ placeholder: string, type?: string }} properties
+   */
+  const field = (name, properties) =>
+    h("input", {
+      ...properties,
+      "aria-label": properties.placeholder,
+      oninput: ({ currentTarget: input }) => {
+        filter[name] = input.value.trim();
+        soon();
+      },
+    });
+  /**
+   * @param {string} name
+   * @param {string} label
+   * @param {[value: string, word: string][]} words
+   */
+  const choice = (name, label, words) =>
+    h(
+      "select",
+      {
+        "aria-label": label,
+        onchange: ({ currentTarget: select }) => {
+          filter[name] = select.value;
+          read();
+        },
+      },
+      h("option", { value: "" }, label),
+      words.map(([value, word]) => h("option", { value }, word)),
+    );
+  show(
+    place,
+    title("History"),
+    h(
+      "form",
+      { class: "filter", role: "search", onsubmit: (event) => event.preventDefault() },
+      field("text", { type: "search", placeholder: "text, as in what ran" }),
+      field("agent", { placeholder: "agent" }),
+      field("domain", { placeholder: "domain" }),
+      choice("risk", "any risk", [
+        ["low", "low"],
+        ["moderate", "moderate"],
+        ["high", "high"],
+      ]),
+      choice("verdict", "any result", Object.entries(RESULTS)),
+    ),
+    found,
+  );
+  read();
+  return { keys: rowKeys(found), close: () => clearTimeout(timer) };
+}
+
+/**
+ * A table of calls in this place, those decided last first.
+ *
+ * @param {Element} place
+ * @param {Query} query
+ * @param {string} none
+ */
+export function decisions(place, query, none) {
+  /**
+   * @param {Page<Sayso.HistoryEntry>} page
+   * @returns {Child}
+   */
+  const draw = ({ rows, more }) => {
+    if (!rows.length) return empty(none);
+    const made = table("Calls, newest first", COLUMNS, rows.flatMap(row));
+    const older = act("Show older ones", { class: "plain" }, async () => {
+      const next = more && (await someRows(await more()));
+      made.querySelector("tbody")?.append(...(next?.rows ?? []).flatMap(row));
+      more = next?.more ?? null;
+      if (!more) older.remove();
+    });
+    return [made, more && older];
+  };
+  const read = async () => someRows(await readPage("/v1/history", { limit: 50, ...query }));
+  return fill(place, "the history", read, draw);
+}
+
+/**
+ * The page, or the first after it that holds something: a search may look through much and find nothing yet.
+ *
+ * @param {Page<Sayso.HistoryEntry>} found
+ */
+async function someRows(found) {
+  while (!found.rows.length && found.more) found = await found.more();
+  return found;
+}
+
+/** @param {Sayso.HistoryEntry} one */
+function row(one) {
+  const opened = h("td", { colspan: COLUMNS.length });
+  const below = h("tr", { class: "opened", hidden: true }, opened);
+  const toggle = h(
+    "button",
+    { type: "button", class: "call", "aria-expanded": "false", onclick: open, data: { opens: "call" } },
+    inline(one.title, 140),
+  );
+  function open() {
+    below.hidden = !below.hidden;
+    toggle.setAttribute("aria-expanded", String(!below.hidden));
+    if (!below.hidden) openPast(opened, one);
+  }
+  const cells = [
+    time(one.at),
+    inline(one.agent, 40),
+    toggle,
+    one.risk ? risk(one.risk) : "",
+    visible(one.rule),
+    one.by ? visible(one.by) : "",
+    result(one),
+  ];
+  return [line(COLUMNS, cells, { tabindex: "-1" }), below];
+}
+
+/**
+ * How it was decided or answered, and how far it came since.
+ *
+ * @param {Sayso.HistoryEntry} one
+ * @returns {Child}
+ */
+function result(one) {
+  const asked = one.verdict === "ask";
+  const said = asked ? (one.answer ? answered(one.answer) : unanswered(one.state)) : verdict(one.verdict);
+  const since = SINCE[one.state];
+  return [said, since && h("div", { class: "small" }, since)];
+}
+
+/** @param {string} answer */
+function answered(answer) {
+  const words = ANSWERS[answer] ?? `allowed (${visible(answer)})`; // item by item
+  return h("span", { class: `verdict ${answer === "deny" ? "deny" : "allow"}` }, words.toLowerCase());
+}
+
+/** @param {string} state */
+function unanswered(state) {
+  /** @type {Record<string, string>} */
+  const words = { expired: "nobody answered", cancelled: "taken back", denied: "denied" };
+  return h("span", { class: `verdict ${state === "denied" ? "deny" : "ask"}` }, words[state] ?? "asked");
+}

@@ -1,0 +1,308 @@
+// The inbox: what waits, and the one being read. New questions join at the end and move nothing.
+
+import { faultIn } from "../lib/api.js";
+import { h, query, show } from "../lib/dom.js";
+import { empty, failed, loading, say } from "../lib/parts.js";
+import { signAnswer } from "../lib/passkeys.js";
+import { inline } from "../lib/visible.js";
+import { card, ending } from "../question/card.js";
+import { fits, moreRows, ordered, pager, row, tick } from "../question/list.js";
+import * as all from "../question/questions.js";
+import { decisions } from "./history.js";
+
+/** @import {View} from "../lib/parts.js" */
+/** @import {Question} from "../question/questions.js" */
+
+/** @typedef {ReturnType<typeof card> & { question: Question }} Shown */
+
+const FADES_AFTER = 4000;
+const READ_AFTER = 8000;
+
+/**
+ * @param {HTMLElement} place
+ * @param {{ live: () => boolean }} page
+ * @returns {View}
+ */
+export function view(place, page) {
+  const list = h("ul", { class: "list", "aria-label": "Questions that wait" });
+  const filter = h("input", {
+    type: "search",
+    placeholder: "filter ( / )",
+    "aria-label": "Filter the questions",
+  });
+  const found = h("p", { class: "small", role: "status" });
+  const detail = h("section", { class: "detail", "aria-label": "The question" });
+  const both = h(
+    "div",
+    { class: "inbox" },
+    h(
+      "section",
+      { class: "side", "aria-label": "Questions" },
+      h("div", { class: "find" }, filter, found),
+      list,
+    ),
+    detail,
+  );
+  /** @type {Set<string>} */
+  const fading = new Set();
+  /**
+   * Cards with changes that were neither sent nor discarded, by the question's id.
+   *
+   * @type {Map<string, Shown>}
+   */
+  const kept = new Map();
+  /** @type {string | null} */
+  let chosen = null;
+  /** @type {Shown | null} */
+  let shown = null;
+  /** @type {string[]} */
+  let order = [];
+  show(place, h("h1", { class: "hidden", tabindex: "-1" }, "Inbox"), both);
+
+  /**
+   * Read this one. The one read before goes, if it is over.
+   *
+   * @param {string | null} id
+   */
+  function choose(id) {
+    putAside();
+    const left = chosen !== null && chosen !== id ? all.questions.get(chosen) : null;
+    chosen = id;
+    if (left && left.state !== "open") all.forget(left.id);
+    else draw();
+    if (id && !all.questions.get(id)?.whole) all.readOne(id);
+  }
+
+  /** Take the card away. One that was changed is kept as it is, until it is looked at again. */
+  function putAside() {
+    if (shown?.changed() && !all.questions.get(shown.question.id)?.yours) kept.set(shown.question.id, shown);
+    shown = null;
+  }
+
+  /**
+   * The card of this question that was put aside, if there is one. It is shown as it was if it still waits.
+   *
+   * @param {Question} question
+   * @returns {Shown | null}
+   */
+  function broughtBack(question) {
+    const card = kept.get(question.id);
+    kept.delete(question.id);
+    if (!card || question.state !== "open") return card ?? null;
+    show(detail, h("div"), card.element);
+    card.again();
+    return card;
+  }
+
+  /** The questions as they are listed: those whose agent waits first. Under the pointer nothing changes places. */
+  function rows() {
+    const now = [...all.questions.values()];
+    const place = new Map(order.map((id, at) => [id, at]));
+    /** @param {Question} one */
+    const at = (one) => place.get(one.id) ?? order.length;
+    const sorted = list.matches(":hover") ? now.sort((one, other) => at(one) - at(other)) : ordered(now);
+    order = sorted.map((one) => one.id);
+    const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+    return sorted.filter((one) => fits(one, words));
+  }
+
+  function draw() {
+    const here = rows();
+    if (!here.some((one) => one.id === chosen)) {
+      putAside();
+      chosen = null;
+    }
+    const first = here.find((one) => one.state === "open") ?? here[0];
+    if (chosen === null && first) return choose(first.id);
+    const none = !all.questions.size;
+    drawList(here);
+    both.classList.toggle("none", none);
+    found.textContent = filter.value.trim() ? `${here.length} of ${all.questions.size} fit` : "";
+    if (here.length) drawCard();
+    else
+      show(
+        detail,
+        none ? nothing() : empty("No question fits the filter", "Clear the filter to see them all."),
+      );
+  }
+
+  /** What is not read yet cannot be found, so the rest of the list is read first. */
+  async function filtered() {
+    draw();
+    while (filter.value.trim() && all.reading.more && !all.reading.problem) await all.readMore();
+  }
+
+  /** @param {Question[]} here */
+  function drawList(here) {
+    const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset.id;
+    /** @param {string} id */
+    const open = (id) => {
+      choose(id);
+      shown?.body.focus();
+    };
+    for (const one of here) if (one.state !== "open" && one.id !== chosen) fade(one.id);
+    show(
+      list,
+      here.map((one) => row(one, { chosen, choose: open, changed: kept.has(one.id) })),
+      all.reading.more && moreRows(all.readMore),
+    );
+    if (focused) query(list, `[data-id="${CSS.escape(focused)}"]`)?.focus();
+  }
+
+  /** The card, made anew only if the question is another one or was closed; what is read stays as it is. */
+  function drawCard() {
+    const known = all.questions.get(chosen ?? "");
+    if (!known) return;
+    const question = { ...known };
+    shown ??= broughtBack(question);
+    if (shown?.question.state === question.state) {
+      Object.assign(shown.question, question);
+      return drawPager();
+    }
+    const unsent = question.yours ? null : (shown?.unsent() ?? null);
+    const made = card(question, {
+      live: page.live,
+      give: (given, title) => give(question, given, title),
+      tooLate: unsent,
+    });
+    shown = { ...made, question };
+    show(detail, h("div"), made.element);
+    drawPager();
+    if (question.state !== "open") over(question, unsent !== null);
+  }
+
+  /**
+   * Answered elsewhere while it was being read: it says so, and after a while makes room; not while an edit is lost.
+   *
+   * @param {Question} question
+   * @param {boolean} unsent
+   */
+  function over(question, unsent) {
+    const lost = unsent ? ". Your changes were not sent" : "";
+    if (!question.yours) say([`${ending(question)}${lost}: `, inline(question.title)], unsent ? "bad" : "");
+    if (!unsent) setTimeout(() => chosen === question.id && next(question.id), READ_AFTER);
+  }
+
+  function drawPager() {
+    const ids = rows().map((one) => one.id);
+    detail.firstElementChild?.replaceWith(pager(ids, chosen, Boolean(all.reading.more), move));
+  }
+
+  /**
+   * `title` tells what runs, if it is not what was asked.
+   *
+   * @param {Question} question
+   * @param {Sayso.AnswerBody} given
+   * @param {string} [title]
+   */
+  async function give(question, given, title = question.title) {
+    if (!page.live()) return say("The connection is lost. Nothing was answered.", "bad");
+    try {
+      const { yours } = await signed(question, given);
+      const told = ending(all.questions.get(question.id) ?? question);
+      say(
+        [`${yours ? "" : "already "}${told}: `, inline(yours ? title : question.title)],
+        yours ? "" : "bad",
+      );
+      if (yours) next(question.id);
+    } catch (thrown) {
+      const problem = faultIn(thrown);
+      say(`Nothing was answered: ${problem.message}${problem.hint ? `; ${problem.hint}` : ""}`, "bad");
+      shown?.bar?.rest();
+    }
+  }
+
+  /**
+   * Give the answer, signed with a passkey where that is needed; an edit may turn out to need it.
+   *
+   * @param {Question} question
+   * @param {Sayso.AnswerBody} given
+   */
+  async function signed(question, given) {
+    const sign = async () => all.answer(question, { ...given, proof: await signAnswer(question, given) });
+    if (question.signed && given.answer !== "deny") return sign();
+    try {
+      return await all.answer(question, given);
+    } catch (thrown) {
+      if (faultIn(thrown).code !== "proof_needed") throw thrown;
+      return sign();
+    }
+  }
+
+  /**
+   * After an answer: on to the next that waits, in the order of the list.
+   *
+   * @param {string} id
+   */
+  function next(id) {
+    const here = rows();
+    const after = [...here.slice(here.findIndex((one) => one.id === id) + 1), ...here];
+    choose(after.find((one) => one.state === "open")?.id ?? null);
+    all.forget(id);
+  }
+
+  /** @param {number} step */
+  async function move(step) {
+    const from = chosen;
+    const beside = () => {
+      const ids = rows().map((one) => one.id);
+      return ids[ids.indexOf(from ?? "") + step];
+    };
+    if (step > 0 && !beside()) await all.readMore();
+    if (chosen !== from) return;
+    const at = beside();
+    if (at) choose(at);
+    list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+  }
+
+  /** @param {string} id */
+  function fade(id) {
+    if (fading.has(id)) return;
+    fading.add(id);
+    setTimeout(() => id !== chosen && !kept.has(id) && all.forget(id), FADES_AFTER);
+  }
+
+  const timer = setInterval(() => {
+    tick(list);
+    shown?.tick();
+  }, 1000);
+  const unfollow = all.follow(draw);
+  const moved = () => shown?.bar?.rest();
+  addEventListener("resize", moved);
+  for (const kind of ["input", "search"]) filter.addEventListener(kind, filtered);
+  draw();
+  return {
+    keys: {
+      j: () => move(1),
+      k: () => move(-1),
+      Enter: () => shown?.body.focus(),
+      a: () => shown?.bar?.byKey("once"),
+      t: () => shown?.bar?.byKey("task"),
+      d: () => shown?.bar?.byKey("deny"),
+      e: () => shown?.bar && shown.edit(),
+      w: () => shown?.bar && shown.why(),
+    },
+    line: () => shown?.bar?.rest(),
+    /** Whether something was changed here that would be lost. */
+    changed: () =>
+      Boolean(shown?.changed()) || [...kept.keys()].some((id) => all.questions.get(id)?.state === "open"),
+    close() {
+      clearInterval(timer);
+      unfollow();
+      removeEventListener("resize", moved);
+    },
+  };
+}
+
+/** Nothing waits: the last decisions are shown, so that the page is worth opening. */
+function nothing() {
+  if (all.reading.problem) return failed(all.reading.problem, all.readAll);
+  if (!all.reading.done || all.reading.more) return loading("what waits");
+  const last = h("section", { class: "last", "aria-label": "The last decisions" });
+  decisions(last, { limit: 8 }, "Nothing was decided yet.");
+  return [
+    empty("Nothing waits for you", "New questions appear here by themselves."),
+    h("h2", {}, "The last decisions"),
+    last,
+  ];
+}

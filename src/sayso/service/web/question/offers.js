@@ -1,0 +1,81 @@
+// Wider answers, each with what it covers; and for several operations an answer to each.
+
+import { h } from "../lib/dom.js";
+import { visible } from "../lib/visible.js";
+
+/** @import {Give} from "./bar.js" */
+/** @import {Question} from "./questions.js" */
+
+/** @type {Record<string, string>} */
+export const NAMES = {
+  once: "Allow once",
+  task: "For this task",
+  temporary: "For 15 minutes",
+  always: "Always, in this session",
+  remember: "Allow and remember the tool",
+};
+
+/**
+ * Wider answers, each with what it covers, and what it would have covered lately.
+ *
+ * @param {Question} question
+ * @param {(answer: string, name: string, kind: string) => HTMLElement} allow
+ */
+export function offers(question, allow) {
+  const wide = question.offers.filter((offer) => offer.answer !== "deny" && offer.answer !== "once");
+  if (!wide.length)
+    return h("p", { class: "small" }, "This can only be allowed once: nothing wider is offered for it.");
+  return h(
+    "ul",
+    { class: "offers" },
+    wide.map((offer) =>
+      h("li", {}, allow(offer.answer, NAMES[offer.answer] ?? offer.answer, "outlined"), covers(offer)),
+    ),
+  );
+}
+
+/** @param {Sayso.OfferView} offer */
+function covers(offer) {
+  const lately = offer.of_last
+    ? ` Would have covered ${offer.would_have_covered} of your last ${offer.of_last} questions.`
+    : "";
+  return h("span", { class: "small" }, `${visible(offer.words)}.${lately}`);
+}
+
+/**
+ * For several operations: an answer to each. One refused, and the call is refused.
+ *
+ * @param {Question} question
+ * @param {Give} give
+ * @param {(name: string, kind: string, sure: () => unknown) => HTMLElement} yes
+ */
+export function oneByOne(question, give, yes) {
+  if (question.items.length < 2) return null;
+  /** @type {Record<string, string>} */
+  const chosen = {};
+  const send = yes("Give these answers", "solid", () => give({ items: chosen }));
+  send.hidden = true;
+  const rows = question.items.map((item) => {
+    const options = question.offers.map((offer) =>
+      h("option", { value: offer.answer }, NAMES[offer.answer] ?? "Deny"),
+    );
+    const select = h("select", { id: `item-${item.id}` }, h("option", { value: "" }, "choose"), options);
+    select.addEventListener("change", () => {
+      if (select.value) chosen[item.id] = select.value;
+      else delete chosen[item.id];
+      send.hidden = Object.keys(chosen).length < question.items.length;
+    });
+    return h(
+      "li",
+      {},
+      h("label", { for: select.id }, `${item.id}. `, h("code", {}, visible(item.operation))),
+      select,
+    );
+  });
+  return [
+    h("h2", {}, "One by one"),
+    h("p", { class: "small" }, "They are parts of one call: one refused, and it does not run."),
+    h("ol", { class: "one-by-one" }, rows),
+    send,
+  ];
+}

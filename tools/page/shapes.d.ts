@@ -1,0 +1,486 @@
+// What the page sends and gets. Written by `python -m tools.page.shapes` from the types of the service.
+
+declare namespace Sayso {
+  type Json = string | number | boolean | null | Json[] | { [name: string]: Json };
+
+  // What a browser is asked about passkeys; the bytes are spelled in base64url.
+  type SpelledKey = Omit<PublicKeyCredentialDescriptor, "id"> & { id: string };
+  interface PasskeyOptions extends Omit<
+    PublicKeyCredentialCreationOptions,
+    "challenge" | "user" | "excludeCredentials"
+  > {
+    challenge: string;
+    user: { id: string; name: string; displayName: string };
+    excludeCredentials: SpelledKey[];
+  }
+  interface SigningOptions extends Omit<PublicKeyCredentialRequestOptions, "challenge" | "allowCredentials"> {
+    challenge: string;
+    allowCredentials: SpelledKey[];
+  }
+
+  interface AnswerBody {
+    answer?: string | null;
+    items?: Record<string, string> | null;
+    edited?: Record<string, Json> | null;
+    command?: string | null;
+    reason?: string | null;
+    digest?: string | null;
+    edited_digest?: string | null;
+    proof?: Proof | null;
+  }
+  interface AnswerResult {
+    question: string;
+    state: string;
+    answer: string | null;
+    by: string | null;
+    at: number | null;
+    yours: boolean;
+  }
+  interface AuditEntryView {
+    seq: number;
+    stream: string;
+    hash: string;
+    prev: string;
+    line: string;
+    entry: Record<string, Json> | null;
+  }
+  interface AuditState {
+    entries: number;
+    newest_at: number | null;
+    checkpoint_size: number;
+    checkpoint_at: number | null;
+    streams: string[];
+  }
+  interface AuditVerification {
+    clean: boolean;
+    entries: number;
+    findings: string[];
+    tampering: string | null;
+  }
+  interface Charts {
+    hours: Tally[];
+    agents: Tally[];
+    categories: Tally[];
+  }
+  interface CheckTrace {
+    rule: string;
+    spoke: boolean;
+    why: string;
+  }
+  interface CodeBody {
+    code: string;
+  }
+  interface Consent {
+    id: string;
+    words: string | null;
+  }
+  interface DecisionChange {
+    operation: string;
+    before: string;
+    after: string;
+    conditions: string[];
+  }
+  interface DecisionRecord {
+    decision: HistoryEntry;
+    origin: string;
+    policy: string;
+    operations: OperationRuling[];
+    grants: Consent[];
+    call: string | null;
+    state: string | null;
+    because: Piece[];
+    again: FreshDecision | null;
+    again_not: string | null;
+  }
+  interface DomainView {
+    name: string;
+    trust_level: string | null;
+    autonomous: string[];
+    requires_approval: string[];
+    blocked: string[];
+    trusted_channel_required: string[];
+    reviewed_at: number | null;
+    decays_at: number | null;
+    decayed: boolean;
+  }
+  interface DraftBody {
+    text: string;
+  }
+  interface DraftDiff {
+    loosened: DecisionChange[];
+    tightened: DecisionChange[];
+    beyond: OtherChange[];
+    loosens: boolean;
+  }
+  interface EditBody {
+    edited: Record<string, Json>;
+  }
+  interface EditPreview {
+    digest: string;
+    denied: boolean;
+    risk: string;
+    why: string;
+    rule: string;
+    command: string | null;
+    arguments: Record<string, Json>;
+    target: string | null;
+    operations: string[];
+    because: Piece[];
+    signed: boolean;
+    title: string;
+  }
+  interface EditableArguments {
+    arguments: string[];
+    same_kinds: boolean;
+  }
+  interface EndedGrant {
+    id: string;
+    session: string;
+    words: string;
+    already: boolean;
+    also: EndedGrant[];
+  }
+  interface Figures {
+    decisions: number;
+    allowed: number;
+    asked: number;
+    denied: number;
+    prompts: number;
+    avoided: number;
+    prompts_per_category_per_task: number | null;
+    most_prompts_in_a_category_of_a_task: number;
+    high_risk_asked: number | null;
+    high_risk_unasked: Record<string, number>;
+    repeated_commands_on_allowlist: number | null;
+    prompts_per_hour: number | null;
+    median_time_to_answer: number | null;
+    answers: number;
+    answers_too_fast: number;
+    expired: number;
+    pruned: number;
+  }
+  interface FreshDecision {
+    verdict: string;
+    rule: string;
+    reason: string;
+    policy: string;
+    trace: OperationTrace[];
+  }
+  interface HistoryEntry {
+    seq: number;
+    stream: string;
+    at: number;
+    event: string;
+    session: string;
+    agent: string;
+    operations: string[];
+    tool: string;
+    verdict: string;
+    rule: string;
+    reason: string;
+    risk: string;
+    digest: string;
+    question: string | null;
+    answer: string | null;
+    by: string | null;
+    call: Record<string, Json> | null;
+    title: string;
+    state: string;
+    steps: StoryStep[];
+    edited_digest: string | null;
+  }
+  interface ItemView {
+    id: string;
+    operation: string;
+    risk: string;
+    category: string;
+    why: string;
+    does: string | null;
+    declared: boolean;
+  }
+  interface LastUse {
+    allowed_at: number | null;
+    asked_at: number | null;
+    refused_at: number | null;
+  }
+  interface ListedGrant {
+    id: string;
+    session: string;
+    agent: string;
+    kind: "call" | "category" | "command" | "operation" | "retry" | "run" | "tool" | "workflow";
+    value: string;
+    words: string;
+    risk: string;
+    left: number;
+    expires_at: number;
+    used: number;
+    uses: number | null;
+    ends_with: string;
+    pins: Pins;
+    given_at: number;
+    given_by: string;
+    question: string | null;
+    about: string | null;
+  }
+  interface LiveEvent {
+    kind: "answer" | "decision" | "grant" | "hello" | "ping" | "policy" | "question" | "run" | "session" | "waiting";
+    id: string;
+    session: string;
+    every?: number;
+  }
+  interface NewPasskeyBody {
+    name: string;
+    credential: Record<string, Json>;
+  }
+  interface OfferView {
+    answer: string;
+    words: string;
+    would_have_covered: number;
+    of_last: number;
+  }
+  interface OperationRuling {
+    operation: string;
+    category: string;
+    risk: string;
+    weight: string;
+    verdict: string;
+    rule: string;
+    reason: string;
+  }
+  interface OperationTrace {
+    operation: string;
+    tier: string;
+    risk: string;
+    weight: string;
+    checks: CheckTrace[];
+  }
+  interface OtherChange {
+    what: string;
+    before: string;
+    after: string;
+    loosens: boolean;
+  }
+  interface PasskeyView {
+    id: string;
+    name: string;
+    place: string;
+    made_at: number;
+    used_at: number | null;
+  }
+  interface PasskeysView {
+    passkeys: PasskeyView[];
+    require: "all" | "high" | "never" | null;
+  }
+  interface Piece {
+    argument: string | null;
+    text: string;
+  }
+  interface Pins {
+    tool: string | null;
+    workspace: string | null;
+    command: string | null;
+    arguments: string | null;
+    operations: string[] | null;
+    targets: string[] | null;
+    folder: string | null;
+  }
+  interface PolicyView {
+    digest: string;
+    mode: string;
+    settings: Record<string, Json>;
+    domains: DomainView[];
+    operations: Record<string, Record<string, Json>>;
+    uses: Record<string, LastUse>;
+  }
+  interface Proof {
+    credential: string;
+    authenticator_data: string;
+    client_data: string;
+    signature: string;
+    key?: string;
+  }
+  interface QuestionDetails {
+    id: string;
+    state: string;
+    session: string;
+    agent: string;
+    turn: number;
+    title: string;
+    message: string | null;
+    risk: string;
+    tool: string;
+    command: string | null;
+    arguments: Record<string, Json>;
+    target: string | null;
+    folder: string;
+    world: string | null;
+    text: string;
+    why: string;
+    rule: string;
+    items: ItemView[];
+    offers: OfferView[];
+    bundle: string | null;
+    later: string[];
+    digest: string;
+    opened_at: number;
+    expires_at: number;
+    waiting: boolean | null;
+    signed: boolean;
+    door: string;
+    server: string;
+    workflow: string | null;
+    left_at: number | null;
+    complete: boolean;
+    because: Piece[];
+    editing: EditableArguments | null;
+    answer: string | null;
+    by: string | null;
+    reason: string | null;
+    closed_at: number | null;
+  }
+  interface QuestionReason {
+    question: string;
+    why: string;
+  }
+  interface Resumed {
+    session: string;
+    already: boolean;
+    held_by: string | null;
+  }
+  interface ResumedAll {
+    resumed: number;
+    tampered: number;
+    busy: number;
+  }
+  interface RunProgress {
+    run: string;
+    workflow: string;
+    session: string;
+    state: string;
+    began: number;
+    steps: Record<string, string>;
+  }
+  interface SessionView {
+    id: string;
+    agent: string;
+    owner: string;
+    user: string;
+    workspace: string;
+    parent: string | null;
+    opened_at: number;
+    turn: number;
+    task: string | null;
+    phase: string | null;
+    stopped: boolean;
+    tampered: boolean;
+    questions: number;
+    presence: string;
+    last_seen: number | null;
+    opened_by: string;
+    grants: ListedGrant[];
+  }
+  interface SignedInUser {
+    name: string;
+    page: string | null;
+  }
+  interface StatsView {
+    since: number;
+    figures: Figures;
+    charts: Charts;
+  }
+  interface Stopped {
+    session: string;
+    stopped: boolean;
+    already: boolean;
+    cleared: string[];
+  }
+  interface StoppedAll {
+    stopped: number;
+    tampered: number;
+    settled: boolean;
+  }
+  interface StoryStep {
+    what: "allowed" | "answered" | "asked" | "cancelled" | "denied" | "edited" | "ended" | "expired" | "ran_out" | "started" | "taken_back";
+    at: number | null;
+    by: string | null;
+    answer: string | null;
+    reason: string | null;
+    state: string | null;
+    before: Record<string, Json> | null;
+    after: Record<string, Json> | null;
+  }
+  interface Tally {
+    name: string;
+    allowed: number;
+    asked: number;
+    denied: number;
+    avoided: number;
+    prompts: number;
+    answers: number;
+    median_time_to_answer: number | null;
+    answers_too_fast: number;
+  }
+  interface VerifyBody {
+    checkpoints?: string[];
+  }
+  interface WorkflowRevocation {
+    workflow: string;
+    ended: number;
+  }
+  type GetAnswer<Path extends string> =
+    Path extends "/v1/audit/entries" ? AuditEntryView[] :
+    Path extends "/v1/audit" ? AuditState :
+    Path extends "/v1/grants" ? ListedGrant[] :
+    Path extends "/v1/history" ? HistoryEntry[] :
+    Path extends "/v1/passkeys" ? PasskeysView :
+    Path extends "/v1/policy" ? PolicyView :
+    Path extends "/v1/questions" ? QuestionDetails[] :
+    Path extends "/v1/runs" ? RunProgress[] :
+    Path extends "/v1/sessions" ? SessionView[] :
+    Path extends "/v1/stats" ? StatsView :
+    Path extends "/signed-in" ? SignedInUser :
+    Path extends `/v1/questions/${string}/why` ? QuestionReason :
+    Path extends `/v1/history/${string}` ? DecisionRecord :
+    Path extends `/v1/questions/${string}` ? QuestionDetails :
+    unknown;
+  type PostAnswer<Path extends string> =
+    Path extends "/v1/audit/verify" ? AuditVerification :
+    Path extends "/v1/passkeys/options" ? PasskeyOptions :
+    Path extends "/v1/policy/diff" ? DraftDiff :
+    Path extends "/v1/sessions/resume" ? ResumedAll :
+    Path extends "/v1/sessions/stop" ? StoppedAll :
+    Path extends "/v1/sign-in/options" ? SigningOptions :
+    Path extends "/v1/passkeys" ? PasskeyView :
+    Path extends "/v1/sign-in" ? SignedInUser :
+    Path extends "/sign-in" ? SignedInUser :
+    Path extends "/sign-out" ? undefined :
+    Path extends `/v1/sessions/${string}/workflows/${string}/revoke` ? WorkflowRevocation :
+    Path extends `/v1/questions/${string}/answer` ? AnswerResult :
+    Path extends `/v1/questions/${string}/challenge` ? SigningOptions :
+    Path extends `/v1/questions/${string}/edited` ? EditPreview :
+    Path extends `/v1/sessions/${string}/resume` ? Resumed :
+    Path extends `/v1/sessions/${string}/stop` ? Stopped :
+    unknown;
+  type PostBody<Path extends string> =
+    Path extends "/v1/audit/verify" ? VerifyBody :
+    Path extends "/v1/passkeys/options" ? undefined :
+    Path extends "/v1/policy/diff" ? DraftBody :
+    Path extends "/v1/sessions/resume" ? undefined :
+    Path extends "/v1/sessions/stop" ? undefined :
+    Path extends "/v1/sign-in/options" ? undefined :
+    Path extends "/v1/passkeys" ? NewPasskeyBody :
+    Path extends "/v1/sign-in" ? Proof :
+    Path extends "/sign-in" ? CodeBody :
+    Path extends "/sign-out" ? undefined :
+    Path extends `/v1/sessions/${string}/workflows/${string}/revoke` ? undefined :
+    Path extends `/v1/questions/${string}/answer` ? AnswerBody :
+    Path extends `/v1/questions/${string}/challenge` ? AnswerBody :
+    Path extends `/v1/questions/${string}/edited` ? EditBody :
+    Path extends `/v1/sessions/${string}/resume` ? undefined :
+    Path extends `/v1/sessions/${string}/stop` ? undefined :
+    unknown;
+  type DeleteAnswer<Path extends string> =
+    Path extends `/v1/grants/${string}` ? EndedGrant :
+    Path extends `/v1/passkeys/${string}` ? PasskeyView :
+    unknown;
+}
