@@ -16,6 +16,7 @@ from bench.durable import DOMAINS, DURABLE_PEERS, OPERATION, Act, on_disk
 from bench.measure import Row, Side, Watch, race
 from bench.world import make_world
 from sayso.doors.python.sayso import Sayso
+from sayso.doors.python.session import Session
 from sayso.gate.open import open_gate
 from sayso.gate.rows.keys import make_key
 from sayso.gate.sessions.operator_grants import give_grant
@@ -33,7 +34,7 @@ def decorated_calls(watch: Watch) -> list[Row]:
     rows = []
     for where, store in (("memory", _memory), ("durable", _file)):
         for against, theirs in (("undecorated", _bare), ("behind permitd", permitd.build)):
-            with on_disk() as folder, _decorated(store(folder), folder) as ours:
+            with on_disk() as folder, _decorated(store(folder), folder) as (session, ours), session.active():
                 other = theirs(folder / "theirs")
                 for _ in range(WARM):
                     ours(None)
@@ -65,8 +66,8 @@ def _file(folder: Path) -> Store:
 
 
 @contextmanager
-def _decorated(store: Store, folder: Path) -> Iterator[Act]:
-    """A function that needs consent, in a session whose operator lets it run for a day."""
+def _decorated(store: Store, folder: Path) -> Iterator[tuple[Session, Act]]:
+    """A function that needs consent, and a session whose operator lets it run for a day."""
     opened = open_gate(make_world(DOMAINS).policy, store, key=make_key("bench"), marks=folder)
     with Sayso(opened) as gate:
 
@@ -76,8 +77,7 @@ def _decorated(store: Store, folder: Path) -> Iterator[Act]:
 
         session = gate.session(agent="agent")
         give_grant(opened, session.id, by="operator", operation=OPERATION, minutes=24 * 60)
-        with session.active():
-            yield _calling(label)
+        yield session, _calling(label)
 
 
 def _bare(folder: Path) -> Act:
