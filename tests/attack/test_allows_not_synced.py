@@ -72,10 +72,11 @@ class Noting:
     def write(self, *, durable: bool = True) -> Iterator[Writer]:
         with self._store.write(durable=durable) as tx:
             yield tx
-        with self._store.read() as tx:
-            new = tx.entries("main", after=self._seen)
+        kept = self.durable if tx.durable else self.quick
+        with self._store.read() as reader:
+            new = reader.entries("main", after=self._seen)
         self._seen += len(new)
-        (self.durable if durable else self.quick).extend(row.body for row in new if row.body is not None)
+        kept.extend(row.body for row in new if row.body is not None)
 
     def wait_for_change(self, seen: int, timeout: float) -> int:
         return self._store.wait_for_change(seen, timeout)

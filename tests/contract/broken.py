@@ -497,8 +497,8 @@ class ReadsOfManyMoments(SqliteStore):
 
 
 class CommitsEveryStatement(SqliteStore):
-    def _begin_writing(self, durable: bool) -> SqliteTransaction:
-        transaction = super()._begin_writing(durable)
+    def _begin_writing(self) -> SqliteTransaction:
+        transaction = super()._begin_writing()
         transaction.connection.execute("COMMIT")
         return transaction
 

@@ -339,6 +339,10 @@ class Reader(Protocol):
 class Writer(Reader, Protocol):
     """Reads and writes that are committed together, or not at all."""
 
+    durable: bool
+    """Whether the commit waits for the disk. Otherwise its end may be lost on power failure, never its
+    consistency."""
+
     def set_meta(self, name: str, value: str) -> None: ...
 
     def put_session(self, row: SessionRow) -> None: ...
@@ -394,7 +398,7 @@ class Store(Protocol):
     def read(self) -> AbstractContextManager[Reader]: ...
 
     def write(self, *, durable: bool = True) -> AbstractContextManager[Writer]:
-        """A transaction. `durable` = False may lose its end on power failure, never its consistency."""
+        """A transaction, `durable` unless it says otherwise here or before it ends."""
 
     def wait_for_change(self, seen: int, timeout: float) -> int:
         """Wait until anything was committed since `seen` (any process), at most `timeout` seconds.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 import msgspec
 from msgspec import UNSET
@@ -16,7 +16,6 @@ from sayso.core.decision import Decision, Question
 from sayso.core.durations import HOUR
 from sayso.core.effects import Alerted, Effect, Noticed, QuestionOpened, SessionChanged
 from sayso.core.model import Request, Risk, Verdict
-from sayso.core.policy import Policy
 from sayso.core.rulebook import APPROVED_CALL, EFFECT_KEY, FLOODING, Rule
 from sayso.core.session import Scope, Session, find_replaced_questions
 from sayso.gate import words
@@ -62,21 +61,13 @@ class Authorization(msgspec.Struct, frozen=True):
 def authorize(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Authorization:
     """Decide this call and write down what follows. If that cannot be written, nothing was allowed.
 
-    What looks harmless is tried without waiting for the disk; if it turns out to be more, it is undone, and
-    decided again durably.
+    An allow of low risk that uses and changes nothing does not wait for the disk.
     """
-    with reporting(gate, request.session) as told:
-        done = _authorize(gate, request, scope)
+    with reporting(gate, request.session) as told, writing(gate) as tx:
+        done = authorize_in(gate, tx, request, scope)
+        tx.durable = not _is_harmless(done.decision)
         told.set_decision(request, done.decision, done.question, opened=done.opened)
         return done
-
-
-def _authorize(gate: Gate, request: Request, scope: Scope) -> Authorization:
-    if _looks_harmless(request, gate.policy):
-        with suppress(_MustLast), writing(gate, durable=False) as tx:
-            return _require_harmless(authorize_in(gate, tx, request, scope))
-    with writing(gate) as tx:
-        return authorize_in(gate, tx, request, scope)
 
 
 def authorize_in(
@@ -127,22 +118,10 @@ def is_answer(gate: Gate, tx: Reader, decision: Decision) -> bool:
     return decision.rule == APPROVED_CALL.name and question_behind(gate, tx, decision.grants)
 
 
-class _MustLast(Exception):
-    """Ends a transaction that is not synced, and all that was done in it."""
-
-
-def _looks_harmless(request: Request, policy: Policy) -> bool:
-    """A guess, made before anything is read; it decides nothing."""
-    return all(policy.entry(operation.name).floor == Risk.LOW for operation in request.operations)
-
-
-def _require_harmless(done: Authorization) -> Authorization:
-    """The same, if all it does is to allow what has low risk. Whatever uses or changes more has to last."""
-    decision = done.decision
+def _is_harmless(decision: Decision) -> bool:
+    """Whether all it does is to allow what has low risk. Whatever uses or changes more has to last."""
     low = decision.verdict is Verdict.ALLOW and decision.risk == Risk.LOW
-    if not low or decision.grants or decision.effects:
-        raise _MustLast
-    return done
+    return low and not decision.grants and not decision.effects
 
 
 @contextmanager

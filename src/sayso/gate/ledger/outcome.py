@@ -11,7 +11,7 @@ from sayso.core.conversation import lifecycle
 from sayso.core.conversation.lifecycle import Report
 from sayso.core.deciding.retries import Start
 from sayso.core.effects import Effect, GrantAdded, GrantRevoked, RetriesEnded, SessionChanged
-from sayso.core.grants import Grant, HeldGrant
+from sayso.core.grants import Grant, GrantKey, HeldGrant
 from sayso.core.ledger import NotNow
 from sayso.core.session import Session
 from sayso.gate.audit.consent_entries import record_grant
@@ -28,7 +28,7 @@ from sayso.gate.call_rows import (
 from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_all_rows, writing
 from sayso.gate.ledger.resume import find_ending_since
 from sayso.gate.rows.journal import record
-from sayso.gate.rows.sessions import LoadedSession, load_session
+from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_session
 from sayso.gate.telemetry import log_tampering
 from sayso.store.contract import CallRow, Reader, Writer
 
@@ -96,8 +96,11 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow, *, doubted: bool = False) ->
     if row.state == "ambiguous":
         end_retries(gate, tx, row, kept)
         return Report()
-    found = load_open_session(gate, tx, row.session, select_all_rows())
     ok = row.state == "succeeded"
+    found = load_open_session(gate, tx, row.session, _select_rows_of(gate, tx, row, kept))
+    plain = ok and _ends_plainly(found.session, row, kept)
+    if not plain:
+        found = load_open_session(gate, tx, row.session, select_all_rows())
     start = _start(gate, tx, found, row, kept, doubted=doubted)
     report = lifecycle.report_call_end(
         found.session, kept.request, kept.decision, ok, gate.policy, tx.now, start=start, claimed=kept.claimed
@@ -118,7 +121,26 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow, *, doubted: bool = False) ->
     for effect in report.effects:
         if isinstance(effect, GrantAdded):
             record_grant(gate, tx, effect.grant, found.row.agent)
+    if plain and not doubted and not report.effects and not ending and not found.findings:
+        tx.durable = False  # lost with the power, the call is ambiguous: nothing runs on its account
     return report
+
+
+def _select_rows_of(gate: Gate, tx: Reader, row: CallRow, kept: Record) -> RowSelection:
+    """The grants that this call was started with, and its own if it is a run."""
+    used = [tx.grant(name) for item in kept.items for name in item.ruling.grants]
+    keys: list[GrantKey] = [("run", row.id), ("call", row.digest), ("retry", row.digest)]
+    keys += [(grant.kind, grant.value) for grant in used if grant is not None]
+    return RowSelection(tuple(dict.fromkeys(keys)))
+
+
+def _ends_plainly(session: Session, row: CallRow, kept: Record) -> bool:
+    """Whether the success of this call can change nothing but the grants it was started with.
+
+    Then the other grants of the session, of which there may be thousands, need not be read.
+    """
+    planned = session.plan is not None or session.shelved is not None
+    return not (planned or session.suspended or row.id in session.unentered or kept.request.workflow)
 
 
 def end_retries(gate: Gate, tx: Writer, row: CallRow, kept: Record) -> None:

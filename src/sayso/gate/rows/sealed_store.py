@@ -59,7 +59,7 @@ class MarkedStore:
                 if raised:
                     before = self.mark.promise(raised)
             before = None  # committed: it stands, even if the file of the mark cannot be written
-            self._raise(newest, raised, durable=durable)
+            self._raise(newest, raised, durable=tx.durable)
         except BaseException:
             if before is not None:
                 self.mark.withdraw(before)

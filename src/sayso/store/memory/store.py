@@ -43,6 +43,7 @@ class MemoryWriter(MemoryReader):
 
     def __init__(self, tables: Tables, now: float) -> None:
         super().__init__(tables, now)
+        self.durable = True
         self.failed = False
         self.over = False
         self._own: set[tuple[str, str]] = set()
@@ -201,6 +202,7 @@ class MemoryStore:
     def write(self, *, durable: bool = True) -> Iterator[Writer]:
         with self._single, self._alone():
             writer = self.writer(self._tables, self._clock())
+            writer.durable = durable
             try:
                 yield writer
                 if writer.failed:

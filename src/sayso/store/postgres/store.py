@@ -46,7 +46,6 @@ Well under the bound, which leaves time for a lost connection to be made again.
 _NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
 _READ = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {_NOW}, ''"
 _WRITE = f"BEGIN; {_NOW}, pg_current_xact_id()::text"
-_WRITE_QUICKLY = f"BEGIN; SET LOCAL synchronous_commit = off; {_NOW}, pg_current_xact_id()::text"
 _HOLD = "SELECT pg_advisory_xact_lock(hashtextextended(?, 0))"
 _HOLD_SESSION = """
 WITH RECURSIVE line (id, parent, age) AS (
@@ -137,8 +136,8 @@ class PostgresStore(SqlStore[PostgresTransaction]):
     def _begin_reading(self) -> PostgresTransaction:
         return self._begin(_READ)
 
-    def _begin_writing(self, durable: bool) -> PostgresTransaction:
-        return self._begin(_WRITE if durable else _WRITE_QUICKLY)
+    def _begin_writing(self) -> PostgresTransaction:
+        return self._begin(_WRITE)
 
     def _begin(self, statement: str) -> PostgresTransaction:
         """Begin, and learn the time and the name of the transaction, in one round trip.
@@ -166,10 +165,10 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         return PostgresTransaction(connection, self._place, *found)
 
     def _commit(self, transaction: PostgresTransaction, *, urgent: bool) -> None:
+        notify = f"NOTIFY {CHANNEL}; " if urgent else ""
+        quick = "" if transaction.durable else "SET LOCAL synchronous_commit = off; "
         try:
-            cursor = _last_result(
-                transaction.connection.execute(f"NOTIFY {CHANNEL}; COMMIT" if urgent else "COMMIT")
-            )
+            cursor = _last_result(transaction.connection.execute(f"{notify}{quick}COMMIT"))
         except psycopg.Error as error:
             if transaction.connection.broken and self._was_kept(transaction.xid):
                 return

@@ -301,8 +301,9 @@ class SqlWriter(SqlReader):
 
     urgent = False
 
-    def __init__(self, connection: Connection, now: float) -> None:
+    def __init__(self, connection: Connection, now: float, *, durable: bool) -> None:
         super().__init__(connection, now)
+        self.durable = durable
         self._heads: dict[str, EntryRow] = {}
         self._added: dict[str, EntryRow] = {}
 

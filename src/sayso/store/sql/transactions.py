@@ -35,6 +35,7 @@ class Transaction(ABC):
         self.now = now
         self.failed = False
         self.over = False
+        self.durable = True
         self._forks = _forks
 
     @property
@@ -96,11 +97,12 @@ class SqlStore(ABC, Generic[TransactionT]):
     def write(self, *, durable: bool = True) -> Iterator[Writer]:
         self._check_usable()
         with self._single:
-            transaction = self._begin_writing(durable)
+            transaction = self._begin_writing()
             try:
-                writer = SqlWriter(transaction, transaction.now)
+                writer = SqlWriter(transaction, transaction.now, durable=durable)
                 yield writer
                 transaction.check()  # an error that somebody caught has ended it all the same
+                transaction.durable = writer.durable
                 self._commit(transaction, urgent=writer.urgent)
             finally:
                 self._leave(transaction)
@@ -153,7 +155,7 @@ class SqlStore(ABC, Generic[TransactionT]):
     def _begin_reading(self) -> TransactionT: ...
 
     @abstractmethod
-    def _begin_writing(self, durable: bool) -> TransactionT: ...
+    def _begin_writing(self) -> TransactionT: ...
 
     @abstractmethod
     def _commit(self, transaction: TransactionT, *, urgent: bool) -> None:

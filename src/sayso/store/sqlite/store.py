@@ -41,7 +41,6 @@ class SqliteTransaction(Transaction):
         super().__init__(now)
         self.connection = connection
         self.writes = writes
-        self.durable = False
         self.commit = 0
         self._path = path
 
@@ -116,7 +115,7 @@ class SqliteStore(SqlStore[SqliteTransaction]):
             raise explain_sqlite_error(error, self._path) from error
         return SqliteTransaction(connection, self._path, self._clock(), writes=False)
 
-    def _begin_writing(self, durable: bool) -> SqliteTransaction:
+    def _begin_writing(self) -> SqliteTransaction:
         end = time.monotonic() + self._busy
         if not self._turn.take(self._busy):
             raise StoreBusy(f"other threads kept {self._path} busy", hint="try again")
@@ -124,12 +123,10 @@ class SqliteStore(SqlStore[SqliteTransaction]):
             self._check_file()
             connection = self._take_connection(writes=True)
             self._lock(connection, end)
-            transaction = SqliteTransaction(connection, self._path, self._clock(), writes=True)
+            return SqliteTransaction(connection, self._path, self._clock(), writes=True)
         except BaseException:
             self._turn.give()
             raise
-        transaction.durable = durable
-        return transaction
 
     def _lock(self, connection: sqlite3.Connection, end: float) -> None:
         """Begin to write. Only other processes can be in the way, and they are waited for in short naps."""
