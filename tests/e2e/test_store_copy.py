@@ -43,9 +43,8 @@ def progress(doing, done):
 
 file = str(Path(home) / "sayso.db")
 key = load_key(KEY_NAME, marks / "gate.key")
-copy_store(
-    open_store(file), open_store(to), key, came_from=file, to=address_without_password(to), marks=marks, progress=progress
-)
+to_store, told = open_store(to), address_without_password(to)
+copy_store(open_store(file), to_store, key, came_from=file, to=told, marks=marks, progress=progress)
 """
 
 
