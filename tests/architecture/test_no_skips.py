@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.support.repository import ROOT
+
 SKIPPING = "import pytest\ndef test_nothing():\n    pytest.skip('not today')\n"
 MISSING = "import pytest\npytest.importorskip('a_module_that_does_not_exist')\n"
 WHOLE = "def test_one():\n    pass\n"
@@ -21,7 +23,8 @@ def run(folder: Path, source: str) -> subprocess.CompletedProcess[str]:
     (folder / "pytest.ini").touch()
     start = f"import sys, pytest; sys.path.insert(0, {str(ROOT)!r}); sys.exit(pytest.main())"
     command = [sys.executable, "-c", start, "-p", "tests.architecture.no_skips", "-p", "no:cacheprovider"]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    alone = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # loading the other plugins takes seconds
+    return subprocess.run(command, cwd=folder, env=alone, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("source", [SKIPPING, MISSING], ids=["by a call", "by a missing module"])

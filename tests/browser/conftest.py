@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from sayso.gate.open import open_gate
 from sayso.policy import load_preset
-from sayso.store.sqlite.store import SqliteStore
+from sayso.store.memory.store import MemoryStore
 from tests.browser.desk import Desk, serving
 from tests.support.gates import KEY, no_settings
 
@@ -42,11 +42,12 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    store = SqliteStore(tmp_path / "s.db")
-    with serving(open_gate(load_preset("coding"), store, key=KEY)) as desk:
+def desk() -> Iterator[Desk]:
+    with (
+        closing(MemoryStore()) as store,
+        serving(open_gate(load_preset("coding"), store, key=KEY)) as desk,
+    ):
         yield desk
-    store.close()
 
 
 @pytest.fixture

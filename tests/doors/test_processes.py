@@ -25,7 +25,7 @@ with Sayso.open(policy, store, surfaces=[Inbox()]) as gate:
     print("looking", flush=True)
     mark = 0
     while not (found := questions(gate, "open")):
-        mark = gate.gate.store.changed(mark, 60)
+        mark = gate.gate.store.wait_for_change(mark, 60)
     print(gate.answer(found[0].id, answer, by="ana").state)
 """
 

@@ -20,6 +20,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.open import KEY_NAME, open_gate
 from sayso.gate.rows.keys import load_or_make_key
 from sayso.policy import load_preset
+from tests.support.commands import LOCALE, run_forked
 from tests.support.terminals import Screen
 
 PATIENCE = 60.0
@@ -54,17 +55,19 @@ class Place:
         return subprocess.Popen(
             [sys.executable, "-m", "sayso", *words],
             text=True,
-            env=self._clean
-            | {
-                "HOME": str(self.home),
-                "XDG_CONFIG_HOME": str(self.home / "config"),
-                "XDG_DATA_HOME": str(self.home / "share"),
-                "SAYSO_STORE": str(self.store),
-                "LC_ALL": "C.UTF-8",
-            }
-            | self.environment,
+            env=self._surroundings(),
             **how,
         )
+
+    def _surroundings(self) -> dict[str, str]:
+        own = {
+            "HOME": str(self.home),
+            "XDG_CONFIG_HOME": str(self.home / "config"),
+            "XDG_DATA_HOME": str(self.home / "share"),
+            "SAYSO_STORE": str(self.store),
+            "LC_ALL": LOCALE,
+        }
+        return self._clean | own | self.environment
 
     def at_terminal(self, screen: Screen, *words: str) -> subprocess.Popen[str]:
         """The same with this as its controlling terminal."""
@@ -73,6 +76,8 @@ class Place:
         return self.start(*words, **ends, preexec_fn=take)
 
     def sayso(self, *words: str) -> subprocess.CompletedProcess[str]:
+        if "SAYSO_ALL" not in os.environ:
+            return run_forked(words, self._surroundings())
         with self.start(*words) as process:
             out, errors = process.communicate(timeout=PATIENCE)
         return subprocess.CompletedProcess(words, process.returncode, out, errors)

@@ -32,7 +32,7 @@ from pathlib import Path
 from sayso.gate.upkeep.copy import copy_store
 from sayso.gate.open import KEY_NAME, open_store
 from sayso.gate.rows.keys import load_key
-from sayso.store.postgres.server import address
+from sayso.store.postgres.server import address_without_password
 
 home, to, stage = sys.argv[1:]
 marks = Path(home) / "share" / "sayso"
@@ -43,9 +43,8 @@ def progress(doing, done):
 
 file = str(Path(home) / "sayso.db")
 key = load_key(KEY_NAME, marks / "gate.key")
-copy_store(
-    open_store(file), open_store(to), key, came_from=file, to=address(to), marks=marks, progress=progress
-)
+to_store, told = open_store(to), address_without_password(to)
+copy_store(open_store(file), to_store, key, came_from=file, to=told, marks=marks, progress=progress)
 """
 
 

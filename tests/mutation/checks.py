@@ -121,8 +121,7 @@ def _made() -> Cases:
 
 def keep_vectors() -> None:
     """Reading the vectors' files takes seconds, and no mutant alters it: they are read once."""
-    read = vector_files.vectors()
-    vector_files.vectors = lambda: read
+    vector_files.vectors()
 
 
 def caught_by(module: str, cases: Cases | None, thorough: bool = False) -> str | None:

@@ -6,7 +6,9 @@ import ast
 
 import pytest
 
+from tests.mutation.checks import FILES, READING, SLOW
 from tests.mutation.operators import mutants
+from tests.support.repository import ROOT
 
 
 def changes(source: str) -> set[str]:
@@ -58,3 +60,8 @@ def test_a_mutant_is_the_whole_file_with_one_fault_and_a_name_that_other_lines_d
         "or b > 1", "or b >= 1"
     )
     assert set(found) >= {mutant.key for mutant in mutants("some", source.partition("\n\n\n")[2])}
+
+
+def test_every_test_that_has_to_notice_a_mutant_exists() -> None:
+    named = {file for files in (*FILES.values(), READING, SLOW) for file in files}
+    assert {file for file in named if not (ROOT / file).is_file()} == set()

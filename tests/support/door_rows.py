@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,7 @@ class Row(Made, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return Expected(other.verdict, other.rule, other.risk, other.refused)
 
 
+@cache
 def rows() -> tuple[Row, ...]:
     """Every row of every file, in the order written."""
     loader = YAML(typ="safe", pure=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -28,16 +29,21 @@ def edit(path: str) -> dict[str, Any]:
 EDIT_A, EDIT_B = edit("src/a.py"), edit("src/b.py")
 
 
+@cache
+def _listed(file: str) -> dict[str, list[str]]:
+    read = YAML(typ="safe").load(DATA / "wordings" / f"{file}.yaml")
+    return {sense: lines.splitlines() for sense, lines in read.items()}
+
+
 def messages(file: str, *senses: str) -> list[str]:
     """The messages of these senses in a file; of all of them if none is named."""
-    listed = YAML(typ="safe").load(DATA / "wordings" / f"{file}.yaml")
-    return [text for sense in senses or listed for text in listed[sense].splitlines()]
+    listed = _listed(file)
+    return [text for sense in senses or listed for text in listed[sense]]
 
 
 def with_senses(file: str) -> list[tuple[str, str]]:
     """Every message of a file with its sense."""
-    listed = YAML(typ="safe").load(DATA / "wordings" / f"{file}.yaml")
-    return [(sense, text) for sense in listed for text in listed[sense].splitlines()]
+    return [(sense, text) for sense, texts in _listed(file).items() for text in texts]
 
 
 def play(*steps: Step, policy: Policy = CHAT) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.vectors.test_vectors import OF_THE_PROGRAM, VECTORS, as_call, hold, in_mode, named
+from tests.vectors.test_vectors import OF_THE_PROGRAM, VECTORS, as_call, door_share, hold, in_mode, named
 from tests.vectors.test_vectors_over_http import UNTOLD, HttpPlayer, tool_of, why_beside
 from tests.vectors.vector_files import Vector
 
@@ -90,7 +90,7 @@ def runner() -> Iterator[asyncio.Runner]:
         yield runner
 
 
-@named(VECTORS)
+@named(door_share(2))
 def test_an_evaluation_permits_what_is_allowed_and_changes_nothing(
     vector: Vector, runner: asyncio.Runner
 ) -> None:

@@ -32,7 +32,7 @@ from sayso.service.api.call_body import describe_call as tell_call
 from sayso.service.http.state import ServiceSettings
 from sayso.store.memory.store import MemoryStore
 from tests.support.service import Service
-from tests.vectors.test_vectors import OF_THE_PROGRAM, VECTORS, as_call, hold, in_mode, named
+from tests.vectors.test_vectors import OF_THE_PROGRAM, VECTORS, as_call, door_share, hold, in_mode, named
 from tests.vectors.vector_files import Step, Vector
 
 KEY = make_key("vectors")
@@ -255,7 +255,7 @@ def runner() -> Iterator[asyncio.Runner]:
         yield runner
 
 
-@named(VECTORS)
+@named(door_share(1))
 def test_the_service_decides_the_vector_as_written(vector: Vector, runner: asyncio.Runner) -> None:
     player = HttpPlayer(in_mode(vector), runner)
     for number, step in enumerate(vector.steps, 1):

@@ -11,6 +11,7 @@ what is given (each of it, if a list is given); `key_lacks` the opposite. Neithe
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,7 @@ def load(name: str) -> Any:
     return YAML(typ="safe", pure=True).load(DATA / f"{name}.yaml")
 
 
+@cache
 def vectors() -> tuple[Vector, ...]:
     """Every vector of every file, in the order written."""
     return tuple(_vector(entry) for name in FILES for entry in load(name))
