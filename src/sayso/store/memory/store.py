@@ -1,6 +1,6 @@
 """A store in memory: the contract in its plainest form, for tests and for what needs no memory of yesterday.
 
-A transaction that writes copies the groups it touches, and what it has made becomes the truth when it
+A transaction that writes makes new versions of the groups it touches, and these become the truth when it
 commits. So one that fails leaves no trace.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -34,19 +34,21 @@ from sayso.store.contract import (
     StoreError,
     Writer,
 )
-from sayso.store.memory.tables import ALL, PLACES, MemoryReader, Table, Tables
+from sayso.store.memory.layers import Layers, next_version
+from sayso.store.memory.tables import ALL, PLACES, MemoryReader, Tables
 from sayso.store.threads import Pulse, Single
 
 
 class MemoryWriter(MemoryReader):
-    """Reads and writes of one transaction, on copies of what it touches."""
+    """Reads and writes of one transaction, on its own versions of what it touches."""
 
     def __init__(self, tables: Tables, now: float) -> None:
         super().__init__(tables, now)
         self.durable = True
         self.failed = False
         self.over = False
-        self._own: set[tuple[str, str]] = set()
+        self._own: dict[str, Layers[str, Any]] = {}
+        self._touched: set[tuple[str, str]] = set()
         self._added: dict[str, EntryRow] = {}
 
     @property
@@ -163,16 +165,19 @@ class MemoryWriter(MemoryReader):
             raise self._failure(f"{table}: {key} is stored already")
         rows[key] = row
 
-    def _touch(self, table: str, group: str = ALL) -> dict[Any, Any]:
-        """The group, to be changed: a copy of this transaction's own."""
+    def _touch(self, table: str, group: str = ALL) -> MutableMapping[Any, Any]:
+        """The group, to be changed: a version of this transaction's own."""
         if self.over or self.failed:
             raise StoreError("this transaction is over: it was left, or something in it failed")
-        groups: Table[Any] = getattr(self._tables, table)
-        if (table, group) not in self._own:
-            groups = {**groups, group: dict(groups.get(group, {}))}
+        groups = self._own.get(table)
+        if groups is None:
+            groups = self._own[table] = next_version(getattr(self._tables, table))
             self._tables = msgspec.structs.replace(self._tables, **{table: groups})
-            self._own.add((table, group))
-        return groups[group]
+        if (table, group) not in self._touched:
+            groups[group] = next_version(groups.get(group, {}))
+            self._touched.add((table, group))
+        found: MutableMapping[Any, Any] = groups[group]
+        return found
 
     def _failure(self, why: str) -> StoreError:
         self.failed = True

@@ -1,14 +1,14 @@
 """What a store in memory keeps, and how it is read.
 
-A table is a dict of groups, a group a dict of rows in the order they were added. Nothing is ever changed in
-place, so a reader keeps the moment it began in.
+A table is a mapping of groups, a group a mapping of rows in the order they were added. Whoever writes makes a
+new version of both (`layers`), so a reader keeps the moment it began in.
 """
 
 from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -34,10 +34,12 @@ from sayso.store.contract import (
     SessionRow,
     SpendRow,
 )
+from sayso.store.memory.layers import Layers, newest_first
 
 Row = TypeVar("Row")
 Named = TypeVar("Named", SessionRow, QuestionRow)
-Table = dict[str, dict[Any, Row]]
+Rows = dict[Any, Row] | Layers[Any, Row]
+Table = Mapping[str, Rows[Row]]
 
 ALL = ""
 """The group of a table whose rows are looked for in more than one way."""
@@ -160,7 +162,7 @@ class MemoryReader:
         return self._group(self._tables.questions).get(question)
 
     def open_question(self, session: str, digest: str) -> QuestionRow | None:
-        rows = reversed(self._group(self._tables.questions).values())
+        rows = newest_first(self._group(self._tables.questions))
         return next((row for row in rows if _matches(row, session, "open") and row.digest == digest), None)
 
     def questions(
@@ -244,7 +246,7 @@ class MemoryReader:
         return [group[place] for place in sorted(set(places)) if place in group]
 
     def checkpoints(self, *, limit: int = 1, skip: int = 0) -> Sequence[CheckpointRow]:
-        newest = reversed(self._group(self._tables.checkpoints).values())
+        newest = newest_first(self._group(self._tables.checkpoints))
         return _take_first(limit, itertools.islice(newest, skip, None))
 
     def secrets(self, stream: str, seq: int) -> Sequence[SecretRow]:
@@ -258,11 +260,11 @@ class MemoryReader:
         groups: Table[RowT] = getattr(self._tables, PLACES[kind][0])
         yield from (row for group in groups.values() for row in group.values())
 
-    def _group(self, table: Table[Row], group: str = ALL) -> dict[Any, Row]:
+    def _group(self, table: Table[Row], group: str = ALL) -> Rows[Row]:
         return table.get(group, {})
 
     def _last_call(self, wanted: Callable[[CallRow], bool]) -> CallRow | None:
-        return next((row for row in reversed(self._group(self._tables.calls).values()) if wanted(row)), None)
+        return next((row for row in newest_first(self._group(self._tables.calls)) if wanted(row)), None)
 
 
 def _take_first(limit: int, rows: Iterable[Row]) -> list[Row]:
