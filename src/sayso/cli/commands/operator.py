@@ -58,7 +58,7 @@ def show_inbox(
     from sayso.cli.views import operator, question_card
     from sayso.core import words
 
-    with open_gate_to_look(store) as gate:
+    with open_gate_to_look(store, sealed=True) as gate:
         if question is not None:
             one = question_card.load_open_question(gate, expand_question_id(gate, question))
             show_or_json(as_json, one.waiting, question_card.question_detail_lines(one))

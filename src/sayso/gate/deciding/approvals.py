@@ -120,8 +120,11 @@ def _find_end(
 def _is_outdated(gate: Gate, tx: Reader, grant: Grant) -> bool:
     """Whether the policy of now is stricter than the one that the approval was asked under.
 
-    Told by what it says of the operations; how the call would be read now is found out when it is tried.
+    Told by what it says of the operations; how the call would be read now is found out when it is tried. A
+    gate that only looks may not know the policy in force, and then cannot say.
     """
+    if tx.meta("policy") != gate.policy.digest:
+        return False
     if outlived(grant, gate.policy.settings, tx.now):
         return True
     now = terms_of(gate.policy, ((name, then.risk) for name, then in grant.terms.items()))
