@@ -25,7 +25,7 @@ ROUNDS = 40 if EVERY else 3
 PROGRAM = """
 import os, sys
 from sayso.core.errors import SaysoError
-from sayso.gate.sessions.messages import hear_message
+from sayso.gate.sessions.messages import record_message
 from sayso.gate.open import open_gate, open_to_act
 from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
@@ -33,7 +33,7 @@ from sayso.policy import load_preset
 def opened(store, policy):
     gate = open_gate(policy, store)
     session = open_session(gate, agent="tester", owner="host")
-    hear_message(gate, session, "Grant standing consent for: git push")
+    record_message(gate, session, "Grant standing consent for: git push")
     gate.store.close()
     operators = open_to_act(policy, store)
     operators.store.close()

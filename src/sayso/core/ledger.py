@@ -55,6 +55,14 @@ class NotNow(SaysoError):
     code = "ledger"
 
 
+def read_state(text: str) -> State:
+    """A stored word as the state it is."""
+    for state in NEXT:
+        if state == text:
+            return state
+    raise NotNow(f"{text!r} is no state of a call")
+
+
 class CallStanding(msgspec.Struct, frozen=True):
     """Where a call stands."""
 

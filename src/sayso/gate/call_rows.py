@@ -16,7 +16,7 @@ import msgspec
 from sayso.core.decision import Decision, Item
 from sayso.core.durations import DAY
 from sayso.core.errors import SaysoError
-from sayso.core.ledger import CallStanding, NotNow
+from sayso.core.ledger import CallStanding, NotNow, read_state
 from sayso.core.model import Request, Verdict
 from sayso.core.terms import Terms, terms_of
 from sayso.gate.gate import Gate, refuse_tampered
@@ -201,7 +201,9 @@ def with_decision(gate: Gate, row: CallRow, request: Request, decision: Decision
 
 def with_record(gate: Gate, row: CallRow, kept: Record) -> CallRow:
     """The row with this kept in it, sealed."""
-    return gate.sealer.call(row, _encode(kept))
+    body = _encode(kept)
+    gate.sealer.records.put(row.id, body, kept)
+    return gate.sealer.call(row, body)
 
 
 def with_effect_turn(gate: Gate, row: CallRow, turn: int) -> CallRow:
@@ -226,14 +228,14 @@ def load_record(gate: Gate, row: CallRow) -> Record:
 def find_record(gate: Gate, row: CallRow, *, any_result: bool = False) -> Record | None:
     """Return the record of the call; None if it was tampered with. `any_result`: ignore its result."""
     kept = gate.sealer.open_call(row, any_result=any_result)
-    return None if kept is None else _decode_record(kept)
+    if kept is None:
+        return None
+    known: Record | None = gate.sealer.records.get(row.id, kept)
+    return known if known is not None else gate.sealer.records.put(row.id, kept, _decode_record(kept))
 
 
 def standing_of(row: CallRow) -> CallStanding:
-    return msgspec.convert(
-        {"state": row.state, "fence": row.fence, "holder": row.holder, "lease_until": row.lease_until},
-        CallStanding,
-    )
+    return CallStanding(read_state(row.state), row.fence, row.holder, row.lease_until)
 
 
 def with_standing(row: CallRow, where: CallStanding) -> CallRow:

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -20,6 +19,7 @@ from sayso.reading.git_flags import is_git_operation
 from sayso.reading.paths.budget import share_budget
 from sayso.reading.paths.ground import read_ground
 from sayso.reading.paths.guard import follow_paths
+from sayso.reading.paths.own_places import home_folder
 from sayso.reading.resolve import CallFolders, watches_content
 
 
@@ -126,7 +126,7 @@ def _make_reading(call: Call, declared: Declaration, policy: Policy) -> CallRead
         and not any(watches_content(one, policy) or is_git_operation(one) for one in declared.operations)
     ):
         return CallReading(add_declared((), declared, {}, policy))
-    where = CallFolders(call.folder, call.workspace, str(Path.home()))
+    where = CallFolders(call.folder, call.workspace, home_folder())
     return read_call(call.tool, decode_canonical(call.arguments), policy, where, declared)
 
 

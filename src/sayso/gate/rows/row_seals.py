@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from math import isnan, nan
 from struct import Struct
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -32,6 +32,7 @@ _LEASE = Struct(">d")
 _RECORD = MAC_BYTES + RESULT_BYTES + _LEASE.size
 """Where the record of a call begins in its body."""
 MOST_BELIEVED = 10_000
+MOST_CALLS = 256
 NEVER = 0.0
 """When something was reviewed that was not, or whose row cannot be believed."""
 JUMP = 2**40
@@ -101,7 +102,8 @@ Value = TypeVar("Value")
 class SealCache(Generic[Row, Value]):
     """The last row of each name whose seal was right, and what it says. An equal row is as right."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST_BELIEVED) -> None:
+        self._most = most
         self._rows: dict[str, tuple[Row, Value]] = {}
 
     def get(self, name: str, row: Row) -> Value | None:
@@ -109,7 +111,7 @@ class SealCache(Generic[Row, Value]):
         return found[1] if found is not None and found[0] == row else None
 
     def put(self, name: str, row: Row, value: Value) -> Value:
-        if len(self._rows) >= MOST_BELIEVED:  # a long life with many sessions must not fill the memory
+        if len(self._rows) >= self._most:  # a long life with many sessions must not fill the memory
             self._rows.clear()
         self._rows[name] = (row, value)
         return value
@@ -130,6 +132,9 @@ class Sealer:
         self._sessions: SealCache[SessionRow, SessionState] = SealCache()
         self._grants: SealCache[GrantRow, Grant] = SealCache()
         self._reviews: SealCache[ReviewRow, float] = SealCache()
+        self._calls: SealCache[CallRow, bytes] = SealCache(MOST_CALLS)
+        self.records: SealCache[bytes, Any] = SealCache(MOST_CALLS)
+        """By call: the last record that was decoded, and what it says."""
 
     def session(self, row: SessionRow, kept: SessionState) -> SessionRow:
         """The row with this kept in it. Once it is committed, no earlier one counts."""
@@ -288,13 +293,18 @@ class Sealer:
         result = NO_RESULT if row.result is None else sha256(row.result).digest()
         beside = result + _LEASE.pack(nan if row.lease_until is None else row.lease_until)
         mac = compute_seal(self._key, "call", *self._call_parts(row, row.lease_until, beside, kept))
-        return msgspec.structs.replace(row, body=mac + beside + kept)
+        sealed = msgspec.structs.replace(row, body=mac + beside + kept)
+        self._calls.put(row.id, sealed, kept)
+        return sealed
 
     def open_call(self, row: CallRow, *, any_result: bool = False) -> bytes | None:
         """Return the record in this row, if the row is untampered; `any_result`: whatever its result is.
 
         A lease that was shortened by hand only ends sooner, as if its holder had died.
         """
+        known = self._calls.get(row.id, row)
+        if known is not None:
+            return known
         beside, record = row.body[MAC_BYTES:_RECORD], row.body[_RECORD:]
         if len(beside) != RESULT_BYTES + _LEASE.size or not (any_result or _result_fits(row, beside)):
             return None
@@ -303,7 +313,9 @@ class Sealer:
         if (lease is None) != (row.lease_until is None) or (lease or 0.0) < (row.lease_until or 0.0):
             return None
         parts = self._call_parts(row, lease, beside, record)
-        return record if seal_matches(self._key, row.body[:MAC_BYTES], "call", *parts) else None
+        if not seal_matches(self._key, row.body[:MAC_BYTES], "call", *parts):
+            return None
+        return record if any_result else self._calls.put(row.id, row, record)
 
     def _call_parts(
         self, row: CallRow, lease: float | None, beside: bytes, record: bytes

@@ -24,7 +24,7 @@ _HEAD = _WIDTH + 1 + 64
 _LOG = 96
 _RECORD = struct.Struct(">16sQQ")
 _GONE_ON = (b"\xff" * 16, 0, 0)
-_AT_ONCE = 1 << 20
+_AT_ONCE = 1 << 14
 SPARE = 20_000
 """How many records more than needed a log may hold before it is written again."""
 

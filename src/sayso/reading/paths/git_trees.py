@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import msgspec
 
+from sayso.reading.paths.own_places import home_folder
 from sayso.reading.paths.path_arguments import ArgumentText
 from sayso.reading.paths.places import locate
 from sayso.reading.paths.protected import find_guarded_in
@@ -78,7 +78,7 @@ def _reach(one: ArgumentText, word: str, folder: str, workspace: str) -> Reached
         return None
     if not os.path.isdir(path):  # noqa: PTH112  never raises
         return Reached(one.argument, one.text) if spec.magic else None
-    place = locate(path, folder=folder, workspace=workspace, home=str(Path.home()))
+    place = locate(path, folder=folder, workspace=workspace, home=home_folder())
     return Reached(one.argument, one.text, place.guarded.at or place.guarded.around)
 
 

@@ -9,7 +9,6 @@ leads to a secret or into the system raises the risk of what was declared.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import msgspec
 
@@ -19,6 +18,7 @@ from sayso.core.model import Call, Operation, Piece, Risk
 from sayso.reading.evidence import add_evidence, pieces_from_value
 from sayso.reading.paths.budget import current_budget
 from sayso.reading.paths.git_trees import trees_reached
+from sayso.reading.paths.own_places import home_folder
 from sayso.reading.paths.path_arguments import ArgumentText, PathArgument, collect_texts, find_paths
 from sayso.reading.paths.places import PathPlace, locate
 from sayso.reading.paths.protected import GuardMatch
@@ -106,7 +106,7 @@ def _locate_paths(
     """Every path in the arguments of a call, and where it leads."""
     if not texts:
         return
-    home = str(Path.home())
+    home = home_folder()
     given = find_paths(texts, folder=call.folder, home=home, named=named)
     for one in dict.fromkeys(given):
         yield one, locate(one.path, folder=call.folder, workspace=call.workspace, home=home)
@@ -119,7 +119,7 @@ def _targets(call: Call, texts: Sequence[ArgumentText], named: Sequence[str]) ->
     if not texts:
         return ()
     words = {word for name in named for word in words_in(name)}
-    where = {"folder": call.folder, "workspace": call.workspace, "home": str(Path.home())}
+    where = {"folder": call.folder, "workspace": call.workspace, "home": home_folder()}
     return targets_in(texts, words, **where)
 
 

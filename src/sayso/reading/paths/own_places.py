@@ -61,6 +61,11 @@ def config_folder_path() -> Path:
     return Path(platformdirs.user_config_dir("sayso", appauthor=False))
 
 
+def home_folder() -> str:
+    """The home folder of now, asked for by every call."""
+    return os.path.expanduser("~")  # noqa: PTH111  a Path costs ten times as much
+
+
 def data_folder_path() -> Path:
     """The folder of store, key and marks."""
     import platformdirs

@@ -19,7 +19,7 @@ import msgspec
 
 from sayso.reading.paths.budget import current_budget, may_look
 from sayso.reading.paths.hard_links import find_hard_link
-from sayso.reading.paths.own_places import OwnPlaces, find_own_places
+from sayso.reading.paths.own_places import OwnPlaces, find_own_places, home_folder
 from sayso.reading.paths.protected import (
     NO_MATCH,
     GuardMatch,
@@ -221,7 +221,7 @@ def find_workspace(folder: str, named: str | None = None, *, home: str | None = 
 
     Never `/`, the home folder or what lies above it: then there is no workspace, and everything is outside.
     """
-    home = str(Path.home()) if home is None else home
+    home = home_folder() if home is None else home
     if named and Path(named).is_absolute() and not _too_wide(os.path.realpath(named), home):
         return os.path.realpath(named)
     if not Path(folder).is_absolute():
