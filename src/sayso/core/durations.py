@@ -33,6 +33,27 @@ def format_duration(seconds: float) -> str:
 def describe_duration(seconds: float) -> str:
     """Write the time for people: 2 hours, 90 minutes, 1 day."""
     count, _, word = _largest_unit(seconds)
+    return _count(count, word)
+
+
+def describe_left(seconds: float) -> str:
+    """Write for people how much time is left, never more than there is but for a second's grace.
+
+    From two minutes on in minutes, hours or days, with at most two of them: 1 hour 58 minutes, 2 days 3 hours.
+    """
+    if seconds < 2 * MINUTE:
+        return _count(int(max(seconds, 0.0)), "second")
+    size = HOUR if seconds + 1 >= DAY else MINUTE
+    whole = int((seconds + 1) // size) * size
+    parts = []
+    for _, unit, word in _UNITS:
+        if whole >= unit:
+            parts.append(_count(int(whole // unit), word))
+            whole %= unit
+    return " ".join(parts)
+
+
+def _count(count: int, word: str) -> str:
     return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from sayso.core.durations import describe_duration
+from sayso.core.durations import describe_duration, describe_left
 from sayso.core.grants import Grant
 from sayso.core.policy import Entry
 from sayso.core.rulebook import RISKY
@@ -326,11 +326,11 @@ def asker_line(agent: str, session: str, lasts: float, digest: str) -> str:
     return f"{who}; open for {describe_duration(lasts)}; digest {digest[:12]}."
 
 
-def agent_left(operation: str, lasts: float) -> str:
-    """Told on the surfaces once the caller has stopped waiting for an answer."""
+def agent_left(operation: str, left: float) -> str:
+    """Told on the surfaces once the caller has stopped waiting, while the question can still be answered."""
     return (
         f"The agent is no longer waiting for {visible(operation)}. "
-        f"A yes within {describe_duration(lasts)} lets it try again."
+        f"A yes within {describe_left(left)} lets it try again."
     )
 
 

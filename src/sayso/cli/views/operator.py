@@ -9,7 +9,7 @@ from datetime import datetime
 import msgspec
 
 from sayso.core.deciding.titles import title_of
-from sayso.core.durations import HOUR, MINUTE
+from sayso.core.durations import DAY, HOUR, MINUTE
 from sayso.core.model import Risk
 from sayso.core.words import visible
 from sayso.gate.figures.activity import Activity
@@ -128,16 +128,12 @@ def question_lines(questions: list[InboxItem]) -> list[str]:
 
 def wait_for_outcome(gate: Gate, question: str, timeout: float) -> WaitOutcome:
     """Wait, but no longer than the question can still be answered."""
-    with gate.store.read() as tx:
-        row = tx.question(question)
-        left = timeout if row is None else min(timeout, ends_at(gate, row) - tx.now)
-    row = wait_for_answer(gate, question, left)
+    row = wait_for_answer(gate, question, timeout)
     status: str = row.state
     if row.state == "answered":
         status = "denied" if row.answer in (None, "deny") else "granted"
     elif row.state == "open":
-        with gate.store.read() as tx:
-            status = "expired" if tx.now >= ends_at(gate, row) else "timeout"
+        status = "timeout"
     return WaitOutcome(question, status, row.answer, row.by, row.reason)
 
 
@@ -234,7 +230,9 @@ def format_span(seconds: float) -> str:
         return f"{max(seconds, 0):.0f} s"
     if seconds < HOUR:
         return f"{seconds / MINUTE:.0f} min"
-    return f"{seconds / HOUR:.1f} h"
+    if seconds < DAY:
+        return f"{seconds / HOUR:.1f} h"
+    return f"{seconds / DAY:.1f} days"
 
 
 def format_moment(at: float) -> str:

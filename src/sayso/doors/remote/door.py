@@ -215,7 +215,7 @@ class RemoteDoor(Door):
     def check_able(self, capability: Capability, attempt: Attempt, scope: Scope) -> None:
         """The service is always there to be asked on."""
 
-    def tell_left(self, operation: str) -> None:
+    def tell_left(self, operation: str, question: str) -> None:
         """The service knows by itself who waits."""
 
     # --- sessions ---

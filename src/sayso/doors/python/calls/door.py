@@ -210,7 +210,7 @@ class Door(ABC):
         """Refuse a call that nobody can be asked about."""
 
     @abstractmethod
-    def tell_left(self, operation: str) -> None:
+    def tell_left(self, operation: str, question: str) -> None:
         """Tell people that the caller has stopped waiting, and until when a yes still helps."""
 
     # --- sessions ---

@@ -196,7 +196,7 @@ def handle_denial(door: Door, error: ConsentDenied, attempt: Attempt, wish: RunO
 
 def handle_timeout(door: Door, error: ConsentRequired) -> Result:
     """Nobody answered in time: the question stays, and whoever sees it is told that the agent went on."""
-    door.tell_left(error.operation)
+    door.tell_left(error.operation, error.question or "")
     return timeout_result(error.operation_id, error)
 
 
@@ -218,11 +218,11 @@ def settle_stopped_run(door: Door, job: Job, *, restartable: bool) -> Steps[Resu
     if isinstance(error, ConsentTimeout) and (restartable or not ran) and job.note.runs < MOST_RUNS:
         question = error.question or ""
         yield Work(lambda: door.park(job, question))
-        door.tell_left(error.operation)
+        door.tell_left(error.operation, question)
         return timeout_result(job.call, error)
     where = f"stopped at {error.operation}: {error.reason}"
     result = Result("error", reason=where, operation_id=job.call, ran=ran)
-    if isinstance(error, ConsentDenied):
+    if isinstance(error, ConsentDenied) and error.rule != "expired":
         result = msgspec.structs.replace(result_from_denial(error, job.call, ran), reason=where)
     end = End(state_after_error(error), None, where)
     with door.handing_on.ending(job.call, result):
