@@ -57,9 +57,7 @@ def test_an_async_run_ends_when_its_question_expires(gate: Sayso, person: Person
     check_expired(asyncio.run(gate.arun("send", {"to": "ana"}, wait=600)), person, gate)
 
 
-def test_a_retry_that_waits_ends_when_its_question_expires(
-    gate: Sayso, person: Person, clock: Clock
-) -> None:
+def test_a_retry_that_waits_ends_when_its_question_expires(gate: Sayso, person: Person, clock: Clock) -> None:
     sends(gate)
     late = gate.run("send", {"to": "ana"}, wait=0)
     person.notices.clear()

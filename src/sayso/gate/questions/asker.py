@@ -162,4 +162,3 @@ class _Interest(threading.Event):
         if not self.is_set():
             super().set()
             self._lose()
-
