@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from sayso.cli.commands.operator import open_gate_to_act, open_gate_to_look, optional_session_id, show_or_json
+from sayso.cli.operator_name import operator_name
 from sayso.cli.policy_choice import ApprovalOption, JsonOption, PolicyOption, PresetOption, choose_policy
 from sayso.cli.short_ids import SessionId, SessionOption, StoreOption, expand_session_id
 
@@ -65,7 +66,7 @@ def allowlist_add(
 
     with open_gate_to_act(store, choose_policy(policy, preset, approval)) as gate:
         session = expand_session_id(gate, session)
-        give_grant(gate, session, by=operator.operator_name(), command=command, minutes=LONGEST_MINUTES)
+        give_grant(gate, session, by=operator_name(), command=command, minutes=LONGEST_MINUTES)
         listed = [one for one in list_grants(gate, session) if one.kind == "command"]
     show_or_json(as_json, listed, grants.allowlist_lines(listed))
 
@@ -98,7 +99,7 @@ def sessions_list(context: typer.Context, store: StoreOption = None, as_json: Js
 @sessions.command("end", short_help="End a session and all consent in it.")
 def sessions_end(session: SessionId, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """End a session for good: everything granted in it ends, and nothing is decided in it any more."""
-    from sayso.cli.views.operator import operator_name
+    from sayso.cli.operator_name import operator_name
     from sayso.gate.sessions.sessions import close_session
 
     with open_gate_to_act(store) as gate:
@@ -124,5 +125,5 @@ def _clear_allowlist(session: str, command: str | None, store: str | None, as_js
     from sayso.gate.sessions.operator_grants import clear_allowlist
 
     with open_gate_to_act(store) as gate:
-        ended = clear_allowlist(gate, expand_session_id(gate, session), operator.operator_name(), command)
+        ended = clear_allowlist(gate, expand_session_id(gate, session), operator_name(), command)
     show_or_json(as_json, ended, grants.revocation_lines(ended) if ended else ["The allowlist was empty."])

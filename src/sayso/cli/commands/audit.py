@@ -231,7 +231,7 @@ def audit_prune(
     until = _parse_before(before)
     if not yes:
         typer.confirm(f"Drop for good what the entries before {before} say?", abort=True, err=True)
-    from sayso.cli.views.operator import operator_name
+    from sayso.cli.operator_name import operator_name
     from sayso.gate.audit.prune import prune_audit as drop
 
     with _open_audit(store) as gate, show_progress("Pruning") as told:
@@ -251,7 +251,7 @@ def audit_erase(
     store: StoreOption = None,
 ) -> None:
     """Erase a sensitive value of an entry for good. The entry and its chain stay as they are."""
-    from sayso.cli.views.operator import operator_name
+    from sayso.cli.operator_name import operator_name
     from sayso.gate.audit.prune import erase_value as forget
 
     if not yes:

@@ -72,7 +72,7 @@ def calls_resolve(
     says. Example: sayso calls resolve op_4f succeeded
     """
     from sayso.cli.views import calls
-    from sayso.cli.views.operator import operator_name
+    from sayso.cli.operator_name import operator_name
     from sayso.core.errors import MalformedRequest
     from sayso.gate.ledger.recovery import resolve_call
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sayso.cli.operator_name import operator_name
 from sayso.cli.policy_choice import (
     ApprovalOption,
     JsonOption,
@@ -197,7 +198,7 @@ def grant_ahead(
         given = give_grant(
             gate,
             session,
-            by=operator.operator_name(),
+            by=operator_name(),
             operation=operation,
             category=category,
             command=command,
@@ -245,11 +246,11 @@ def revoke_grants(
         raise MalformedRequest("name a grant, or a session with --all", hint="sayso grants lists them")
     with open_gate_to_act(store) as gate:
         if grant is not None and session is not None:
-            ended = revoke_by_name(gate, expand_session_id(gate, session), grant, operator.operator_name())
+            ended = revoke_by_name(gate, expand_session_id(gate, session), grant, operator_name())
         elif grant is not None:
-            ended = [revoke_grant(gate, expand_grant_id(gate, grant), operator.operator_name())]
+            ended = [revoke_grant(gate, expand_grant_id(gate, grant), operator_name())]
         else:
-            ended = revoke_all(gate, expand_session_id(gate, str(everything)), operator.operator_name())
+            ended = revoke_all(gate, expand_session_id(gate, str(everything)), operator_name())
     show_or_json(as_json, ended, grants.revocation_lines(ended))
 
 
@@ -310,7 +311,7 @@ def _give_answer(
     from sayso.cli.views import operator
     from sayso.gate.questions.answer import answer_question
 
-    stands = answer_question(gate, question, given, by=operator.operator_name(), reason=reason, seen=seen)
+    stands = answer_question(gate, question, given, by=operator_name(), reason=reason, seen=seen)
     show_or_json(as_json, stands, [operator.stands_line(stands)])
     raise typer.Exit(0 if stands.yours or stands.answer == given else NOT_YOURS)
 

@@ -26,7 +26,7 @@ def stop_sessions(
 
     Open questions are cancelled. The allowlist stays but does not apply. `sayso resume` lifts the stop.
     """
-    from sayso.cli.views.operator import operator_name
+    from sayso.cli.operator_name import operator_name
     from sayso.gate.sessions.stop import stop_all_and_tell, stop_session
 
     _check_one(session, everything)
@@ -49,7 +49,7 @@ def resume_sessions(
     as_json: JsonOption = False,
 ) -> None:
     """Resume a stopped session, or all of them with --all. What the stop cleared stays cleared."""
-    from sayso.cli.views.operator import operator_name
+    from sayso.cli.operator_name import operator_name
     from sayso.gate.sessions.stop import resume_all, resume_session
 
     _check_one(session, everything)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from datetime import datetime
 
@@ -81,18 +80,6 @@ class OpenSession(msgspec.Struct, frozen=True):
     tampered: bool
     last_seen: float | None
     """When its program last showed a sign of life; None if not lately."""
-
-
-def operator_name() -> str:
-    """Who sits at this terminal, by the system's account and not by what the environment says."""
-    if hasattr(os, "getuid"):
-        import pwd
-
-        try:
-            return pwd.getpwuid(os.getuid()).pw_name
-        except KeyError:
-            return f"uid {os.getuid()}"
-    return os.getlogin()
 
 
 def load_open_questions(gate: Gate, session: str | None) -> tuple[list[InboxItem], list[str]]:
