@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-
-
 from sayso.core.audit.entry import read_body
 from sayso.core.audit.opened_receipt import check_opened
 from sayso.core.session import Scope

@@ -42,7 +42,10 @@ WaitsOption = Annotated[int | None, _limit("--waits", "Waits and event streams i
 BodyRateOption = Annotated[float | None, _limit("--body-rate", "Bytes a second it may send; 262144.")]
 BodyBurstOption = Annotated[int | None, _limit("--body-burst", "Bytes it may send at once; 8388608.")]
 HeldOption = Annotated[
-    int | None, _limit("--held", "Bytes that a session's open calls may hold, and a token's denied ones an hour; 16777216.")
+    int | None,
+    _limit(
+        "--held", "Bytes that a session's open calls may hold, and a token's denied ones an hour; 16777216."
+    ),
 ]
 StrangersOption = Annotated[int | None, _limit("--strangers", "Connections that have shown no token; 1000.")]
 

@@ -198,17 +198,17 @@ def figure_lines(found: Figures) -> list[str]:
     repeated = _format_percent(found.repeated_commands_on_allowlist)
     lines = [
         f"decisions: {found.decisions} (allowed {found.allowed}, asked {found.asked}, denied {found.denied})",
-        f"asked against avoided: {found.prompts} questions, {found.avoided} spared by consent",
+        f"asked against avoided: {_count(found.prompts, 'question')}, {found.avoided} spared by consent",
         f"prompts per category per task: {_format_number(per)}, at most {worst} (aim: 1 or less)",
         f"high-risk calls asked: {_format_percent(found.high_risk_asked)} (aim: 100 %)"
         + (f"; unasked by {unasked}" if unasked else ""),
         f"repeated commands on the allowlist: {repeated} (aim: 50 %)",
         f"prompts per hour of work: {_format_number(found.prompts_per_hour)}",
-        f"median time to answer: {answered}, of {found.answers} answers",
+        f"median time to answer: {answered}, of {_count(found.answers, 'answer')}",
         f"answers faster than a person can read: {found.answers_too_fast}",
         f"questions that expired: {found.expired}",
     ]
-    return lines + ([f"left out, because pruned: {found.pruned} decisions"] if found.pruned else [])
+    return lines + ([f"left out, because pruned: {_count(found.pruned, 'decision')}"] if found.pruned else [])
 
 
 def format_span(seconds: float) -> str:
@@ -252,6 +252,10 @@ def inbox_item_from_row(gate: Gate, tx: Reader, found: Read) -> InboxItem:
         digest=question.request.digest,
         complete=question.complete,
     )
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def _format_number(value: float | None) -> str:

@@ -38,6 +38,7 @@ from sayso.doors.python.calls.scope import (
     scope_here,
 )
 from sayso.doors.python.calls.steps import Outcome, Steps, Wait, Work
+from sayso.doors.python.values.inputs import check_key, check_params, check_wait
 from sayso.gate.call_rows import Attempt
 from sayso.gate.deciding.authorize import Bundle
 from sayso.gate.ledger.workflows import decode_note
@@ -68,19 +69,25 @@ class RunOptions(msgspec.Struct, frozen=True):
     is_async: bool = False
     began: float = msgspec.field(default_factory=time.monotonic)
 
+    def __post_init__(self) -> None:
+        check_wait(self.wait)
+        check_key(self.key)
+
     @property
     def left(self) -> float:
         """What is left of the time to wait."""
         return self.wait - (time.monotonic() - self.began)
 
 
-def run_capability(door: Door, name: str, params: Mapping[str, Any], wish: RunOptions) -> Steps[Result]:
+def run_capability(
+    door: Door, name: str, params: Mapping[str, Any] | None, wish: RunOptions
+) -> Steps[Result]:
     """Check, ask, wait, run once. Whatever happens, the caller gets one of the five results."""
     call: str | None = None
     try:
         capability = door.capabilities.find(name)
         check_callable(capability.function, from_async=wish.is_async)
-        plain = capability.shape.write_params(params)
+        plain = capability.shape.write_params(check_params(params))
         yield from check_health(capability)
         scope = scope_here(door, wish.session)
         attempt: Attempt = yield from _begin_run(door, capability, plain, scope, wish)
@@ -128,10 +135,10 @@ def replay_capability(door: Door, operation_id: str, wish: RunOptions) -> Steps[
         return Result("error", reason=str(error), operation_id=operation_id)
 
 
-def check_capability(door: Door, name: str, params: Mapping[str, Any], session: str) -> Decision:
+def check_capability(door: Door, name: str, params: Mapping[str, Any] | None, session: str) -> Decision:
     """What would be decided if this were run now."""
     capability = door.capabilities.find(name)
-    request = door.request(capability, capability.shape.write_params(params), session)
+    request = door.request(capability, capability.shape.write_params(check_params(params)), session)
     return door.preview(request, scope_here(door, session))
 
 
