@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +35,13 @@ def test_parameters_that_are_not_by_name_are_an_error_result(gate: Sayso, params
 @pytest.mark.parametrize("wait", ["x", math.nan, -1, -0.5, None, True, [1]])
 def test_a_time_to_wait_that_is_none_is_refused(gate: Sayso, wait: Any) -> None:
     sends(gate)
-    for use in (
+    uses: list[Callable[[], object]] = [
         lambda: gate.run("send", {"to": "ana"}, wait=wait),
         lambda: asyncio.run(gate.arun("send", {"to": "ana"}, wait=wait)),
         lambda: gate.retry("op_1", wait=wait),
         lambda: gate.session().run("send", {"to": "ana"}, wait=wait),
-    ):
+    ]
+    for use in uses:
         with pytest.raises(WrongArguments, match="wait takes the seconds"):
             use()
     if wait is not None:

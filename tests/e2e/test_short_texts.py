@@ -1,4 +1,4 @@
-"""What commands say of slips: the true reason, and what to type instead; and empty stores show empty lists."""
+"""What commands say of slips: the true reason, and what to type instead; empty stores show empty lists."""
 
 from __future__ import annotations
 

@@ -58,6 +58,9 @@ def test_a_server_that_is_not_sayso_is_called_that(status: int, body: bytes) -> 
 
 
 def test_a_proxy_without_its_service_is_not_called_a_wrong_address() -> None:
-    with answering(502, b"Bad gateway") as url, Sayso.connect(url, "sayso_host_x") as gate:
-        with pytest.raises(SaysoError, match="something between here and the service"):
-            gate.session(agent="helper")
+    with (
+        answering(502, b"Bad gateway") as url,
+        Sayso.connect(url, "sayso_host_x") as gate,
+        pytest.raises(SaysoError, match="something between here and the service"),
+    ):
+        gate.session(agent="helper")

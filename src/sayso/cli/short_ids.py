@@ -234,11 +234,12 @@ def stopped_session_ids(gate: Gate) -> Iterator[tuple[str, str]]:
     """The open sessions that are stopped."""
     from sayso.gate.rows.sessions import RowSelection, load_session
 
-    for name, about in open_session_ids(gate):
-        with gate.store.read() as tx:
+    named = list(open_session_ids(gate))
+    with gate.store.read() as tx:
+        for name, about in named:
             found = load_session(tx, gate.sealer, name, RowSelection(keys=()))
-        if found is not None and found.session.stopped is not None:
-            yield name, about
+            if found is not None and found.session.stopped is not None:
+                yield name, about
 
 
 def ambiguous_call_ids(gate: Gate) -> Iterator[tuple[str, str]]:

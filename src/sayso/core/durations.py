@@ -39,7 +39,7 @@ def describe_duration(seconds: float) -> str:
 def describe_left(seconds: float) -> str:
     """Write for people how much time is left, never more than there is but for a second's grace.
 
-    From two minutes on in minutes, hours or days, with at most two of them: 1 hour 58 minutes, 2 days 3 hours.
+    From two minutes on in minutes, hours or days, two of them at most: 1 hour 58 minutes, 2 days 3 hours.
     """
     if seconds < 2 * MINUTE:
         return _count(int(max(seconds, 0.0)), "second")

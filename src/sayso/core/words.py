@@ -473,8 +473,8 @@ def not_a_number(kind: str) -> str:
 
 def enum_of_others(kind: str) -> str:
     return (
-        f"the values of the enum {visible(kind, LONGEST_NAME)} are neither all text nor all whole numbers, so "
-        "no member can be read back from what was approved"
+        f"the values of the enum {visible(kind, LONGEST_NAME)} are neither all text nor all whole numbers, "
+        "so no member can be read back from what was approved"
     )
 
 

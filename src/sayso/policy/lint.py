@@ -131,12 +131,13 @@ def _find_shadowed_tools(policy: Policy) -> Iterator[LintFinding]:
 
 
 def _describe_shadowed(tool: Tool, earlier: Tool) -> LintFinding:
-    """A preset's entry that the file replaces is as it should be; one of the file's own is a slip."""
+    """A preset's entry that the file replaces by its name is as it should be; others may be a slip."""
     if not _is_of_preset(tool) or _is_of_preset(earlier):
         said = f"is never reached: the entry for {earlier.tool} comes first"
         return LintFinding("warning", f"tool {tool.tool}", said, "put the narrower entry first")
     said = f"a preset's entry for it is never reached: yours for {earlier.tool} comes first"
-    return LintFinding("note", f"tool {tool.tool}", said, "nothing to do if yours is to replace it")
+    severity: Severity = "note" if earlier.tool == tool.tool else "warning"
+    return LintFinding(severity, f"tool {tool.tool}", said, "nothing to do if yours is to replace it")
 
 
 def _is_of_preset(tool: Tool) -> bool:

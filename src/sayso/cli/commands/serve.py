@@ -43,9 +43,7 @@ BodyRateOption = Annotated[float | None, _limit("--body-rate", "Bytes a second i
 BodyBurstOption = Annotated[int | None, _limit("--body-burst", "Bytes it may send at once; 8388608.")]
 HeldOption = Annotated[
     int | None,
-    _limit(
-        "--held", "Bytes that a session's open calls may hold, and a token's denied ones an hour; 16777216."
-    ),
+    _limit("--held", "Bytes that a session's open calls may hold, and a token's denied ones; 16777216."),
 ]
 StrangersOption = Annotated[int | None, _limit("--strangers", "Connections that have shown no token; 1000.")]
 

@@ -263,8 +263,8 @@ def record_decision(
 ) -> int:
     """Record a decision, with the call's name in the ledger if it has one, and return the entry's number.
 
-    Unless the call is allowed, the entry commits to what would have run; and where a click of the user allowed
-    it, to what that click let run. `again`: the entry continues a story
+    Unless the call is allowed, the entry commits to what would have run; and where a click of the user
+    allowed it, to what that click let run. `again`: the entry continues a story
     that has begun: the call's own, or that of the question it joined or was answered by.
     """
     made = events.event_of(decision)(
