@@ -11,12 +11,11 @@ from sayso.cli import short_ids
 from sayso.cli.commands.stop import resume_sessions
 from sayso.cli.policy_choice import complete_modes, complete_presets
 from sayso.core.errors import MalformedRequest
-from sayso.core.model import Operation
-from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate, UnknownSession
 from sayso.gate.ledger.outcome import end_call
 from sayso.gate.ledger.start import start_call
 from sayso.gate.questions.answer import answer_question
+from sayso.gate.sessions.operator_grants import give_grant
 from sayso.gate.sessions.sessions import close_session, open_session
 from sayso.gate.sessions.stop import stop_session
 from sayso.policy import load_text
@@ -106,12 +105,9 @@ def test_resume_offers_the_sessions_that_are_stopped(gate: Gate, session: str) -
 
 
 def test_resolve_offers_the_calls_whose_end_nobody_knows(gate: Gate, session: str) -> None:
-    calls = []
-    for name in ("a", "b"):
-        call = make_call("read", {"name": name})
-        wanted = make_request(call, [Operation("files.read")], session=session)
-        calls.append(start_call(gate, wanted, holder="host"))
-        assert calls[-1].runs
+    give_grant(gate, session, by="ana", operation="files.edit")
+    calls = [start_call(gate, edit(session, name), holder="host") for name in ("a.py", "b.py")]
+    assert all(one.runs for one in calls)
     end_call(gate, calls[0].call, calls[0].fence, "succeeded")
     end_call(gate, calls[1].call, calls[1].fence, "ambiguous")
     assert names(short_ids.ambiguous_call_ids, gate) == [calls[1].call]

@@ -19,6 +19,7 @@ from sayso.doors.python.calls.capability import Capability, check_callable
 from sayso.doors.python.calls.door import CallKeys, Door, WaitResult
 from sayso.doors.python.calls.gated_call import (
     STATE_WORDS,
+    UNANSWERED,
     End,
     end_of,
     enter_function,
@@ -229,7 +230,7 @@ def settle_stopped_run(door: Door, job: Job, *, restartable: bool) -> Steps[Resu
         return timeout_result(job.call, error)
     where = f"stopped at {error.operation}: {error.reason}"
     result = Result("error", reason=where, operation_id=job.call, ran=ran)
-    if isinstance(error, ConsentDenied) and error.rule != "expired":
+    if isinstance(error, ConsentDenied) and error.rule != UNANSWERED:
         result = msgspec.structs.replace(result_from_denial(error, job.call, ran), reason=where)
     end = End(state_after_error(error), None, where)
     with door.handing_on.ending(job.call, result):
