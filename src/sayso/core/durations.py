@@ -37,14 +37,15 @@ def describe_duration(seconds: float) -> str:
 
 
 def describe_left(seconds: float) -> str:
-    """Write for people how much time is left, never more than there is but for a second's grace.
+    """Write for people how much time is left: below two minutes in seconds, else to the nearest minute.
 
-    From two minutes on in minutes, hours or days, two of them at most: 1 hour 58 minutes, 2 days 3 hours.
+    From a day on in days and hours: 90 seconds, 1 hour 59 minutes, 2 days 23 hours.
     """
     if seconds < 2 * MINUTE:
         return _count(int(max(seconds, 0.0)), "second")
-    size = HOUR if seconds + 1 >= DAY else MINUTE
-    whole = int((seconds + 1) // size) * size
+    near = seconds + MINUTE / 2
+    size = HOUR if near >= DAY else MINUTE
+    whole = near // size * size
     parts = []
     for _, unit, word in _UNITS:
         if whole >= unit:
