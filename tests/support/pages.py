@@ -31,7 +31,7 @@ MASKS = (
     (re.compile(r"\b[0-9a-f]{64}\b"), "…"),
     (re.compile(r"\bdigest [0-9a-f]{12}\b"), "digest …"),
     (re.compile(r"(  folder: ).*"), r"\1…"),
-    (re.compile(r"until \d\d:\d\d \(1(?:20|19) minutes\)"), "until …"),
+    (re.compile(r"until (?:\d{4}-\d\d-\d\d )?\d\d:\d\d \((?:2 hours|1 hour 59 minutes)\)"), "until …"),
     (re.compile(r"(│ Folder     ).*(?:\n│ {14}.*)*"), r"\1…"),
     (re.compile(r"by \S+ at the terminal"), "by … at the terminal"),
     (re.compile(r", (?:2\.0|1\.9|2|1) h left"), ", … left"),

@@ -116,7 +116,7 @@ def test_the_card_says_what_runs_what_it_does_who_asks_and_until_when(
         "│ Agent      coder\n",
         "│ Session    s1\n",
         "s1.q1, open until",
-        "(120 minutes)\n",
+        "(2 hours)\n",
         "│ o  once       allow once: this call, now\n",
         "│ m  15 min     for 15 minutes: git push origin main\n",
     ):

@@ -12,15 +12,34 @@ if TYPE_CHECKING:
     from sayso.core.policy import Policy
     from sayso.policy import LoadedPolicy
 
+
+def complete_presets(incomplete: str) -> list[str]:
+    from sayso.policy import preset_names
+
+    return [name for name in preset_names() if name.startswith(incomplete)]
+
+
+def complete_modes(incomplete: str) -> list[str]:
+    return [mode for mode in ("paranoid", "balanced", "trusting") if mode.startswith(incomplete)]
+
+
 PolicyOption = Annotated[
     Path | None, typer.Option("--policy", metavar="FILE", help="Policy file, YAML or JSON.")
 ]
 PresetOption = Annotated[
-    str | None, typer.Option("--preset", metavar="NAME", help="A preset instead of a file.")
+    str | None,
+    typer.Option(
+        "--preset", metavar="NAME", help="A preset instead of a file.", autocompletion=complete_presets
+    ),
 ]
 ApprovalOption = Annotated[
     str | None,
-    typer.Option("--approval", metavar="MODE", help="paranoid, balanced or trusting."),
+    typer.Option(
+        "--approval",
+        metavar="MODE",
+        help="paranoid, balanced or trusting.",
+        autocompletion=complete_modes,
+    ),
 ]
 PolicyArg = Annotated[
     str | None, typer.Argument(metavar="[FILE]", help="A policy file, or the name of a preset.")

@@ -3,7 +3,7 @@
 - What is typed whole is taken as it is.
 - Otherwise the one id that begins so is meant; of a question or a grant also `s_4f.q1`, with its session
   shortened. Those that are closed by now count as well: a short id never comes to mean another thing because
-  the one it meant is over.
+  the one it meant is over. Only to be looked at, the one question that is open is enough.
 - Where several fit, nothing is done, and they are listed.
 """
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 LEAST = 3
 """How many characters a shortened id has at least."""
+LISTS_OPEN = "`sayso sessions` lists those that are open"
 MOST_LISTED = 10
 MOST_OFFERED = 100
 PAGE = 1_000
@@ -38,8 +39,29 @@ def expand_session_id(gate: Gate, typed: str) -> str:
     return _expand_id(gate, typed, "session", lambda tx: tx.session(typed), session_ids)
 
 
+def expand_open_session_id(gate: Gate, typed: str) -> str:
+    """The session meant, for what can only be done in one that is open."""
+    from sayso.core.words import visible
+    from sayso.gate.gate import UnknownSession
+
+    name = expand_session_id(gate, typed)
+    with gate.store.read() as tx:
+        row = tx.session(name)
+    if row is None:
+        raise UnknownSession(f"there is no session {visible(typed)}", hint=LISTS_OPEN)
+    if row.ended_at is not None:
+        raise UnknownSession(f"session {name} has ended: nothing can be done in it", hint=LISTS_OPEN)
+    return name
+
+
 def expand_question_id(gate: Gate, typed: str) -> str:
     return _expand_id(gate, typed, "question", lambda tx: tx.question(typed), question_ids)
+
+
+def expand_shown_question_id(gate: Gate, typed: str) -> str:
+    """The question meant, to be looked at: where several fit, the only one of them that is open."""
+    still = [name for name, _ in open_question_ids(gate) if len(typed) >= LEAST and shortens_id(name, typed)]
+    return still[0] if len(still) == 1 else expand_question_id(gate, typed)
 
 
 def expand_grant_id(gate: Gate, typed: str) -> str:
@@ -149,19 +171,23 @@ def _expand_id(gate: Gate, typed: str, noun: str, named: Callable[[Reader], obje
     from sayso.core.words import visible
 
     with gate.store.read() as tx:
-        if named(tx) is not None or len(typed) < LEAST:
+        if named(tx) is not None:
             return typed
     found = {name: about for name, about in every(gate) if shortens_id(name, typed)}
     if typed in found or not found:
         return typed
-    if len(found) > 1:
-        listed = [f"{name} ({visible(about)})" for name, about in list(found.items())[:MOST_LISTED]]
-        more = [f"and {len(found) - MOST_LISTED} more"] if len(found) > MOST_LISTED else []
-        raise MalformedRequest(
-            f"{visible(typed)} may be any of {len(found)} {noun}s",
-            hint="\n        ".join(["type more of it:", *listed, *more]),
-        )
-    return next(iter(found))
+    if len(found) == 1 and len(typed) >= LEAST:
+        return next(iter(found))
+    still = [name for name, about in found.items() if about == "open"]
+    first = sorted(found.items(), key=lambda one: one[0] not in still)
+    listed = [f"{name} ({visible(about)})" for name, about in first[:MOST_LISTED]]
+    more = [f"and {len(found) - MOST_LISTED} more"] if len(found) > MOST_LISTED else []
+    many = f"may be any of {len(found)} {noun}s" if len(found) > 1 else f"is too short for a {noun}"
+    one_open = f", of which {still[0]} is open" if len(found) > 1 and len(still) == 1 else ""
+    raise MalformedRequest(
+        f"{visible(typed)} {many}{one_open}",
+        hint="\n        ".join(["type more of it:", *listed, *more]),
+    )
 
 
 def shortens_id(name: str, typed: str) -> bool:
@@ -204,6 +230,41 @@ def open_question_ids(gate: Gate) -> Iterator[tuple[str, str]]:
     return ((name, about) for name, about in question_ids(gate) if about == "open")
 
 
+def stopped_session_ids(gate: Gate) -> Iterator[tuple[str, str]]:
+    """The open sessions that are stopped."""
+    from sayso.gate.rows.sessions import RowSelection, load_session
+
+    named = list(open_session_ids(gate))
+    with gate.store.read() as tx:
+        for name, about in named:
+            found = load_session(tx, gate.sealer, name, RowSelection(keys=()))
+            if found is not None and found.session.stopped is not None:
+                yield name, about
+
+
+def ambiguous_call_ids(gate: Gate) -> Iterator[tuple[str, str]]:
+    """The calls whose end nobody knows: those of processes that died among them."""
+    from sayso.gate.call_rows import sound_call
+
+    with gate.store.read() as tx:
+        for row in tx.calls(states=("running", "ambiguous"), limit=1_000_000):
+            died = row.state == "running" and row.lease_until is not None and row.lease_until <= tx.now
+            if (died or row.state == "ambiguous") and sound_call(gate, tx, row) is not None:
+                yield row.id, row.tool
+
+
+def run_ids(gate: Gate) -> Iterator[tuple[str, str]]:
+    """The workflow runs that are not over."""
+    from sayso.gate.ledger.workflows import list_workflow_runs
+
+    return ((one.run, one.workflow) for one in list_workflow_runs(gate))
+
+
+def complete_words(*words: str) -> Callable[[str], list[str]]:
+    """What shell completion offers where one of these words is wanted."""
+    return lambda incomplete: [word for word in words if word.startswith(incomplete)]
+
+
 def _id_argument(metavar: str, listed_by: str, *kinds: ListIds, **more: Any) -> Any:
     words = f"The id that `{listed_by}` lists, or its unique beginning."
     return typer.Argument(metavar=metavar, help=words, autocompletion=complete_ids(*kinds), **more)
@@ -225,11 +286,13 @@ SessionOption = Annotated[
     ),
 ]
 SessionId = Annotated[str, _id_argument("SESSION", "sayso sessions", open_session_ids)]
+OneStoppedSession = Annotated[str | None, _id_argument("[SESSION]", "sayso sessions", stopped_session_ids)]
 OneSession = Annotated[str | None, _id_argument("[SESSION]", "sayso sessions", open_session_ids)]
 QuestionId = Annotated[str, _id_argument("ID", "sayso inbox", open_question_ids)]
 OneQuestion = Annotated[str | None, _id_argument("[ID]", "sayso inbox", open_question_ids)]
 GrantId = Annotated[str | None, _id_argument("[GRANT]", "sayso grants", live_grants)]
 CallId = Annotated[str, _id_argument("ID", "sayso calls", call_ids)]
-RunId = Annotated[str, _id_argument("ID", "sayso runs", call_ids)]
+AmbiguousCallId = Annotated[str, _id_argument("ID", "sayso calls", ambiguous_call_ids)]
+RunId = Annotated[str, _id_argument("ID", "sayso runs", run_ids)]
 TokenId = Annotated[str, _id_argument("TOKEN", "sayso token list", token_ids)]
 PasskeyId = Annotated[str | None, _id_argument("[PASSKEY]", "sayso passkey list", passkey_ids)]

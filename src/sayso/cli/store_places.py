@@ -51,7 +51,13 @@ def find_store_place(store: str | None) -> StorePlace:
     if store is not None and is_store_address(store):
         return _database_place(store)
     path = Path(store) if store is not None else gate_data_folder() / "sayso.db"
-    return StorePlace(str(path), lambda: _schema_of_file(path), lambda: path.stat().st_size, path)
+    return StorePlace(str(path), lambda: _schema_of_file(path), lambda: _bytes_of_file(path), path)
+
+
+def _bytes_of_file(path: Path) -> int:
+    """The size of the file and of its write-ahead log, where what was written last may still stand."""
+    log = path.with_name(f"{path.name}-wal")
+    return path.stat().st_size + (log.stat().st_size if log.exists() else 0)
 
 
 def _schema_of_file(path: Path) -> int:

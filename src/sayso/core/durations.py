@@ -33,6 +33,28 @@ def format_duration(seconds: float) -> str:
 def describe_duration(seconds: float) -> str:
     """Write the time for people: 2 hours, 90 minutes, 1 day."""
     count, _, word = _largest_unit(seconds)
+    return _count(count, word)
+
+
+def describe_left(seconds: float) -> str:
+    """Write for people how much time is left: below two minutes in seconds, else to the nearest minute.
+
+    From a day on in days and hours: 90 seconds, 1 hour 59 minutes, 2 days 23 hours.
+    """
+    if seconds < 2 * MINUTE:
+        return _count(int(max(seconds, 0.0)), "second")
+    near = seconds + MINUTE / 2
+    size = HOUR if near >= DAY else MINUTE
+    whole = near // size * size
+    parts = []
+    for _, unit, word in _UNITS:
+        if whole >= unit:
+            parts.append(_count(int(whole // unit), word))
+            whole %= unit
+    return " ".join(parts)
+
+
+def _count(count: int, word: str) -> str:
     return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from sayso.core.durations import describe_duration
+from sayso.core.durations import describe_duration, describe_left
 from sayso.core.grants import Grant
 from sayso.core.policy import Entry
 from sayso.core.rulebook import RISKY
@@ -326,11 +326,11 @@ def asker_line(agent: str, session: str, lasts: float, digest: str) -> str:
     return f"{who}; open for {describe_duration(lasts)}; digest {digest[:12]}."
 
 
-def agent_left(operation: str, lasts: float) -> str:
-    """Told on the surfaces once the caller has stopped waiting for an answer."""
+def agent_left(operation: str, left: float) -> str:
+    """Told on the surfaces once the caller has stopped waiting, while the question can still be answered."""
     return (
         f"The agent is no longer waiting for {visible(operation)}. "
-        f"A yes within {describe_duration(lasts)} lets it try again."
+        f"A yes within {describe_left(left)} lets it try again."
     )
 
 
@@ -437,9 +437,19 @@ def no_json_form(kind: str) -> str:
     return f"a value of type {visible(kind, LONGEST_NAME)} has no JSON form"
 
 
-def not_exactly_in_json(kind: str) -> str:
-    why = "NaN, an endless number, or two keys that JSON spells alike"
-    return f"JSON cannot hold this {visible(kind, LONGEST_NAME)} exactly ({why})"
+def no_json_key(kind: str) -> str:
+    return (
+        f"a dict with a key of type {visible(kind, LONGEST_NAME)} has no JSON form: keys are text or numbers"
+    )
+
+
+NOT_A_NUMBER = "it holds NaN or an endless number"
+HALF_A_CHARACTER = "it holds text with half a character, a lone surrogate"
+KEYS_ALIKE = "two of its keys are spelled alike in JSON"
+
+
+def not_exactly_in_json(kind: str, why: str) -> str:
+    return f"JSON cannot hold this {visible(kind, LONGEST_NAME)} exactly: {why}"
 
 
 def model_failed(kind: str, error: str) -> str:
@@ -447,13 +457,41 @@ def model_failed(kind: str, error: str) -> str:
 
 
 def not_the_same_again(kind: str) -> str:
-    return f"a {visible(kind, LONGEST_NAME)} would not come back as the same value"
+    kind = visible(kind, LONGEST_NAME)
+    return f"the {kind} would not come back as the same value: it would be another {kind}, not equal to it"
+
+
+ONLY_FIELDS = (
+    "only what can be written down comes back: no secrets, no private attributes, nothing that equals only "
+    "itself; declare plain types and build the object in the function"
+)
+
+
+def not_a_number(kind: str) -> str:
+    return f"a {visible(kind, LONGEST_NAME)} that is not a number equals nothing, not even what was approved"
+
+
+def enum_of_others(kind: str) -> str:
+    return (
+        f"the values of the enum {visible(kind, LONGEST_NAME)} are neither all text nor all whole numbers, "
+        "so no member can be read back from what was approved"
+    )
+
+
+def use_other_enum(name: str) -> str:
+    return f"give its members such values, or declare {name}: str and look the member up by its name"
+
+
+def subclass_passed(kind: str, declared: str) -> str:
+    kind, declared = visible(kind, LONGEST_NAME), visible(declared, LONGEST_NAME)
+    return f"a {kind} is passed where a {declared} is declared, and would lose what only {kind} has"
 
 
 def none_of(kind: str, names: str) -> str:
     return f"a {visible(kind, LONGEST_NAME)} is none of {visible(names, LONGEST_NAME)}"
 
 
+ONE_OF_THEM = "pass one of these"
 WAITS_FOR_ITSELF = "this run waits for itself: it was started again inside itself, with the same key"
 
 

@@ -9,11 +9,11 @@ from typing import Literal
 import msgspec
 
 from sayso.core.model import Risk, Tier
-from sayso.core.policy import Domain, Policy
+from sayso.core.policy import Domain, Policy, Tool
 from sayso.core.text.phrases import HIGH_PHRASES, MEDIUM_PHRASES, REFUSALS, STOP_OPENINGS, STOP_PHRASES
 from sayso.core.text.unmask import fold_text
 from sayso.policy.lint_titles import ArgumentsByTool, find_unknown_in_titles
-from sayso.policy.load import LoadedPolicy, load_preset
+from sayso.policy.load import LoadedPolicy, load_preset, preset_names
 from sayso.policy.merge import GUARDED
 from sayso.reading.verbs import READ_VERBS, suggests_change, verb_of
 
@@ -126,9 +126,22 @@ def _find_shadowed_tools(policy: Policy) -> Iterator[LintFinding]:
         for earlier in policy.tools[:index]:
             if earlier.when is None and fnmatch.fnmatchcase(tool.tool, earlier.tool):
                 if earlier != tool:
-                    said = f"is never reached: the entry for {earlier.tool} comes first"
-                    yield LintFinding("warning", f"tool {tool.tool}", said, "put the narrower entry first")
+                    yield _describe_shadowed(tool, earlier)
                 break
+
+
+def _describe_shadowed(tool: Tool, earlier: Tool) -> LintFinding:
+    """A preset's entry that the file replaces by its name is as it should be; others may be a slip."""
+    if not _is_of_preset(tool) or _is_of_preset(earlier):
+        said = f"is never reached: the entry for {earlier.tool} comes first"
+        return LintFinding("warning", f"tool {tool.tool}", said, "put the narrower entry first")
+    said = f"a preset's entry for it is never reached: yours for {earlier.tool} comes first"
+    severity: Severity = "note" if earlier.tool == tool.tool else "warning"
+    return LintFinding(severity, f"tool {tool.tool}", said, "nothing to do if yours is to replace it")
+
+
+def _is_of_preset(tool: Tool) -> bool:
+    return any(tool in load_preset(name).tools for name in preset_names())
 
 
 def _find_low_trust_writes(policy: Policy) -> Iterator[LintFinding]:

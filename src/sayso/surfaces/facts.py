@@ -12,7 +12,7 @@ import msgspec
 
 from sayso.core.decision import Item
 from sayso.core.digest import decode_canonical
-from sayso.core.durations import MINUTE
+from sayso.core.durations import describe_left
 from sayso.core.errors import SaysoError
 from sayso.core.model import Call, Origin, Request
 from sayso.gate.questions.surface import AskedQuestion
@@ -72,13 +72,14 @@ def decode_arguments(call: Call) -> dict[str, Any] | None:
 
 
 def format_deadline(expires_at: float, now: float) -> str:
-    """Until when, by the clock on the wall and in minutes."""
+    """Until when, by the clock on the wall, with the date where that is another day; and how long that is."""
     try:
-        clock = time.strftime("%H:%M", time.localtime(expires_at))
-        minutes = max(0, round((expires_at - now) / MINUTE))
+        ends, today = time.localtime(expires_at), time.localtime(now)
+        clock = time.strftime("%H:%M" if ends[:3] == today[:3] else "%Y-%m-%d %H:%M", ends)
+        left = describe_left(expires_at - now)
     except (OverflowError, OSError, ValueError):
         return "without a deadline"
-    return f"until {clock} ({minutes} {'minute' if minutes == 1 else 'minutes'})"
+    return f"until {clock} ({left})"
 
 
 def _make_fact(label: str, foreign: str) -> QuestionFact:

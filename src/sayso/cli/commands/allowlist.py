@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from sayso.cli.commands.operator import open_gate_to_act, open_gate_to_look, optional_session_id, show_or_json
+from sayso.cli.operator_name import operator_name
 from sayso.cli.policy_choice import ApprovalOption, JsonOption, PolicyOption, PresetOption, choose_policy
-from sayso.cli.short_ids import SessionId, SessionOption, StoreOption, expand_session_id
+from sayso.cli.short_ids import SessionId, SessionOption, StoreOption, expand_open_session_id
 
 allowlist = typer.Typer(
     help="List the commands with standing consent, session by session.",
@@ -59,13 +60,13 @@ def allowlist_add(
 
     Example: sayso allowlist add s_4f "git push"
     """
-    from sayso.cli.views import grants, operator
+    from sayso.cli.views import grants
     from sayso.gate.sessions.allowance import LONGEST_MINUTES
     from sayso.gate.sessions.operator_grants import give_grant, list_grants
 
     with open_gate_to_act(store, choose_policy(policy, preset, approval)) as gate:
-        session = expand_session_id(gate, session)
-        give_grant(gate, session, by=operator.operator_name(), command=command, minutes=LONGEST_MINUTES)
+        session = expand_open_session_id(gate, session)
+        give_grant(gate, session, by=operator_name(), command=command, minutes=LONGEST_MINUTES)
         listed = [one for one in list_grants(gate, session) if one.kind == "command"]
     show_or_json(as_json, listed, grants.allowlist_lines(listed))
 
@@ -98,11 +99,11 @@ def sessions_list(context: typer.Context, store: StoreOption = None, as_json: Js
 @sessions.command("end", short_help="End a session and all consent in it.")
 def sessions_end(session: SessionId, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """End a session for good: everything granted in it ends, and nothing is decided in it any more."""
-    from sayso.cli.views.operator import operator_name
+    from sayso.cli.operator_name import operator_name
     from sayso.gate.sessions.sessions import close_session
 
     with open_gate_to_act(store) as gate:
-        session = expand_session_id(gate, session)
+        session = expand_open_session_id(gate, session)
         close_session(gate, session, by=operator_name())
     show_or_json(as_json, {"session": session, "ended": True}, [f"Ended: {session}"])
 
@@ -120,9 +121,9 @@ def has_subcommand(context: typer.Context) -> bool:
 
 
 def _clear_allowlist(session: str, command: str | None, store: str | None, as_json: bool) -> None:
-    from sayso.cli.views import grants, operator
+    from sayso.cli.views import grants
     from sayso.gate.sessions.operator_grants import clear_allowlist
 
     with open_gate_to_act(store) as gate:
-        ended = clear_allowlist(gate, expand_session_id(gate, session), operator.operator_name(), command)
+        ended = clear_allowlist(gate, expand_open_session_id(gate, session), operator_name(), command)
     show_or_json(as_json, ended, grants.revocation_lines(ended) if ended else ["The allowlist was empty."])

@@ -41,7 +41,11 @@ SeqArg = Annotated[int, typer.Argument(metavar="SEQ", help="The number of an ent
 StreamOption = Annotated[str, typer.Option("--stream", metavar="NAME", help="The stream.")]
 YesOption = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 DISCLOSES = "this receipt discloses the call it is about, with its arguments"
-DISCLOSES_NOTHING = "this entry commits to no call that is still kept: the receipt discloses nothing more"
+ERASED = "the call that this entry commits to was erased: the receipt discloses nothing more"
+COMMITS_TO_NOTHING = (
+    "this entry commits to no call, and no earlier one does for it: the receipt discloses nothing more "
+    "(a call that the policy allows by itself is recorded by its digest alone)"
+)
 OTHER_KEY = "The public key to trust, as `sayso audit checkpoint --json` prints it; default: your own."
 
 
@@ -128,12 +132,12 @@ def audit_prove(
     for an auditor to see what was approved: whoever gets that file can read all of it.
     """
     from sayso.gate.audit.checkpoints import prove_entry as proof_of
-    from sayso.gate.audit.opened_receipts import discloses, prove_entry_opened
+    from sayso.gate.audit.opened_receipts import commits, discloses, prove_entry_opened
 
     with _open_audit(store) as gate:
         proof = prove_entry_opened(gate, seq) if opened else proof_of(gate, seq)
         if opened:
-            print_note(DISCLOSES if discloses(proof) else DISCLOSES_NOTHING)
+            print_note(DISCLOSES if discloses(proof) else ERASED if commits(proof) else COMMITS_TO_NOTHING)
         print_note(f"whoever checks it needs the public key {_public_key_text(gate)}")
     if output is None:
         typer.echo(proof.decode(), nl=False)
@@ -170,8 +174,8 @@ def audit_check_proof(
         told = {"proven": True, "origin": origin, "seq": receipt.index + 1, "size": signed.size}
         echo_json(told | {"entry": decode_body(body)})
     else:
-        typer.echo(line)
-        typer.echo(f"Proven: entry {receipt.index + 1} of the {signed.size} that {origin} had when signed.")
+        proven = f"Proven: entry {receipt.index + 1} of the {signed.size} that {origin} had when signed."
+        echo_wrapped([line, proven])
 
 
 @app.command("checkpoint", short_help="Sign the current trail.")
@@ -231,7 +235,7 @@ def audit_prune(
     until = _parse_before(before)
     if not yes:
         typer.confirm(f"Drop for good what the entries before {before} say?", abort=True, err=True)
-    from sayso.cli.views.operator import operator_name
+    from sayso.cli.operator_name import operator_name
     from sayso.gate.audit.prune import prune_audit as drop
 
     with _open_audit(store) as gate, show_progress("Pruning") as told:
@@ -251,7 +255,7 @@ def audit_erase(
     store: StoreOption = None,
 ) -> None:
     """Erase a sensitive value of an entry for good. The entry and its chain stay as they are."""
-    from sayso.cli.views.operator import operator_name
+    from sayso.cli.operator_name import operator_name
     from sayso.gate.audit.prune import erase_value as forget
 
     if not yes:

@@ -9,7 +9,7 @@ import typer
 from sayso.cli.commands.allowlist import has_subcommand
 from sayso.cli.commands.operator import open_gate_to_act, open_gate_to_look, optional_session_id, show_or_json
 from sayso.cli.policy_choice import JsonOption, PolicyOption, PresetOption, choose_policy, print_note
-from sayso.cli.short_ids import CallId, RunId, SessionOption, StoreOption, expand_call_id
+from sayso.cli.short_ids import AmbiguousCallId, CallId, RunId, SessionOption, StoreOption, expand_call_id
 
 SUCCEEDED, ENDED_OTHERWISE, UNDER_WAY, NOT_FOUND = 0, 1, 2, 3
 RESOLVED = ("succeeded", "failed")
@@ -58,7 +58,7 @@ def calls_show(call: CallId, store: StoreOption = None, as_json: JsonOption = Fa
 
 @calls.command("resolve", short_help="Record how an ambiguous call ended.")
 def calls_resolve(
-    call: CallId,
+    call: AmbiguousCallId,
     became: Annotated[str, typer.Argument(metavar="succeeded|failed", help="What you found.")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     store: StoreOption = None,
@@ -71,8 +71,8 @@ def calls_resolve(
     First check whether it had its effect. Your answer is final, and consent follows from it as the policy
     says. Example: sayso calls resolve op_4f succeeded
     """
+    from sayso.cli.operator_name import operator_name
     from sayso.cli.views import calls
-    from sayso.cli.views.operator import operator_name
     from sayso.core.errors import MalformedRequest
     from sayso.gate.ledger.recovery import resolve_call
 

@@ -138,7 +138,7 @@ def _parse_arguments(text: str | None) -> dict[str, Any]:
     try:
         found = {} if text is None else parse_json(text)
     except (NotCanonical, ValueError, RecursionError) as error:
-        raise MalformedRequest(f"--args is not JSON: {error}", hint="""like '{"amount": 50}'""") from error
+        raise MalformedRequest(f"--args: {error}", hint="""like '{"amount": 50}'""") from error
     if not isinstance(found, dict):
         raise MalformedRequest("--args is not a JSON object", hint="""like '{"amount": 50}'""")
     return found

@@ -36,11 +36,13 @@ def link(
 
     It points to the service on your store, or else to the only other one running, such as a demo's.
     """
-    from sayso.cli.views.operator import operator_name
-    from sayso.gate.people.browsers import make_link
-
     if url is not None and "://" not in url:
         url = f"http://{url}"
+    if url is not None:
+        note_if_refused(url)
+    from sayso.cli.operator_name import operator_name
+    from sayso.gate.people.browsers import make_link
+
     source = context.get_parameter_source("store")
     named = source is not None and source.name == "COMMANDLINE"
     with _open_for_sign_in(url, store, named=named) as (gate, page):
@@ -52,14 +54,11 @@ def link(
 @contextmanager
 def _open_for_sign_in(url: str | None, store: str | None, *, named: bool) -> Iterator[tuple[Gate, str]]:
     """The store to make the link in, and where its service is: of the store or page named, else the only."""
-    from sayso.core.words import visible
     from sayso.gate.open import gate_data_folder
     from sayso.gate.running_services import list_running_services
 
     running = list_running_services(gate_data_folder(make=False))
     fitting = [] if named else [one for one in running if url is None or _is_at(one.page, url)]
-    if url is not None and not _listens(url):
-        print_note(f"nobody answers at {visible(url)} now; the link lasts two minutes")
     with ExitStack() as held:
         own = _open_own_store(held, store, needed=len(fitting) != 1)
         mine = [] if own is None else [one for one in running if one.name == _store_name(own)]
@@ -69,6 +68,14 @@ def _open_for_sign_in(url: str | None, store: str | None, *, named: bool) -> Ite
             return
         print_note(f"for the service that runs at {elsewhere[0].page}")
         yield held.enter_context(_open_served(elsewhere[0])), elsewhere[0].page
+
+
+def note_if_refused(url: str) -> None:
+    """Say that nobody answers there; before the store is opened, which takes longer."""
+    from sayso.core.words import visible
+
+    if not _listens(url):
+        print_note(f"nobody answers at {visible(url)} now; the link lasts two minutes")
 
 
 def _is_at(page: str, url: str) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sayso.cli.operator_name import operator_name
 from sayso.cli.policy_choice import (
     ApprovalOption,
     JsonOption,
@@ -24,9 +25,12 @@ from sayso.cli.short_ids import (
     SessionOption,
     StoreOption,
     complete_ids,
+    complete_words,
     expand_grant_id,
+    expand_open_session_id,
     expand_question_id,
     expand_session_id,
+    expand_shown_question_id,
     open_session_ids,
 )
 from sayso.core.durations import DAY
@@ -60,7 +64,7 @@ def show_inbox(
 
     with open_gate_to_look(store, sealed=True) as gate:
         if question is not None:
-            one = question_card.load_open_question(gate, expand_question_id(gate, question))
+            one = question_card.load_open_question(gate, expand_shown_question_id(gate, question))
             show_or_json(as_json, one.waiting, question_card.question_detail_lines(one))
             return
         found, changed = operator.load_open_questions(gate, optional_session_id(gate, session))
@@ -72,7 +76,13 @@ def show_inbox(
 def approve_question(
     question: QuestionId,
     how: Annotated[
-        str, typer.Option("--for", metavar="HOW", help="once, task, temporary, always or remember.")
+        str,
+        typer.Option(
+            "--for",
+            metavar="HOW",
+            help="once, task, temporary, always or remember.",
+            autocompletion=complete_words("once", "task", "temporary", "always", "remember"),
+        ),
     ] = "once",
     seen: Annotated[
         str | None,
@@ -185,7 +195,7 @@ def grant_ahead(
 
     Example: sayso grant s_4f --operation files.edit --minutes 30
     """
-    from sayso.cli.views import grants, operator
+    from sayso.cli.views import grants
     from sayso.core.grants import Pins
     from sayso.core.model import Risk
     from sayso.gate.sessions.operator_grants import give_grant, list_grants
@@ -193,11 +203,11 @@ def grant_ahead(
     level = None if risk is None else Risk.parse(risk)
     pins = Pins(tool=tool, targets=tuple(target) if target else None)
     with open_gate_to_act(store, choose_policy(policy, preset, approval)) as gate:
-        session = expand_session_id(gate, session)
+        session = expand_open_session_id(gate, session)
         given = give_grant(
             gate,
             session,
-            by=operator.operator_name(),
+            by=operator_name(),
             operation=operation,
             category=category,
             command=command,
@@ -236,7 +246,7 @@ def revoke_grants(
 
     With --session, revoke all consent for what is named; calls under way that it names are not continued.
     """
-    from sayso.cli.views import grants, operator
+    from sayso.cli.views import grants
     from sayso.core.errors import MalformedRequest
     from sayso.gate.sessions.operator_grants import revoke_all, revoke_grant
     from sayso.gate.sessions.revoke import revoke_by_name
@@ -245,11 +255,11 @@ def revoke_grants(
         raise MalformedRequest("name a grant, or a session with --all", hint="sayso grants lists them")
     with open_gate_to_act(store) as gate:
         if grant is not None and session is not None:
-            ended = revoke_by_name(gate, expand_session_id(gate, session), grant, operator.operator_name())
+            ended = revoke_by_name(gate, expand_open_session_id(gate, session), grant, operator_name())
         elif grant is not None:
-            ended = [revoke_grant(gate, expand_grant_id(gate, grant), operator.operator_name())]
+            ended = [revoke_grant(gate, expand_grant_id(gate, grant), operator_name())]
         else:
-            ended = revoke_all(gate, expand_session_id(gate, str(everything)), operator.operator_name())
+            ended = revoke_all(gate, expand_open_session_id(gate, str(everything)), operator_name())
     show_or_json(as_json, ended, grants.revocation_lines(ended))
 
 
@@ -275,15 +285,28 @@ def show_stats(
 def open_gate_to_look(store: str | None, *, sealed: bool = False) -> Iterator[Gate]:
     """The store as it stands; nothing in it is changed. `sealed`: what is shown needs the gate's key."""
     from sayso.gate.audit.tree import require_key
-    from sayso.gate.open import open_to_look
+    from sayso.gate.open import UnusedStore, open_to_look
 
-    gate = open_to_look(store)
+    try:
+        gate = open_to_look(store)
+    except UnusedStore:
+        gate = _open_empty_gate()
     try:
         if sealed:
             require_key(gate)
         yield gate
     finally:
         gate.store.close()
+
+
+def _open_empty_gate() -> Gate:
+    """What a store shows to which nothing was ever written: nothing."""
+    from sayso.core.policy import compile_policy
+    from sayso.gate.open import open_gate
+    from sayso.gate.rows.keys import make_key
+    from sayso.store.memory.store import MemoryStore
+
+    return open_gate(compile_policy(), MemoryStore(), key=make_key("empty"))
 
 
 @contextmanager
@@ -310,7 +333,7 @@ def _give_answer(
     from sayso.cli.views import operator
     from sayso.gate.questions.answer import answer_question
 
-    stands = answer_question(gate, question, given, by=operator.operator_name(), reason=reason, seen=seen)
+    stands = answer_question(gate, question, given, by=operator_name(), reason=reason, seen=seen)
     show_or_json(as_json, stands, [operator.stands_line(stands)])
     raise typer.Exit(0 if stands.yours or stands.answer == given else NOT_YOURS)
 

@@ -47,7 +47,7 @@ def passkey_remove(
     as_json: JsonOption = False,
 ) -> None:
     """Remove one passkey, or with --all every one of every operator."""
-    from sayso.cli.views.operator import operator_name
+    from sayso.cli.operator_name import operator_name
     from sayso.core.errors import MalformedRequest
     from sayso.core.words import visible
     from sayso.gate.people.passkeys import forget_passkeys, remove_passkey
@@ -74,7 +74,7 @@ def passkey_require(
     The choice applies even if nobody has a passkey. Answers at a terminal are never signed; the audit
     records that.
     """
-    from sayso.cli.views.operator import operator_name
+    from sayso.cli.operator_name import operator_name
     from sayso.core.errors import MalformedRequest
     from sayso.gate.people.passkeys import LEVELS, require_passkeys
 

@@ -42,7 +42,8 @@ WaitsOption = Annotated[int | None, _limit("--waits", "Waits and event streams i
 BodyRateOption = Annotated[float | None, _limit("--body-rate", "Bytes a second it may send; 262144.")]
 BodyBurstOption = Annotated[int | None, _limit("--body-burst", "Bytes it may send at once; 8388608.")]
 HeldOption = Annotated[
-    int | None, _limit("--held", "Bytes that a session's calls under way may hold; 16777216.")
+    int | None,
+    _limit("--held", "Bytes that a session's open calls may hold, and a token's denied ones; 16777216."),
 ]
 StrangersOption = Annotated[int | None, _limit("--strangers", "Connections that have shown no token; 1000.")]
 
@@ -128,7 +129,7 @@ def token_new(
     Messages from a host count as claimed: they can tighten at once, and before they loosen anything you are
     asked. With --assured you vouch that no agent can read the token, and its messages count at once.
     """
-    from sayso.cli.views.operator import operator_name
+    from sayso.cli.operator_name import operator_name
     from sayso.gate.people.tokens import issue_token
 
     with open_gate_to_act(store) as gate:
@@ -166,7 +167,7 @@ def token_revoke(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    from sayso.cli.views.operator import operator_name
+    from sayso.cli.operator_name import operator_name
     from sayso.gate.people.tokens import revoke_token
 
     with open_gate_to_act(store) as gate:
@@ -215,7 +216,7 @@ def _print_started(gate: Gate, address: Address, store: str | None, held: ExitSt
     """Say where it is; at a terminal also how to sign in, which is for the person there alone."""
     import sys
 
-    from sayso.cli.views.operator import operator_name
+    from sayso.cli.operator_name import operator_name
     from sayso.gate.open import gate_data_folder
     from sayso.gate.people.browsers import make_link
 

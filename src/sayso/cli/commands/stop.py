@@ -8,7 +8,7 @@ import typer
 
 from sayso.cli.commands.operator import open_gate_to_act, show_or_json
 from sayso.cli.policy_choice import JsonOption
-from sayso.cli.short_ids import OneSession, StoreOption, expand_session_id
+from sayso.cli.short_ids import OneSession, OneStoppedSession, StoreOption, expand_open_session_id
 
 if TYPE_CHECKING:
     from sayso.gate.sessions.stop import Stopped
@@ -26,7 +26,7 @@ def stop_sessions(
 
     Open questions are cancelled. The allowlist stays but does not apply. `sayso resume` lifts the stop.
     """
-    from sayso.cli.views.operator import operator_name
+    from sayso.cli.operator_name import operator_name
     from sayso.gate.sessions.stop import stop_all_and_tell, stop_session
 
     _check_one(session, everything)
@@ -37,19 +37,20 @@ def stop_sessions(
             lines += [line for one in done.cleared for line in _format_cleared(one)]
             show_or_json(as_json, done, lines)
             return
-        one = stop_session(gate, expand_session_id(gate, session), by=operator_name())
+        one = stop_session(gate, expand_open_session_id(gate, session), by=operator_name())
     head = f"Was stopped already: {one.session}" if one.already else f"Stopped: {one.session}"
-    show_or_json(as_json, one, [head, *(f"  cleared: {each}" for each in one.cleared)])
+    cleared = one.cleared[1:] if one.already else one.cleared  # the first line says what a stop clears
+    show_or_json(as_json, one, [head, *(f"  cleared: {each}" for each in cleared)])
 
 
 def resume_sessions(
-    session: OneSession = None,
+    session: OneStoppedSession = None,
     everything: AllOption = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Resume a stopped session, or all of them with --all. What the stop cleared stays cleared."""
-    from sayso.cli.views.operator import operator_name
+    from sayso.cli.operator_name import operator_name
     from sayso.gate.sessions.stop import resume_all, resume_session
 
     _check_one(session, everything)
@@ -58,7 +59,7 @@ def resume_sessions(
             done = resume_all(gate, by=operator_name())
             show_or_json(as_json, done, [_describe_resume(done.resumed, done.tampered, done.busy)])
             return
-        one = resume_session(gate, expand_session_id(gate, session), by=operator_name())
+        one = resume_session(gate, expand_open_session_id(gate, session), by=operator_name())
     lines = [f"Was not stopped: {one.session}" if one.already else f"Goes on: {one.session}"]
     if one.held_by is not None:
         lines.append(f"  It still asks for everything: {one.held_by}, which started it, is stopped.")
@@ -68,7 +69,11 @@ def resume_sessions(
 def _check_one(session: str | None, everything: bool) -> None:
     from sayso.core.errors import MalformedRequest
 
-    if (session is None) is not everything:
+    if session is not None and everything:
+        raise MalformedRequest(
+            "a session is named, and --all is said: which of the two?", hint="leave one of them out"
+        )
+    if session is None and not everything:
         raise MalformedRequest("name a session, or say --all", hint="sayso sessions lists them")
 
 

@@ -84,7 +84,7 @@ def store_clock(
     If the clock was wrong for a while, correct it and confirm with --accept. That ends all consent of the
     open sessions, because nobody knows how long it should still have lasted.
     """
-    from sayso.cli.views.operator import operator_name
+    from sayso.cli.operator_name import operator_name
     from sayso.gate.upkeep.clock import read_clock, trust_clock
 
     if not is_store_address(store):
@@ -139,7 +139,7 @@ def store_copy(to: TargetOption, store: StoreOption = None, as_json: JsonOption 
     Grants do not, so people are asked again. If the move is interrupted, finish it by running the command
     again with the same address, or abandon it with `sayso store unseal`.
     """
-    from sayso.cli.views.operator import operator_name
+    from sayso.cli.operator_name import operator_name
     from sayso.gate.open import gate_data_folder
     from sayso.gate.upkeep.copy import copy_store
 
@@ -172,7 +172,7 @@ def store_unseal(to: TargetOption, store: StoreOption = None, as_json: JsonOptio
 
     Refused if the database shows that the copy was finished: then the store lives there.
     """
-    from sayso.cli.views.operator import operator_name
+    from sayso.cli.operator_name import operator_name
     from sayso.gate.open import gate_data_folder
     from sayso.gate.upkeep.copy import unseal_store
 

@@ -52,12 +52,13 @@ def show_opened(proven: tuple[ProvenEntry, ...], *, as_json: bool) -> None:
         echo_json({"proven": True, "origin": proven[0].signed.origin, "parts": parts})
         return
     for one in proven:
-        typer.echo(format_text_line(split_leaf(one.receipt.content)[1]))
+        lines = [format_text_line(split_leaf(one.receipt.content)[1])]
         place, size = one.receipt.index + 1, one.signed.size
-        typer.echo(f"Proven: entry {place} of the {size} that {one.signed.origin} had when signed.")
+        lines += [f"Proven: entry {place} of the {size} that {one.signed.origin} had when signed."]
         for name, value in one.values.items():
             kept = value.state is RevealState.KEPT
-            typer.echo(f"  {visible(name)}: {visible(json_text(value.value), None) if kept else NOT_GIVEN}")
+            lines += [f"  {visible(name)}: {visible(json_text(value.value), None) if kept else NOT_GIVEN}"]
+        echo_wrapped(lines)
 
 
 def show_verification(verified: AuditReport) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from datetime import datetime
 
 import msgspec
 
 from sayso.core.deciding.titles import title_of
-from sayso.core.durations import HOUR, MINUTE
+from sayso.core.durations import DAY, HOUR, MINUTE
 from sayso.core.model import Risk
 from sayso.core.words import visible
 from sayso.gate.figures.activity import Activity
@@ -83,18 +82,6 @@ class OpenSession(msgspec.Struct, frozen=True):
     """When its program last showed a sign of life; None if not lately."""
 
 
-def operator_name() -> str:
-    """Who sits at this terminal, by the system's account and not by what the environment says."""
-    if hasattr(os, "getuid"):
-        import pwd
-
-        try:
-            return pwd.getpwuid(os.getuid()).pw_name
-        except KeyError:
-            return f"uid {os.getuid()}"
-    return os.getlogin()
-
-
 def load_open_questions(gate: Gate, session: str | None) -> tuple[list[InboxItem], list[str]]:
     """The questions that wait for an answer; and those that were changed by hand, which nobody is shown."""
     found: list[InboxItem] = []
@@ -128,16 +115,12 @@ def question_lines(questions: list[InboxItem]) -> list[str]:
 
 def wait_for_outcome(gate: Gate, question: str, timeout: float) -> WaitOutcome:
     """Wait, but no longer than the question can still be answered."""
-    with gate.store.read() as tx:
-        row = tx.question(question)
-        left = timeout if row is None else min(timeout, ends_at(gate, row) - tx.now)
-    row = wait_for_answer(gate, question, left)
+    row = wait_for_answer(gate, question, timeout)
     status: str = row.state
     if row.state == "answered":
         status = "denied" if row.answer in (None, "deny") else "granted"
     elif row.state == "open":
-        with gate.store.read() as tx:
-            status = "expired" if tx.now >= ends_at(gate, row) else "timeout"
+        status = "timeout"
     return WaitOutcome(question, status, row.answer, row.by, row.reason)
 
 
@@ -215,17 +198,17 @@ def figure_lines(found: Figures) -> list[str]:
     repeated = _format_percent(found.repeated_commands_on_allowlist)
     lines = [
         f"decisions: {found.decisions} (allowed {found.allowed}, asked {found.asked}, denied {found.denied})",
-        f"asked against avoided: {found.prompts} questions, {found.avoided} spared by consent",
+        f"asked against avoided: {_count(found.prompts, 'question')}, {found.avoided} spared by consent",
         f"prompts per category per task: {_format_number(per)}, at most {worst} (aim: 1 or less)",
         f"high-risk calls asked: {_format_percent(found.high_risk_asked)} (aim: 100 %)"
         + (f"; unasked by {unasked}" if unasked else ""),
         f"repeated commands on the allowlist: {repeated} (aim: 50 %)",
         f"prompts per hour of work: {_format_number(found.prompts_per_hour)}",
-        f"median time to answer: {answered}, of {found.answers} answers",
+        f"median time to answer: {answered}, of {_count(found.answers, 'answer')}",
         f"answers faster than a person can read: {found.answers_too_fast}",
         f"questions that expired: {found.expired}",
     ]
-    return lines + ([f"left out, because pruned: {found.pruned} decisions"] if found.pruned else [])
+    return lines + ([f"left out, because pruned: {_count(found.pruned, 'decision')}"] if found.pruned else [])
 
 
 def format_span(seconds: float) -> str:
@@ -234,7 +217,9 @@ def format_span(seconds: float) -> str:
         return f"{max(seconds, 0):.0f} s"
     if seconds < HOUR:
         return f"{seconds / MINUTE:.0f} min"
-    return f"{seconds / HOUR:.1f} h"
+    if seconds < DAY:
+        return f"{seconds / HOUR:.1f} h"
+    return f"{seconds / DAY:.1f} days"
 
 
 def format_moment(at: float) -> str:
@@ -267,6 +252,10 @@ def inbox_item_from_row(gate: Gate, tx: Reader, found: Read) -> InboxItem:
         digest=question.request.digest,
         complete=question.complete,
     )
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def _format_number(value: float | None) -> str:

@@ -23,6 +23,7 @@ from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.doors.python.calls.scope import Frame, Scoped, inside
 from sayso.doors.python.calls.steps import Outcome, adrive, drive
 from sayso.doors.python.values.arguments import Shape
+from sayso.doors.python.values.inputs import check_wait
 from sayso.gate.sessions.user_start import record_user_start
 
 P = ParamSpec("P")
@@ -43,6 +44,8 @@ def requires_consent(
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """A function that runs only with consent for this operation, each time it is called."""
     (name,) = operation_names([operation])
+    if wait is not None:
+        check_wait(wait)
     own = Operation(name, risk=parse_risk(risk), weight=parse_risk(weight), reason=reason)
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:

@@ -17,6 +17,7 @@ from sayso.doors.python.calls.results import Result
 from sayso.doors.python.calls.run import PATIENCE
 from sayso.doors.python.calls.steps import adrive, drive
 from sayso.doors.python.session import AnySession
+from sayso.doors.python.values.inputs import check_wait
 from sayso.doors.python.workflow import Step, Workflow, check_any, declare_workflow, retry_owned
 from sayso.gate.sessions.operator_grants import ListedGrant
 
@@ -140,6 +141,7 @@ class Program(ABC, Generic[S]):
 
         Its session is found by itself, where this program owns it, also after a restart.
         """
+        check_wait(wait)
         if session is None:
             return drive(retry_owned(self.door, operation_id, {"wait": wait}))
         return self._session(session).retry(operation_id, wait=wait)
@@ -147,6 +149,7 @@ class Program(ABC, Generic[S]):
     async def aretry(
         self, operation_id: str, *, session: S | str | None = None, wait: float = PATIENCE
     ) -> Result:
+        check_wait(wait)
         if session is None:
             return await adrive(retry_owned(self.door, operation_id, {"wait": wait, "is_async": True}))
         return await self._session(session).aretry(operation_id, wait=wait)
@@ -159,7 +162,7 @@ class Program(ABC, Generic[S]):
         self, name: str, params: Mapping[str, Any] | None = None, *, session: S | str | None = None
     ) -> Decision:
         """What would be decided if this were run now. Nothing is asked or used up."""
-        return check_any(self.door, name, params or {}, self._session(session).id)
+        return check_any(self.door, name, params, self._session(session).id)
 
     # --- sessions ---
 

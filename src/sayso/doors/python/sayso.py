@@ -18,6 +18,7 @@ from sayso.doors.python.calls.holders import PROGRAM
 from sayso.doors.python.calls.run import PATIENCE
 from sayso.doors.python.program import Program
 from sayso.doors.python.session import Session
+from sayso.doors.python.values.inputs import note_missing_workspace
 from sayso.gate.audit.operator_transaction import sign_off
 from sayso.gate.deciding import authorize
 from sayso.gate.deciding.authorize import Authorization
@@ -113,6 +114,7 @@ class Sayso(Program[Session]):
         restart. One that ended stays ended: then it is a new one, and `after` names the old one.
         """
         if name is None and key is not None:
+            note_missing_workspace(workspace or "")
             asked = reopen.SessionWish(agent, user, workspace, parent)
             here = {"agent": AGENT_NAME, "workspace": workspace_here()}
             found = reopen.open_session_by_key(self.gate, key, owner=owner, asked=asked, **here)

@@ -19,6 +19,7 @@ from sayso.doors.python.calls.run import RunOptions, replay_capability
 from sayso.doors.python.calls.scope import Frame, Scoped
 from sayso.doors.python.calls.steps import adrive, drive
 from sayso.doors.python.host_call import Called, propose_call
+from sayso.doors.python.values.inputs import check_params
 from sayso.doors.python.workflow import retry_any, run_any
 from sayso.gate.deciding.plan_from_host import read_host_plan
 from sayso.gate.sessions import handoff, messages, operator_grants
@@ -95,11 +96,11 @@ class AnySession(ABC):
 
     def run(self, name: str, params: Mapping[str, Any] | None = None, **how: Any) -> Result:
         """Run a capability in this session: bundled, asked, waited for, run once."""
-        return drive(run_any(self._of, name, params or {}, RunOptions(self.id, **how)))
+        return drive(run_any(self._of, name, params, RunOptions(self.id, **how)))
 
     async def arun(self, name: str, params: Mapping[str, Any] | None = None, **how: Any) -> Result:
         wish = RunOptions(self.id, is_async=True, **how)
-        return await adrive(run_any(self._of, name, params or {}, wish))
+        return await adrive(run_any(self._of, name, params, wish))
 
     def retry(self, operation_id: str, **how: Any) -> Result:
         return drive(retry_any(self._of, operation_id, RunOptions(self.id, **how)))
@@ -154,7 +155,7 @@ class Session(AnySession):
         confidence: float = 0.0,
         call_id: str | None = None,
     ) -> Called:
-        return propose_call(self._door, self.id, tool, args or {}, command, confidence, call_id)
+        return propose_call(self._door, self.id, tool, check_params(args), command, confidence, call_id)
 
     def begin_task(self, name: str) -> Report:
         return messages.record_task_start(self._door.gate, self.id, name)

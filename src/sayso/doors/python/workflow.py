@@ -43,6 +43,7 @@ from sayso.doors.python.calls.run import (
 from sayso.doors.python.calls.scope import Frame, Job, scope_here, session_around
 from sayso.doors.python.calls.steps import Enter, Outcome, Steps, Work, adrive, drive
 from sayso.doors.python.values.arguments import Shape, WrongArguments
+from sayso.doors.python.values.inputs import check_params
 from sayso.gate.call_rows import Attempt
 from sayso.gate.deciding.request import make_call
 from sayso.gate.ledger.workflows import RunNote, decode_note
@@ -91,13 +92,13 @@ class Workflow:
         self, params: Mapping[str, Any] | None = None, *, session: HasId | str | None = None, **how: Any
     ) -> Result:
         wish = RunOptions(self._session(session), **how)
-        return drive(run_workflow(self._door, self, params or {}, wish))
+        return drive(run_workflow(self._door, self, params, wish))
 
     async def arun(
         self, params: Mapping[str, Any] | None = None, *, session: HasId | str | None = None, **how: Any
     ) -> Result:
         wish = RunOptions(self._session(session), is_async=True, **how)
-        return await adrive(run_workflow(self._door, self, params or {}, wish))
+        return await adrive(run_workflow(self._door, self, params, wish))
 
     def _session(self, session: HasId | str | None) -> str:
         if session is None:
@@ -146,7 +147,7 @@ def declare_workflow(
     return workflow
 
 
-def run_any(door: Door, name: str, params: Mapping[str, Any], wish: RunOptions) -> Steps[Result]:
+def run_any(door: Door, name: str, params: Mapping[str, Any] | None, wish: RunOptions) -> Steps[Result]:
     """Run a workflow or a capability, whichever is called this."""
     workflow: Workflow | None = door.workflows.get(name)
     with door.handing_on.under_way(wish.began):
@@ -187,20 +188,22 @@ def retry_owned(door: Door, operation_id: str, how: Mapping[str, Any]) -> Steps[
     return (yield from retry_any(door, operation_id, RunOptions(session, **how)))
 
 
-def check_any(door: Door, name: str, params: Mapping[str, Any], session: str) -> Decision:
+def check_any(door: Door, name: str, params: Mapping[str, Any] | None, session: str) -> Decision:
     """What would be decided if a workflow or a capability of this name were run now."""
     workflow: Workflow | None = door.workflows.get(name)
     if workflow is None:
         return check_capability(door, name, params, session)
-    return door.preview(workflow.request(workflow.write_params(params), session), scope_here(door, session))
+    return door.preview(
+        workflow.request(workflow.write_params(check_params(params)), session), scope_here(door, session)
+    )
 
 
 def run_workflow(
-    door: Door, workflow: Workflow, params: Mapping[str, Any], wish: RunOptions
+    door: Door, workflow: Workflow, params: Mapping[str, Any] | None, wish: RunOptions
 ) -> Steps[Result]:
     """Ask for the run as a whole, then do its steps in their order. It runs once."""
     try:
-        given = workflow.write_params(params)
+        given = workflow.write_params(check_params(params))
         request, scope = workflow.request(given, wish.session), scope_here(door, wish.session)
         attempt: Attempt = yield Work(lambda: door.begin(request, scope, CallKeys(key=wish.key)))
         return (yield from _ask_for_run(door, workflow, attempt, scope, wish))

@@ -39,6 +39,8 @@ MORE = 15.0
 """How much longer than it was told to wait the service may take to answer."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 TOO_MANY, AWAY_NOW = 429, 503
+BY_PROXIES = (429, 502, 503, 504)
+"""Answers that a proxy gives while the service behind it does not."""
 PAGE, MOST_PAGES = 200, 1_000
 
 _KNOWN: dict[str, type[SaysoError]] = {
@@ -77,8 +79,14 @@ class ServiceRefusal(SaysoError):
         self.code = code
 
 
+class NotSayso(SaysoError):
+    """Something answers at the address, but not as a Sayso service does. Nothing was allowed by that."""
+
+    code = "not_sayso"
+
+
 class _Problem(msgspec.Struct, frozen=True):
-    code: str = "refused"
+    code: str
     detail: str = ""
     hint: str = ""
 
@@ -146,7 +154,7 @@ class ServiceLine:
             try:
                 self._check(place)
                 return tries.answer(
-                    self._note_reached(client.request(**tries.next_request.parts(self._token)))
+                    self._note_reached(client.request(**tries.next_request.parts(self._token))), place
                 )
             except (httpx.TransportError, _TryLater) as error:
                 pause = tries.pause(error, place)
@@ -175,7 +183,8 @@ class ServiceLine:
                 transport = httpx.AsyncHTTPTransport(uds=place.socket)
                 async with httpx.AsyncClient(base_url=place.url, transport=transport) as client:
                     return tries.answer(
-                        self._note_reached(await client.request(**tries.next_request.parts(self._token)))
+                        self._note_reached(await client.request(**tries.next_request.parts(self._token))),
+                        place,
                     )
             except (httpx.TransportError, _TryLater) as error:
                 pause = tries.pause(error, place)
@@ -217,11 +226,11 @@ def _client(place: ServiceAddress) -> httpx.Client:
 class _TryLater(Exception):
     """The service says to come back: at once refused, or in trouble of its own."""
 
-    def __init__(self, response: httpx.Response) -> None:
+    def __init__(self, response: httpx.Response, error: SaysoError) -> None:
         super().__init__(response.status_code)
         self.after = _seconds(response.headers.get("retry-after"))
         self.refused = response.status_code == TOO_MANY
-        self.error = _error_from_response(response)
+        self.error = error
 
 
 class _Tries:
@@ -247,15 +256,15 @@ class _Tries:
         left = self._first.wait - (time.monotonic() - self._began)
         return msgspec.structs.replace(self._first, wait=max(left, 0.0))
 
-    def answer(self, response: httpx.Response) -> Any:
+    def answer(self, response: httpx.Response, place: ServiceAddress) -> Any:
         """What was answered; an error of the kind an embedded gate raises if it was refused."""
-        if response.is_success:
+        if not response.is_success:
+            error = _error_from_response(response, place)
+            raise _TryLater(response, error) if response.status_code in (TOO_MANY, AWAY_NOW) else error
+        try:
             return msgspec.json.decode(response.content) if response.content else None
-        raise (
-            _TryLater(response)
-            if response.status_code in (TOO_MANY, AWAY_NOW)
-            else _error_from_response(response)
-        )
+        except msgspec.MsgspecError as error:
+            raise _not_sayso(response, place) from error
 
     def pause(self, error: httpx.TransportError | _TryLater, place: ServiceAddress) -> float:
         """How long to pause before the next attempt; raises if there is to be none."""
@@ -291,11 +300,26 @@ def _undone(error: httpx.TransportError | _TryLater) -> bool:
     return isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout))
 
 
-def _error_from_response(response: httpx.Response) -> SaysoError:
+def _not_sayso(response: httpx.Response, place: ServiceAddress) -> NotSayso:
+    """Whoever answered does not speak as the service does: another server, or a proxy before the service."""
+    status = response.status_code
+    if status in BY_PROXIES:
+        return NotSayso(
+            f"something between here and the service at {place.where} answered for it, with {status}",
+            hint="see whether the service runs behind that proxy: `sayso serve`",
+        )
+    return NotSayso(
+        f"no Sayso service answers at {place.where}, but something else, with {status}",
+        hint="`sayso serve` prints its address when it starts, and `sayso link` the address of the one that "
+        "runs here",
+    )
+
+
+def _error_from_response(response: httpx.Response, place: ServiceAddress) -> SaysoError:
     try:
         said = msgspec.json.decode(response.content, type=_Problem)
     except msgspec.MsgspecError:
-        said = _Problem(detail=f"the service answered with {response.status_code}")
+        return _not_sayso(response, place)
     known = _KNOWN.get(said.code)
     hint = said.hint or None
     if known is not None:

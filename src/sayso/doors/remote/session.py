@@ -10,6 +10,7 @@ from sayso.core.conversation.lifecycle import Report
 from sayso.core.plan_text import PlanText
 from sayso.doors.python.host_call import Called
 from sayso.doors.python.session import AnySession
+from sayso.doors.python.values.inputs import check_params
 from sayso.doors.remote.decode import decode_grants, decode_heard, decode_plan_text, decode_report
 from sayso.doors.remote.door import RemoteDoor
 from sayso.doors.remote.line import ServiceRequest
@@ -41,7 +42,7 @@ class ConnectedSession(AnySession):
     ) -> Called:
         body = {
             "tool": tool,
-            "args": args or {},
+            "args": check_params(args),
             "command": command,
             "confidence": confidence,
             "call_id": call_id,

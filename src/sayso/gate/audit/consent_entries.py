@@ -51,16 +51,19 @@ def record_consents(
     for effect in effects:
         if isinstance(effect, GrantAdded):
             record_grant(gate, tx, effect.grant)
-        event = _event_of_effect(effect, by)
-        if event is not None:
-            record(tx, event, session=before.id, stream=gate.stream)
+        if isinstance(effect, CallEnded):
+            record(tx, events.Revoked(by, call=effect.call), session=before.id, stream=gate.stream)
+        if isinstance(effect, QuestionClosed):
+            _record_answer(gate, tx, before, effect, by)
     for held in find_ended_grants(before, effects, tx.now):
         record(tx, events.Revoked(by, grant=held.grant.id), session=before.id, stream=gate.stream)
 
 
-def _event_of_effect(effect: Effect, by: str) -> events.AuditEvent | None:
-    if isinstance(effect, CallEnded):
-        return events.Revoked(by, call=effect.call)
-    if isinstance(effect, QuestionClosed):
-        return events.Answered(effect.question, effect.answer, by)
-    return None
+def _record_answer(gate: Gate, tx: Writer, before: Session, closed: QuestionClosed, by: str) -> None:
+    """Record an answer, with the call and the operations that its question was about."""
+    asked = before.questions.get(closed.question)
+    answered = events.Answered(
+        closed.question, closed.answer, by, digest=UNSET if asked is None else asked.request.digest
+    )
+    operations = () if asked is None else tuple(dict.fromkeys(item.operation for item in asked.items))
+    record(tx, answered, session=before.id, operations=operations, stream=gate.stream)

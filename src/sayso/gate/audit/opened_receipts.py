@@ -9,8 +9,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from sayso.core.audit.entry import MAIN, AuditBody, read_body
+from sayso.core.audit.entry import MAIN, AuditBody, read_body, split_leaf
 from sayso.core.audit.opened_receipt import OpenedPart, OpenedReceipt, OpenedValue, format_opened, is_about
+from sayso.core.audit.receipt import parse_receipt
 from sayso.core.errors import SaysoError
 from sayso.gate.audit.checkpoints import prove_entry
 from sayso.gate.audit.read import load_entry_row, require_body
@@ -36,6 +37,13 @@ def prove_entry_opened(gate: Gate, seq: int) -> bytes:
 def discloses(proof: bytes) -> bool:
     """Whether an opened receipt that was made here holds any value."""
     return any(part.values for part in msgspec.json.decode(proof, type=OpenedReceipt).parts)
+
+
+def commits(proof: bytes) -> bool:
+    """Whether an entry of an opened receipt commits to a value, be it disclosed or erased."""
+    receipts = [part.receipt.encode() for part in msgspec.json.decode(proof, type=OpenedReceipt).parts]
+    bodies = [read_body(split_leaf(parse_receipt(receipt).content)[1]) for receipt in receipts]
+    return any(body.commitments for body in bodies)
 
 
 def _values(tx: Reader, seq: int) -> dict[str, OpenedValue]:

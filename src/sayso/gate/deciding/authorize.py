@@ -16,7 +16,7 @@ from sayso.core.decision import Decision, Question
 from sayso.core.durations import HOUR
 from sayso.core.effects import Alerted, Effect, Noticed, QuestionOpened, SessionChanged
 from sayso.core.model import Request, Risk, Verdict
-from sayso.core.rulebook import APPROVED_CALL, EFFECT_KEY, FLOODING, Rule
+from sayso.core.rulebook import APPROVED_CALL, EFFECT_KEY, FLOODING, USER_INITIATED, Rule
 from sayso.core.session import Scope, Session, find_replaced_questions
 from sayso.gate import words
 from sayso.gate.call_rows import EffectTaken, find_fault, running_label
@@ -242,7 +242,8 @@ def record_decision(
 ) -> int:
     """Record a decision, with the call's name in the ledger if it has one, and return the entry's number.
 
-    Unless the call is allowed, the entry commits to what would have run. `again`: the entry continues a story
+    Unless the call is allowed, the entry commits to what would have run; and where a click of the user
+    allowed it, to what that click let run. `again`: the entry continues a story
     that has begun: the call's own, or that of the question it joined or was answered by.
     """
     made = events.event_of(decision)(
@@ -269,5 +270,11 @@ def record_decision(
         agent=request.agent,
         operations=tuple(dict.fromkeys(operation.name for operation in request.operations)),
         stream=gate.stream,
-        sensitive=None if decision.verdict is Verdict.ALLOW else call_for_entry(request.call),
+        sensitive=call_for_entry(request.call) if _commits_to_call(decision) else None,
     )
+
+
+def _commits_to_call(decision: Decision) -> bool:
+    """Whether a person has to do with it: they are asked, or alerted, or it was their click."""
+    clicked = any(item.ruling.rule == USER_INITIATED.name for item in decision.items)
+    return decision.verdict is not Verdict.ALLOW or clicked

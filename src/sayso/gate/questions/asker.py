@@ -14,10 +14,10 @@ from sayso.gate import words
 from sayso.gate.gate import Gate
 from sayso.gate.questions.answer import answer_question, edit_and_allow
 from sayso.gate.questions.editable import find_editable
-from sayso.gate.questions.expiry import ends_at
+from sayso.gate.questions.expiry import ends_at, is_open
 from sayso.gate.questions.explain import decide_edit, describe_why_asked
 from sayso.gate.questions.surface import AskedQuestion, Reply, Surface
-from sayso.gate.questions.wait import LONGEST, load_question_row
+from sayso.gate.questions.wait import LONGEST, load_question_now, load_question_row
 from sayso.gate.row_watcher import RowWatcher
 from sayso.gate.telemetry import log_surface_failure
 from sayso.store.contract import QuestionRow, Reader
@@ -34,7 +34,7 @@ class Asker:
         self._surfaces = tuple(surfaces)
         self._lock = threading.Lock()
         self._shown: dict[str, _ShownQuestion] = {}
-        self._answers = RowWatcher(gate, _is_closed, "sayso-answers")
+        self._answers = RowWatcher(gate, self._is_closed, "sayso-answers")
 
     @property
     def able(self) -> bool:
@@ -90,20 +90,24 @@ class Asker:
             surface.tell(notice)
 
     def wait(self, question: str, seconds: float) -> QuestionRow:
-        """The question once it is closed, or as it stands when the time is over."""
+        """The question once it is closed or has expired, or as it stands when the time is over."""
         self._answers.wait(question, min(seconds, LONGEST))
-        return load_question_row(self._gate, question)
+        return load_question_now(self._gate, question)
 
     async def await_answer(
         self, question: str, seconds: float, left: asyncio.Future[None] | None = None
     ) -> QuestionRow:
         """The same for a coroutine. It also ends when `left` is done: whoever waits is gone."""
         await self._answers.await_over(question, min(seconds, LONGEST), left)
-        return await asyncio.to_thread(load_question_row, self._gate, question)
+        return await asyncio.to_thread(load_question_now, self._gate, question)
 
     def let_go(self) -> None:
         """Nobody waits here any more: whoever does is woken with the question as it stands."""
         self._answers.let_go()
+
+    def _is_closed(self, tx: Reader, question: str) -> bool:
+        row = tx.question(question)
+        return row is None or not is_open(self._gate, row, tx.now)
 
     def _ask(self, surface: Surface, asked: AskedQuestion, over: threading.Event, edit: Edit) -> None:
         """One surface's turn. Whatever goes wrong there, the question stays as it is."""
@@ -158,8 +162,3 @@ class _Interest(threading.Event):
         if not self.is_set():
             super().set()
             self._lose()
-
-
-def _is_closed(tx: Reader, question: str) -> bool:
-    row = tx.question(question)
-    return row is None or row.state != "open"

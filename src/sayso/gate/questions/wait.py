@@ -5,15 +5,18 @@ from __future__ import annotations
 import time
 
 from sayso.gate.gate import Gate
-from sayso.gate.questions.expiry import ends_at
-from sayso.gate.questions.read import UnknownQuestion, find_question, refuse_tampered_question
+from sayso.gate.questions.expiry import as_of, ends_at, is_open
+from sayso.gate.questions.read import UnknownQuestion, find_question, question_of, refuse_tampered_question
 from sayso.store.contract import QuestionRow
 
 LONGEST = 600.0
 
 
 def wait_for_answer(gate: Gate, question: str, timeout: float) -> QuestionRow:
-    """The question once it is closed, or as it stands when the time is over (ten minutes at most)."""
+    """The question once it is closed or has expired, or as it stands when the time is over.
+
+    The time is ten minutes at most.
+    """
     until = time.monotonic() + min(max(timeout, 0.0), LONGEST)
     mark = 0
     while True:
@@ -23,6 +26,7 @@ def wait_for_answer(gate: Gate, question: str, timeout: float) -> QuestionRow:
                 raise UnknownQuestion(f"there is no question {question}")
             if gate.sealer.open_question(row) is None:
                 refuse_tampered_question(gate, row)
+        row = as_of(gate, row, now)
         left = min(until - time.monotonic(), ends_at(gate, row) - now)
         if row.state != "open" or left <= 0:
             return row
@@ -32,3 +36,16 @@ def wait_for_answer(gate: Gate, question: str, timeout: float) -> QuestionRow:
 def load_question_row(gate: Gate, question: str) -> QuestionRow:
     """Return the question's row; an error if it was tampered with."""
     return find_question(gate, question).row
+
+
+def load_question_now(gate: Gate, question: str) -> QuestionRow:
+    """The same as it stands now: one that nobody answered in time has expired."""
+    with gate.store.read() as tx:
+        return as_of(gate, question_of(gate, tx, question).row, tx.now)
+
+
+def seconds_left(gate: Gate, question: str) -> float:
+    """How long the question can still be answered; 0 if it cannot."""
+    with gate.store.read() as tx:
+        row = question_of(gate, tx, question).row
+        return ends_at(gate, row) - tx.now if is_open(gate, row, tx.now) else 0.0

@@ -30,6 +30,7 @@ from sayso.gate.ledger.resume import refuse_to_go_on
 from sayso.gate.ledger.workflows import RunNote, decode_note
 from sayso.gate.people.tokens import Token
 from sayso.gate.questions.evaluated_calls import MARK, runnable_arguments
+from sayso.gate.questions.expiry import is_open
 from sayso.gate.questions.read import find_question
 from sayso.service.http.problems import RequestRefused
 from sayso.store.contract import QuestionRow
@@ -180,7 +181,9 @@ def _add_question(gate: Gate, attempt: Attempt, here: CallView) -> CallView:
     """The call with the question it waits for. Of a run that waits, it is that of a call inside."""
     found = find_question(gate, attempt.question or "")
     row = found.row
-    asked = msgspec.structs.replace(here, question=row.id, answered=row.state != "open")
+    with gate.store.read() as tx:
+        closed = not is_open(gate, row, tx.now)
+    asked = msgspec.structs.replace(here, question=row.id, answered=closed)
     if here.status != "pending":
         return asked
     offers = found.question.offers

@@ -99,6 +99,7 @@ def post_call(context: Context) -> CallView:
     scope = scope_from_body(context.gate, wanted.session, body)
     begin = start.start_ungated if body.ungated else start.start_call
     attempt = begin(context.gate, wanted, scope, holder=holder, **keys)
+    _count_denied(context, attempt, wanted)
     return describe_call(context.gate, restore_fence(context.gate, attempt, holder, body.attempt))
 
 
@@ -198,10 +199,11 @@ def _request_from_body(context: Context) -> Request:
 
 
 def _check_room(context: Context, wanted: Request) -> None:
-    """Refuse a large call where those of its session that are not over hold too much already."""
+    """Refuse a large call where those of its session that are not over, or were denied, hold too much."""
     size = len(wanted.call.arguments)
     if size <= SMALL:
         return
+    context.running.limits.check_refused(context.token.id, size)
     with context.gate.store.read() as tx:
         held = tx.bytes_of_calls(wanted.session, UNDER_WAY)
     most = context.running.settings.held
@@ -213,6 +215,13 @@ def _check_room(context: Context, wanted: Request) -> None:
             hint="end some of them first: say how they ended, or wait for their answers",
             after=60,
         )
+
+
+def _count_denied(context: Context, attempt: Attempt, wanted: Request) -> None:
+    """A large call that is denied at once is kept as well, and counts for an hour."""
+    size = len(wanted.call.arguments)
+    if attempt.state == "denied" and size > SMALL:
+        context.running.limits.note_refused(context.token.id, size)
 
 
 def _check_id(body: CallBody) -> None:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from sayso.core.durations import HOUR
 from sayso.service.http.problems import RequestRefused
 
 MOST_KNOWN = 10_000
@@ -33,14 +34,24 @@ class Buckets:
         """Take so much; 0 if it was there, else the seconds until it is, and nothing is taken."""
         now = self._clock()
         with self._lock:
-            left, at = self._left.get(token, (self._brim, now))
-            left = min(self._brim, left + (now - at) * self._rate)
+            left = self._left_at(token, now)
             if len(self._left) >= MOST_KNOWN and token not in self._left:
                 self._left.clear()
             enough = left >= amount
             self._left[token] = (left - amount if enough else left, now)
-        if enough:
-            return 0
+        return 0 if enough else self._seconds_until(amount, left)
+
+    def look(self, token: str, amount: float) -> int:
+        """What `take` would say, without taking anything."""
+        with self._lock:
+            left = self._left_at(token, self._clock())
+        return 0 if left >= amount else self._seconds_until(amount, left)
+
+    def _left_at(self, token: str, now: float) -> float:
+        left, at = self._left.get(token, (self._brim, now))
+        return min(self._brim, left + (now - at) * self._rate)
+
+    def _seconds_until(self, amount: float, left: float) -> int:
         return max(1, math.ceil((amount - left) / self._rate)) if self._rate > 0 else NEVER
 
 
@@ -56,10 +67,12 @@ class Limits:
         all_waits: int | None = None,
         bytes_rate: float = 1e15,
         bytes_burst: float = 1e15,
+        refused: float = 1e15,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._requests = Buckets(rate, float(burst), clock)
         self._bytes = Buckets(bytes_rate, float(bytes_burst), clock)
+        self._refused, self._most_refused = Buckets(refused / HOUR, refused, clock), refused
         self._lock = threading.Lock()
         self._most_waits, self._most_of_all = waits, all_waits or math.inf
         self._waits: Counter[str] = Counter()
@@ -81,6 +94,23 @@ class Limits:
                 hint="send less, or come back later; `sayso serve --body-rate` sets how much is too much",
                 after=seconds,
             )
+
+    def check_refused(self, token: str, size: int) -> None:
+        """A large call of this size, before it is decided; refused if too much of this token was denied."""
+        seconds = self._refused.look(token, size)
+        if seconds:
+            raise RequestRefused(
+                429,
+                "too_much",
+                "the calls of this token that were denied of late hold too many bytes: "
+                f"{self._most_refused:,.0f} an hour at most",
+                hint="make only calls that may run, or come back later; `sayso serve --held` sets how much",
+                after=seconds,
+            )
+
+    def note_refused(self, token: str, size: int) -> None:
+        """A large call of this size was denied. Nobody will run it, but it is kept."""
+        self._refused.take(token, size)
 
     @contextmanager
     def waiting(self, token: str, *, operator: bool = False) -> Iterator[None]:

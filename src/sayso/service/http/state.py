@@ -33,7 +33,8 @@ class ServiceSettings(msgspec.Struct, frozen=True):
     """Bytes of bodies a second that one token may send, and how many at once."""
     body_burst: int = 8 * 1024 * 1024
     held: int = 16 * 1024 * 1024
-    """Bytes that the calls of one session that are not over may hold."""
+    """Bytes that the calls of one session that are not over may hold; and, in an hour, those of one token
+    that were denied."""
     strangers: int = 1_000
     """Connections on which no token was shown, and how many seconds each may stay."""
     stranger_stays: float = 30.0
@@ -80,4 +81,5 @@ def _limits(settings: ServiceSettings) -> Limits:
         all_waits=settings.all_waits,
         bytes_rate=settings.body_rate,
         bytes_burst=settings.body_burst,
+        refused=settings.held,
     )

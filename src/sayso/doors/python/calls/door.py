@@ -25,6 +25,7 @@ from sayso.doors.python.calls.results import ConsentDenied
 from sayso.doors.python.calls.scope import Job, session_around
 from sayso.doors.python.calls.shared_results import HandingOn
 from sayso.doors.python.calls.steps import Outcome, Steps
+from sayso.doors.python.values.inputs import note_missing_workspace
 from sayso.gate.call_rows import Attempt
 from sayso.gate.deciding.authorize import Bundle
 from sayso.gate.deciding.request import make_call, with_state
@@ -210,7 +211,7 @@ class Door(ABC):
         """Refuse a call that nobody can be asked about."""
 
     @abstractmethod
-    def tell_left(self, operation: str) -> None:
+    def tell_left(self, operation: str, question: str) -> None:
         """Tell people that the caller has stopped waiting, and until when a yes still helps."""
 
     # --- sessions ---
@@ -391,4 +392,5 @@ def _operation_from_name(name: str) -> Operation:
 
 def workspace_here(named: str = "") -> str:
     """The workspace of a session of this process: the one named, else the project around its folder."""
+    note_missing_workspace(named)
     return named or find_workspace(folder_here())

@@ -37,6 +37,7 @@ from sayso.gate.questions.asker import Asker
 from sayso.gate.questions.explain import preview_decision
 from sayso.gate.questions.read import find_question
 from sayso.gate.questions.surface import Surface
+from sayso.gate.questions.wait import seconds_left
 from sayso.gate.sessions import sessions
 from sayso.gate.sessions.messages import ask_in_conversation
 from sayso.store.contract import QuestionRow, SessionRow
@@ -212,8 +213,10 @@ class EmbeddedDoor(Door):
         self.begin_again(attempt.call, scope)
         raise ConsentDenied(operation, NOBODY, "no_surface")
 
-    def tell_left(self, operation: str) -> None:
-        self.asker.tell(words.agent_left(operation, self.gate.policy.settings.question_lasts))
+    def tell_left(self, operation: str, question: str) -> None:
+        left = seconds_left(self.gate, question)
+        if left > 0:
+            self.asker.tell(words.agent_left(operation, left))
 
     # --- sessions ---
 

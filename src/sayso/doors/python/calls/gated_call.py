@@ -33,6 +33,8 @@ from sayso.gate.telemetry import AskingSpan, RunningSpan
 
 TAKEN_OVER = "somebody else has gone on with this run"
 
+UNANSWERED: State = "expired"
+"""The state of a call that nobody answered in time, which stands where a denial names its rule."""
 STATE_WORDS = {
     "running": "the call is running, started by somebody else",
     "waiting": "the call waits for an answer, in the hands of whoever runs it",

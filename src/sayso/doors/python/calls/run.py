@@ -19,6 +19,7 @@ from sayso.doors.python.calls.capability import Capability, check_callable
 from sayso.doors.python.calls.door import CallKeys, Door, WaitResult
 from sayso.doors.python.calls.gated_call import (
     STATE_WORDS,
+    UNANSWERED,
     End,
     end_of,
     enter_function,
@@ -38,6 +39,7 @@ from sayso.doors.python.calls.scope import (
     scope_here,
 )
 from sayso.doors.python.calls.steps import Outcome, Steps, Wait, Work
+from sayso.doors.python.values.inputs import check_key, check_params, check_wait
 from sayso.gate.call_rows import Attempt
 from sayso.gate.deciding.authorize import Bundle
 from sayso.gate.ledger.workflows import decode_note
@@ -68,19 +70,25 @@ class RunOptions(msgspec.Struct, frozen=True):
     is_async: bool = False
     began: float = msgspec.field(default_factory=time.monotonic)
 
+    def __post_init__(self) -> None:
+        check_wait(self.wait)
+        check_key(self.key)
+
     @property
     def left(self) -> float:
         """What is left of the time to wait."""
         return self.wait - (time.monotonic() - self.began)
 
 
-def run_capability(door: Door, name: str, params: Mapping[str, Any], wish: RunOptions) -> Steps[Result]:
+def run_capability(
+    door: Door, name: str, params: Mapping[str, Any] | None, wish: RunOptions
+) -> Steps[Result]:
     """Check, ask, wait, run once. Whatever happens, the caller gets one of the five results."""
     call: str | None = None
     try:
         capability = door.capabilities.find(name)
         check_callable(capability.function, from_async=wish.is_async)
-        plain = capability.shape.write_params(params)
+        plain = capability.shape.write_params(check_params(params))
         yield from check_health(capability)
         scope = scope_here(door, wish.session)
         attempt: Attempt = yield from _begin_run(door, capability, plain, scope, wish)
@@ -128,10 +136,10 @@ def replay_capability(door: Door, operation_id: str, wish: RunOptions) -> Steps[
         return Result("error", reason=str(error), operation_id=operation_id)
 
 
-def check_capability(door: Door, name: str, params: Mapping[str, Any], session: str) -> Decision:
+def check_capability(door: Door, name: str, params: Mapping[str, Any] | None, session: str) -> Decision:
     """What would be decided if this were run now."""
     capability = door.capabilities.find(name)
-    request = door.request(capability, capability.shape.write_params(params), session)
+    request = door.request(capability, capability.shape.write_params(check_params(params)), session)
     return door.preview(request, scope_here(door, session))
 
 
@@ -196,7 +204,7 @@ def handle_denial(door: Door, error: ConsentDenied, attempt: Attempt, wish: RunO
 
 def handle_timeout(door: Door, error: ConsentRequired) -> Result:
     """Nobody answered in time: the question stays, and whoever sees it is told that the agent went on."""
-    door.tell_left(error.operation)
+    door.tell_left(error.operation, error.question or "")
     return timeout_result(error.operation_id, error)
 
 
@@ -218,11 +226,11 @@ def settle_stopped_run(door: Door, job: Job, *, restartable: bool) -> Steps[Resu
     if isinstance(error, ConsentTimeout) and (restartable or not ran) and job.note.runs < MOST_RUNS:
         question = error.question or ""
         yield Work(lambda: door.park(job, question))
-        door.tell_left(error.operation)
+        door.tell_left(error.operation, question)
         return timeout_result(job.call, error)
     where = f"stopped at {error.operation}: {error.reason}"
     result = Result("error", reason=where, operation_id=job.call, ran=ran)
-    if isinstance(error, ConsentDenied):
+    if isinstance(error, ConsentDenied) and error.rule != UNANSWERED:
         result = msgspec.structs.replace(result_from_denial(error, job.call, ran), reason=where)
     end = End(state_after_error(error), None, where)
     with door.handing_on.ending(job.call, result):

@@ -8,6 +8,7 @@ that one object.
 
 from __future__ import annotations
 
+import enum
 import inspect
 import os
 import secrets
@@ -23,12 +24,17 @@ from weakref import ref
 
 from sayso.core.digest import decode_canonical, encode_canonical, sha256
 from sayso.core.errors import NotCanonical, SaysoError
+from sayso.doors.python.values.misfits import (
+    PLAIN,
+    error_line,
+    explain_difference,
+    explain_unreadable,
+    union_arms,
+)
 from sayso.doors.python.values.plain import NotPlain, read_argument, write_argument
 
 _EMPTY = inspect.Parameter.empty
 _SELF = ("self", "cls")
-MOST_TOLD = 3
-"""How many faults of one argument are told."""
 
 
 LIVE = "live object"
@@ -167,32 +173,27 @@ class Shape:
             kept = decode_canonical(encode_canonical(write_argument(value, self.hint(name))))
         except (NotPlain, NotCanonical) as error:
             raise WrongArguments(
-                f"{self._name}: {name} cannot be written down ({type(value).__name__}: {_error_line(error)})",
-                hint="pass plain values, or name the parameter in live=(…)",
+                f"{self._name}: {name} cannot be written down ({type(value).__name__}: {error_line(error)})",
+                hint=PLAIN,
             ) from error
-        back = self._read_value(name, kept)
+        back = self._read_value(name, kept, value)
         if back != value:
-            raise WrongArguments(
-                f"{self._name}: {name} would not come back as the same value: the {type(value).__name__} "
-                f"would be read as {type(back).__name__}",
-                hint=f"declare exactly that type in the signature ({name}: {type(value).__name__}), "
-                "or pass plain values",
-            )
+            why = explain_difference(name, value, back)
+            raise WrongArguments(f"{self._name}: {name}: {why.reason}", hint=why.hint)
         return kept
 
-    def _read_value(self, name: str, value: Any) -> Any:
+    def _read_value(self, name: str, value: Any, passed: Any = _EMPTY) -> Any:
+        """The value as what the parameter is declared to be. `passed` is the object it was written from."""
         if name not in self.signature.parameters:
             raise WrongArguments(f"{self._name} has no parameter {name!r}")
         hint = self.hint(name)
-        if hint is _EMPTY or hint is Any:
+        if hint is _EMPTY or hint is Any or _is_member(value, hint):
             return value
         try:
             return read_argument(value, hint)
         except Exception as error:  # the types of a program run code of its own when they are read
-            hint = f"pass what {name} is declared to be"
-            if isinstance(error, NameError):
-                hint = "define that type at the top of a module"
-            raise WrongArguments(f"{self._name}: {name}: {_error_line(error)}", hint=hint) from error
+            why = explain_unreadable(name, value if passed is _EMPTY else passed, hint, error)
+            raise WrongArguments(f"{self._name}: {name}: {why.reason}", hint=why.hint) from error
 
     def _read_hints(self) -> dict[str, Any]:
         """The types of what is written down; those of live objects and of the result are not needed."""
@@ -246,13 +247,10 @@ class _Marks:
 _marks = _Marks()
 
 
-def _error_line(error: Exception) -> str:
-    """The error in one line; what pydantic found field by field, without the values."""
-    errors = getattr(error, "errors", None)
-    if callable(errors):
-        found = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in errors()[:MOST_TOLD]]
-        return "; ".join(one.removeprefix(": ") for one in found)
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
+def _is_member(value: object, hint: Any) -> bool:
+    """Whether the value is a member of the enum that is declared."""
+    kinds = tuple(kind for kind in union_arms(hint) if isinstance(kind, type) and issubclass(kind, enum.Enum))
+    return isinstance(value, kinds)
 
 
 def _type_name(value: object) -> str:

@@ -8,11 +8,12 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import sys
 import typing
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path, PurePath
 from types import UnionType
@@ -24,12 +25,19 @@ from sayso.core import words
 from sayso.core.digest import encode_canonical
 from sayso.gate.ledger.outcome import KEPT_RESULT
 
+BYTES = "base64"
+"""The only key of what stands for bytes of a model that are not text: pydantic writes none but UTF-8."""
+DEEPEST = 50
 AGAIN = {"by_alias": True, "round_trip": True}
 """A model is written so that it can be validated again: by its aliases, without computed fields."""
 
 
 class NotPlain(ValueError):
-    """The value has no JSON form, or not one it could be read back from."""
+    """The value has no JSON form, or not one it could be read back from; `hint` says what to do about it."""
+
+    def __init__(self, reason: str, hint: str | None = None) -> None:
+        super().__init__(reason)
+        self.hint = hint
 
 
 def write_argument(value: object, hint: Any = None) -> Any:
@@ -76,9 +84,11 @@ def _result_text(value: object) -> bytes:
         json.dumps(plain, allow_nan=False)  # msgspec writes null instead of NaN
         whole, text = msgspec.json.encode(value, enc_hook=_result_hook), msgspec.json.encode(plain)
     except (TypeError, ValueError, OverflowError, RecursionError, NotImplementedError) as error:
-        raise NotPlain(words.not_exactly_in_json(type(value).__name__)) from error
+        half = isinstance(error, UnicodeEncodeError) or "utf-8" in str(error)
+        why = words.HALF_A_CHARACTER if half else words.NOT_A_NUMBER
+        raise NotPlain(words.not_exactly_in_json(type(value).__name__, why)) from error
     if len(whole) != len(text):  # two keys of one spelling became one
-        raise NotPlain(words.not_exactly_in_json(type(value).__name__))
+        raise NotPlain(words.not_exactly_in_json(type(value).__name__, words.KEYS_ALIKE))
     return text
 
 
@@ -88,7 +98,22 @@ def _write(value: object, hook: Callable[[Any], Any], order: Any = None) -> Any:
     except NotPlain:
         raise
     except (TypeError, ValueError, OverflowError, RecursionError, NotImplementedError) as error:
-        raise NotPlain(words.no_json_form(type(value).__name__)) from error
+        key = _find_odd_key(value)
+        reason = words.no_json_form(type(value).__name__) if key is None else words.no_json_key(key)
+        raise NotPlain(reason) from error
+
+
+def _find_odd_key(value: object, depth: int = 0) -> str | None:
+    """The type of a key that JSON has no form for; None if no dict in plain containers has one."""
+    if depth > DEEPEST or not isinstance(value, (dict, list, tuple)):
+        return None
+    if isinstance(value, dict):
+        odd = (key for key in value if key is None or isinstance(key, (tuple, frozenset, bool, complex)))
+        found = next(odd, None)
+        if found is not None:
+            return type(found).__name__
+    inside = value.values() if isinstance(value, dict) else value
+    return next((key for one in inside if (key := _find_odd_key(one, depth + 1)) is not None), None)
 
 
 def _argument_hook(value: Any) -> Any:
@@ -101,7 +126,10 @@ def _result_hook(value: Any) -> Any:
     if not _is_model(value):
         return _write_path(value)
     with _own_code_of(value):
-        return value.model_dump(mode="json")
+        try:
+            return value.model_dump(mode="json")
+        except UnicodeDecodeError:
+            return _spell_out(value.model_dump(mode="python"))
 
 
 def _is_model(value: Any) -> bool:
@@ -110,7 +138,10 @@ def _is_model(value: Any) -> bool:
 
 def _dump(dump: Callable[..., Any], value: object) -> Any:
     with _own_code_of(value):
-        return _sort_sets(dump(mode="json"), dump(mode="python"))
+        try:
+            return _sort_sets(dump(mode="json"), dump(mode="python"))
+        except UnicodeDecodeError:  # bytes that are not text
+            return _spell_out(dump(mode="python"))
 
 
 @contextmanager
@@ -126,6 +157,51 @@ def _write_path(value: Any) -> str:
     if isinstance(value, PurePath):
         return str(value)
     raise NotPlain(words.no_json_form(type(value).__name__))
+
+
+def _spell_out(live: Any) -> Any:
+    """The plain form of a dumped model that holds bytes which are not text."""
+    return sys.modules["pydantic_core"].to_jsonable_python(_mark_bytes(live))
+
+
+def _mark_bytes(live: Any) -> Any:
+    """A dumped model with bytes that are not text spelled out, and its sets in one order."""
+    if isinstance(live, bytes):
+        try:
+            return live.decode()
+        except UnicodeDecodeError:
+            return {BYTES: base64.b64encode(live).decode()}
+    if isinstance(live, dict):
+        return {name: _mark_bytes(one) for name, one in live.items()}
+    if isinstance(live, (list, tuple)):
+        return [_mark_bytes(one) for one in live]
+    if isinstance(live, (set, frozenset)):
+        return sorted(_spell_out(list(live)), key=encode_canonical)
+    return live
+
+
+def _restore_bytes(plain: Any) -> Any:
+    """What `_mark_bytes` was given, as far as its bytes go. ValueError if that is not what was written."""
+    if isinstance(plain, dict):
+        if plain.keys() == {BYTES}:
+            return base64.b64decode(plain[BYTES], validate=True)
+        return {name: _restore_bytes(one) for name, one in plain.items()}
+    return [_restore_bytes(one) for one in plain] if isinstance(plain, list) else plain
+
+
+def _validate(plain: Any, from_json: Callable[[bytes], Any], from_python: Callable[[Any], Any]) -> Any:
+    """A model from its plain form: as JSON, or, if bytes in it are spelled out, with these restored."""
+    try:
+        return from_json(msgspec.json.encode(plain))
+    except ValueError as error:
+        restored = None
+        with suppress(ValueError, TypeError):
+            restored = _restore_bytes(plain)
+        if restored is None or restored == plain:
+            raise
+        with suppress(ValueError):
+            return from_python(restored)
+        raise error from None
 
 
 def _sort_sets(plain: Any, live: Any) -> Any:
@@ -146,10 +222,11 @@ def _read(kind: type, value: object) -> object:
         return value
     if isinstance(kind, type) and issubclass(kind, PurePath) and isinstance(value, str):
         return Path(value) if kind in (Path, PurePath) else kind(value)
-    validate = getattr(kind, "model_validate_json", None)
-    if validate is None:
+    from_json = getattr(kind, "model_validate_json", None)
+    if from_json is None:
         raise NotImplementedError(f"{kind!r} cannot be read back")
-    return validate(msgspec.json.encode(value))
+    found: object = _validate(value, from_json, kind.model_validate)  # type: ignore[attr-defined]
+    return found
 
 
 def _read_by_pydantic(value: object, adapter: Any) -> Any:
@@ -158,9 +235,9 @@ def _read_by_pydantic(value: object, adapter: Any) -> Any:
         plain = write_argument(value)
     except NotPlain:  # a type that only pydantic can write
         plain = _dump(lambda **how: adapter.dump_python(value, **how, **AGAIN), value)
-    read = adapter.validate_json(msgspec.json.encode(plain))
+    read = _validate(plain, adapter.validate_json, adapter.validate_python)
     if plain != value and read != value:
-        raise NotPlain(words.not_the_same_again(type(value).__name__))
+        raise NotPlain(words.not_the_same_again(type(value).__name__), words.ONLY_FIELDS)
     return read
 
 
@@ -172,7 +249,7 @@ def _read_first(value: object, arms: tuple[Any, ...]) -> Any:
         except (TypeError, ValueError, NotImplementedError):
             continue
     names = ", ".join(getattr(arm, "__name__", str(arm)) for arm in arms)
-    raise NotPlain(words.none_of(type(value).__name__, names))
+    raise NotPlain(words.none_of(type(value).__name__, names), words.ONE_OF_THEM)
 
 
 def pydantic_adapter(hint: Any) -> Any | None:
