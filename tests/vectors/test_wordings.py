@@ -22,7 +22,9 @@ from tests.vectors.wordings import (
     with_senses,
 )
 
-TIGHTENING = ("refusal", "prohibition", "stop", "revoke_all", "clear_state", "correction")
+TIGHTENING = (
+    *("refusal", "prohibition", "forbids_elsewhere", "stop", "revoke_all", "clear_state", "correction"),
+)
 OTHERS = (
     *("revoke_push", "clear_allowlist", "query_allowlist", "query_consents", "switch", "done"),
     *("imperative", "nothing"),
@@ -98,6 +100,24 @@ def test_the_end_of_a_task_never_leaves_its_consent(text: str) -> None:
 @pytest.mark.parametrize("text", messages("messages", "prohibition", "stop", "revoke_all"))
 def test_a_prohibition_stop_or_revocation_never_lets_standing_consent_run(text: str) -> None:
     assert verdict(GRANT, text, PUSH) == "ask"
+
+
+@pytest.mark.parametrize("text", messages("messages", "prohibition"))
+def test_a_forbidden_command_is_never_back_on_the_allowlist_in_the_next_turn(text: str) -> None:
+    assert verdict(GRANT, text, "hm", PUSH) == "ask"
+
+
+@pytest.mark.parametrize("text", messages("messages", "forbids_elsewhere"))
+def test_a_prohibition_never_leaves_consent_to_edit_in_the_task(text: str) -> None:
+    assert verdict("X", EDIT_B, "yes", text, EDIT_B) == "ask"
+
+
+@pytest.mark.parametrize("text", messages("messages", "innocent"))
+def test_a_message_about_the_work_never_takes_consent_back(text: str) -> None:
+    *_, heard, call = play("X", ADD, "yes", text, ADD)
+    assert heard["cleared"] == []
+    assert call["verdict"] == "allow"
+    assert verdict(GRANT, text, PUSH) == "allow"
 
 
 @pytest.mark.parametrize("text", messages("messages", "revoke_push", "clear_allowlist"))

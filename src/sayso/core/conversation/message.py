@@ -16,6 +16,7 @@ import msgspec
 from sayso.core.conversation.assent import after_idiom, is_ironic, read_assent
 from sayso.core.conversation.standing_consent import read_query, read_standing
 from sayso.core.conversation.topics import acknowledges, announces_another, corrects, find_topic
+from sayso.core.text.denials import clean_clause
 from sayso.core.text.phrases import (
     CHANGE_WORDS,
     HIGH_PHRASES,
@@ -28,7 +29,7 @@ from sayso.core.text.phrases import (
     Phrases,
     pattern,
 )
-from sayso.core.text.refusals import clean_clause, read_refusal, refuses_flatly
+from sayso.core.text.refusals import read_refusal, refuses_flatly
 from sayso.core.text.unmask import (
     LONGEST,
     clause_spans,

@@ -31,9 +31,9 @@ from sayso.core.plans.vocabulary import (
     POSTPONE,
     PRAISE,
 )
+from sayso.core.text.denials import with_apostrophes
 from sayso.core.text.look_alikes import APOSTROPHES
 from sayso.core.text.phrases import HIGH_PHRASES, MEDIUM_PHRASES, pattern
-from sayso.core.text.refusals import with_apostrophes
 from sayso.core.text.unmask import (
     LONGEST,
     fold_text,

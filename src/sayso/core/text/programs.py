@@ -21,6 +21,11 @@ def looks_like_command(entry: str) -> bool:
     )
 
 
+def is_program(word: str, *, as_speech: bool) -> bool:
+    """Whether a word is the name of a program; `as_speech` if one that is an English word as well counts."""
+    return (word in _PROGRAMS and word not in _ENGLISH) or (as_speech and word in _WORDS_TOO | _ENGLISH)
+
+
 def _is_plain(words: list[str]) -> bool:
     return all(re.fullmatch(r"[A-Za-z]+[!.]?", word) for word in words)
 
@@ -31,6 +36,11 @@ def _words(text: str) -> frozenset[str]:
 
 _SPEECH = frozenset(
     {"sure", "easy", "slow", "slowly", "careful", "carefully", "gently", "time", "first", "out"}
+)
+_ENGLISH = _words(
+    """bat black bundle code composer dart diff echo env exec export helm hostname jest just lint man mix mocha
+    nano next ping prettier rails rake ruby sed serverless snap stat stripe swift task tee touch tr turbo vi vue
+    zip"""
 )
 _WORDS_TOO = _words(
     """at cut date dig file find go head install join kill less look make more mount move open patch play
