@@ -10,11 +10,15 @@ from sayso.core.conversation.message import read_message
 from sayso.core.text.phrases import Phrases
 from tests.vectors.wordings import (
     ADD,
+    COMMIT,
     EDIT_A,
     EDIT_B,
+    NPM_TEST,
     PLAN,
+    PLAN_OF_STEPS,
     PUSH,
     STATUS,
+    edit,
     messages,
     play,
     said,
@@ -158,6 +162,20 @@ def test_what_is_said_to_a_plan_never_keeps_more_than_it_means(kept: str, text: 
         assert verdict("X", PLAN, text, calls[kept]) == "ask"
 
 
+@pytest.mark.parametrize(("kept", "text"), with_senses("plans3"))
+def test_what_is_said_to_a_plan_of_several_steps_never_keeps_more_than_it_means(kept: str, text: str) -> None:
+    calls = {"a": EDIT_A, "b": EDIT_B, "c": edit("src/c.py"), "commit": COMMIT, "test": NPM_TEST}
+    runs = {name for name, call in calls.items() if verdict("X", PLAN_OF_STEPS, text, "yes", call) == "allow"}
+    assert runs == set(kept.split())
+
+
+@pytest.mark.parametrize("text", messages("messages", "refused_limits"))
+def test_a_yes_with_a_limit_answers_no_question_and_says_so(text: str) -> None:
+    *_, heard, call = play("X", PUSH, text, PUSH)
+    assert said(heard)
+    assert call["verdict"] == "ask"
+
+
 @pytest.mark.parametrize(("outcome", "text"), with_senses("choices"))
 def test_a_choice_among_questions_never_answers_another(outcome: str, text: str) -> None:
     heard = play("X", EDIT_A, PUSH, "yes", text)[-1]
@@ -193,6 +211,6 @@ def test_a_sign_or_word_against_a_slash_command_never_lets_it_run(sense: str, te
 
 
 def test_no_message_is_listed_under_two_senses() -> None:
-    for file in ("messages", "plans", "choices", "languages", "grants", "slashes"):
+    for file in ("messages", "plans", "plans3", "choices", "languages", "grants", "slashes"):
         texts = sorted(text for _, text in with_senses(file))
         assert [one for one, next_one in pairwise(texts) if one == next_one] == []

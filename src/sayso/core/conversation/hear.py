@@ -164,7 +164,9 @@ def _doubt_slash(h: Hearing) -> None:
 def _hear_limit(h: Hearing) -> None:
     """A limit while consent is in force, with no plan to narrow and nothing to answer, is a prohibition."""
     m, plan = h.message, h.session.plan
-    if m.kind not in ("other", "modify", "refusal") or m.forbids or m.chosen or m.outdated is not None:
+    if m.kind not in ("other", "modify", "refusal") or m.forbids or m.chosen:
+        return
+    if m.outdated is not None or m.unclear:
         return
     narrows = plan is not None and plan.text.concrete and (not plan.accepted or m.kind == "modify")
     if narrows or all(spent(held, h.now) for held in h.session.all_grants):

@@ -59,7 +59,7 @@ class Message(msgspec.Struct, frozen=True):
     `forbidden` are its words; beside a change it is no refusal. `once` limits an assent to one call;
     `of_plan` says that it speaks of the plan. `chosen` are the questions that its yes or no names, if any,
     and `declined` those that it denies beside a yes to others; `outdated` is the yes or no of a choice that
-    speaks of a question no longer open. `problem` is a sentence for the user about a
+    speaks of a question no longer open, and `unclear` says that a choice can be read in two ways. `problem` is a sentence for the user about a
     list that could not be taken as it stands.
     """
 
@@ -82,6 +82,7 @@ class Message(msgspec.Struct, frozen=True):
     chosen: tuple[str, ...] = ()
     declined: tuple[str, ...] = ()
     outdated: str | None = None
+    unclear: bool = False
     change: str | None = None
     question: bool = False
     correction: bool = False

@@ -44,7 +44,9 @@ def name_questions(h: Hearing) -> None:
         m, refusal=False, assent=None, once=False, of_plan=False, change=None, question=False, imperatives=()
     )
     yes, no = _sides(h, choice)
-    if _is_outdated(h, choice):
+    if choice.unclear:
+        h.message = msgspec.structs.replace(plain, kind="other", unclear=True)
+    elif _is_outdated(h, choice):
         says = "yes" if choice.yes else _reply_to_which(h, choice) or "no"
         h.message = msgspec.structs.replace(plain, kind="other", outdated=says)
     elif not yes and no:
@@ -135,6 +137,9 @@ def hear_no(h: Hearing) -> None:
     """
     if h.message.outdated is not None:
         _ask_again(h, h.message.outdated)
+    if h.message.unclear:
+        which = h.before.pending if _asked_back(h, "which") else None
+        _ask_which(h, (which.says if which is not None else None) or "yes")
     if h.message.refusal:
         _refuse(h)
     for question in _just_shown(h):
