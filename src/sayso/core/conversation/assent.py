@@ -182,7 +182,8 @@ _ALL_BUT = (
     r"[\s,]+(?:but|except\w*|besides|bar|save|minus|without|apart|aside|other|excluding|not)\b|besides\b)"
 )
 _CHANGE = _expression(rf"(?:{pattern((*CHANGE_WORDS, *LIMIT_WORDS))}){_END_OF_WORD}|{_ALL_BUT}")
-_CONJUNCTION = _expression(r"\A(?:(?:but|however|though|and|also|plus)\b[\s,]*)+")
+_CONJUNCTION = _expression(r"\A(?:(?:but|however|though)\b[\s,]*)+(?:(?:and|also|plus)\b[\s,]*)*"
+    r"|\A(?:and|also|plus)[\s,]+(?=[^\s./]*[./]\S*[.!\s]*\Z)")
 # A name alone after "but" may be excluded by it, so the "but" is kept.
 _BUT_A_NAME = _expression(r"but\s+(?:the\s+)?[\w./\\`-]+[.!\s]*")
 _BARE_CHANGE = _expression(

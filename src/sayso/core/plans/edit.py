@@ -117,7 +117,10 @@ def _apply(plan: PlanText, piece: ChangePiece, known: Collection[str], *, restri
     if piece.mode == "keep":
         return _keep(plan, piece.words, known)
     if piece.mode == "condition" or (
-        not piece.marked and (_chooses(piece.words, plan) or _agrees(piece.words, plan))
+        not piece.marked
+        and (
+            _chooses(piece.words, plan) or _picks_steps(piece.words, plan) or _agrees(piece.words, plan)
+        )
     ):
         return plan
     if not piece.marked and (_praises(piece.words, plan) or _ORDERS.search(fold_text(piece.words))):
@@ -130,9 +133,13 @@ def _apply(plan: PlanText, piece: ChangePiece, known: Collection[str], *, restri
 def _find_chosen(pieces: Collection[ChangePiece], plan: PlanText) -> list[str]:
     """The clauses of a sentence that choose from the plan, and those that agree beside them; none if none."""
     unmarked = [piece.words for piece in pieces if piece.mode == "out" and not piece.marked]
-    if not any(_chooses(words, plan) for words in unmarked):
+    goes_on = bool(unmarked) and words_of(unmarked[0])[:1] in _GOES_ON_FIRST  # "and then run the tests"
+    picks = [words for words in unmarked if not goes_on and _picks_steps(words, plan)]
+    if not picks and not any(_chooses(words, plan) for words in unmarked):
         return []
-    return [words for words in unmarked if _chooses(words, plan) or _agrees(words, plan)]
+    return [
+        words for words in unmarked if words in picks or _chooses(words, plan) or _agrees(words, plan)
+    ]
 
 
 def _keep_chosen(plan: PlanText, clauses: list[str], known: Collection[str]) -> PlanText:
@@ -161,7 +168,7 @@ def _sentences(change: str, plan: PlanText) -> Iterator[list[ChangePiece]]:
 
 def _with_strokes_spelled(text: str) -> str:
     """The text with marks that strike a name out as words: "-b.py", "!b.py" and "~~b.py~~" are "not b.py"."""
-    text = with_apostrophes(with_apostrophes_typed(text))
+    text = _LEFT_UNDONE.sub(r"not \g<act>", with_apostrophes(with_apostrophes_typed(text)))
     return _STRUCK.sub(lambda found: f" not {found[1] or found[2]} ", _MINUS.sub("not ", text))
 
 
@@ -274,6 +281,17 @@ def _chooses(words: str, plan: PlanText) -> bool:
     return _names_target(words, plan) or (
         picks and not _agrees_first(spoken) and _names_something(words, plan)
     )
+
+
+def _picks_steps(words: str, plan: PlanText) -> bool:
+    """Whether words name some of the plan's steps by what is done, and nothing else: "edit and test"."""
+    spoken = words_of(words)
+    if not spoken or _adds(spoken) or spoken[0] in _GOES_ON or _FIRST.search(fold_text(words)):
+        return False
+    if any(reading.find_targets(word) for word in spoken) or _names_target(words, plan) or _takes_out(words):
+        return False
+    understood = (word in CHOOSING or word in _STEP_WORDS or _is_known(word, plan) for word in spoken)
+    return all(understood) and any(means(frozenset(map(stem, spoken)), name) for name in plan.operations)
 
 
 def _takes_out(words: str) -> bool:
@@ -443,8 +461,18 @@ def _speaks_of(change: str, operations: Collection[str], targets: Collection[str
 
 
 _TAKEN_OUT = re.compile(r"\btake\b.*\b(?:out|off|away)\b|\b(?:out|excluded|wrong|broken|bad)\Z")
+_GOES_ON = frozenset({"then", "next", "finally", "afterwards", "and", "also"})
+_GOES_ON_FIRST = [[word] for word in sorted(_GOES_ON)]
+_STEP_WORDS = frozenset({"apply", "them", "changes", "change", "make", "edits"})
 _WHERE = frozenset({"in", "at", "from", "within", "under", "inside", "part", "half", "some"})
-_MINUS = re.compile(r"(?<![^\s,(])[-!\u2212](?=[\w./]*\w\.\w)")
+_MINUS = re.compile(r"(?<![^\s,(])[-!\u2212](?=[\w./]*\w\.\w|\w[\w./]+)")
+_LEFT_UNDONE = re.compile(
+    r"\b(?:(?:leave|leaving|keep|let)\s+)?(?:(?:the|all|my|your|these|those|any)\s+)*"
+    r"(?:(?:changes?|files?|work|everything|it|them|edits?|result)\s+)?"
+    r"(?:(?:(?:should|must|shall|will|to)\s+)?(?:stays?|remains?|be|is|are)\s+)?"
+    r"un(?P<act>committed|pushed|merged|published|deployed|released|staged|edited|tested|tagged)\b",
+    re.IGNORECASE,
+)
 _STRUCK = re.compile(r"~~([^~\n]{1,200})~~|(?<!~)~([^~\n]{1,200})~(?!~)")
 _FILE_STEMS = frozenset({"fil", "file"})
 _VERBS = frozenset(
@@ -517,7 +545,12 @@ _BARE = frozenset(
     {"a", "an", "and", "both", "file", "files", "module", "modules", "of", "or", "the", "these"}
 )
 _CLAUSE = re.compile(r"[,;()—–]|:\s|\s-+\s|\s(?:and\s+)?then\s", re.IGNORECASE)
-_ALL_BUT = re.compile(r"\b(?:all|everything|anything|both|the\s+rest)\s+but\b(?!\s+not\b)", re.IGNORECASE)
+_ALL_BUT = re.compile(
+    r"\b(?:(?:to|with|for)\s+)?(?:all|everything|anything|both|the\s+rest)"
+    r"(?:\s+of\s+(?:it|them|these|those|this)|\s+(?:the\s+)?(?:steps?|files?|parts?|changes?|others?))?"
+    r"[\s,]+(?:but|besides|bar|save)\b(?!\s+not\b)|\bbesides\b(?!\s*,)",
+    re.IGNORECASE,
+)
 _NOT_BEHIND = re.compile(
     r"(?P<lead>\A|[,;]\s*)(?P<named>[^,;]{1,200}?)[\s:]+(?:please\s+)?(?:no|not)(?=\s*(?:[,;.!]|\Z))",
     re.IGNORECASE,
@@ -532,7 +565,7 @@ _ELSE = (
 )
 _REST = re.compile(
     rf"""[\s,]*\b(?:and\s+|but\s+)?(?:{_ELSE}
-      | (?:leave|skip|ignore|not|omit|drop)\s+(?:all\s+)?(?:the\s+)?(?:rest|others?|remaining\s+\w+)
+      | (?:leave|skip|ignore|not|omit|drop|forget(?:\s+about)?|never\s+mind)\s+(?:all\s+)?(?:the\s+)?(?:rest|others?|remaining\s+\w+)
     )\b""",
     re.IGNORECASE | re.VERBOSE,
 )

@@ -57,7 +57,8 @@ AGAINST = Against(
         "keep(?:s|ing)?|leav(?:e|es|ing)|preserv(?:e|es|ing)|retain(?:s|ing)?|protect(?:s|ing)?|hands off",
         "shy(?:ing)? away|back(?:ing)? (?:off|away)|opt(?:ing)? out|stop(?:s|ping)?|rather than|instead of",
         "in place of|other than|apart from|aside from|outside(?: of)?|but for|as opposed to|in lieu of",
-        "(?:all|everything|anything) but|short of|far from",
+        "(?:all|everything|anything|(?:all|any|every|each)(?: of)?(?: the)? \\w+) but|short of|far from",
+        "besides(?!,)|with the exception of|exceptions? (?:is|are|being)",
         "forbid(?:s|ding)?|prohibit(?:s|ing)?|ban(?:s|ning)?|defer(?:s|ring)?|postpon(?:e|es|ing)|unless|lest",
         "drop(?:s|ping)? (?:the )?(?:idea|plan)|pass(?:ing)? on|set(?:ting)? aside|free of|unable|hardly",
         "forget(?:s|ting)?|neglect(?:s|ing)?|reject(?:s|ing)?|barring|circumvent(?:s|ing)?|elid(?:e|es|ing)",
@@ -65,7 +66,7 @@ AGAINST = Against(
     ),
     after=(
         "untouched|unchanged|unmodified|unedited|unaffected|unaltered|intact|out of scope|out of bounds",
-        "off[- ]limits|as[- ]is|as (?:it|they) (?:is|are|was|were)|alone|excluded|exempt(?:ed)?|forbidden",
+        "excepted|off[- ]limits|as[- ]is|as (?:it|they) (?:is|are|was|were)|alone|excluded|exempt(?:ed)?|forbidden",
         "prohibited|banned|skipped|ignored|omitted|avoided|spared|left out|left as|kept|preserved|taboo",
         "(?:is|are|be) (?:protected|frozen|read[- ]only|locked|mine|yours)|postponed|deferred",
         "stays?|remains?",
