@@ -203,6 +203,7 @@ def test_words_of_other_languages_mean_what_the_operator_says_and_nothing_else(s
 @pytest.mark.parametrize(("granted", "text"), with_senses("grants"))
 def test_a_standing_grant_with_a_limit_never_grants_the_command(granted: str, text: str) -> None:
     assert verdict(text, PUSH) == ("allow" if granted == "git push" else "ask")
+    assert ("(empty)" in said(play(text, "/allowlist")[-1])) == (granted == "nothing")
 
 
 @pytest.mark.parametrize(("sense", "text"), with_senses("slashes"))

@@ -104,7 +104,7 @@ def _read_change(rest: str) -> Assent:
     change = (
         (rest if _BUT_A_NAME.fullmatch(rest) else _CONJUNCTION.sub("", rest)).strip().rstrip(".!").rstrip()
     )
-    if _ASKS_WITHOUT_MARK.match(change):
+    if _ASKS_WITHOUT_MARK.match(_ALSO.sub("", change)):
         return Assent(question=True)
     return Assent(change=change) if change else NONE
 
@@ -184,6 +184,7 @@ _ALL_BUT = (
 _CHANGE = _expression(rf"(?:{pattern((*CHANGE_WORDS, *LIMIT_WORDS))}){_END_OF_WORD}|{_ALL_BUT}")
 _CONJUNCTION = _expression(r"\A(?:(?:but|however|though)\b[\s,]*)+(?:(?:and|also|plus)\b[\s,]*)*"
     r"|\A(?:and|also|plus)[\s,]+(?=[^\s./]*[./]\S*[.!\s]*\Z)")
+_ALSO = _expression(r"\A(?:(?:and|also|plus)\b[\s,]*)+")
 # A name alone after "but" may be excluded by it, so the "but" is kept.
 _BUT_A_NAME = _expression(r"but\s+(?:the\s+)?[\w./\\`-]+[.!\s]*")
 _BARE_CHANGE = _expression(

@@ -13,7 +13,7 @@ import msgspec
 
 from sayso.core.conversation import words
 from sayso.core.text.phrases import POLITE, REFUSALS, STOP_OPENINGS, STOP_PHRASES, pattern
-from sayso.core.text.programs import looks_like_command
+from sayso.core.text.programs import holds_speech, is_certainly_command
 from sayso.core.text.unmask import (
     BLANK,
     LONGEST,
@@ -106,23 +106,20 @@ def _read_grant(grant: re.Match[str], own: str) -> StandingConsent:
 def _find_limit(text: str) -> str | None:
     """The first entry that speaks instead of naming a command: "but not to main", "git push if it works".
 
-    Words of the language around commands give it away, and from the second entry on a beginning that is no
-    program's. In backticks a command is taken as it stands.
+    Words of the language around commands give it away. From the second entry on only what certainly is a
+    command counts. In backticks a command is taken as it stands.
     """
     pieces = _split(text)[0]
     for at, piece in enumerate(pieces):
         if at and at == len(pieces) - 1 and _POLITE.fullmatch(fold_text(piece)):
             continue
-        bare = " ".join(mask(_AND.sub("", piece.strip())).split())
-        tokens = {token.strip("()[]{}.,;:!—–-") for token in fold_text(bare).split()}
-        shell = ";" in bare and tokens & {"if", "while", "until"}
-        if (tokens & _SPEECH and not shell) or bare.endswith("?"):
+        command = _AND.sub("", piece.strip())
+        bare = " ".join(mask(command).split())
+        if holds_speech(fold_text(bare)) or bare.endswith("?"):
             return piece.strip()
         if has_sign_of("no", piece) or has_sign_of("stop", piece) or _TICKED_LIMIT.match(fold_text(piece)):
             return piece.strip()
-        if at and (
-            _SPEECH_ENTRY.match(fold_text(bare)) or not looks_like_command(_AND.sub("", piece.strip()))
-        ):
+        if at and (_SPEECH_ENTRY.match(fold_text(bare)) or not is_certainly_command(command)):
             return piece.strip()
     return None
 
@@ -260,20 +257,6 @@ _SPEECH_ENTRY = re.compile(
 _TICKED_LIMIT = re.compile(
     r"\s*`+\s*(?:but|except|unless|only|however|not|never|without|excluding|although|though|provided|just)\s"
 )
-# Words that stand in sentences and hardly ever, unquoted, in commands.
-_SPEECH = {
-    "but", "except", "excepting", "unless", "only", "if", "when", "whenever", "while", "until", "till",
-    "provided", "providing", "assuming", "as", "just", "not", "never", "without", "excluding", "excluded",
-    "exclude", "however", "though", "although", "because", "since", "once", "twice", "today", "tomorrow",
-    "tonight", "weekdays", "weekends", "weekday", "weekend", "maybe", "perhaps", "sometimes", "usually",
-    "always", "my", "your", "our", "his", "their", "its", "i", "you", "we", "they", "it", "he", "she", "me",
-    "us", "them", "this", "that", "these", "those", "the", "is", "are", "was", "were", "be", "been", "has",
-    "have", "had", "will", "would", "shall", "should", "can", "could", "may", "might", "must", "don't",
-    "doesn't", "isn't", "aren't", "can't", "cannot", "won't", "mustn't", "shouldn't", "nevermind", "anything",
-    "everything", "nothing", "else", "every", "each", "any", "some", "during", "before", "after", "within",
-    "between", "about", "permitting", "times", "hour", "hours", "minute", "minutes", "day", "days", "week",
-    "weeks", "month", "months", "max", "maximum", "minimum", "limited", "allowed", "and",
-}  # fmt: skip
 _STOP_ENTRY = re.compile(
     rf"\W*(?:(?:and|but|just|now|please|so|then)\W+)*(?:{_STOP})(?:\W+(?:here|it|now|please|thanks|there))*\W*"
 )

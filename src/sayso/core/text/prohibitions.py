@@ -100,7 +100,7 @@ _JUST_NO = r"(?: (?:do|try)(?: (?:it|that|this|so))?)?(?: (?!(?:ap|re|sup|im|mul
 _DONT = re.compile(rf"{LEAD}(?:you ?)?{NOT_MODAL}(?!\w){HARMLESS}(?!{_JUST_NO})(?= \S)")
 _DONT_WE = re.compile(rf"\A{LEAD}{NOT_MODAL} (?:i|you|we|they|it|this|that)\b")
 _BARE_ACT = (
-    r"(?:edits?|changes?|commits?|push(?:es)?|deletions?|deploy\w*|publish(?:es)?|publications?|tests?)"
+    r"(?:edits?|changes?|commits?|push(?:es)?|deletions?|deploy\w*|publish(?:es)?|publications?|tests?\Z)"
 )
 _FORBIDS = re.compile(
     rf"\b(?:and|but|or|so|also|just|then|please|to|sure|you|we|it) (?:please |you )?"
