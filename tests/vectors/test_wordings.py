@@ -131,6 +131,11 @@ def test_a_command_taken_off_the_allowlist_is_never_there_afterwards(text: str) 
     assert call["verdict"] == "ask"
 
 
+@pytest.mark.parametrize("text", messages("messages", "revoke_edit"))
+def test_a_revocation_of_edits_never_leaves_consent_for_them(text: str) -> None:
+    assert verdict("X", EDIT_B, "yes", text, EDIT_B) == "ask"
+
+
 @pytest.mark.parametrize("text", messages("messages", "query_allowlist", "query_consents"))
 def test_a_query_shows_the_lists_and_changes_nothing(text: str) -> None:
     *_, heard, call = play(GRANT, text, PUSH)

@@ -30,6 +30,7 @@ from sayso.core.text.phrases import (
     pattern,
 )
 from sayso.core.text.refusals import read_refusal, refuses_flatly
+from sayso.core.text.taking_back import spell_out_order
 from sayso.core.text.unmask import (
     LONGEST,
     clause_spans,
@@ -94,6 +95,9 @@ class Message(msgspec.Struct, frozen=True):
 
 def read_message(text: str, slash_names: Collection[str], phrases: Phrases = ENGLISH) -> Message:
     """Read a message as heard, knowing the registered slash commands. Every text has a reading."""
+    order = spell_out_order(text) if len(text) <= LONGEST else text
+    if order != text:
+        return msgspec.structs.replace(_read_spoken(order, slash_names, phrases), text=text)
     rest = after_idiom(text) if len(text) <= LONGEST else None
     assent = None if rest is None else _read_spoken(rest, slash_names, phrases)
     if assent is not None and assent.kind in ("assent", "medium"):  # "no problem, go ahead"

@@ -14,6 +14,7 @@ import msgspec
 from sayso.core.conversation import words
 from sayso.core.text.phrases import POLITE, REFUSALS, STOP_OPENINGS, STOP_PHRASES, pattern
 from sayso.core.text.programs import holds_speech, is_certainly_command
+from sayso.core.text.taking_back import find_ended_names, says_all_ended
 from sayso.core.text.unmask import (
     BLANK,
     LONGEST,
@@ -139,13 +140,14 @@ def _read_tightening(shown: str, own: str) -> StandingConsent:
         for form in (_OFF_LIST, _IS_REVOKED)
         for found in form.finditer(own)
     ]
+    lists += [_read_list(shown[start:end]) for start, end in find_ended_names(own)]
     own = _EMPHASIS.sub(lambda marks: " " * len(marks[0]), own)
     named = [command for entries in lists for command in entries.commands]
     revokes = tuple(
         dict.fromkeys(command for command in named if not _EVERYTHING.fullmatch(fold_text(command)))
     )
     all_named = len(revokes) < len(set(named))
-    revoke_all = all_named or any(
+    revoke_all = all_named or says_all_ended(own) or any(
         form.search(own) for form in (_REVOKE_ALL, _REVOKE_EVERYTHING, _REVOKE_IT, _REVOKED)
     )
     clear_allowlist = _CLEAR_ALLOWLIST.search(own) is not None
@@ -280,7 +282,7 @@ _GRANT = re.compile(
     r"\s*(?:please\s+)?grant\s+standing\s+consent\s+for\s*:(?P<list>[^\n\r]*)", re.IGNORECASE | re.ASCII
 )
 _KINDS = (
-    r"(?:(?:the|my|any|your|this|that|these|those|every|each|standing|session|task|workflow|existing|previous|prior|earlier|current|active"
+    r"(?:(?:the|my|any|your|this|that|these|those|every|each|whole|single|last|standing|session|task|workflow|existing|previous|prior|earlier|current|active"
     r"|remaining|outstanding|given|granted)\s+){0,3}"
 )
 _EMPHASIS = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])|\*+|~+")
@@ -307,9 +309,11 @@ _FOR = r"(?:\s+(?:for|to|of|on)\b\s*(?P<colon>:?)|\s*(?P<bare>:))"
 _REVOKE = re.compile(
     rf"(?:\brevoke\s+{_KINDS}consents?"
     rf"|{_CLAUSE_START}{_LEAD}(?:{_TAKE}|{_END})\s+{_KINDS}(?:all\s+(?:of\s+)?)?{_KINDS}{_CONSENT}){_FOR}"
-    rf"|{_CLAUSE_START}{_LEAD}revoke(?:\s*(?P<after>:)"
-    r"|\s+(?!(?:all|any|every|each|everything|anything|it|this|that|them|now|please|again|these|those)\b)"
-    rf"(?!{_KINDS}(?:all\s+)?{_CONSENT}\b)(?=\S))"
+    rf"|{_CLAUSE_START}{_LEAD}(?:revoke|unapprove|ungrant|delist|de-?authori[sz]e|unauthori[sz]e|withdraw|retract)"
+    r"(?:\s*(?P<after>:)"
+    r"|\s+(?!(?:all|any|every|each|everything|anything|it|this|that|them|now|please|again|these|those|both|absolutely|access"
+    r"|rights|(?:the |my |session |whole )*allowlist)\b)"
+    rf"(?!{_KINDS}(?:all\s+)?(?:{_CONSENT}|yes)\b)(?=\S))"
 )
 _REVOKE_ALL = re.compile(rf"\brevoke\s+all\s+(?:of\s+)?{_KINDS}consents?\b(?!\s+(?:for|to|of|on)\b)")
 _ALL_OF_IT = (
@@ -356,10 +360,11 @@ _TAKING_ORDER = (
     rf"{_CLAUSE_START}{_LEAD}(?:{_TAKE}|take|undo|terminate|reset|forget|end|void|annul|cancel|invalidate|nullify"
     r"|discontinue|suspend|rescind|unapprove|disallow|ungrant|de-?authori[sz]e|unauthori[sz]e)\b"
 )
-_EVERYTHING = re.compile(r"(?:all|all (?:of them|commands|of it)|everything|anything)(?: please| now)?")
-_EMPTY = rf"{_CLAUSE_START}{_LEAD}(?:clear|empty|reset|wipe|delete|erase|purge|flush|remove)\s+"
+_EVERYTHING = re.compile(r"(?:all|all (?:the )?(?:of them|commands|of it|entries)|every entry|everything|anything)(?: please| now)?")
+_EMPTY = rf"{_CLAUSE_START}{_LEAD}(?:clear|empty|reset|wipe|delete|erase|purge|flush|remove|drop|discard|revoke)\s+"
 _CLEAR_ALLOWLIST = re.compile(
     rf"\bclear\s+{_KINDS}allowlist\b|{_EMPTY}(?:all\s+(?:of\s+)?)?{_KINDS}allowlist{_END_OF_CLAUSE}"
+    rf"|{_EMPTY}(?:all|every)\s+(?:the\s+)?entr(?:y|ies)\s+(?:from|of|on|in)\s+{_KINDS}allowlist"
 )
 _CLEAR_STATE = re.compile(
     rf"\bclear\s+(?:all\s+)?{_KINDS}consent\s+state\b"

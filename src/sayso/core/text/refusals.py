@@ -89,7 +89,7 @@ _UNSAYS = re.compile(
     r"|(?:scratch|strike|belay|disregard|ignore|forget|erase|unsay)"
     rf"(?: (?:it|that|this|what i (?:just )?said|my (?:last |previous )?{_SAID}|the last (?:one|{_SAID})))\Z"
     r"|(?:undo|cancel|void|annul|unsay|reverse|nullify|scratch|strike|ignore|disregard|forget|delete|drop|remove"
-    rf"|take back|retract|withdraw|overrule|rescind) (?:my|that|this|the) (?:last |previous |earlier "
+    rf"|take back|retract|withdraw|overrule|rescind|revoke) (?:my|that|this|the) (?:last |previous |earlier "
     rf"|first )?{_SAID}\b"
     rf"|take (?:my|that|this|the) (?:last |previous |earlier )?{_SAID} back\b"
     r"|i (?:meant|mean|should have said|wanted to say|intended|said|say) (?:to say )?(?:no|not|don't|nope"
