@@ -130,7 +130,7 @@ _END_OF_WORD = r"(?![\w'/]|[-.]\w)"
 _PLAN = "(?:(?:the|this|that|your) (?:plan|change|changes|proposal|approach)|(?:these|those) changes)"
 _LEAD = _with_any_space(
     f"(?:(?:and|so|then|please|just|you can|you may|feel free to|we can|i'm|i am|we're|we are"
-    f"|(?:it|this|that)(?: all)?(?:'s| is)?|(?:all|everything|{_PLAN})(?: is)?) )*"
+    f"|(?:it|this|that)(?: all)?(?:'?s| is)?|(?:all|everything|{_PLAN})(?: is)?) )*"
 )
 # "Everything but the commit" is not everything.
 _WHOLE = r"(?![\s,]+(?:but|except\w*|besides|bar|save|minus|without|apart|aside|other|excluding|not)\b)"
@@ -141,10 +141,11 @@ _TAIL = _with_any_space(
     f"|as (?:planned|proposed|described|discussed|suggested|shown)|then|now|thing))*"
 )
 _FILLER = _with_any_space(
-    f"(?:{pattern(POLITE)}|oh|(?:great|good|nice|excellent|perfect|awesome|cool)(?: plan| work| idea)?"
-    "|(?:(?:that|this|it)(?:'s| is) )?(?:right|correct|exactly(?: right)?)"
-    f"|run it|execute it|(?:both(?: files| of them)?|all of it|all of them|everything){_WHOLE}|all good|all fine"
-    f"|now|right now|right away|immediately|you can|you may|{_NAMES})"
+    f"(?:{pattern(POLITE)}|oh|well|um+|uh+|er+|hell|heck|ofc|let'?s|(?:that |it |this )?makes sense|right now|right away"
+    "|(?:(?:that|this|it)(?:'?s| is) )?(?:great|good|nice|excellent|perfect|awesome|cool)(?: plan| work| idea)?"
+    "|(?:(?:that|this|it)(?:'?s| is) )?(?:right|correct|exactly(?: right)?)"
+    f"|(?:and )?(?:run it|execute it)|(?:both(?: files| of them)?|all of it|all of them|everything){_WHOLE}|all good|all fine"
+    f"|now|immediately|you can|you may|{_NAMES})"
 )
 _UNIT = _expression(
     rf"(?:(?P<once>(?:but\s+|and\s+|for\s+)?(?:{_ONCE}))"
@@ -152,7 +153,7 @@ _UNIT = _expression(
 )
 _IDIOM = _expression(
     rf"\s*(?:(?:{_FILLER}[\s,]+)?(?:{pattern(NO_IDIOMS)})"
-    r"(?:\s+(?:at\s+all|here|whatsoever|from\s+(?:me|us|my\s+side)|on\s+my\s+(?:side|end)|with\s+(?:that|it|this)))*"
+    r"(?:\s+(?:at\s+all|here|whatsoever|from\s+(?:me|us|my\s+side)|on\s+my\s+(?:side|end)|with\s+(?:that|it|this)|for\s+(?:me|us)|by\s+(?:me|us)))*"
     rf"{_END_OF_WORD}[\s,.!;:–—-]+){{1,3}}"
 )
 _PLUS_ONE = re.compile(r"\s*\+1[\s.!]*")
@@ -170,7 +171,7 @@ _LEFT_TO_OTHERS = _expression(
 _ADDRESS = _expression(rf"[\s,]+{_NAMES}(?=[\s,.!]|\Z)")
 # Said in good faith as often as not, so it is asked back.
 _HALF_HEARTED = _expression(
-    r"\bi\s+(?:guess|suppose)\b"
+    r"\bi\s+(?:guess|suppose)\b|\A(?:well|um+|uh+|er+)\b"
     r"|\A(?:oh[\s,]+)?(?:yeah|yea)(?:[\s,.!]+(?:yeah|yea|sure|fine|okay|ok)(?:\s+thing)?)+[\s.!]*\Z"
     r"|\Asure[\s,]+(?:yeah|yea)[\s.!]*\Z"
 )

@@ -68,13 +68,14 @@ class _Part(msgspec.Struct, frozen=True):
 def read_choice(text: str, asked: NumberedQuestions) -> Choice | None:
     """Read a message that is nothing but a choice, with or without a yes or no in it; else None."""
     said = " ".join(strip_decoration(with_signs_spelled(text.replace("’", "'"))).split()).rstrip("! ")
-    if said.endswith("?") or _is_quoted(text) or _TRAILS_OFF.search(said):
+    if said == "-1" or said.endswith("?") or _is_quoted(text) or _TRAILS_OFF.search(said):
         return None
     plain = _STROKE.sub(r"\g<ahead> ", said)
     if plain != said:
         return None if read_choice(plain, asked) is None else Choice(unclear=True)
     if _NONE.fullmatch(said.rstrip(".")):
         return Choice(no=tuple(filter(None, asked)))
+    said = _EQUALS.sub(" ", said)
     numbered = _NUMBER_SIGN.sub("#", said)
     ahead = _answers_before_names(numbered)
     choice = _read_parts(_answers_after_names(numbered), asked) or _read_parts(ahead, asked)
@@ -290,6 +291,7 @@ _ONLY_BEFORE = _expression(r"(?:but\s+)?not|deny|reject|refuse|decline|skip|allo
 _NUMBER_SIGN = _expression(r"(?<!\w)(?:(?:no|nr|num)\.\s*|nr\s+|\u2116\s*)(?=\d)")
 _BEGINS_WITH_NO = _expression(rf"{NO_WORDS}(?![\w'-])")
 _NO_OR_NUMBER = _expression(r"no\.\s+\d")
+_EQUALS = _expression(r"\s*=\s*(?=(?:yes|no|ok|okay|y|n)\b)")
 _TICKED = re.compile(r"(`+)(?P<name>[^`]*[^`\d\s][^`]*)\1[.!]*")
 # A full stop ends a sentence only behind a word: the dot of "git add ." belongs to the command.
 _BEHIND_NAME = re.compile(r"(?:\s*[,;:!–—-]|(?<=[\w)\]])\.)+\Z")

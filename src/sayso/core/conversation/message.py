@@ -16,8 +16,9 @@ import msgspec
 from sayso.core.conversation.assent import after_idiom, is_ironic, read_assent
 from sayso.core.conversation.standing_consent import read_query, read_standing
 from sayso.core.conversation.topics import acknowledges, announces_another, corrects, find_topic
-from sayso.core.text.denials import clean_clause
+from sayso.core.text.denials import LEAD, clean_clause
 from sayso.core.text.phrases import (
+    ACTS,
     CHANGE_WORDS,
     HIGH_PHRASES,
     LIMIT_WORDS,
@@ -187,7 +188,7 @@ def _read_tightening(text: str, shown: str, slash: str | None, phrases: Phrases)
         clear_allowlist=standing.clear_allowlist,
         clear_state=standing.clear_state,
         query=read_query(spoken if slash is None else text),
-        refusal=refusal.refuses or _is_minus_one(shown) or "no" in signs,
+        refusal=refusal.refuses or _is_bare_no(shown) or "no" in signs,
         forbids=refusal.forbids,
         forbidden=refusal.words,
         correction=corrects(spoken),
@@ -197,7 +198,11 @@ def _read_tightening(text: str, shown: str, slash: str | None, phrases: Phrases)
     )
 
 
-def _is_minus_one(shown: str) -> bool:
+def _is_bare_no(shown: str) -> bool:
+    """A message that is nothing but a no, in signs, as -1 or however quoted."""
+    quoted = _QUOTED_WHOLE.fullmatch(shown.strip())
+    if quoted is not None and refuses_flatly(fold_text(quoted["words"])):
+        return True
     return is_sign_of("no", shown) or _MINUS_ONE.fullmatch(shown) is not None
 
 
@@ -205,8 +210,8 @@ def _signs_after(shown: str, slash: str) -> frozenset[str]:
     """What signs after a slash command say, "no" or "stop". Irony and a final "-1" are a no."""
     own = mask(shown)
     rest = own[fold_text(own).find(slash.casefold()) + len(slash) :]
-    ironic = any(is_ironic(words) for words, _ in clauses(fold_text(rest)))
-    refuses = ironic or has_sign_of("no", rest) or _FINAL_MINUS_ONE.search(rest) is not None
+    unmeant = any(is_ironic(words) or _UNMEANT.match(clean_clause(words)) for words, _ in clauses(fold_text(rest)))
+    refuses = unmeant or has_sign_of("no", rest) or _FINAL_MINUS_ONE.search(rest) is not None
     said = {"no": refuses, "stop": has_sign_of("stop", rest)}
     return frozenset(name for name, holds in said.items() if holds)
 
@@ -360,13 +365,17 @@ _DRY_RUN = re.compile(r"\s*dry\s+run\s*:", _CASE_BLIND)
 # An underscore joins words ("stop_words") but also stands for emphasis ("_stop_").
 _STOP = re.compile(rf"(?<![^\W_])(?<![^\W_]_)(?:{pattern(STOP_PHRASES)})(?![^\W_])(?!_[^\W_])")
 _ANY_STOP = pattern((*STOP_PHRASES, *STOP_OPENINGS))
-_BARE_STOP = re.compile(rf"[\W_]*(?:{_ANY_STOP})[\W_]*")
+# Drawn out or spelled by letters: "stooop", "s-t-o-p".
+_BARE_STOP = re.compile(
+    rf"[\W_]*(?:{_ANY_STOP}|s+to+p+|wa+i+t+|s[ .-]t[ .-]o[ .-]p|w[ .-]a[ .-]i[ .-]t)[\W_]*|\s*\^c\s*"
+)
 _NO_SIGNS: frozenset[str] = frozenset()
 _FINAL_MINUS_ONE = re.compile(r"(?:\A|[,.;:!(—–])\s*-1[\s.!)]*\Z")
+_QUOTED_WHOLE = re.compile(r"""["'“«](?P<words>[^"'“”«»\n]{1,40})["'”»]""")
 _MINUS_ONE = re.compile(r"\s*-1[\s.!]*")
 _QUOTES = re.compile(r"""[`"'“”«».!,]+""")
 _STOP_LEAD = (
-    "(?:(?:please|pls|plz|hm+|um+|uh+|lets|ok|okay|oh|hey|no|yes|yeah|well|so|and|but|then|now|just"
+    "(?:(?:please|pls|plz|hm+|um+|uh+|lets|ok|okay|oh|hey|whoa|woah|no|yes|yeah|well|so|and|but|then|now|just"
     "|actually|sorry|you should|let's|can you|could you|i said) )*"
 )
 _STOP_OPENING = re.compile(rf"{_STOP_LEAD}(?:{pattern(STOP_OPENINGS)})(?![\w'-])")
@@ -398,6 +407,12 @@ _TAKES_BACK = re.compile(
     r"|you (?:no longer have|don't have|do not have|have no))\b"
 )
 
+# After a slash command: it was not meant, or the user does it.
+_UNMEANT = re.compile(
+    rf"{LEAD}(?:(?:oops|whoops|jk|lol|haha|my bad|just kidding|kidding|joking|nvm)\Z"
+    r"|wrong (?:window|chat|command|one|session|tab|agent|terminal|repo|branch)\b|i mean(?:t)?\b"
+    rf"|leave (?:\S+ ){{1,4}}to me\b|i(?:'ll)? (?:{'|'.join(ACTS)})\b(?!.*\b(?:so|when|if)\b))"
+)
 # In the middle of a title these limit nothing: "Add a retry to the client". At its beginning they may.
 _JOINING = {"and", "also", "plus", "with", "to", "on", "in", "for the", "leave", "given that", "given"}
 _LIMITS_SLASH = re.compile(

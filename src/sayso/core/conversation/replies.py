@@ -102,7 +102,8 @@ def hear_yes(h: Hearing) -> None:
     if shown and h.message.of_plan:
         _keep_asking(h, shown)
         return
-    if chosen or len(shown) == 1:
+    joined_later = len(shown) > len(chosen) and not h.message.chosen  # shown after it was asked back
+    if (chosen and not joined_later) or len(shown) == 1:
         _yes_to_questions(h, chosen or shown)
         return
     if shown:

@@ -29,7 +29,7 @@ def clean_clause(words: str) -> str:
 LEAD_WORDS = (
     "(?:please|pls|plz|oh|ah|hm+|um+|uh+|er+|erm|eh+|meh|ugh|mm+|argh|well|ok|okay|yes|yeah|so|and|but|then|also|actually|sorry"
     "|i think|i said|hey|hell|heck|god|look|listen|now|just|thanks|thank you|i repeat"
-    "|again|one more thing|btw|fyi|lol|haha+|omg|wtf|thx)"
+    "|again|one more thing|btw|fyi|lol|haha+|omg|wtf|thx|oops)"
 )
 LEAD = f"(?:{LEAD_WORDS} )*"
 """What may stand before the sense of a clause."""

@@ -69,6 +69,7 @@ _FLAT = re.compile(
 )
 _REFUSES = re.compile(
     rf"\A{LEAD}(?:you ?)?{NOT_MODAL}(?!\w){HARMLESS}"
+    rf"|\A{LEAD}not (?:until|before|unless)\b"
     r"|\A(?:absolutely|definitely|certainly|of course|by all means) (?:not|no|never)\b"
     r"|\bi (?:really |still )?(?:don't|do not|won't|will not|can't|cannot)"
     r" (?:want|agree|approve|consent|accept|allow|permit|like|authori[sz]e)\b"

@@ -16,12 +16,15 @@ CONSENT_NOUN = "(?:consents?|permissions?|approvals?|grants?|authori[sz]ations?|
 
 def says_all_ended(own: str) -> bool:
     """Whether a statement in folded own words takes all consent back."""
-    return any(_ALL_ENDED.fullmatch(words) for words, _, _ in _statements(own))
+    return any(
+        _ALL_ENDED.fullmatch(words) and own[start + len(words) : start + len(words) + 1] != ":"
+        for words, start in _statements(own)
+    )
 
 
 def find_ended_names(own: str) -> Iterator[tuple[int, int]]:
     """Where in folded own words the names stand for which consent is said to have ended."""
-    for words, start, _ in _statements(_SPLITTING_COLON.sub(" ", own)):
+    for words, start in _statements(_SPLITTING_COLON.sub(" ", own)):
         found = _ENDED.fullmatch(words)
         if found is not None:
             name = next(name for name in ("for", "of", "bare", "order", "taken") if found[name])
@@ -42,15 +45,16 @@ def spell_out_order(text: str) -> str:
 def names_entry_to_drop(own: str, entry: str) -> bool:
     """Whether folded own words order to drop exactly this entry: "remove git push", "take git push off"."""
     order = rf"{_LEAD}(?:remove|delete|drop|take|strike|kick|scratch|pull) (?:the )?{re.escape(entry)}{_OFF}"
-    return any(re.fullmatch(order, " ".join(words.split())) for words, _, asked in _statements(own) if not asked)
+    return any(re.fullmatch(order, " ".join(words.split())) for words, _ in _statements(own))
 
 
-def _statements(own: str) -> Iterator[tuple[str, int, bool]]:
+def _statements(own: str) -> Iterator[tuple[str, int]]:
+    """The clauses that ask nothing, each with where it begins."""
     for start, end, asked in clause_spans(own):
         words = own[start:end]
         ahead = len(words) - len(words.lstrip())
         if not asked:
-            yield words.strip(), start + ahead, asked
+            yield words.strip(), start + ahead
 
 
 _LEAD = r"(?:(?:please|now|ok|okay|so|and|but|also|then|just|actually|no|yes|hereby|i)\s+)*"
