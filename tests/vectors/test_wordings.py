@@ -167,6 +167,14 @@ def test_what_is_said_to_a_plan_never_keeps_more_than_it_means(kept: str, text: 
         assert verdict("X", PLAN, text, calls[kept]) == "ask"
 
 
+@pytest.mark.parametrize(("covers", "text"), with_senses("plan_texts"))
+def test_what_a_plan_excludes_is_never_covered_by_a_yes(covers: str, text: str) -> None:
+    steps = ("X", {"plan": text.replace("↵", "\n")}, "yes", "yes")
+    calls = {"a": edit("a.py"), "b": edit("b.py")}
+    runs = [name for name, call in calls.items() if verdict(*steps, call) == "allow"]
+    assert " ".join(runs or ["nothing"]) == covers
+
+
 @pytest.mark.parametrize(("kept", "text"), with_senses("plans3"))
 def test_what_is_said_to_a_plan_of_several_steps_never_keeps_more_than_it_means(kept: str, text: str) -> None:
     calls = {"a": EDIT_A, "b": EDIT_B, "c": edit("src/c.py"), "commit": COMMIT, "test": NPM_TEST}

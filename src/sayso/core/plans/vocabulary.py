@@ -76,13 +76,21 @@ AGAINST = Against(
 
 NO_PROMISE = (
     "optional(?:ly)?|could|might|maybe|perhaps|possibly|alternative(?:ly|s)?|eventually|later|next time",
-    "if you (?:want|like|prefer|wish|agree|approve)|would you|let me know|follow-?up|in (?:the )?future",
+    "if you (?:want|like|prefer|wish|agree|approve)|would you|let me know|follow-?ups?|in (?:the )?future",
+    "yourself|yourselves|if (?:needed|necessary|required|desired|wanted)|non-?goals?|future work|not planned",
+    "(?:left|leave|open|up|for) (?:for|to) (?:you|others|later)|your (?:part|job|task|turn|side)|some(?:one|body) else",
     "already|previously|so far|(?:i|we)(?:'ve| have| had)|was|were|has been|have been",
     "(?:you|they|he|she|someone|somebody|the user|others)(?:'ll|'d| (?:have|need) to)",
     "(?:you|they|he|she|someone|somebody|the user|others) (?:will|would|can|could|should|must|may|might)",
     "some ?day|another time|tomorrow|in theory|hypothetically|pretend|imagine|suppose",
 )
 """What makes a sentence an offer, a look back, or about what others do."""
+
+DENIED_ITEM = (
+    "no|nope|none|never|n/a|skip(?:ped)?|later|not (?:needed|necessary|required|now|yet|planned|included|today|here)"
+    "|not (?:in|part of) (?:this|the) plan|out of scope|optional"
+)
+"""What is put behind a step, in brackets or behind a colon or dash, to say that it is not done."""
 
 SCOPES = (
     r"(?<!the )(?<!not )\bonly\b",
