@@ -190,7 +190,9 @@ def test_what_is_taken_back_between_the_list_and_the_yes_is_not_loaded(gate: Gat
     assert authorize(gate, push(session)).decision.rule == "risky"
 
 
-@pytest.mark.parametrize("said", ["stop", "that's wrong", "revoke consent for: npm test", "don't deploy", "hi"])
+@pytest.mark.parametrize(
+    "said", ["stop", "that's wrong", "revoke consent for: npm test", "don't deploy", "hi"]
+)
 def test_what_takes_other_consent_back_leaves_what_was_saved(gate: Gate, saved: str, said: str) -> None:
     session = session_of(gate)
     record_message(gate, session, said)
@@ -209,19 +211,19 @@ def test_only_what_is_taken_back_is_missing_from_what_was_saved(gate: Gate) -> N
     assert "git push" not in shown
 
 
-def test_what_the_operator_takes_back_is_not_handed_on(gate: Gate) -> None:
-    for take_back in (
-        lambda name: revoke_all(gate, name, "operator"),
-        lambda name: clear_allowlist(gate, name, "operator"),
-        lambda name: clear_allowlist(gate, name, "operator", "git push"),
-        lambda name: revoke_by_name(gate, name, "git push", "operator"),
-    ):
-        session = session_of(gate)
-        record_message(gate, session, "Grant standing consent for: git push")
-        ask_to_save_handoff(gate, session)
-        record_message(gate, session, "yes")
-        take_back(session)
-        assert ask_to_load_handoff(gate, session_of(gate)) is None
+@pytest.mark.parametrize("way", ["revoke all", "clear", "remove", "revoke"])
+def test_what_the_operator_takes_back_is_not_handed_on(gate: Gate, way: str) -> None:
+    session = session_of(gate)
+    record_message(gate, session, "Grant standing consent for: git push")
+    ask_to_save_handoff(gate, session)
+    record_message(gate, session, "yes")
+    if way == "revoke all":
+        revoke_all(gate, session, "operator")
+    elif way == "revoke":
+        revoke_by_name(gate, session, "git push", "operator")
+    else:
+        clear_allowlist(gate, session, "operator", "git push" if way == "remove" else None)
+    assert ask_to_load_handoff(gate, session_of(gate)) is None
 
 
 def test_nobody_else_takes_it_back(gate: Gate, saved: str) -> None:

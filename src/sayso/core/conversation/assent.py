@@ -141,10 +141,13 @@ _TAIL = _with_any_space(
     f"|as (?:planned|proposed|described|discussed|suggested|shown)|then|now|thing))*"
 )
 _FILLER = _with_any_space(
-    f"(?:{pattern(POLITE)}|oh|well|um+|uh+|er+|hell|heck|ofc|let'?s|(?:that |it |this )?makes sense|right now|right away"
-    "|(?:(?:that|this|it)(?:'?s| is) )?(?:great|good|nice|excellent|perfect|awesome|cool)(?: plan| work| idea)?"
+    f"(?:{pattern(POLITE)}|oh|well|um+|uh+|er+|hell|heck|ofc|let'?s|(?:that |it |this )?makes sense"
+    f"|right now|right away"
+    "|(?:(?:that|this|it)(?:'?s| is) )?(?:great|good|nice|excellent|perfect|awesome|cool)(?: plan| work"
+    "| idea)?"
     "|(?:(?:that|this|it)(?:'?s| is) )?(?:right|correct|exactly(?: right)?)"
-    f"|(?:and )?(?:run it|execute it)|(?:both(?: files| of them)?|all of it|all of them|everything){_WHOLE}|all good|all fine"
+    f"|(?:and )?(?:run it|execute it)|(?:both(?: files| of them)?|all of it|all of them"
+    f"|everything){_WHOLE}|all good|all fine"
     f"|now|immediately|you can|you may|{_NAMES})"
 )
 _UNIT = _expression(
@@ -183,8 +186,10 @@ _ALL_BUT = (
     r"[\s,]+(?:but|except\w*|besides|bar|save|minus|without|apart|aside|other|excluding|not)\b|besides\b)"
 )
 _CHANGE = _expression(rf"(?:{pattern((*CHANGE_WORDS, *LIMIT_WORDS))}){_END_OF_WORD}|{_ALL_BUT}")
-_CONJUNCTION = _expression(r"\A(?:(?:but|however|though)\b[\s,]*)+(?:(?:and|also|plus)\b[\s,]*)*"
-    r"|\A(?:and|also|plus)[\s,]+(?=[^\s./]*[./]\S*[.!\s]*\Z)")
+_CONJUNCTION = _expression(
+    r"\A(?:(?:but|however|though)\b[\s,]*)+(?:(?:and|also|plus)\b[\s,]*)*"
+    r"|\A(?:and|also|plus)[\s,]+(?=[^\s./]*[./]\S*[.!\s]*\Z)"
+)
 _ALSO = _expression(r"\A(?:(?:and|also|plus)\b[\s,]*)+")
 # A name alone after "but" may be excluded by it, so the "but" is kept.
 _BUT_A_NAME = _expression(r"but\s+(?:the\s+)?[\w./\\`-]+[.!\s]*")

@@ -109,7 +109,8 @@ _KEEPS = re.compile(
     rf"|{_FILES}\s+and\s+nothing\s+(?:else|more)"
 )
 _EXCLUDES = re.compile(
-    rf"(?:(?:forbid|block|disallow|deny|prohibit|ban|disable|bar|veto|avoid|prevent|reject|refuse|turn off|switch off"
+    rf"(?:(?:forbid|block|disallow|deny|prohibit|ban|disable|bar|veto|avoid|prevent|reject|refuse"
+    rf"|turn off|switch off"
     rf"|postpone|delay|defer|put off|freeze|lock|protect|suspend|discontinue|end)(?:\s+you\s+to)?"
     rf"|hold(?:\s+(?:off|back)(?:\s+(?:on|with))?)?|(?:(?:you|we|agents?)\s+)?(?:may|can|must|should|shall|will)?\s*no\s+longer"
     rf"|you\s+(?:no\s+longer\s+have|don't\s+have|do\s+not\s+have|have\s+no)\s+(?:my\s+)?(?:consent|permission|approval)\s+(?:to|for))"
@@ -120,8 +121,10 @@ _EXCLUDES = re.compile(
     rf"|(?:{_OUT}|(?:everything|all|anything|each)(?: (?:files?|of it|of them))? (?:but|except(?: for)?)"
     rf"|(?:keep )?(?:your )?(?:hands|fingers|paws) (?:away|off|out)(?: (?:from|of))?)\s+{_LIST}"
     rf"|(?:keep|preserve|leave)\s+{_FILES}(?:\s+(?:{_STAYS}))?|keep\s+{_LIST}\s+out of (?:this|it|that)"
-    rf"|(?:treat|consider|regard|mark|see|make)\s+{_LIST}\s+(?:as\s+)?(?:{_STAYS}|final|done|untouchable|off[ -]limits)"
-    rf"|{_ANY_ACT}\s+(?:any(?:thing|\s+files?)|everything|all(?:\s+files?)?)\s+(?:but|except(?: for)?|besides)\s+{_LIST}"
+    rf"|(?:treat|consider|regard|mark|see|make)\s+{_LIST}\s+(?:as\s+)?(?:{_STAYS}|final|done|untouchable"
+    rf"|off[ -]limits)"
+    rf"|{_ANY_ACT}\s+(?:any(?:thing|\s+files?)|everything|all(?:\s+files?)?)\s+(?:but|except(?: for)?"
+    rf"|besides)\s+{_LIST}"
     rf"|{_LIST}(?:\s+it)?\s+(?:later|another time|some other time|tomorrow|not|no|never)"
     rf"|(?:leave|leaving)\s+{_LIST}\s+(?:out(?: of (?:it|this|that))?|to (?:me|us)|for (?:me|us)|{_STAYS})"
     rf"|{_LIST}\s+(?:(?:is|are|'s|stays?|remains?"

@@ -61,8 +61,8 @@ class Message(msgspec.Struct, frozen=True):
     `forbidden` are its words; beside a change it is no refusal. `once` limits an assent to one call;
     `of_plan` says that it speaks of the plan. `chosen` are the questions that its yes or no names, if any,
     and `declined` those that it denies beside a yes to others; `outdated` is the yes or no of a choice that
-    speaks of a question no longer open, and `unclear` says that a choice can be read in two ways. `problem` is a sentence for the user about a
-    list that could not be taken as it stands.
+    speaks of a question no longer open, and `unclear` says that a choice can be read in two ways.
+    `problem` is a sentence for the user about a list that could not be taken as it stands.
     """
 
     text: str
@@ -210,7 +210,9 @@ def _signs_after(shown: str, slash: str) -> frozenset[str]:
     """What signs after a slash command say, "no" or "stop". Irony and a final "-1" are a no."""
     own = mask(shown)
     rest = own[fold_text(own).find(slash.casefold()) + len(slash) :]
-    unmeant = any(is_ironic(words) or _UNMEANT.match(clean_clause(words)) for words, _ in clauses(fold_text(rest)))
+    unmeant = any(
+        is_ironic(words) or _UNMEANT.match(clean_clause(words)) for words, _ in clauses(fold_text(rest))
+    )
     refuses = unmeant or has_sign_of("no", rest) or _FINAL_MINUS_ONE.search(rest) is not None
     said = {"no": refuses, "stop": has_sign_of("stop", rest)}
     return frozenset(name for name, holds in said.items() if holds)

@@ -139,13 +139,21 @@ def hear_no(h: Hearing) -> None:
     if h.message.outdated is not None:
         _ask_again(h, h.message.outdated)
     if h.message.unclear:
-        which = h.before.pending if _asked_back(h, "which") else None
-        _ask_which(h, (which.says if which is not None else None) or "yes")
+        _ask_unclear(h)
     if h.message.refusal:
         _refuse(h)
     for question in _just_shown(h):
         if question.id in h.message.declined:
             _answer(h, question, "deny")
+
+
+def _ask_unclear(h: Hearing) -> None:
+    """A choice that can be read in two ways is asked again."""
+    which, shown = h.before.pending if _asked_back(h, "which") else None, _just_shown(h)
+    if which is None and len(shown) == 1:
+        _ask_back(h, shown[0])
+    else:
+        _ask_which(h, (which.says if which is not None else None) or "yes")
 
 
 def _refuse(h: Hearing) -> None:

@@ -147,8 +147,10 @@ def _read_tightening(shown: str, own: str) -> StandingConsent:
         dict.fromkeys(command for command in named if not _EVERYTHING.fullmatch(fold_text(command)))
     )
     all_named = len(revokes) < len(set(named))
-    revoke_all = all_named or says_all_ended(own) or any(
-        form.search(own) for form in (_REVOKE_ALL, _REVOKE_EVERYTHING, _REVOKE_IT, _REVOKED)
+    revoke_all = (
+        all_named
+        or says_all_ended(own)
+        or any(form.search(own) for form in (_REVOKE_ALL, _REVOKE_EVERYTHING, _REVOKE_IT, _REVOKED))
     )
     clear_allowlist = _CLEAR_ALLOWLIST.search(own) is not None
     clear_state = _CLEAR_STATE.search(own) is not None
@@ -360,8 +362,14 @@ _TAKING_ORDER = (
     rf"{_CLAUSE_START}{_LEAD}(?:{_TAKE}|take|undo|terminate|reset|forget|end|void|annul|cancel|invalidate|nullify"
     r"|discontinue|suspend|rescind|unapprove|disallow|ungrant|de-?authori[sz]e|unauthori[sz]e)\b"
 )
-_EVERYTHING = re.compile(r"(?:all|all (?:the )?(?:of them|commands|of it|entries)|every entry|everything|anything)(?: please| now)?")
-_EMPTY = rf"{_CLAUSE_START}{_LEAD}(?:clear|empty|reset|wipe|delete|erase|purge|flush|remove|drop|discard|revoke)\s+"
+_EVERYTHING = re.compile(
+    r"(?:all|all (?:the )?(?:of them|commands|of it|entries)|every entry|everything|anything)(?: please"
+    r"| now)?"
+)
+_EMPTY = (
+    rf"{_CLAUSE_START}{_LEAD}(?:clear|empty|reset|wipe|delete|erase|purge|flush|remove|drop|discard|revoke)"
+    r"\s+"
+)
 _CLEAR_ALLOWLIST = re.compile(
     rf"\bclear\s+{_KINDS}allowlist\b|{_EMPTY}(?:all\s+(?:of\s+)?)?{_KINDS}allowlist{_END_OF_CLAUSE}"
     rf"|{_EMPTY}(?:all|every)\s+(?:the\s+)?entr(?:y|ies)\s+(?:from|of|on|in)\s+{_KINDS}allowlist"

@@ -64,7 +64,8 @@ _ENDS = (
 _DONE = re.compile(
     r"(?:(?:ok|okay|yes|great|good|perfect|and|so|now|all|task|i think|i guess|i believe|i'd say"
     r"|(?:it )?looks like"
-    r"|(?:(?:this|that|the|our|my|your) )?(?:task|work|job|issue|ticket|feature|story|project)(?: \w+)?(?:'s| is"
+    r"|(?:(?:this|that|the|our|my|your) )?(?:task|work|job|issue|ticket|feature|story"
+    r"|project)(?: \w+)?(?:'s| is"
     r"| was)|the \w+ is|(?:we|you|they)(?:'re| are)|i(?:'m| am)"
     r"|(?:it|this|that|everything|the task)(?:'s| is)|(?:move |moving )?on to the) )*"
     rf"(?:{pattern(DONE_PHRASES)}|{_ENDS})(?: (?:{pattern(POLITE)}|now|then|here|with (?:it|this|that)))*"
@@ -95,8 +96,10 @@ _OTHER_WORK = (
     f"(?:new|different|another|next|other|separate) {_WORK_ITEM}"
 )
 _LEAVES = (
-    "(?:let's |lets |let us |we should |please )?(?:switch|change|swap) (?:the )?(?:tasks?|topics?|subjects?|gears|projects?)"
-    "|change of (?:subject|topic|plans?)|(?:park|shelve|abandon|drop|leave) (?:this|that|the task|this task|it for now)"
+    "(?:let's |lets |let us |we should |please )?(?:switch|change|swap) (?:the )?(?:tasks?|topics?"
+    "|subjects?|gears|projects?)"
+    "|change of (?:subject|topic|plans?)|(?:park|shelve|abandon|drop|leave) (?:this|that|the task"
+    "|this task|it for now)"
     "|(?:let's |lets |let us )?(?:start|do|try) something (?:new|else|different|other)|something else"
     f"|(?:proceed|continue|go on|carry on) (?:to|with) {_OTHER_WORK}"
     f"|(?:your|my|our|the) (?:new|next|other) {_WORK_ITEM}(?: is .*)?"
@@ -111,7 +114,8 @@ _ANNOUNCES = re.compile(
     "|begin|take|have|open"
     "|go to|go on to|move to|move on to|switch to|turn to|get to|jump to)(?: with| on)?"
     "|start|begin|take|go to|move to|move on to|switch to|jump to) )?"
-    f"{_OTHER_WORK}|{_LEAVES}|(?:(?:let's|lets|let us|we should|we can|time to|can we) )?(?:move on|moving on)"
+    f"{_OTHER_WORK}|{_LEAVES}|(?:(?:let's|lets|let us|we should|we can|time to|can we) )?(?:move on"
+    f"|moving on)"
     f"|next up|up next)"
     "(?: (?:please|now|then|for you|for us|to do|here|today|from here))*"
 )

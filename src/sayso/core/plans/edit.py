@@ -118,9 +118,7 @@ def _apply(plan: PlanText, piece: ChangePiece, known: Collection[str], *, restri
         return _keep(plan, piece.words, known)
     if piece.mode == "condition" or (
         not piece.marked
-        and (
-            _chooses(piece.words, plan) or _picks_steps(piece.words, plan) or _agrees(piece.words, plan)
-        )
+        and (_chooses(piece.words, plan) or _picks_steps(piece.words, plan) or _agrees(piece.words, plan))
     ):
         return plan
     if not piece.marked and (_praises(piece.words, plan) or _ORDERS.search(fold_text(piece.words))):
@@ -137,9 +135,7 @@ def _find_chosen(pieces: Collection[ChangePiece], plan: PlanText) -> list[str]:
     picks = [words for words in unmarked if not goes_on and _picks_steps(words, plan)]
     if not picks and not any(_chooses(words, plan) for words in unmarked):
         return []
-    return [
-        words for words in unmarked if words in picks or _chooses(words, plan) or _agrees(words, plan)
-    ]
+    return [words for words in unmarked if words in picks or _chooses(words, plan) or _agrees(words, plan)]
 
 
 def _keep_chosen(plan: PlanText, clauses: list[str], known: Collection[str]) -> PlanText:
@@ -565,7 +561,8 @@ _ELSE = (
 )
 _REST = re.compile(
     rf"""[\s,]*\b(?:and\s+|but\s+)?(?:{_ELSE}
-      | (?:leave|skip|ignore|not|omit|drop|forget(?:\s+about)?|never\s+mind)\s+(?:all\s+)?(?:the\s+)?(?:rest|others?|remaining\s+\w+)
+      | (?:leave|skip|ignore|not|omit|drop|forget(?:\s+about)?|never\s+mind)
+        \s+(?:all\s+)?(?:the\s+)?(?:rest|others?|remaining\s+\w+)
     )\b""",
     re.IGNORECASE | re.VERBOSE,
 )

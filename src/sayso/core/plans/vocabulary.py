@@ -66,7 +66,8 @@ AGAINST = Against(
     ),
     after=(
         "untouched|unchanged|unmodified|unedited|unaffected|unaltered|intact|out of scope|out of bounds",
-        "excepted|off[- ]limits|as[- ]is|as (?:it|they) (?:is|are|was|were)|alone|excluded|exempt(?:ed)?|forbidden",
+        "excepted|off[- ]limits",
+        "as[- ]is|as (?:it|they) (?:is|are|was|were)|alone|excluded|exempt(?:ed)?|forbidden",
         "prohibited|banned|skipped|ignored|omitted|avoided|spared|left out|left as|kept|preserved|taboo",
         "(?:is|are|be) (?:protected|frozen|read[- ]only|locked|mine|yours)|postponed|deferred",
         "stays?|remains?",
@@ -78,7 +79,8 @@ NO_PROMISE = (
     "optional(?:ly)?|could|might|maybe|perhaps|possibly|alternative(?:ly|s)?|eventually|later|next time",
     "if you (?:want|like|prefer|wish|agree|approve)|would you|let me know|follow-?ups?|in (?:the )?future",
     "yourself|yourselves|if (?:needed|necessary|required|desired|wanted)|non-?goals?|future work|not planned",
-    "(?:left|leave|open|up|for) (?:for|to) (?:you|others|later)|your (?:part|job|task|turn|side)|some(?:one|body) else",
+    "(?:left|leave|open|up|for) (?:for|to) (?:you|others|later)",
+    "your (?:part|job|task|turn|side)|some(?:one|body) else",
     "already|previously|so far|(?:i|we)(?:'ve| have| had)|was|were|has been|have been",
     "(?:you|they|he|she|someone|somebody|the user|others)(?:'ll|'d| (?:have|need) to)",
     "(?:you|they|he|she|someone|somebody|the user|others) (?:will|would|can|could|should|must|may|might)",
@@ -87,7 +89,8 @@ NO_PROMISE = (
 """What makes a sentence an offer, a look back, or about what others do."""
 
 DENIED_ITEM = (
-    "no|nope|none|never|n/a|skip(?:ped)?|later|not (?:needed|necessary|required|now|yet|planned|included|today|here)"
+    "no|nope|none|never|n/a|skip(?:ped)?|later|not (?:needed|necessary|required|now|yet|planned|included"
+    "|today|here)"
     "|not (?:in|part of) (?:this|the) plan|out of scope|optional"
 )
 """What is put behind a step, in brackets or behind a colon or dash, to say that it is not done."""

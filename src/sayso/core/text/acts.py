@@ -1,4 +1,4 @@
-"""The acts and names a message speaks of, in any form: "pushes", "pushing", "force-push", "deployment", "b.py"."""
+"""The acts and names a message speaks of, in any form: "pushes", "force-push", "deployment", "b.py"."""
 
 from __future__ import annotations
 

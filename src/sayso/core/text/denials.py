@@ -39,13 +39,15 @@ HARMLESS = rf"(?! (?:{pattern(HARMLESS_DONTS)})\b)"
 NOT_MODAL = (
     "(?:don't|dont|do not|never ever|never|(?:must|should|may|can|will|shall|could) never"
     "|must not|mustn't|should not|shouldn't|may not|shall not|shan't"
-    "|can't|can not|cannot|better not|best not|'re not to|are not to|aren't to|'re not allowed to|are not allowed to"
+    "|can't|can not|cannot|better not|best not|'re not to|are not to|aren't to|'re not allowed to"
+    "|are not allowed to"
     "|aren't allowed to|'re never to|are never to|needn't|need not)"
 )
 
 FORBIDDEN = (
     "(?:forbidden|prohibited|banned|barred|disallowed|vetoed|taboo|off[ -]limits|off the table|out of bounds"
-    "|out of the question|(?:a )?no[ -]go|not allowed|not permitted|not an option|not to be|no longer allowed)"
+    "|out of the question|(?:a )?no[ -]go|not allowed|not permitted|not an option|not to be"
+    "|no longer allowed)"
 )
 """What is said of something that may not be done."""
 

@@ -79,14 +79,17 @@ _SCRIPT = re.compile(
 )
 _VERSIONED = re.compile(r"(?:python|pip|node|ruby|php|gcc|clang|java)[\d.]+")
 SPEECH = _words(
-    """but except excepting unless only if when whenever while until till provided providing assuming as just not
+    """but except excepting unless only if when whenever while until till provided providing assuming as
+    just not
     never without excluding excluded exclude however though although because since once twice today tomorrow
-    tonight weekdays weekends weekday weekend maybe perhaps sometimes usually always my your our his their its i
+    tonight weekdays weekends weekday weekend maybe perhaps sometimes usually always my your our his their
+    its i
     you we they it he she me us them this that these those the is are was were be been has have had will would
     shall should can could may might must don't doesn't isn't aren't can't cannot won't mustn't shouldn't
     nevermind anything everything nothing else every each any some during before after within between about
     permitting times hour hours minute minutes day days week weeks month months max maximum minimum limited
-    allowed and nope nah hmm hm later soon sans w/o w/out apart aside lol haha yeah right other than single time
+    allowed and nope nah hmm hm later soon sans w/o w/out apart aside lol haha yeah right other than single
+    time
     fridays mondays on to for now no a one sure ok okay please thanks first carefully slowly gently"""
 )
 """Words that stand in sentences and hardly ever, unquoted, in commands."""
@@ -99,7 +102,8 @@ def _with_arguments(text: str) -> dict[str, int]:
 
 
 _SCRIPTS = _with_arguments(
-    "test ci publish start stop run=1 install=1 i=1 add=1 remove=1 build lint audit outdated pack version exec=1 dev"
+    "test ci publish start stop run=1 install=1 i=1 add=1 remove=1 build lint audit outdated pack version"
+    " exec=1 dev"
 )
 _CARGO = _with_arguments("test build run check clippy fmt bench doc publish clean update add=1 install=1")
 _DOCKER = _with_arguments(
@@ -108,7 +112,8 @@ _DOCKER = _with_arguments(
 _TARGETS = _with_arguments("all test build clean install lint run check deploy release docs format dist")
 _SUBCOMMANDS = {
     "git": _with_arguments(
-        """push=2 pull=2 fetch=2 status diff=1 log show=1 add commit checkout=1 switch=1 merge=1 rebase=1 branch=1
+        """push=2 pull=2 fetch=2 status diff=1 log show=1 add commit checkout=1 switch=1 merge=1 rebase=1
+        branch=1
         tag=1 stash=1 reset=1 restore=1 clone init remote=1 clean gc blame revert=1 bisect=1 describe rm mv"""
     ),
     **dict.fromkeys(("npm", "yarn", "pnpm", "bun"), _SCRIPTS),
@@ -125,8 +130,10 @@ _SUBCOMMANDS = {
     "pytest": {},
 }
 _ENGLISH = _words(
-    """bat black bundle code composer dart diff echo env exec export helm hostname jest just lint man mix mocha
-    nano next ping prettier rails rake ruby sed serverless snap stat stripe swift task tee touch tr turbo vi vue
+    """bat black bundle code composer dart diff echo env exec export helm hostname jest just lint man mix
+    mocha
+    nano next ping prettier rails rake ruby sed serverless snap stat stripe swift task tee touch tr turbo
+    vi vue
     zip"""
 )
 _WORDS_TOO = _words(

@@ -52,7 +52,7 @@ def find_forbidden(shown: str) -> Iterator[str]:
 
 
 def _denies_subject(words: str) -> bool:
-    """Whether a file or act is said not to change or happen: "b.py can't be edited", "pushing can't happen"."""
+    """Whether a file or act is said not to change or happen: "b.py can't be edited"."""
     for denied in _DENIED_MODAL.finditer(words):
         subject, rest = words[: denied.start()], words[denied.end() :]
         if names_target(subject) and (_CHANGES.match(rest) or speaks_of_act(_first_verb(rest))):
@@ -163,10 +163,11 @@ _MARK_OF_FORBIDDING = re.compile(
     r"|before|i'll|i will|i'm going to|i am going to|i'd rather|i'd like to)\b"
 )
 
-# --- the wide net: a mark, and what has to stand beside it ---------------------------------------------------
+# --- the wide net: a mark, and what has to stand beside it --------------------------------------------------
 
 _MODAL_DENIED = (
-    "(?:can't|cannot|can not|(?:must|may|should|shall|could|ought|need|will|would)(?: not|n't| never)(?: to)?|won't"
+    "(?:can't|cannot|can not|(?:must|may|should|shall|could|ought|need|will|would)(?: not|n't"
+    "| never)(?: to)?|won't"
     "|(?:is|are) not to|isn't to|aren't to|(?:is|are) never to)"
 )
 _DENIED_MODAL = re.compile(rf"\b{_MODAL_DENIED}(?!\w)")
@@ -192,22 +193,28 @@ _MAKE_SURE = re.compile(
 )
 _STAYS = re.compile(r"\b(?:stays?|remains?)\b")
 _NO_RIGHT = re.compile(
-    r"\byou(?:'re| are|r)? (?:(?:not|never|no longer) (?:supposed|meant|entitled|authori[sz]ed|allowed|free|permitted)"
+    r"\byou(?:'re| are|r)? (?:(?:not|never|no longer) (?:supposed|meant|entitled|authori[sz]ed|allowed"
+    r"|free|permitted)"
     r"|barred|banned|forbidden|prohibited|disallowed)\b"
     r"|\byou have no (?:permission|right|rights|business|authority|authori[sz]ation|mandate|licen[cs]e) \S"
     r"|\bno longer yours\b"
 )
 _AGAINST = re.compile(
-    r"\bi(?:'m| am)? (?:strongly |really |still )?(?:object to|oppose|against|opposed to|won't have|will not have"
-    r"|not letting|not allowing|not having|didn't say you|did not say you|never said you|didn't ask(?: you)?(?: to| for)"
-    r"|did not ask(?: you)?(?: to| for)|never asked(?: you)?(?: to| for)|never told you to|didn't tell you to)\b"
+    r"\bi(?:'m| am)? (?:strongly |really |still )?(?:object to|oppose|against|opposed to|won't have"
+    r"|will not have"
+    r"|not letting|not allowing|not having|didn't say you|did not say you|never said you"
+    r"|didn't ask(?: you)?(?: to| for)"
+    r"|did not ask(?: you)?(?: to| for)|never asked(?: you)?(?: to| for)|never told you to"
+    r"|didn't tell you to)\b"
     r"|\bwe(?:'re| are) not(?= \w+ing\b)|\bwe aren't(?= \w+ing\b)"
 )
 _OK = "(?:ok|okay|approval|consent|permission|go[ -]ahead|sign[ -]?off|yes|blessing|say[ -]?so|agreement)"
 _ASK_FIRST = re.compile(
-    rf"\b(?:get|ask for|ask me for|need|needs|requires?|want|seek|obtain|without) my (?:explicit |prior )?{_OK}"
+    rf"\b(?:get|ask for|ask me for|need|needs|requires?|want|seek|obtain|without) my (?:explicit "
+    rf"|prior )?{_OK}"
     r"(?: (?:before|for|first|again|each|every|to)\b|\Z)"
-    r"|\b(?:check in|check back|check|confirm|clear it|talk) with me before\b|\b(?:run|clear) (?:it|this|that|them) "
+    r"|\b(?:check in|check back|check|confirm|clear it|talk) with me before\b|\b(?:run|clear) (?:it|this"
+    r"|that|them) "
     r"(?:by|past|with) me (?:before|first)\b"
     r"|\bi(?:'d)? (?:want|like|need|have)(?: to)? (?:be asked|approve (?:each|every|all|any|it before)"
     r"|sign off on (?:each|every)|confirm (?:each|every))\b"

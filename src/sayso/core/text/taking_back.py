@@ -68,7 +68,10 @@ _GONE = (
     r"(?:revoked|withdrawn|rescinded|retracted|over|ended|ends|expired|expires?|void|gone|cancel?led|terminated|lifted|null"
     r"|no\s+longer\s+(?:holds?|valid|stands?|appl(?:y|ies)|given|granted|in\s+force)|not\s+valid)"
 )
-_TAIL = r"(?:\s+(?:now|here|please|again|immediately|at\s+once|right\s+now|right\s+away|any\s?more|so\s+far|today|back))*"
+_TAIL = (
+    r"(?:\s+(?:now|here|please|again|immediately|at\s+once|right\s+now|right\s+away|any\s?more|so\s+far"
+    r"|today|back))*"
+)
 _TAKEN = r"(?:revok(?:e|ed|ing)?|withdr[ae]wn?|rescind(?:ed)?|retract(?:ed)?|strip|cancel|pull)"
 _ALL_ENDED = re.compile(
     rf"{_LEAD}(?:"
