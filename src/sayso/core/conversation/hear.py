@@ -6,7 +6,7 @@ far as the message is assured.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import msgspec
 
@@ -15,7 +15,7 @@ from sayso.core.conversation import replies, words
 from sayso.core.conversation.clearing import clear_consent
 from sayso.core.conversation.limits import find_limit
 from sayso.core.conversation.message import Message, limits_slash, read_message
-from sayso.core.conversation.revocations import revoke_entry
+from sayso.core.conversation.revocations import find_dropped, revoke_entry
 from sayso.core.conversation.standing_consent import speaks_of_revoking
 from sayso.core.conversation.withdrawal import take_forbidden_off, take_last_yes_back
 from sayso.core.deciding.rules import PLAN_TURNS
@@ -26,8 +26,7 @@ from sayso.core.numbering import new_grant, new_task
 from sayso.core.plans.edit import begins_with_yes, find_spoken_change
 from sayso.core.policy import Policy
 from sayso.core.session import PendingPrompt, Session, apply_effects
-from sayso.core.text.taking_back import names_entry_to_drop
-from sayso.core.text.unmask import LONGEST, fold_text, mask, visible_readings
+from sayso.core.text.unmask import LONGEST, visible_readings
 from sayso.core.words import visible
 
 CONFIRM_TASK_EVERY = 25
@@ -234,7 +233,7 @@ def _tighten(h: Hearing) -> None:
     if m.revoke_all:
         h.clear("everything", "you revoked all consent", words.ALL_REVOKED)
         h.announced.append(words.allowlist_block(list_allowlist_entries(h.session, h.now)))
-    revokes = m.revokes or tuple(_find_dropped(h))
+    revokes = m.revokes or tuple(find_dropped(h))
     for command in revokes:
         revoke_entry(h, command)
     if m.clear_allowlist:
@@ -247,18 +246,6 @@ def _tighten(h: Hearing) -> None:
         h.clear("all_but_allowlist", "you corrected the agent", "Correction heard, clearing consent state")
     if not h.cleared and not h.announced and not m.stop and _asks_to_revoke(h):
         h.announced.append(words.NOTHING_REVOKED)
-
-
-def _find_dropped(h: Hearing) -> Iterator[str]:
-    """The entries of the allowlist that a message orders to drop: "remove git push". Else that is work."""
-    if h.message.slash is not None or len(h.message.text) > LONGEST:
-        return
-    for held in h.session.all_grants:
-        entry = held.grant.value
-        if held.grant.kind == "command" and not spent(held, h.now):
-            readings = (fold_text(mask(shown)) for shown in visible_readings(h.message.text))
-            if any(names_entry_to_drop(own, fold_text(" ".join(entry.split()))) for own in readings):
-                yield entry
 
 
 def _asks_to_revoke(h: Hearing) -> bool:

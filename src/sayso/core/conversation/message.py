@@ -17,13 +17,13 @@ from sayso.core.conversation.assent import after_idiom, is_ironic, read_assent
 from sayso.core.conversation.standing_consent import read_query, read_standing
 from sayso.core.conversation.topics import acknowledges, announces_another, corrects, find_topic
 from sayso.core.text.denials import LEAD, clean_clause
+from sayso.core.text.imperatives import read_imperatives
 from sayso.core.text.phrases import (
     ACTS,
     CHANGE_WORDS,
     HIGH_PHRASES,
     LIMIT_WORDS,
     MEDIUM_PHRASES,
-    POLITE,
     STOP_CLAUSES,
     STOP_OPENINGS,
     STOP_PHRASES,
@@ -45,7 +45,6 @@ from sayso.core.text.unmask import (
     undisguised,
     visible_readings,
     with_emoji,
-    without_closing_emoji,
 )
 
 __all__ = ["HIGH_PHRASES", "MEDIUM_PHRASES", "STOP_PHRASES", "Message", "read_message"]
@@ -324,7 +323,7 @@ def _add_loosening(message: Message, phrases: Phrases, *, commands: bool) -> Mes
         of_plan=assent.of_plan,
         change=assent.change,
         question=assent.question,
-        imperatives=_imperatives(text) if commands else (),
+        imperatives=read_imperatives(text) if commands else (),
     )
 
 
@@ -339,22 +338,6 @@ def limits_slash(text: str) -> bool:
     """Whether what follows a slash command, outside quotes, may limit it, ask about it or take it back."""
     own = fold_text(mask(text)).split(maxsplit=1)
     return len(own) > 1 and _LIMITS_SLASH.search(own[1]) is not None
-
-
-def _imperatives(text: str) -> tuple[str, ...]:
-    """The commands of "Run `git status` and `git diff`" or "run git status", each as it stands."""
-    order = _ORDER.fullmatch(without_closing_emoji(text).strip())
-    if order is None:
-        return ()
-    rest = order["rest"]
-    if "`" in rest:
-        listed = [command.strip() for command in re.findall("`([^`]+)`", rest)]
-        return tuple(filter(None, listed)) if _TICKED_LIST.fullmatch(rest) else ()
-    if _NO_COMMAND.match(rest) or rest.endswith("?"):
-        return ()
-    command = _FINAL_MARK.sub("", _POLITE_END.sub("", rest))
-    # Without a comma the politeness may be the command's ("echo please"), so both ways to read it count.
-    return tuple(dict.fromkeys((command, _POLITE_WORDS.sub("", command))))
 
 
 # --- expressions: those for tightening read folded own words, those for loosening the text itself -----------
@@ -424,22 +407,4 @@ _LIMITS_SLASH = re.compile(
     r"|first|draft|dry[ -]?run|pretend"
     r"|simulate|test run|locally|skipping|hold|review|confirm|check with|let me|show me|i'll|i want"
     r"|explain|help|nothing|none)\b"
-)
-_ORDER = re.compile(
-    r"(?:(?:please|pls|plz|kindly|now|then|next|first|also|and|ok|okay|just)(?:\s*,\s*|\s+))*"
-    r"(?:run|execute|show|list|print)(?:\s+(?:me|us)(?=\s+`))?:?\s+(?P<rest>\S[^\n\r]*)",
-    _CASE_BLIND,
-)
-_PLEASE = f"(?:{pattern(POLITE)})(?: for me)?|for me|now"
-_TICKED_LIST = re.compile(
-    rf"`[^`]+`(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)`[^`]+`)*(?:[,.!]*\s+(?:{_PLEASE}))*[.!]*", _CASE_BLIND
-)
-# After a comma or full stop politeness is the user's; else it may belong to the command ("echo please").
-_POLITE_END = re.compile(rf"[,.!]\s*(?:{pattern(POLITE)})[.!]*$", _CASE_BLIND)
-_POLITE_WORDS = re.compile(rf"(?:\s+(?:{pattern(POLITE)}))+[.!]*$", _CASE_BLIND)
-# A mark that ends a sentence stands on a word: the dots of "git add ." and "cd .." belong to the command.
-_FINAL_MARK = re.compile(r"""(?<=[\w"')\]}])(?:\.|!+)$""")
-_NO_COMMAND = re.compile(
-    r"(?:me|us|it|them|this|that|these|those|the|all|any|every|some|my|your|our|an?|what|how|why)\b",
-    _CASE_BLIND,
 )

@@ -22,6 +22,8 @@ from sayso.core.policy import Policy
 from sayso.core.session import CallUnderWay, Session, find_ended_grants
 from sayso.core.text.acts import contains_forbidden, find_names, speaks_of_act
 from sayso.core.text.phrases import POLITE, pattern
+from sayso.core.text.taking_back import names_entry_to_drop
+from sayso.core.text.unmask import LONGEST, fold_text, mask, visible_readings
 
 if TYPE_CHECKING:
     from sayso.core.conversation.hear import Hearing
@@ -40,6 +42,18 @@ def revoke_entry(h: Hearing, entry: str) -> None:
     for part in missing:
         h.did.append(words.revokes_nothing(part))
         h.announced.append(words.nothing_to_revoke(part))
+
+
+def find_dropped(h: Hearing) -> Iterator[str]:
+    """The entries of the allowlist that a message orders to drop: "remove git push". Else that is work."""
+    if h.message.slash is not None or len(h.message.text) > LONGEST:
+        return
+    for held in h.session.all_grants:
+        entry = held.grant.value
+        if held.grant.kind == "command" and not spent(held, h.now):
+            readings = (fold_text(mask(shown)) for shown in visible_readings(h.message.text))
+            if any(names_entry_to_drop(own, fold_text(" ".join(entry.split()))) for own in readings):
+                yield entry
 
 
 def _revoke_spelled(h: Hearing, entry: str) -> bool:
