@@ -102,8 +102,10 @@ def hear_yes(h: Hearing) -> None:
     if shown and h.message.of_plan:
         _keep_asking(h, shown)
         return
-    joined_later = len(shown) > len(chosen) and not h.message.chosen  # shown after it was asked back
-    if (chosen and not joined_later) or len(shown) == 1:
+    # Shown after high risk was asked back: nobody can tell which of them the yes is for.
+    joined_later = len(shown) > len(chosen) and not h.message.chosen
+    in_doubt = joined_later and any(q.risk >= Risk.HIGH for q in chosen)
+    if (chosen and not in_doubt) or len(shown) == 1:
         _yes_to_questions(h, chosen or shown)
         return
     if shown:
