@@ -225,6 +225,6 @@ def test_a_sign_or_word_against_a_slash_command_never_lets_it_run(sense: str, te
 
 
 def test_no_message_is_listed_under_two_senses() -> None:
-    for file in ("messages", "plans", "plans3", "choices", "languages", "grants", "slashes"):
+    for file in ("messages", "plans", "plans3", "plan_texts", "choices", "languages", "grants", "slashes"):
         texts = sorted(text for _, text in with_senses(file))
         assert [one for one, next_one in pairwise(texts) if one == next_one] == []

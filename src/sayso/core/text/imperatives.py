@@ -32,7 +32,9 @@ _ORDER = re.compile(
 )
 _PLEASE = f"(?:{pattern(POLITE)})(?: for me)?|for me|now"
 _TICKED_LIST = re.compile(
-    rf"`[^`]+`(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)`[^`]+`)*(?:[,.!]*\s+(?:{_PLEASE}))*[.!]*", _CASE_BLIND
+    rf"(?:both\s+)?`[^`]+`(?:(?:\s*,\s*(?:and\s+|then\s+|and\s+then\s+)?|\s+and\s+(?:then\s+)?|\s+then\s+)`[^`]+`)*"
+    rf"(?:\s+again)?(?:[,.!]*\s+(?:{_PLEASE}))*[.!]*",
+    _CASE_BLIND,
 )
 # After a comma or full stop politeness is the user's; else it may belong to the command ("echo please").
 _POLITE_END = re.compile(rf"[,.!]\s*(?:{pattern(POLITE)})[.!]*$", _CASE_BLIND)

@@ -80,7 +80,7 @@ def _speaks_against(words: str) -> bool:
     )
     for mark, needs in rows:
         found = mark.search(words)
-        if found is not None and needs(words[found.end() :]):
+        if found is not None and not _A_TEST.search(words[: found.start()]) and needs(words[found.end() :]):
             return True
     return False
 
@@ -165,6 +165,7 @@ _MARK_OF_FORBIDDING = re.compile(
 
 # --- the wide net: a mark, and what has to stand beside it --------------------------------------------------
 
+_A_TEST = re.compile(r"\b(?:tests?|checks?|asserts?|asserting|verif(?:y|ies)) (?:that|whether|which|if)?\b")
 _MODAL_DENIED = (
     "(?:can't|cannot|can not|(?:must|may|should|shall|could|ought|need|will|would)(?: not|n't"
     "| never)(?: to)?|won't"
