@@ -296,7 +296,7 @@ _TICKED = re.compile(r"(`+)(?P<name>[^`]*[^`\d\s][^`]*)\1[.!]*")
 # A full stop ends a sentence only behind a word: the dot of "git add ." belongs to the command.
 _BEHIND_NAME = re.compile(r"(?:\s*[,;:!–—-]|(?<=[\w)\]])\.)+\Z")
 _QUOTE = re.compile(r"""["“”„«»]|(?<![\w'])'(?=[^\s'])[^']*'(?!\w)|`\s*\d+\s*`""")
-_TRAILS_OFF = re.compile(r"(?<=\w)\s?\.\s?\.|…")
+_TRAILS_OFF = re.compile(r"(?<=\w)\s?\.\s?\.|…|[-–—]\s*\Z")
 _SIGN_WITHIN = re.compile(r"(?:\A|\s)[-–—−!~]")
 # A sign before a name, at the start or right behind an answer. "1 - yes" is none.
 _STROKE = _expression(

@@ -90,7 +90,8 @@ SPEECH = _words(
     permitting times hour hours minute minutes day days week weeks month months max maximum minimum limited
     allowed and nope nah hmm hm later soon sans w/o w/out apart aside lol haha yeah right other than single
     time
-    fridays mondays on to for now no a one sure ok okay please thanks first carefully slowly gently"""
+    fridays mondays on to for now no a one sure ok okay please thanks first carefully slowly gently off
+    empty green passes passing passed approved reviewed merged disabled ready works"""
 )
 """Words that stand in sentences and hardly ever, unquoted, in commands."""
 
