@@ -69,7 +69,7 @@ _JOINT = re.compile(r"\s(?:and|but|then|so)\s")
 _LEAD = re.compile(
     r"\A(?:(?:please|pls|plz|oh|hm+|well|ok|okay|so|and|but|then|also|actually|sorry|now|from now on"
     r"|for now|hey"
-    r"|you can|you may|you should|can you|could you|let's|i want you to|i'd like you to)\s+(?=\S+\s))+"
+    r"|we|you can|you may|you should|can you|could you|let's|i want you to|i'd like you to)\s+(?=\S+\s))+"
 )
 _END = re.compile(
     rf"(?:\s+(?:{pattern(POLITE)}|from now on|from here on|for now|now|then|instead|again|any ?more|too"

@@ -180,7 +180,8 @@ _HAPPENS = re.compile(
 )
 _NEVER = re.compile(
     r"\b(?:on no account|by no means|in no case|at no time|under no circumstances?|in no way"
-    r"|no way(?: you)?|neither|there (?:must|will|should|shall|can|may|is to|are to) be no"
+    r"|no way(?: you)?|neither|no need to|shalt not|there (?:must|will|should|shall|can|may|is to"
+    r"|are to) be no"
     r"|i(?:'d| would) (?:really )?appreciate it if you (?:didn't|did not|don't|do not)|mind not"
     r"|(?:may|can|must|should|shall|are|is) no longer|no longer yours)\b"
 )
@@ -194,7 +195,8 @@ _MAKE_SURE = re.compile(
 )
 _STAYS = re.compile(r"\b(?:stays?|remains?)\b")
 _NO_RIGHT = re.compile(
-    r"\byou(?:'re| are|r)? (?:(?:not|never|no longer) (?:supposed|meant|entitled|authori[sz]ed|allowed"
+    r"\bi (?:haven't|have not|have never|never) (?:allowed|permitted|authori[sz]ed|approved) (?:you|any)\b"
+    r"|\byou(?:'re| are|r| were)? (?:(?:not|never|no longer) (?:supposed|meant|entitled|authori[sz]ed|allowed"
     r"|free|permitted)"
     r"|barred|banned|forbidden|prohibited|disallowed)\b"
     r"|\byou have no (?:permission|right|rights|business|authority|authori[sz]ation|mandate|licen[cs]e) \S"
@@ -219,6 +221,7 @@ _ASK_FIRST = re.compile(
     r"(?:by|past|with) me (?:before|first)\b"
     r"|\bi(?:'d)? (?:want|like|need|have)(?: to)? (?:be asked|approve (?:each|every|all|any|it before)"
     r"|sign off on (?:each|every)|confirm (?:each|every))\b"
+    rf"|\A{LEAD}{_ACT}(?: \S+){{0,2}} (?:only|just) (?:after|when|once|if|with) (?:i|my|we)\b"
     rf"|\A{LEAD}(?:always )?ask me (?:next time|again|before|each time|every time|first)\b"
 )
-_PREDICATE = re.compile(rf"(?<!\w){FORBIDDEN}(?!\w)")
+_PREDICATE = re.compile(rf"(?<!\w){FORBIDDEN}(?!\w)|\b(?:stays?|remains?) off\Z")
