@@ -142,3 +142,29 @@ def test_a_limit_said_to_which_one_never_covers_more_than_that_one(text: str) ->
 def test_a_yes_for_once_never_becomes_one_for_the_task_because_it_had_to_say_which() -> None:
     told = play("X", EDIT_A, COMMIT, "yes, just this once", "1", EDIT_A, EDIT_B)
     assert verdicts(told, 2) == ["allow", "ask"]
+
+
+def test_a_yes_to_what_was_asked_back_is_asked_again_once_another_question_has_joined_it() -> None:
+    told = play("X", PUSH, "ok", EDIT_B, "yes", PUSH, EDIT_B)
+    assert told[4]["answered"] is None
+    assert "Which one do you mean?" in said(told[4])
+    assert verdicts(told, 2) == ["ask", "ask"]
+
+
+@pytest.mark.parametrize("text", ["-force", "!force", "-2", "2 👎 1", "yes -2"])
+def test_a_sign_before_a_name_never_answers_and_is_asked_again(text: str) -> None:
+    told = play("X", PUSH, FORCE, "yes", text, PUSH, FORCE)
+    assert told[4]["answered"] is None
+    assert verdicts(told, 2) == ["ask", "ask"]
+
+
+@pytest.mark.parametrize("text", ["```\n2\n```", "> 2", "“2”"])
+def test_a_quoted_or_fenced_choice_never_answers(text: str) -> None:
+    told = play("X", EDIT_A, PUSH, "yes", text, PUSH)
+    assert verdicts(told, 1) == ["ask"]
+
+
+def test_a_dot_that_belongs_to_a_command_tells_it_from_another() -> None:
+    dot = {"call": {"operations": ["git.add"], "command": "git add ."}}
+    assert verdicts(play("X", ADD, "yes, run `git add .`", ADD), 1) == ["ask"]
+    assert verdicts(play("X", dot, PUSH, "yes", "`git add .`", dot), 1) == ["allow"]

@@ -14,8 +14,8 @@ from sayso.core import words
 from sayso.doors.python.calls.results import Result
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
-from tests.doors.people import Person, questions, sends, states
-from tests.gate.conftest import KEY, Clock, embedded
+from tests.support.gates import KEY, Clock, embedded
+from tests.support.people import Person, questions, sends, states
 
 POLICY = """
 settings: {question_lasts: 1h}

@@ -13,7 +13,7 @@ import pytest
 
 from sayso import Sayso, Step
 from sayso.doors.python.values.arguments import WrongArguments
-from tests.doors.people import Person, sends
+from tests.support.people import Person, sends
 
 
 @pytest.mark.parametrize("params", [[1], [], "to", 5, ("to", "ana")])

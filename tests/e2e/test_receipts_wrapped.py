@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sayso.gate.gate import Gate
 from sayso.gate.questions.answer import answer_question
-from tests.e2e.operator_place import Place, asked, edit
+from tests.e2e.operator_place import Place
+from tests.support.asking import asked, edit
 
 
 def test_a_receipt_is_printed_without_breaking_words(place: Place, gate: Gate, session: str) -> None:

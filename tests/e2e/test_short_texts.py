@@ -20,7 +20,8 @@ from sayso.gate.sessions.sessions import close_session, open_session
 from sayso.gate.sessions.stop import stop_session
 from sayso.policy import load_text
 from sayso.policy.lint import lint_policy
-from tests.e2e.operator_place import Place, asked, edit
+from tests.e2e.operator_place import Place
+from tests.support.asking import asked, edit
 
 
 def test_stop_takes_a_session_or_all_and_not_both(place: Place, gate: Gate, session: str) -> None:

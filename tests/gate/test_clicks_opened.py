@@ -11,10 +11,10 @@ from sayso.gate.audit.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate
 from sayso.gate.sessions.messages import ask_in_conversation, record_message
-from tests.gate.calling import edit
 from tests.gate.test_opened_receipts import TRUSTED, approved, numbers
 from tests.gate.test_stats import command
 from tests.gate.test_stopping import opened
+from tests.support.asking import edit
 
 
 def test_an_auditor_sees_what_a_click_at_high_risk_let_run(gate: Gate) -> None:

@@ -17,6 +17,8 @@ from sayso.gate.sessions.handoff import (
     list_loaded_commands,
 )
 from sayso.gate.sessions.messages import ask_in_conversation, record_message
+from sayso.gate.sessions.operator_grants import clear_allowlist, revoke_all
+from sayso.gate.sessions.revoke import revoke_by_name
 from sayso.gate.sessions.sessions import close_session, open_session
 from tests.support.asking import push
 from tests.support.gates import Clock
@@ -144,6 +146,85 @@ def test_a_list_that_changed_after_it_was_shown_is_not_loaded(gate: Gate, saved:
     assert "nothing is handed on" in record_message(gate, session, "yes").did[-1]
     with pytest.raises(NotAgreed):
         list_loaded_commands(gate, session)
+
+
+TAKES_PUSH_BACK = (
+    *("revoke all consent", "don't push", "clear session allowlist", "revoke consent for: git push"),
+    *("nothing may be pushed", "my consent for git push is withdrawn", "/allowlist remove git push"),
+)
+
+
+@pytest.mark.parametrize("said", TAKES_PUSH_BACK)
+def test_what_is_taken_back_after_it_was_saved_is_not_handed_on(gate: Gate, said: str) -> None:
+    session = session_of(gate)
+    record_message(gate, session, "Grant standing consent for: git push")
+    ask_to_save_handoff(gate, session)
+    record_message(gate, session, "yes")
+    record_message(gate, session, said)
+    later = session_of(gate)
+    assert ask_to_load_handoff(gate, later) is None
+    record_message(gate, later, "yes")
+    assert authorize(gate, push(later)).decision.rule == "risky"
+
+
+@pytest.mark.parametrize("said", TAKES_PUSH_BACK)
+def test_what_is_taken_back_in_the_next_context_before_it_is_loaded_is_not_loaded(
+    gate: Gate, saved: str, said: str
+) -> None:
+    session = session_of(gate)
+    heard = record_message(gate, session, said)
+    assert "git push, saved for the next context" in heard.cleared
+    assert not any("Nothing was revoked" in line for line in heard.announced)
+    assert ask_to_load_handoff(gate, session) is None
+
+
+def test_what_is_taken_back_between_the_list_and_the_yes_is_not_loaded(gate: Gate, saved: str) -> None:
+    session, other = session_of(gate), session_of(gate)
+    ask_to_load_handoff(gate, session)
+    record_message(gate, other, "revoke all consent")
+    assert "nothing is handed on" in record_message(gate, session, "yes").did[-1]
+    assert authorize(gate, push(session)).decision.rule == "risky"
+
+
+@pytest.mark.parametrize(
+    "said", ["stop", "that's wrong", "revoke consent for: npm test", "don't deploy", "hi"]
+)
+def test_what_takes_other_consent_back_leaves_what_was_saved(gate: Gate, saved: str, said: str) -> None:
+    session = session_of(gate)
+    record_message(gate, session, said)
+    assert ask_to_load_handoff(gate, session) is not None
+
+
+def test_only_what_is_taken_back_is_missing_from_what_was_saved(gate: Gate) -> None:
+    session = session_of(gate)
+    record_message(gate, session, "Grant standing consent for: git push, npm test")
+    ask_to_save_handoff(gate, session)
+    record_message(gate, session, "yes")
+    record_message(gate, session, "don't push")
+    shown = ask_to_load_handoff(gate, session_of(gate))
+    assert shown is not None
+    assert "npm test" in shown
+    assert "git push" not in shown
+
+
+@pytest.mark.parametrize("way", ["revoke all", "clear", "remove", "revoke"])
+def test_what_the_operator_takes_back_is_not_handed_on(gate: Gate, way: str) -> None:
+    session = session_of(gate)
+    record_message(gate, session, "Grant standing consent for: git push")
+    ask_to_save_handoff(gate, session)
+    record_message(gate, session, "yes")
+    if way == "revoke all":
+        revoke_all(gate, session, "operator")
+    elif way == "revoke":
+        revoke_by_name(gate, session, "git push", "operator")
+    else:
+        clear_allowlist(gate, session, "operator", "git push" if way == "remove" else None)
+    assert ask_to_load_handoff(gate, session_of(gate)) is None
+
+
+def test_nobody_else_takes_it_back(gate: Gate, saved: str) -> None:
+    record_message(gate, session_of(gate, user="ben"), "revoke all consent")
+    assert ask_to_load_handoff(gate, session_of(gate)) is not None
 
 
 def test_one_written_by_hand_is_none(gate: Gate, saved: str) -> None:

@@ -11,8 +11,7 @@ from sayso.gate.gate import Gate
 from sayso.service.http.limits import Limits
 from sayso.service.http.problems import RequestRefused
 from sayso.service.http.state import ServiceSettings
-from tests.service.calling import Service
-from tests.service.conftest import in_memory
+from tests.support.service import Service
 
 WIDE = ServiceSettings(body_rate=1e12, body_burst=10**12, held=100_000)
 
@@ -21,7 +20,6 @@ def blocked(text: str) -> dict[str, Any]:
     return {"tool": "wipe", "args": {"text": text}}
 
 
-@in_memory
 def test_denied_calls_hold_no_more_than_the_setting_says(gate: Gate, runner: asyncio.Runner) -> None:
     service = Service(gate, runner, WIDE)
     came = [service.post("agent", "/v1/calls", blocked(f"{n}" + "x" * 40_000)) for n in range(4)]

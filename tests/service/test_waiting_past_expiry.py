@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.gate.conftest import Clock
-from tests.service.calling import Service
-from tests.service.process import PATIENCE, POLICY, Home
 from tests.service.programs import Tasks
+from tests.support.gates import Clock
+from tests.support.service import Service
+from tests.support.service_process import PATIENCE, POLICY, Home
 
 TWO_HOURS = 7_200
 WRITE = {"tool": "write_file", "args": {"path": "a.txt", "text": "hello"}}

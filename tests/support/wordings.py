@@ -18,6 +18,12 @@ ADD = {"call": {"operations": ["git.add"], "command": "git add -A"}}
 PUSH = {"call": {"operations": ["git.push"], "command": "git push"}}
 STATUS = {"call": {"operations": ["git.status"], "command": "git status"}}
 PLAN = {"plan": "I will edit src/a.py to fix the parser and src/b.py to use it. Only these two files."}
+PLAN_OF_STEPS = {
+    "plan": "I will edit src/a.py, src/b.py and src/c.py to rename Parser to Reader, then run the tests with"
+    " `npm test` and commit with `git commit`. Only these three files. Done when the tests pass."
+}
+COMMIT = {"call": {"operations": ["git.commit"], "command": "git commit -m x"}}
+NPM_TEST = {"call": {"operations": ["tests.run"], "command": "npm test"}}
 CHAT = load_preset("chat")
 
 

@@ -10,11 +10,15 @@ from sayso.core.conversation.message import read_message
 from sayso.core.text.phrases import Phrases
 from tests.support.wordings import (
     ADD,
+    COMMIT,
     EDIT_A,
     EDIT_B,
+    NPM_TEST,
     PLAN,
+    PLAN_OF_STEPS,
     PUSH,
     STATUS,
+    edit,
     messages,
     play,
     said,
@@ -22,7 +26,9 @@ from tests.support.wordings import (
     with_senses,
 )
 
-TIGHTENING = ("refusal", "prohibition", "stop", "revoke_all", "clear_state", "correction")
+TIGHTENING = (
+    *("refusal", "prohibition", "forbids_elsewhere", "stop", "revoke_all", "clear_state", "correction"),
+)
 OTHERS = (
     *("revoke_push", "clear_allowlist", "query_allowlist", "query_consents", "switch", "done"),
     *("imperative", "nothing"),
@@ -100,11 +106,34 @@ def test_a_prohibition_stop_or_revocation_never_lets_standing_consent_run(text: 
     assert verdict(GRANT, text, PUSH) == "ask"
 
 
+@pytest.mark.parametrize("text", messages("messages", "prohibition"))
+def test_a_forbidden_command_is_never_back_on_the_allowlist_in_the_next_turn(text: str) -> None:
+    assert verdict(GRANT, text, "hm", PUSH) == "ask"
+
+
+@pytest.mark.parametrize("text", messages("messages", "forbids_elsewhere"))
+def test_a_prohibition_never_leaves_consent_to_edit_in_the_task(text: str) -> None:
+    assert verdict("X", EDIT_B, "yes", text, EDIT_B) == "ask"
+
+
+@pytest.mark.parametrize("text", messages("messages", "innocent"))
+def test_a_message_about_the_work_never_takes_consent_back(text: str) -> None:
+    *_, heard, call = play("X", ADD, "yes", text, ADD)
+    assert heard["cleared"] == []
+    assert call["verdict"] == "allow"
+    assert verdict(GRANT, text, PUSH) == "allow"
+
+
 @pytest.mark.parametrize("text", messages("messages", "revoke_push", "clear_allowlist"))
 def test_a_command_taken_off_the_allowlist_is_never_there_afterwards(text: str) -> None:
     *_, heard, _, call = play(GRANT, text, "hm", PUSH)
     assert "Nothing was revoked" not in said(heard) or "npm test" in said(heard)
     assert call["verdict"] == "ask"
+
+
+@pytest.mark.parametrize("text", messages("messages", "revoke_edit"))
+def test_a_revocation_of_edits_never_leaves_consent_for_them(text: str) -> None:
+    assert verdict("X", EDIT_B, "yes", text, EDIT_B) == "ask"
 
 
 @pytest.mark.parametrize("text", messages("messages", "query_allowlist", "query_consents"))
@@ -138,6 +167,28 @@ def test_what_is_said_to_a_plan_never_keeps_more_than_it_means(kept: str, text: 
         assert verdict("X", PLAN, text, calls[kept]) == "ask"
 
 
+@pytest.mark.parametrize(("covers", "text"), with_senses("plan_texts"))
+def test_what_a_plan_excludes_is_never_covered_by_a_yes(covers: str, text: str) -> None:
+    steps = ("X", {"plan": text.replace("↵", "\n")}, "yes", "yes")
+    calls = {"a": edit("a.py"), "b": edit("b.py")}
+    runs = [name for name, call in calls.items() if verdict(*steps, call) == "allow"]
+    assert " ".join(runs or ["nothing"]) == covers
+
+
+@pytest.mark.parametrize(("kept", "text"), with_senses("plans3"))
+def test_what_is_said_to_a_plan_of_several_steps_never_keeps_more_than_it_means(kept: str, text: str) -> None:
+    calls = {"a": EDIT_A, "b": EDIT_B, "c": edit("src/c.py"), "commit": COMMIT, "test": NPM_TEST}
+    runs = {name for name, call in calls.items() if verdict("X", PLAN_OF_STEPS, text, "yes", call) == "allow"}
+    assert runs == set(kept.split())
+
+
+@pytest.mark.parametrize("text", messages("messages", "refused_limits"))
+def test_a_yes_with_a_limit_answers_no_question_and_says_so(text: str) -> None:
+    *_, heard, call = play("X", PUSH, text, PUSH)
+    assert said(heard)
+    assert call["verdict"] == "ask"
+
+
 @pytest.mark.parametrize(("outcome", "text"), with_senses("choices"))
 def test_a_choice_among_questions_never_answers_another(outcome: str, text: str) -> None:
     heard = play("X", EDIT_A, PUSH, "yes", text)[-1]
@@ -165,6 +216,7 @@ def test_words_of_other_languages_mean_what_the_operator_says_and_nothing_else(s
 @pytest.mark.parametrize(("granted", "text"), with_senses("grants"))
 def test_a_standing_grant_with_a_limit_never_grants_the_command(granted: str, text: str) -> None:
     assert verdict(text, PUSH) == ("allow" if granted == "git push" else "ask")
+    assert ("(empty)" in said(play(text, "/allowlist")[-1])) == (granted == "nothing")
 
 
 @pytest.mark.parametrize(("sense", "text"), with_senses("slashes"))
@@ -173,6 +225,6 @@ def test_a_sign_or_word_against_a_slash_command_never_lets_it_run(sense: str, te
 
 
 def test_no_message_is_listed_under_two_senses() -> None:
-    for file in ("messages", "plans", "choices", "languages", "grants", "slashes"):
+    for file in ("messages", "plans", "plans3", "plan_texts", "choices", "languages", "grants", "slashes"):
         texts = sorted(text for _, text in with_senses(file))
         assert [one for one, next_one in pairwise(texts) if one == next_one] == []

@@ -56,10 +56,11 @@ def read_assent(said: str, asks: bool) -> Assent:
         return Assent(change=said) if _BARE_CHANGE.match(said) else NONE
     if yes.rest:
         return _read_change(yes.rest)
-    if _TRAILS_OFF.search(said) or _IRONY.search(said):
+    if _TRAILS_OFF.search(said) or _IRONY.search(said) or _LEFT_TO_OTHERS.search(said):
         return NONE
     of_plan = _OF_PLAN.search(said) is not None
-    return Assent("medium" if _HALF_HEARTED.search(said) else yes.strength, once=yes.once, of_plan=of_plan)
+    hesitant = _HALF_HEARTED.search(_ADDRESS.sub("", said)) is not None
+    return Assent("medium" if hesitant else yes.strength, once=yes.once, of_plan=of_plan)
 
 
 def is_ironic(clause: str) -> bool:
@@ -103,7 +104,7 @@ def _read_change(rest: str) -> Assent:
     change = (
         (rest if _BUT_A_NAME.fullmatch(rest) else _CONJUNCTION.sub("", rest)).strip().rstrip(".!").rstrip()
     )
-    if _ASKS_WITHOUT_MARK.match(change):
+    if _ASKS_WITHOUT_MARK.match(_ALSO.sub("", change)):
         return Assent(question=True)
     return Assent(change=change) if change else NONE
 
@@ -129,18 +130,25 @@ _END_OF_WORD = r"(?![\w'/]|[-.]\w)"
 _PLAN = "(?:(?:the|this|that|your) (?:plan|change|changes|proposal|approach)|(?:these|those) changes)"
 _LEAD = _with_any_space(
     f"(?:(?:and|so|then|please|just|you can|you may|feel free to|we can|i'm|i am|we're|we are"
-    f"|(?:it|this|that)(?: all)?(?:'s| is)?|(?:all|everything|{_PLAN})(?: is)?) )*"
+    f"|(?:it|this|that)(?: all)?(?:'?s| is)?|(?:all|everything|{_PLAN})(?: is)?) )*"
 )
+# "Everything but the commit" is not everything.
+_WHOLE = r"(?![\s,]+(?:but|except\w*|besides|bar|save|minus|without|apart|aside|other|excluding|not)\b)"
+_NAMES = "(?:sir|boss|mate|man|bro|buddy|dude|chief|everyone|team)"
 _TAIL = _with_any_space(
     f"(?: (?:(?:with|on|for|by) (?:it|this|that|me|us|{_PLAN})|to me|to us"
-    "|to (?:all|both|everything|all of (?:it|them|these|this)|each|this|that|it)"
+    f"|to (?:(?:all|both|everything|all of (?:it|them|these|this)|each){_WHOLE}|this|that|it)"
     f"|as (?:planned|proposed|described|discussed|suggested|shown)|then|now|thing))*"
 )
 _FILLER = _with_any_space(
-    f"(?:{pattern(POLITE)}|oh|(?:great|good|nice|excellent|perfect|awesome|cool)(?: plan| work| idea)?"
-    "|(?:(?:that|this|it)(?:'s| is) )?(?:right|correct|exactly(?: right)?)"
-    "|run it|execute it|both(?: files| of them)?|all of it|all of them|everything|all good|all fine"
-    "|now|right now|right away|you can|you may|sir|boss|mate|man|bro|buddy|dude|chief|everyone|team)"
+    f"(?:{pattern(POLITE)}|oh|well|um+|uh+|er+|hell|heck|ofc|let'?s|(?:that |it |this )?makes sense"
+    f"|right now|right away"
+    "|(?:(?:that|this|it)(?:'?s| is) )?(?:great|good|nice|excellent|perfect|awesome|cool)(?: plan| work"
+    "| idea)?"
+    "|(?:(?:that|this|it)(?:'?s| is) )?(?:right|correct|exactly(?: right)?)"
+    f"|(?:and )?(?:run it|execute it)|(?:both(?: files| of them)?|all of it|all of them"
+    f"|everything){_WHOLE}|all good|all fine"
+    f"|now|immediately|you can|you may|{_NAMES})"
 )
 _UNIT = _expression(
     rf"(?:(?P<once>(?:but\s+|and\s+|for\s+)?(?:{_ONCE}))"
@@ -148,7 +156,7 @@ _UNIT = _expression(
 )
 _IDIOM = _expression(
     rf"\s*(?:(?:{_FILLER}[\s,]+)?(?:{pattern(NO_IDIOMS)})"
-    r"(?:\s+(?:at\s+all|here|whatsoever|from\s+(?:me|us|my\s+side)|on\s+my\s+(?:side|end)|with\s+(?:that|it|this)))*"
+    r"(?:\s+(?:at\s+all|here|whatsoever|from\s+(?:me|us|my\s+side)|on\s+my\s+(?:side|end)|with\s+(?:that|it|this)|for\s+(?:me|us)|by\s+(?:me|us)))*"
     rf"{_END_OF_WORD}[\s,.!;:–—-]+){{1,3}}"
 )
 _PLUS_ONE = re.compile(r"\s*\+1[\s.!]*")
@@ -157,16 +165,32 @@ _IRONY = _expression(
     r"\bdo\s+(?:it|this|that|so)\s+right\b(?!\s+(?:now|away))|"
     r"\b(?:yeah|yea|yes|yep|yup|sure|okay|ok|fine|oh)[\s,.!–—-]+right\b(?!\s+(?:now|away))"
     r"|(?<!all\s)(?<!'s\s)(?<!is\s)\bright[\s,.!–—-]+(?:yeah|yea|sure)\b"
+    r"|\A\s*oh\b.*\b(?:great|good|nice|brilliant|excellent)\s+(?:idea|plan|work)\b"
 )
+# "You may approve it" is said to somebody who approves, and is no approval.
+_LEFT_TO_OTHERS = _expression(
+    r"\b(?:you\s+can|you\s+may|feel\s+free\s+to|we\s+can)\s+(?:approve|allow|accept|confirm|agree|i)\b"
+)
+_ADDRESS = _expression(rf"[\s,]+{_NAMES}(?=[\s,.!]|\Z)")
 # Said in good faith as often as not, so it is asked back.
 _HALF_HEARTED = _expression(
-    r"\bi\s+(?:guess|suppose)\b|\A(?:oh[\s,]+)?(?:yeah|yea)[\s,.!]+(?:yeah|yea|sure|fine|okay|ok)(?:\s+thing)?[\s.!]*\Z|\Asure[\s,]+(?:yeah|yea)[\s.!]*\Z"
+    r"\bi\s+(?:guess|suppose)\b|\A(?:well|um+|uh+|er+)\b"
+    r"|\A(?:oh[\s,]+)?(?:yeah|yea)(?:[\s,.!]+(?:yeah|yea|sure|fine|okay|ok)(?:\s+thing)?)+[\s.!]*\Z"
+    r"|\Asure[\s,]+(?:yeah|yea)[\s.!]*\Z"
 )
 _OF_PLAN = _expression(
     r"\b(?:(?<!like\sa\s)plan|changes?|proposal|approach)\b|\bas\s+(?:planned|proposed|described|discussed|suggested)\b"
 )
-_CHANGE = _expression(rf"(?:{pattern((*CHANGE_WORDS, *LIMIT_WORDS))}){_END_OF_WORD}")
-_CONJUNCTION = _expression(r"\A(?:(?:but|however|though|and|also|plus)\b[\s,]*)+")
+_ALL_BUT = (
+    r"(?:(?:to\s+)?(?:all|both|everything|anything|each)(?:\s+(?:of\s+)?(?:it|them|these|this|the))?(?:\s+\w+)?"
+    r"[\s,]+(?:but|except\w*|besides|bar|save|minus|without|apart|aside|other|excluding|not)\b|besides\b)"
+)
+_CHANGE = _expression(rf"(?:{pattern((*CHANGE_WORDS, *LIMIT_WORDS))}){_END_OF_WORD}|{_ALL_BUT}")
+_CONJUNCTION = _expression(
+    r"\A(?:(?:but|however|though)\b[\s,]*)+(?:(?:and|also|plus)\b[\s,]*)*"
+    r"|\A(?:and|also|plus)[\s,]+(?=[^\s./]*[./]\S*[.!\s]*\Z)"
+)
+_ALSO = _expression(r"\A(?:(?:and|also|plus)\b[\s,]*)+")
 # A name alone after "but" may be excluded by it, so the "but" is kept.
 _BUT_A_NAME = _expression(r"but\s+(?:the\s+)?[\w./\\`-]+[.!\s]*")
 _BARE_CHANGE = _expression(

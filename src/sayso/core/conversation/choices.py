@@ -4,6 +4,8 @@
   several by a list, a range, "both" or "all".
 - A yes or no may stand before or behind what it is for: "yes to 1, no to 2", "1 yes, 2 no".
 - Every word has to be understood, and every name has to fit exactly one question; else it is no choice.
+- A minus, a dash or "!" before a name, and a yes or no between two names, can be read in two ways: unclear.
+- What is quoted or fenced, and what trails off, is no choice. In backticks a name counts as it stands.
 - A yes that names a call by its name, or with "only" or "just", is for that call alone.
 - What is named by words of a command or target, which the agent wrote, is hesitant: it is asked back.
 - Numbers, ordinals, "last", "both" and "all" mean places in the list as it was shown. A place whose question
@@ -20,7 +22,7 @@ import msgspec
 from sayso.core.decision import Question
 from sayso.core.plans.names import stem
 from sayso.core.text.phrases import HIGH_PHRASES, MEDIUM_PHRASES, NO_WORDS, POLITE, pattern
-from sayso.core.text.unmask import strip_decoration, with_signs_spelled
+from sayso.core.text.unmask import mask_fences, strip_decoration, with_signs_spelled
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -28,7 +30,8 @@ class Choice(msgspec.Struct, frozen=True):
 
     `hesitant` says that a yes is to be asked back, `orders` that what is only named is told to run,
     `accounts_for_no` that every no in the message is part of the choice, `closed` that it speaks of a place
-    in the list whose question is no longer open, and `once` that a yes is for these calls alone.
+    in the list whose question is no longer open, and `once` that a yes is for these calls alone. One that is
+    `unclear` answers nothing: it has to be asked again.
     """
 
     yes: tuple[Question, ...] = ()
@@ -39,6 +42,7 @@ class Choice(msgspec.Struct, frozen=True):
     accounts_for_no: bool = False
     closed: bool = False
     once: bool = False
+    unclear: bool = False
 
 
 NumberedQuestions = Sequence[Question | None]
@@ -64,18 +68,21 @@ class _Part(msgspec.Struct, frozen=True):
 def read_choice(text: str, asked: NumberedQuestions) -> Choice | None:
     """Read a message that is nothing but a choice, with or without a yes or no in it; else None."""
     said = " ".join(strip_decoration(with_signs_spelled(text.replace("’", "'"))).split()).rstrip("! ")
-    if said.endswith("?"):
+    if said == "-1" or said.endswith("?") or _is_quoted(text) or _TRAILS_OFF.search(said):
         return None
+    plain = _STROKE.sub(r"\g<ahead> ", said)
+    if plain != said:
+        return None if read_choice(plain, asked) is None else Choice(unclear=True)
     if _NONE.fullmatch(said.rstrip(".")):
         return Choice(no=tuple(filter(None, asked)))
+    said = _EQUALS.sub(" ", said)
     numbered = _NUMBER_SIGN.sub("#", said)
-    read = (
-        _read_parts(parts, asked)
-        for parts in (_answers_after_names(numbered), _answers_before_names(numbered))
-    )
-    choice = next(filter(None, read), None)
+    ahead = _answers_before_names(numbered)
+    choice = _read_parts(_answers_after_names(numbered), asked) or _read_parts(ahead, asked)
     if choice is None:
         return None
+    if choice.named and len(ahead) > 1 and not _ONLY_BEFORE.search(numbered):  # "2 no 1"
+        return Choice(unclear=True)
     if _BEGINS_WITH_NO.match(numbered):  # a refusal, whatever follows
         return Choice(no=choice.no, closed=choice.closed)
     return msgspec.structs.replace(
@@ -84,6 +91,11 @@ def read_choice(text: str, asked: NumberedQuestions) -> Choice | None:
         accounts_for_no=bool(choice.no) or numbered != said,
         once=choice.once or _LIMIT.search(said) is not None,
     )
+
+
+def _is_quoted(text: str) -> bool:
+    """Whether a part of the text is quoted or fenced, or a number stands in backticks."""
+    return mask_fences(text) != text or _QUOTE.search(text) is not None
 
 
 def _answers_before_names(said: str) -> list[_Part]:
@@ -142,7 +154,7 @@ def _questions_with(
 
 def _name(said: str, asked: NumberedQuestions) -> _NamedPlaces | None:
     """The questions that words name; None if any part of them names none, or more than one."""
-    said = _BEHIND.sub("", _AROUND.sub("", said))
+    said = _BEHIND.sub("", said.strip(" ,;:"))
     bare = _BEFORE.sub("", said)
     whole = _all_but(bare, asked) or _name_one(bare, asked)
     found = [whole] if whole else _name_each(bare, asked)
@@ -193,7 +205,11 @@ def _count(number: int) -> str:
 
 def _name_one(said: str, asked: NumberedQuestions) -> _NamedPlaces | None:
     """The one question that words name: by its place, by a name in full, or by words of its names."""
-    said = _AROUND.sub("", said)
+    said = said.strip(" ,;:")
+    ticked = _TICKED.fullmatch(said)
+    said = ticked["name"] if ticked is not None else said
+    if not any(said in _names(question) for _, question in _list_open(asked)):
+        said = said if ticked is not None else _BEHIND_NAME.sub("", said)
     ordinal = _ORDINAL.fullmatch(said)
     if ordinal is not None:
         at = _place(ordinal, len(asked))
@@ -203,7 +219,7 @@ def _name_one(said: str, asked: NumberedQuestions) -> _NamedPlaces | None:
         return (
             _NamedPlaces((fitting[0],), hesitant=None in asked, by_name=True) if len(fitting) == 1 else None
         )
-    return _by_words(said, asked)
+    return None if ticked is not None else _by_words(said, asked)
 
 
 def _list_open(asked: NumberedQuestions) -> Iterator[tuple[int, Question]]:
@@ -212,7 +228,7 @@ def _list_open(asked: NumberedQuestions) -> Iterator[tuple[int, Question]]:
 
 
 def _by_words(said: str, asked: NumberedQuestions) -> _NamedPlaces | None:
-    if not _PLAIN.fullmatch(said):
+    if not _PLAIN.fullmatch(said) or _SIGN_WITHIN.search(said):
         return None
     stems = {stem(word) for word in re.findall(r"[^\W_]+", _NOUNS.sub("", said.lower()))}
     fitting = [
@@ -275,7 +291,18 @@ _ONLY_BEFORE = _expression(r"(?:but\s+)?not|deny|reject|refuse|decline|skip|allo
 _NUMBER_SIGN = _expression(r"(?<!\w)(?:(?:no|nr|num)\.\s*|nr\s+|\u2116\s*)(?=\d)")
 _BEGINS_WITH_NO = _expression(rf"{NO_WORDS}(?![\w'-])")
 _NO_OR_NUMBER = _expression(r"no\.\s+\d")
-_AROUND = re.compile(r"""\A[\s.,;:!`"'–—-]+|[\s.,;:!`"'–—-]+\Z""")
+_EQUALS = _expression(r"\s*=\s*(?=(?:yes|no|ok|okay|y|n)\b)")
+_TICKED = re.compile(r"(`+)(?P<name>[^`]*[^`\d\s][^`]*)\1[.!]*")
+# A full stop ends a sentence only behind a word: the dot of "git add ." belongs to the command.
+_BEHIND_NAME = re.compile(r"(?:\s*[,;:!–—-]|(?<=[\w)\]])\.)+\Z")
+_QUOTE = re.compile(r"""["“”„«»]|(?<![\w'])'(?=[^\s'])[^']*'(?!\w)|`\s*\d+\s*`""")
+_TRAILS_OFF = re.compile(r"(?<=\w)\s?\.\s?\.|…|[-–—]\s*\Z")
+_SIGN_WITHIN = re.compile(r"(?:\A|\s)[-–—−!~]")
+# A sign before a name, at the start or right behind an answer. "1 - yes" is none.
+_STROKE = _expression(
+    rf"(?P<ahead>\A|[,;(:]|(?<![\w-])(?:{_YESES}|{pattern(MEDIUM_PHRASES)}|{_NOS})(?![\w-]))"
+    rf"\s*[-–—−!~]+\s*(?=[\w./#`])(?!(?:{_YESES}|{pattern(MEDIUM_PHRASES)}|{_NOS})(?!\w))"
+)
 _BEFORE = _expression(
     r"\A(?:(?:to|for|with|on|just|only|please|and|but|then|i\s+mean(?:t)?|i(?:'d)?\s+(?:want|pick|choose|take|like)"
     r"|pick|choose|take|let's\s+do|lets\s+do|go\s+with|do|run|execute)(?:\s*,\s*|\s+))+(?=\S)"
@@ -293,7 +320,7 @@ _EXCEPT = _expression(
     r"(?:both|all|everything|each)(?:\s+of\s+(?:them|these|those))?"
     r"\s+(?:but|except(?:\s+for)?|apart\s+from|other\s+than|without|excluding|minus)\s+(?P<out>\S.*)"
 )
-_RANGE = _expression(r"#?(?P<first>\d{1,3})\s*(?:-|–|to|through|thru|till)\s*#?(?P<last>\d{1,3})")
+_RANGE = _expression(r"#?(?P<first>\d{1,3})(?:[-–]|\s+(?:-|–|to|through|thru|till)\s+)#?(?P<last>\d{1,3})")
 _FIRST_FEW = _expression(rf"(?:the\s+)?(?P<end>first|last)\s+(?P<count>{_COUNT})")
 _NONE = _expression(
     r"(?:none|neither|nothing|not\s+any)(?:\s+of\s+(?:them|these|those|it|the\s+(?:above|two)))?(?:,?\s+please)?"
@@ -301,7 +328,7 @@ _NONE = _expression(
 _SEPARATOR = re.compile(
     r"\s*(?:,\s*and\s|,|;|\+|\s&\s|&|\sand\s|(?<=\d)\s*/\s*(?=\d)|(?<=\d)\s+(?=\d))\s*", re.IGNORECASE
 )
-_KIND = r"(?:number|no\.?|nr\.?|question|option|item|choice)"
+_KIND = r"(?:number|no\.|nr\.?|question|option|item|choice|q)"
 _ORDINAL = _expression(
     rf"(?:the\s+)?(?:{_KIND}\s*)?[#(\[]?\s*(?P<number>\d+)(?:st|nd|rd|th)?\s*[)\].]?(?:\s+(?:one|question|command|call))?"
     rf"|(?:the\s+)?(?P<word>{'|'.join(_ORDINALS)}|last|latest|final|former|latter|top|bottom)"

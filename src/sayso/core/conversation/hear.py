@@ -15,7 +15,7 @@ from sayso.core.conversation import replies, words
 from sayso.core.conversation.clearing import clear_consent
 from sayso.core.conversation.limits import find_limit
 from sayso.core.conversation.message import Message, limits_slash, read_message
-from sayso.core.conversation.revocations import revoke_entry
+from sayso.core.conversation.revocations import find_dropped, revoke_entry
 from sayso.core.conversation.standing_consent import speaks_of_revoking
 from sayso.core.conversation.withdrawal import take_forbidden_off, take_last_yes_back
 from sayso.core.deciding.rules import PLAN_TURNS
@@ -164,7 +164,9 @@ def _doubt_slash(h: Hearing) -> None:
 def _hear_limit(h: Hearing) -> None:
     """A limit while consent is in force, with no plan to narrow and nothing to answer, is a prohibition."""
     m, plan = h.message, h.session.plan
-    if m.kind not in ("other", "modify", "refusal") or m.forbids or m.chosen or m.outdated is not None:
+    if m.kind not in ("other", "modify", "refusal") or m.forbids or m.chosen:
+        return
+    if m.outdated is not None or m.unclear:
         return
     narrows = plan is not None and plan.text.concrete and (not plan.accepted or m.kind == "modify")
     if narrows or all(spent(held, h.now) for held in h.session.all_grants):
@@ -231,11 +233,12 @@ def _tighten(h: Hearing) -> None:
     if m.revoke_all:
         h.clear("everything", "you revoked all consent", words.ALL_REVOKED)
         h.announced.append(words.allowlist_block(list_allowlist_entries(h.session, h.now)))
-    for command in m.revokes:
+    revokes = m.revokes or tuple(find_dropped(h))
+    for command in revokes:
         revoke_entry(h, command)
     if m.clear_allowlist:
         h.clear("allowlist", "you cleared it", "Session allowlist cleared")
-    if m.revokes or m.clear_allowlist:
+    if revokes or m.clear_allowlist:
         h.announced.append(words.allowlist_block(list_allowlist_entries(h.session, h.now), with_risk=True))
     if m.clear_state:
         h.clear("all_but_allowlist", "you cleared the consent state", "Consent state cleared")

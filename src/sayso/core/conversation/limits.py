@@ -11,9 +11,10 @@ from collections.abc import Iterator
 
 import msgspec
 
+from sayso.core.text.acts import find_names
+from sayso.core.text.denials import clean_clause
 from sayso.core.text.phrases import POLITE, pattern
-from sayso.core.text.refusals import clean_clause, find_names
-from sayso.core.text.unmask import LONGEST, clauses, fold_text, visible_readings
+from sayso.core.text.unmask import LONGEST, clauses, fold_text, has_sign_of, visible_readings
 
 
 class Limit(msgspec.Struct, frozen=True):
@@ -28,7 +29,12 @@ def find_limit(text: str) -> Limit | None:
     if len(text) > LONGEST:
         return None
     found = [
-        limit for shown in visible_readings(text) for limit in _limits(fold_text(_MARKS.sub(" ", shown)))
+        limit
+        for shown in visible_readings(text)
+        for limit in (
+            *_crossed_out(fold_text(_MARKS.sub(" ", shown))),
+            *_limits(fold_text(_MARKS.sub(" ", shown))),
+        )
     ]
     if not found:
         return None
@@ -48,13 +54,22 @@ def _limits(folded: str) -> Iterator[Limit]:
                 yield Limit(tuple(find_names(said)))
 
 
+def _crossed_out(folded: str) -> Iterator[Limit]:
+    """A sign against nothing but names: "-b.py", "!b.py", "❌ git push"."""
+    said = clean_clause(folded)
+    crossed = has_sign_of("no", folded) or _STROKE.match(folded) is not None
+    if crossed and len(said) <= _LONGEST_LIMIT and _NAMES.fullmatch(said):
+        yield Limit(tuple(find_names(said)))
+
+
 _LONGEST_LIMIT = 300
+_STROKE = re.compile(r"\s*[-!\u2212–—✗✘~]+\s*(?=[\w./~])")
 _MARKS = re.compile(r"""[`"“”«»*]|(?<!\w)'|'(?!\w)""")
 _JOINT = re.compile(r"\s(?:and|but|then|so)\s")
 _LEAD = re.compile(
     r"\A(?:(?:please|pls|plz|oh|hm+|well|ok|okay|so|and|but|then|also|actually|sorry|now|from now on"
     r"|for now|hey"
-    r"|you can|you may|you should|can you|could you|let's|i want you to|i'd like you to)\s+(?=\S+\s))+"
+    r"|we|you can|you may|you should|can you|could you|let's|i want you to|i'd like you to)\s+(?=\S+\s))+"
 )
 _END = re.compile(
     rf"(?:\s+(?:{pattern(POLITE)}|from now on|from here on|for now|now|then|instead|again|any ?more|too"
@@ -74,6 +89,7 @@ _ANY_ACT = (
 _THING = rf"(?:{_DOING}\s+{_FILE}|{_FILE}|{_ANY_ACT})"
 _LIST = rf"{_THING}(?:\s+(?:and|or|nor)\s+{_THING})*"
 _FILES = rf"{_FILE}(?:\s+(?:and|or)\s+{_FILE})*"
+_NAMES = re.compile(_LIST)
 _OUT = (
     "exclud(?:e|ing)|skip(?:ping)?|ignor(?:e|ing)|leav(?:e|ing) out|omit(?:ting)?|except(?: for)?|without|not"
     "|spare"
@@ -93,7 +109,9 @@ _KEEPS = re.compile(
     rf"|{_FILES}\s+and\s+nothing\s+(?:else|more)"
 )
 _EXCLUDES = re.compile(
-    rf"(?:(?:forbid|block|disallow|deny|prohibit|ban|disable|bar|veto|avoid|prevent|reject|refuse)(?:\s+you\s+to)?"
+    rf"(?:(?:forbid|block|disallow|deny|prohibit|ban|disable|bar|veto|avoid|prevent|reject|refuse"
+    rf"|turn off|switch off"
+    rf"|postpone|delay|defer|put off|freeze|lock|protect|suspend|discontinue|end)(?:\s+you\s+to)?"
     rf"|hold(?:\s+(?:off|back)(?:\s+(?:on|with))?)?|(?:(?:you|we|agents?)\s+)?(?:may|can|must|should|shall|will)?\s*no\s+longer"
     rf"|you\s+(?:no\s+longer\s+have|don't\s+have|do\s+not\s+have|have\s+no)\s+(?:my\s+)?(?:consent|permission|approval)\s+(?:to|for))"
     rf"\s+{_LIST}"
@@ -101,8 +119,13 @@ _EXCLUDES = re.compile(
     rf"|{_LIST}\s+(?:is|are|'s)\s+(?:not|no\s+longer)\s+(?:ok|okay|fine|good|alright|allowed|permitted|wanted|welcome"
     r"|acceptable|approved|authori[sz]ed|possible|safe)"
     rf"|(?:{_OUT}|(?:everything|all|anything|each)(?: (?:files?|of it|of them))? (?:but|except(?: for)?)"
-    rf"|hands (?:away|off)(?: from)?)\s+{_LIST}"
-    rf"|(?:keep|preserve)\s+{_FILES}(?:\s+(?:{_STAYS}))?"
+    rf"|(?:keep )?(?:your )?(?:hands|fingers|paws) (?:away|off|out)(?: (?:from|of))?)\s+{_LIST}"
+    rf"|(?:keep|preserve|leave)\s+{_FILES}(?:\s+(?:{_STAYS}))?|keep\s+{_LIST}\s+out of (?:this|it|that)"
+    rf"|(?:treat|consider|regard|mark|see|make)\s+{_LIST}\s+(?:as\s+)?(?:{_STAYS}|final|done|untouchable"
+    rf"|off[ -]limits)"
+    rf"|{_ANY_ACT}\s+(?:any(?:thing|\s+files?)|everything|all(?:\s+files?)?)\s+(?:but|except(?: for)?"
+    rf"|besides)\s+{_LIST}"
+    rf"|{_LIST}(?:\s+it)?\s+(?:later|another time|some other time|tomorrow|not|no|never)"
     rf"|(?:leave|leaving)\s+{_LIST}\s+(?:out(?: of (?:it|this|that))?|to (?:me|us)|for (?:me|us)|{_STAYS})"
     rf"|{_LIST}\s+(?:(?:is|are|'s|stays?|remains?"
     r"|(?:should|must|shall|has to|have to|needs? to) (?:stay|remain|be))"

@@ -16,19 +16,22 @@ import msgspec
 from sayso.core.conversation.assent import after_idiom, is_ironic, read_assent
 from sayso.core.conversation.standing_consent import read_query, read_standing
 from sayso.core.conversation.topics import acknowledges, announces_another, corrects, find_topic
+from sayso.core.text.denials import LEAD, clean_clause
+from sayso.core.text.imperatives import read_imperatives
 from sayso.core.text.phrases import (
+    ACTS,
     CHANGE_WORDS,
     HIGH_PHRASES,
     LIMIT_WORDS,
     MEDIUM_PHRASES,
-    POLITE,
     STOP_CLAUSES,
     STOP_OPENINGS,
     STOP_PHRASES,
     Phrases,
     pattern,
 )
-from sayso.core.text.refusals import clean_clause, read_refusal, refuses_flatly
+from sayso.core.text.refusals import read_refusal, refuses_flatly
+from sayso.core.text.taking_back import spell_out_order
 from sayso.core.text.unmask import (
     LONGEST,
     clause_spans,
@@ -42,7 +45,6 @@ from sayso.core.text.unmask import (
     undisguised,
     visible_readings,
     with_emoji,
-    without_closing_emoji,
 )
 
 __all__ = ["HIGH_PHRASES", "MEDIUM_PHRASES", "STOP_PHRASES", "Message", "read_message"]
@@ -58,8 +60,8 @@ class Message(msgspec.Struct, frozen=True):
     `forbidden` are its words; beside a change it is no refusal. `once` limits an assent to one call;
     `of_plan` says that it speaks of the plan. `chosen` are the questions that its yes or no names, if any,
     and `declined` those that it denies beside a yes to others; `outdated` is the yes or no of a choice that
-    speaks of a question no longer open. `problem` is a sentence for the user about a
-    list that could not be taken as it stands.
+    speaks of a question no longer open, and `unclear` says that a choice can be read in two ways.
+    `problem` is a sentence for the user about a list that could not be taken as it stands.
     """
 
     text: str
@@ -81,6 +83,7 @@ class Message(msgspec.Struct, frozen=True):
     chosen: tuple[str, ...] = ()
     declined: tuple[str, ...] = ()
     outdated: str | None = None
+    unclear: bool = False
     change: str | None = None
     question: bool = False
     correction: bool = False
@@ -92,6 +95,9 @@ class Message(msgspec.Struct, frozen=True):
 
 def read_message(text: str, slash_names: Collection[str], phrases: Phrases = ENGLISH) -> Message:
     """Read a message as heard, knowing the registered slash commands. Every text has a reading."""
+    order = spell_out_order(text) if len(text) <= LONGEST else text
+    if order != text:
+        return msgspec.structs.replace(_read_spoken(order, slash_names, phrases), text=text)
     rest = after_idiom(text) if len(text) <= LONGEST else None
     assent = None if rest is None else _read_spoken(rest, slash_names, phrases)
     if assent is not None and assent.kind in ("assent", "medium"):  # "no problem, go ahead"
@@ -181,7 +187,7 @@ def _read_tightening(text: str, shown: str, slash: str | None, phrases: Phrases)
         clear_allowlist=standing.clear_allowlist,
         clear_state=standing.clear_state,
         query=read_query(spoken if slash is None else text),
-        refusal=refusal.refuses or _is_minus_one(shown) or "no" in signs,
+        refusal=refusal.refuses or _is_bare_no(shown) or "no" in signs,
         forbids=refusal.forbids,
         forbidden=refusal.words,
         correction=corrects(spoken),
@@ -191,7 +197,11 @@ def _read_tightening(text: str, shown: str, slash: str | None, phrases: Phrases)
     )
 
 
-def _is_minus_one(shown: str) -> bool:
+def _is_bare_no(shown: str) -> bool:
+    """A message that is nothing but a no, in signs, as -1 or however quoted."""
+    quoted = _QUOTED_WHOLE.fullmatch(shown.strip())
+    if quoted is not None and refuses_flatly(fold_text(quoted["words"])):
+        return True
     return is_sign_of("no", shown) or _MINUS_ONE.fullmatch(shown) is not None
 
 
@@ -199,8 +209,10 @@ def _signs_after(shown: str, slash: str) -> frozenset[str]:
     """What signs after a slash command say, "no" or "stop". Irony and a final "-1" are a no."""
     own = mask(shown)
     rest = own[fold_text(own).find(slash.casefold()) + len(slash) :]
-    ironic = any(is_ironic(words) for words, _ in clauses(fold_text(rest)))
-    refuses = ironic or has_sign_of("no", rest) or _FINAL_MINUS_ONE.search(rest) is not None
+    unmeant = any(
+        is_ironic(words) or _UNMEANT.match(clean_clause(words)) for words, _ in clauses(fold_text(rest))
+    )
+    refuses = unmeant or has_sign_of("no", rest) or _FINAL_MINUS_ONE.search(rest) is not None
     said = {"no": refuses, "stop": has_sign_of("stop", rest)}
     return frozenset(name for name, holds in said.items() if holds)
 
@@ -311,7 +323,7 @@ def _add_loosening(message: Message, phrases: Phrases, *, commands: bool) -> Mes
         of_plan=assent.of_plan,
         change=assent.change,
         question=assent.question,
-        imperatives=_imperatives(text) if commands else (),
+        imperatives=read_imperatives(text) if commands else (),
     )
 
 
@@ -328,22 +340,6 @@ def limits_slash(text: str) -> bool:
     return len(own) > 1 and _LIMITS_SLASH.search(own[1]) is not None
 
 
-def _imperatives(text: str) -> tuple[str, ...]:
-    """The commands of "Run `git status` and `git diff`" or "run git status", each as it stands."""
-    order = _ORDER.fullmatch(without_closing_emoji(text).strip())
-    if order is None:
-        return ()
-    rest = order["rest"]
-    if "`" in rest:
-        listed = [command.strip() for command in re.findall("`([^`]+)`", rest)]
-        return tuple(filter(None, listed)) if _TICKED_LIST.fullmatch(rest) else ()
-    if _NO_COMMAND.match(rest) or rest.endswith("?"):
-        return ()
-    command = _FINAL_MARK.sub("", _POLITE_END.sub("", rest))
-    # Without a comma the politeness may be the command's ("echo please"), so both ways to read it count.
-    return tuple(dict.fromkeys((command, _POLITE_WORDS.sub("", command))))
-
-
 # --- expressions: those for tightening read folded own words, those for loosening the text itself -----------
 
 _CASE_BLIND = re.IGNORECASE | re.ASCII
@@ -354,13 +350,17 @@ _DRY_RUN = re.compile(r"\s*dry\s+run\s*:", _CASE_BLIND)
 # An underscore joins words ("stop_words") but also stands for emphasis ("_stop_").
 _STOP = re.compile(rf"(?<![^\W_])(?<![^\W_]_)(?:{pattern(STOP_PHRASES)})(?![^\W_])(?!_[^\W_])")
 _ANY_STOP = pattern((*STOP_PHRASES, *STOP_OPENINGS))
-_BARE_STOP = re.compile(rf"[\W_]*(?:{_ANY_STOP})[\W_]*")
+# Drawn out or spelled by letters: "stooop", "s-t-o-p".
+_BARE_STOP = re.compile(
+    rf"[\W_]*(?:{_ANY_STOP}|s+to+p+|wa+i+t+|s[ .-]t[ .-]o[ .-]p|w[ .-]a[ .-]i[ .-]t)[\W_]*|\s*\^c\s*"
+)
 _NO_SIGNS: frozenset[str] = frozenset()
 _FINAL_MINUS_ONE = re.compile(r"(?:\A|[,.;:!(—–])\s*-1[\s.!)]*\Z")
+_QUOTED_WHOLE = re.compile(r"""["'“«](?P<words>[^"'“”«»\n]{1,40})["'”»]""")
 _MINUS_ONE = re.compile(r"\s*-1[\s.!]*")
 _QUOTES = re.compile(r"""[`"'“”«».!,]+""")
 _STOP_LEAD = (
-    "(?:(?:please|pls|plz|hm+|um+|uh+|lets|ok|okay|oh|hey|no|yes|yeah|well|so|and|but|then|now|just"
+    "(?:(?:please|pls|plz|hm+|um+|uh+|lets|ok|okay|oh|hey|whoa|woah|no|yes|yeah|well|so|and|but|then|now|just"
     "|actually|sorry|you should|let's|can you|could you|i said) )*"
 )
 _STOP_OPENING = re.compile(rf"{_STOP_LEAD}(?:{pattern(STOP_OPENINGS)})(?![\w'-])")
@@ -392,6 +392,12 @@ _TAKES_BACK = re.compile(
     r"|you (?:no longer have|don't have|do not have|have no))\b"
 )
 
+# After a slash command: it was not meant, or the user does it.
+_UNMEANT = re.compile(
+    rf"{LEAD}(?:(?:oops|whoops|jk|lol|haha|my bad|just kidding|kidding|joking|nvm)\Z"
+    r"|wrong (?:window|chat|command|one|session|tab|agent|terminal|repo|branch)\b|i mean(?:t)?\b"
+    rf"|leave (?:\S+ ){{1,4}}to me\b|i(?:'ll)? (?:{'|'.join(ACTS)})\b(?!.*\b(?:so|when|if)\b))"
+)
 # In the middle of a title these limit nothing: "Add a retry to the client". At its beginning they may.
 _JOINING = {"and", "also", "plus", "with", "to", "on", "in", "for the", "leave", "given that", "given"}
 _LIMITS_SLASH = re.compile(
@@ -401,22 +407,4 @@ _LIMITS_SLASH = re.compile(
     r"|first|draft|dry[ -]?run|pretend"
     r"|simulate|test run|locally|skipping|hold|review|confirm|check with|let me|show me|i'll|i want"
     r"|explain|help|nothing|none)\b"
-)
-_ORDER = re.compile(
-    r"(?:(?:please|pls|plz|kindly|now|then|next|first|also|and|ok|okay|just)(?:\s*,\s*|\s+))*"
-    r"(?:run|execute|show|list|print)(?:\s+(?:me|us)(?=\s+`))?:?\s+(?P<rest>\S[^\n\r]*)",
-    _CASE_BLIND,
-)
-_PLEASE = f"(?:{pattern(POLITE)})(?: for me)?|for me|now"
-_TICKED_LIST = re.compile(
-    rf"`[^`]+`(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)`[^`]+`)*(?:[,.!]*\s+(?:{_PLEASE}))*[.!]*", _CASE_BLIND
-)
-# After a comma or full stop politeness is the user's; else it may belong to the command ("echo please").
-_POLITE_END = re.compile(rf"[,.!]\s*(?:{pattern(POLITE)})[.!]*$", _CASE_BLIND)
-_POLITE_WORDS = re.compile(rf"(?:\s+(?:{pattern(POLITE)}))+[.!]*$", _CASE_BLIND)
-# A mark that ends a sentence stands on a word: the dots of "git add ." and "cd .." belong to the command.
-_FINAL_MARK = re.compile(r"""(?<=[\w"')\]}])(?:\.|!+)$""")
-_NO_COMMAND = re.compile(
-    r"(?:me|us|it|them|this|that|these|those|the|all|any|every|some|my|your|our|an?|what|how|why)\b",
-    _CASE_BLIND,
 )

@@ -44,7 +44,9 @@ def name_questions(h: Hearing) -> None:
         m, refusal=False, assent=None, once=False, of_plan=False, change=None, question=False, imperatives=()
     )
     yes, no = _sides(h, choice)
-    if _is_outdated(h, choice):
+    if choice.unclear:
+        h.message = msgspec.structs.replace(plain, kind="other", unclear=True)
+    elif _is_outdated(h, choice):
         says = "yes" if choice.yes else _reply_to_which(h, choice) or "no"
         h.message = msgspec.structs.replace(plain, kind="other", outdated=says)
     elif not yes and no:
@@ -100,7 +102,10 @@ def hear_yes(h: Hearing) -> None:
     if shown and h.message.of_plan:
         _keep_asking(h, shown)
         return
-    if chosen or len(shown) == 1:
+    # Shown after high risk was asked back: nobody can tell which of them the yes is for.
+    joined_later = len(shown) > len(chosen) and not h.message.chosen
+    in_doubt = joined_later and any(q.risk >= Risk.HIGH for q in chosen)
+    if (chosen and not in_doubt) or len(shown) == 1:
         _yes_to_questions(h, chosen or shown)
         return
     if shown:
@@ -135,11 +140,22 @@ def hear_no(h: Hearing) -> None:
     """
     if h.message.outdated is not None:
         _ask_again(h, h.message.outdated)
+    if h.message.unclear:
+        _ask_unclear(h)
     if h.message.refusal:
         _refuse(h)
     for question in _just_shown(h):
         if question.id in h.message.declined:
             _answer(h, question, "deny")
+
+
+def _ask_unclear(h: Hearing) -> None:
+    """A choice that can be read in two ways is asked again."""
+    which, shown = h.before.pending if _asked_back(h, "which") else None, _just_shown(h)
+    if which is None and len(shown) == 1:
+        _ask_back(h, shown[0])
+    else:
+        _ask_which(h, (which.says if which is not None else None) or "yes")
 
 
 def _refuse(h: Hearing) -> None:

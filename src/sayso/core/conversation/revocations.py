@@ -17,9 +17,13 @@ from sayso.core import effects as fx
 from sayso.core.conversation import words
 from sayso.core.conversation.named_tools import NamedTool, find_named_tool, is_named, normalize_tool_name
 from sayso.core.grants import Grant, HeldGrant, spent
+from sayso.core.plans.names import stem, stems_of
 from sayso.core.policy import Policy
 from sayso.core.session import CallUnderWay, Session, find_ended_grants
+from sayso.core.text.acts import contains_forbidden, find_names, speaks_of_act
 from sayso.core.text.phrases import POLITE, pattern
+from sayso.core.text.taking_back import names_entry_to_drop
+from sayso.core.text.unmask import LONGEST, fold_text, mask, visible_readings
 
 if TYPE_CHECKING:
     from sayso.core.conversation.hear import Hearing
@@ -40,6 +44,18 @@ def revoke_entry(h: Hearing, entry: str) -> None:
         h.announced.append(words.nothing_to_revoke(part))
 
 
+def find_dropped(h: Hearing) -> Iterator[str]:
+    """The entries of the allowlist that a message orders to drop: "remove git push". Else that is work."""
+    if h.message.slash is not None or len(h.message.text) > LONGEST:
+        return
+    for held in h.session.all_grants:
+        entry = held.grant.value
+        if held.grant.kind == "command" and not spent(held, h.now):
+            readings = (fold_text(mask(shown)) for shown in visible_readings(h.message.text))
+            if any(names_entry_to_drop(own, fold_text(" ".join(entry.split()))) for own in readings):
+                yield entry
+
+
 def _revoke_spelled(h: Hearing, entry: str) -> bool:
     return any(_revoke(h, spelling) for spelling in _spellings(entry))
 
@@ -57,6 +73,9 @@ def _revoke(h: Hearing, name: str) -> bool:
     if _PLAN.fullmatch(name) and h.session.plan is not None and h.session.plan.accepted:
         h.add_effects(fx.PlanEnded("revoked"))
         h.cleared.append("plan consent (you revoked it)")
+        return True
+    if _TASK.fullmatch(name) and h.session.task is not None:
+        h.clear("task", "you revoked it", words.announce_clearing("you revoked the consent of this task"))
         return True
     operations = _operations(name, h.policy, h.session)
     calls = [one for one in h.session.under_way.values() if _names(name, one, operations)]
@@ -110,6 +129,8 @@ def _covers(held: HeldGrant, name: str, operations: set[str], h: Hearing) -> boo
     if grant.kind == "retry" and _loosely(name) in map(_loosely, grant.stems):
         return True
     if grant.kind == "command" or grant.kind in ("tool", "workflow", "run"):
+        if _is_one_act(name) and contains_forbidden(grant.value, find_names(name.casefold())):
+            return True
         spelled = {_loosely(name), *(_loosely(operation.replace(".", " ")) for operation in operations)}
         return _loosely(grant.value) in spelled or bool(operations.intersection(grant.pins.operations or ()))
     if operations.intersection(_operations_of(grant, h)):
@@ -148,14 +169,21 @@ def _operations(name: str, policy: Policy, session: Session) -> set[str]:
         normalize_tool_name(" ".join(name.split()[:2])),
     }  # of "git commit -m x", git commit
     known = dict.fromkeys((*policy.table, *_operations_in(session)))
+    acts = frozenset(stem(word) for word in re.findall(r"\w+", name.casefold())) - _NOUN_STEMS
     return {
         name,
         *(
             one
             for one in known
             if not wanted.isdisjoint(map(normalize_tool_name, _names_of_operation(one, policy)))
+            or (speaks_of_act(name.casefold()) and acts and acts <= {*stems_of(one)} - _NOUN_STEMS)
         ),
     }
+
+
+def _is_one_act(name: str) -> bool:
+    """Whether a name is nothing but a verb or noun of an act: "pushing", "pushes"."""
+    return re.fullmatch(r"\w+", name) is not None and speaks_of_act(name.casefold())
 
 
 def _names_of_operation(operation: str, policy: Policy) -> set[str]:
@@ -176,9 +204,10 @@ def _loosely(name: str) -> str:
     return " ".join(name.casefold().split())
 
 
+_NOUN_STEMS = frozenset({"fil", "file", "command", "operation", "call"})
 _AROUND = re.compile(
-    rf"\A(?:-\s+|the\s+|my\s+|all\s+)+|\s*\((?:[^()]*\bused\b|granted\b)[^()]*\)\s*\Z"
-    rf"|[\s,]+(?:{pattern(POLITE)}|now|again)[.!]*\Z|[.!]+\Z"
+    rf"\A(?:-\s+|the\s+|my\s+|all\s+|both\s+|any\s+|to\s+)+|\s*\((?:[^()]*\bused\b|granted\b)[^()]*\)\s*\Z"
+    rf"|[\s,]+(?:{pattern(POLITE)}|right now|right away|at once|now|again|immediately)[.!]*\Z|[.!]+\Z"
     r"|\s+(?:consents?|permissions?|approvals?)[.!]*\Z",
     re.IGNORECASE,
 )
@@ -197,4 +226,5 @@ _PREFIX = re.compile(
     re.IGNORECASE,
 )
 _SIGNS = re.compile(r"\A[^\w./~$-]+|[^\w./)\"'*-]+\Z")
+_TASK = re.compile(r"(?:this|the|current)? ?(?:task|workflow)", re.IGNORECASE)
 _PLAN = re.compile(r"(?:the )?plan(?:'s)?(?: consent)?", re.IGNORECASE)

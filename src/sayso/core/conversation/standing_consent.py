@@ -13,7 +13,8 @@ import msgspec
 
 from sayso.core.conversation import words
 from sayso.core.text.phrases import POLITE, REFUSALS, STOP_OPENINGS, STOP_PHRASES, pattern
-from sayso.core.text.programs import looks_like_command
+from sayso.core.text.programs import holds_speech, is_certainly_command
+from sayso.core.text.taking_back import find_ended_names, says_all_ended
 from sayso.core.text.unmask import (
     BLANK,
     LONGEST,
@@ -106,23 +107,20 @@ def _read_grant(grant: re.Match[str], own: str) -> StandingConsent:
 def _find_limit(text: str) -> str | None:
     """The first entry that speaks instead of naming a command: "but not to main", "git push if it works".
 
-    Words of the language around commands give it away, and from the second entry on a beginning that is no
-    program's. In backticks a command is taken as it stands.
+    Words of the language around commands give it away. From the second entry on only what certainly is a
+    command counts. In backticks a command is taken as it stands.
     """
     pieces = _split(text)[0]
     for at, piece in enumerate(pieces):
         if at and at == len(pieces) - 1 and _POLITE.fullmatch(fold_text(piece)):
             continue
-        bare = " ".join(mask(_AND.sub("", piece.strip())).split())
-        tokens = {token.strip("()[]{}.,;:!—–-") for token in fold_text(bare).split()}
-        shell = ";" in bare and tokens & {"if", "while", "until"}
-        if (tokens & _SPEECH and not shell) or bare.endswith("?"):
+        command = _AND.sub("", piece.strip())
+        bare = " ".join(mask(command).split())
+        if holds_speech(fold_text(bare)) or bare.endswith("?"):
             return piece.strip()
         if has_sign_of("no", piece) or has_sign_of("stop", piece) or _TICKED_LIMIT.match(fold_text(piece)):
             return piece.strip()
-        if at and (
-            _SPEECH_ENTRY.match(fold_text(bare)) or not looks_like_command(_AND.sub("", piece.strip()))
-        ):
+        if at and (_SPEECH_ENTRY.match(fold_text(bare)) or not is_certainly_command(command)):
             return piece.strip()
     return None
 
@@ -142,14 +140,17 @@ def _read_tightening(shown: str, own: str) -> StandingConsent:
         for form in (_OFF_LIST, _IS_REVOKED)
         for found in form.finditer(own)
     ]
+    lists += [_read_list(shown[start:end]) for start, end in find_ended_names(own)]
     own = _EMPHASIS.sub(lambda marks: " " * len(marks[0]), own)
     named = [command for entries in lists for command in entries.commands]
     revokes = tuple(
         dict.fromkeys(command for command in named if not _EVERYTHING.fullmatch(fold_text(command)))
     )
     all_named = len(revokes) < len(set(named))
-    revoke_all = all_named or any(
-        form.search(own) for form in (_REVOKE_ALL, _REVOKE_EVERYTHING, _REVOKE_IT, _REVOKED)
+    revoke_all = (
+        all_named
+        or says_all_ended(own)
+        or any(form.search(own) for form in (_REVOKE_ALL, _REVOKE_EVERYTHING, _REVOKE_IT, _REVOKED))
     )
     clear_allowlist = _CLEAR_ALLOWLIST.search(own) is not None
     clear_state = _CLEAR_STATE.search(own) is not None
@@ -260,20 +261,6 @@ _SPEECH_ENTRY = re.compile(
 _TICKED_LIMIT = re.compile(
     r"\s*`+\s*(?:but|except|unless|only|however|not|never|without|excluding|although|though|provided|just)\s"
 )
-# Words that stand in sentences and hardly ever, unquoted, in commands.
-_SPEECH = {
-    "but", "except", "excepting", "unless", "only", "if", "when", "whenever", "while", "until", "till",
-    "provided", "providing", "assuming", "as", "just", "not", "never", "without", "excluding", "excluded",
-    "exclude", "however", "though", "although", "because", "since", "once", "twice", "today", "tomorrow",
-    "tonight", "weekdays", "weekends", "weekday", "weekend", "maybe", "perhaps", "sometimes", "usually",
-    "always", "my", "your", "our", "his", "their", "its", "i", "you", "we", "they", "it", "he", "she", "me",
-    "us", "them", "this", "that", "these", "those", "the", "is", "are", "was", "were", "be", "been", "has",
-    "have", "had", "will", "would", "shall", "should", "can", "could", "may", "might", "must", "don't",
-    "doesn't", "isn't", "aren't", "can't", "cannot", "won't", "mustn't", "shouldn't", "nevermind", "anything",
-    "everything", "nothing", "else", "every", "each", "any", "some", "during", "before", "after", "within",
-    "between", "about", "permitting", "times", "hour", "hours", "minute", "minutes", "day", "days", "week",
-    "weeks", "month", "months", "max", "maximum", "minimum", "limited", "allowed", "and",
-}  # fmt: skip
 _STOP_ENTRY = re.compile(
     rf"\W*(?:(?:and|but|just|now|please|so|then)\W+)*(?:{_STOP})(?:\W+(?:here|it|now|please|thanks|there))*\W*"
 )
@@ -297,7 +284,7 @@ _GRANT = re.compile(
     r"\s*(?:please\s+)?grant\s+standing\s+consent\s+for\s*:(?P<list>[^\n\r]*)", re.IGNORECASE | re.ASCII
 )
 _KINDS = (
-    r"(?:(?:the|my|any|your|this|that|these|those|every|each|standing|session|task|workflow|existing|previous|prior|earlier|current|active"
+    r"(?:(?:the|my|any|your|this|that|these|those|every|each|whole|single|last|standing|session|task|workflow|existing|previous|prior|earlier|current|active"
     r"|remaining|outstanding|given|granted)\s+){0,3}"
 )
 _EMPHASIS = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])|\*+|~+")
@@ -324,9 +311,11 @@ _FOR = r"(?:\s+(?:for|to|of|on)\b\s*(?P<colon>:?)|\s*(?P<bare>:))"
 _REVOKE = re.compile(
     rf"(?:\brevoke\s+{_KINDS}consents?"
     rf"|{_CLAUSE_START}{_LEAD}(?:{_TAKE}|{_END})\s+{_KINDS}(?:all\s+(?:of\s+)?)?{_KINDS}{_CONSENT}){_FOR}"
-    rf"|{_CLAUSE_START}{_LEAD}revoke(?:\s*(?P<after>:)"
-    r"|\s+(?!(?:all|any|every|each|everything|anything|it|this|that|them|now|please|again|these|those)\b)"
-    rf"(?!{_KINDS}(?:all\s+)?{_CONSENT}\b)(?=\S))"
+    rf"|{_CLAUSE_START}{_LEAD}(?:revoke|unapprove|ungrant|delist|de-?authori[sz]e|unauthori[sz]e|withdraw|retract)"
+    r"(?:\s*(?P<after>:)"
+    r"|\s+(?!(?:all|any|every|each|everything|anything|it|this|that|them|now|please|again|these|those|both|absolutely|access"
+    r"|rights|(?:the |my |session |whole )*allowlist)\b)"
+    rf"(?!{_KINDS}(?:all\s+)?(?:{_CONSENT}|yes)\b)(?=\S))"
 )
 _REVOKE_ALL = re.compile(rf"\brevoke\s+all\s+(?:of\s+)?{_KINDS}consents?\b(?!\s+(?:for|to|of|on)\b)")
 _ALL_OF_IT = (
@@ -373,10 +362,17 @@ _TAKING_ORDER = (
     rf"{_CLAUSE_START}{_LEAD}(?:{_TAKE}|take|undo|terminate|reset|forget|end|void|annul|cancel|invalidate|nullify"
     r"|discontinue|suspend|rescind|unapprove|disallow|ungrant|de-?authori[sz]e|unauthori[sz]e)\b"
 )
-_EVERYTHING = re.compile(r"(?:all|all (?:of them|commands|of it)|everything|anything)(?: please| now)?")
-_EMPTY = rf"{_CLAUSE_START}{_LEAD}(?:clear|empty|reset|wipe|delete|erase|purge|flush|remove)\s+"
+_EVERYTHING = re.compile(
+    r"(?:all|all (?:the )?(?:of them|commands|of it|entries)|every entry|everything|anything)(?: please"
+    r"| now)?"
+)
+_EMPTY = (
+    rf"{_CLAUSE_START}{_LEAD}(?:clear|empty|reset|wipe|delete|erase|purge|flush|remove|drop|discard|revoke)"
+    r"\s+"
+)
 _CLEAR_ALLOWLIST = re.compile(
     rf"\bclear\s+{_KINDS}allowlist\b|{_EMPTY}(?:all\s+(?:of\s+)?)?{_KINDS}allowlist{_END_OF_CLAUSE}"
+    rf"|{_EMPTY}(?:all|every)\s+(?:the\s+)?entr(?:y|ies)\s+(?:from|of|on|in)\s+{_KINDS}allowlist"
 )
 _CLEAR_STATE = re.compile(
     rf"\bclear\s+(?:all\s+)?{_KINDS}consent\s+state\b"

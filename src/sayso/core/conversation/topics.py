@@ -27,7 +27,18 @@ def find_topic(spoken: str, shown: str) -> str | None:
         turns = found["lead"] or found["turn"] or bare != topic
         if bare and turns and bare.lower() not in ("it", "this", "that", "so"):
             return bare
-    return _find_announced_topic(spoken, shown)
+    return _find_announced_topic(_ARROW.sub(": ", spoken), shown) or _find_turn(spoken, shown)
+
+
+def _find_turn(spoken: str, shown: str) -> str | None:
+    """The work a clause turns to: "now for the docs", "can you do the docs instead?", "back to the docs"."""
+    for start, end, _ in clause_spans(spoken):
+        found = _TURNS.fullmatch(spoken[start:end].strip())
+        if found is not None:
+            ahead = start + len(spoken[start:end]) - len(spoken[start:end].lstrip())
+            name = "topic" if found["topic"] else "instead"
+            return shown[ahead + found.start(name) : ahead + found.end(name)].strip(" ,.:;!-")
+    return None
 
 
 def _find_announced_topic(spoken: str, shown: str) -> str | None:
@@ -46,16 +57,29 @@ def announces_another(clause: str) -> bool:
 
 # Emphasis, emoji and other signs around words; what masks a quotation stays.
 _SIGNS = re.compile(r"[^\w\s.,:;!?()'\"/`\ufffd—–-]+|(?<!\w)_+|_+(?!\w)")
+_ENDS = (
+    "completed|next one|(?:end|close|finish|wrap up) (?:the|this) (?:task|job|ticket|work)"
+    "|(?:that's|that is) (?:all|it) for (?:this task|today|now)|(?:let's |lets )?wrap (?:it |this )?up"
+)
 _DONE = re.compile(
     r"(?:(?:ok|okay|yes|great|good|perfect|and|so|now|all|task|i think|i guess|i believe|i'd say"
     r"|(?:it )?looks like"
-    r"|(?:(?:this|that|the|our|my|your) )?(?:task|work|job|issue|ticket|feature|story|project)(?:'s| is"
-    r"| was)|(?:we|you|they)(?:'re| are)|i(?:'m| am)"
+    r"|(?:(?:this|that|the|our|my|your) )?(?:task|work|job|issue|ticket|feature|story"
+    r"|project)(?: \w+)?(?:'s| is"
+    r"| was)|the \w+ is|(?:we|you|they)(?:'re| are)|i(?:'m| am)"
     r"|(?:it|this|that|everything|the task)(?:'s| is)|(?:move |moving )?on to the) )*"
-    rf"(?:{pattern(DONE_PHRASES)})(?: (?:{pattern(POLITE)}|now|then|here|with (?:it|this|that)))*"
+    rf"(?:{pattern(DONE_PHRASES)}|{_ENDS})(?: (?:{pattern(POLITE)}|now|then|here|with (?:it|this|that)))*"
 )
 _CORRECTION = re.compile(
-    r"\A\W*(?:(?:no|nope|hmm?|ok|sorry)[\s,.!]+)*(?:wrong|incorrect)[\s.!]*\Z"
+    r"\A\W*(?:(?:no|nope|hmm?|ok|sorry)[\s,.!]+)*(?:wrong|incorrect)(?:\s+(?:file|approach|one|place|way|function"
+    r"|branch|folder|direction))?(?:[\s,.!]+try\s+again)?[\s.!]*\Z"
+    r"|\A\W*(?:(?:no|nope|please|sorry|hmm?|ok)[\s,.!]+)*(?:that(?:'?s|\s+is)\s+not\s+it|that\s+isn't\s+it"
+    r"|(?:undo|revert)\s+(?:that|this|it)|roll\s+(?:it|that|this)\s+back|start\s+(?:over|again|from\s+scratch)"
+    r"|i\s+meant\s+the\s+other\s+\w+)[\s.!]*\Z"
+    r"|\b(?:try|use|take)\s+(?:a\s+different|another|some\s+other)\s+(?:approach|way|route)\b"
+    r"|\byou\s+should(?:'ve|\s+have)\s+asked\b|\bi\s+never\s+asked\s+(?:you\s+)?for\s+(?:that|this|it)\b"
+    r"|\byou\s+(?:weren't|were\s+not)\s+(?:allowed|supposed|authori[sz]ed)\s+to\b"
+    r"|\b(?:that|this|it)\s+(?:was\s+not|wasn't)\s+(?:authori[sz]ed|allowed|approved)\b"
     r"|\b(?:that|this|it)(?:'?s|\s+is|\s+was|\s+looks)\s+"
     r"(?:(?:all|also|completely|just|plain|quite|simply|still|the|totally)\s+)?(?:wrong|incorrect)\b"
     r"|\b(?:that|this|it)(?:'s\s+not|\s+is\s+not|\s+isn't|\s+was\s+not|\s+wasn't)\s+(?:right|correct)\b"
@@ -71,6 +95,15 @@ _OTHER_WORK = (
     "(?:(?:a|an|the|my|our) )?(?:(?:completely|totally|brand) )?"
     f"(?:new|different|another|next|other|separate) {_WORK_ITEM}"
 )
+_LEAVES = (
+    "(?:let's |lets |let us |we should |please )?(?:switch|change|swap) (?:the )?(?:tasks?|topics?"
+    "|subjects?|gears|projects?)"
+    "|change of (?:subject|topic|plans?)|(?:park|shelve|abandon|drop|leave) (?:this|that|the task"
+    "|this task|it for now)"
+    "|(?:let's |lets |let us )?(?:start|do|try) something (?:new|else|different|other)|something else"
+    f"|(?:proceed|continue|go on|carry on) (?:to|with) {_OTHER_WORK}"
+    f"|(?:your|my|our|the) (?:new|next|other) {_WORK_ITEM}(?: is .*)?"
+)
 _ANNOUNCES = re.compile(
     "(?:(?:ok|okay|so|and|but|then|now|alright|all right|right|great|good|perfect|cool|thanks|thank you"
     "|please|yes|well"
@@ -81,7 +114,8 @@ _ANNOUNCES = re.compile(
     "|begin|take|have|open"
     "|go to|go on to|move to|move on to|switch to|turn to|get to|jump to)(?: with| on)?"
     "|start|begin|take|go to|move to|move on to|switch to|jump to) )?"
-    f"{_OTHER_WORK}|(?:(?:let's|lets|let us|we should|we can|time to|can we) )?(?:move on|moving on)"
+    f"{_OTHER_WORK}|{_LEAVES}|(?:(?:let's|lets|let us|we should|we can|time to|can we) )?(?:move on"
+    f"|moving on)"
     f"|next up|up next)"
     "(?: (?:please|now|then|for you|for us|to do|here|today|from here))*"
 )
@@ -107,7 +141,7 @@ _NEW = (
 )
 _TOPIC = re.compile(
     rf"{_CLAUSE_START}{_OPENING}"
-    r"(?P<lead>(?:actually|instead|now|next|for\s+now|from\s+now\s+on|forget\s+(?:it|that|this))[\s,]+(?:please\s+)?)?"
+    r"(?P<lead>(?:actually|instead|now|next|for\s+now|from\s+now\s+on|forget\s+(?:it|that|this|(?:about\s+)?the\s+[\w./-]+))[\s,]+(?:please\s+)?)?"
     rf"(?:(?P<turn>{_LETS}\s+(?:now\s+|next\s+|please\s+)?{_TURN}\s+|{_TURN}\s+|{_NEW}\s*"
     rf"|{_LETS}\s+(?:do\s+|try\s+|work\s+on\s+|move\s+on\s+to\s+)(?=something\s+(?:else|different|new|other))"
     rf"|{_LETS}\s+(?:now|next|instead)\s+{_WORK}\s+)"
@@ -115,7 +149,20 @@ _TOPIC = re.compile(
     rf"|(?(lead){_LETS}\s+(?:do|try|look\s+at|start(?:\s+on|\s+with)?|begin(?:\s+with)?|go\s+to|handle)\s+"
     r"(?!(?:it|this|that|so|these|those|the\s+(?:same|rest|other))\b)|(?!))"
     r"|(?:do|fix|write|try|build)\s+(?!(?:it|this|that|so|these|those)\b)(?=[^\n.!?]*\binstead\b)"
-    r"|(?<=now\s)work\s+on\s+|work\s+on\s+(?=[^\n.!?]*\binstead\b))"
+    r"|(?<=now\s)work\s+on\s+|(?<=instead,\s)work\s+on\s+|work\s+on\s+(?=[^\n.!?]*\binstead\b))"
     r"(?P<topic>(?:[^\n.!?]|\.(?=\w)){1,200})"
+)
+_ARROW = re.compile(r"\s(?:→|->|=>)(?=\s)")
+_SAME = r"(?!(?:it|this|that|so|these|those|the\s+(?:same|rest|other))\b)"
+_ASKING = (
+    r"(?:(?:can|could|would|will)\s+you|i(?:'d|\s+would)\s+(?:rather|prefer\s+to|like\s+to)|i\s+want(?:\s+you\s+to)?"
+    r"|let's|lets|please)"
+)
+_DOING = r"(?:work(?:ing)?\s+on|do(?:ing)?|fix(?:ing)?|write|build|try|tackle|handle|look\s+at)"
+_TURNS = re.compile(
+    r"(?:(?:ok|okay|so|and|but|then|well|please|actually|instead)\s+)*"
+    rf"(?:(?:now\s+(?:let's|lets|we)\s+(?:{_DOING})|now\s+for|back\s+to|(?:let's|lets)\s+start\s+on"
+    rf"|(?:put|set|leave)\s+(?:that|this|it)\s+aside\s+and\s+{_DOING}|actually\s+work\s+on)\s+{_SAME}(?P<topic>\S.{{0,200}})"
+    rf"|(?:{_ASKING}\s+)?(?:{_DOING}\s+)?{_SAME}(?P<instead>\S.{{0,200}}?)\s+instead)"
 )
 _INSTEAD = re.compile(r"[\s,]+(?:instead|now|next)\Z", re.IGNORECASE | re.ASCII)

@@ -15,7 +15,7 @@ from sayso.core import effects as fx
 from sayso.core.conversation import words
 from sayso.core.grants import HeldGrant, spent
 from sayso.core.session import Session, Suspension, find_ended_grants
-from sayso.core.text.refusals import contains_forbidden
+from sayso.core.text.acts import contains_forbidden
 
 if TYPE_CHECKING:
     from sayso.core.conversation.hear import Hearing

@@ -33,8 +33,8 @@ NOTHING_REVOKED = f"Nothing was revoked. {TO_REVOKE}"
 
 def no_command(entry: str) -> str:
     return (
-        f'"{visible(entry)}" is not a command, and a limit cannot be kept (write nothing but exact commands,'
-        " in backticks where they hold such words; for a single time, answer"
+        f'"{visible(entry)}" is not certainly a command, and a limit cannot be kept (write nothing but exact'
+        " commands, each in backticks where that is not plain: `make deploy`; for a single time, answer"
         ' "just this once" when it is asked)'
     )
 

@@ -238,7 +238,7 @@ _UNSHOWN = re.compile(
     r"""~~.+?(?:~~|\Z) | (?<![\w~/.])~(?=[^\s~/])[^~\n]+~(?![\w~/])   # struck out
       | \$\$.+?(?:\$\$|\Z) | \\\(.+?(?:\\\)|\Z) | \$[^$\n]*\\[A-Za-z][^$\n]*\$   # formulas
       | %%.+?(?:%%|\Z) | \{[%\#*/{].+?(?:[%\#*/}]\}|\Z) | ^[ \t]*\.\.[ \t][^\n]*   # comments and templates
-      | \|\|[^|\n]+\|\| | ^[ \t]*:::.*?(?:^[ \t]*:::[ \t]*$|\Z)   # spoilers and containers
+      | >!.+?(?:!<|\Z) | \|\|[^|\n]+\|\| | ^[ \t]*:::.*?(?:^[ \t]*:::[ \t]*$|\Z)   # spoilers and containers
       | \[\[.+?(?:\]\]|\Z)
     """,
     re.VERBOSE | re.DOTALL | re.MULTILINE,

@@ -18,6 +18,7 @@ from sayso.core.plans.vocabulary import (
     A_FILE,
     BEFORE_TARGETS,
     CHANGE_VERBS,
+    DENIED_ITEM,
     EVERYDAY,
     FILE_NAMES,
     FILE_TYPES,
@@ -30,7 +31,7 @@ from sayso.core.plans.vocabulary import (
     VAGUE,
 )
 from sayso.core.text.look_alikes import APOSTROPHES
-from sayso.core.text.unmask import BLANK, QUOTATION, fold_text, hidden, undisguised
+from sayso.core.text.unmask import BLANK, QUOTATION, fold_text, has_sign_of, hidden, undisguised
 
 LONGEST_SENTENCE = 1_000
 """A longer one promises nothing: nobody agrees to all of it."""
@@ -82,6 +83,8 @@ def promise_in_sentence(sentence: str) -> str:
     if folded.endswith("?"):
         ahead, _, asked = folded.rpartition("\n")
         folded = ahead if len(asked.split()) <= 3 and not _ASKS.search(ahead) else ""
+    if _DENIED_ITEM.search(folded) or has_sign_of("no", sentence):
+        return ""
     against = find_exclusion(folded)
     if _NO_PROMISE.search(folded) or _is_of_others(folded) or _denies_its_subject(folded, against):
         return ""
@@ -331,6 +334,7 @@ _PART_OF_WORD = re.compile(r"\S+\Z")
 _DANGLING = re.compile(
     r"(?<![^\W_])(?:not|never|no|without|except|excluding|avoid|skip|leave|keep)\W*\Z|n't\W*\Z"
 )
+_DENIED_ITEM = re.compile(rf"(?:[(\[]|:\s|\s[-–—]+\s)\s*(?:{DENIED_ITEM})[\s)\].!;]*\Z")
 _NO_PROMISE = re.compile(rf"\b(?:{'|'.join(NO_PROMISE)})\b")
 # "b.py will not change": the negation reaches back to its subject, unless that is who speaks.
 _NEGATED_SUBJECT = re.compile(

@@ -57,7 +57,8 @@ AGAINST = Against(
         "keep(?:s|ing)?|leav(?:e|es|ing)|preserv(?:e|es|ing)|retain(?:s|ing)?|protect(?:s|ing)?|hands off",
         "shy(?:ing)? away|back(?:ing)? (?:off|away)|opt(?:ing)? out|stop(?:s|ping)?|rather than|instead of",
         "in place of|other than|apart from|aside from|outside(?: of)?|but for|as opposed to|in lieu of",
-        "(?:all|everything|anything) but|short of|far from",
+        "(?:all|everything|anything|(?:all|any|every|each)(?: of)?(?: the)? \\w+) but|short of|far from",
+        "besides(?!,)|with the exception of|exceptions? (?:is|are|being)",
         "forbid(?:s|ding)?|prohibit(?:s|ing)?|ban(?:s|ning)?|defer(?:s|ring)?|postpon(?:e|es|ing)|unless|lest",
         "drop(?:s|ping)? (?:the )?(?:idea|plan)|pass(?:ing)? on|set(?:ting)? aside|free of|unable|hardly",
         "forget(?:s|ting)?|neglect(?:s|ing)?|reject(?:s|ing)?|barring|circumvent(?:s|ing)?|elid(?:e|es|ing)",
@@ -65,7 +66,8 @@ AGAINST = Against(
     ),
     after=(
         "untouched|unchanged|unmodified|unedited|unaffected|unaltered|intact|out of scope|out of bounds",
-        "off[- ]limits|as[- ]is|as (?:it|they) (?:is|are|was|were)|alone|excluded|exempt(?:ed)?|forbidden",
+        "excepted|off[- ]limits",
+        "as[- ]is|as (?:it|they) (?:is|are|was|were)|alone|excluded|exempt(?:ed)?|forbidden",
         "prohibited|banned|skipped|ignored|omitted|avoided|spared|left out|left as|kept|preserved|taboo",
         "(?:is|are|be) (?:protected|frozen|read[- ]only|locked|mine|yours)|postponed|deferred",
         "stays?|remains?",
@@ -75,13 +77,23 @@ AGAINST = Against(
 
 NO_PROMISE = (
     "optional(?:ly)?|could|might|maybe|perhaps|possibly|alternative(?:ly|s)?|eventually|later|next time",
-    "if you (?:want|like|prefer|wish|agree|approve)|would you|let me know|follow-?up|in (?:the )?future",
+    "if you (?:want|like|prefer|wish|agree|approve)|would you|let me know|follow-?ups?|in (?:the )?future",
+    "yourself|yourselves|if (?:needed|necessary|required|desired|wanted)|non-?goals?|future work|not planned",
+    "(?:left|leave|open|up|for) (?:for|to) (?:you|others|later)",
+    "your (?:part|job|task|turn|side)|some(?:one|body) else",
     "already|previously|so far|(?:i|we)(?:'ve| have| had)|was|were|has been|have been",
     "(?:you|they|he|she|someone|somebody|the user|others)(?:'ll|'d| (?:have|need) to)",
     "(?:you|they|he|she|someone|somebody|the user|others) (?:will|would|can|could|should|must|may|might)",
     "some ?day|another time|tomorrow|in theory|hypothetically|pretend|imagine|suppose",
 )
 """What makes a sentence an offer, a look back, or about what others do."""
+
+DENIED_ITEM = (
+    "no|nope|none|never|n/a|skip(?:ped)?|later|not (?:needed|necessary|required|now|yet|planned|included"
+    "|today|here)"
+    "|not (?:in|part of) (?:this|the) plan|out of scope|optional"
+)
+"""What is put behind a step, in brackets or behind a colon or dash, to say that it is not done."""
 
 SCOPES = (
     r"(?<!the )(?<!not )\bonly\b",

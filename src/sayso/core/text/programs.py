@@ -1,36 +1,141 @@
-"""What looks like a command line in a list of commands, and what looks like speech between them."""
+"""What certainly is a command line in a list of commands, and what is speech between them."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 
 
-def looks_like_command(entry: str) -> bool:
-    """Whether an entry, as it stands, begins like a command: with a program, a path, quotes or a variable.
+def is_certainly_command(entry: str) -> bool:
+    """Whether an entry, as it stands, is a command and no speech.
 
-    A name that is an English word as well ("make sure it works") does not pass before plain words.
+    It stands in backticks or quotes, or is a known program followed by what it takes, or the path of a script
+    with no plain words behind it. Assignments may come before it.
     """
-    first, *rest = entry.split() or [""]
-    if first[0:1] in "`\"'$" or re.search(r"[/\\=]|\A\.|\.(?:sh|py|js|ts|rb|pl|exe|bat|cmd|ps1)\Z", first):
+    tokens = _QUOTED.sub('"', entry).split()
+    while tokens and _ASSIGNMENT.fullmatch(tokens[0]):
+        tokens = tokens[1:]
+    if not tokens:
+        return False
+    first, *rest = tokens
+    if first[0] == "`":
         return True
-    if first in _WORDS_TOO:
-        return len(rest) < 2 and not _SPEECH.intersection(rest) if _is_plain(rest) else True
-    return (
-        first in _PROGRAMS
-        or re.fullmatch(r"(?:python|pip|node|ruby|php|gcc|clang|java)[\d.]+", first) is not None
-    )
+    if _SCRIPT.fullmatch(first):
+        return not any(map(_is_plain, rest))
+    if first in _SUBCOMMANDS:
+        return not rest or _takes(_SUBCOMMANDS[first], rest)
+    if first in _WORDS_TOO or first in _ENGLISH:
+        return bool(rest) and not any(map(_is_plain, rest))
+    known = first in _PROGRAMS or _VERSIONED.fullmatch(first) is not None
+    return known and (not rest or _takes({}, rest))
 
 
-def _is_plain(words: list[str]) -> bool:
-    return all(re.fullmatch(r"[A-Za-z]+[!.]?", word) for word in words)
+def holds_speech(entry: str) -> bool:
+    """Whether an entry, quotations aside, holds a word or sign of speech: "git push if it works"."""
+    tokens = {token.strip("()[]{}.,;:!—–-") for token in entry.split() if not _FLAG.match(token)}
+    shell = ";" in entry and tokens & {"if", "while", "until", "for"}
+    signs = any(unicodedata.category(char) == "So" for char in set(entry) - {"\ufffd"})
+    speech = SPEECH - {"for", "no", "to", "on"} if len(tokens) < 2 else SPEECH
+    return signs or _ASIDE.search(entry) is not None or bool(tokens & speech and not shell)
+
+
+def _takes(subcommands: dict[str, int], rest: list[str]) -> bool:
+    """Whether plain words are only a known subcommand, what it takes, and one behind each flag."""
+    allowed = subcommands.get(rest[0], -1)
+    if allowed >= 0:
+        rest = rest[1:]
+    elif subcommands and _is_plain(rest[0]):
+        return False
+    left = max(allowed, 0)
+    for word in rest:
+        if word in _TARGETS and subcommands is _SUBCOMMANDS["make"]:
+            continue
+        left += 1 if word.startswith("-") else -1 if _is_plain(word) else 0
+        if left < 0:
+            return False
+    return True
+
+
+def is_program(word: str, *, as_speech: bool) -> bool:
+    """Whether a word is the name of a program; `as_speech` if one that is an English word as well counts."""
+    return (word in _PROGRAMS and word not in _ENGLISH) or (as_speech and word in _WORDS_TOO | _ENGLISH)
+
+
+def _is_plain(word: str) -> bool:
+    """Whether a word may be one of a sentence. In quotes, with a slash, a dot within or "=" it is none."""
+    return re.fullmatch(r"[A-Za-z]+(?:'[a-z]+)?[!.,]?", word) is not None
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_SPEECH = frozenset(
-    {"sure", "easy", "slow", "slowly", "careful", "carefully", "gently", "time", "first", "out"}
+_QUOTED = re.compile(r"""(?<!\S)"[^"]*"|(?<!\S)'[^']*'""")
+_ASIDE = re.compile(r"\s\([a-z' ]+\)\s*\Z")
+_FLAG = re.compile(r"-+\w")
+_ASSIGNMENT = re.compile(r"[A-Z_][A-Z0-9_]*=\S*")
+_SCRIPT = re.compile(
+    r"(?:\.{1,2}/|~/|/|\.\w[\w-]*/)[\w./~@+-]*\w|[\w./~@+-]*\.(?:sh|py|js|ts|rb|pl|exe|bat|cmd|ps1)"
+)
+_VERSIONED = re.compile(r"(?:python|pip|node|ruby|php|gcc|clang|java)[\d.]+")
+SPEECH = _words(
+    """but except excepting unless only if when whenever while until till provided providing assuming as
+    just not
+    never without excluding excluded exclude however though although because since once twice today tomorrow
+    tonight weekdays weekends weekday weekend maybe perhaps sometimes usually always my your our his their
+    its i
+    you we they it he she me us them this that these those the is are was were be been has have had will would
+    shall should can could may might must don't doesn't isn't aren't can't cannot won't mustn't shouldn't
+    nevermind anything everything nothing else every each any some during before after within between about
+    permitting times hour hours minute minutes day days week weeks month months max maximum minimum limited
+    allowed and nope nah hmm hm later soon sans w/o w/out apart aside lol haha yeah right other than single
+    time
+    fridays mondays on to for now no a one sure ok okay please thanks first carefully slowly gently off
+    empty green passes passing passed approved reviewed merged disabled ready works"""
+)
+"""Words that stand in sentences and hardly ever, unquoted, in commands."""
+
+
+def _with_arguments(text: str) -> dict[str, int]:
+    """Subcommands with how many plain words may follow them: "push=2 status"."""
+    pairs = (word.partition("=") for word in text.split())
+    return {name: int(count or 0) for name, _, count in pairs}
+
+
+_SCRIPTS = _with_arguments(
+    "test ci publish start stop run=1 install=1 i=1 add=1 remove=1 build lint audit outdated pack version"
+    " exec=1 dev"
+)
+_CARGO = _with_arguments("test build run check clippy fmt bench doc publish clean update add=1 install=1")
+_DOCKER = _with_arguments(
+    "compose=2 build ps images push=1 pull=1 stop=1 start=1 restart=1 rm=1 run=1 logs=1 exec=2 up down"
+)
+_TARGETS = _with_arguments("all test build clean install lint run check deploy release docs format dist")
+_SUBCOMMANDS = {
+    "git": _with_arguments(
+        """push=2 pull=2 fetch=2 status diff=1 log show=1 add commit checkout=1 switch=1 merge=1 rebase=1
+        branch=1
+        tag=1 stash=1 reset=1 restore=1 clone init remote=1 clean gc blame revert=1 bisect=1 describe rm mv"""
+    ),
+    **dict.fromkeys(("npm", "yarn", "pnpm", "bun"), _SCRIPTS),
+    "cargo": _CARGO,
+    **dict.fromkeys(("docker", "docker-compose"), _DOCKER),
+    "kubectl": _with_arguments("get=2 apply describe=2 logs=1 delete=2 rollout=2 config=1"),
+    "terraform": _with_arguments("plan apply init validate fmt destroy output"),
+    "gh": _with_arguments("pr=2 issue=2 run=2 release=2 repo=2 workflow=2 auth=1"),
+    "uv": _with_arguments("sync lock run=1 pip=2 add=1 build publish"),
+    "poetry": _with_arguments("install lock run=1 add=1 build publish"),
+    "go": _with_arguments("test build run vet fmt mod=1 generate"),
+    "ruff": _with_arguments("check format"),
+    "make": _TARGETS,
+    "pytest": {},
+}
+_ENGLISH = _words(
+    """bat black bundle code composer dart diff echo env exec export helm hostname jest just lint man mix
+    mocha
+    nano next ping prettier rails rake ruby sed serverless snap stat stripe swift task tee touch tr turbo
+    vi vue
+    zip"""
 )
 _WORDS_TOO = _words(
     """at cut date dig file find go head install join kill less look make more mount move open patch play

@@ -3,21 +3,38 @@
 - Sayso asks the user; only a yes heard right after saves or loads, in the transaction of that message.
 - What is saved or loaded is exactly what was shown. If it has changed since, nothing happens.
 - It is bound to user, agent and workspace, sealed, loadable once, and only within 24 hours.
+- What is taken back before it is loaded, in whichever session of theirs, is taken back from it as well.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import msgspec
 
 from sayso.core.audit import events
 from sayso.core.conversation import words
-from sayso.core.conversation.hear import allowlist_entry, list_allowlist_entries
+from sayso.core.conversation.hear import (
+    allowlist_entry,
+    list_allowlist_entries,
+    revoke_for_operator,
+    take_back_below,
+)
 from sayso.core.digest import encode_canonical, sha256
 from sayso.core.durations import DAY
-from sayso.core.effects import AllowlistHandedOff, Effect, GrantAdded, SessionChanged
+from sayso.core.effects import (
+    AllowlistHandedOff,
+    ConsentCleared,
+    ConsentTakenBack,
+    Effect,
+    GrantAdded,
+    GrantRevoked,
+    SessionChanged,
+    Withheld,
+)
 from sayso.core.errors import SaysoError
 from sayso.core.model import Risk
-from sayso.core.session import PendingPrompt, Session
+from sayso.core.session import PendingPrompt, Session, apply_effects, find_ended_grants
 from sayso.core.words import visible
 from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_all_rows, writing
 from sayso.gate.rows.journal import record
@@ -116,6 +133,46 @@ def list_loaded_commands(gate: Gate, session: str) -> tuple[str, ...]:
     return taken
 
 
+def end_in_handoff(gate: Gate, tx: Writer, found: LoadedSession, effects: Iterable[Effect]) -> list[str]:
+    """Take out of a saved hand-off what these effects take back in a session; what went, in words.
+
+    `found` is the session as it was before them. The saved commands count as entries of a session below it.
+    """
+    effects = tuple(effects)
+    if not any(isinstance(effect, _TAKING_BACK) for effect in effects):
+        return []
+    saved = _load_handoff(gate, tx, found)
+    if saved is None:
+        return []
+    left = _commands_left(gate, found.session, saved.commands, effects, tx.now)
+    if left == saved.commands:
+        return []
+    kept = msgspec.structs.replace(saved, commands=left, taken=not left)
+    write_value(gate, tx, _value_name(found), kept, until=saved.at + DAY)
+    gone = [one.command for one in saved.commands if one not in left]
+    return [f"{visible(command)}, saved for the next context" for command in gone]
+
+
+def _commands_left(
+    gate: Gate, session: Session, commands: tuple[Command, ...], effects: tuple[Effect, ...], now: float
+) -> tuple[Command, ...]:
+    below = Session(workspace=session.workspace)
+    for one in commands:
+        entry = allowlist_entry(below, one.command, one.risk, gate.policy, now)
+        below = apply_effects(below, (GrantAdded(entry),))
+    for effect in effects:
+        if isinstance(effect, ConsentCleared):
+            below = apply_effects(below, (effect,))
+        elif isinstance(effect, ConsentTakenBack):
+            below = apply_effects(below, revoke_for_operator(below, effect.name, gate.policy, now).effects)
+        elif isinstance(effect, Withheld) and effect.forbids:
+            below = apply_effects(below, take_back_below(below, effect, gate.policy, now).effects)
+    ended = {held.grant.value for held in find_ended_grants(session, effects, now)}
+    live = {held.grant.value for held in list_allowlist_entries(below, now)} - ended
+    return tuple(one for one in commands if one.command in live)
+
+
+_TAKING_BACK = (ConsentCleared, ConsentTakenBack, GrantRevoked, Withheld)
 FROM_BEFORE = "user, in an earlier context"
 
 

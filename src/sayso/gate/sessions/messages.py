@@ -12,10 +12,22 @@ from sayso.core.conversation import lifecycle
 from sayso.core.conversation.claims import OPERATION, TOOL, claim_question
 from sayso.core.conversation.clearing import list_lost_consents
 from sayso.core.conversation.hear import Heard, hear_text, list_allowlist_entries
-from sayso.core.conversation.words import allowlist_block, sign_elsewhere
+from sayso.core.conversation.words import (
+    allowlist_block,
+    nothing_to_revoke,
+    revokes_nothing,
+    sign_elsewhere,
+)
 from sayso.core.deciding.questions import effects_of_showing
 from sayso.core.decision import Question
-from sayso.core.effects import AllowlistHandedOff, ConsentCleared, Effect, MessageClaimed, QuestionOpened
+from sayso.core.effects import (
+    AllowlistHandedOff,
+    ConsentCleared,
+    ConsentTakenBack,
+    Effect,
+    MessageClaimed,
+    QuestionOpened,
+)
 from sayso.core.model import Assurance
 from sayso.core.plan_text import PlanText
 from sayso.core.session import Session, apply_effects
@@ -36,7 +48,7 @@ from sayso.gate.questions.read import UnknownQuestion, refuse_tampered_question
 from sayso.gate.questions.retell import retell
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.sessions import LoadedSession, load_children
-from sayso.gate.sessions.handoff import apply_handoff
+from sayso.gate.sessions.handoff import apply_handoff, end_in_handoff
 from sayso.gate.sessions.last_message import save_last_message
 from sayso.gate.sessions.revoke import with_sessions_below
 from sayso.store.contract import Writer
@@ -65,6 +77,7 @@ def record_message(
             found.session, text, gate.policy, tx.now, assurance, unsigned=highest_unsigned_risk(gate, tx)
         )
         heard = _with_handoff(gate, tx, found, heard)
+        heard = _with_handoff_ended(gate, tx, found, heard)
         asked, more = _open_claim_question(gate, tx, found, heard)
         apply_and_save(gate, tx, found, (*heard.effects, *more), by=USER)
         heard = with_sessions_below(gate, tx, session, heard)
@@ -102,6 +115,22 @@ def _with_handoff(gate: Gate, tx: Writer, found: LoadedSession, heard: Heard) ->
         did=(*heard.did, did),
         announced=(*heard.announced, allowlist_block(entries, with_risk=True)),
     )
+
+
+def _with_handoff_ended(gate: Gate, tx: Writer, found: LoadedSession, heard: Heard) -> Heard:
+    """The message with what it takes back of a saved hand-off: then it is untrue that nothing was revoked."""
+    for effect in heard.effects:
+        gone = end_in_handoff(gate, tx, found, (effect,))
+        if gone:
+            named = effect.missing if isinstance(effect, ConsentTakenBack) else ()
+            untrue = {*map(nothing_to_revoke, named), *map(revokes_nothing, named)}
+            heard = msgspec.structs.replace(
+                heard,
+                cleared=(*heard.cleared, *gone),
+                did=tuple(line for line in heard.did if line not in untrue),
+                announced=tuple(line for line in heard.announced if line not in untrue),
+            )
+    return heard
 
 
 def ask_in_conversation(gate: Gate, question: str) -> str:
@@ -170,6 +199,7 @@ def _clear_below(
     gone: list[str] = []
     cleared = events.Cleared(why=clearing[0].why, by=by or UNSET)
     for child in load_children(tx, gate.sealer, session, select_all_rows()):
+        gone += end_in_handoff(gate, tx, child, clearing) if by else ()
         after = apply_and_save(gate, tx, child, clearing, by=by)
         gone += (
             words.in_child_session(one, child.row.id)

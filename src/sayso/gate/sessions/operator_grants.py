@@ -10,7 +10,14 @@ import msgspec
 from sayso.core import words
 from sayso.core.audit import events
 from sayso.core.conversation.words import consent_name
-from sayso.core.effects import ConsentCleared, Effect, GrantAdded, GrantRevoked, SuspensionLifted
+from sayso.core.effects import (
+    ConsentCleared,
+    ConsentTakenBack,
+    Effect,
+    GrantAdded,
+    GrantRevoked,
+    SuspensionLifted,
+)
 from sayso.core.errors import SaysoError
 from sayso.core.grants import Grant, GrantKey, GrantKind, HeldGrant, Pins, outlived, spent
 from sayso.core.model import Risk
@@ -30,6 +37,7 @@ from sayso.gate.rows.journal import record
 from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_children, load_session
 from sayso.gate.sessions.allowance import NO_PINS, GrantWish, build_grant
 from sayso.gate.sessions.grant_title import call_of_grant
+from sayso.gate.sessions.handoff import end_in_handoff
 from sayso.store.contract import GrantRow, Reader, Writer
 
 AT_ONCE = 200
@@ -172,7 +180,9 @@ def clear_allowlist(gate: Gate, session: str, by: str, command: str | None = Non
             held for held in found.session.all_grants if held.grant.kind == "command" and not held.revoked
         ]
         ending = [held for held in listed if wanted in (None, held.grant.value)]
-        if wanted is not None and not ending:
+        named = ConsentCleared("allowlist", "") if wanted is None else ConsentTakenBack(wanted)
+        unsaved = end_in_handoff(gate, tx, found, (named,))
+        if wanted is not None and not ending and not unsaved:
             raise UnknownGrant(f"{words.visible(wanted)} is not on the allowlist of {session}")
         ended = _end_grants(gate, tx, found, ending, by)
         return [_describe_ended(held, live=is_live(gate, held, found.session, tx.now)) for held in ended]
@@ -335,6 +345,7 @@ def _end_grants(
     """Revoke these, with an entry for each grant that ends: also for approvals that end with them."""
     revoked = tuple(GrantRevoked(held.grant.key, held.grant.id) for held in ending)
     ended = find_ended_grants(found.session, revoked, tx.now)
+    end_in_handoff(gate, tx, found, revoked)
     apply_and_save(gate, tx, found, revoked)
     for held in ended:
         _record_ended(gate, tx, found, held.grant, by)
@@ -345,7 +356,9 @@ def _revoke_all(gate: Gate, tx: Writer, found: LoadedSession, by: str) -> tuple[
     """Revoke everything here and below; return what ended, and the sessions with tampered rows."""
     session = found.session
     live = [held.grant for held in session.all_grants if is_live(gate, held, session, tx.now)]
-    apply_and_save(gate, tx, found, (ConsentCleared("everything", "the operator revoked everything"),), by=by)
+    clearing = ConsentCleared("everything", "the operator revoked everything")
+    end_in_handoff(gate, tx, found, (clearing,))
+    apply_and_save(gate, tx, found, (clearing,), by=by)
     for grant in live:
         _record_ended(gate, tx, found, grant, by)
     cleared = events.Cleared(cleared=("everything",), by=by, questions=len(session.questions))

@@ -23,6 +23,7 @@ from sayso.gate.audit.consent_entries import record_consents
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_all_rows_and_calls
 from sayso.gate.rows.sessions import LoadedSession, load_children
+from sayso.gate.sessions.handoff import end_in_handoff
 from sayso.gate.sessions.operator_grants import EndedGrant, UnknownGrant
 from sayso.store.contract import Writer
 
@@ -43,7 +44,8 @@ def revoke_by_name(gate: Gate, session: str, name: str, by: str) -> list[EndedGr
         found = load_open_session(gate, tx, session, select_all_rows_and_calls())
         taken = revoke_for_operator(found.session, name, gate.policy, tx.now)
         below = [_take_back_below(gate, tx, session, one, by) for one in _find_taken_back(taken.effects)]
-        if not taken.cleared and not any(one.ended for one in below):
+        unsaved = end_in_handoff(gate, tx, found, taken.effects)
+        if not taken.cleared and not unsaved and not any(one.ended for one in below):
             hint = "sayso grants lists what is granted"
             raise UnknownGrant(f"{session} has no consent for {visible(name)}", hint=hint)
         apply_and_save(gate, tx, found, taken.effects)
@@ -82,6 +84,7 @@ def _withhold_below(gate: Gate, tx: Writer, session: str, refusal: Withheld) -> 
     lost: list[str] = []
     for child in load_children(tx, gate.sealer, session, select_all_rows_and_calls()):
         taken = take_back_below(child.session, refusal, gate.policy, tx.now)
+        end_in_handoff(gate, tx, child, taken.effects)
         apply_and_save(gate, tx, child, taken.effects)
         record_consents(gate, tx, child.session, taken.effects)
         lost += (words.in_child_session(one, child.row.id) for one in taken.cleared)
@@ -98,6 +101,7 @@ def _take_back_below(gate: Gate, tx: Writer, session: str, named: ConsentTakenBa
     missing = named.missing
     for child in load_children(tx, gate.sealer, session, select_all_rows_and_calls()):
         taken = revoke_for_operator(child.session, named.name, gate.policy, tx.now)
+        end_in_handoff(gate, tx, child, taken.effects)
         apply_and_save(gate, tx, child, taken.effects)
         record_consents(gate, tx, child.session, taken.effects, by=by)
         (here,) = _find_taken_back(taken.effects)

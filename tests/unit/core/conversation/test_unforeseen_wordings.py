@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sayso.core.conversation.message import Message, read_message
-from sayso.core.text.refusals import contains_forbidden
+from sayso.core.text.acts import contains_forbidden
 
 SLASHES = ("/commit", "/pr")
 

@@ -1,0 +1,78 @@
+"""The small words of a denial, and messages with its spellings made even: "dont", "do n't", "DO-NOT"."""
+
+from __future__ import annotations
+
+import re
+
+from sayso.core.text.phrases import APOSTROPHES_LEFT_OUT, HARMLESS_DONTS, pattern
+
+
+def with_apostrophes(text: str) -> str:
+    """Words with the apostrophes of their denials: "dont" is "don't"."""
+    for form, plain in _MISSPELLED:
+        text = form.sub(plain, text)
+    return _APOSTROPHE_LEFT_OUT.sub(lambda found: f"{found[0][:-1]}'t", text)
+
+
+def in_one_clause(spoken: str) -> str:
+    """Folded own words with what splits a denial taken out: "@agent, do not, ever,\\nedit b.py"."""
+    spoken = _LINE_WITHIN.sub(r"\1 ", _MENTION.sub("please ", spoken))
+    spoken = _COLON_AHEAD.sub(" is ", _COLON_BEHIND.sub(r"\1 ", spoken))
+    return _ASIDE.sub(r"\1 ", _EVER.sub("never ", spoken))
+
+
+def clean_clause(words: str) -> str:
+    """A clause without emphasis, emoji and marks around its words."""
+    return " ".join(_NOT_A_WORD.sub(" ", words).split()).strip(" ._-/'")
+
+
+LEAD_WORDS = (
+    "(?:please|pls|plz|oh|ah|hm+|um+|uh+|er+|erm|eh+|meh|ugh|mm+|argh|well|ok|okay|yes|yeah|so|and|but|then|also|actually|sorry"
+    "|i think|i said|hey|hell|heck|god|look|listen|now|just|thanks|thank you|i repeat"
+    "|again|one more thing|btw|fyi|lol|haha+|omg|wtf|thx|oops)"
+)
+LEAD = f"(?:{LEAD_WORDS} )*"
+"""What may stand before the sense of a clause."""
+
+HARMLESS = rf"(?! (?:{pattern(HARMLESS_DONTS)})\b)"
+
+NOT_MODAL = (
+    "(?:don't|dont|do not|never ever|never|(?:must|should|may|can|will|shall|could) never"
+    "|must not|mustn't|should not|shouldn't|may not|shall not|shan't"
+    "|can't|can not|cannot|better not|best not|'re not to|are not to|aren't to|'re not allowed to"
+    "|are not allowed to"
+    "|aren't allowed to|'re never to|are never to|needn't|need not)"
+)
+
+FORBIDDEN = (
+    "(?:forbidden|prohibited|banned|barred|disallowed|vetoed|taboo|off[ -]limits|off the table|out of bounds"
+    "|out of the question|(?:a )?no[ -]go|not allowed|not permitted|not an option|not to be"
+    "|no longer allowed)"
+)
+"""What is said of something that may not be done."""
+
+_APOSTROPHE_LEFT_OUT = re.compile(
+    rf"(?<![\w./-])(?:{'|'.join(APOSTROPHES_LEFT_OUT)})(?![\w./-])", re.IGNORECASE
+)
+_MISSPELLED = (
+    (re.compile(r"(?<![\w./-])(?:do n't|don;t|d'ont|do'nt|dont't)(?![\w./-])", re.IGNORECASE), "don't"),
+    (re.compile(r"(?<![\w./-])do(?:-|_)?not(?![\w./-])", re.IGNORECASE), "do not"),
+    (
+        re.compile(r"(?<![\w./-])u(?= (?:can't|cant|cannot|don't|dont|may not|must|should))", re.IGNORECASE),
+        "you",
+    ),
+)
+_NOT_A_WORD = re.compile(r"[^\w\s'./\\-]+|(?<![\w])[_-]+|[_-]+(?![\w])|\.{2,}")
+_MENTION = re.compile(r"(?<![\w@])@[\w-]+[,:]?\s+")
+_NEGATION = r"(?:do|must|should|may|shall|can|could|will|let's)"
+_LINE_WITHIN = re.compile(
+    rf"\b({_NEGATION}(?=\s+not\b)|(?:{_NEGATION} )?not|never|don't|dont)[ \t]*\n\s*(?=\w)"
+)
+_EVER = re.compile(r"\bnever[\s,(—–-]+ever\b[\s,)—–-]+")
+_ASIDE = re.compile(
+    r"\b(do not|don't|dont|never|must not|should not|not)(?:\s*,[^,.;!?\n]{0,60},|\s*\([^().;!?\n]{0,60}\)"
+    r"|\s*[—–][^—–.;!?\n]{0,60}[—–]|\s+-+\s[^.;!?\n]{0,60}?\s-+)\s*"
+)
+# "push: forbidden" and "off limits: git push" are one statement each.
+_COLON_AHEAD = re.compile(rf":\s+(?={FORBIDDEN}\b)")
+_COLON_BEHIND = re.compile(rf"\b({FORBIDDEN}):\s+")

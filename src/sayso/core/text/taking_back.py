@@ -1,0 +1,105 @@
+"""Statements that consent has ended: "my consent for file edits is withdrawn", "everything revoked".
+
+A noun of consent beside a word for its end, in a statement of the user's own. What stands between them is
+named by it; without a name it is all consent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from sayso.core.text.unmask import clause_spans
+
+CONSENT_NOUN = "(?:consents?|permissions?|approvals?|grants?|authori[sz]ations?|access|rights)"
+
+
+def says_all_ended(own: str) -> bool:
+    """Whether a statement in folded own words takes all consent back."""
+    return any(
+        _ALL_ENDED.fullmatch(words) and own[start + len(words) : start + len(words) + 1] != ":"
+        for words, start in _statements(own)
+    )
+
+
+def find_ended_names(own: str) -> Iterator[tuple[int, int]]:
+    """Where in folded own words the names stand for which consent is said to have ended."""
+    for words, start in _statements(_SPLITTING_COLON.sub(" ", own)):
+        found = _ENDED.fullmatch(words)
+        if found is not None:
+            name = next(name for name in ("for", "of", "bare", "order", "taken") if found[name])
+            yield start + found.start(name), start + found.end(name)
+
+
+def spell_out_order(text: str) -> str:
+    """A text with "/allowlist clear" and "/revoke X" spelled out as the orders they mean."""
+    if _CLEAR_ORDER.fullmatch(text):
+        return "Clear session allowlist"
+    found = _REVOKE_ORDER.fullmatch(text)
+    if found is None:
+        return text
+    named = found["named"]
+    return f"Revoke all consent{found['rest']}" if named is None else f"Revoke consent for: {named}"
+
+
+def names_entry_to_drop(own: str, entry: str) -> bool:
+    """Whether folded own words order to drop exactly this entry: "remove git push", "take git push off"."""
+    order = rf"{_LEAD}(?:remove|delete|drop|take|strike|kick|scratch|pull) (?:the )?{re.escape(entry)}{_OFF}"
+    return any(re.fullmatch(order, " ".join(words.split())) for words, _ in _statements(own))
+
+
+def _statements(own: str) -> Iterator[tuple[str, int]]:
+    """The clauses that ask nothing, each with where it begins."""
+    for start, end, asked in clause_spans(own):
+        words = own[start:end]
+        ahead = len(words) - len(words.lstrip())
+        if not asked:
+            yield words.strip(), start + ahead
+
+
+_LEAD = r"(?:(?:please|now|ok|okay|so|and|but|also|then|just|actually|no|yes|hereby|i)\s+)*"
+_OFF = r"(?: (?:off|out|away|again|please|now|from (?:the|my) list|off (?:the|my) list))*"
+_KINDS = (
+    r"(?:(?:the|my|any|your|all|of|every|each|single|absolutely|standing|session|task|given|granted|existing|previous"
+    r"|last|current|earlier)\s+)*"
+)
+_IS = r"(?:(?:is|are|has|have|been|be|now|hereby|considered|to)\s+)*"
+_GONE = (
+    r"(?:revoked|withdrawn|rescinded|retracted|over|ended|ends|expired|expires?|void|gone|cancel?led|terminated|lifted|null"
+    r"|no\s+longer\s+(?:holds?|valid|stands?|appl(?:y|ies)|given|granted|in\s+force)|not\s+valid)"
+)
+_TAIL = (
+    r"(?:\s+(?:now|here|please|again|immediately|at\s+once|right\s+now|right\s+away|any\s?more|so\s+far"
+    r"|today|back))*"
+)
+_TAKEN = r"(?:revok(?:e|ed|ing)?|withdr[ae]wn?|rescind(?:ed)?|retract(?:ed)?|strip|cancel|pull)"
+_ALL_ENDED = re.compile(
+    rf"{_LEAD}(?:"
+    rf"(?:consider\s+|regard\s+)?(?:{_KINDS}{CONSENT_NOUN}|everything|all|all\s+of\s+(?:it|them))\s+{_IS}(?:as\s+)?{_GONE}"
+    rf"|(?:i(?:'ve|\s+have)?\s+|i\s+want\s+to\s+)?{_TAKEN}\s+(?:both|absolutely\s+everything|{_KINDS}{CONSENT_NOUN}"
+    r"(?:\s+(?:given|granted)(?:\s+so\s+far)?)?)"
+    rf"|i\s+(?:did\s+not|didn't|never)\s+consent(?:ed)?(?:\s+to\s+(?:this|that|it|any\s+of\s+(?:this|that|it)))?"
+    rf"|i\s+un-?consent|i\s+want\s+{_KINDS}{CONSENT_NOUN}\s+back"
+    rf"|(?:reset|strip|drop|clear)\s+{_KINDS}(?:permissions?|consents?|approvals?)"
+    r"|(?:forget|undo|drop|ignore)\s+(?:everything|all|anything|whatever)(?:\s+that)?\s+i(?:'ve|\s+have)?"
+    r"\s+(?:approved|allowed|granted|agreed\s+to|consented\s+to)"
+    rf"|revok(?:e|ing)?[\s-]+all[\s-]+(?:{CONSENT_NOUN}))"
+    rf"{_TAIL}"
+)
+_NAME = r"[^\s,;:!?\n][^,;:!?\n]{0,200}?"
+_ENDED = re.compile(
+    rf"{_LEAD}(?:{_KINDS}{CONSENT_NOUN}\s+(?:for|to|of|on)\s+(?P<for>{_NAME})\s+{_IS}{_GONE}"
+    rf"|(?:take\s+back|withdraw|retract|rescind)\s+(?:the\s+|my\s+)?(?P<taken>[\w-]+(?:\s+[\w-]+){{0,2}})\s+{CONSENT_NOUN}"
+    rf"|no\s+longer\s+{_KINDS}{CONSENT_NOUN}\s+(?:for|to|of|on)\s+(?P<order>{_NAME})"
+    rf"|(?!(?:the|a|an|it|this|that|which|who|all|my|your|everything)\b)(?P<of>{_NAME})\s+{CONSENT_NOUN}\s+{_IS}{_GONE}"
+    rf"|(?!(?:the|a|an|it|this|that|which|who|all|my|your|everything|i|consider)\b)(?P<bare>[\w./-]+(?:\s+[\w./-]+){{0,3}}?)"
+    r"\s+(?:revoked|withdrawn|rescinded))"
+    rf"{_TAIL}"
+)
+_SPLITTING_COLON = re.compile(r":(?=\s+(?:revoked|withdrawn|rescinded)\b|\s+\S)")
+_CLEAR_ORDER = re.compile(r"\s*/allowlist\s+(?:clear|empty|reset|wipe)[\s.!]*", re.IGNORECASE)
+_REVOKE_ORDER = re.compile(
+    r"\s*(?:/allowlist\s+(?:remove|delete|drop|revoke)|/revoke)"
+    r"(?:\s+(?:all|everything)(?P<rest>\b.*)|\s+(?P<named>\S.*))",
+    re.IGNORECASE,
+)
