@@ -17,7 +17,7 @@ import pytest
 
 from sayso import Sayso, Step
 from sayso.doors.mcp.tools import TOOLS, use_tool
-from sayso.doors.python.calls.folder import ProgramMoved
+from sayso.doors.python.calls.capability import ProgramMoved
 from sayso.doors.python.calls.results import Result
 from sayso.doors.remote.connected import Connected, connect
 from sayso.gate.questions.surface import AskedQuestion, Reply

@@ -98,7 +98,7 @@ class Decider:
         """Who asks: the agent of the session, or nobody in particular; and the session's workspace."""
         if self._gate is None or self._session is None:
             return {"session": ""} if self._gate is not None else {}, ""
-        from sayso.gate.deciding.session_request import requester_of_session
+        from sayso.gate.deciding.request import requester_of_session
         from sayso.gate.gate import load_open_session, select_all_rows
 
         with self._gate.store.read() as tx:

@@ -30,6 +30,7 @@ from sayso.reading.resolve import (
     operations_for,
     real_places,
 )
+from sayso.reading.verbs import is_git_operation
 
 
 class CallReading(msgspec.Struct, frozen=True):
@@ -53,7 +54,9 @@ def read_call(
 ) -> CallReading:
     """Read this call as it stands now."""
     found = _read_entry(tool, args, policy, where, declared)
-    operations = read_flags(found.operations, args, found.command, found.beside)
+    operations = found.operations
+    if any(is_git_operation(one.name) for one in operations):
+        operations = read_flags(operations, args, found.command, found.beside)
     return msgspec.structs.replace(found, operations=operations)
 
 

@@ -21,6 +21,7 @@ from typing import Any
 import msgspec
 
 from sayso.core.model import Operation, Risk
+from sayso.reading.verbs import is_git_operation
 
 RISKIER = {
     "git.push": "git.push_force",
@@ -80,11 +81,6 @@ _NAMED_FLAG = re.compile(
 _WITH_PROSE = frozenset({"-m", "-am", "--message"})
 
 
-def is_git_operation(operation: Operation) -> bool:
-    """Whether this is one of git's operations, whose flags count."""
-    return operation.name.startswith("git.")
-
-
 def read_flags(
     operations: Sequence[Operation],
     args: Mapping[str, Any],
@@ -97,7 +93,7 @@ def read_flags(
     )
     return tuple(
         _riskier(one)
-        if is_git_operation(one)
+        if is_git_operation(one.name)
         and (
             named
             or _command_adds_flags(one.name, command)

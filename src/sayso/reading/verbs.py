@@ -85,6 +85,11 @@ def suggests_change(names: Iterable[str]) -> bool:
     return any(words_in(name) & _CHANGES for name in names)
 
 
+def is_git_operation(operation: str) -> bool:
+    """Whether this is one of git's operations, whose flags count."""
+    return operation.startswith("git.")
+
+
 def is_git(names: Iterable[str]) -> bool:
     """Whether one of these names is that of a git command, which keeps a link as a link."""
     return any("git" in words_in(name) for name in names)

@@ -168,7 +168,7 @@ class Demo:
 
     def _asking(self, gate: Gate) -> Callable[[str], Callable[[], None]]:
         """A way to put questions on this terminal as well; whichever answer comes first stands."""
-        from sayso.gate.deciding.session_request import request_in_session
+        from sayso.gate.deciding.request import request_in_session
         from sayso.gate.questions.asker import Asker
         from sayso.gate.questions.read import find_question
         from sayso.surfaces.terminal.terminal import Terminal

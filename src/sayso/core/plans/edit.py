@@ -29,7 +29,7 @@ from sayso.core.plans.clause_senses import (
     restricts,
 )
 from sayso.core.plans.names import words_of
-from sayso.core.plans.narrow import find_named, keep_named, keep_only, take_out, without_operations
+from sayso.core.plans.narrow import find_named_steps, keep_named, keep_only, take_out, without_operations
 from sayso.core.plans.pieces import ChangePiece, is_unclear, split_into_pieces, with_strokes_spelled
 from sayso.core.plans.plan import add_rendering
 from sayso.core.text.look_alikes import APOSTROPHES
@@ -109,7 +109,7 @@ def _find_chosen(pieces: Collection[ChangePiece], plan: PlanText) -> list[str]:
 
 def _keep_chosen(plan: PlanText, clauses: list[str], known: Collection[str]) -> PlanText:
     """The plan with what these clauses name, alone. A target without an operation stands for all on it."""
-    named = [find_named(words, plan, known) for words in clauses]
+    named = [find_named_steps(words, plan, known) for words in clauses]
     everything = any(targets and not operations for operations, targets in named)
     return keep_only(
         plan,

@@ -43,14 +43,14 @@ def _on_files(words: str, known: Collection[str]) -> set[str]:
 def keep_named(plan: PlanText, words: str, known: Collection[str]) -> PlanText:
     """The plan with nothing but what words name; nothing of it if they are not all understood."""
     spoken = words_of(words)
-    operations, targets = find_named(words, plan, known)
+    operations, targets = find_named_steps(words, plan, known)
     strange = bool(reading.find_targets(words)) and not targets
     if strange or not (operations or targets) or not all(is_known(word, plan) for word in spoken):
         return without_operations(plan)
     return keep_only(msgspec.structs.replace(plan, scope=plan.scope or f"only {words}"), operations, targets)
 
 
-def find_named(words: str, plan: PlanText, known: Collection[str]) -> tuple[list[str], list[str]]:
+def find_named_steps(words: str, plan: PlanText, known: Collection[str]) -> tuple[list[str], list[str]]:
     """The plan's operations and targets that words name."""
     spoken = words_of(words)
     stems = frozenset(map(stem, spoken))

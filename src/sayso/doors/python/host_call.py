@@ -11,7 +11,7 @@ from sayso.core.ledger import State
 from sayso.doors.python.calls.door import CallKeys, Door
 from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.gate.call_rows import Attempt
-from sayso.gate.deciding.session_request import request_in_session
+from sayso.gate.deciding.request import request_in_session
 from sayso.gate.gate import NO_SCOPE
 from sayso.gate.telemetry import log_run_end, log_run_start
 from sayso.wire import RunnableCall

@@ -20,10 +20,10 @@ from sayso.doors.python.calls.capability import (
     NotGateable,
     call_function,
     check_gateable,
+    folder_here,
     operation_names,
 )
 from sayso.doors.python.calls.door import CallKeys, Door
-from sayso.doors.python.calls.folder import folder_here
 from sayso.doors.python.calls.gated_call import describe_ending, obtain_consent
 from sayso.doors.python.calls.results import ConsentDenied, ConsentTimeout, Result
 from sayso.doors.python.calls.run import (

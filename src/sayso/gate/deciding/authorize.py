@@ -94,7 +94,8 @@ def authorize_in(
         found = load_open_session(gate, tx, request.session, msgspec.structs.replace(wanted, keys=None))
     view = view_of(gate, tx, found, request, scope)
     decision = decide(request, gate.policy, view, tx.now)
-    decision = with_offers(decision, request, gate.policy, view, tx.now)
+    if decision.verdict is Verdict.ASK:
+        decision = with_offers(decision, request, gate.policy, view, tx.now)
     question, flood = _find_or_open_question(gate, tx, request, decision, found.session, bundle)
     if flood is not None:
         decision = _deny(decision, flood, flood_effects(found.session, flood, tx.now))

@@ -1,6 +1,7 @@
 """Making requests: a call, its operations and who makes it become one immutable, digested question.
 
 - What a call does is read by the policy, together with what was declared of it (`read_request`).
+- Who makes a call is read from its session, never from the caller (`request_in_session`).
 - It is read again whenever a call that waited is about to start (`read_again`): the world may have changed.
 """
 
@@ -14,13 +15,15 @@ import msgspec
 from sayso.core.digest import action_digest, call_digest, decode_canonical, encode_canonical
 from sayso.core.model import Call, Declaration, Operation, Origin, Request
 from sayso.core.policy import Policy
+from sayso.gate.gate import Gate, find_session_row
 from sayso.reading.call import CallReading, add_declared, check_command, read_call
-from sayso.reading.git_flags import is_git_operation
 from sayso.reading.paths.budget import share_budget
 from sayso.reading.paths.ground import read_ground
 from sayso.reading.paths.guard import follow_paths
 from sayso.reading.paths.own_places import home_folder
 from sayso.reading.resolve import CallFolders, watches_content
+from sayso.reading.verbs import is_git_operation
+from sayso.store.contract import SessionRow
 
 
 def make_call(tool: str, args: Mapping[str, Any] | None = None, **where: Any) -> Call:
@@ -84,6 +87,67 @@ def read_request(
         return make_request(read, reading.operations, declared=declared, **who)
 
 
+class CallDeclaration(msgspec.Struct, frozen=True):
+    """What a program declares about a call besides its tool and arguments."""
+
+    declared: Declaration = Declaration()
+    schema: str = ""
+    folder: str | None = None
+    """The working folder; None for the session's workspace."""
+    state: str | None = None
+    workflow: str | None = None
+    """The workflow that the call starts, if it starts one."""
+    door: str = "python"
+    """The door the call came through; the digest covers it."""
+
+
+NO_DECLARATION = CallDeclaration()
+
+
+def request_in_session(
+    gate: Gate,
+    session: str,
+    tool: str,
+    args: Mapping[str, Any],
+    command: str | None,
+    confidence: float,
+    said: CallDeclaration = NO_DECLARATION,
+) -> Request:
+    """Make the request for a call by a host or an agent. The policy reads what the call does."""
+    row = find_session_row(gate, session)
+    call = make_call(
+        tool,
+        args,
+        folder=row.workspace if said.folder is None else said.folder,
+        workspace=row.workspace,
+        schema=said.schema,
+        state=said.state,
+        door=said.door,
+    )
+    who = {**requester_of_session(row), "confidence": confidence}
+    if said.workflow is not None:
+        started = add_declared((), said.declared, args, gate.policy)
+        return make_request(call, started, workflow=said.workflow, **who)
+    return read_request(call, said.declared, gate.policy, command=command, **who)
+
+
+def request_for_function(
+    gate: Gate, session: str, call: Call, declared: Declaration, workflow: str | None = None
+) -> Request:
+    """Make the request for a call of a function, or for a workflow, of the program that holds the gate."""
+    row = find_session_row(gate, session)
+    here, who = msgspec.structs.replace(call, workspace=row.workspace), requester_of_session(row)
+    if workflow is not None:
+        return make_request(here, declared.operations, workflow=workflow, **who)
+    return read_request(here, declared, gate.policy, **who)
+
+
+def requester_of_session(row: SessionRow) -> dict[str, Any]:
+    """Return the fields of a request that say who makes it."""
+    origin = Origin.AGENT if row.parent is None else Origin.SUBAGENT
+    return {"agent": row.agent, "session": row.id, "origin": origin}
+
+
 def read_again(request: Request, policy: Policy) -> Request:
     """The same request as its call reads now. If it reads otherwise, no approval of before is for it."""
     if request.declared is None:
@@ -123,7 +187,7 @@ def _make_reading(call: Call, declared: Declaration, policy: Policy) -> CallRead
     if (
         declared.by == "code"
         and not policy.entries_for(call.tool)
-        and not any(watches_content(one, policy) or is_git_operation(one) for one in declared.operations)
+        and not any(watches_content(one, policy) or is_git_operation(one.name) for one in declared.operations)
     ):
         return CallReading(add_declared((), declared, {}, policy))
     where = CallFolders(call.folder, call.workspace, home_folder())

@@ -17,14 +17,12 @@ TAKEN = ("running", "waiting", "succeeded", "ambiguous")
 
 
 def check_effect(
-    gate: Gate, tx: Reader, request: Request, effect_key: str | None, call: str, *, again: bool = False
+    gate: Gate, tx: Reader, request: Request, effect_key: str, call: str, *, again: bool = False
 ) -> None:
     """Refuse a call whose effect another call had, has now, or may have had.
 
     `again`: the call was decided before, and its refusal continues that story.
     """
-    if effect_key is None:
-        return
     tx.session(request.session)  # which holds it: always the session first, then the effect
     rows = tx.calls_by_effect(effect_key)
     kept = [find_record(gate, row) for row in rows]
@@ -41,12 +39,10 @@ def check_effect(
         raise EffectTaken(request, call, *words.effect_taken(by.id, by.state, ended), again=again)
 
 
-def take_effect(gate: Gate, tx: Reader, row: CallRow) -> CallRow:
+def take_effect(gate: Gate, tx: Reader, row: CallRow, effect_key: str) -> CallRow:
     """The call as the last one that was started with its effect key, which the mark remembers."""
-    if row.effect_key is None:
-        return row
-    rows = tx.calls_by_effect(row.effect_key)
+    rows = tx.calls_by_effect(effect_key)
     turns = [kept.effect_turn for kept in (find_record(gate, one) for one in rows) if kept is not None]
-    turn = 1 + max((gate.sealer.mark.version("effect", row.effect_key), *turns))
-    gate.sealer.mark.note("effect", row.effect_key, turn)
+    turn = 1 + max((gate.sealer.mark.version("effect", effect_key), *turns))
+    gate.sealer.mark.note("effect", effect_key, turn)
     return with_effect_turn(gate, row, turn)

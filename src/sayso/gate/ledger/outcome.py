@@ -101,7 +101,7 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow, *, doubted: bool = False) ->
     plain = ok and _ends_plainly(found.session, row, kept)
     if not plain:
         found = load_open_session(gate, tx, row.session, select_all_rows())
-    start = _start(gate, tx, found, row, kept, doubted=doubted)
+    start = None if ok else _start(gate, tx, found, row, kept, doubted=doubted)
     report = lifecycle.report_call_end(
         found.session, kept.request, kept.decision, ok, gate.policy, tx.now, start=start, claimed=kept.claimed
     )

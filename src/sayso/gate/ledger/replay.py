@@ -60,7 +60,8 @@ def replay_call(
             raise NotNow("a run of a workflow is not replayed", hint="run the workflow again")
         request = with_state_now(read_again(kept.request, gate.policy), state)
         here = _request_for_session(gate, tx, request, session)
-        check_effect(gate, tx, here, row.effect_key, name)
+        if row.effect_key is not None:
+            check_effect(gate, tx, here, row.effect_key, name)
         made_in = tuple(dict.fromkeys((*kept.made_in, row.session, session)))
         no = _refuse_replay(gate, tx, here, made_in, name)
         own = (

@@ -87,7 +87,8 @@ def start_call(
         if known is not None:
             return attempt_from_row(gate, tx, with_question_outcome(gate, tx, known))
         name = new_call_id()
-        check_effect(gate, tx, request, effect_key, name)
+        if effect_key is not None:
+            check_effect(gate, tx, request, effect_key, name)
         done = authorize_in(gate, tx, request, scope, call=name, bundle=bundle, fence=1)
         report.set_decision(request, done.decision, done.question, opened=done.opened)
         row = new_call_row(
@@ -175,7 +176,8 @@ def start_ungated(
             return attempt_from_row(gate, tx, with_question_outcome(gate, tx, known))
         found = load_open_session(gate, tx, request.session, RowSelection(keys=()))
         name = new_call_id()
-        check_effect(gate, tx, request, effect_key, name)
+        if effect_key is not None:
+            check_effect(gate, tx, request, effect_key, name)
         started = events.Started(name, request.digest, request.call.tool)
         entry = record(tx, started, session=request.session, agent=found.row.agent, stream=gate.stream)
         ungated = Decision(Verdict.ALLOW, rulebook.UNGATED.name, UNGATED, None, (), (), ())
@@ -183,7 +185,8 @@ def start_ungated(
         row = new_call_row(
             gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key, lease=lease
         )
-        row = take_effect(gate, tx, row)
+        if row.effect_key is not None:
+            row = take_effect(gate, tx, row, row.effect_key)
         row = add_call_row(
             gate, tx, with_standing(row, ledger.start_running(standing_of(row), holder, tx.now, lease))
         )
@@ -278,7 +281,8 @@ def retry_call(
             raise NotNow("the call was edited just now", hint="retry it")
         if effect_key is not None:
             row = gate.sealer.call(msgspec.structs.replace(row, effect_key=effect_key))
-        check_effect(gate, tx, request, row.effect_key, row.id, again=True)
+        if row.effect_key is not None:
+            check_effect(gate, tx, request, row.effect_key, row.id, again=True)
         own = has_story(gate, tx, row, kept)
         done = authorize_in(gate, tx, request, scope, call=call, fence=row.fence + 1, again=True, told=own)
         report.set_decision(request, done.decision, done.question, opened=done.opened)
@@ -402,7 +406,8 @@ def _start_row(
     request = load_record(gate, row).request
     if request.workflow is not None:
         _give_run_grant(gate, tx, row, request, done.decision)
-    row = take_effect(gate, tx, row)
+    if row.effect_key is not None:
+        row = take_effect(gate, tx, row, row.effect_key)
     return with_standing(row, ledger.start_running(standing_of(row), holder, tx.now, lease))
 
 

@@ -14,7 +14,7 @@ from sayso.gate import words
 from sayso.gate.gate import Gate
 from sayso.gate.questions.answer import answer_question, edit_and_allow
 from sayso.gate.questions.editable import find_editable
-from sayso.gate.questions.expiry import ends_at, is_open
+from sayso.gate.questions.expiry import ends_at, is_answerable
 from sayso.gate.questions.explain import decide_edit, describe_why_asked
 from sayso.gate.questions.surface import AskedQuestion, Reply, Surface
 from sayso.gate.questions.wait import LONGEST, load_question_now, load_question_row
@@ -107,7 +107,7 @@ class Asker:
 
     def _is_closed(self, tx: Reader, question: str) -> bool:
         row = tx.question(question)
-        return row is None or not is_open(self._gate, row, tx.now)
+        return row is None or not is_answerable(self._gate, row, tx.now)
 
     def _ask(self, surface: Surface, asked: AskedQuestion, over: threading.Event, edit: Edit) -> None:
         """One surface's turn. Whatever goes wrong there, the question stays as it is."""

@@ -18,14 +18,14 @@ def ends_at(gate: Gate, row: QuestionRow) -> float:
     return min(row.expires_at, row.opened_at + gate.policy.settings.question_lasts)
 
 
-def is_open(gate: Gate, row: QuestionRow, now: float) -> bool:
+def is_answerable(gate: Gate, row: QuestionRow, now: float) -> bool:
     """Whether the question can still be answered. At the very second of its end it cannot."""
     return row.state == "open" and now < ends_at(gate, row)
 
 
 def as_of(gate: Gate, row: QuestionRow, now: float) -> QuestionRow:
     """The row as it stands at this time: expired once nobody can answer it, though nobody closed it yet."""
-    if row.state != "open" or is_open(gate, row, now):
+    if row.state != "open" or is_answerable(gate, row, now):
         return row
     return msgspec.structs.replace(row, state="expired")
 

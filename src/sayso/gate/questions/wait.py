@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from sayso.gate.gate import Gate
-from sayso.gate.questions.expiry import as_of, ends_at, is_open
+from sayso.gate.questions.expiry import as_of, ends_at, is_answerable
 from sayso.gate.questions.read import UnknownQuestion, find_question, question_of, refuse_tampered_question
 from sayso.store.contract import QuestionRow
 
@@ -48,4 +48,4 @@ def seconds_left(gate: Gate, question: str) -> float:
     """How long the question can still be answered; 0 if it cannot."""
     with gate.store.read() as tx:
         row = question_of(gate, tx, question).row
-        return ends_at(gate, row) - tx.now if is_open(gate, row, tx.now) else 0.0
+        return ends_at(gate, row) - tx.now if is_answerable(gate, row, tx.now) else 0.0

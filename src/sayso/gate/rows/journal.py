@@ -7,7 +7,7 @@ from secrets import token_bytes
 
 from sayso.core.audit.commitments import SALT_BYTES, SaltedValue, commitment_of
 from sayso.core.audit.entry import AuditEntry, ChainHead, append_entry, genesis
-from sayso.core.audit.events import AuditEvent, ClockTrusted, details_of
+from sayso.core.audit.events import AuditEvent, ClockTrusted, Sealed, details_of
 from sayso.core.digest import decode_canonical, encode_canonical
 from sayso.core.model import Call
 from sayso.gate.rows.moves import check_goes_on
@@ -32,7 +32,7 @@ def record(
     - Time never goes back along a chain, except where the operator has said that the clock is right.
     """
     last = tx.head(stream)
-    if not event.follows_seal:
+    if not event.follows_seal and (last is None or last.event == Sealed.event):
         check_goes_on(tx, last)
     at = tx.now if last is None or isinstance(event, ClockTrusted) else max(tx.now, last.at)
     head = genesis(stream) if last is None else ChainHead(last.seq, last.hash, stream)

@@ -19,7 +19,7 @@ from sayso.reading.paths.places import locate
 from sayso.reading.paths.protected import find_guarded_in
 from sayso.reading.paths.protected_names import Guarded
 from sayso.reading.paths.spellings import WILD
-from sayso.reading.verbs import is_git, words_in
+from sayso.reading.verbs import words_in
 
 _WRITERS = {
     "checkout", "restore", "reset", "clean", "rm", "remove", "mv", "apply", "revert", "discard", "undo",
@@ -47,8 +47,8 @@ class _Pathspec(msgspec.Struct, frozen=True):
 def trees_reached(
     texts: Sequence[ArgumentText], named: Sequence[str], folder: str, workspace: str
 ) -> Iterator[Reached]:
-    """What a git command of these names writes over by its pathspecs. Others write nothing so."""
-    if not is_git(named) or not any(words_in(name) & _WRITERS for name in named):
+    """What a git command of these names writes over by its pathspecs."""
+    if not any(words_in(name) & _WRITERS for name in named):
         return
     for one in texts:
         for word in _words(one):

@@ -91,7 +91,7 @@ def follow_paths(call: Call, operations: Sequence[Operation]) -> PathReading:
     for text in texts:
         if text.is_file_name and is_address(text.text):
             raised += pieces_from_value(text.argument, text.text)
-    for tree in trees_reached(texts, named, call.folder, call.workspace):
+    for tree in trees_reached(texts, named, call.folder, call.workspace) if is_git(named) else ():
         raised += pieces_from_value(tree.argument, tree.text)
         if tree.guarded is not None:
             operation = bar_action(tree.guarded.change, f"{tree.argument}: {tree.text}")

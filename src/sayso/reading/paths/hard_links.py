@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Iterator
 
 import msgspec
@@ -28,14 +27,10 @@ class HardLink(msgspec.Struct, frozen=True):
     secret: bool
 
 
-def find_hard_link(real: str, roots: tuple[str, ...], is_secret: Callable[[str], bool]) -> HardLink | None:
-    """The link, if this is a file with several names. Secrets are looked for in these folders."""
-    try:
-        found = os.lstat(real)
-    except (OSError, ValueError):
-        return None
-    if not stat.S_ISREG(found.st_mode) or found.st_nlink < 2:
-        return None
+def read_hard_link(
+    real: str, found: os.stat_result, roots: tuple[str, ...], is_secret: Callable[[str], bool]
+) -> HardLink:
+    """What is known of a file with several names. Secrets are looked for in these folders."""
     name = f"{real} is file {found.st_dev}:{found.st_ino}"
     return HardLink(name, secret=(found.st_dev, found.st_ino) in _SecretFiles.of(roots, is_secret))
 

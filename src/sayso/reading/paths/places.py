@@ -18,7 +18,7 @@ from urllib.parse import unquote
 import msgspec
 
 from sayso.reading.paths.budget import current_budget, may_look
-from sayso.reading.paths.hard_links import find_hard_link
+from sayso.reading.paths.hard_links import HardLink, read_hard_link
 from sayso.reading.paths.own_places import OwnPlaces, find_own_places, home_folder
 from sayso.reading.paths.protected import (
     NO_MATCH,
@@ -182,7 +182,7 @@ def _locate_spelling(path: str, folder: str, workspace: str, home: str, *, wild:
     if _unresolved(real) or ".." in rest.split("/"):
         return PathPlace(None, secret=is_secret(real) or is_secret(written), guarded=guarded, links=links)
     inside = bool(root) and not _too_wide(root, home) and _within(real, root)
-    linked = find_hard_link(real, (home, root), is_secret)
+    linked = _find_hard_link(real, (home, root))
     if linked is not None:
         links = (*links, linked.file)
     return PathPlace(
@@ -196,6 +196,16 @@ def _locate_spelling(path: str, folder: str, workspace: str, home: str, *, wild:
         links=links,
         shared=linked is not None,
     )
+
+
+def _find_hard_link(real: str, roots: tuple[str, ...]) -> HardLink | None:
+    """The link, if this is a file with several names."""
+    try:
+        found = os.lstat(real)
+    except (OSError, ValueError):
+        return None
+    several = stat.S_ISREG(found.st_mode) and found.st_nlink > 1
+    return read_hard_link(real, found, roots, is_secret) if several else None
 
 
 def _find_guards(written: str, real: str, rest: str, **where: str) -> GuardMatch:

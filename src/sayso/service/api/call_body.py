@@ -23,14 +23,13 @@ from sayso.gate.call_rows import (
     with_refusal,
 )
 from sayso.gate.deciding.approvals import load_approval
-from sayso.gate.deciding.request import read_again
-from sayso.gate.deciding.session_request import CallDeclaration
+from sayso.gate.deciding.request import CallDeclaration, read_again
 from sayso.gate.gate import NO_SCOPE, Gate
 from sayso.gate.ledger.resume import refuse_to_go_on
 from sayso.gate.ledger.workflows import RunNote, decode_note
 from sayso.gate.people.tokens import Token
 from sayso.gate.questions.evaluated_calls import MARK, runnable_arguments
-from sayso.gate.questions.expiry import is_open
+from sayso.gate.questions.expiry import is_answerable
 from sayso.gate.questions.read import find_question
 from sayso.service.http.problems import RequestRefused
 from sayso.store.contract import QuestionRow
@@ -182,7 +181,7 @@ def _add_question(gate: Gate, attempt: Attempt, here: CallView) -> CallView:
     found = find_question(gate, attempt.question or "")
     row = found.row
     with gate.store.read() as tx:
-        closed = not is_open(gate, row, tx.now)
+        closed = not is_answerable(gate, row, tx.now)
     asked = msgspec.structs.replace(here, question=row.id, answered=closed)
     if here.status != "pending":
         return asked

@@ -14,7 +14,7 @@ from sayso.core.ledger import IN_PROGRESS, State
 from sayso.core.model import Declaration, Operation, Request
 from sayso.gate.as_json import decision_to_json
 from sayso.gate.call_rows import Attempt, UnknownCall, find_record, sound_call
-from sayso.gate.deciding.session_request import CallDeclaration, request_in_session
+from sayso.gate.deciding.request import CallDeclaration, request_in_session
 from sayso.gate.ledger import outcome, start
 from sayso.gate.ledger.access_requests import PREFIX as ACCESS_REQUEST
 from sayso.gate.ledger.workflows import check_workflow

@@ -13,7 +13,7 @@ import msgspec
 from sayso.core.decision import Decision
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Declaration, Operation, Request, Verdict
-from sayso.gate.deciding.session_request import CallDeclaration, request_in_session
+from sayso.gate.deciding.request import CallDeclaration, request_in_session
 from sayso.gate.questions.evaluated_calls import OPERATION as EVALUATED_OPERATION
 from sayso.gate.questions.evaluated_calls import TOOL as EVALUATED_TOOL
 from sayso.gate.questions.evaluated_calls import tool_arguments

@@ -1,17 +1,24 @@
-"""Capabilities: functions that can be run by name, and what each declares about itself."""
+"""Capabilities: functions that can be run by name, what each declares about itself, and how one is entered.
+
+- The digest of a call holds its working folder, and whoever approved it saw that. What runs in this process
+  runs wherever the process is by then. So the two are compared before a call that waited is started, which
+  uses nothing up, and once more right before any function is entered.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
+import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 
+from sayso.core import words
 from sayso.core.errors import SaysoError
 from sayso.core.model import Operation, Risk
-from sayso.doors.python.calls.folder import check_here
 from sayso.doors.python.calls.steps import in_thread
 from sayso.doors.python.values.arguments import Shape
 
@@ -24,6 +31,12 @@ class NotGateable(SaysoError, TypeError):
     """This cannot be decorated. Said when the program starts, not when somebody is asked."""
 
     code = "not_gateable"
+
+
+class ProgramMoved(SaysoError):
+    """The program works in another folder than the call was allowed in. The call is not run."""
+
+    code = "program_moved"
 
 
 class Capability(msgspec.Struct, frozen=True):
@@ -197,3 +210,24 @@ def _heavier(one: Risk | None, other: Risk | None, risk: Risk | None) -> Risk | 
     if risk is None:
         return Risk.HIGH  # nobody knows yet, so the strictest
     return said if said > risk else None
+
+
+def folder_here() -> str:
+    """The real working folder of this process, as the system tells it; empty if it is gone."""
+    with suppress(OSError):
+        return os.getcwd()  # noqa: PTH109  for every call, to which a Path would be slow
+    return ""
+
+
+def check_here(folder: str) -> None:
+    """Refuse to enter a function anywhere but in this folder."""
+    here = folder_here()
+    if here != folder:
+        raise ProgramMoved(words.program_moved_reason(folder, here), hint=words.go_back(folder))
+
+
+def check_still_here(folder: str) -> None:
+    """The same before a call that waited is started. Of no folder nobody knows whether it is the same one."""
+    check_here(folder)
+    if not folder:
+        raise ProgramMoved(words.program_moved_reason(folder, folder), hint=words.go_back(folder))

@@ -18,8 +18,13 @@ from sayso.core.errors import SaysoError
 from sayso.core.ledger import State
 from sayso.core.model import Call, Declaration, Operation, Request, Risk
 from sayso.core.session import Scope
-from sayso.doors.python.calls.capability import Capabilities, Capability
-from sayso.doors.python.calls.folder import ProgramMoved, check_still_here, folder_here
+from sayso.doors.python.calls.capability import (
+    Capabilities,
+    Capability,
+    ProgramMoved,
+    check_still_here,
+    folder_here,
+)
 from sayso.doors.python.calls.lease_keeper import LeaseKeeper
 from sayso.doors.python.calls.results import ConsentDenied
 from sayso.doors.python.calls.scope import Job, session_around

@@ -25,8 +25,7 @@ from sayso.doors.python.calls.holders import PROGRAM, has_left, name_holder
 from sayso.doors.python.calls.results import ConsentDenied
 from sayso.gate.call_rows import Attempt, UnknownCall
 from sayso.gate.deciding.authorize import Bundle
-from sayso.gate.deciding.request import with_state
-from sayso.gate.deciding.session_request import request_for_function
+from sayso.gate.deciding.request import request_for_function, with_state
 from sayso.gate.gate import Gate, find_session_row
 from sayso.gate.ledger import lease, outcome, start, workflows
 from sayso.gate.ledger.call_endings import CallEndings

@@ -249,6 +249,8 @@ _marks = _Marks()
 
 def _is_member(value: object, hint: Any) -> bool:
     """Whether the value is a member of the enum that is declared."""
+    if not isinstance(value, enum.Enum):
+        return False
     kinds = tuple(kind for kind in union_arms(hint) if isinstance(kind, type) and issubclass(kind, enum.Enum))
     return isinstance(value, kinds)
 

@@ -15,7 +15,7 @@ from sayso.core.decision import Question
 from sayso.core.digest import decode_canonical
 from sayso.core.model import Call, Request, Verdict
 from sayso.core.policy import Policy
-from sayso.gate.deciding.session_request import CallDeclaration, request_in_session
+from sayso.gate.deciding.request import CallDeclaration, request_in_session
 from sayso.gate.people.passkeys import needs_proof
 from sayso.gate.questions.answer import EditRefused, check_edit
 from sayso.gate.questions.editable import reason_not_editable

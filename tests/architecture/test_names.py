@@ -1,0 +1,73 @@
+"""Rooms that one sees at a glance, and names that say what they mean."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from tests.support.repository import ROOT
+
+SOURCE = ROOT / "src" / "sayso"
+MOST_MODULES = 17
+"""About fifteen: a room of more has a second idea in it."""
+IRREGULAR = {
+    "bound", "built", "chosen", "done", "drawn", "given", "gone", "heard", "held", "kept", "known", "left",
+    "lost", "made", "meant", "said", "seen", "sent", "shown", "spent", "taken", "told", "written",
+}  # fmt: skip
+"""Participles that do not end in -ed."""
+
+
+def trees(folder: Path) -> Iterator[tuple[str, ast.Module]]:
+    for path in sorted(folder.rglob("*.py")):
+        yield str(path.relative_to(folder)), ast.parse(path.read_text("utf-8"))
+
+
+def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not node.name.startswith("__"):
+            yield node
+
+
+def is_bare_participle(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether its name is a participle alone; one that answers yes or no may be."""
+    name = function.name.strip("_")
+    says_bool = function.returns is not None and ast.unparse(function.returns) == "bool"
+    return not says_bool and "_" not in name and (name.endswith("ed") or name in IRREGULAR)
+
+
+def repeated(named: Iterable[tuple[str, ast.Module]]) -> dict[str, list[str]]:
+    """Public functions that several modules define, by name."""
+    where: defaultdict[str, list[str]] = defaultdict(list)
+    for path, tree in named:
+        for node in tree.body:
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not node.name.startswith("_"):
+                where[node.name].append(path)
+    return {name: paths for name, paths in where.items() if len(paths) > 1}
+
+
+def test_no_room_holds_more_modules_than_one_sees_at_a_glance() -> None:
+    rooms = [path for path in (SOURCE, *SOURCE.rglob("*")) if path.is_dir()]
+    counts = {str(room.relative_to(ROOT)): len(list(room.glob("*.py"))) for room in rooms}
+    assert max(counts.values()) > 10, "the rooms were looked into"
+    assert {room: count for room, count in counts.items() if count > MOST_MODULES} == {}
+
+
+def test_functions_are_verbs() -> None:
+    every = [function for _, tree in trees(SOURCE) for function in functions(tree)]
+    bare = [function.name for function in every if is_bare_participle(function)]
+    assert len(every) > 1_000
+    assert len(bare) < 0.02 * len(every), sorted(bare)
+
+
+def test_no_public_name_stands_for_two_functions() -> None:
+    assert repeated(trees(SOURCE)) == {}
+
+
+def test_the_checks_notice_what_they_are_for() -> None:
+    planted = ast.parse(
+        "def told(): ...\nasync def loaded() -> int: ...\ndef kept() -> bool: ...\ndef load(): ..."
+    )
+    assert [one.name for one in functions(planted) if is_bare_participle(one)] == ["told", "loaded"]
+    assert repeated([("a.py", planted), ("b.py", ast.parse("def load(): ..."))]) == {"load": ["a.py", "b.py"]}
