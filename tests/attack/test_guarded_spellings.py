@@ -139,3 +139,10 @@ def test_without_a_working_folder_names_are_guarded_all_the_same(home: Path, pat
     assert agent.verdict("Write", {"file_path": path}) is Verdict.DENY
     assert agent.verdict("write_notes", {"path": path}) is Verdict.DENY
     agent.gate.close()
+
+
+@pytest.mark.parametrize("spelling", ["{}:/data", "{}:/data:rw", "/data:{}", "{}:ro,/x:/y"])
+@pytest.mark.parametrize("name", [".local/share/sayso", ".config/sayso"])
+def test_no_mount_of_a_guarded_folder_gets_past(coder: Agent, home: Path, spelling: str, name: str) -> None:
+    (home / name).mkdir(parents=True, exist_ok=True)
+    assert coder.verdict("run_container", {"volume": spelling.format(home / name)}) is Verdict.DENY

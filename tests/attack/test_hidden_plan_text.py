@@ -35,6 +35,7 @@ def rule_of(player: Player, operation: str, target: str | None) -> str:
 
 HIDDEN = [
     "![{}](pixel.png)",
+    "The HTML is fine.\n\n*[HTML]: {}",
     "[![{}](pixel.png)](https://example.org)",
     "<span hidden><!-- </span> -->{}</span>",
     "<span hidden><b title='</span>'>{}</b></span>",

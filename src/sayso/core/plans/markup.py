@@ -205,7 +205,7 @@ _AGAINST = re.compile(
 )
 _FRONT_MATTER = re.compile(r"\A\s*(---|\+\+\+|;;;)[ \t]*\n.*?\n(?:\1|\.\.\.)[ \t]*(?=\n|\Z)", re.DOTALL)
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
-_DEFINITION = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?\[(?P<note>\^)?[^\]\n]+\]:")
+_DEFINITION = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?\*?\[(?P<note>\^)?[^\]\n]+\]:")
 # On one line, and not behind a backslash: where renderers may disagree it is not code.
 _CODE = r"(?P<code>(?<![`\\])(?P<ticks>`+)(?!`)(?:[^`\n]|(?!(?P=ticks)(?!`))`+)+?(?P=ticks)(?!`))"
 _MARK = re.compile(

@@ -131,8 +131,8 @@ def _locate_text(path: str, folder: str, workspace: str, home: str) -> PathPlace
 
 
 def _locate_with_parts(literal: PathPlace, path: str, folder: str, workspace: str, home: str) -> PathPlace:
-    """The place; what a tool would touch that takes `a,b` or `a;b` for several paths counts as well."""
-    listed = [one.strip() for one in re.split(r"[,;|]", path)]
+    """The place; what a tool would touch that takes `a,b`, `a;b` or `a:b` for several paths counts as well."""
+    listed = [one.strip() for one in re.split(r"[,;|:]", path)]
     if len(listed) == 1:
         return literal
     places = [_locate_spelling(one, folder, workspace, home) for one in listed if one]
