@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import enum
 import math
-import re
 import unicodedata
 from typing import Literal, Self
 
 import msgspec
 
 from sayso.core.errors import MalformedRequest
+from sayso.core.text.patterns import lazy_pattern
 
-NAME = re.compile(r"\w[\w-]*(?:\.\w[\w-]*)+")
+NAME = lazy_pattern(r"\w[\w-]*(?:\.\w[\w-]*)+")
 
 
 class Risk(enum.IntEnum):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterable
 
@@ -10,6 +9,7 @@ from sayso.core.durations import describe_duration, describe_left
 from sayso.core.grants import Grant
 from sayso.core.policy import Entry
 from sayso.core.rulebook import RISKY
+from sayso.core.text.patterns import lazy_pattern
 
 LONGEST_NAME = 200
 LONGEST_WORD = 30
@@ -42,7 +42,7 @@ def _plain(character: str) -> bool:
 
 
 # Letters, marks and signs by category, but nothing to see: fillers, selectors, the empty Braille cell.
-_SHOWS_NOTHING = re.compile(
+_SHOWS_NOTHING = lazy_pattern(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 

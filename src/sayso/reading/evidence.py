@@ -11,6 +11,7 @@ import msgspec
 from sayso.core.digest import encode_canonical, spell_exactly
 from sayso.core.errors import NotCanonical
 from sayso.core.model import Operation, Piece
+from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.arguments import arguments_at
 
 MAX_PIECES = 8
@@ -18,7 +19,7 @@ MAX_PIECE_LENGTH = 2_000
 """Of a longer part its beginning is told."""
 
 # Texts are matched first, so that what only looks like an argument inside one is passed over.
-_NAMED = re.compile(
+_NAMED = lazy_pattern(
     r"""(?<![\w.])args(?P<dotted>(?:\.[A-Za-z_]\w*)+)(?!\s*\()
       | (?<![\w.])args\[\s*(?:"(?P<double>[^"\\]*)"|'(?P<single>[^'\\]*)')\s*\]
       | "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*'""",

@@ -21,6 +21,7 @@ from typing import Any
 import msgspec
 
 from sayso.core.model import Operation, Risk
+from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.verbs import is_git_operation
 
 RISKIER = {
@@ -52,29 +53,29 @@ _CHANGES_MEANING = {
 """Names that are harmless elsewhere and not in this operation."""
 _EVALUATED = frozenset({"subject", "action", "resource"})
 """What an AuthZEN evaluation names of a call that somebody else carries out."""
-_MISSED = re.compile(r"no_|not_|without_|verify|hooks?$|safe|protect|keep_|lease", re.IGNORECASE)
+_MISSED = lazy_pattern(r"no_|not_|without_|verify|hooks?$|safe|protect|keep_|lease", re.IGNORECASE)
 """Names of arguments that protect something: to say no to one is no default."""
 _NOTHING: tuple[object, ...] = (None, "", [], {})
 
-_PLAIN_REMOTE = re.compile(r"\w[\w@-]*(?:\.[\w@-]+)*")
-_PLAIN_REF = re.compile(r"[\w@][\w./@~^{}#%=+-]*(?::\w[\w./@-]*)?")
-_FLAG = re.compile(r"(?:^|[^\w./@])[-+:](?=\S|$)|::")
+_PLAIN_REMOTE = lazy_pattern(r"\w[\w@-]*(?:\.[\w@-]+)*")
+_PLAIN_REF = lazy_pattern(r"[\w@][\w./@~^{}#%=+-]*(?::\w[\w./@-]*)?")
+_FLAG = lazy_pattern(r"(?:^|[^\w./@])[-+:](?=\S|$)|::")
 """A flag, a forced or an empty ref, at the start of any word, however the words are put together."""
-_RUNS = re.compile(r"[;|`\\]|\$[({\w]|&&")
+_RUNS = lazy_pattern(r"[;|`\\]|\$[({\w]|&&")
 """What a shell would read as more than a word."""
-_COUNTED = re.compile(r"\d{1,6}")
+_COUNTED = lazy_pattern(r"\d{1,6}")
 
 _RISKY_OPTIONS = {
-    "git.push": re.compile(
+    "git.push": lazy_pattern(
         r"-\w*[fd]\w*|--(?:force|mirror|delete|prune|all|tags|receive-pack|exec|no-verify).*|[+:].+"
     ),
-    "git.commit": re.compile(r"--(?:amend|fixup|squash|reset-author|no-verify|reuse-message).*|-\w*n\w*"),
-    "git.branch": re.compile(r"-\w*[DdMmfC]\w*|--(?:delete|force|move|copy).*"),
-    "git.branch_delete": re.compile(r"-\w*[DMfC]\w*|--(?:force|move|copy).*"),
+    "git.commit": lazy_pattern(r"--(?:amend|fixup|squash|reset-author|no-verify|reuse-message).*|-\w*n\w*"),
+    "git.branch": lazy_pattern(r"-\w*[DdMmfC]\w*|--(?:delete|force|move|copy).*"),
+    "git.branch_delete": lazy_pattern(r"-\w*[DMfC]\w*|--(?:force|move|copy).*"),
 }
 """Words of a command line that make it the riskier operation."""
-_RISKY_ANYWHERE = re.compile(r"--(?:output|exec|upload-pack|receive-pack|ext-diff|config-env).*|-c|-O.+")
-_NAMED_FLAG = re.compile(
+_RISKY_ANYWHERE = lazy_pattern(r"--(?:output|exec|upload-pack|receive-pack|ext-diff|config-env).*|-c|-O.+")
+_NAMED_FLAG = lazy_pattern(
     r"(?:force|amend|mirror|delete|prune|flags?|options?|extra_args|argv)(?:_.*)?", re.IGNORECASE
 )
 """Names of arguments beside a command line that could put flags into it."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import functools
-import re
 import unicodedata
 from collections.abc import Iterable
 
-_NUMBER = re.compile(r"\+[0-9][0-9 ().\-/]{3,40}")
-_NAMED = re.compile(r'(?:"[^"<>]*"\s*|[^"<>@]*)<([^<>\s]+)>')
-_LOCAL = re.compile(r"[^\s@\"(),:;<>\[\]\\]{1,64}")
-_HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+from sayso.core.text.patterns import lazy_pattern
+
+_NUMBER = lazy_pattern(r"\+[0-9][0-9 ().\-/]{3,40}")
+_NAMED = lazy_pattern(r'(?:"[^"<>]*"\s*|[^"<>@]*)<([^<>\s]+)>')
+_LOCAL = lazy_pattern(r"[^\s@\"(),:;<>\[\]\\]{1,64}")
+_HOST = lazy_pattern(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _NETWORKS = {"tel:": "number", "sms:": "number", "mailto:": "address"}
 
 

@@ -10,7 +10,9 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-_NUMERIC = re.compile(r"[0-9a-fx.]+")
+from sayso.core.text.patterns import lazy_pattern
+
+_NUMERIC = lazy_pattern(r"[0-9a-fx.]+")
 _AROUND = " \t\r\n'\"`<>()[]"
 _NEAR = ("localhost", "local", "internal", "intranet", "lan", "home", "corp", "test", "invalid", "onion")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
@@ -25,7 +27,7 @@ class UrlTarget(msgspec.Struct, frozen=True):
     open: bool
 
 
-_ADDRESS = re.compile(r"(?!file:|unix:|vscode|cursor)[a-z][a-z0-9+.-]+:[/\\\\]{2}|https?:", re.IGNORECASE)
+_ADDRESS = lazy_pattern(r"(?!file:|unix:|vscode|cursor)[a-z][a-z0-9+.-]+:[/\\\\]{2}|https?:", re.IGNORECASE)
 
 
 def is_address(text: object) -> bool:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from itertools import pairwise
 
+from sayso.core.text.patterns import lazy_pattern
+
 READ_VERBS = ("read", "list", "search", "show", "stat", "view", "history", "find", "grep")
 DELETE_VERBS = ("delete", "remove")
 LIST_VERBS = ("list", "search", "find", "grep")
@@ -42,7 +44,7 @@ _CHANGES = {
     "wipe", "purge", "destroy", "trash", "drop", "clear", "reset", "revert", "refactor", "upsert", "paste",
     "export", "extract", "unzip", "restore", "checkout", "apply", "install", "sync", "format",
 }  # fmt: skip
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_WORD = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 def verb_of(operation: str) -> str:

@@ -17,12 +17,13 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from sayso.core.errors import SaysoError
+from sayso.core.text.patterns import lazy_pattern
 
 MOST_SIGNATURES = 32
 MOST_BYTES = 1 << 20
 _HASH_BYTES = 32
-SIZE = re.compile(r"0|[1-9][0-9]{0,18}")
-_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
+SIZE = lazy_pattern(r"0|[1-9][0-9]{0,18}")
+_CONTROL = lazy_pattern(r"[\x00-\x09\x0b-\x1f]")
 _DASH = "\N{EM DASH} "
 
 

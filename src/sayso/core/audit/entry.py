@@ -29,6 +29,7 @@ import msgspec
 
 from sayso.core.digest import decode_canonical, encode_canonical, plain
 from sayso.core.errors import NotCanonical, SaysoError
+from sayso.core.text.patterns import lazy_pattern
 
 TAG = b"\x00sayso/audit/1\n"
 MAIN = "main"
@@ -37,11 +38,11 @@ HASH_BYTES = 32
 ChainRow = tuple[int, bytes | None, bytes, bytes]
 """An entry as it is stored: number, body (None once pruned), hash before it, own hash."""
 
-_EVENT = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*")
+_EVENT = lazy_pattern(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*")
 _MOST_LETTERS = 64
-_STREAM = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-_COMMITMENT = re.compile(r"[0-9a-f]{64}")
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
+_STREAM = lazy_pattern(r"[a-z0-9][a-z0-9._-]{0,63}")
+_COMMITMENT = lazy_pattern(r"[0-9a-f]{64}")
+_TIME = lazy_pattern(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  a zone would only be written out and cut off again
 _END_OF_TIME = 253_402_300_799
 _EXACT = 2**53

@@ -6,17 +6,17 @@ more than one plain word, and nothing in it can end a line, begin a field or hid
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Mapping
 
 from sayso.core.audit.entry import AuditBody, AuditError, ChainRow, read_body
 from sayso.core.digest import decode_canonical, encode_canonical
 from sayso.core.errors import NotCanonical
+from sayso.core.text.patterns import lazy_pattern
 
 FOLD_AT = 2_000
 NONE = "-"
-_WORD = re.compile(r"[A-Za-z0-9_./:@+-]{1,200}")
+_WORD = lazy_pattern(r"[A-Za-z0-9_./:@+-]{1,200}")
 
 
 def format_text_line(body: bytes) -> str:

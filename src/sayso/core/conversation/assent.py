@@ -14,6 +14,7 @@ import re
 
 import msgspec
 
+from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.phrases import (
     CHANGE_WORDS,
     HIGH_PHRASES,
@@ -111,7 +112,7 @@ def _read_change(rest: str) -> Assent:
 
 def _expression(text: str) -> re.Pattern[str]:
     # ASCII, because a case-blind match otherwise takes the Kelvin sign for a k and the long s for an s.
-    return re.compile(text, re.IGNORECASE | re.ASCII | re.VERBOSE)
+    return lazy_pattern(text, re.IGNORECASE | re.ASCII | re.VERBOSE)
 
 
 def _with_any_space(text: str) -> str:
@@ -159,8 +160,8 @@ _IDIOM = _expression(
     r"(?:\s+(?:at\s+all|here|whatsoever|from\s+(?:me|us|my\s+side)|on\s+my\s+(?:side|end)|with\s+(?:that|it|this)|for\s+(?:me|us)|by\s+(?:me|us)))*"
     rf"{_END_OF_WORD}[\s,.!;:–—-]+){{1,3}}"
 )
-_PLUS_ONE = re.compile(r"\s*\+1[\s.!]*")
-_TRAILS_OFF = re.compile(r"\.\s*\.|[,;:–—-]$")
+_PLUS_ONE = lazy_pattern(r"\s*\+1[\s.!]*")
+_TRAILS_OFF = lazy_pattern(r"\.\s*\.|[,;:–—-]$")
 _IRONY = _expression(
     r"\bdo\s+(?:it|this|that|so)\s+right\b(?!\s+(?:now|away))|"
     r"\b(?:yeah|yea|yes|yep|yup|sure|okay|ok|fine|oh)[\s,.!–—-]+right\b(?!\s+(?:now|away))"

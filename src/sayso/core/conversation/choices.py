@@ -21,6 +21,7 @@ import msgspec
 
 from sayso.core.decision import Question
 from sayso.core.plans.names import stem
+from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.phrases import HIGH_PHRASES, MEDIUM_PHRASES, NO_WORDS, POLITE, pattern
 from sayso.core.text.unmask import mask_fences, strip_decoration, with_signs_spelled
 
@@ -274,7 +275,7 @@ def _stems(question: Question) -> Iterator[str]:
 
 
 def _expression(text: str) -> re.Pattern[str]:
-    return re.compile(text, re.IGNORECASE | re.ASCII)
+    return lazy_pattern(text, re.IGNORECASE | re.ASCII)
 
 
 _LONGEST_NAME = 2_000
@@ -292,12 +293,12 @@ _NUMBER_SIGN = _expression(r"(?<!\w)(?:(?:no|nr|num)\.\s*|nr\s+|\u2116\s*)(?=\d)
 _BEGINS_WITH_NO = _expression(rf"{NO_WORDS}(?![\w'-])")
 _NO_OR_NUMBER = _expression(r"no\.\s+\d")
 _EQUALS = _expression(r"\s*=\s*(?=(?:yes|no|ok|okay|y|n)\b)")
-_TICKED = re.compile(r"(`+)(?P<name>[^`]*[^`\d\s][^`]*)\1[.!]*")
+_TICKED = lazy_pattern(r"(`+)(?P<name>[^`]*[^`\d\s][^`]*)\1[.!]*")
 # A full stop ends a sentence only behind a word: the dot of "git add ." belongs to the command.
-_BEHIND_NAME = re.compile(r"(?:\s*[,;:!–—-]|(?<=[\w)\]])\.)+\Z")
-_QUOTE = re.compile(r"""["“”„«»]|(?<![\w'])'(?=[^\s'])[^']*'(?!\w)|`\s*\d+\s*`""")
-_TRAILS_OFF = re.compile(r"(?<=\w)\s?\.\s?\.|…|[-–—]\s*\Z")
-_SIGN_WITHIN = re.compile(r"(?:\A|\s)[-–—−!~]")
+_BEHIND_NAME = lazy_pattern(r"(?:\s*[,;:!–—-]|(?<=[\w)\]])\.)+\Z")
+_QUOTE = lazy_pattern(r"""["“”„«»]|(?<![\w'])'(?=[^\s'])[^']*'(?!\w)|`\s*\d+\s*`""")
+_TRAILS_OFF = lazy_pattern(r"(?<=\w)\s?\.\s?\.|…|[-–—]\s*\Z")
+_SIGN_WITHIN = lazy_pattern(r"(?:\A|\s)[-–—−!~]")
 # A sign before a name, at the start or right behind an answer. "1 - yes" is none.
 _STROKE = _expression(
     rf"(?P<ahead>\A|[,;(:]|(?<![\w-])(?:{_YESES}|{pattern(MEDIUM_PHRASES)}|{_NOS})(?![\w-]))"
@@ -325,7 +326,7 @@ _FIRST_FEW = _expression(rf"(?:the\s+)?(?P<end>first|last)\s+(?P<count>{_COUNT})
 _NONE = _expression(
     r"(?:none|neither|nothing|not\s+any)(?:\s+of\s+(?:them|these|those|it|the\s+(?:above|two)))?(?:,?\s+please)?"
 )
-_SEPARATOR = re.compile(
+_SEPARATOR = lazy_pattern(
     r"\s*(?:,\s*and\s|,|;|\+|\s&\s|&|\sand\s|(?<=\d)\s*/\s*(?=\d)|(?<=\d)\s+(?=\d))\s*", re.IGNORECASE
 )
 _KIND = r"(?:number|no\.|nr\.?|question|option|item|choice|q)"
@@ -335,7 +336,7 @@ _ORDINAL = _expression(
     r"(?:\s+(?:one|question|command|call))?"
     rf"|(?:(?:the\s+)?{_KIND}\s+)?(?P<count>{_COUNT})"
 )
-_PLAIN = re.compile(r"[\w\s./'-]{1,200}")
-_NOUNS = re.compile(
+_PLAIN = lazy_pattern(r"[\w\s./'-]{1,200}")
+_NOUNS = lazy_pattern(
     r"\b(?:the|that|this|one|command|call|question|operation|file|request|step|thing|of|to|in|on|for|a|an|it|now)\b"
 )

@@ -6,13 +6,13 @@ act, or to say that nothing more may change. "Skip the intro in README" and "ign
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import msgspec
 
 from sayso.core.text.acts import find_names
 from sayso.core.text.denials import clean_clause
+from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.phrases import POLITE, pattern
 from sayso.core.text.unmask import LONGEST, clauses, fold_text, has_sign_of, visible_readings
 
@@ -63,15 +63,15 @@ def _crossed_out(folded: str) -> Iterator[Limit]:
 
 
 _LONGEST_LIMIT = 300
-_STROKE = re.compile(r"\s*[-!\u2212–—✗✘~]+\s*(?=[\w./~])")
-_MARKS = re.compile(r"""[`"“”«»*]|(?<!\w)'|'(?!\w)""")
-_JOINT = re.compile(r"\s(?:and|but|then|so)\s")
-_LEAD = re.compile(
+_STROKE = lazy_pattern(r"\s*[-!\u2212–—✗✘~]+\s*(?=[\w./~])")
+_MARKS = lazy_pattern(r"""[`"“”«»*]|(?<!\w)'|'(?!\w)""")
+_JOINT = lazy_pattern(r"\s(?:and|but|then|so)\s")
+_LEAD = lazy_pattern(
     r"\A(?:(?:please|pls|plz|oh|hm+|well|ok|okay|so|and|but|then|also|actually|sorry|now|from now on"
     r"|for now|hey"
     r"|we|you can|you may|you should|can you|could you|let's|i want you to|i'd like you to)\s+(?=\S+\s))+"
 )
-_END = re.compile(
+_END = lazy_pattern(
     rf"(?:\s+(?:{pattern(POLITE)}|from now on|from here on|for now|now|then|instead|again|any ?more|too"
     r"|as well|today|here|for the moment|until further notice|after all|though))+\Z"
 )
@@ -89,7 +89,7 @@ _ANY_ACT = (
 _THING = rf"(?:{_DOING}\s+{_FILE}|{_FILE}|{_ANY_ACT})"
 _LIST = rf"{_THING}(?:\s+(?:and|or|nor)\s+{_THING})*"
 _FILES = rf"{_FILE}(?:\s+(?:and|or)\s+{_FILE})*"
-_NAMES = re.compile(_LIST)
+_NAMES = lazy_pattern(_LIST)
 _OUT = (
     "exclud(?:e|ing)|skip(?:ping)?|ignor(?:e|ing)|leav(?:e|ing) out|omit(?:ting)?|except(?: for)?|without|not"
     "|spare"
@@ -100,7 +100,7 @@ _STAYS = (
     "|on me|done by me|up to me|for me|out|protected"
 )
 _I = r"i(?:'ll| will|'m going to| am going to|'d rather| want to|'d like to|'m| am|'d)?"
-_KEEPS = re.compile(
+_KEEPS = lazy_pattern(
     rf"just\s+{_FILES}(?:\s+only)?"
     r"|(?:only|solely|nothing but|nothing except|stick to|keep to|stay with|stay within"
     r"|(?:restrict|limit|confine) (?:yourself|this|it|the (?:work|changes|edits)) to)"
@@ -108,7 +108,7 @@ _KEEPS = re.compile(
     rf"|(?:(?:edit|change|touch|modify)\s+)?(?:only\s+{_FILES}|{_FILES}\s+(?:only|alone))"
     rf"|{_FILES}\s+and\s+nothing\s+(?:else|more)"
 )
-_EXCLUDES = re.compile(
+_EXCLUDES = lazy_pattern(
     rf"(?:(?:forbid|block|disallow|deny|prohibit|ban|disable|bar|veto|avoid|prevent|reject|refuse"
     rf"|turn off|switch off"
     rf"|postpone|delay|defer|put off|freeze|lock|protect|suspend|discontinue|end)(?:\s+you\s+to)?"
@@ -140,7 +140,7 @@ _EXCLUDES = re.compile(
     r"(?: be)? (?:chang|edit|modif|touch|alter|happen|run|done)\w*)?"
     r"|(?:that's|that is|this is|it's)?\s*enough(?: (?:edits|changes|commits|work))?"
 )
-_EXCEPT = re.compile(
+_EXCEPT = lazy_pattern(
     r"\b(?:except(?: for)?|excluding|apart from|aside from|other than|everything but|all but|all files but)"
     rf"\s+{_LIST}\Z"
 )

@@ -18,6 +18,7 @@ from sayso.core.conversation.standing_consent import read_query, read_standing
 from sayso.core.conversation.topics import acknowledges, announces_another, corrects, find_topic
 from sayso.core.text.denials import LEAD, clean_clause
 from sayso.core.text.imperatives import read_imperatives
+from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.phrases import (
     ACTS,
     CHANGE_WORDS,
@@ -297,7 +298,7 @@ def _compile_phrases(phrases: Phrases) -> _PhrasePatterns:
 
 def _any_of(phrases: Iterable[str]) -> re.Pattern[str]:
     listed = [" ".join(phrase.split()) for phrase in phrases]
-    return re.compile(rf"(?<!\w)(?:{pattern(listed)})(?!\w)" if listed else r"(?!)", re.IGNORECASE)
+    return lazy_pattern(rf"(?<!\w)(?:{pattern(listed)})(?!\w)" if listed else r"(?!)", re.IGNORECASE)
 
 
 # --- loosening ----------------------------------------------------------------------------------------------
@@ -345,26 +346,26 @@ def limits_slash(text: str) -> bool:
 _CASE_BLIND = re.IGNORECASE | re.ASCII
 _BETWEEN = ";"
 """Stands for the words of a slash command that tighten nothing: it ends a clause, so the next begins anew."""
-_DRY_RUN = re.compile(r"\s*dry\s+run\s*:", _CASE_BLIND)
+_DRY_RUN = lazy_pattern(r"\s*dry\s+run\s*:", _CASE_BLIND)
 
 # An underscore joins words ("stop_words") but also stands for emphasis ("_stop_").
-_STOP = re.compile(rf"(?<![^\W_])(?<![^\W_]_)(?:{pattern(STOP_PHRASES)})(?![^\W_])(?!_[^\W_])")
+_STOP = lazy_pattern(rf"(?<![^\W_])(?<![^\W_]_)(?:{pattern(STOP_PHRASES)})(?![^\W_])(?!_[^\W_])")
 _ANY_STOP = pattern((*STOP_PHRASES, *STOP_OPENINGS))
 # Drawn out or spelled by letters: "stooop", "s-t-o-p".
-_BARE_STOP = re.compile(
+_BARE_STOP = lazy_pattern(
     rf"[\W_]*(?:{_ANY_STOP}|s+to+p+|wa+i+t+|s[ .-]t[ .-]o[ .-]p|w[ .-]a[ .-]i[ .-]t)[\W_]*|\s*\^c\s*"
 )
 _NO_SIGNS: frozenset[str] = frozenset()
-_FINAL_MINUS_ONE = re.compile(r"(?:\A|[,.;:!(—–])\s*-1[\s.!)]*\Z")
-_QUOTED_WHOLE = re.compile(r"""["'“«](?P<words>[^"'“”«»\n]{1,40})["'”»]""")
-_MINUS_ONE = re.compile(r"\s*-1[\s.!]*")
-_QUOTES = re.compile(r"""[`"'“”«».!,]+""")
+_FINAL_MINUS_ONE = lazy_pattern(r"(?:\A|[,.;:!(—–])\s*-1[\s.!)]*\Z")
+_QUOTED_WHOLE = lazy_pattern(r"""["'“«](?P<words>[^"'“”«»\n]{1,40})["'”»]""")
+_MINUS_ONE = lazy_pattern(r"\s*-1[\s.!]*")
+_QUOTES = lazy_pattern(r"""[`"'“”«».!,]+""")
 _STOP_LEAD = (
     "(?:(?:please|pls|plz|hm+|um+|uh+|lets|ok|okay|oh|hey|whoa|woah|no|yes|yeah|well|so|and|but|then|now|just"
     "|actually|sorry|you should|let's|can you|could you|i said) )*"
 )
-_STOP_OPENING = re.compile(rf"{_STOP_LEAD}(?:{pattern(STOP_OPENINGS)})(?![\w'-])")
-_WHOLE_STOP = re.compile(
+_STOP_OPENING = lazy_pattern(rf"{_STOP_LEAD}(?:{pattern(STOP_OPENINGS)})(?![\w'-])")
+_WHOLE_STOP = lazy_pattern(
     rf"{_STOP_LEAD}(?:{pattern(STOP_CLAUSES)})"
     r"(?: (?:please|pls|now|for now|right now|right there|there|here|everything|all|it|this|that|all work"
     r"|the work|work"
@@ -372,18 +373,18 @@ _WHOLE_STOP = re.compile(
     r"|bit)|thanks|agent"
     r"|again|until further notice|until i'm back|all (?:calls|operations|actions)))*"
 )
-_MENTION = re.compile(r"\A\s*@[\w-]+[,:]?\s+")
-_AND_STOP = re.compile(
+_MENTION = lazy_pattern(r"\A\s*@[\w-]+[,:]?\s+")
+_AND_STOP = lazy_pattern(
     rf"\b(?:and|then|but|or)\s+(?:please\s+|just\s+|then\s+)?(?:{pattern(STOP_OPENINGS)})"
     r"(?=\s*(?:$|[.,;!?\n])|\s+(?:here|now|there|please|everything|it|this|that|until|for|before|after)\b)"
 )
-_STOP_CLAUSE = re.compile(
+_STOP_CLAUSE = lazy_pattern(
     rf"{_STOP_LEAD}(?:{_ANY_STOP})(?![\w'-])"
     r"(?: (?:it|that|this|them|all|everything|now|here|there|please|right|immediately|i|we|you|for|until|till"
     r"|before|a|an|one|with|on|don't"
     r"|the (?:push|commit|pr|pull|merge|deploy|release|upload|task|work|job|agent))\b|$)"
 )
-_TAKES_BACK = re.compile(
+_TAKES_BACK = lazy_pattern(
     r"(?:(?:please|and|but|then|now|also|i|hereby|no|just) )*"
     r"(?:revok\w+|withdraw\w*|rescind\w*|retract\w*|take back|clear (?:the |my |session )*allowlist"
     r"|clear (?:all |the |my )*consent state|take (?:it|that|this|them|everything|all)(?: all| of it)? back"
@@ -393,14 +394,14 @@ _TAKES_BACK = re.compile(
 )
 
 # After a slash command: it was not meant, or the user does it.
-_UNMEANT = re.compile(
+_UNMEANT = lazy_pattern(
     rf"{LEAD}(?:(?:oops|whoops|jk|lol|haha|my bad|just kidding|kidding|joking|nvm)\Z"
     r"|wrong (?:window|chat|command|one|session|tab|agent|terminal|repo|branch)\b|i mean(?:t)?\b"
     rf"|leave (?:\S+ ){{1,4}}to me\b|i(?:'ll)? (?:{'|'.join(ACTS)})\b(?!.*\b(?:so|when|if)\b))"
 )
 # In the middle of a title these limit nothing: "Add a retry to the client". At its beginning they may.
 _JOINING = {"and", "also", "plus", "with", "to", "on", "in", "for the", "leave", "given that", "given"}
-_LIMITS_SLASH = re.compile(
+_LIMITS_SLASH = lazy_pattern(
     rf"\?|\bw/o\b|--dry-?run\b|(?<!\S)-n\b|n't\b|\A(?:to|on|in|for|with|and|at|by|from)\b"
     rf"|\b(?:{pattern({*CHANGE_WORDS, *LIMIT_WORDS} - _JOINING)}|no|nope|kidding|joking|ask|what|why|how|who"
     r"|which|minus|sans|barring|leaving out|does|should|would|could|can|maybe|perhaps|later|tomorrow"

@@ -9,6 +9,7 @@ import msgspec
 
 from sayso.core.policy import Policy, Tool
 from sayso.core.session import Session
+from sayso.core.text.patterns import lazy_pattern
 
 
 class NamedTool(msgspec.Struct, frozen=True):
@@ -68,4 +69,4 @@ def _operations_of(entry: Tool, policy: Policy) -> set[str]:
     return {one for one in policy.table if policy.table[one].domain == entry.domain}
 
 
-_NOUN = re.compile(r" (?:commands?|operations?|calls?|tools?)\Z")
+_NOUN = lazy_pattern(r" (?:commands?|operations?|calls?|tools?)\Z")

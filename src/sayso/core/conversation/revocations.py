@@ -21,6 +21,7 @@ from sayso.core.plans.names import stem, stems_of
 from sayso.core.policy import Policy
 from sayso.core.session import CallUnderWay, Session, find_ended_grants
 from sayso.core.text.acts import contains_forbidden, find_names, speaks_of_act
+from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.phrases import POLITE, pattern
 from sayso.core.text.taking_back import names_entry_to_drop
 from sayso.core.text.unmask import LONGEST, fold_text, mask, visible_readings
@@ -205,26 +206,26 @@ def _loosely(name: str) -> str:
 
 
 _NOUN_STEMS = frozenset({"fil", "file", "command", "operation", "call"})
-_AROUND = re.compile(
+_AROUND = lazy_pattern(
     rf"\A(?:-\s+|the\s+|my\s+|all\s+|both\s+|any\s+|to\s+)+|\s*\((?:[^()]*\bused\b|granted\b)[^()]*\)\s*\Z"
     rf"|[\s,]+(?:{pattern(POLITE)}|right now|right away|at once|now|again|immediately)[.!]*\Z|[.!]+\Z"
     r"|\s+(?:consents?|permissions?|approvals?)[.!]*\Z",
     re.IGNORECASE,
 )
-_JOINT = re.compile(
+_JOINT = lazy_pattern(
     r"\s+(?:and also|and|&|plus|\+|as well as|along with|together with|also|or|/|\||then)\s+|\s*;\s*",
     re.IGNORECASE,
 )
-_EVERYTHING = re.compile(
+_EVERYTHING = lazy_pattern(
     r"(?:everything|anything|all)(?: else| of (?:it|them))?|all (?:the )?(?:others?|rest|commands)"
     r"|the (?:others|rest)|everything (?:you have|i (?:gave|granted|allowed)(?: you)?)",
     re.IGNORECASE,
 )
-_PREFIX = re.compile(
+_PREFIX = lazy_pattern(
     r"\A(?:standing consent for|(?:remembered )?approvals? (?:of|for)|grants? for|workflow(?: run)?"
     r"|(?:free )?retr(?:y|ies) (?:of|for)(?: failed)?|task consent for|tool)\s+",
     re.IGNORECASE,
 )
-_SIGNS = re.compile(r"\A[^\w./~$-]+|[^\w./)\"'*-]+\Z")
-_TASK = re.compile(r"(?:this|the|current)? ?(?:task|workflow)", re.IGNORECASE)
-_PLAN = re.compile(r"(?:the )?plan(?:'s)?(?: consent)?", re.IGNORECASE)
+_SIGNS = lazy_pattern(r"\A[^\w./~$-]+|[^\w./)\"'*-]+\Z")
+_TASK = lazy_pattern(r"(?:this|the|current)? ?(?:task|workflow)", re.IGNORECASE)
+_PLAN = lazy_pattern(r"(?:the )?plan(?:'s)?(?: consent)?", re.IGNORECASE)

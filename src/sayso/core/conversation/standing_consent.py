@@ -12,6 +12,7 @@ from collections.abc import Iterable
 import msgspec
 
 from sayso.core.conversation import words
+from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.phrases import POLITE, REFUSALS, STOP_OPENINGS, STOP_PHRASES, pattern
 from sayso.core.text.programs import holds_speech, is_certainly_command
 from sayso.core.text.taking_back import find_ended_names, says_all_ended
@@ -253,42 +254,42 @@ def _without_stop(entry: str) -> tuple[str, bool]:
 _LONGEST_LIST = 5 * LONGEST
 _STOP = pattern((*STOP_PHRASES, *STOP_OPENINGS))
 # After a comma: a refusal, or words that say where, when or how.
-_SPEECH_ENTRY = re.compile(
+_SPEECH_ENTRY = lazy_pattern(
     rf"(?:(?:and|but) )?(?:(?:{pattern(REFUSALS)})(?: (?:{pattern(POLITE)}))*[\s.!]*\Z"
     r"|(?:on|in|to|for|at|by|with|from|into|under|per|no|yes|ok|okay|or|so|then|also|plus|\w+ly)\b(?!-))"
 )
 # In backticks a command may hold any word, but none begins with these.
-_TICKED_LIMIT = re.compile(
+_TICKED_LIMIT = lazy_pattern(
     r"\s*`+\s*(?:but|except|unless|only|however|not|never|without|excluding|although|though|provided|just)\s"
 )
-_STOP_ENTRY = re.compile(
+_STOP_ENTRY = lazy_pattern(
     rf"\W*(?:(?:and|but|just|now|please|so|then)\W+)*(?:{_STOP})(?:\W+(?:here|it|now|please|thanks|there))*\W*"
 )
-_AND_STOP = re.compile(rf"\s(?:and|but|then)\s+(?:please\s+|then\s+)?(?:{_STOP})[\s.!]*$")
-_POLITE = re.compile(rf"\s*(?:{pattern(POLITE)})[\s.!]*")
-_THANKS = re.compile(rf"(?<=\S)(?:[\s,]+(?:{pattern(POLITE)}))+[\s.!]*\Z", re.IGNORECASE | re.ASCII)
-_AND = re.compile(r"\Aand\s+", re.IGNORECASE | re.ASCII)
+_AND_STOP = lazy_pattern(rf"\s(?:and|but|then)\s+(?:please\s+|then\s+)?(?:{_STOP})[\s.!]*$")
+_POLITE = lazy_pattern(rf"\s*(?:{pattern(POLITE)})[\s.!]*")
+_THANKS = lazy_pattern(rf"(?<=\S)(?:[\s,]+(?:{pattern(POLITE)}))+[\s.!]*\Z", re.IGNORECASE | re.ASCII)
+_AND = lazy_pattern(r"\Aand\s+", re.IGNORECASE | re.ASCII)
 # A mark that ends a sentence stands on a word: the dots of "git add ." and "cd .." belong to the command.
-_FINAL_MARK = re.compile(r"""(?<=[\w`"')\]}])(?:\.|!+)$""")
-_SENTENCE_END = re.compile(r"""(?<=[\w`"')\]}�])[.!?]+\s+(?=\S)""")
-_TICKED_AND = re.compile(r"`\s+(?:and|&|\+|plus|as well as)\s+`", re.IGNORECASE)
-_TICKED = re.compile(r"(`+)([^`]+)\1")
-_TOKEN = re.compile(
+_FINAL_MARK = lazy_pattern(r"""(?<=[\w`"')\]}])(?:\.|!+)$""")
+_SENTENCE_END = lazy_pattern(r"""(?<=[\w`"')\]}�])[.!?]+\s+(?=\S)""")
+_TICKED_AND = lazy_pattern(r"`\s+(?:and|&|\+|plus|as well as)\s+`", re.IGNORECASE)
+_TICKED = lazy_pattern(r"(`+)([^`]+)\1")
+_TOKEN = lazy_pattern(
     r"""`[^`]*` | "(?:[^"\\]|\\.)*" | '[^']*' | \\. | [^,"'`\\“”‘’„«»]+
       | (?P<comma>,) | (?P<curly>[“”‘’„«»]) | (?P<open>.)""",
     re.VERBOSE | re.DOTALL,
 )
 
-_GRANT_LOOK = re.compile(r"\s*(?:please\s+)?grant\s+standing\s+consent\b")
-_GRANT = re.compile(
+_GRANT_LOOK = lazy_pattern(r"\s*(?:please\s+)?grant\s+standing\s+consent\b")
+_GRANT = lazy_pattern(
     r"\s*(?:please\s+)?grant\s+standing\s+consent\s+for\s*:(?P<list>[^\n\r]*)", re.IGNORECASE | re.ASCII
 )
 _KINDS = (
     r"(?:(?:the|my|any|your|this|that|these|those|every|each|whole|single|last|standing|session|task|workflow|existing|previous|prior|earlier|current|active"
     r"|remaining|outstanding|given|granted)\s+){0,3}"
 )
-_EMPHASIS = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])|\*+|~+")
-_COUNTS = re.compile(r"\s*\((?:\w+,\s*)?used\s+\d+\s+times?\)", re.IGNORECASE)
+_EMPHASIS = lazy_pattern(r"(?<![^\W_])_+|_+(?![^\W_])|\*+|~+")
+_COUNTS = lazy_pattern(r"\s*\((?:\w+,\s*)?used\s+\d+\s+times?\)", re.IGNORECASE)
 _CONSENT = r"(?:consents?|permissions?|approvals?|grants?|authori[sz]ations?)"
 _TAKE = r"(?:revok(?:e|ing)|withdraw(?:ing)?|rescind(?:ing)?|retract(?:ing)?|take\s+back|taking\s+back)"
 _END = (
@@ -308,7 +309,7 @@ _LEAD = (
     r"|i'd\s+like\s+to|you\s+should|can\s+you|could\s+you|let's|i\s+want\s+you\s+to)[\s,]{1,3}){0,6}"
 )
 _FOR = r"(?:\s+(?:for|to|of|on)\b\s*(?P<colon>:?)|\s*(?P<bare>:))"
-_REVOKE = re.compile(
+_REVOKE = lazy_pattern(
     rf"(?:\brevoke\s+{_KINDS}consents?"
     rf"|{_CLAUSE_START}{_LEAD}(?:{_TAKE}|{_END})\s+{_KINDS}(?:all\s+(?:of\s+)?)?{_KINDS}{_CONSENT}){_FOR}"
     rf"|{_CLAUSE_START}{_LEAD}(?:revoke|unapprove|ungrant|delist|de-?authori[sz]e|unauthori[sz]e|withdraw|retract)"
@@ -317,12 +318,12 @@ _REVOKE = re.compile(
     r"|rights|(?:the |my |session |whole )*allowlist)\b)"
     rf"(?!{_KINDS}(?:all\s+)?(?:{_CONSENT}|yes)\b)(?=\S))"
 )
-_REVOKE_ALL = re.compile(rf"\brevoke\s+all\s+(?:of\s+)?{_KINDS}consents?\b(?!\s+(?:for|to|of|on)\b)")
+_REVOKE_ALL = lazy_pattern(rf"\brevoke\s+all\s+(?:of\s+)?{_KINDS}consents?\b(?!\s+(?:for|to|of|on)\b)")
 _ALL_OF_IT = (
     r"(?:all|everything|anything|(?:it|them|that|this|those|these)\s+all"
     r"|all\s+of\s+(?:it|them|that|this|these|those))"
 )
-_REVOKE_EVERYTHING = re.compile(
+_REVOKE_EVERYTHING = lazy_pattern(
     rf"{_CLAUSE_START}{_LEAD}(?:{_TAKE}\s+(?:{_ALL_OF_IT}|(?:all\s+(?:of\s+)?)?{_KINDS}{_CONSENT}){_THAT_I_GAVE}"
     rf"|{_END}\s+(?:consents?|(?:(?:all|every|each|any|the|my|your|this|that|of)\s+){{1,3}}{_KINDS}{_CONSENT})(?!\s+state\b){_THAT_I_GAVE}"
     rf"|(?:take|taking|pull|pulling)\s+(?:it|that|this|them|{_ALL_OF_IT}|(?:all\s+(?:of\s+)?)?{_KINDS}{_CONSENT}){_THAT_I_GAVE}\s+back"
@@ -337,23 +338,23 @@ _END_OF_CLAUSE = (
     r"(?:\s+(?:now|please|again|immediately|at\s+once|pls))*\s*(?=\Z|[.,;!?()\n—–]|\s-|\s(?:and|but|then)\b)"
 )
 # In doubt "it" is everything.
-_REVOKE_IT = re.compile(
+_REVOKE_IT = lazy_pattern(
     rf"{_CLAUSE_START}{_LEAD}(?:{_TAKE}(?:\s+(?:it|this|that|them|these|those|all\s+of\s+(?:it|them|these)))?"
     rf"|(?:{_TAKE}|clear|remove|delete|drop|cancel|reset|forget|end|void)\s+"
     rf"(?:(?:any|all|every|each|and|of)\s+){{1,4}}{_KINDS}{_CONSENT}(?!\s+state\b)){_END_OF_CLAUSE}"
 )
-_REVOKED = re.compile(
+_REVOKED = lazy_pattern(
     rf"{_CLAUSE_START}{_LEAD}(?:all\s+(?:of\s+)?)?{_KINDS}{_CONSENT}\s+(?:(?:is|are|has|have|been|now|hereby)\s+){{0,3}}"
     rf"(?:revoked|withdrawn|rescinded|retracted){_END_OF_CLAUSE}"
     rf"|\bi\s+no\s+longer\s+(?:consent|approve|agree){_END_OF_CLAUSE}"
 )
-_OFF_LIST = re.compile(
+_OFF_LIST = lazy_pattern(
     rf"{_CLAUSE_START}{_LEAD}(?:remove|delete|drop|take|strike|cut|clear|erase|wipe|purge|pull|kick|scratch|revoke|exclude)"
     r"\s+(?P<named>[^\n]{1,400}?)\s+"
     r"(?:from|off|out\s+of)\s+(?:of\s+)?(?:(?:the|my|your|session|standing|consent)\s+)*"
     r"(?:allow[\s-]?list|allowed\s+(?:list|commands)|whitelist|consents?(?!\s+state))\b"
 )
-_IS_REVOKED = re.compile(
+_IS_REVOKED = lazy_pattern(
     rf"{_CLAUSE_START}{_LEAD}(?!(?:all\s+(?:of\s+)?)?{_KINDS}{_CONSENT}\b)(?!(?:the|a|an|it|this|that|which|who)\b)"
     r"(?P<named>[^\s,;:!?\n][^,;:!?\n]{0,200}?)\s+(?:is|are|gets?|be)\s+(?:(?:hereby|now|also|all)\s+){0,2}"
     rf"(?:revoked|withdrawn|rescinded|off\s+the\s+(?:allow|white)list){_END_OF_CLAUSE}"
@@ -362,7 +363,7 @@ _TAKING_ORDER = (
     rf"{_CLAUSE_START}{_LEAD}(?:{_TAKE}|take|undo|terminate|reset|forget|end|void|annul|cancel|invalidate|nullify"
     r"|discontinue|suspend|rescind|unapprove|disallow|ungrant|de-?authori[sz]e|unauthori[sz]e)\b"
 )
-_EVERYTHING = re.compile(
+_EVERYTHING = lazy_pattern(
     r"(?:all|all (?:the )?(?:of them|commands|of it|entries)|every entry|everything|anything)(?: please"
     r"| now)?"
 )
@@ -370,23 +371,23 @@ _EMPTY = (
     rf"{_CLAUSE_START}{_LEAD}(?:clear|empty|reset|wipe|delete|erase|purge|flush|remove|drop|discard|revoke)"
     r"\s+"
 )
-_CLEAR_ALLOWLIST = re.compile(
+_CLEAR_ALLOWLIST = lazy_pattern(
     rf"\bclear\s+{_KINDS}allowlist\b|{_EMPTY}(?:all\s+(?:of\s+)?)?{_KINDS}allowlist{_END_OF_CLAUSE}"
     rf"|{_EMPTY}(?:all|every)\s+(?:the\s+)?entr(?:y|ies)\s+(?:from|of|on|in)\s+{_KINDS}allowlist"
 )
-_CLEAR_STATE = re.compile(
+_CLEAR_STATE = lazy_pattern(
     rf"\bclear\s+(?:all\s+)?{_KINDS}consent\s+state\b"
     rf"|{_EMPTY}(?:all\s+(?:of\s+)?)?{_KINDS}consent\s+state{_END_OF_CLAUSE}"
 )
 _ASKS_TO_SEE = r"(?:(?:so|ok|okay|and|please|can you|could you|now) )*"
 _QUERIES = {
-    "allowlist": re.compile(
+    "allowlist": lazy_pattern(
         rf"/allowlist|{_ASKS_TO_SEE}(?:show|list|print|display)(?: me)?(?: the| my)?(?: active| current)?"
         r"(?: session)?"
         r"(?: allowlist| consents?)(?: please)?|what has standing consent"
         rf"|{_ASKS_TO_SEE}what(?:'s| is) (?:on|in) (?:the|my)(?: active| current)?(?: session)? allowlist"
     ),
-    "consents": re.compile(
+    "consents": lazy_pattern(
         rf"{_ASKS_TO_SEE}(?:(?:show|tell)(?: me)? )?what (?:have i|did i|i have|i've|i) "
         r"(?:(?:consent(?:ed)?|agreed?) to|approved?|allowed?)(?: so far| already| until now)?(?: please)?"
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.phrases import DONE_PHRASES, POLITE, pattern
 from sayso.core.text.unmask import clause_spans, clauses
 
@@ -56,12 +57,12 @@ def announces_another(clause: str) -> bool:
 
 
 # Emphasis, emoji and other signs around words; what masks a quotation stays.
-_SIGNS = re.compile(r"[^\w\s.,:;!?()'\"/`\ufffd—–-]+|(?<!\w)_+|_+(?!\w)")
+_SIGNS = lazy_pattern(r"[^\w\s.,:;!?()'\"/`\ufffd—–-]+|(?<!\w)_+|_+(?!\w)")
 _ENDS = (
     "completed|next one|(?:end|close|finish|wrap up) (?:the|this) (?:task|job|ticket|work)"
     "|(?:that's|that is) (?:all|it) for (?:this task|today|now)|(?:let's |lets )?wrap (?:it |this )?up"
 )
-_DONE = re.compile(
+_DONE = lazy_pattern(
     r"(?:(?:ok|okay|yes|great|good|perfect|and|so|now|all|task|i think|i guess|i believe|i'd say"
     r"|(?:it )?looks like"
     r"|(?:(?:this|that|the|our|my|your) )?(?:task|work|job|issue|ticket|feature|story"
@@ -70,7 +71,7 @@ _DONE = re.compile(
     r"|(?:it|this|that|everything|the task)(?:'s| is)|(?:move |moving )?on to the) )*"
     rf"(?:{pattern(DONE_PHRASES)}|{_ENDS})(?: (?:{pattern(POLITE)}|now|then|here|with (?:it|this|that)))*"
 )
-_CORRECTION = re.compile(
+_CORRECTION = lazy_pattern(
     r"\A\W*(?:(?:no|nope|hmm?|ok|sorry)[\s,.!]+)*(?:wrong|incorrect)(?:\s+(?:file|approach|one|place|way|function"
     r"|branch|folder|direction))?(?:[\s,.!]+try\s+again)?[\s.!]*\Z"
     r"|\A\W*(?:(?:no|nope|please|sorry|hmm?|ok)[\s,.!]+)*(?:that(?:'?s|\s+is)\s+not\s+it|that\s+isn't\s+it"
@@ -104,7 +105,7 @@ _LEAVES = (
     f"|(?:proceed|continue|go on|carry on) (?:to|with) {_OTHER_WORK}"
     f"|(?:your|my|our|the) (?:new|next|other) {_WORK_ITEM}(?: is .*)?"
 )
-_ANNOUNCES = re.compile(
+_ANNOUNCES = lazy_pattern(
     "(?:(?:ok|okay|so|and|but|then|now|alright|all right|right|great|good|perfect|cool|thanks|thank you"
     "|please|yes|well"
     "|hey|actually) )*"
@@ -139,7 +140,7 @@ _NEW = (
     r"|next\s+up\s*[:—–-]|moving\s+on\s*[:—–-]"
     r"|change\s+of\s+(?:plans?|topic|subject)\s*[:,—–-]|on\s+to)"
 )
-_TOPIC = re.compile(
+_TOPIC = lazy_pattern(
     rf"{_CLAUSE_START}{_OPENING}"
     r"(?P<lead>(?:actually|instead|now|next|for\s+now|from\s+now\s+on|forget\s+(?:it|that|this|(?:about\s+)?the\s+[\w./-]+))[\s,]+(?:please\s+)?)?"
     rf"(?:(?P<turn>{_LETS}\s+(?:now\s+|next\s+|please\s+)?{_TURN}\s+|{_TURN}\s+|{_NEW}\s*"
@@ -152,17 +153,17 @@ _TOPIC = re.compile(
     r"|(?<=now\s)work\s+on\s+|(?<=instead,\s)work\s+on\s+|work\s+on\s+(?=[^\n.!?]*\binstead\b))"
     r"(?P<topic>(?:[^\n.!?]|\.(?=\w)){1,200})"
 )
-_ARROW = re.compile(r"\s(?:→|->|=>)(?=\s)")
+_ARROW = lazy_pattern(r"\s(?:→|->|=>)(?=\s)")
 _SAME = r"(?!(?:it|this|that|so|these|those|the\s+(?:same|rest|other))\b)"
 _ASKING = (
     r"(?:(?:can|could|would|will)\s+you|i(?:'d|\s+would)\s+(?:rather|prefer\s+to|like\s+to)|i\s+want(?:\s+you\s+to)?"
     r"|let's|lets|please)"
 )
 _DOING = r"(?:work(?:ing)?\s+on|do(?:ing)?|fix(?:ing)?|write|build|try|tackle|handle|look\s+at)"
-_TURNS = re.compile(
+_TURNS = lazy_pattern(
     r"(?:(?:ok|okay|so|and|but|then|well|please|actually|instead)\s+)*"
     rf"(?:(?:now\s+(?:let's|lets|we)\s+(?:{_DOING})|now\s+for|back\s+to|(?:let's|lets)\s+start\s+on"
     rf"|(?:put|set|leave)\s+(?:that|this|it)\s+aside\s+and\s+{_DOING}|actually\s+work\s+on)\s+{_SAME}(?P<topic>\S.{{0,200}})"
     rf"|(?:{_ASKING}\s+)?(?:{_DOING}\s+)?{_SAME}(?P<instead>\S.{{0,200}}?)\s+instead)"
 )
-_INSTEAD = re.compile(r"[\s,]+(?:instead|now|next)\Z", re.IGNORECASE | re.ASCII)
+_INSTEAD = lazy_pattern(r"[\s,]+(?:instead|now|next)\Z", re.IGNORECASE | re.ASCII)

@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -22,8 +21,9 @@ from sayso.core.decision import Item, Question
 from sayso.core.digest import decode_canonical
 from sayso.core.errors import NotSeen, SaysoError
 from sayso.core.model import Call, Request, Risk
+from sayso.core.text.patterns import lazy_pattern
 
-PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+PLAIN_NAME = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
 def describe_whole_call(

@@ -22,6 +22,7 @@ from sayso.core import words
 from sayso.core.digest import decode_canonical
 from sayso.core.errors import SaysoError
 from sayso.core.model import Call
+from sayso.core.text.patterns import lazy_pattern
 from sayso.core.words import visible
 
 LONGEST = 120
@@ -30,10 +31,10 @@ MARK = 8
 """How many digits the mark has: nobody finds two calls with the same one by trying a few thousand."""
 TAIL = 36
 """How much of its end a line that is too long keeps: danger often stands there."""
-PLACE = re.compile(r"\{(?:args\.)?([^\s{}.]+(?:\.[^\s{}.]+)*)\}")
+PLACE = lazy_pattern(r"\{(?:args\.)?([^\s{}.]+(?:\.[^\s{}.]+)*)\}")
 """A placeholder: an argument by its name, with or without `args.` before it."""
 MOST_PLACES = 4
-PLAIN_NAME = re.compile(r"[\w.-]+")
+PLAIN_NAME = lazy_pattern(r"[\w.-]+")
 MATTERS = (
     ("path", "file_path", "filepath", "file", "filename", "target", "destination", "dest", "source", "folder",
      "directory", "dir", "paths", "files", "notebook_path"),
@@ -246,5 +247,5 @@ def _line(said: tuple[str, bool], whole: str, note: str = "") -> str:
     return f"{text}{note} ·{whole}" if left_out or _LIKE_A_MARK.search(text) else f"{text}{note}"
 
 
-_LIKE_A_MARK = re.compile(rf"·[0-9a-f]{{{MARK}}}\s*$")
+_LIKE_A_MARK = lazy_pattern(rf"·[0-9a-f]{{{MARK}}}\s*$")
 _MISSING: Any = object()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from sayso.core.plan_text import PlanText
 from sayso.core.plans import reading
 from sayso.core.plans.markup import find_exclusion
@@ -18,6 +16,7 @@ from sayso.core.plans.vocabulary import (
     POSTPONE,
     PRAISE,
 )
+from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.unmask import (
     fold_text,
 )
@@ -139,7 +138,7 @@ def restricts(folded: str) -> bool:
     return find_exclusion(folded) is not None or _RESTRICTS.search(folded) is not None
 
 
-_TAKEN_OUT = re.compile(r"\btake\b.*\b(?:out|off|away)\b|\b(?:out|excluded|wrong|broken|bad)\Z")
+_TAKEN_OUT = lazy_pattern(r"\btake\b.*\b(?:out|off|away)\b|\b(?:out|excluded|wrong|broken|bad)\Z")
 GOES_ON = frozenset({"then", "next", "finally", "afterwards", "and", "also"})
 _STEP_WORDS = frozenset({"apply", "them", "changes", "change", "make", "edits"})
 _WHERE = frozenset({"in", "at", "from", "within", "under", "inside", "part", "half", "some"})
@@ -178,13 +177,13 @@ _UNDOES = (
     "erase",
 )
 _UNDOING = frozenset(map(stem, (*_UNDOES, "swap", "strike", "scrap")))
-ORDERS = re.compile(r"\b(?:start|begin)(?:ning|ing)?\b")
+ORDERS = lazy_pattern(r"\b(?:start|begin)(?:ning|ing)?\b")
 TO = frozenset({"with", "to", "for", "on"})
-_FIRST = re.compile(r"\bfirst\b")
+_FIRST = lazy_pattern(r"\bfirst\b")
 _BARE = frozenset(
     {"a", "an", "and", "both", "file", "files", "module", "modules", "of", "or", "the", "these"}
 )
-_TAKES_BACK = re.compile(
+_TAKES_BACK = lazy_pattern(
     rf"\b(?:{'|'.join(POSTPONE)}|i'll|i will|i'd|let me|ask me|to me|myself|mine|by hand|manually)\b"
 )
-_RESTRICTS = re.compile(rf"\b(?:{'|'.join((*POSTPONE, *FOR_THE_USER))}|only|just)\b")
+_RESTRICTS = lazy_pattern(rf"\b(?:{'|'.join((*POSTPONE, *FOR_THE_USER))}|only|just)\b")

@@ -33,6 +33,7 @@ from sayso.core.plans.narrow import find_named_steps, keep_named, keep_only, tak
 from sayso.core.plans.pieces import ChangePiece, is_unclear, split_into_pieces, with_strokes_spelled
 from sayso.core.plans.plan import add_rendering
 from sayso.core.text.look_alikes import APOSTROPHES
+from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.phrases import HIGH_PHRASES, MEDIUM_PHRASES, pattern
 from sayso.core.text.unmask import LONGEST, fold_text, spell_signs, visible_readings
 
@@ -119,20 +120,20 @@ def _keep_chosen(plan: PlanText, clauses: list[str], known: Collection[str]) -> 
 
 
 _GOES_ON_FIRST = [[word] for word in sorted(GOES_ON)]
-_REQUEST = re.compile(r"(?:please\s+)?(?:can|could|would|will)\s+(?:you|we)\b", re.IGNORECASE)
-_NARROWS = re.compile(
+_REQUEST = lazy_pattern(r"(?:please\s+)?(?:can|could|would|will)\s+(?:you|we)\b", re.IGNORECASE)
+_NARROWS = lazy_pattern(
     r"\b(?:only|just|except|but|skip|drop|remove|delete|cut|scrap|strike|take|leave|omit|no|not|yes|later|without"
     r"|exclude|keep|minus|replace|change|move|rename|revert|undo)\b|[\u274c\u2716\u26d4\U0001f44e\U0001f6ab]"
 )
-_NUMBERED = re.compile(
+_NUMBERED = lazy_pattern(
     r"(?:(?:please|only|just|all|everything|except|but|skip|drop|remove|not|no|for|and|the|number|step|part|item|do)"
     r"[\s,]+)*#?(?:\d{1,3}(?:st|nd|rd|th)?|first|second|third|fourth|fifth|last|one|two|three)(?![\w./-])"
 )
-_YES = re.compile(
+_YES = lazy_pattern(
     rf"(?:{pattern((*HIGH_PHRASES, *MEDIUM_PHRASES))})(?![\w'/]|[-.]\w)[\s,.;:!–—-]+", re.IGNORECASE
 )
-_SAYS_YES = re.compile(rf"(?<!\w)(?:{pattern((*HIGH_PHRASES, *MEDIUM_PHRASES))})[\s.!,]*\Z")
-_IDIOM = re.compile(
+_SAYS_YES = lazy_pattern(rf"(?<!\w)(?:{pattern((*HIGH_PHRASES, *MEDIUM_PHRASES))})[\s.!,]*\Z")
+_IDIOM = lazy_pattern(
     r"(?:why\s+not|no\s+(?:problem|worries|doubt|objections?|issues?)|not\s+(?:bad|a\s+problem))\W*",
     re.IGNORECASE,
 )

@@ -20,6 +20,7 @@ import re
 from collections.abc import Iterator
 
 from sayso.core.plans.vocabulary import AGAINST
+from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.unmask import BLANK, fold_text, mask_fences
 
 DENIAL = f" {BLANK} not {BLANK} "
@@ -199,21 +200,21 @@ def _close_link(text: str, at: int, out: list[str], start: int, image: bool) -> 
 
 _PARAGRAPH = "\0"
 # An underscore may stand for emphasis, so it does not hide a "not".
-_AGAINST = re.compile(
+_AGAINST = lazy_pattern(
     rf"(?<![^\W_])(?:(?P<after>{'|'.join(AGAINST.after)})|{'|'.join(AGAINST.before)})(?![^\W_])"
     r"|n't(?![^\W_])"
 )
-_FRONT_MATTER = re.compile(r"\A\s*(---|\+\+\+|;;;)[ \t]*\n.*?\n(?:\1|\.\.\.)[ \t]*(?=\n|\Z)", re.DOTALL)
-_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
-_DEFINITION = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?\*?\[(?P<note>\^)?[^\]\n]+\]:")
+_FRONT_MATTER = lazy_pattern(r"\A\s*(---|\+\+\+|;;;)[ \t]*\n.*?\n(?:\1|\.\.\.)[ \t]*(?=\n|\Z)", re.DOTALL)
+_FENCE = lazy_pattern(r"[ \t]*(`{3,}|~{3,})")
+_DEFINITION = lazy_pattern(r"[ \t>]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?\*?\[(?P<note>\^)?[^\]\n]+\]:")
 # On one line, and not behind a backslash: where renderers may disagree it is not code.
 _CODE = r"(?P<code>(?<![`\\])(?P<ticks>`+)(?!`)(?:[^`\n]|(?!(?P=ticks)(?!`))`+)+?(?P=ticks)(?!`))"
-_MARK = re.compile(
+_MARK = lazy_pattern(
     rf"{_CODE}|(?P<comment><!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<[!?].*?(?:>|\Z))"
     r"|(?P<address><(?:https?://|mailto:)[^\s<>]*>)|(?P<tag></?[A-Za-z])",
     re.DOTALL,
 )
-_TAG = re.compile(
+_TAG = lazy_pattern(
     r"<(?P<end>/?)(?P<name>[A-Za-z][\w:.-]*)(?P<rest>(?:\"[^\"]*\"|'[^']*'|[^'\"<>])*)>", re.DOTALL
 )
 _INLINE = frozenset({"b", "strong", "i", "em", "code", "span"})
@@ -225,16 +226,16 @@ _BREAKS = {
 _EMPTY = frozenset(
     {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"}
 )
-_BRACKET = re.compile(rf"{_CODE}|(?P<open>!?\[)|\]", re.DOTALL)
-_ADDRESS = re.compile(
+_BRACKET = lazy_pattern(rf"{_CODE}|(?P<open>!?\[)|\]", re.DOTALL)
+_ADDRESS = lazy_pattern(
     r"""\((?:<[^<>\n]*>|\\.|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'
            |\((?:\\.|[^()\\])*\)|[^()\\"'\n]|\n(?![ \t]*\n))*\)
       | \[[^\[\]\n]*\]""",
     re.VERBOSE,
 )
-_ATTRIBUTES = re.compile(r"\{[:.#][^{}\n]*\}")
-_BLANK_LINE = re.compile(r"\n[ \t]*\n")
-_UNSHOWN = re.compile(
+_ATTRIBUTES = lazy_pattern(r"\{[:.#][^{}\n]*\}")
+_BLANK_LINE = lazy_pattern(r"\n[ \t]*\n")
+_UNSHOWN = lazy_pattern(
     r"""~~.+?(?:~~|\Z) | (?<![\w~/.])~(?=[^\s~/])[^~\n]+~(?![\w~/])   # struck out
       | \$\$.+?(?:\$\$|\Z) | \\\(.+?(?:\\\)|\Z) | \$[^$\n]*\\[A-Za-z][^$\n]*\$   # formulas
       | %%.+?(?:%%|\Z) | \{[%\#*/{].+?(?:[%\#*/}]\}|\Z) | ^[ \t]*\.\.[ \t][^\n]*   # comments and templates
@@ -243,4 +244,4 @@ _UNSHOWN = re.compile(
     """,
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
-_STARS = re.compile(r"\*\*|(?<=\w)\*(?=\w)")
+_STARS = lazy_pattern(r"\*\*|(?<=\w)\*(?=\w)")

@@ -10,6 +10,8 @@ from collections.abc import Collection
 from difflib import SequenceMatcher
 from fnmatch import fnmatchcase
 
+from sayso.core.text.patterns import lazy_pattern
+
 
 def recalls(stems: Collection[str], operation: str) -> bool:
     """Whether words recall the operation, loosely: "no git" and "don't commit" both recall git.commit."""
@@ -95,8 +97,8 @@ def stem(word: str) -> str:
 
 
 _ALIKE = 0.8
-_WORD = re.compile(r"[\w./\\*?'’-]+")
-_AROUND = re.compile(r"\A(?:['’-]|\./|\.(?!\w))+|['’.?-]+\Z")
+_WORD = lazy_pattern(r"[\w./\\*?'’-]+")
+_AROUND = lazy_pattern(r"\A(?:['’-]|\./|\.(?!\w))+|['’.?-]+\Z")
 _ARTICLES = frozenset({"a", "an", "i", "the"})
 # Words too common to tell one operation from another.
 _COMMON_ACTIONS = frozenset(

@@ -12,6 +12,7 @@ from sayso.core.plans import reading
 from sayso.core.plans.clause_senses import VERBS, is_known
 from sayso.core.plans.names import is_called, is_pattern, means, points_at, recalls, stem, words_of
 from sayso.core.plans.pieces import ChangePiece
+from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.unmask import fold_text
 
 
@@ -109,4 +110,4 @@ def _speaks_of(change: str, operations: Collection[str], targets: Collection[str
 
 _FILE_STEMS = frozenset({"fil", "file"})
 # "Show me the diff first" puts the whole plan off, though it names something the plan does not.
-_COMES_BEFORE = re.compile(r"\b(?:first|before|until|till|beforehand)\b")
+_COMES_BEFORE = lazy_pattern(r"\b(?:first|before|until|till|beforehand)\b")

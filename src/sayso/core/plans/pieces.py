@@ -21,6 +21,7 @@ from sayso.core.plans.clause_senses import (
 from sayso.core.plans.names import words_of
 from sayso.core.text.denials import with_apostrophes
 from sayso.core.text.look_alikes import APOSTROPHES
+from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.unmask import mask_quotations, spell_signs, with_apostrophes_typed
 
 PieceMode = Literal["out", "keep", "condition"]
@@ -137,16 +138,16 @@ def is_unclear(piece: ChangePiece, plan: PlanText) -> bool:
     return not names_something(words, plan) and (spoken[0] in TO or is_bare_limit(spoken))
 
 
-_MINUS = re.compile(r"(?<![^\s,(])[-!\u2212](?=[\w./]*\w\.\w|\w[\w./]+)")
-_LEFT_UNDONE = re.compile(
+_MINUS = lazy_pattern(r"(?<![^\s,(])[-!\u2212](?=[\w./]*\w\.\w|\w[\w./]+)")
+_LEFT_UNDONE = lazy_pattern(
     r"\b(?:(?:leave|leaving|keep|let)\s+)?(?:(?:the|all|my|your|these|those|any)\s+)*"
     r"(?:(?:changes?|files?|work|everything|it|them|edits?|result)\s+)?"
     r"(?:(?:(?:should|must|shall|will|to)\s+)?(?:stays?|remains?|be|is|are)\s+)?"
     r"un(?P<act>committed|pushed|merged|published|deployed|released|staged|edited|tested|tagged)\b",
     re.IGNORECASE,
 )
-_STRUCK = re.compile(r"~~([^~\n]{1,200})~~|(?<!~)~([^~\n]{1,200})~(?!~)")
-_MARK = re.compile(
+_STRUCK = lazy_pattern(r"~~([^~\n]{1,200})~~|(?<!~)~([^~\n]{1,200})~(?!~)")
+_MARK = lazy_pattern(
     r"""(?:(?:\band|,)\s+)?\b(?:
         (?P<out>except(?:\s+for)?|excluding|exclude|without|skip(?:ping)?|leave|omit|drop|minus|avoid|ignore|keep
            |instead\s+of|rather\s+than|other\s+than|apart\s+from|aside\s+from|don't|do\s+not|never|not|no)
@@ -155,25 +156,25 @@ _MARK = re.compile(
     )\b(?![./]\w)""",
     re.IGNORECASE | re.VERBOSE,
 )
-_LIMIT = re.compile(
+_LIMIT = lazy_pattern(
     r"\b(?:(?:limit|restrict|confine)(?:\s+(?:it|this|that|yourself|the\s+plan))?\s+to|stick\s+to|solely|exclusively|merely|purely"
     r"|at\s+most|no\s+more\s+than|(?:stay|keep|remain)\s+(?:within|inside|in|to)"
     r"|nothing\s+(?:but|except|other\s+than|beyond|besides|outside(?:\s+of)?|more\s+than))\s+",
     re.IGNORECASE,
 )
 _YES_WORDS = frozenset({"yes", "yep", "yeah", "yup", "ok", "okay", "sure", "approved"})
-_CLAUSE = re.compile(r"[,;()—–]|:\s|\s-+\s|\s(?:and\s+)?then\s", re.IGNORECASE)
-_ALL_BUT = re.compile(
+_CLAUSE = lazy_pattern(r"[,;()—–]|:\s|\s-+\s|\s(?:and\s+)?then\s", re.IGNORECASE)
+_ALL_BUT = lazy_pattern(
     r"\b(?:(?:to|with|for)\s+)?(?:all|everything|anything|both|the\s+rest)"
     r"(?:\s+of\s+(?:it|them|these|those|this)|\s+(?:the\s+)?(?:steps?|files?|parts?|changes?|others?))?"
     r"[\s,]+(?:but|besides|bar|save)\b(?!\s+not\b)|\bbesides\b(?!\s*,)",
     re.IGNORECASE,
 )
-_NOT_BEHIND = re.compile(
+_NOT_BEHIND = lazy_pattern(
     r"(?P<lead>\A|[,;]\s*)(?P<named>[^,;]{1,200}?)[\s:]+(?:please\s+)?(?:no|not)(?=\s*(?:[,;.!]|\Z))",
     re.IGNORECASE,
 )
-_KEEP = re.compile(
+_KEEP = lazy_pattern(
     r"\b(?:only|just)\b(?!\s+(?:if|unless|when|once|after|before|as\s+long\s+as|until)\b)", re.IGNORECASE
 )
 # What a plan does not name anyway, and what it may name.
@@ -181,26 +182,26 @@ _ELSE = (
     r"(?:don't|do\s+not|never|not|without)\s+\w+\s+any(?:thing|\s+file)\s+(?:else|more)"
     r"|(?:nothing|none|not\s+anything|no)\s+(?:else|more|further|other)(?:\s+(?:files?|changes?))?"
 )
-_REST = re.compile(
+_REST = lazy_pattern(
     rf"""[\s,]*\b(?:and\s+|but\s+)?(?:{_ELSE}
       | (?:leave|skip|ignore|not|omit|drop|forget(?:\s+about)?|never\s+mind)
         \s+(?:all\s+)?(?:the\s+)?(?:rest|others?|remaining\s+\w+)
     )\b""",
     re.IGNORECASE | re.VERBOSE,
 )
-_NOTHING_ELSE = re.compile(rf"(?:(?:and|but|please)\s+)?(?:{_ELSE})(?:\s+please)?", re.IGNORECASE)
-_ONLY_BEHIND = re.compile(
+_NOTHING_ELSE = lazy_pattern(rf"(?:(?:and|but|please)\s+)?(?:{_ELSE})(?:\s+please)?", re.IGNORECASE)
+_ONLY_BEHIND = lazy_pattern(
     r"\A(?!.*\bonly\b.*\bonly\b)(?!.*\b(?:leav\w*|let|left|keep|kept)\b.*\balone\b)(.*\S)\s+"
     r"(?:only|alone|exclusively|solely)\W*\Z",
     re.IGNORECASE,
 )
-_SAFE_CONDITION = re.compile(
+_SAFE_CONDITION = lazy_pattern(
     r"""\b(?:only\s+)?(?:if|as\s+long\s+as|provided(?:\s+that)?|assuming|once|when|after)\s+
         (?:(?:all|the|of|unit|your)\s+)*(?:tests?|test\s+suite|build|lint(?:er)?|ci|checks?)\s+
         (?:(?:all|still|do)\s+)*(?:pass(?:es)?|succeeds?|works?|(?:is|are)\s+(?:all\s+)?(?:green|ok|okay|passing))\b""",
     re.IGNORECASE | re.VERBOSE,
 )
-_CONDITION = re.compile(
+_CONDITION = lazy_pattern(
     r"\b(?:if|unless|as\s+long\s+as|provided|assuming|in\s+case|until|till|once|when|after|before)\b",
     re.IGNORECASE,
 )

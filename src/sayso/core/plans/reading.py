@@ -31,6 +31,7 @@ from sayso.core.plans.vocabulary import (
     VAGUE,
 )
 from sayso.core.text.look_alikes import APOSTROPHES
+from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.unmask import BLANK, QUOTATION, fold_text, has_sign_of, hidden, undisguised
 
 LONGEST_SENTENCE = 1_000
@@ -320,49 +321,49 @@ def _goes_on(part: str) -> bool:
 # --- expressions --------------------------------------------------------------------------------------------
 
 # Line breaks that only some programs take for one; on a terminal some of them overwrite what was shown.
-_OVERWRITES = re.compile("[\r\v\f\x1c-\x1f\x85\u2028\u2029]")
-_EMOJI_PARTS = re.compile("(?<=[\u2190-\u2bff\U0001f000-\U0001faff])[\u200d\ufe0f]+")
-_BLOCK_QUOTE = re.compile(r"^\s*>.*$")
-_BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
-_NUMBERED = re.compile(r"\s*\d{1,3}[.)]\s+\S")
-_HEADING = re.compile(r"\s*#{1,6}\s+")
-_MARKS = re.compile(rf"\A(?:{_BULLET.pattern}|{_HEADING.pattern})")
-_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
+_OVERWRITES = lazy_pattern("[\r\v\f\x1c-\x1f\x85\u2028\u2029]")
+_EMOJI_PARTS = lazy_pattern("(?<=[\u2190-\u2bff\U0001f000-\U0001faff])[\u200d\ufe0f]+")
+_BLOCK_QUOTE = lazy_pattern(r"^\s*>.*$")
+_BULLET = lazy_pattern(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
+_NUMBERED = lazy_pattern(r"\s*\d{1,3}[.)]\s+\S")
+_HEADING = lazy_pattern(r"\s*#{1,6}\s+")
+_MARKS = lazy_pattern(rf"\A(?:{_BULLET.pattern}|{_HEADING.pattern})")
+_SENTENCE_END = lazy_pattern(r"(?<=[.!?;])\s+")
 
-_FILE_NAME = re.compile(rf"[\w./\\-]{{1,200}}\.(?:{'|'.join(sorted(FILE_TYPES))})\b")
-_PART_OF_WORD = re.compile(r"\S+\Z")
-_DANGLING = re.compile(
+_FILE_NAME = lazy_pattern(rf"[\w./\\-]{{1,200}}\.(?:{'|'.join(sorted(FILE_TYPES))})\b")
+_PART_OF_WORD = lazy_pattern(r"\S+\Z")
+_DANGLING = lazy_pattern(
     r"(?<![^\W_])(?:not|never|no|without|except|excluding|avoid|skip|leave|keep)\W*\Z|n't\W*\Z"
 )
-_DENIED_ITEM = re.compile(rf"(?:[(\[]|:\s|\s[-–—]+\s)\s*(?:{DENIED_ITEM})[\s)\].!;]*\Z")
-_NO_PROMISE = re.compile(rf"\b(?:{'|'.join(NO_PROMISE)})\b")
+_DENIED_ITEM = lazy_pattern(rf"(?:[(\[]|:\s|\s[-–—]+\s)\s*(?:{DENIED_ITEM})[\s)\].!;]*\Z")
+_NO_PROMISE = lazy_pattern(rf"\b(?:{'|'.join(NO_PROMISE)})\b")
 # "b.py will not change": the negation reaches back to its subject, unless that is who speaks.
-_NEGATED_SUBJECT = re.compile(
+_NEGATED_SUBJECT = lazy_pattern(
     r"(?<![^\s,;:])(?P<subject>[^\s,;:]+)\s+(?:(?:will|would|is|are|does|do|should|must|can|shall|may|need)(?:[\s_*]+not|n't)"
     r"|won't|can't|cannot|stays?|remains?)\b"
 )
 _SPEAKERS = frozenset(
     {"i", "we", "you", "and", "but", "then", "so", "or", "please", "this", "that", "it", "plan"}
 )
-_WHO_WILL = re.compile(r"\W*(?:the\s+)?(?P<who>[^\s,;:]+)\s+(?:will|shall)\b")
+_WHO_WILL = lazy_pattern(r"\W*(?:the\s+)?(?P<who>[^\s,;:]+)\s+(?:will|shall)\b")
 # What is named is masked by now, as a row of x.
-_NAMED_SUBJECT = re.compile(
+_NAMED_SUBJECT = lazy_pattern(
     r"(?<!\w)x{3,}[`)]*\s+(?:is|are|was|will|would|shall|should|must|can|may|gets?|has|does)\b"
 )
 # A name, then a bracket, colon, dash or "which" that opens what is said of it, or nothing in between.
-_POINTS_BACK = re.compile(
+_POINTS_BACK = lazy_pattern(
     r"(?:\s*\([^()]*|\s*(?:[:–—]|\s-\s|,\s+(?:which|that))[^,;()]{0,60}|(?<=\.)(?P<end>\w+`?)\s+)\Z",
     re.IGNORECASE,
 )
-_PREPOSITION = re.compile(
+_PREPOSITION = lazy_pattern(
     r"(?:without|except|excluding|minus|instead of|rather than|in place of|other than|apart from|aside from"
     r"|as opposed to|in lieu of|but for|save for|outside|(?:all|everything|anything) but)",
     re.IGNORECASE,
 )
-_ASKS = re.compile(r"\b(?:can|could|do|may|shall|should|will|would)\s+(?:i|we|you)\b")
+_ASKS = lazy_pattern(r"\b(?:can|could|do|may|shall|should|will|would)\s+(?:i|we|you)\b")
 
-_WORD = re.compile(r"\w+")
-_TARGET = re.compile(
+_WORD = lazy_pattern(r"\w+")
+_TARGET = lazy_pattern(
     r"""(?<![\w`:./\\-])(?:
         `[^`\s]{1,200}`(?<!\)`)
       | `?(?P<function>[A-Za-z_][\w.]{0,80})\((?:[^()`\n]{0,80}(?=\)`))?\)
@@ -371,34 +372,37 @@ _TARGET = re.compile(
     re.VERBOSE,
 )
 _LONGEST_WORD = 80
-_CODE = re.compile("`[^`\n]+`")
-_LAST_WORD = re.compile(r"(?<![^\s(])(?P<word>[\w'./-]*\w)[ \t\n*_`(]*\Z")
-_LINE_NUMBER = re.compile(r"(?::\d+)+$")
+_CODE = lazy_pattern("`[^`\n]+`")
+_LAST_WORD = lazy_pattern(r"(?<![^\s(])(?P<word>[\w'./-]*\w)[ \t\n*_`(]*\Z")
+_LINE_NUMBER = lazy_pattern(r"(?::\d+)+$")
 _GERUNDS = "|".join(sorted(verb.removesuffix("e") + "ing" for verb in CHANGE_VERBS))
-_CHANGE = re.compile(
+_CHANGE = lazy_pattern(
     rf"\b(?:{'|'.join(sorted(CHANGE_VERBS))}|{_GERUNDS}|splitting|dropping|wrapping)"
     r"\s+(?P<object>(?:(?!\b(?:and|then)\b)[^,;:\n]){1,160})",
     re.IGNORECASE,
 )
 _CHANGING = CHANGE_VERBS.union(*(row.verbs.split("|") for row in EVERYDAY))
-_PART_END = re.compile(
+_PART_END = lazy_pattern(
     r"[,;:]\s|\s(?:and|or|then|while|whereas|although|but|as well as|plus)\s|\n|[–—]|\s-\s"
 )
-_FIRST_WORD = re.compile(r"\W*(\w[\w']*)")
-_NAME = re.compile(r"[a-z0-9_]+(?:[.-][a-z0-9_]+)*")
-_GAP = re.compile(r"[ \t`]{1,3}-{0,2}")
+_FIRST_WORD = lazy_pattern(r"\W*(\w[\w']*)")
+_NAME = lazy_pattern(r"[a-z0-9_]+(?:[.-][a-z0-9_]+)*")
+_GAP = lazy_pattern(r"[ \t`]{1,3}-{0,2}")
 _LONGEST_ACTION = 4
 _LEAD_IN = (
     r"(?:^\W*|[,:;(\n–—]\s*|'ll\s+|\b(?:going|have|intend|need|order|plan|want)\s+to\s+"
     r"|\b(?:and|then|will|also|finally|now|i|we|please|just|only|let me|let's)\s+)"
 )
 _FORMS = {
-    row: (re.compile(rf"{_LEAD_IN}(?:{row.verbs})\b", re.IGNORECASE), re.compile(row.objects, re.IGNORECASE))
+    row: (
+        lazy_pattern(rf"{_LEAD_IN}(?:{row.verbs})\b", re.IGNORECASE),
+        lazy_pattern(row.objects, re.IGNORECASE),
+    )
     for row in EVERYDAY
 }
-_ARTICLES = re.compile(
+_ARTICLES = lazy_pattern(
     r"\s+(?:(?:the|an?|new|old|files?|module|script|test|empty|unused|obsolete|named|called)\s+)*",
     re.IGNORECASE,
 )
-_SCOPE = re.compile("|".join(SCOPES), re.IGNORECASE)
-_SUCCESS = re.compile("|".join(SUCCESSES), re.IGNORECASE)
+_SCOPE = lazy_pattern("|".join(SCOPES), re.IGNORECASE)
+_SUCCESS = lazy_pattern("|".join(SUCCESSES), re.IGNORECASE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.phrases import ACTS
 from sayso.core.text.programs import is_program
 
@@ -60,8 +61,8 @@ def _stem(word: str) -> str:
     return bare[:-1] if len(bare) > 3 and bare[-1] == bare[-2] else bare
 
 
-_NAME = re.compile(r"[\w./\\~-]*\w")
-_FILE = re.compile(r"(?<![\w.])[\w./\\~-]*(?:[\w~-]\.[a-z]\w*|\w/|/\w)[\w./\\~-]*")
+_NAME = lazy_pattern(r"[\w./\\~-]*\w")
+_FILE = lazy_pattern(r"(?<![\w.])[\w./\\~-]*(?:[\w~-]\.[a-z]\w*|\w/|/\w)[\w./\\~-]*")
 _BRANCHES = frozenset({"main", "master", "production", "prod", "staging"})
 # Nouns whose stem is not that of their verb.
 _NOUNS = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.phrases import APOSTROPHES_LEFT_OUT, HARMLESS_DONTS, pattern
 
 
@@ -51,28 +52,30 @@ FORBIDDEN = (
 )
 """What is said of something that may not be done."""
 
-_APOSTROPHE_LEFT_OUT = re.compile(
+_APOSTROPHE_LEFT_OUT = lazy_pattern(
     rf"(?<![\w./-])(?:{'|'.join(APOSTROPHES_LEFT_OUT)})(?![\w./-])", re.IGNORECASE
 )
 _MISSPELLED = (
-    (re.compile(r"(?<![\w./-])(?:do n't|don;t|d'ont|do'nt|dont't)(?![\w./-])", re.IGNORECASE), "don't"),
-    (re.compile(r"(?<![\w./-])do(?:-|_)?not(?![\w./-])", re.IGNORECASE), "do not"),
+    (lazy_pattern(r"(?<![\w./-])(?:do n't|don;t|d'ont|do'nt|dont't)(?![\w./-])", re.IGNORECASE), "don't"),
+    (lazy_pattern(r"(?<![\w./-])do(?:-|_)?not(?![\w./-])", re.IGNORECASE), "do not"),
     (
-        re.compile(r"(?<![\w./-])u(?= (?:can't|cant|cannot|don't|dont|may not|must|should))", re.IGNORECASE),
+        lazy_pattern(
+            r"(?<![\w./-])u(?= (?:can't|cant|cannot|don't|dont|may not|must|should))", re.IGNORECASE
+        ),
         "you",
     ),
 )
-_NOT_A_WORD = re.compile(r"[^\w\s'./\\-]+|(?<![\w])[_-]+|[_-]+(?![\w])|\.{2,}")
-_MENTION = re.compile(r"(?<![\w@])@[\w-]+[,:]?\s+")
+_NOT_A_WORD = lazy_pattern(r"[^\w\s'./\\-]+|(?<![\w])[_-]+|[_-]+(?![\w])|\.{2,}")
+_MENTION = lazy_pattern(r"(?<![\w@])@[\w-]+[,:]?\s+")
 _NEGATION = r"(?:do|must|should|may|shall|can|could|will|let's)"
-_LINE_WITHIN = re.compile(
+_LINE_WITHIN = lazy_pattern(
     rf"\b({_NEGATION}(?=\s+not\b)|(?:{_NEGATION} )?not|never|don't|dont)[ \t]*\n\s*(?=\w)"
 )
-_EVER = re.compile(r"\bnever[\s,(—–-]+ever\b[\s,)—–-]+")
-_ASIDE = re.compile(
+_EVER = lazy_pattern(r"\bnever[\s,(—–-]+ever\b[\s,)—–-]+")
+_ASIDE = lazy_pattern(
     r"\b(do not|don't|dont|never|must not|should not|not)(?:\s*,[^,.;!?\n]{0,60},|\s*\([^().;!?\n]{0,60}\)"
     r"|\s*[—–][^—–.;!?\n]{0,60}[—–]|\s+-+\s[^.;!?\n]{0,60}?\s-+)\s*"
 )
 # "push: forbidden" and "off limits: git push" are one statement each.
-_COLON_AHEAD = re.compile(rf":\s+(?={FORBIDDEN}\b)")
-_COLON_BEHIND = re.compile(rf"\b({FORBIDDEN}):\s+")
+_COLON_AHEAD = lazy_pattern(rf":\s+(?={FORBIDDEN}\b)")
+_COLON_BEHIND = lazy_pattern(rf"\b({FORBIDDEN}):\s+")

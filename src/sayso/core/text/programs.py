@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from sayso.core.text.patterns import lazy_pattern
+
 
 def is_certainly_command(entry: str) -> bool:
     """Whether an entry, as it stands, is a command and no speech.
@@ -70,14 +72,14 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_QUOTED = re.compile(r"""(?<!\S)"[^"]*"|(?<!\S)'[^']*'""")
-_ASIDE = re.compile(r"\s\([a-z' ]+\)\s*\Z")
-_FLAG = re.compile(r"-+\w")
-_ASSIGNMENT = re.compile(r"[A-Z_][A-Z0-9_]*=\S*")
-_SCRIPT = re.compile(
+_QUOTED = lazy_pattern(r"""(?<!\S)"[^"]*"|(?<!\S)'[^']*'""")
+_ASIDE = lazy_pattern(r"\s\([a-z' ]+\)\s*\Z")
+_FLAG = lazy_pattern(r"-+\w")
+_ASSIGNMENT = lazy_pattern(r"[A-Z_][A-Z0-9_]*=\S*")
+_SCRIPT = lazy_pattern(
     r"(?:\.{1,2}/|~/|/|\.\w[\w-]*/)[\w./~@+-]*\w|[\w./~@+-]*\.(?:sh|py|js|ts|rb|pl|exe|bat|cmd|ps1)"
 )
-_VERSIONED = re.compile(r"(?:python|pip|node|ruby|php|gcc|clang|java)[\d.]+")
+_VERSIONED = lazy_pattern(r"(?:python|pip|node|ruby|php|gcc|clang|java)[\d.]+")
 SPEECH = _words(
     """but except excepting unless only if when whenever while until till provided providing assuming as
     just not

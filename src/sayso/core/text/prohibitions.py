@@ -18,6 +18,7 @@ from sayso.core.text.acts import (
     speaks_of_strong_act,
 )
 from sayso.core.text.denials import FORBIDDEN, HARMLESS, LEAD, NOT_MODAL, clean_clause
+from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.phrases import ACTS, HARMLESS_DONTS, pattern
 from sayso.core.text.unmask import clauses
 
@@ -93,16 +94,16 @@ def _changes_something(rest: str) -> bool:
     return speaks_of_strong_act(rest) or (names_file(rest) and _STAYS.search(rest) is not None)
 
 
-_MARKS = re.compile(r"""[`"“”«»*]|(?<!\w)'|'(?!\w)|(?<!\w)_+|_+(?!\w)|\bmake sure\b""")
+_MARKS = lazy_pattern(r"""[`"“”«»*]|(?<!\w)'|'(?!\w)|(?<!\w)_+|_+(?!\w)|\bmake sure\b""")
 _ACT = f"(?:{'|'.join(ACTS)})"
 _DONE_TO = f"(?:{'|'.join(re.sub('[ey]$', '', act) for act in ACTS)}|stopp|dropp|gett|shipp|run|writt)"
 _JUST_NO = r"(?: (?:do|try)(?: (?:it|that|this|so))?)?(?: (?!(?:ap|re|sup|im|multi|com)p?ly)\w+ly)?\Z"
-_DONT = re.compile(rf"{LEAD}(?:you ?)?{NOT_MODAL}(?!\w){HARMLESS}(?!{_JUST_NO})(?= \S)")
-_DONT_WE = re.compile(rf"\A{LEAD}{NOT_MODAL} (?:i|you|we|they|it|this|that)\b")
+_DONT = lazy_pattern(rf"{LEAD}(?:you ?)?{NOT_MODAL}(?!\w){HARMLESS}(?!{_JUST_NO})(?= \S)")
+_DONT_WE = lazy_pattern(rf"\A{LEAD}{NOT_MODAL} (?:i|you|we|they|it|this|that)\b")
 _BARE_ACT = (
     r"(?:edits?|changes?|commits?|push(?:es)?|deletions?|deploy\w*|publish(?:es)?|publications?|tests?\Z)"
 )
-_FORBIDS = re.compile(
+_FORBIDS = lazy_pattern(
     rf"\b(?:and|but|or|so|also|just|then|please|to|sure|you|we|it) (?:please |you )?"
     rf"(?:don't|dont|do not|never|not|won't|can't|cannot|mustn't|must not) (?:to )?(?:ever )?{_ACT}\b"
     rf"|\bnot to {_ACT}\b"
@@ -123,7 +124,7 @@ _FORBIDS = re.compile(
     r"|\bunder no circumstances?\b"
 )
 # Said of what is planned or allowed, and no question.
-_FORBIDS_PLAINLY = re.compile(
+_FORBIDS_PLAINLY = lazy_pattern(
     rf"\b(?:let's|lets|let us) not(?! (?:{pattern(HARMLESS_DONTS)})\b)(?= \S)"
     rf"|\b(?:we|you|they|agents?|nobody)(?:'d| had)? (?:{NOT_MODAL}|won't|will not)(?: \w+){{0,2}}? {_ACT}\b"
     rf"|\b(?:nobody|no one|noone) (?:\w+ )?{_ACT}(?:e?s)?\b|\b(?:'d|had) better not\b|\Abetter not\b"
@@ -134,7 +135,7 @@ _FORBIDS_PLAINLY = re.compile(
     r"(?:consent|allow|permit|authori[sz]e|approve)(?: to| of)? (?!(?:it|this|that|to|of)\Z)\S"
 )
 # Kept for the user, or put to them first.
-_KEEPS = re.compile(
+_KEEPS = lazy_pattern(
     rf"\bi(?:'ll| will|'m going to| am going to|'d rather| want to|'d like to) (?:.{{1,200}} )?{_ACT}\b"
     r".*\b(?:myself|by hand|manually)\b"
     r"|\bi(?:'ll| will) do .*\b(?:myself|by hand|manually)\b"
@@ -151,10 +152,10 @@ _KEEPS = re.compile(
     r"|\b(?:always )?(?:ask|confirm|check)(?: first)? before (?:you )?"
     rf"(?:{_DONE_TO}\w*|any\w*|every\w*|each)\b"
 )
-_FORBIDS_ASKING = re.compile(
+_FORBIDS_ASKING = lazy_pattern(
     r"\b(?:can|could|would|will) you (?:please |kindly )?(?:mind )?(?:not|refrain)\b"
 )
-_MARK_OF_FORBIDDING = re.compile(
+_MARK_OF_FORBIDDING = lazy_pattern(
     rf"(?P<passive>\b{FORBIDDEN}(?!\w)"
     r"|\b(?:isn't|aren't|not|no longer) (?:\w+ly )?(?:allowed|permitted|authori[sz]ed|acceptable|approved)\b"
     r"|\b(?:must|may|should|shall|can|could)(?: not| never|n't|not) be\b|\bcan't be\b|\bnothing\b)"
@@ -165,36 +166,36 @@ _MARK_OF_FORBIDDING = re.compile(
 
 # --- the wide net: a mark, and what has to stand beside it --------------------------------------------------
 
-_A_TEST = re.compile(r"\b(?:tests?|checks?|asserts?|asserting|verif(?:y|ies)) (?:that|whether|which|if)?\b")
+_A_TEST = lazy_pattern(r"\b(?:tests?|checks?|asserts?|asserting|verif(?:y|ies)) (?:that|whether|which|if)?\b")
 _MODAL_DENIED = (
     "(?:can't|cannot|can not|(?:must|may|should|shall|could|ought|need|will|would)(?: not|n't"
     "| never)(?: to)?|won't"
     "|(?:is|are) not to|isn't to|aren't to|(?:is|are) never to)"
 )
-_DENIED_MODAL = re.compile(rf"\b{_MODAL_DENIED}(?!\w)")
-_BE = re.compile(r" (?:ever |even )?(?:be |get )?(?P<verb>\w+)")
-_CHANGES = re.compile(r" (?:ever |even )?(?:change|move|be (?:part|in|on|allowed|permitted|yours))\b")
-_HAPPENS = re.compile(
+_DENIED_MODAL = lazy_pattern(rf"\b{_MODAL_DENIED}(?!\w)")
+_BE = lazy_pattern(r" (?:ever |even )?(?:be |get )?(?P<verb>\w+)")
+_CHANGES = lazy_pattern(r" (?:ever |even )?(?:change|move|be (?:part|in|on|allowed|permitted|yours))\b")
+_HAPPENS = lazy_pattern(
     r" (?:ever )?(?:happen|occur|take place|proceed|go (?:ahead|on)"
     r"|be (?:allowed|permitted|made|done|on|part|possible|an option|approved|consented))\b"
 )
-_NEVER = re.compile(
+_NEVER = lazy_pattern(
     r"\b(?:on no account|by no means|in no case|at no time|under no circumstances?|in no way"
     r"|no way(?: you)?|neither|no need to|shalt not|there (?:must|will|should|shall|can|may|is to"
     r"|are to) be no"
     r"|i(?:'d| would) (?:really )?appreciate it if you (?:didn't|did not|don't|do not)|mind not"
     r"|(?:may|can|must|should|shall|are|is) no longer|no longer yours)\b"
 )
-_NOTHING_MAY = re.compile(
+_NOTHING_MAY = lazy_pattern(
     r"\b(?:nothing|nobody|no one|noone|none(?: of \w+)?|no agent|no agents|no \w+)(?: else)?"
     r" (?:may|must|should|shall|can|will|is to|are to|is|are|has to|gets?|goes)\b"
 )
-_MAKE_SURE = re.compile(
+_MAKE_SURE = lazy_pattern(
     r"\b(?:make sure|ensure|see to it|take care|be sure|see that)\b(?=.*(?:\bnot\b|n't\b|\bnever\b|\bno\b"
     r"|\bnothing\b|\bstays?\b|\bremains?\b))"
 )
-_STAYS = re.compile(r"\b(?:stays?|remains?)\b")
-_NO_RIGHT = re.compile(
+_STAYS = lazy_pattern(r"\b(?:stays?|remains?)\b")
+_NO_RIGHT = lazy_pattern(
     r"\bi (?:haven't|have not|have never|never) (?:allowed|permitted|authori[sz]ed|approved) (?:you|any)\b"
     r"|\byou(?:'re| are|r| were)? (?:(?:not|never|no longer) (?:supposed|meant|entitled|authori[sz]ed|allowed"
     r"|free|permitted)"
@@ -202,7 +203,7 @@ _NO_RIGHT = re.compile(
     r"|\byou have no (?:permission|right|rights|business|authority|authori[sz]ation|mandate|licen[cs]e) \S"
     r"|\bno longer yours\b"
 )
-_AGAINST = re.compile(
+_AGAINST = lazy_pattern(
     r"\bi(?:'m| am)? (?:strongly |really |still )?(?:object to|oppose|against|opposed to|won't have"
     r"|will not have"
     r"|not letting|not allowing|not having|didn't say you|did not say you|never said you"
@@ -212,7 +213,7 @@ _AGAINST = re.compile(
     r"|\bwe(?:'re| are) not(?= \w+ing\b)|\bwe aren't(?= \w+ing\b)"
 )
 _OK = "(?:ok|okay|approval|consent|permission|go[ -]ahead|sign[ -]?off|yes|blessing|say[ -]?so|agreement)"
-_ASK_FIRST = re.compile(
+_ASK_FIRST = lazy_pattern(
     rf"\b(?:get|ask for|ask me for|need|needs|requires?|want|seek|obtain|without) my (?:explicit "
     rf"|prior )?{_OK}"
     r"(?: (?:before|for|first|again|each|every|to)\b|\Z)"
@@ -224,4 +225,4 @@ _ASK_FIRST = re.compile(
     rf"|\A{LEAD}{_ACT}(?: \S+){{0,2}} (?:only|just) (?:after|when|once|if|with) (?:i|my|we)\b"
     rf"|\A{LEAD}(?:always )?ask me (?:next time|again|before|each time|every time|first)\b"
 )
-_PREDICATE = re.compile(rf"(?<!\w){FORBIDDEN}(?!\w)|\b(?:stays?|remains?) off\Z")
+_PREDICATE = lazy_pattern(rf"(?<!\w){FORBIDDEN}(?!\w)|\b(?:stays?|remains?) off\Z")

@@ -9,8 +9,6 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
 from sayso.core.text.denials import (
@@ -22,6 +20,7 @@ from sayso.core.text.denials import (
     in_one_clause,
     with_apostrophes,
 )
+from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.phrases import NO_WORDS, POLITE, REFUSALS, pattern
 from sayso.core.text.prohibitions import find_forbidden, forbids
 from sayso.core.text.unmask import BLANK, clauses
@@ -62,12 +61,12 @@ def _refuses(words: str, asked: bool) -> bool:
     return not asked and (_REFUSES.search(words) is not None or _UNSAYS.match(words) is not None)
 
 
-_ONLY_LEAD = re.compile(rf"(?:{LEAD_WORDS}(?: |$))*")
-_NO = re.compile(rf"{LEAD}{NO_WORDS}(?![\w'-])")
-_FLAT = re.compile(
+_ONLY_LEAD = lazy_pattern(rf"(?:{LEAD_WORDS}(?: |$))*")
+_NO = lazy_pattern(rf"{LEAD}{NO_WORDS}(?![\w'-])")
+_FLAT = lazy_pattern(
     rf"{LEAD}(?:{pattern(REFUSALS)}|{NO_WORDS}(?: {NO_WORDS})*)(?: (?:{pattern(POLITE)}|sorry|then|again))*"
 )
-_REFUSES = re.compile(
+_REFUSES = lazy_pattern(
     rf"\A{LEAD}(?:you ?)?{NOT_MODAL}(?!\w){HARMLESS}"
     rf"|\A{LEAD}not (?:until|before|unless)\b"
     r"|\A(?:absolutely|definitely|certainly|of course|by all means) (?:not|no|never)\b"
@@ -81,7 +80,7 @@ _SAID = (
     "|go[ -]ahead"
     "|message|command|order|request|instruction|vote|thumbs up)"
 )
-_UNSAYS = re.compile(
+_UNSAYS = lazy_pattern(
     rf"{LEAD}(?:"
     r"(?:i|i've|i have|we|we've|we have)(?: just| since)? ?changed (?:my|our) minds?\b"
     r"|changed my mind\b|(?:a )?change of (?:mind|heart)\b|(?:i'm |i am )?having second thoughts\b"
@@ -110,4 +109,4 @@ _UNSAYS = re.compile(
     r"|not any ?more\Z|no longer\Z"
     r")"
 )
-_QUOTED = re.compile(f"{BLANK}+")
+_QUOTED = lazy_pattern(f"{BLANK}+")

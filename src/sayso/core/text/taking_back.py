@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.unmask import clause_spans
 
 CONSENT_NOUN = "(?:consents?|permissions?|approvals?|grants?|authori[sz]ations?|access|rights)"
@@ -73,7 +74,7 @@ _TAIL = (
     r"|today|back))*"
 )
 _TAKEN = r"(?:revok(?:e|ed|ing)?|withdr[ae]wn?|rescind(?:ed)?|retract(?:ed)?|strip|cancel|pull)"
-_ALL_ENDED = re.compile(
+_ALL_ENDED = lazy_pattern(
     rf"{_LEAD}(?:"
     rf"(?:consider\s+|regard\s+)?(?:{_KINDS}{CONSENT_NOUN}|everything|all|all\s+of\s+(?:it|them))\s+{_IS}(?:as\s+)?{_GONE}"
     rf"|(?:i(?:'ve|\s+have)?\s+|i\s+want\s+to\s+)?{_TAKEN}\s+(?:both|absolutely\s+everything|{_KINDS}{CONSENT_NOUN}"
@@ -87,7 +88,7 @@ _ALL_ENDED = re.compile(
     rf"{_TAIL}"
 )
 _NAME = r"[^\s,;:!?\n][^,;:!?\n]{0,200}?"
-_ENDED = re.compile(
+_ENDED = lazy_pattern(
     rf"{_LEAD}(?:{_KINDS}{CONSENT_NOUN}\s+(?:for|to|of|on)\s+(?P<for>{_NAME})\s+{_IS}{_GONE}"
     rf"|(?:take\s+back|withdraw|retract|rescind)\s+(?:the\s+|my\s+)?(?P<taken>[\w-]+(?:\s+[\w-]+){{0,2}})\s+{CONSENT_NOUN}"
     rf"|no\s+longer\s+{_KINDS}{CONSENT_NOUN}\s+(?:for|to|of|on)\s+(?P<order>{_NAME})"
@@ -96,9 +97,9 @@ _ENDED = re.compile(
     r"\s+(?:revoked|withdrawn|rescinded))"
     rf"{_TAIL}"
 )
-_SPLITTING_COLON = re.compile(r":(?=\s+(?:revoked|withdrawn|rescinded)\b|\s+\S)")
-_CLEAR_ORDER = re.compile(r"\s*/allowlist\s+(?:clear|empty|reset|wipe)[\s.!]*", re.IGNORECASE)
-_REVOKE_ORDER = re.compile(
+_SPLITTING_COLON = lazy_pattern(r":(?=\s+(?:revoked|withdrawn|rescinded)\b|\s+\S)")
+_CLEAR_ORDER = lazy_pattern(r"\s*/allowlist\s+(?:clear|empty|reset|wipe)[\s.!]*", re.IGNORECASE)
+_REVOKE_ORDER = lazy_pattern(
     r"\s*(?:/allowlist\s+(?:remove|delete|drop|revoke)|/revoke)"
     r"(?:\s+(?:all|everything)(?P<rest>\b.*)|\s+(?P<named>\S.*))",
     re.IGNORECASE,

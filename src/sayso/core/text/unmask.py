@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from sayso.core.text.look_alikes import APOSTROPHES, LOOK_ALIKES, UNDECOMPOSED
+from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.phrases import NO_SIGNS, SIGN_NAMES, STOP_SIGNS, YES_SIGNS
 
 LONGEST = 4_000
@@ -202,44 +203,44 @@ def _blank(text: str) -> str:
 
 _SELECTORS = "[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]*"
 _GESTURE = f"{_SELECTORS}(?:\u200d?[\u2640\u2642]\ufe0f?)?"
-_YES_SIGN = re.compile(f"(?:[{YES_SIGNS}]{_GESTURE})+")
-_NO_SIGN = re.compile(f"(?:[{NO_SIGNS}]{_GESTURE})+")
-_OPENS_WITH_STOP = re.compile(rf"[\s*_]*[{STOP_SIGNS}]")
-_SIGN_NAME = re.compile("|".join(map(re.escape, SIGN_NAMES)), re.IGNORECASE | re.ASCII)
+_YES_SIGN = lazy_pattern(f"(?:[{YES_SIGNS}]{_GESTURE})+")
+_NO_SIGN = lazy_pattern(f"(?:[{NO_SIGNS}]{_GESTURE})+")
+_OPENS_WITH_STOP = lazy_pattern(rf"[\s*_]*[{STOP_SIGNS}]")
+_SIGN_NAME = lazy_pattern("|".join(map(re.escape, SIGN_NAMES)), re.IGNORECASE | re.ASCII)
 _SIGNS = {"yes": YES_SIGNS, "no": NO_SIGNS, "stop": STOP_SIGNS}
-_ANY_SIGN = {meaning: re.compile(f"[{signs}]") for meaning, signs in _SIGNS.items()}
+_ANY_SIGN = {meaning: lazy_pattern(f"[{signs}]") for meaning, signs in _SIGNS.items()}
 _ONLY_SIGNS = {
-    meaning: re.compile(rf"\s*(?:[{signs}]{_GESTURE}[\s.!]*)+") for meaning, signs in _SIGNS.items()
+    meaning: lazy_pattern(rf"\s*(?:[{signs}]{_GESTURE}[\s.!]*)+") for meaning, signs in _SIGNS.items()
 }
-_APPROVING = re.compile(
+_APPROVING = lazy_pattern(
     "(?:[\u2705\u2714\u2611\u2728\u2b50\u2764\u2665\u263a\u270c\U0001f31f\U0001f389\U0001f38a\U0001f3c1"
     "\U0001f44a\U0001f44c\U0001f44d\U0001f44f\U0001f499-\U0001f49c\U0001f4aa\U0001f4af\U0001f525\U0001f600"
     "\U0001f601\U0001f603\U0001f604\U0001f607\U0001f609-\U0001f60b\U0001f60d\U0001f60e\U0001f642\U0001f64b"
     "\U0001f64c\U0001f64f\U0001f680\U0001f7e2\U0001f197\U0001f917-\U0001f919\U0001f91d\U0001f929\U0001f970"
     f"\U0001f973\U0001f9e1\U0001faf6\U0001fae1]{_SELECTORS})+"
 )
-_SMILEY = re.compile(r"(?<!\S)(?::-?\)+|;-?\)|:-?D|=\)|\^\^|<3|\\o/)(?!\S)")
-_CLOSING_EMOJI = re.compile(rf"(?:\s+(?:{_APPROVING.pattern}|{_SMILEY.pattern}))+\s*\Z")
-_EMPHASIS = re.compile(r"(?<![\w*_])[*_]{1,3}(?=\w)|(?<=[\w.!])[*_]{1,3}(?![\w*_])")
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)", re.DOTALL)
-_INDENTED = re.compile(r"[\r\n]*(?: {4}|\t)")
-_BLOCK_QUOTE = re.compile(r"\s*>")
-QUOTATION = re.compile(
+_SMILEY = lazy_pattern(r"(?<!\S)(?::-?\)+|;-?\)|:-?D|=\)|\^\^|<3|\\o/)(?!\S)")
+_CLOSING_EMOJI = lazy_pattern(rf"(?:\s+(?:{_APPROVING.pattern}|{_SMILEY.pattern}))+\s*\Z")
+_EMPHASIS = lazy_pattern(r"(?<![\w*_])[*_]{1,3}(?=\w)|(?<=[\w.!])[*_]{1,3}(?![\w*_])")
+_ANSI = lazy_pattern(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_FENCE = lazy_pattern(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)", re.DOTALL)
+_INDENTED = lazy_pattern(r"[\r\n]*(?: {4}|\t)")
+_BLOCK_QUOTE = lazy_pattern(r"\s*>")
+QUOTATION = lazy_pattern(
     r"""(?<![\w"])"(?=[^\s"])[^"\n]*(?<=\S)"(?!\w)
       | (?<![\w'])'(?=[^\s'])(?P<single>[^'\n]*(?<=\S))'(?!\w)
       | “[^“”\n]*” | «[^«»\n]*» | „[^„“\n]*“ """,
     re.VERBOSE,
 )
-_TYPED_APOSTROPHE = re.compile(
+_TYPED_APOSTROPHE = lazy_pattern(
     r"\b((?:do|does|did|wo|would|ca|could|should|must|is|are|was|were|has|have|need)n)[`\u00b4](?=t\b)",
     re.IGNORECASE,
 )
-_DASH = re.compile(r"\s-+\s")
+_DASH = lazy_pattern(r"\s-+\s")
 # A full stop or colon ends a clause only before white space: "next.config.js" is one word.
-_CLAUSE = re.compile(r"(?P<words>(?:[^.:,;!?()\n—–]|[.:](?!\s|$))+)(?P<end>[.:,;!?()\n—–]*)")
+_CLAUSE = lazy_pattern(r"(?P<words>(?:[^.:,;!?()\n—–]|[.:](?!\s|$))+)(?P<end>[.:,;!?()\n—–]*)")
 # Letters that are blank, marks that strike through or decorate other letters, and variation selectors.
-_INVISIBLE = re.compile(
+_INVISIBLE = lazy_pattern(
     "[\u115f\u1160\u2800\u3164\uffa0"
     "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
     "\ufe00-\ufe0f\U000e0100-\U000e01ef]"

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
+
+from sayso.core.text.patterns import lazy_pattern
 
 MAX_PATH_LENGTH = 4096
 """The longest path that systems take."""
 _MOST_LINE_ENDS = 4
 _SHORTEST_CODE = 8
-_INVISIBLE = re.compile(
+_INVISIBLE = lazy_pattern(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
 )
-_NAME = re.compile(r"[A-Za-z0-9_.-]{4}")
+_NAME = lazy_pattern(r"[A-Za-z0-9_.-]{4}")
 """Without as much as this it names nothing: most words are base64 of noise."""
-_CODE = re.compile(r"[A-Za-z0-9+/]+={0,2}")
+_CODE = lazy_pattern(r"[A-Za-z0-9+/]+={0,2}")
 
 
 def is_odd(text: str) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.own_places import home_folder
 from sayso.reading.paths.path_arguments import ArgumentText
 from sayso.reading.paths.places import locate
@@ -26,8 +27,8 @@ _WRITERS = {
 }  # fmt: skip
 """Words for commands that put other content in place of files."""
 _AROUND = " \t\r\n'\"`<>"
-_LONG_MAGIC = re.compile(r":\(([^)]*)\)(.*)", re.DOTALL)
-_SHORT_MAGIC = re.compile(r":([/!^]*)(.*)", re.DOTALL)
+_LONG_MAGIC = lazy_pattern(r":\(([^)]*)\)(.*)", re.DOTALL)
+_SHORT_MAGIC = lazy_pattern(r":([/!^]*)(.*)", re.DOTALL)
 
 
 class Reached(msgspec.Struct, frozen=True):

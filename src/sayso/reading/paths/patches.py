@@ -5,30 +5,32 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from sayso.core.text.patterns import lazy_pattern
+
 _GAP = r"[ \t\u00a0\u2000-\u200a\u202f\u3000]"
 _GAPS = rf"{_GAP}{{0,16}}"
-_HEADS = re.compile(
+_HEADS = lazy_pattern(
     rf"^(?:\ufeff|{_GAP}|>){{0,32}}(?:\*\*\*{_GAPS}(?:\w{{1,16}}{_GAP}{{1,4}}){{0,3}}(?:File|to|from)"
     rf"(?:{_GAP}{{1,4}}to)?{_GAPS}:|Index:|Prereq:|(?:\+\+\+|---|\*\*\*)(?={_GAP}|\")"
     rf"|(?:rename|copy){_GAP}+(?:to|from)|diff{_GAP}{{1,4}}-[^\r\n]*?(?={_GAP}[^-\s])"
     rf"|(?:\d{{1,9}}(?:,[\d$]{{1,9}})?)?[werf]{_GAP}{{1,4}}(?=\S+$)){_GAPS}([^\r\n]+)",
     re.MULTILINE | re.IGNORECASE,
 )
-_MARK = re.compile(
+_MARK = lazy_pattern(
     r"^[ \t]*<{3,12} ?(?:SEARCH|ORIGINAL|HEAD|BEFORE|OLD|FIND)\b", re.MULTILINE | re.IGNORECASE
 )
 _LINES_BEFORE = 4
 """Lines before an edit block in which the name of its file stands."""
-_BEGINS = re.compile(
+_BEGINS = lazy_pattern(
     rf"(?:\s|\ufeff)*(?:```\w*\s+)?(?:\*\*\*{_GAP}*Begin Patch|\*\*\*{_GAP}*(?:Add|Update|Delete) File:"
     rf"|diff{_GAP}+-|Index: |Prereq: |(?:---|\*\*\*){_GAP}+\S[^\r\n]*[\r\n]+(?:\+\+\+|---){_GAP})",
     re.IGNORECASE,
 )
-_LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
-_PREFIX = re.compile(r"[abciow]/")
-_QUOTED = re.compile(r'"((?:\\.|[^"\\])*)"')
-_ESCAPE = re.compile(r"((?:\\[0-7]{1,3})+)|\\x([0-9a-fA-F]{2})|\\(.)")
-_ATTRIBUTE = re.compile(r"""(?:path|file|name)\s*=\s*["']?([^"'>\s]+)""", re.IGNORECASE)
+_LINE_ENDS = lazy_pattern("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
+_PREFIX = lazy_pattern(r"[abciow]/")
+_QUOTED = lazy_pattern(r'"((?:\\.|[^"\\])*)"')
+_ESCAPE = lazy_pattern(r"((?:\\[0-7]{1,3})+)|\\x([0-9a-fA-F]{2})|\\(.)")
+_ATTRIBUTE = lazy_pattern(r"""(?:path|file|name)\s*=\s*["']?([^"'>\s]+)""", re.IGNORECASE)
 
 
 def is_patch(text: str) -> bool:

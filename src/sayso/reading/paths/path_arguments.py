@@ -19,6 +19,7 @@ from typing import Any, Literal
 import msgspec
 
 from sayso.core.digest import MAX_DEPTH
+from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import current_budget, may_look
 from sayso.reading.paths.folding import MAX_PATH_LENGTH, decode_text, fold_away, is_odd
 from sayso.reading.paths.patches import find_patched_files, is_patch
@@ -27,51 +28,51 @@ from sayso.reading.paths.protected import find_mentioned, find_named
 from sayso.reading.paths.spellings import WILD
 from sayso.reading.verbs import words_in
 
-_FILES = re.compile(
+_FILES = lazy_pattern(
     r"path|file|folder|dir(?:ectory)?s?$|ur[il]s?$|^(?:src|source|dst|dest|destination|target|location|output"
     r"|root|cwd|workdir)s?$",
     re.IGNORECASE,
 )
 """Names of arguments that hold paths."""
-_FILE_NAMES = re.compile(r"path|(?<!pro)file(?!_?ur[il])|folder|dir(?:ectory)?s?$", re.IGNORECASE)
+_FILE_NAMES = lazy_pattern(r"path|(?<!pro)file(?!_?ur[il])|folder|dir(?:ectory)?s?$", re.IGNORECASE)
 """Those of them that hold files and folders of this machine."""
-_PERHAPS = re.compile(r"^(?:from|to|old|new|out|link|name|id)s?$", re.IGNORECASE)
+_PERHAPS = lazy_pattern(r"^(?:from|to|old|new|out|link|name|id)s?$", re.IGNORECASE)
 """Names of arguments that hold paths in some tools, and other words in others."""
-_OWN = re.compile(r"sayso|gate\.key", re.IGNORECASE)
+_OWN = lazy_pattern(r"sayso|gate\.key", re.IGNORECASE)
 """Texts that may name one of Sayso's own files, however they are put."""
-_OUTPUTS = re.compile(
+_OUTPUTS = lazy_pattern(
     r"^(?:out|output|dest|destination|dst|save|write|export|dump|report|log)(?:$|_|[A-Z]|file|path|dir)"
     r"|(?:^|_)(?:to|into|out|output)(?:_?(?:file|path|dir|folder))?$|[a-z](?:To|Into|Out|Output)(?:$|[A-Z])"
 )
 """Names of arguments that hold where a tool writes, though it otherwise only reads."""
-_MENTIONS = re.compile(
+_MENTIONS = lazy_pattern(
     r"content|text|string|message|body|prompt|title|descri|comment|command|code|script|subject"
     r"|exclu|ignore",
     re.IGNORECASE,
 )
 """Names of arguments in which a path is only mentioned."""
-_WRITTEN = re.compile(r"content|body|message|comment|descri", re.IGNORECASE)
+_WRITTEN = lazy_pattern(r"content|body|message|comment|descri", re.IGNORECASE)
 """Names of arguments whose text is written somewhere as it is, a patch too."""
-_NEVER_A_PIECE = re.compile(
+_NEVER_A_PIECE = lazy_pattern(
     r"content|body|message|comment|descri|string|prompt|command|exclu|ignore", re.IGNORECASE
 )
-_CONTENT = re.compile(r"(?:contents?|text|string|body|code|lines)$", re.IGNORECASE)
+_CONTENT = lazy_pattern(r"(?:contents?|text|string|body|code|lines)$", re.IGNORECASE)
 """Names that end so hold what is in a file, whatever else they say."""
-_TITLES = re.compile(r"title|subject", re.IGNORECASE)
+_TITLES = lazy_pattern(r"title|subject", re.IGNORECASE)
 """Texts that a tool may make a file's name of."""
 _LISTED = {"glob", "list", "find", "ls", "tree"}
 """Words for tools that take a pattern of paths."""
-_PATTERNS = re.compile(r"pattern|quer|regex", re.IGNORECASE)
-_PATCHES = re.compile(r"patch|diff|^(?:input|changes|edits)$", re.IGNORECASE)
-_ONE_WORD = re.compile(r"[^\s/]{1,255}")
-_OPTION = re.compile(r"--?[\w-]+=(.+)|-[A-Za-z](.{3,})", re.DOTALL)
+_PATTERNS = lazy_pattern(r"pattern|quer|regex", re.IGNORECASE)
+_PATCHES = lazy_pattern(r"patch|diff|^(?:input|changes|edits)$", re.IGNORECASE)
+_ONE_WORD = lazy_pattern(r"[^\s/]{1,255}")
+_OPTION = lazy_pattern(r"--?[\w-]+=(.+)|-[A-Za-z](.{3,})", re.DOTALL)
 """An option with its value in one text."""
 _MOST_LINES = 64
 """Lines of a text to take for a path each."""
-_REMOTE = re.compile(
+_REMOTE = lazy_pattern(
     r"(?:https?|wss?|ftps?|ssh|git)://[^/.\\\s][^/\\\s]*/?(?!.*\.\.)(?!.*[\r\n])", re.IGNORECASE | re.DOTALL
 )
-_PLAIN = re.compile(r"(?:/|~|\.\.?/|file:|\$|%|[A-Za-z]:)\S{3,300}")
+_PLAIN = lazy_pattern(r"(?:/|~|\.\.?/|file:|\$|%|[A-Za-z]:)\S{3,300}")
 """A path whatever the argument is called."""
 _MOST_SHOWN = 80
 AROUND = " \t\r\n'\"`<>()[]"

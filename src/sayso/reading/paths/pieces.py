@@ -16,6 +16,7 @@ from urllib.parse import unquote
 
 import msgspec
 
+from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import may_look
 from sayso.reading.paths.folding import fold_away
 from sayso.reading.paths.own_places import OwnPlaces, find_own_places
@@ -24,16 +25,16 @@ from sayso.reading.paths.places import in_system, is_secret
 from sayso.reading.paths.protected import find_covered_places, find_named, find_spelled, fold_path
 from sayso.reading.paths.spellings import expand_braces
 
-_SEVERAL = re.compile(
+_SEVERAL = lazy_pattern(
     r"(?:path|file|target|source|destination|ur[il]|folder|dir)s$|directories$", re.IGNORECASE
 )
 """Names of lists whose members are paths of their own."""
-_ENDINGS = re.compile(r"(?:ext|extension|suffix|suffixe|ending|format|type|kind)s?$", re.IGNORECASE)
-_ENDING = re.compile(r"\.?\w{1,10}")
-_PREFIXES = re.compile(r"prefix$", re.IGNORECASE)
-_BLANKS = re.compile(r"\$?\{(\w+)\}|%\((\w+)\)s|%s|\{\}")
+_ENDINGS = lazy_pattern(r"(?:ext|extension|suffix|suffixe|ending|format|type|kind)s?$", re.IGNORECASE)
+_ENDING = lazy_pattern(r"\.?\w{1,10}")
+_PREFIXES = lazy_pattern(r"prefix$", re.IGNORECASE)
+_BLANKS = lazy_pattern(r"\$?\{(\w+)\}|%\((\w+)\)s|%s|\{\}")
 """What a template leaves open."""
-_SCHEME = re.compile(r"^[a-z][a-z0-9+.-]+:(?://(?:localhost)?(?=/))?", re.IGNORECASE)
+_SCHEME = lazy_pattern(r"^[a-z][a-z0-9+.-]+:(?://(?:localhost)?(?=/))?", re.IGNORECASE)
 _MOST_PIECES = 4096
 _LONG = 255
 _MOST_ORDERED = 5

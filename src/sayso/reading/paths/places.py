@@ -17,6 +17,7 @@ from urllib.parse import unquote
 
 import msgspec
 
+from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import current_budget, may_look
 from sayso.reading.paths.hard_links import HardLink, read_hard_link
 from sayso.reading.paths.own_places import OwnPlaces, find_own_places, home_folder
@@ -59,8 +60,8 @@ SECRET_SAMPLES = (
 
 _COST = 20
 """Looks for one reading of a path, and as many more for a wildcard."""
-_SECRET_FILES = re.compile("|".join(fnmatch.translate(pattern) for pattern in SECRET_FILES))
-_KEY_NAMES = re.compile(r"id_(?:rsa|dsa|ecdsa|ed25519)|_netrc", re.IGNORECASE)
+_SECRET_FILES = lazy_pattern("|".join(fnmatch.translate(pattern) for pattern in SECRET_FILES))
+_KEY_NAMES = lazy_pattern(r"id_(?:rsa|dsa|ecdsa|ed25519)|_netrc", re.IGNORECASE)
 
 
 class PathPlace(msgspec.Struct, frozen=True):
@@ -131,7 +132,7 @@ def _locate_text(path: str, folder: str, workspace: str, home: str) -> PathPlace
 
 
 def _locate_with_parts(literal: PathPlace, path: str, folder: str, workspace: str, home: str) -> PathPlace:
-    """The place; what a tool would touch that takes `a,b`, `a;b` or `a:b` for several paths counts as well."""
+    """The place; what a tool would touch that takes `a,b`, `a;b` or `a:b` for several paths counts too."""
     listed = [one.strip() for one in re.split(r"[,;|:]", path)]
     if len(listed) == 1:
         return literal

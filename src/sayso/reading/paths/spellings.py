@@ -13,21 +13,23 @@ from itertools import islice
 from typing import Any
 from urllib.parse import unquote
 
+from sayso.core.text.patterns import lazy_pattern
+
 MAX_SPELLINGS = 64
 """Readings to look at. Of a path with that many, nobody can say what it is."""
 MAX_VALUE_DEPTH = 8
 
-WILD = re.compile(r"[*?\[]")
+WILD = lazy_pattern(r"[*?\[]")
 _QUOTES = "'\"`´‘’“”«»<>"  # noqa: RUF001  people and models paste these
-_HEAD = re.compile(r"([a-z][a-z0-9+.-]*):(.*)", re.IGNORECASE | re.DOTALL)
+_HEAD = lazy_pattern(r"([a-z][a-z0-9+.-]*):(.*)", re.IGNORECASE | re.DOTALL)
 _REMOTE = {"http", "https", "ws", "wss", "ftp", "ftps", "ssh", "git", "s3", "gs", "mailto", "data"}
-_LOCAL = re.compile(r"file|unix|(?:vscode|cursor)[\w.-]*", re.IGNORECASE)
-_ENCODED = re.compile(r"%[0-9a-f]{2}", re.IGNORECASE)
-_VARIABLE = re.compile(r"\$\{(\w+)[^}]*\}|\$env:(\w+)|\$(\w+)|%(\w+)%", re.IGNORECASE)
-_SUBSTITUTED = re.compile(r"\$\(|\$\{|\$\w|%\w+%")
-_BRACES = re.compile(r"\{([^{}]*(?:,|\.\.)[^{}]*)\}")
-_LINE = re.compile(r"(?::\d+){1,2}$|#L\d+(?:-L?\d+)?$")
-_LINKS = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(root|cwd)(?=/|$)")
+_LOCAL = lazy_pattern(r"file|unix|(?:vscode|cursor)[\w.-]*", re.IGNORECASE)
+_ENCODED = lazy_pattern(r"%[0-9a-f]{2}", re.IGNORECASE)
+_VARIABLE = lazy_pattern(r"\$\{(\w+)[^}]*\}|\$env:(\w+)|\$(\w+)|%(\w+)%", re.IGNORECASE)
+_SUBSTITUTED = lazy_pattern(r"\$\(|\$\{|\$\w|%\w+%")
+_BRACES = lazy_pattern(r"\{([^{}]*(?:,|\.\.)[^{}]*)\}")
+_LINE = lazy_pattern(r"(?::\d+){1,2}$|#L\d+(?:-L?\d+)?$")
+_LINKS = lazy_pattern(r"/proc/[^/]+/(?:task/[^/]+/)?(root|cwd)(?=/|$)")
 _STRUCTURE = set("/\\.~*?[{$%:")
 
 

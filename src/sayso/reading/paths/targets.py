@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import may_look
 from sayso.reading.paths.folding import MAX_PATH_LENGTH
 from sayso.reading.paths.path_arguments import (
@@ -25,16 +26,16 @@ from sayso.reading.paths.path_arguments import (
 )
 from sayso.reading.paths.places import PathPlace, locate
 
-_LOOKS_LIKE_PATH = re.compile(r"(?:/|~|\.\.?/|file:|[A-Za-z]:[\\/])\S+|[^\s:]*[/\\][^\s/\\]*\.\w{1,8}")
+_LOOKS_LIKE_PATH = lazy_pattern(r"(?:/|~|\.\.?/|file:|[A-Za-z]:[\\/])\S+|[^\s:]*[/\\][^\s/\\]*\.\w{1,8}")
 """From a root or a folder on, or with a folder and an ending."""
-_FILE_NAME = re.compile(r"[\w-]+\.[A-Za-z]\w{0,7}|[^\s:]*/\S*")
-_NEW_NAMES = re.compile(
+_FILE_NAME = lazy_pattern(r"[\w-]+\.[A-Za-z]\w{0,7}|[^\s:]*/\S*")
+_NEW_NAMES = lazy_pattern(
     r"renam|copy|backup|link|save|dump|export|new_?name|output|^de?st|(?:^|_)(?:out|to|into|as)(?:_|$)",
     re.IGNORECASE,
 )
 """Names of arguments whose text, though a bare name, is that of a file to be made."""
-_REFS = re.compile(r"branch|^ref|remote|revision|commit|^sha$|^tags?$|^base$|^head$|version", re.IGNORECASE)
-_FOLDER = re.compile(r"^(?:cwd|work(?:ing_?)?dir(?:ectory)?|workspace)$", re.IGNORECASE)
+_REFS = lazy_pattern(r"branch|^ref|remote|revision|commit|^sha$|^tags?$|^base$|^head$|version", re.IGNORECASE)
+_FOLDER = lazy_pattern(r"^(?:cwd|work(?:ing_?)?dir(?:ectory)?|workspace)$", re.IGNORECASE)
 _MOST = 256
 """Targets to keep. A call with more of them is covered by no plan."""
 _SHOWN = 200

@@ -1,0 +1,61 @@
+"""Patterns that are compiled late must all compile, and nothing compiles them early."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import pkgutil
+import re
+import subprocess
+import sys
+
+import sayso.core
+import sayso.reading
+from sayso.core.text.patterns import _LazyPattern, lazy_pattern
+
+COMPILED_AT_IMPORT = """
+import re
+import sys
+made = []
+compile_one = re.compile
+def watched(pattern, flags=0):
+    caller = sys._getframe(1).f_globals.get("__name__", "")
+    if caller.startswith(("sayso.core", "sayso.reading")):
+        made.append(caller)
+    return compile_one(pattern, flags)
+re.compile = watched
+import sayso.gate.deciding.check
+print(sum("sayso" in str(one) for one in sys.modules), len(made))
+"""
+
+
+def every_lazy_pattern() -> list[_LazyPattern]:
+    for package in (sayso.core, sayso.reading):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
+    return [one for one in gc.get_objects() if type(one) is _LazyPattern]
+
+
+def test_every_pattern_compiles() -> None:
+    found = every_lazy_pattern()
+    assert len(found) > 200
+    for one in found:
+        re.compile(one.pattern, one.flags)
+
+
+def test_a_late_pattern_is_like_an_early_one() -> None:
+    late, early = lazy_pattern(r"(\w+)@x", re.IGNORECASE), re.compile(r"(\w+)@x", re.IGNORECASE)
+    assert late.findall("a@x B@X c@y") == early.findall("a@x B@X c@y") == ["a", "B"]
+    assert late.pattern == early.pattern
+    found = late.search("a@X")
+    assert found is not None
+    assert found[1] == "a"
+
+
+def test_reading_messages_and_paths_compiles_nothing_before_there_is_one() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", COMPILED_AT_IMPORT], capture_output=True, text=True, check=True
+    )
+    modules, compiled = map(int, ran.stdout.split())
+    assert modules > 50
+    assert compiled < 5, "a table of names is made with one of them"
