@@ -17,6 +17,8 @@ MUTABLE = (list, dict, set, bytearray)
 
 # Classes that collect something while one function runs and are never handed out.
 INSIDE_ONE_CALL = {"sayso.core.audit.chain.Chain", "sayso.core.conversation.hear.Hearing"}
+# Compiles itself when it is first used; what it matches never changes.
+COMPILED_LATE = {"sayso.core.text.patterns.LazyPattern"}
 
 
 class Loose(msgspec.Struct):
@@ -63,7 +65,7 @@ def holds_mutable(hint: object) -> bool:
 def test_no_core_type_that_is_handed_out_can_change() -> None:
     found = {f"{cls.__module__}.{cls.__qualname__}": list(faults(cls)) for cls in classes()}
     assert "sayso.core.decision.Decision" in found
-    assert {name for name, why in found.items() if why} == INSIDE_ONE_CALL, found
+    assert {name for name, why in found.items() if why} == INSIDE_ONE_CALL | COMPILED_LATE, found
 
 
 @pytest.mark.parametrize("cls", [Loose, Leaky, type("Bag", (), {})])

@@ -7,25 +7,28 @@ command line more than the rest of its work.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any, cast
 
 
-class _LazyPattern:
-    """Stands in for a compiled pattern until somebody uses it."""
-
-    __slots__ = ("_compiled", "flags", "pattern")
+class LazyPattern:
+    """Stands in for a compiled pattern until somebody uses it, and keeps what was used of it."""
 
     def __init__(self, pattern: str, flags: int) -> None:
         self.pattern = pattern
         self.flags = flags
-        self._compiled: re.Pattern[str] | None = None
 
     def __getattr__(self, name: str) -> Any:
-        if self._compiled is None:
-            self._compiled = re.compile(self.pattern, self.flags)
-        return getattr(self._compiled, name)
+        found = getattr(_compile(self.pattern, self.flags), name)
+        setattr(self, name, found)
+        return found
+
+
+@cache
+def _compile(pattern: str, flags: int) -> re.Pattern[str]:
+    return re.compile(pattern, flags)
 
 
 def lazy_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
     """The pattern, compiled when it is first used. A mistake in it shows then, so each needs a test."""
-    return cast("re.Pattern[str]", _LazyPattern(pattern, flags))
+    return cast("re.Pattern[str]", LazyPattern(pattern, int(flags)))
