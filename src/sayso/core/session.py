@@ -305,8 +305,10 @@ def _has_uses(held: HeldGrant) -> bool:
 
 
 def _end_call(session: Session, effect: fx.CallEnded) -> Session:
+    """The call does not go on; as a run, it carries nothing any more either."""
     left = {name: one for name, one in session.under_way.items() if name != effect.call}
-    return _replace(session, under_way=left)
+    ended = _replace(session, under_way=left)
+    return _keep_grants(ended, lambda grant: grant.key != ("run", effect.call))
 
 
 def _clear_consent(session: Session, effect: fx.ConsentCleared) -> Session:

@@ -311,6 +311,8 @@ def _current_epoch(tx: Writer, mark: Watermark | None) -> int:
         record(tx, events.Tampered(finding="the epoch of the store was set back by hand"))
     if mark.lost:
         record(tx, events.Tampered(finding=LOST_MARK))
+        for rival in mark.rivals:  # before the commit: a gate that still runs on one must not go on
+            rival.seal(moved=True)
     record(tx, events.EpochBegun(begun, why="the store does not reach its mark"))
     return begun
 

@@ -342,6 +342,8 @@ class Writer(Reader, Protocol):
     durable: bool
     """Whether the commit waits for the disk. Otherwise its end may be lost on power failure, never its
     consistency."""
+    local: bool
+    """Whether the store lives on this machine: then nothing is lost unless this machine starts again."""
 
     def set_meta(self, name: str, value: str) -> None: ...
 

@@ -121,7 +121,7 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow, *, doubted: bool = False) ->
     for effect in report.effects:
         if isinstance(effect, GrantAdded):
             record_grant(gate, tx, effect.grant, found.row.agent)
-    if plain and not doubted and not report.effects and not ending and not found.findings:
+    if plain and tx.local and not (doubted or report.effects or ending or found.findings):
         tx.durable = False  # lost with the power, the call is ambiguous: nothing runs on its account
     return report
 

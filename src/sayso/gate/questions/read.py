@@ -56,7 +56,7 @@ def question_of(gate: Gate, tx: Reader, name: str) -> Read:
     question = read_question(gate, tx, row)
     if question is None:
         raise TamperedQuestion(finding_of(row), hint=LET_ASK)
-    return Read(row, question)
+    return Read(_as_it_is_now(row, tx.now), question)
 
 
 def questions_in(gate: Gate, tx: Reader, rows: Iterable[QuestionRow]) -> Iterator[Read]:
@@ -64,7 +64,7 @@ def questions_in(gate: Gate, tx: Reader, rows: Iterable[QuestionRow]) -> Iterato
     for row in rows:
         question = read_question(gate, tx, row)
         if question is not None:
-            yield Read(row, question)
+            yield Read(_as_it_is_now(row, tx.now), question)
 
 
 def read_question(gate: Gate, tx: Reader, row: QuestionRow) -> Question | None:
@@ -94,6 +94,15 @@ def _open_row(gate: Gate, tx: Reader, row: QuestionRow) -> Question | None:
     if row.state != "open" or tx.now >= row.expires_at:
         return question
     return question if kept is not None and row.id in kept.questions else None
+
+
+def _as_it_is_now(row: QuestionRow, now: float) -> QuestionRow:
+    """The row; expired once its time is over, though nobody has closed it yet.
+
+    Its session does not name it any more by then, so nobody could tell it from a closed one put back as open.
+    """
+    over = row.state == "open" and now >= row.expires_at
+    return msgspec.structs.replace(row, state="expired") if over else row
 
 
 def _is_digested(request: Request) -> bool:

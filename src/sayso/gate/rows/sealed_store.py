@@ -16,7 +16,7 @@ from sayso.core.audit.entry import MAIN
 from sayso.core.errors import SaysoError
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.tampering import Doubt, Doubts
-from sayso.gate.rows.watermark import BURNED, Raised, Watermark
+from sayso.gate.rows.watermark import BURNED, Raised, Watermark, refuse_moved_watermark
 from sayso.gate.telemetry import log_tampering
 from sayso.store.contract import EntryRow, Reader, Store, Writer
 
@@ -55,6 +55,7 @@ class MarkedStore:
         try:
             with self.unmarked.write(durable=durable) as tx:
                 yield tx
+                refuse_moved_watermark(self.mark)  # by another process, since this gate was opened
                 newest = tx.newest_own_entry(self._stream)
                 if raised:
                     before = self.mark.promise(raised)
@@ -80,7 +81,8 @@ class MarkedStore:
         return self.unmarked.wait_for_change(seen, timeout)
 
     def close(self) -> None:
-        self.unmarked.close()
+        self.unmarked.close()  # which syncs all that was committed
+        self.mark.settle()
 
     def _report_doubts(self) -> None:
         for doubt in self._doubts.take():

@@ -6,6 +6,8 @@
   each have one, which only grows. A row whose version is below its mark was put back by hand.
 - Both are raised after every durable commit. A row above its mark is fine: a process died between the commit
   and the mark, or another service with a mark of its own wrote it.
+- A commit that is not synced is marked for as long as this machine runs, and for good with the next one that
+  is, or when the store closes. After a power failure it may be gone, and its mark then counts for nothing.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import re
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 
@@ -29,6 +32,7 @@ OPENED_AGAIN = 64
 LOOKED_AGAIN = 256
 """After how many looks it is seen to that the file looked at is the one that is there."""
 MOST_LATE = 200_000
+BOOT = Path("/proc/sys/kernel/random/boot_id")
 FORGOTTEN_AFTER = 8 * DAY
 """So long after its end a session is kept in the mark; then it counts as ended because it is so old."""
 LOST_MARK = "the place of the store was changed by hand, or its mark was taken away"
@@ -58,14 +62,17 @@ def load_watermark(tx: Reader, folder: Path, name: str) -> Watermark:
     """The mark of the store of this name. A copy has another one than the store it was made of.
 
     Which one is said by a row that anybody can write who can write the store. A copy has its mark before it
-    can be opened. So where there is none, beside others of the same name, it is `lost`: it learns from the
-    others what has to be known for ever, and all else is void.
+    can be opened, and from then on the mark of its source says that the store has moved. So where there is
+    none, beside others of the same name, or another one is in use as well, it is `lost`: it learns from the
+    others what has to be known for ever, all else is void, and the others are retired for good.
     """
     mark = watermark_at(folder, name, tx.meta(PLACE))
-    if not mark.exists:
-        for other in sorted(folder.glob(f"{name}*.mark")):
-            mark.take_over(Watermark(other))
-            mark.lost = True
+    others = [Watermark(path) for path in sorted(folder.glob(f"{name}*.mark")) if not mark.is_at(path)]
+    mark.rivals = tuple(other for other in others if not other.is_retired)
+    mark.lost = bool(mark.rivals) or (bool(others) and not mark.exists)
+    if mark.lost:
+        for other in others:
+            mark.take_over(other)
     return mark
 
 
@@ -80,7 +87,7 @@ def watermark_at(folder: Path, name: str, place: str | None) -> Watermark:
 
 def refuse_moved_watermark(mark: Watermark) -> None:
     """Refuse a store that has moved by its mark, whatever its rows say."""
-    if mark.version(*MOVED) % 2:
+    if mark.is_retired:
         raise StoreMoved(
             "this store was moved, or is being moved, and its seal was taken off by hand",
             hint="use the place it was moved to, and look at the audit",
@@ -90,6 +97,29 @@ def refuse_moved_watermark(mark: Watermark) -> None:
 def version_key(kind: str, name: str) -> bytes:
     """Return the name under which a version is stored: it shows its kind; the rest is a hash."""
     return kind[:1].encode() + blake2b(f"{kind}/{name}".encode(), digest_size=15).digest()
+
+
+def unsynced_key(place: bytes) -> bytes:
+    """The name under which a version stands that counts until this machine starts again."""
+    return place[:1].upper() + place[1:]
+
+
+@cache
+def boot_number() -> int:
+    """Which start of this machine this is, as far as the system tells; 0 if it does not."""
+    try:
+        told = BOOT.read_bytes()
+    except OSError:
+        return 0
+    return int.from_bytes(blake2b(told, digest_size=8).digest(), "big") if told.strip() else 0
+
+
+def _as_counts_now(record: Record) -> Record:
+    """The record; one of an unsynced commit counts if the machine has not started again since."""
+    place, version, until = record
+    if not place[:1].isupper():
+        return record
+    return (place[:1].lower() + place[1:], version if until == boot_number() else 0, 0)
 
 
 _FLOOR = version_key("fact", "floor")
@@ -105,9 +135,12 @@ class Watermark:
         self._known: dict[bytes, int] = {}
         self._until: dict[bytes, int] = {}
         self._late: dict[bytes, int] = {}
+        self._unsynced: Raised = {}
         self._tick = 0
         self.lost = False
-        """There is no such mark, though others of the same store exist."""
+        """There is no such mark though others of the same store exist, or another is in use as well."""
+        self.rivals: tuple[Watermark, ...] = ()
+        """The other marks of the same store that nobody has retired."""
         self._begin()
 
     def _begin(self) -> None:
@@ -120,6 +153,14 @@ class Watermark:
     @property
     def exists(self) -> bool:
         return self._path is not None and self._path.exists()
+
+    def is_at(self, path: Path) -> bool:
+        return self._path == path
+
+    @property
+    def is_retired(self) -> bool:
+        """Whether the store has moved away from this mark, or the mark was given up: it serves nobody."""
+        return self.version(*MOVED) % 2 == 1
 
     # --- what a transaction may know ---
 
@@ -254,9 +295,13 @@ class Watermark:
 
     def reach(self, entry: EntryRow | None, raised: Raised | None = None) -> None:
         """Raise the mark to this entry and these versions, unless another process has raised it further."""
-        self._learn(raised or {})
+        with self._guard:
+            unsynced, self._unsynced = self._unsynced, {}
+        known = {place: one for place, one in unsynced.items() if one[0] >= self._known.get(place, 0)}
+        raised = {**known, **(raised or {})}
+        self._learn(raised)
         try:
-            self._write(entry, raised or {})
+            self._write(entry, raised)
         except OSError as error:
             raise StoreError(
                 f"the mark {self._path} cannot be written: {error.strerror}",
@@ -280,8 +325,18 @@ class Watermark:
         self._learn(places)
 
     def learn(self, raised: Raised) -> None:
-        """Keep these in memory only: what is not synced must not be marked."""
+        """Mark these until this machine starts again: they are committed, and not synced yet."""
         self._learn(raised)
+        with self._guard:
+            self._unsynced.update(raised)
+        boot = boot_number()
+        if boot and raised:
+            self._write(None, {unsynced_key(place): (one[0], boot) for place, one in raised.items()})
+
+    def settle(self) -> None:
+        """All that was committed is synced: mark it for good."""
+        if self._unsynced:
+            self.reach(None)
 
     def holds(self, tx: Reader, stream: str, newest: tuple[int, bytes] | None) -> bool:
         """Whether the store still has the entry that the mark named before this transaction began to read."""
@@ -401,7 +456,7 @@ class Watermark:
         return True
 
     def _take(self, file: MarkFile) -> list[Record]:
-        news = file.news()
+        news = [one for one in map(_as_counts_now, file.news()) if one[1]]
         if news:
             first = self._tick == 0
             self._tick += 1

@@ -42,6 +42,8 @@ from sayso.store.threads import Pulse, Single
 class MemoryWriter(MemoryReader):
     """Reads and writes of one transaction, on its own versions of what it touches."""
 
+    local = True
+
     def __init__(self, tables: Tables, now: float) -> None:
         super().__init__(tables, now)
         self.durable = True

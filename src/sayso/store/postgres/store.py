@@ -75,6 +75,7 @@ class PostgresTransaction(Transaction):
     """`xid` names it on the server; a transaction that only reads has none."""
 
     last_named = _LAST_NAMED
+    local = False
 
     def __init__(self, connection: Connection, place: str, now: float, xid: str) -> None:
         super().__init__(now)

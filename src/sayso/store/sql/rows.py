@@ -50,6 +50,8 @@ class Connection(Protocol):
 
     last_named: str
     """How this database finds the operations in the bodies of entries."""
+    local: bool
+    """Whether the database lives on this machine."""
 
     def rows(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]: ...
 
@@ -304,6 +306,7 @@ class SqlWriter(SqlReader):
     def __init__(self, connection: Connection, now: float, *, durable: bool) -> None:
         super().__init__(connection, now)
         self.durable = durable
+        self.local = connection.local
         self._heads: dict[str, EntryRow] = {}
         self._added: dict[str, EntryRow] = {}
 

@@ -30,6 +30,7 @@ class Transaction(ABC):
     """A transaction under way. The first error ends it: nothing more is done, and nothing of it is kept."""
 
     last_named = LAST_NAMED
+    local = True
 
     def __init__(self, now: float) -> None:
         self.now = now

@@ -47,6 +47,10 @@ class WrongArguments(SaysoError, TypeError):
     code = "wrong_arguments"
 
 
+class _Marked(dict[str, str]):
+    """What stands for a live object in a call that was written before."""
+
+
 class Shape:
     """The parameters of one function: how to write a call of it down, and how to read it back."""
 
@@ -92,14 +96,24 @@ class Shape:
     def _mark_live(self, name: str, value: object) -> dict[str, str]:
         """What stands for a live object in the written call: no text, so that no reader takes it for a path.
 
-        A text or a path has to be shown and read by the policy, so it cannot be live.
+        Whatever can be written down has to be shown and read by the policy, so it cannot be live; `self` can.
         """
-        if isinstance(value, (str, bytes, bytearray, memoryview, os.PathLike)):
+        if isinstance(value, _Marked):
+            return value
+        if name != self.owner and value is not None and self._can_be_written(name, value):
             raise WrongArguments(
                 f"{self._name}: {name} is declared live, but a {type(value).__name__} can be written down",
                 hint=f"take {name} out of live: what can be shown is shown, and read by the policy",
             )
         return {LIVE: live_object_mark(value)}
+
+    def _can_be_written(self, name: str, value: object) -> bool:
+        if isinstance(value, (str, bytes, bytearray, memoryview, os.PathLike)):
+            return True
+        with suppress(WrongArguments):
+            self._write_value(name, value)
+            return True
+        return False
 
     def write_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters that came as plain values, checked against the types, with defaults filled in."""
@@ -131,7 +145,7 @@ class Shape:
         if set(arguments) - self.live != set(known) - self.live:
             raise WrongArguments(f"{self._name} takes exactly: {', '.join(sorted(set(known) - self.live))}")
         typed = {
-            name: known[name] if name in self.live else self._read_value(name, arguments[name])
+            name: _Marked(known[name]) if name in self.live else self._read_value(name, arguments[name])
             for name in known
         }
         plain = self._rewrite(typed)
