@@ -2,7 +2,7 @@
 
 import { h, query, show } from "../lib/dom.js";
 import { exactNumber } from "../lib/exact.js";
-import { visible } from "../lib/visible.js";
+import { oddIn, visible } from "../lib/visible.js";
 import { ordered } from "./shown.js";
 
 /** @import {Child} from "../lib/dom.js" */
@@ -112,7 +112,7 @@ function textField(value, about) {
     area.rows = rowsFor(area.value);
     about.changed();
   });
-  const odd = oddIn(value);
+  const odd = oddIn(value).slice(0, 8);
   const note = odd.length
     ? h("p", { class: "small" }, `Has characters that do not show as themselves: ${odd.join(" ")}`)
     : null;
@@ -291,13 +291,3 @@ const rowsFor = (text) =>
       text.split("\n").reduce((sum, line) => sum + Math.ceil((line.length + 1) / 60), 0),
     ),
   );
-
-/**
- * The spellings of what a field would not show as itself, each once.
- *
- * @param {string} text
- */
-function oddIn(text) {
-  const odd = Array.from(text).filter((one) => one !== "\n" && one !== "\t" && visible(one) !== one);
-  return [...new Set(odd.map(visible))].slice(0, 8);
-}
