@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from sayso.core.durations import describe_duration
 from sayso.core.grants import Grant
 from sayso.core.policy import Entry
 from sayso.core.rulebook import RISKY
-from sayso.core.text.foreign import FOLD_AT, full_length_note, visible
+from sayso.core.text.foreign import FOLD_AT, visible
 
 LONGEST_NAME = 200
 LONGEST_WORD = 30

@@ -6,8 +6,8 @@ import unicodedata
 
 import pytest
 
-from sayso.core.digest import encode_canonical
 from sayso.core.deciding.titles import LONGEST, make_title
+from sayso.core.digest import encode_canonical
 from sayso.core.text.foreign import cut_middle, visible
 from sayso.surfaces.terminal.layout import detect_screen, odd_characters, wrap_text
 

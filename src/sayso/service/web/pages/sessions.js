@@ -149,7 +149,8 @@ const stop = (id) => post(`/v1/sessions/${encodeURIComponent(id)}/stop`);
 const ago = (at) => `${span(now() - at)} ago`;
 
 /**
- * At work only if that is known: it keeps the lease of a call, or holds a connection. Else when it was last seen.
+ * At work only if that is known: it keeps the lease of a call, or holds a connection. Else since when it is silent,
+ * if it holds a call, or when it was last seen.
  *
  * @param {Session} session
  */
@@ -157,6 +158,8 @@ function seen(session) {
   if (session.presence === "working") return h("strong", { class: "verdict allow" }, "at work");
   if (session.presence === "waiting") return h("strong", { class: "verdict ask" }, "waits for an answer");
   if (session.last_seen === null) return "not lately";
+  if (session.presence === "silent")
+    return h("strong", { class: "verdict ask" }, "not heard from since ", time(session.last_seen));
   return h(
     "span",
     { title: iso(session.last_seen), data: { seen: session.last_seen } },

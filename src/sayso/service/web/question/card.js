@@ -50,13 +50,13 @@ export function ending(question) {
 }
 
 /**
- * The card of a question. `give` sends an answer; `live` says whether answers can be sent at all. `tooLate` is an edit
- * that somebody else's answer came before.
+ * The card of a question. `give` sends an answer; `live` says whether answers can be sent at all, and `sent` which one
+ * is under way. `tooLate` is an edit that somebody else's answer came before.
  *
  * @param {Question} question
- * @param {{ give: Give, live: () => boolean, tooLate?: Child }} means
+ * @param {{ give: Give, live: () => boolean, sent: () => string | null, tooLate?: Child }} means
  */
-export function card(question, { give, live, tooLate = null }) {
+export function card(question, { give, live, sent, tooLate = null }) {
   const extra = h("div", { class: "extra", data: { read: "parts" } });
   const clocks = h("p", { class: "clocks small", data: { read: "no" } });
   const instead = h("p", { class: "instead", hidden: true, data: { read: "no" } }, INSTEAD);
@@ -75,6 +75,7 @@ export function card(question, { give, live, tooLate = null }) {
       ? bar(question, {
           give: send,
           live,
+          sent,
           edit,
           why,
           reading,
