@@ -36,6 +36,10 @@ declare namespace Sayso {
     at: number | null;
     yours: boolean;
   }
+  interface ArgumentType {
+    kind: "choice" | "date" | "number" | "other" | "whole";
+    choices: Json[];
+  }
   interface AuditEntryView {
     seq: number;
     stream: string;
@@ -132,6 +136,7 @@ declare namespace Sayso {
   interface EditableArguments {
     arguments: string[];
     same_kinds: boolean;
+    types: Record<string, ArgumentType>;
   }
   interface EndedGrant {
     id: string;

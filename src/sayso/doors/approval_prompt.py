@@ -145,7 +145,7 @@ def _display_text(text: str, whole: bool) -> str:
 
 
 def _make_visible(piece: str) -> str:
-    """At most FOLD_AT characters made visible. Only Sayso draws the box: what could draw one is spelled out."""
+    """At most FOLD_AT characters made visible. What could draw a box is spelled out: only Sayso draws one."""
     return FRAME.sub(lambda found: found[0].encode("unicode_escape").decode(), visible(piece))
 
 

@@ -206,7 +206,7 @@ const isBlank = (character) => character === " " || character === "\t" || charac
  */
 function spell(characters) {
   /** @type {(string | null)[]} */
-  const found = characters.map((one) => (isPlain(one) ? null : escape(one)));
+  const found = characters.map((one) => (isPlain(one) ? null : escaped(one)));
   spellPiledMarks(characters, found);
   for (let at = 0; at < characters.length; at += 1) {
     if (!isBlank(characters[at])) continue;
@@ -230,7 +230,7 @@ function spellPiledMarks(characters, found) {
     if (found[at] !== null || character === " ") room = 0;
     else if (!MARK.test(character)) room = MOST_MARKS;
     else if (room) room -= 1;
-    else found[at] = escape(character);
+    else found[at] = escaped(character);
   }
 }
 
@@ -331,7 +331,7 @@ const isPlain = (character) =>
   character === " " || (!NOT_PLAIN.test(character) && !SHOWS_NOTHING.test(character));
 
 /** @param {string} character */
-function escape(character) {
+function escaped(character) {
   const short = SHORT[character];
   if (short) return short;
   const code = character.codePointAt(0) ?? 0;

@@ -41,6 +41,8 @@ const HOW_TO_READ = {
   lost: `${UNREAD} A part of it does not fit here: make the window wider or the text smaller, or answer elsewhere.`,
 };
 export const EDITING = "Allow the edited call or discard the changes first.";
+/** @type {Record<string, string>} */
+const UNDER_WAY = { deny: "denying …", items: "answering …" };
 const MOST_SPANS = 4;
 const EXPLAINS_FOR = 8000;
 
@@ -76,7 +78,7 @@ export function bar(question, { give, live, sent, edit, why, reading, form }) {
     maxlength: "2000",
   });
   const hint = h("p", { class: "hint", role: "status" });
-  const underWay = h("p", { class: "hint under-way", role: "status" });
+  const underWay = h("p", { class: "under-way", role: "status" });
   const wider = h("div", { class: "wider", id: "wider", hidden: true });
   const more = button("more", "plain", () => open(Boolean(wider.hidden)));
   more.setAttribute("aria-controls", "wider");
@@ -165,7 +167,7 @@ export function bar(question, { give, live, sent, edit, why, reading, form }) {
   function drawYes() {
     const edited = form();
     const answer = sent();
-    const told = answer ? (answer === "deny" ? "denying …" : "allowing …") : "";
+    const told = answer ? (UNDER_WAY[answer] ?? "allowing …") : "";
     if (underWay.textContent !== told) underWay.textContent = told;
     next = edited?.problem ? "" : unread();
     const state = JSON.stringify([next, risk(), deliberate(), edited?.problem, Boolean(edited), answer]);

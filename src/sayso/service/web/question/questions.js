@@ -174,7 +174,7 @@ export const sentAnswer = (id) => sent.get(id) ?? null;
  */
 export async function answer(question, given) {
   if (sent.has(question.id)) return null;
-  sent.set(question.id, given.answer);
+  sent.set(question.id, given.answer ?? "items");
   changed();
   try {
     const stands = await post(`/v1/questions/${encodeURIComponent(question.id)}/answer`, given);
