@@ -67,7 +67,8 @@ class StoryStep(msgspec.Struct, frozen=True):
     by: str | None = None
     answer: str | None = None
     reason: str | None = None
-    """Why it was asked or decided so; of an answer, what the person wrote for the agent."""
+    """Why it was asked or decided so; of an answer, what the person wrote for the agent; of an end, how the
+    program says that the call failed."""
     state: str | None = None
     """How it ended."""
     before: ShownCall | None = None
@@ -118,7 +119,7 @@ def load_story(gate: Gate, tx: Reader, row: EntryRow, said: AuditEntry) -> Story
     steps = (
         *_decision_steps(said, decided, asked),
         *(step for one in asked for step in _question_steps(gate, decided, one, first, tx.now)),
-        *_run_steps(said, ledger, used),
+        *_run_steps(gate, said, ledger, used),
     )
     call = first if edited is None else _describe_call(edited.call)
     request = None if first is None else edited or _find_request(gate, decided, ledger, last)
@@ -262,14 +263,18 @@ def _answer_steps(
     return (StoryStep("edited", question.closed_at, **told, before=first, after=after),)
 
 
-def _run_steps(said: AuditEntry, ledger: CallRow | None, used: SpendRow | None) -> tuple[StoryStep, ...]:
+def _run_steps(
+    gate: Gate, said: AuditEntry, ledger: CallRow | None, used: SpendRow | None
+) -> tuple[StoryStep, ...]:
     if ledger is None or ledger.state not in STARTED:
         return ()
     at_once = said.at if DECISIONS[said.event] is Verdict.ALLOW else None
     started = StoryStep("started", at_once if used is None else used.at)
     if ledger.state not in ENDED:
         return (started,)
-    return (started, StoryStep("ended", ledger.ended_at, state=ledger.state))
+    kept = find_record(gate, ledger) if ledger.state == "failed" else None
+    why = None if kept is None else kept.unkept
+    return (started, StoryStep("ended", ledger.ended_at, reason=why, state=ledger.state))
 
 
 def _state(

@@ -146,17 +146,17 @@ const ENDS = { succeeded: "Ended well", failed: "Failed", ambiguous: "Nobody kno
 
 /** @param {Sayso.StoryStep} step */
 const told = (step) => STEPS[step.what](step);
-const OF_A_PERSON = new Set(["answered", "edited"]);
+const OF_OTHERS = new Set(["answered", "edited", "ended"]);
 
 /**
- * Why: a person's words are quoted, those of the policy are our own.
+ * Why: the words of a person or a program are quoted, those of the policy are our own.
  *
  * @param {Sayso.StoryStep} step
  * @returns {Child}
  */
 function why({ what, reason }) {
   if (!reason) return null;
-  return [": ", OF_A_PERSON.has(what) ? inline(reason, 500) : visible(reason)];
+  return [": ", OF_OTHERS.has(what) ? inline(reason, 500) : visible(reason)];
 }
 
 /**

@@ -34,6 +34,7 @@ export function view(place) {
   const found = h("section", { "aria-label": "Sessions" });
   const { read, soon, close } = paged(found, "the sessions", "/v1/sessions", draw);
   const all = act("Stop all agents", { class: "outlined deny" }, async () => {
+    await read(); // what is told was read just now
     if (!(await confirmed("Stop all agents?", clearing(shown), "Stop all"))) return;
     const { stopped, settled } = await post("/v1/sessions/stop");
     const others = settled ? "" : " New ones kept coming: stop them again.";

@@ -108,9 +108,16 @@ export function card(question, { give, live, sent, tooLate = null }) {
   }
   /** While the form is changed, the call on top is not the one that can be allowed, and says so. */
   function drawEdited() {
+    const before = placeOfFocus();
     instead.hidden = !form?.touched();
     root.classList.toggle("edited", Boolean(form?.touched()));
     answering?.draw();
+    if (before !== null) body.scrollTop += (placeOfFocus() ?? before) - before;
+  }
+  /** Where the field that is typed in stands: what appears above it does not move it. */
+  function placeOfFocus() {
+    const field = document.activeElement;
+    return field && extra.contains(field) ? field.getBoundingClientRect().top : null;
   }
   /** @param {Editor} made */
   function openForm(made) {
