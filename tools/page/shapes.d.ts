@@ -405,7 +405,7 @@ declare namespace Sayso {
     settled: boolean;
   }
   interface StoryStep {
-    what: "allowed" | "answered" | "asked" | "cancelled" | "denied" | "edited" | "ended" | "expired" | "ran_out" | "started" | "taken_back";
+    what: "allowed" | "answered" | "asked" | "cancelled" | "denied" | "edited" | "ended" | "expired" | "ran_out" | "repeated" | "started" | "taken_back";
     at: number | null;
     by: string | null;
     answer: string | null;
@@ -413,6 +413,7 @@ declare namespace Sayso {
     state: string | null;
     before: Record<string, Json> | null;
     after: Record<string, Json> | null;
+    times: number;
   }
   interface Tally {
     name: string;

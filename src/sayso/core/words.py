@@ -83,6 +83,11 @@ def always_ask_reason(entry: Entry) -> str:
     return f"the policy asks every time for {entry.name}" + reason_suffix(entry)
 
 
+def flags_found(operation: str) -> str:
+    """Why a call that is declared as one git operation is read as a riskier one."""
+    return f"declared as {operation}, but an argument or option can make it more than that"
+
+
 UNKNOWN_FOLDER = "touches a path whose folder is not known"
 NO_FOLDER = "a folder that is gone"
 

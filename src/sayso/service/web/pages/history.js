@@ -19,7 +19,7 @@ import {
 } from "../lib/parts.js";
 import { ruleName } from "../lib/rules.js";
 import { inline, visible } from "../lib/visible.js";
-import { ANSWERS, openPast, SINCE } from "./past.js";
+import { ANSWERS, openPast, SINCE, triedAgain } from "./past.js";
 
 /** @import {Page, Query} from "../lib/api.js" */
 /** @import {Child, Properties} from "../lib/dom.js" */
@@ -179,7 +179,12 @@ function result(one) {
   const asked = one.verdict === "ask";
   const said = asked ? (one.answer ? answered(one.answer) : unanswered(one.state)) : verdict(one.verdict);
   const since = SINCE[one.state];
-  return [said, since && h("div", { class: "small" }, since)];
+  const repeated = one.steps.find((step) => step.what === "repeated");
+  return [
+    said,
+    since && h("div", { class: "small" }, since),
+    repeated && h("div", { class: "small" }, triedAgain(repeated.times).toLowerCase()),
+  ];
 }
 
 /** @param {string} answer */

@@ -129,6 +129,7 @@ const STEPS = {
   taken_back: () => "The approval was taken back",
   denied: () => "Denied",
   started: () => "Started",
+  repeated: ({ times }) => triedAgain(times),
   ended: (step) => ENDS[step.state ?? ""] ?? "Ended",
 };
 /** @type {Record<string, string>} */
@@ -141,6 +142,9 @@ export const ANSWERS = {
   edit: "Edited and allowed",
   deny: "Denied",
 };
+/** @param {number} times */
+export const triedAgain = (times) => (times === 1 ? "Tried once more" : `Tried ${times} more times`);
+
 /** @type {Record<string, string>} */
 const ENDS = { succeeded: "Ended well", failed: "Failed", ambiguous: "Nobody knows how it ended" };
 
