@@ -77,6 +77,7 @@ def test_a_form_offers_what_the_function_takes_and_complains_beside_the_field(
     assert at is not None
     assert moved is not None
     assert abs(at["y"] - moved["y"]) <= 1
+    nights.fill("2")
     nights.fill("two")
     fault = form.locator(".field", has=page.get_by_label("nights")).locator(".fault")
     expect(fault).to_have_text("nights takes a whole number.")

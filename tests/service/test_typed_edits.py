@@ -31,7 +31,7 @@ class Speed(enum.Enum):
 Nights = Annotated[int, msgspec.Meta(ge=1)]
 Meal = Literal["lunch", "dinner"]
 GOOD: dict[str, Any] = {"speed": "fast", "when": "2026-05-06", "nights": 2, "meal": None}
-WRONG = [
+WRONG: list[tuple[dict[str, Any], str]] = [
     ({"speed": "warp"}, "speed takes one of fast, slow"),
     ({"when": "tomorrow"}, "when takes a date"),
     ({"nights": 0}, "nights takes at least 1"),

@@ -8,7 +8,9 @@ from sayso.core.durations import describe_duration
 from sayso.core.grants import Grant
 from sayso.core.policy import Entry
 from sayso.core.rulebook import RISKY
-from sayso.core.text.foreign import FOLD_AT, visible
+from sayso.core.text.foreign import FOLD_AT as FOLD_AT
+from sayso.core.text.foreign import full_length_note as full_length_note
+from sayso.core.text.foreign import visible as visible
 
 LONGEST_NAME = 200
 LONGEST_WORD = 30

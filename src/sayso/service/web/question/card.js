@@ -18,6 +18,7 @@ import { whatRuns } from "./shown.js";
 
 const INSTEAD =
   "This is the call as the agent asked for it. It is not what runs: the edited call is further down.";
+const SENTENCE = 80;
 /** @type {Record<string, string>} */
 const SAID = {
   once: "allowed once",
@@ -270,13 +271,14 @@ function head(question) {
 }
 
 /**
- * The call in a line, as the list tells it; a command tells itself.
+ * The call in a line, as the list tells it, and large if it is short; a command tells itself.
  *
  * @param {Question} question
  */
 function headline(question) {
   if (question.command !== null || question.bundle || isClaim(question)) return null;
-  return h("p", { class: "headline" }, told(question.title));
+  const short = Array.from(question.title).length <= SENTENCE;
+  return h("p", { class: short ? "headline sentence" : "headline" }, told(question.title));
 }
 
 /**

@@ -117,7 +117,7 @@ export function editor(question, editing, { send, close, discard, changed, shows
     const place = problem?.field?.closest(".field");
     if (place) place.append(fault);
     else query(element, ":scope > .row")?.before(fault);
-    if (problem) fault.scrollIntoView({ block: "nearest" });
+    if (place) requestAnimationFrame(() => fault.scrollIntoView({ block: "nearest" })); // once the bar has grown
   }
 
   const form = formOf(question.arguments, editing, typed, question.because);
