@@ -8,12 +8,13 @@ from sayso.core.durations import describe_duration
 from sayso.core.grants import Grant
 from sayso.core.policy import Entry
 from sayso.core.rulebook import RISKY
-from sayso.core.text.foreign import FOLD_AT as FOLD_AT
-from sayso.core.text.foreign import full_length_note as full_length_note
-from sayso.core.text.foreign import visible as visible
+from sayso.core.text import foreign
 
 LONGEST_NAME = 200
 LONGEST_WORD = 30
+FOLD_AT = foreign.FOLD_AT
+visible, full_length_note = foreign.visible, foreign.full_length_note
+"""Sentences that quote others are made with these."""
 
 
 # --- reasons: why it was decided so ---

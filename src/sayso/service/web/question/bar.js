@@ -78,7 +78,7 @@ export function bar(question, { give, live, sent, edit, why, reading, form }) {
     maxlength: "2000",
   });
   const hint = h("p", { class: "hint", role: "status" });
-  const underWay = h("p", { class: "under-way", role: "status" });
+  const underWay = h("p", { class: "under-way", "aria-live": "polite" });
   const wider = h("div", { class: "wider", id: "wider", hidden: true });
   const more = button("more", "plain", () => open(Boolean(wider.hidden)));
   more.setAttribute("aria-controls", "wider");

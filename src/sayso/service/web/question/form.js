@@ -56,7 +56,7 @@ export function formOf(values, editing, changed, because = []) {
    * @param {string} name
    * @returns {About}
    */
-  const about = (name) => ({ name, whole: editing.same_kinds, type: editing.types[name], changed });
+  const about = (name) => ({ name, whole: editing.same_kinds, type: editing.types?.[name], changed });
   const fields = names.map((name) => named(name, fieldOf(values[name] ?? null, about(name))));
   return {
     elements: fields.map(([, field]) => field.element),
