@@ -172,7 +172,7 @@ def test_a_request_without_an_answer_is_shown_after_two_seconds(
 
     page.route("**/v1/grants", hold)
     page.get_by_role("link", name="Grants").click()
-    expect(page.locator("#line")).to_contain_text("no answer from the service yet")
+    expect(page.locator("#line")).to_contain_text("no answer yet")
     held[0].continue_()
     expect(page.locator("#line")).to_have_text("live")
 

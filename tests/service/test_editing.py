@@ -125,7 +125,7 @@ def test_the_service_says_which_arguments_can_be_edited(bank: Service) -> None:
     line = {"tool": "push", "args": {"line": "git push", "timeout": 3}, "command": "git push"}
     question = bank.asked(call=line)
     editing = told(bank, question)["editing"]
-    assert editing == {"arguments": ["line", "timeout"], "same_kinds": False}
+    assert editing == {"arguments": ["line", "timeout"], "same_kinds": False, "types": {}}
     assert decided(bank, question, line="git push -n", timeout=3)["command"] == "git push -n"
     own = bank.asked(call={**PAY, "schema": "pay(amount, payee)"})
     assert told(bank, own)["editing"]["same_kinds"]

@@ -36,6 +36,10 @@ declare namespace Sayso {
     at: number | null;
     yours: boolean;
   }
+  interface ArgumentType {
+    kind: "choice" | "date" | "number" | "other" | "whole";
+    choices: Json[];
+  }
   interface AuditEntryView {
     seq: number;
     stream: string;
@@ -132,6 +136,7 @@ declare namespace Sayso {
   interface EditableArguments {
     arguments: string[];
     same_kinds: boolean;
+    types: Record<string, ArgumentType>;
   }
   interface EndedGrant {
     id: string;
@@ -400,7 +405,7 @@ declare namespace Sayso {
     settled: boolean;
   }
   interface StoryStep {
-    what: "allowed" | "answered" | "asked" | "cancelled" | "denied" | "edited" | "ended" | "expired" | "ran_out" | "started" | "taken_back";
+    what: "allowed" | "answered" | "asked" | "cancelled" | "denied" | "edited" | "ended" | "expired" | "ran_out" | "repeated" | "started" | "taken_back";
     at: number | null;
     by: string | null;
     answer: string | null;
@@ -408,6 +413,7 @@ declare namespace Sayso {
     state: string | null;
     before: Record<string, Json> | null;
     after: Record<string, Json> | null;
+    times: number;
   }
   interface Tally {
     name: string;

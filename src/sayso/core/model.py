@@ -182,6 +182,8 @@ class Declaration(msgspec.Struct, frozen=True):
 
     operations: tuple[Operation, ...] = ()
     by: Literal["code", "host", "agent", "name"] = "agent"
+    parameters: str = ""
+    """A JSON Schema of the function's parameters, as text; empty if its program gives none."""
 
 
 class Request(msgspec.Struct, frozen=True):

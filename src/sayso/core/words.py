@@ -2,49 +2,19 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable
 
 from sayso.core.durations import describe_duration, describe_left
 from sayso.core.grants import Grant
 from sayso.core.policy import Entry
 from sayso.core.rulebook import RISKY
-from sayso.core.text.patterns import lazy_pattern
+from sayso.core.text import foreign
 
 LONGEST_NAME = 200
 LONGEST_WORD = 30
-FOLD_AT = 2_000
-
-
-def visible(text: str, fold: int | None = FOLD_AT) -> str:
-    """Foreign text as data: control, invisible and direction characters spelled out, long text folded.
-
-    With `fold` None it is shown whole, however long.
-    """
-    spelled = {  # once for each character: a question may hold a million of them
-        ord(c): c.encode("unicode_escape", "surrogatepass").decode()
-        for c in set(text[:fold])
-        if not _plain(c)
-    }
-    shown = text[:fold].translate(spelled)
-    return shown if fold is None or len(text) <= fold else f"{shown}{full_length_note(text)}"
-
-
-def full_length_note(text: str) -> str:
-    """What stands behind the shown part of a folded text: its true length."""
-    return f" … ({len(text)} characters in all)"
-
-
-def _plain(character: str) -> bool:
-    if character == " ":
-        return True
-    return unicodedata.category(character)[0] not in "CZ" and not _SHOWS_NOTHING.fullmatch(character)
-
-
-# Letters, marks and signs by category, but nothing to see: fillers, selectors, the empty Braille cell.
-_SHOWS_NOTHING = lazy_pattern(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
-)
+FOLD_AT = foreign.FOLD_AT
+visible, full_length_note = foreign.visible, foreign.full_length_note
+"""Sentences that quote others are made with these."""
 
 
 # --- reasons: why it was decided so ---
@@ -114,6 +84,11 @@ def grant_reason(grant: Grant) -> str:
 
 def always_ask_reason(entry: Entry) -> str:
     return f"the policy asks every time for {entry.name}" + reason_suffix(entry)
+
+
+def flags_found(operation: str) -> str:
+    """Why a call that is declared as one git operation is read as a riskier one."""
+    return f"declared as {operation}, but an argument or option can make it more than that"
 
 
 UNKNOWN_FOLDER = "touches a path whose folder is not known"

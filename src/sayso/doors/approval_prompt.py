@@ -21,7 +21,6 @@ NARROWEST, WIDEST = 45, 76
 MARGIN = "  "
 GOES_ON = "… "
 MARKS = ("Mn", "Me")
-HIGHEST_PILE = 2
 FRAME = re.compile("[\u2500-\u259f]")
 PLAIN_NAME = re.compile(r"[\w.-]+")
 PAUSE = 0.5
@@ -146,14 +145,8 @@ def _display_text(text: str, whole: bool) -> str:
 
 
 def _make_visible(piece: str) -> str:
-    """At most FOLD_AT characters made visible. Only Sayso draws the box: what could draw one, or paint over
-    the lines around it by piling up marks on a letter, is spelled out."""
-    shown, piled = [], 0
-    for character in visible(piece):
-        piled = piled + 1 if unicodedata.category(character) in MARKS else 0
-        spelled = piled > HIGHEST_PILE or FRAME.match(character)
-        shown.append(character.encode("unicode_escape").decode() if spelled else character)
-    return "".join(shown)
+    """At most FOLD_AT characters made visible. What could draw a box is spelled out: only Sayso draws one."""
+    return FRAME.sub(lambda found: found[0].encode("unicode_escape").decode(), visible(piece))
 
 
 def _wrap_line(indent: str, text: str) -> Iterator[str]:

@@ -132,6 +132,7 @@ _STEPS = {
     "cancelled": "taken back",
     "ran_out": "the approval ran out",
     "taken_back": "the approval was taken back",
+    "repeated": "tried again",
 }
 
 

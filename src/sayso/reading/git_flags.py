@@ -20,6 +20,7 @@ from typing import Any
 
 import msgspec
 
+from sayso.core import words
 from sayso.core.model import Operation, Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.verbs import is_git_operation
@@ -106,8 +107,10 @@ def read_flags(
 
 
 def _riskier(operation: Operation) -> Operation:
+    """The riskier operation; where it has another name, with the sentence that explains it."""
     name = RISKIER.get(operation.name, operation.name)
-    return msgspec.structs.replace(operation, name=name, reading=Risk.HIGH)
+    found = words.flags_found(operation.name) if name != operation.name else operation.found
+    return msgspec.structs.replace(operation, name=name, reading=Risk.HIGH, found=found)
 
 
 def _adds_flags(operation: str, args: Mapping[str, Any]) -> bool:

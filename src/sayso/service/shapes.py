@@ -171,10 +171,10 @@ class SessionView(msgspec.Struct, frozen=True):
     tampered: bool
     questions: int
     presence: str
-    """What is known of its program: `working` (it keeps a call's lease), `waiting` (for an answer, here), or
-    `unknown`: it may have ended."""
+    """What is known of its program: `working` (it keeps a call's lease), `silent` (it holds a call, and was
+    not heard from for 30 seconds), `waiting` (for an answer, here), or `unknown`: it may have ended."""
     last_seen: float | None
-    """When it last did something that was recorded; null if that is too far back."""
+    """When it last did something that was recorded, or sent a heartbeat; null if that is too far back."""
     opened_by: str
     """The name of the token that opened it; empty for a program in its own process."""
     grants: tuple[ListedGrant, ...]

@@ -15,6 +15,7 @@ from sayso.core.digest import decode_canonical
 from sayso.core.durations import describe_left
 from sayso.core.errors import SaysoError
 from sayso.core.model import Call, Origin, Request
+from sayso.core.text.foreign import describe_gaps
 from sayso.gate.questions.surface import AskedQuestion
 
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -83,7 +84,8 @@ def format_deadline(expires_at: float, now: float) -> str:
 
 
 def _make_fact(label: str, foreign: str) -> QuestionFact:
-    return QuestionFact(label, foreign.replace("\n", "\\n\n").removesuffix("\n"), len(foreign))
+    text = describe_gaps(foreign).replace("\n", "\\n\n").removesuffix("\n")
+    return QuestionFact(label, text, len(foreign))
 
 
 def _argument_facts(call: Call) -> Iterator[QuestionFact]:
@@ -112,9 +114,8 @@ def _argument_prefix(argument: str | None) -> str:
 def _format_value(value: Any) -> str:
     """JSON that reads well: text broken after its own line ends, what is long and nested indented."""
     if isinstance(value, str):
-        return (
-            '"' + "\\n\n".join(json.dumps(line, ensure_ascii=False)[1:-1] for line in value.split("\n")) + '"'
-        )
+        lines = describe_gaps(value).split("\n")
+        return '"' + "\\n\n".join(json.dumps(line, ensure_ascii=False)[1:-1] for line in lines) + '"'
     short = json.dumps(value, ensure_ascii=False)
     return short if len(short) <= SHORT else json.dumps(value, ensure_ascii=False, indent=2)
 

@@ -60,7 +60,8 @@ def step_lines(steps: Iterable[StoryStep]) -> list[str]:
     for step in steps:
         when = "" if step.at is None else f"{format_moment(step.at)}  "
         said = words.story_step(step.what, step.answer, step.state, step.by, step.reason)
-        lines += [f"{when}{said}"]
+        times = f" ({step.times} times)" if step.times > 1 else ""
+        lines += [f"{when}{said}{times}"]
         if step.before is not None and step.after is not None:
             lines += [f"  before: {_format_call(step.before)}", f"  after:  {_format_call(step.after)}"]
     return lines

@@ -249,13 +249,13 @@ class Executed(DigestedCallEvent, frozen=True):
 class Ambiguous(CallEvent, frozen=True):
     """the process that ran a call is gone, and nobody knows how the call ended"""
 
-    event = "AMBIGUOUS"
+    event, sign_of_life = "AMBIGUOUS", False
 
 
 class Resolved(CallEvent, frozen=True):
     """the operator said how such a call ended"""
 
-    event = "RESOLVED"
+    event, sign_of_life = "RESOLVED", False
     by: str
     state: str
 

@@ -22,8 +22,8 @@ from sayso.core import words
 from sayso.core.digest import decode_canonical
 from sayso.core.errors import SaysoError
 from sayso.core.model import Call
+from sayso.core.text.foreign import cut_middle, visible
 from sayso.core.text.patterns import lazy_pattern
-from sayso.core.words import visible
 
 LONGEST = 120
 LONGEST_VALUE = 48
@@ -227,7 +227,7 @@ def _value(value: Any) -> str:
     if len(text) <= LONGEST_VALUE:
         return f"“{text}”" if set(text) & set(" ,“”") else text
     half = (LONGEST_VALUE - 1) // 2
-    return f"“{text[:half]}…{text[-half:]}”"
+    return f"“{cut_middle(text, half, half)}”"
 
 
 def _quote_value(value: Any, own: set[str]) -> str:
@@ -243,7 +243,7 @@ def _line(said: tuple[str, bool], whole: str, note: str = "") -> str:
     text, left_out = said
     room = LONGEST - len(note)
     if len(text) > room:
-        text, left_out = f"{text[: room - TAIL]}…{text[-TAIL:]}", True
+        text, left_out = cut_middle(text, room - TAIL, TAIL), True
     return f"{text}{note} ·{whole}" if left_out or _LIKE_A_MARK.search(text) else f"{text}{note}"
 
 

@@ -266,11 +266,18 @@ def _call_body(request: Request) -> dict[str, Any]:
         "tool": call.tool,
         "args": decode_canonical(call.arguments),
         "schema": call.schema,
+        **_parameters_body(request),
         "folder": call.folder,
         "state": call.state,
         "workflow": request.workflow,
         "operations": [_operation_body(one) for one in request.operations],
     }
+
+
+def _parameters_body(request: Request) -> dict[str, Any]:
+    """What the function takes, so that an edit that its types refuse is refused before anybody allows it."""
+    takes = "" if request.declared is None else request.declared.parameters
+    return {"parameters": msgspec.json.decode(takes)} if takes and request.workflow is None else {}
 
 
 def _body_without_operations(request: Request) -> dict[str, Any]:

@@ -31,6 +31,11 @@ class Activity:
                 self._read_on(tx, stream)
             return dict(self._known)
 
+    def note(self, session: str, at: float) -> None:
+        """Remember a sign of life that the trail does not hold: a heartbeat."""
+        with self._reading:
+            self._known[session] = max(at, self._known.get(session, 0.0))
+
     def _read_on(self, tx: Reader, stream: str) -> None:
         newest = tx.head(stream)
         if newest is None:

@@ -48,7 +48,7 @@ def find_stories(gate: Gate, wanted: StoryFilter, *, before: str | None = None, 
     told: dict[tuple[str, int], Story] = {}
 
     def fits(tx: Reader, row: EntryRow, said: AuditEntry | None) -> bool:
-        if said is None or not _fits_entry(wanted, said) or not begins_story(gate, tx, said):
+        if said is None or not _fits_entry(wanted, said) or not begins_story(gate, tx, row, said):
             return False
         story = load_story(gate, tx, row, said)
         if not _fits_story(wanted, story):

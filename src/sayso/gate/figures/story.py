@@ -4,6 +4,8 @@
   begin none; so do entries of an identical call while its question is open, or on the approval it got.
 - A call that only joined a question has no story until something happens to it alone: it is asked by itself,
   allowed by something else, or denied.
+- A call that a person denied and that was made again in the same turn continues the story of that denial, as
+  far as it is near: "tried again, so many times".
 - What is over is never shown as pending: a denied question ends its call, tried again or not. Nor is an
   approval shown as waiting once it ran out or was taken back.
 - What was erased beside the first entry is not shown from other rows either.
@@ -17,12 +19,13 @@ from typing import Any, Literal
 import msgspec
 
 from sayso.core.audit.commitments import SaltedValue, opens
-from sayso.core.audit.entry import AuditEntry
+from sayso.core.audit.entry import AuditEntry, read_entry
 from sayso.core.audit.events import DECISIONS, DecisionEvent, read_decision
 from sayso.core.deciding.titles import make_title, title_of
 from sayso.core.digest import decode_canonical, encode_canonical
+from sayso.core.errors import SaysoError
 from sayso.core.model import Call, Request, Verdict
-from sayso.core.rulebook import APPROVED_CALL
+from sayso.core.rulebook import APPROVED_CALL, DENIED_CALL
 from sayso.core.words import visible
 from sayso.gate.call_rows import find_record, sound_call
 from sayso.gate.deciding.approvals import CallApproval, load_approval, question_behind
@@ -44,6 +47,7 @@ StepKind = Literal[
     "taken_back",
     "started",
     "ended",
+    "repeated",
 ]
 """`ran_out` and `taken_back` are said of an approval that nothing was started with."""
 QuestionAndApproval = tuple[Read, CallApproval | None]
@@ -57,6 +61,8 @@ STEP_OF: Mapping[Verdict, StepKind] = {
 STATE_OF = {Verdict.ALLOW: "allowed", Verdict.ASK: "pending", Verdict.DENY: "denied"}
 STARTED = ("running", "waiting", "succeeded", "failed", "ambiguous")
 ENDED = ("succeeded", "failed", "ambiguous")
+NEAR = 1_000
+"""How many entries around a denial are looked through for repetitions of its call."""
 
 
 class StoryStep(msgspec.Struct, frozen=True):
@@ -67,11 +73,14 @@ class StoryStep(msgspec.Struct, frozen=True):
     by: str | None = None
     answer: str | None = None
     reason: str | None = None
-    """Why it was asked or decided so; of an answer, what the person wrote for the agent."""
+    """Why it was asked or decided so; of an answer, what the person wrote for the agent; of an end, how the
+    program says that the call failed."""
     state: str | None = None
     """How it ended."""
     before: ShownCall | None = None
     after: ShownCall | None = None
+    times: int = 0
+    """How often a denied call was made again; `at` is the last time."""
 
 
 class Story(msgspec.Struct, frozen=True):
@@ -95,11 +104,13 @@ class Story(msgspec.Struct, frozen=True):
     """The details of the entry."""
 
 
-def begins_story(gate: Gate, tx: Reader, said: AuditEntry) -> bool:
+def begins_story(gate: Gate, tx: Reader, row: EntryRow, said: AuditEntry) -> bool:
     """Whether a story begins with the decision of this entry. Any other entry begins none."""
     decided = read_decision(said.details)
     if decided.again or said.event not in DECISIONS:
         return False
+    if decided.rule == DENIED_CALL.name:
+        return not _follows_denial(tx, row, said.session, decided.digest)
     if decided.rule != APPROVED_CALL.name:
         return True
     return not question_behind(gate, tx, decided.grants)
@@ -118,7 +129,8 @@ def load_story(gate: Gate, tx: Reader, row: EntryRow, said: AuditEntry) -> Story
     steps = (
         *_decision_steps(said, decided, asked),
         *(step for one in asked for step in _question_steps(gate, decided, one, first, tx.now)),
-        *_run_steps(said, ledger, used),
+        *_run_steps(gate, said, ledger, used),
+        *_repeat_steps(tx, row, said, decided, question),
     )
     call = first if edited is None else _describe_call(edited.call)
     request = None if first is None else edited or _find_request(gate, decided, ledger, last)
@@ -262,14 +274,46 @@ def _answer_steps(
     return (StoryStep("edited", question.closed_at, **told, before=first, after=after),)
 
 
-def _run_steps(said: AuditEntry, ledger: CallRow | None, used: SpendRow | None) -> tuple[StoryStep, ...]:
+def _run_steps(
+    gate: Gate, said: AuditEntry, ledger: CallRow | None, used: SpendRow | None
+) -> tuple[StoryStep, ...]:
     if ledger is None or ledger.state not in STARTED:
         return ()
     at_once = said.at if DECISIONS[said.event] is Verdict.ALLOW else None
     started = StoryStep("started", at_once if used is None else used.at)
     if ledger.state not in ENDED:
         return (started,)
-    return (started, StoryStep("ended", ledger.ended_at, state=ledger.state))
+    kept = find_record(gate, ledger) if ledger.state == "failed" else None
+    why = None if kept is None else kept.unkept
+    return (started, StoryStep("ended", ledger.ended_at, reason=why, state=ledger.state))
+
+
+def _repeat_steps(
+    tx: Reader, row: EntryRow, said: AuditEntry, decided: DecisionEvent, question: QuestionRow | None
+) -> tuple[StoryStep, ...]:
+    """How often a denied call was made again, among the entries that follow."""
+    if question is None or question.answer != "deny":
+        return ()
+    later = tx.entries(row.stream, after=row.seq, limit=NEAR)
+    found = [one.at for one in later if _decides_call(one, said.session, decided.digest, repeated=True)]
+    return (StoryStep("repeated", found[-1], times=len(found)),) if found else ()
+
+
+def _follows_denial(tx: Reader, row: EntryRow, session: str, digest: str) -> bool:
+    """Whether this call was first decided, otherwise than as a repetition, shortly before this entry."""
+    before = tx.entries(row.stream, after=max(row.seq - 1 - NEAR, 0), limit=min(NEAR, row.seq - 1))
+    return any(_decides_call(one, session, digest, repeated=False) for one in reversed(before))
+
+
+def _decides_call(row: EntryRow, session: str, digest: str, *, repeated: bool) -> bool:
+    """Whether this entry decides this call: as a repetition of what was denied, or else as the first time."""
+    if row.session != session or row.event not in DECISIONS or row.body is None:
+        return False
+    try:
+        decided = read_decision(read_entry(row.body).details)
+    except SaysoError:  # one that was tampered with: `audit verify` reports it
+        return False
+    return decided.digest == digest and (decided.rule == DENIED_CALL.name) is repeated
 
 
 def _state(

@@ -2,7 +2,8 @@
 
 - Messages and workflows are confirmed as they are, or denied.
 - The program that asks knows its functions and their state. Elsewhere, calls that have a state cannot be
-  edited, and the values of a function's arguments keep their kinds.
+  edited, and the arguments of a function take what it declares; where it declares nothing, values keep their
+  kinds.
 - Of an evaluated call, only the arguments of a tool can be edited, not who asks or in which context.
 """
 
@@ -13,6 +14,7 @@ import msgspec
 from sayso.core import words
 from sayso.core.decision import Question
 from sayso.core.digest import decode_canonical
+from sayso.gate.questions.argument_types import ArgumentType, argument_types
 from sayso.gate.questions.evaluated_calls import EVALUATED
 from sayso.gate.questions.evaluated_calls import OPERATION as EVALUATED_OPERATION
 from sayso.gate.questions.evaluated_calls import TOOL as EVALUATED_TOOL
@@ -24,6 +26,8 @@ class EditableArguments(msgspec.Struct, frozen=True):
     arguments: tuple[str, ...]
     same_kinds: bool = False
     """Whether values keep their kind and no argument comes or goes: a program's own function is called."""
+    types: dict[str, ArgumentType] = {}
+    """What arguments take, by name, as far as their program declared it."""
 
 
 def find_editable(asked: Question, *, elsewhere: bool = False) -> EditableArguments | None:
@@ -35,7 +39,9 @@ def find_editable(asked: Question, *, elsewhere: bool = False) -> EditableArgume
     evaluated = call.schema == EVALUATED_TOOL
     names = tuple(name for name in decode_canonical(call.arguments) if not (evaluated and name == EVALUATED))
     same_kinds = elsewhere and bool(call.schema) and not evaluated
-    return EditableArguments(names, same_kinds) if names else None
+    known = "" if asked.request.declared is None else asked.request.declared.parameters
+    types = argument_types(known, decode_canonical(call.arguments))
+    return EditableArguments(names, same_kinds, types) if names else None
 
 
 def reason_not_editable(asked: Question, *, elsewhere: bool = False) -> str | None:

@@ -6,6 +6,9 @@ the policy does not know, as it does when the gate is in its own process; whatev
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, Literal
+
 import msgspec
 
 from sayso.core.decision import Item
@@ -68,17 +71,30 @@ class HostFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
 
 def declaration_from_body(
-    token: Token, operations: tuple[DeclaredBody, ...], schema: str, folder: str | None, said: HostFields
+    token: Token,
+    operations: tuple[DeclaredBody, ...],
+    schema: str,
+    folder: str | None,
+    said: HostFields,
+    parameters: Mapping[str, Any] | None = None,
 ) -> CallDeclaration:
     """What this caller may say of its call, checked."""
     check_host_fields(token, said)
     if folder is not None and token.role == "agent":
         raise RequestRefused(403, "forbidden", "the folder of a call is its host's to say")
+    if parameters is not None and token.role == "agent":
+        raise RequestRefused(403, "forbidden", "what the parameters of a call take is its host's to say")
+    takes = "" if parameters is None else msgspec.json.encode(parameters).decode()
+    if len(takes) > LONGEST_SAID:
+        raise RequestRefused(
+            422, "malformed", f"a schema of parameters has {LONGEST_SAID:,} characters at most"
+        )
     if len(operations) > MOST_OPERATIONS or len(schema) > LONGEST_NAME:
         raise RequestRefused(422, "malformed", f"a call declares {MOST_OPERATIONS} operations at most")
     if schema.startswith(MARK):
         raise RequestRefused(422, "malformed", f"no schema of a tool begins with {MARK}")
-    named = Declaration(tuple(map(_operation, operations)), "agent" if token.role == "agent" else "host")
+    by: Literal["agent", "host"] = "agent" if token.role == "agent" else "host"
+    named = Declaration(tuple(map(_operation, operations)), by, takes)
     return CallDeclaration(named, schema, folder, said.state, door=HTTP)
 
 

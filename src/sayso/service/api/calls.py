@@ -54,6 +54,8 @@ class CallBody(HostFields, frozen=True, forbid_unknown_fields=True, kw_only=True
     operations: tuple[DeclaredBody, ...] = ()
     """What the tool declares that it does. It adds to what the policy reads in the call."""
     schema: str = ""
+    parameters: dict[str, Any] | None = None
+    """A JSON Schema of the function's parameters, for its host to say: what a person may edit them to."""
     folder: str | None = None
     attempt: str | None = None
     """A name that only this attempt has. Sent again after its answer got lost, it is the same start."""
@@ -191,7 +193,9 @@ def _request_from_body(context: Context) -> Request:
     body: CallBody = context.body
     _check_id(body)
     session = session_for(context, body.session)
-    said = declaration_from_body(context.token, body.operations, body.schema, body.folder, body)
+    said = declaration_from_body(
+        context.token, body.operations, body.schema, body.folder, body, body.parameters
+    )
     tool = body.tool
     if body.ungated or body.workflow is not None:
         said, tool = _declare_for_program(context, body, said)
@@ -253,7 +257,7 @@ def _declare_for_program(
 def _with_operations(
     said: CallDeclaration, operations: tuple[Operation, ...], by: Literal["host", "name"]
 ) -> CallDeclaration:
-    return msgspec.structs.replace(said, declared=Declaration(operations, by))
+    return msgspec.structs.replace(said, declared=Declaration(operations, by, said.declared.parameters))
 
 
 def _operation_of_tool(body: CallBody) -> str:

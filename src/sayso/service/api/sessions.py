@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from sayso.core.ledger import BEATEN, LEASE
 from sayso.core.model import Assurance
 from sayso.gate.call_rows import find_record
 from sayso.gate.gate import Gate
@@ -35,6 +36,8 @@ from sayso.store.contract import CallRow, Reader
 LONGEST = 1_000
 PAGE = 200
 MOST = 1_000
+HEARD_WITHIN = 30.0
+"""Three heartbeats missed: whoever holds a call is silent."""
 MOST_GRANTS = 1_000
 """How many grants of a session are told with it."""
 
@@ -173,14 +176,25 @@ def _load_session_view(context: Context, session: str) -> SessionView:
         return _describe_session(context, tx, session, known)
 
 
-def _presence(context: Context, tx: Reader, found: LoadedSession) -> str:
-    """Whether its program is known to be there: a lease that heartbeats keep, or a connection that waits."""
-    running = (tx.call(name) for name, stands in found.kept.calls.items() if stands.startswith("running"))
-    if any(row is not None and _has_live_lease(context, tx, row) for row in running):
+def _presence(context: Context, tx: Reader, found: LoadedSession, beat: float | None) -> str:
+    """Whether its program is known to be there: heartbeats that keep a lease, or a connection that waits."""
+    if beat is not None and tx.now - beat <= HEARD_WITHIN:
         return "working"
     open_now = (name for name, end in found.kept.questions.items() if tx.now < end)
     asked = (find_known_waits(context, name) for name in open_now)
-    return "waiting" if any(waits is not None and waits.now for waits in asked) else "unknown"
+    if any(waits is not None and waits.now for waits in asked):
+        return "waiting"
+    return "unknown" if beat is None else "silent"
+
+
+def _find_last_beat(context: Context, tx: Reader, found: LoadedSession, known: SessionFacts) -> float | None:
+    """When somebody last kept the lease of a call of this session; None if no such lease is alive."""
+    length = BEATEN if found.row.owner in known.names else LEASE
+    running = (tx.call(name) for name, stands in found.kept.calls.items() if stands.startswith("running"))
+    ends = [
+        row.lease_until or 0.0 for row in running if row is not None and _has_live_lease(context, tx, row)
+    ]
+    return max(ends) - length if ends else None
 
 
 def _has_live_lease(context: Context, tx: Reader, row: CallRow) -> bool:
@@ -201,6 +215,10 @@ def _describe_session(context: Context, tx: Reader, session: str, known: Session
         raise unknown_session()
     row, task = found.row, found.session.task
     asked = tx.count_questions(session, since=tx.now)[0] if found.believed else 0
+    beat = _find_last_beat(context, tx, found, known) if row.ended_at is None else None
+    if beat is not None:
+        context.running.activity.note(session, beat)
+    seen = [at for at in (known.seen.get(row.id), beat) if at is not None]
     return SessionView(
         id=row.id,
         agent=row.agent,
@@ -215,8 +233,8 @@ def _describe_session(context: Context, tx: Reader, session: str, known: Session
         stopped=found.session.stopped is not None,
         tampered=not found.believed,
         questions=asked,
-        presence=_presence(context, tx, found) if row.ended_at is None else "unknown",
-        last_seen=known.seen.get(row.id),
+        presence=_presence(context, tx, found, beat) if row.ended_at is None else "unknown",
+        last_seen=max(seen, default=None),
         opened_by=known.names.get(row.owner, ""),
         grants=() if row.ended_at is not None else _granted(gate, tx, found),
     )

@@ -47,21 +47,32 @@ let line = null;
 let holds = null; // not known yet
 let slow = 0;
 
+const PATIENCE = 2_000;
 const page = { live: () => holds === true };
 
 async function start() {
   whenSignedOut(leave);
   if (location.pathname === "/sign-in" && !(await useCode(main))) return;
-  const name = await whoAmI().catch((problem) => (problem.status === 0 ? "" : null));
+  whenSlow(slowChanged);
+  const asked = whoAmI().catch((problem) => (problem.status === 0 ? "" : null));
+  const name = await Promise.race([asked, later("")]);
   if (name === null) return leave();
+  asked.then((known) => known === null && leave());
   if (location.pathname === "/sign-in") window.history.replaceState(null, "", "/");
   document.body.classList.add("signed-in");
   drawNav(name);
   questions.follow(count);
-  whenSlow(slowChanged);
   line = listen(heard, lineChanged);
   open();
 }
+
+/**
+ * This value, if nothing else is known soon: a service that does not answer leaves no page blank.
+ *
+ * @param {string} value
+ * @returns {Promise<string>}
+ */
+const later = (value) => new Promise((resolve) => setTimeout(() => resolve(value), PATIENCE));
 
 /** Nobody is signed in here: nothing is shown but how to sign in. */
 function leave() {
@@ -137,7 +148,9 @@ function count() {
   const open = questions.waiting().length;
   const shown = open ? `${open}${questions.reading.more ? "+" : ""}` : "";
   for (const place of document.querySelectorAll(".count")) place.textContent = shown;
-  const told = open === 1 ? "1 question waits" : `${shown || "no"} questions wait`;
+  const known = open || questions.reading.done;
+  const many = open === 1 ? "1 question waits" : `${shown || "no"} questions wait`;
+  const told = known ? many : "it is not known yet what waits";
   const place = byId("waiting");
   if (place.textContent !== told) place.textContent = told;
   const title = byId("where").textContent;
@@ -165,15 +178,36 @@ function lineChanged(now) {
 /** @param {number} now */
 function slowChanged(now) {
   slow = now;
+  clearInterval(telling);
+  if (slow) {
+    tellOthers();
+    telling = setInterval(tellOthers, TELLS_EVERY);
+  }
   drawLine();
 }
 
-/** What is known of the service: live only while it is heard, and answers what it is asked. */
+const TELLS_EVERY = 1_000;
+const BELIEVED = 2_500;
+const tabs = "BroadcastChannel" in globalThis ? new BroadcastChannel("sayso-slow-1") : null;
+const tellOthers = () => tabs?.postMessage("slow");
+let telling = 0;
+let othersWait = 0; // another tab has no answer: the timer until that is forgotten
+tabs?.addEventListener("message", () => {
+  clearTimeout(othersWait);
+  othersWait = setTimeout(() => {
+    othersWait = 0;
+    drawLine();
+  }, BELIEVED);
+  drawLine();
+});
+
+/** What is known of the service: live only while it is heard, and answers what the tabs ask. */
 function drawLine() {
   const lost = holds === false;
   document.body.classList.toggle("lost", lost);
-  document.body.classList.toggle("slow", !lost && slow > 0);
-  const told = slow ? "no answer from the service yet; it is asked still" : holds ? "live" : "connecting …";
+  const silent = slow > 0 || othersWait > 0;
+  document.body.classList.toggle("slow", !lost && silent);
+  const told = silent ? "no answer yet" : holds ? "live" : "connecting …";
   status.textContent = lost
     ? "connection lost; trying again. Nothing can be answered until it is back."
     : told;

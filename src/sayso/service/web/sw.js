@@ -15,6 +15,10 @@ const PAGES = [
   "/passkeys",
 ];
 
+const PATIENCE = 2_000;
+const STAYS_SILENT = 10_000;
+let silentUntil = 0; // the service did not answer in time: until then nothing waits for it
+
 worker.addEventListener("install", (event) => {
   event.waitUntil(worker.skipWaiting());
 });
@@ -32,20 +36,43 @@ worker.addEventListener("fetch", (event) => {
 });
 
 /**
- * What the service has now; only if it cannot be reached, what it had.
+ * What the service has now; if it cannot be reached, or does not answer soon, what it had.
  *
  * @param {Request} request
  * @param {string} name
  */
 async function fresh(request, name) {
   const shell = await caches.open(SHELL);
-  try {
-    const response = await fetch(request);
+  const asked = fetch(request).then(async (response) => {
     if (response.ok) await shell.put(name, response.clone());
     return response;
-  } catch (error) {
-    const kept = await shell.match(name);
-    if (kept) return kept;
-    throw error;
-  }
+  });
+  const kept = await shell.match(name);
+  if (!kept) return asked;
+  let answered = false;
+  const now = asked
+    .catch(() => kept)
+    .finally(() => {
+      answered = true;
+    });
+  return Promise.race([now, keptLater(kept, () => answered)]);
+}
+
+/**
+ * What was kept, once the service has had time to answer. The files that follow then wait no more.
+ *
+ * @param {Response} kept
+ * @param {() => boolean} answered
+ * @returns {Promise<Response>}
+ */
+function keptLater(kept, answered) {
+  return new Promise((resolve) => {
+    setTimeout(
+      () => {
+        if (!answered() && Date.now() >= silentUntil) silentUntil = Date.now() + STAYS_SILENT;
+        resolve(kept);
+      },
+      Date.now() < silentUntil ? 0 : PATIENCE,
+    );
+  });
 }

@@ -15,7 +15,7 @@ from typing import Any
 
 from sayso.core.digest import encode_canonical, parse_json
 from sayso.core.errors import NotCanonical
-from sayso.core.words import visible
+from sayso.core.text.foreign import spell_character, visible
 from sayso.surfaces.terminal.device import LONGEST_LINE, LOOKS_UP_EVERY, Device
 
 GRACE = 10  # looks that an editor gets to leave when the question is over
@@ -36,7 +36,7 @@ def find_editor(environ: Mapping[str, str]) -> list[str]:
 def write_draft(values: Mapping[str, Any]) -> str:
     """The arguments as JSON to edit. Characters that would not show are escaped, as JSON can."""
     text = json.dumps(values, ensure_ascii=False, indent=2)
-    return "".join(c if c == "\n" or visible(c) == c else json.dumps(c)[1:-1] for c in text)
+    return "".join(c if c == "\n" or spell_character(c) == c else json.dumps(c)[1:-1] for c in text)
 
 
 def read_draft(text: str) -> dict[str, Any]:

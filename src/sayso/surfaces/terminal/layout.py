@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import msgspec
 
-from sayso.core.words import visible
+from sayso.core.text import foreign
 
 WIDEST = 80
 NARROWEST = 30
@@ -43,7 +43,7 @@ def wrap_text(text: str, width: int, look: Screen) -> Iterator[str]:
     It breaks after a space if there is one in the second half of the line, and never inside a character
     that is spelled out.
     """
-    for part in text.split("\n"):
+    for part in foreign.tame(text).split("\n"):
         line, used = "", 0
         for character in part:
             piece = spell_character(character, look.ascii)
@@ -61,7 +61,7 @@ def wrap_text(text: str, width: int, look: Screen) -> Iterator[str]:
 @lru_cache(maxsize=4096)
 def spell_character(character: str, ascii_only: bool) -> str:
     """A character as it may stand in the card: nothing that acts, hides, or is what the frame is made of."""
-    shown = visible(character)
+    shown = foreign.spell_character(character)
     if "\u2500" <= character <= "\u259f" or (ascii_only and not shown.isascii()):
         return character.encode("ascii", "backslashreplace").decode()
     return shown
@@ -69,7 +69,8 @@ def spell_character(character: str, ascii_only: bool) -> str:
 
 def odd_characters(text: str, look: Screen) -> int:
     """How many characters are spelled out because they would not show, or would mislead."""
-    return sum(spell_character(character, look.ascii) != character for character in text if character != "\n")
+    odd = (spell_character(character, look.ascii) != character for character in text if character != "\n")
+    return sum(odd) + foreign.count_piled_marks(text)
 
 
 @lru_cache(maxsize=4096)

@@ -31,6 +31,7 @@ from sayso.doors.python.calls.scope import Job, session_around
 from sayso.doors.python.calls.shared_results import HandingOn
 from sayso.doors.python.calls.steps import Outcome, Steps
 from sayso.doors.python.values.inputs import note_missing_workspace
+from sayso.doors.python.values.parameter_schema import parameters_text
 from sayso.gate.call_rows import Attempt
 from sayso.gate.deciding.authorize import Bundle
 from sayso.gate.deciding.request import make_call, with_state
@@ -256,10 +257,11 @@ class Door(ABC):
         where = folder_here() if folder is None else folder
         call = make_call(capability.name, plain, folder=where, schema=capability.shape.schema)
         named = tuple(operations if operations is not None else self.operations(capability))
+        takes = parameters_text(capability.shape)
         declared = (
-            Declaration(named, "code")
+            Declaration(named, "code", takes)
             if named
-            else Declaration((_operation_from_name(capability.name),), "name")
+            else Declaration((_operation_from_name(capability.name),), "name", takes)
         )
         return self.request_for_call(call, declared, session)
 

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -13,12 +14,24 @@ from sayso.core.errors import SaysoError
 from sayso.doors.python.values.arguments import Shape
 from sayso.doors.python.values.plain import pydantic_adapter
 
+LONGEST_PARAMETERS = 10_000
+"""A longer schema is not sent with every call; its values then keep their kinds."""
+
 
 def describe_parameters(shape: Shape) -> dict[str, Any]:
     """Describe every parameter of a function; one without a readable type takes anything."""
     listed = shape.signature.parameters.values()
     needed = [one.name for one in listed if one.default is one.empty and one.kind not in _ANY_NUMBER]
     return parameters_schema({one.name: parameter_type(shape, one.name) for one in listed}, needed)
+
+
+def parameters_text(shape: Shape) -> str:
+    """The same as text, made once for each function; empty if it is very long."""
+    text = _texts.get(shape)
+    if text is None:
+        made = msgspec.json.encode(describe_parameters(shape)).decode()
+        text = _texts[shape] = made if len(made) <= LONGEST_PARAMETERS else ""
+    return text
 
 
 def parameter_type(shape: Shape, name: str) -> Any:
@@ -65,4 +78,5 @@ def _foreign(kind: type) -> dict[str, Any]:
     return {"type": "string"} if issubclass(kind, PurePath) else {}
 
 
+_texts: WeakKeyDictionary[Shape, str] = WeakKeyDictionary()
 _ANY_NUMBER = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

@@ -1,7 +1,7 @@
 """Editing a call over HTTP: the arguments are what is edited, and the policy decides them again.
 
 - The command of a call is one of its arguments. There is no second place to change it.
-- Of a function of a program, values can be edited; what fits it is known there.
+- Of a function of a program, values can be edited; its types decide what fits, as far as it declared them.
 - A preview decides the edited call without any effect, so that people see its risk before they allow it.
 """
 
@@ -18,6 +18,7 @@ from sayso.core.policy import Policy
 from sayso.gate.deciding.request import CallDeclaration, request_in_session
 from sayso.gate.people.passkeys import needs_proof
 from sayso.gate.questions.answer import EditRefused, check_edit
+from sayso.gate.questions.argument_types import find_misfit, has_type
 from sayso.gate.questions.editable import reason_not_editable
 from sayso.gate.questions.evaluated_calls import EVALUATED
 from sayso.gate.questions.evaluated_calls import TOOL as EVALUATED_TOOL
@@ -72,7 +73,7 @@ def request_from_edit(context: Context, asked: Question, body: AnswerBody) -> Re
     if call.schema == EVALUATED_TOOL:
         arguments = _as_evaluated(call, arguments, body)
     elif call.schema:
-        _check_fits(call, arguments, body)
+        _check_fits(call, request.declared.parameters, arguments, body)
     elif body.command is not None:
         _replace_command(context.gate.policy, call, arguments, body)
     said = CallDeclaration(request.declared, call.schema, call.folder, door=call.door)
@@ -101,20 +102,24 @@ def _as_evaluated(call: Call, arguments: dict[str, Any], body: AnswerBody) -> di
     return {**arguments, EVALUATED: evaluated}
 
 
-def _check_fits(call: Call, arguments: dict[str, Any], body: AnswerBody) -> None:
-    """A function of a program: what fits it is known there. Here, an edit changes values and no kinds."""
+def _check_fits(call: Call, parameters: str, arguments: dict[str, Any], body: AnswerBody) -> None:
+    """A function of a program: an argument takes what its program declared; without that, no other kind."""
     if body.command is not None:
         raise EditRefused(NO_COMMAND, hint=EDIT_ARGUMENTS)
-    _check_alike(decode_canonical(call.arguments), arguments)
+    before = decode_canonical(call.arguments)
+    _check_alike(before, arguments, parameters)
+    misfit = find_misfit(parameters, before, arguments)
+    if misfit is not None:
+        raise EditRefused(misfit, hint="the function would refuse it")
 
 
-def _check_alike(before: dict[str, Any], after: dict[str, Any]) -> None:
-    """Refuse other arguments than the call has, and values of another kind."""
+def _check_alike(before: dict[str, Any], after: dict[str, Any], parameters: str) -> None:
+    """Refuse other arguments than the call has, and values of another kind where no type is declared."""
     other = sorted(set(before) ^ set(after))
     if other:
         raise EditRefused(f"the call has no such argument, or needs it: {', '.join(map(repr, other))}")
     for name, value in before.items():
-        if not _same_kind(value, after[name]):
+        if not _same_kind(value, after[name]) and not has_type(parameters, before, name):
             raise EditRefused(f"{name!r} is a {_kind(value)}, and stays one", hint="edit its value")
 
 

@@ -97,6 +97,20 @@ export function line(columns, cells, properties = {}) {
   return h("tr", properties, made);
 }
 
+/** What can be opened shows it: a sign before it, which turns once it is open. */
+export const chevron = () => h("span", { class: "chevron", "aria-hidden": "true" }, "▸");
+
+/**
+ * A click anywhere in a row opens what this button opens; not one that presses something else, or ends a selection.
+ *
+ * @param {HTMLElement} toggle
+ * @returns {(event: MouseEvent) => void}
+ */
+export const openByRow = (toggle) => (event) => {
+  const pressed = event.target instanceof Element && event.target.closest("button, a, summary");
+  if (!pressed && !window.getSelection()?.toString()) toggle.click();
+};
+
 /**
  * @param {string} text
  * @param {...Child} beside
@@ -215,6 +229,7 @@ let goes = 0; // the timer of the word on show
  */
 export function say(text, kind = "") {
   const note = h("p", { class: kind }, text);
+  note.addEventListener("click", () => note.remove());
   show(byId("said"), note);
   clearTimeout(goes);
   goes = setTimeout(() => note.remove(), 6000);

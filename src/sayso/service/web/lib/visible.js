@@ -1,4 +1,5 @@
-// Foreign text as data: the twin of core.words.visible. What acts, hides or shows nothing is spelled out.
+// Foreign text as data: the twin of core.text.foreign. What acts, hides or shows nothing is spelled out; so are marks
+// that pile up on a letter, and long gaps are told by their size.
 
 import { h, show } from "./dom.js";
 
@@ -22,7 +23,9 @@ const SHORT = { "\t": "\\t", "\n": "\\n", "\r": "\\r" };
  */
 export function visible(text) {
   const characters = Array.from(text);
-  const shown = characters.slice(0, FOLD_AT).map(spelled).join("");
+  const part = characters.slice(0, FOLD_AT);
+  const spellings = spell(part);
+  const shown = part.map((character, at) => spellings[at] ?? character).join("");
   return characters.length <= FOLD_AT ? shown : `${shown} … (${characters.length} characters in all)`;
 }
 
@@ -142,7 +145,7 @@ function pieces(characters, { breaks = true, places = [] } = {}) {
   let run = "";
   let at = 0;
   let next = 0;
-  let spacesEnd = 0; // spaces before this place were told by their number
+  const spellings = spell(characters);
   const flush = () => {
     if (run) into.push(run);
     run = "";
@@ -162,43 +165,121 @@ function pieces(characters, { breaks = true, places = [] } = {}) {
       next += 1;
     }
     at += character.length;
-    const blanks = character === " " ? blanksAt(characters, index) : 0;
-    if (blanks) {
-      flush();
-      into.push(odd(`⟨${blanks.toLocaleString("en")} spaces⟩`));
-    }
-    if (blanks || (character === " " && index < spacesEnd)) {
-      spacesEnd = Math.max(spacesEnd, index + blanks);
-      continue;
-    }
-    const spelling = spelled(character);
-    if (spelling === character) {
+    const spelling = spellings[index];
+    if (spelling === null || spelling === undefined) {
       run += character;
       continue;
     }
     flush();
-    run = breaks && character in QUIET ? character : "";
-    into.push(run ? h("span", { class: "quiet", "aria-hidden": "true" }, QUIET[character]) : odd(spelling));
+    if (breaks && spelling === SHORT[character] && character in QUIET) {
+      into.push(h("span", { class: "quiet", "aria-hidden": "true" }, QUIET[character]));
+      run = character;
+    } else if (spelling) {
+      into.push(odd(spelling));
+      if (breaks && spelling.includes(LINE_END)) run = "\n"; // what follows a gap of lines stands on a line of its own
+    }
   }
   leave();
   return found;
 }
 
+const MOST_MARKS = 2;
 const MOST_SPACES = 8;
 const MOST_INDENT = 40;
+const MOST_LINE_ENDS = 4;
+const TAB = 4;
+const LINE_END = "line end";
+/** @type {[character: string, name: string][]} */
+const BLANKS = [
+  ["\n", LINE_END],
+  [" ", "space"],
+  ["\t", "tab"],
+];
+const MARK = /\p{M}/u;
+/** @param {string | undefined} character */
+const isBlank = (character) => character === " " || character === "\t" || character === "\n";
 
 /**
- * How many spaces begin here, if they are so many that they push what follows out of sight; else 0.
+ * What stands in the place of each character: null for itself, a spelling, or nothing where a gap was told before.
  *
  * @param {string[]} characters
- * @param {number} index
  */
-function blanksAt(characters, index) {
-  if (characters[index - 1] === " ") return 0;
-  let end = index;
-  while (characters[end] === " ") end += 1;
-  const indents = index === 0 || characters[index - 1] === "\n";
-  return end - index > (indents ? MOST_INDENT : MOST_SPACES) ? end - index : 0;
+function spell(characters) {
+  /** @type {(string | null)[]} */
+  const found = characters.map((one) => (isPlain(one) ? null : escaped(one)));
+  spellPiledMarks(characters, found);
+  for (let at = 0; at < characters.length; at += 1) {
+    if (!isBlank(characters[at])) continue;
+    let end = at;
+    while (isBlank(characters[end])) end += 1;
+    describeBlanks(characters, found, at, end);
+    at = end;
+  }
+  return found;
+}
+
+/**
+ * A letter carries two marks; further ones, and those without a letter, are spelled out.
+ *
+ * @param {string[]} characters
+ * @param {(string | null)[]} found
+ */
+function spellPiledMarks(characters, found) {
+  let room = 0;
+  for (const [at, character] of characters.entries()) {
+    if (found[at] !== null || character === " ") room = 0;
+    else if (!MARK.test(character)) room = MOST_MARKS;
+    else if (room) room -= 1;
+    else found[at] = escaped(character);
+  }
+}
+
+/**
+ * A run of white space stays as it is, or is told by its size if it would push what follows out of sight.
+ *
+ * @param {string[]} characters
+ * @param {(string | null)[]} found
+ * @param {number} start
+ * @param {number} end
+ */
+function describeBlanks(characters, found, start, end) {
+  const ends = characters.slice(start, end).filter((one) => one === "\n").length;
+  if (ends > MOST_LINE_ENDS) return describeGap(characters, found, start, end);
+  for (let at = start; at < end; at += 1) {
+    let until = at;
+    let columns = 0;
+    while (until < end && characters[until] !== "\n") columns += characters[until++] === "\t" ? TAB : 1;
+    const most = at === 0 || at > start ? MOST_INDENT : MOST_SPACES;
+    if (columns > most) describeGap(characters, found, at, until);
+    at = until;
+  }
+}
+
+/**
+ * @param {string[]} characters
+ * @param {(string | null)[]} found
+ * @param {number} start
+ * @param {number} end
+ */
+function describeGap(characters, found, start, end) {
+  const run = characters.slice(start, end);
+  const told = BLANKS.flatMap(([blank, name]) => {
+    const count = run.filter((one) => one === blank).length;
+    return count ? [`${count.toLocaleString("en")} ${name}${count === 1 ? "" : "s"}`] : [];
+  });
+  found.fill("", start, end);
+  found[start] = `⟨${told.join(", ")}⟩`;
+}
+
+/**
+ * The spellings of what a field would not show as itself, each once. Line ends and tabs do show there.
+ *
+ * @param {string} text
+ */
+export function oddIn(text) {
+  const characters = Array.from(text);
+  const odd = spell(characters).filter((one) => one && one !== SHORT["\n"] && one !== SHORT["\t"]);
+  return [...new Set(odd)];
 }
 
 /**
@@ -246,9 +327,11 @@ export function placesOf(text, parts) {
 const around = (text, start, end) => text.slice(Math.max(0, start - 1), start) + text.slice(end, end + 1);
 
 /** @param {string} character */
-function spelled(character) {
-  if (character === " ") return character;
-  if (!NOT_PLAIN.test(character) && !SHOWS_NOTHING.test(character)) return character;
+const isPlain = (character) =>
+  character === " " || (!NOT_PLAIN.test(character) && !SHOWS_NOTHING.test(character));
+
+/** @param {string} character */
+function escaped(character) {
   const short = SHORT[character];
   if (short) return short;
   const code = character.codePointAt(0) ?? 0;

@@ -4,7 +4,7 @@ import { get, post, page as readPage } from "../lib/api.js";
 import { h, show } from "../lib/dom.js";
 import { exactJson } from "../lib/exact.js";
 import { rows as rowKeys } from "../lib/keys.js";
-import { act, empty, fill, line, proof, table, time, title } from "../lib/parts.js";
+import { act, chevron, empty, fill, line, openByRow, proof, table, time, title } from "../lib/parts.js";
 import { moment } from "../lib/time.js";
 import { foreign, inline, visible } from "../lib/visible.js";
 
@@ -126,9 +126,11 @@ function row(one) {
   const toggle = h(
     "button",
     { type: "button", class: "call", "aria-expanded": "false", data: { opens: "entry" } },
-    inline(rest.join(" | ") || event, 140),
+    chevron(),
+    inline(rest.filter((one) => one !== "-").join(" | ") || event, 140),
   );
-  toggle.addEventListener("click", () => {
+  toggle.addEventListener("click", (event) => {
+    event.stopPropagation();
     below.hidden = !below.hidden;
     toggle.setAttribute("aria-expanded", String(!below.hidden));
     show(
@@ -143,7 +145,7 @@ function row(one) {
     line(
       COLUMNS,
       [place, when, visible(event), toggle, one.stream === "main" ? proof(one.seq, "proof") : ""],
-      { tabindex: "-1" },
+      { tabindex: "-1", class: "opens", onclick: openByRow(toggle) },
     ),
     below,
   ];

@@ -89,7 +89,7 @@ function tiles(one) {
     ["Too fast to be read", fast, "answers within a second"],
     ["High risk asked", share(one.high_risk_asked), "aim: 100 %"],
     ["Asked per category and task", number(one.prompts_per_category_per_task), "aim: at most 1"],
-    ["Repeats on the allowlist", share(one.repeated_commands_on_allowlist), "aim: at least 50 %"],
+    ["Repeated commands already allowed", share(one.repeated_commands_on_allowlist), "aim: at least 50 %"],
     ["Nobody answered", number(one.expired), "questions that expired"],
   ];
   return h(
@@ -127,13 +127,13 @@ function against(one) {
   /** @type {[name: string, value: number, kind: string][]} */
   const values = [
     ["asked", one.prompts, "ask"],
-    ["avoided by an earlier word of yours", one.avoided, "allow"],
-    ["denied unasked", one.denied, "deny"],
+    ["avoided by earlier answers", one.avoided, "allow"],
+    ["denied without asking", one.denied, "deny"],
   ];
   const whole = one.prompts + one.avoided;
   const words = whole
-    ? `${one.avoided} of ${whole} calls that needed your word had it already.`
-    : "No call needed your word.";
+    ? `${one.prompts} ${one.prompts === 1 ? "question" : "questions"} asked, ${one.avoided} avoided by earlier answers.`
+    : "No call needed an answer.";
   return chart(
     "Asked against avoided",
     words,

@@ -3,9 +3,23 @@
 import { page as readPage } from "../lib/api.js";
 import { h, show } from "../lib/dom.js";
 import { rows as rowKeys } from "../lib/keys.js";
-import { act, empty, fill, line, RESULTS, risk, table, time, title, verdict } from "../lib/parts.js";
+import {
+  act,
+  chevron,
+  empty,
+  fill,
+  line,
+  openByRow,
+  RESULTS,
+  risk,
+  table,
+  time,
+  title,
+  verdict,
+} from "../lib/parts.js";
+import { ruleName } from "../lib/rules.js";
 import { inline, visible } from "../lib/visible.js";
-import { ANSWERS, openPast, SINCE } from "./past.js";
+import { ANSWERS, openPast, SINCE, triedAgain } from "./past.js";
 
 /** @import {Page, Query} from "../lib/api.js" */
 /** @import {Child, Properties} from "../lib/dom.js" */
@@ -73,7 +87,7 @@ export function view(place) {
     h(
       "form",
       { class: "filter", role: "search", onsubmit: (event) => event.preventDefault() },
-      field("text", { type: "search", placeholder: "text, as in what ran" }),
+      field("text", { type: "search", placeholder: "search what ran" }),
       field("agent", { placeholder: "agent" }),
       field("domain", { placeholder: "domain" }),
       choice("risk", "any risk", [
@@ -133,9 +147,12 @@ function row(one) {
   const toggle = h(
     "button",
     { type: "button", class: "call", "aria-expanded": "false", onclick: open, data: { opens: "call" } },
+    chevron(),
     inline(one.title, 140),
   );
-  function open() {
+  /** @param {MouseEvent} event */
+  function open(event) {
+    event.stopPropagation();
     below.hidden = !below.hidden;
     toggle.setAttribute("aria-expanded", String(!below.hidden));
     if (!below.hidden) openPast(opened, one);
@@ -145,11 +162,11 @@ function row(one) {
     inline(one.agent, 40),
     toggle,
     one.risk ? risk(one.risk) : "",
-    visible(one.rule),
+    ruleName(one.rule),
     one.by ? visible(one.by) : "",
     result(one),
   ];
-  return [line(COLUMNS, cells, { tabindex: "-1" }), below];
+  return [line(COLUMNS, cells, { tabindex: "-1", class: "opens", onclick: openByRow(toggle) }), below];
 }
 
 /**
@@ -162,7 +179,12 @@ function result(one) {
   const asked = one.verdict === "ask";
   const said = asked ? (one.answer ? answered(one.answer) : unanswered(one.state)) : verdict(one.verdict);
   const since = SINCE[one.state];
-  return [said, since && h("div", { class: "small" }, since)];
+  const repeated = one.steps.find((step) => step.what === "repeated");
+  return [
+    said,
+    since && h("div", { class: "small" }, since),
+    repeated && h("div", { class: "small" }, triedAgain(repeated.times).toLowerCase()),
+  ];
 }
 
 /** @param {string} answer */

@@ -157,11 +157,13 @@ export function view(place, page) {
     shown ??= broughtBack(question);
     if (shown?.question.state === question.state) {
       Object.assign(shown.question, question);
+      shown.bar?.draw();
       return drawPager();
     }
     const unsent = question.yours ? null : (shown?.unsent() ?? null);
     const made = card(question, {
       live: page.live,
+      sent: () => all.sentAnswer(question.id),
       give: (given, title) => give(question, given, title),
       tooLate: unsent,
     });
@@ -198,16 +200,21 @@ export function view(place, page) {
   async function give(question, given, title = question.title) {
     if (!page.live()) return say("The connection is lost. Nothing was answered.", "bad");
     try {
-      const { yours } = await signed(question, given);
+      const stands = await signed(question, given);
+      if (!stands) return;
+      const { yours } = stands;
       const told = ending(all.questions.get(question.id) ?? question);
       say(
-        [`${yours ? "" : "already "}${told}: `, inline(yours ? title : question.title)],
+        [`${yours ? "" : "already "}${told}: `, inline(yours ? title : question.title, 80)],
         yours ? "" : "bad",
       );
       if (yours) next(question.id);
     } catch (thrown) {
       const problem = faultIn(thrown);
-      say(`Nothing was answered: ${problem.message}${problem.hint ? `; ${problem.hint}` : ""}`, "bad");
+      const lost = problem.code === "unreachable";
+      const what = lost ? "It is not known whether the answer arrived" : "Nothing was answered";
+      say(`${what}: ${problem.message}${problem.hint ? `; ${problem.hint}` : ""}`, "bad");
+      if (lost) all.readOne(question.id);
       shown?.bar?.rest();
     }
   }

@@ -129,6 +129,7 @@ const STEPS = {
   taken_back: () => "The approval was taken back",
   denied: () => "Denied",
   started: () => "Started",
+  repeated: ({ times }) => triedAgain(times),
   ended: (step) => ENDS[step.state ?? ""] ?? "Ended",
 };
 /** @type {Record<string, string>} */
@@ -141,22 +142,25 @@ export const ANSWERS = {
   edit: "Edited and allowed",
   deny: "Denied",
 };
+/** @param {number} times */
+export const triedAgain = (times) => (times === 1 ? "Tried once more" : `Tried ${times} more times`);
+
 /** @type {Record<string, string>} */
 const ENDS = { succeeded: "Ended well", failed: "Failed", ambiguous: "Nobody knows how it ended" };
 
 /** @param {Sayso.StoryStep} step */
 const told = (step) => STEPS[step.what](step);
-const OF_A_PERSON = new Set(["answered", "edited"]);
+const OF_OTHERS = new Set(["answered", "edited", "ended"]);
 
 /**
- * Why: a person's words are quoted, those of the policy are our own.
+ * Why: the words of a person or a program are quoted, those of the policy are our own.
  *
  * @param {Sayso.StoryStep} step
  * @returns {Child}
  */
 function why({ what, reason }) {
   if (!reason) return null;
-  return [": ", OF_A_PERSON.has(what) ? inline(reason, 500) : visible(reason)];
+  return [": ", OF_OTHERS.has(what) ? inline(reason, 500) : visible(reason)];
 }
 
 /**

@@ -34,6 +34,7 @@ export function view(place) {
   const found = h("section", { "aria-label": "Sessions" });
   const { read, soon, close } = paged(found, "the sessions", "/v1/sessions", draw);
   const all = act("Stop all agents", { class: "outlined deny" }, async () => {
+    await read(); // what is told was read just now
     if (!(await confirmed("Stop all agents?", clearing(shown), "Stop all"))) return;
     const { stopped, settled } = await post("/v1/sessions/stop");
     const others = settled ? "" : " New ones kept coming: stop them again.";
@@ -149,7 +150,8 @@ const stop = (id) => post(`/v1/sessions/${encodeURIComponent(id)}/stop`);
 const ago = (at) => `${span(now() - at)} ago`;
 
 /**
- * At work only if that is known: it keeps the lease of a call, or holds a connection. Else when it was last seen.
+ * At work only if that is known: it keeps the lease of a call, or holds a connection. Else since when it is silent,
+ * if it holds a call, or when it was last seen.
  *
  * @param {Session} session
  */
@@ -157,6 +159,8 @@ function seen(session) {
   if (session.presence === "working") return h("strong", { class: "verdict allow" }, "at work");
   if (session.presence === "waiting") return h("strong", { class: "verdict ask" }, "waits for an answer");
   if (session.last_seen === null) return "not lately";
+  if (session.presence === "silent")
+    return h("strong", { class: "verdict ask" }, "not heard from since ", time(session.last_seen));
   return h(
     "span",
     { title: iso(session.last_seen), data: { seen: session.last_seen } },

@@ -35,7 +35,7 @@ export function signInHelp(problem = null) {
       h(
         "p",
         { class: "fault", role: "alert" },
-        `${problem.message}. ${problem.status === 0 ? "Is it running?" : ""}`,
+        `${capital(problem.message)}. ${problem.status === 0 ? "Is it running?" : ""}`,
       ),
     h(
       "p",
@@ -51,6 +51,9 @@ export function signInHelp(problem = null) {
     ),
   );
 }
+
+/** @param {string} text */
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function withPasskey() {
   return act("Sign in with a passkey", { class: "outlined" }, async () => {

@@ -41,6 +41,8 @@ const HOW_TO_READ = {
   lost: `${UNREAD} A part of it does not fit here: make the window wider or the text smaller, or answer elsewhere.`,
 };
 export const EDITING = "Allow the edited call or discard the changes first.";
+/** @type {Record<string, string>} */
+const UNDER_WAY = { deny: "denying …", items: "answering …" };
 const MOST_SPANS = 4;
 const EXPLAINS_FOR = 8000;
 
@@ -52,19 +54,20 @@ const EXPLAINS_FOR = 8000;
 export const isClaim = (question) => question.rule === "claimed";
 
 /**
- * `give` sends an answer. `reading` knows what of the card was on screen. `form` gives the edit under way, once
+ * `give` sends an answer, and `sent` is the one under way: until it settles there is no other. `reading` knows what of the card was on screen. `form` gives the edit under way, once
  * something was changed: its risk, why it cannot be allowed yet, and how to allow or discard it.
  *
  * @param {Question} question
  * @param {object} means
  * @param {Give} means.give
  * @param {() => boolean} means.live
+ * @param {() => string | null} means.sent
  * @param {() => unknown} means.edit
  * @param {() => unknown} means.why
  * @param {Reading} means.reading
  * @param {() => EditState | null} means.form
  */
-export function bar(question, { give, live, edit, why, reading, form }) {
+export function bar(question, { give, live, sent, edit, why, reading, form }) {
   /** @type {Record<string, string>} */
   const names = isClaim(question) ? { ...NAMES, once: "I wrote this" } : NAMES;
   const offered = question.offers.map((offer) => offer.answer);
@@ -75,6 +78,7 @@ export function bar(question, { give, live, edit, why, reading, form }) {
     maxlength: "2000",
   });
   const hint = h("p", { class: "hint", role: "status" });
+  const underWay = h("p", { class: "under-way", "aria-live": "polite" });
   const wider = h("div", { class: "wider", id: "wider", hidden: true });
   const more = button("more", "plain", () => open(Boolean(wider.hidden)));
   more.setAttribute("aria-controls", "wider");
@@ -85,13 +89,15 @@ export function bar(question, { give, live, edit, why, reading, form }) {
   const element = h(
     "footer",
     { class: "bar", "aria-label": "Answer" },
+    underWay,
     hint,
     wider,
     spans(question),
     buttons,
   );
-  const calm = sleeper([no, extras], () => !live());
-  const careful = sleeper([wider, yeses], () => !live());
+  const blocked = () => !live() || sent() !== null;
+  const calm = sleeper([no, extras], blocked);
+  const careful = sleeper([wider, yeses], blocked);
   let drawn = "";
   let next = ""; // where to read on
   let explained = 0;
@@ -160,8 +166,11 @@ export function bar(question, { give, live, edit, why, reading, form }) {
   /** What can be allowed now. It is drawn again only if that has changed, and then sleeps for a moment. */
   function drawYes() {
     const edited = form();
+    const answer = sent();
+    const told = answer ? (UNDER_WAY[answer] ?? "allowing …") : "";
+    if (underWay.textContent !== told) underWay.textContent = told;
     next = edited?.problem ? "" : unread();
-    const state = JSON.stringify([next, risk(), deliberate(), edited?.problem, Boolean(edited)]);
+    const state = JSON.stringify([next, risk(), deliberate(), edited?.problem, Boolean(edited), answer]);
     if (state === drawn) return;
     const focused = yeses.contains(document.activeElement);
     drawn = state;

@@ -18,6 +18,7 @@ import { whatRuns } from "./shown.js";
 
 const INSTEAD =
   "This is the call as the agent asked for it. It is not what runs: the edited call is further down.";
+const SENTENCE = 80;
 /** @type {Record<string, string>} */
 const SAID = {
   once: "allowed once",
@@ -50,13 +51,13 @@ export function ending(question) {
 }
 
 /**
- * The card of a question. `give` sends an answer; `live` says whether answers can be sent at all. `tooLate` is an edit
- * that somebody else's answer came before.
+ * The card of a question. `give` sends an answer; `live` says whether answers can be sent at all, and `sent` which one
+ * is under way. `tooLate` is an edit that somebody else's answer came before.
  *
  * @param {Question} question
- * @param {{ give: Give, live: () => boolean, tooLate?: Child }} means
+ * @param {{ give: Give, live: () => boolean, sent: () => string | null, tooLate?: Child }} means
  */
-export function card(question, { give, live, tooLate = null }) {
+export function card(question, { give, live, sent, tooLate = null }) {
   const extra = h("div", { class: "extra", data: { read: "parts" } });
   const clocks = h("p", { class: "clocks small", data: { read: "no" } });
   const instead = h("p", { class: "instead", hidden: true, data: { read: "no" } }, INSTEAD);
@@ -75,6 +76,7 @@ export function card(question, { give, live, tooLate = null }) {
       ? bar(question, {
           give: send,
           live,
+          sent,
           edit,
           why,
           reading,
@@ -107,9 +109,16 @@ export function card(question, { give, live, tooLate = null }) {
   }
   /** While the form is changed, the call on top is not the one that can be allowed, and says so. */
   function drawEdited() {
+    const before = placeOfFocus();
     instead.hidden = !form?.touched();
     root.classList.toggle("edited", Boolean(form?.touched()));
     answering?.draw();
+    if (before !== null) body.scrollTop += (placeOfFocus() ?? before) - before;
+  }
+  /** Where the field that is typed in stands: what appears above it does not move it. */
+  function placeOfFocus() {
+    const field = document.activeElement;
+    return field && extra.contains(field) ? field.getBoundingClientRect().top : null;
   }
   /** @param {Editor} made */
   function openForm(made) {
@@ -262,13 +271,14 @@ function head(question) {
 }
 
 /**
- * The call in a line, as the list tells it; a command tells itself.
+ * The call in a line, as the list tells it, and large if it is short; a command tells itself.
  *
  * @param {Question} question
  */
 function headline(question) {
   if (question.command !== null || question.bundle || isClaim(question)) return null;
-  return h("p", { class: "headline" }, told(question.title));
+  const short = Array.from(question.title).length <= SENTENCE;
+  return h("p", { class: short ? "headline sentence" : "headline" }, told(question.title));
 }
 
 /**

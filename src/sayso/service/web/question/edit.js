@@ -113,6 +113,11 @@ export function editor(question, editing, { send, close, discard, changed, shows
     show(fault, problem && `${problem.message}${problem.hint ? `: ${problem.hint}` : ""}`);
     for (const one of element.querySelectorAll("[aria-invalid]")) one.removeAttribute("aria-invalid");
     problem?.field?.setAttribute("aria-invalid", "true");
+    // Beside the field it is about, where somebody looks; else at the end of the form.
+    const place = problem?.field?.closest(".field");
+    if (place) place.append(fault);
+    else query(element, ":scope > .row")?.before(fault);
+    if (place) requestAnimationFrame(() => fault.scrollIntoView({ block: "nearest" })); // once the bar has grown
   }
 
   const form = formOf(question.arguments, editing, typed, question.because);

@@ -2,7 +2,7 @@
 
 import { h, query, show } from "../lib/dom.js";
 import { exactNumber } from "../lib/exact.js";
-import { visible } from "../lib/visible.js";
+import { oddIn, visible } from "../lib/visible.js";
 import { ordered } from "./shown.js";
 
 /** @import {Child} from "../lib/dom.js" */
@@ -12,15 +12,17 @@ import { ordered } from "./shown.js";
 /** @typedef {{ [name: string]: Json }} Values */
 
 /**
- * What a field is about: its name, whether a whole number stays one, and what to call after every change.
+ * What a field is about: its name, whether a whole number stays one, what its program says it takes, and what to call
+ * after every change.
  *
- * @typedef {{ name: string, whole: boolean, changed: () => void }} About
+ * @typedef {{ name: string, whole: boolean, type?: Sayso.ArgumentType, changed: () => void }} About
  */
 
 /** @typedef {{ element: HTMLElement, read: () => Json }} Field */
 
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 const WHOLE = /^-?(0|[1-9]\d*)$/;
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const MOST_ROWS = 12;
 let made = 0;
 
@@ -54,7 +56,7 @@ export function formOf(values, editing, changed, because = []) {
    * @param {string} name
    * @returns {About}
    */
-  const about = (name) => ({ name, whole: editing.same_kinds, changed });
+  const about = (name) => ({ name, whole: editing.same_kinds, type: editing.types?.[name], changed });
   const fields = names.map((name) => named(name, fieldOf(values[name] ?? null, about(name))));
   return {
     elements: fields.map(([, field]) => field.element),
@@ -85,18 +87,65 @@ function typedIn(field) {
 }
 
 /**
- * The field for one value, by what the value is.
+ * The field for one value: by what its program says it takes, else by what the value is.
  *
  * @param {Json} value
  * @param {About} about
  * @returns {Field}
  */
 function fieldOf(value, about) {
+  if (about.type?.kind === "choice") return choiceField(value, about.type.choices, about);
+  if (about.type?.kind === "date" && typeof value === "string" && DATE.test(value))
+    return dateField(value, about);
   if (typeof value === "string") return textField(value, about);
   if (typeof value === "boolean") return flagField(value, about);
   if (typeof value === "number") return numberField(value, about);
   if (Array.isArray(value)) return listField(value, about);
   return value === null ? nothingField(about) : mapField(value, about);
+}
+
+/**
+ * One of some values, each shown as what it is.
+ *
+ * @param {Json} value
+ * @param {Json[]} choices
+ * @param {About} about
+ * @returns {Field}
+ */
+function choiceField(value, choices, about) {
+  const own = JSON.stringify(value);
+  const all = choices.some((one) => JSON.stringify(one) === own) ? choices : [value, ...choices];
+  const options = all.map((one, at) => {
+    const option = h("option", { value: String(at) }, choiceName(one));
+    option.selected = JSON.stringify(one) === own;
+    return option;
+  });
+  const select = h("select", bare(), options);
+  select.addEventListener("change", about.changed);
+  return { element: labelled(select, about), read: () => all[Number(select.value)] ?? null };
+}
+
+/** @param {Json} value */
+function choiceName(value) {
+  if (value === null) return "no value";
+  return visible(typeof value === "string" && value ? value : JSON.stringify(value));
+}
+
+/**
+ * @param {string} value
+ * @param {About} about
+ * @returns {Field}
+ */
+function dateField(value, about) {
+  const input = h("input", { ...bare(), type: "date", value });
+  input.addEventListener("input", about.changed);
+  return {
+    element: labelled(input, about),
+    read() {
+      if (!input.value) throw new Unreadable(`${about.name} takes a date.`, input);
+      return input.value;
+    },
+  };
 }
 
 /**
@@ -112,7 +161,7 @@ function textField(value, about) {
     area.rows = rowsFor(area.value);
     about.changed();
   });
-  const odd = oddIn(value);
+  const odd = oddIn(value).slice(0, 8);
   const note = odd.length
     ? h("p", { class: "small" }, `Has characters that do not show as themselves: ${odd.join(" ")}`)
     : null;
@@ -131,7 +180,7 @@ function textField(value, about) {
  * @returns {Field}
  */
 function numberField(value, about) {
-  const whole = about.whole && Number.isInteger(value);
+  const whole = about.type ? about.type.kind === "whole" : about.whole && Number.isInteger(value);
   const input = h("input", {
     ...bare(),
     inputmode: whole ? "numeric" : "decimal",
@@ -187,7 +236,7 @@ function listField(value, about) {
    * @returns {About}
    */
   function item(at) {
-    return { ...about, name: `${about.name} ${at + 1}` };
+    return { ...about, type: undefined, name: `${about.name} ${at + 1}` };
   }
   /** @param {Field} gone */
   function without(gone) {
@@ -230,7 +279,7 @@ function listField(value, about) {
  */
 function mapField(value, about) {
   /** @param {string} name */
-  const inside = (name) => ({ ...about, name });
+  const inside = (name) => ({ ...about, type: undefined, name });
   const fields = Object.entries(value).map(([name, one]) => named(name, fieldOf(one, inside(name))));
   const read = () => Object.fromEntries(fields.map(([name, field]) => [name, field.read()]));
   const shown = fields.length
@@ -291,13 +340,3 @@ const rowsFor = (text) =>
       text.split("\n").reduce((sum, line) => sum + Math.ceil((line.length + 1) / 60), 0),
     ),
   );
-
-/**
- * The spellings of what a field would not show as itself, each once.
- *
- * @param {string} text
- */
-function oddIn(text) {
-  const odd = Array.from(text).filter((one) => one !== "\n" && one !== "\t" && visible(one) !== one);
-  return [...new Set(odd.map(visible))].slice(0, 8);
-}

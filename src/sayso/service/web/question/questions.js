@@ -42,18 +42,22 @@ export function follow(listener) {
 
 let turn = 0; // of reads of the whole list, the one begun last counts
 let missed = false; // something was asked before there was a list
+/** @type {Set<string>} */
+const newer = new Set(); // heard of while the list was read: the list may not know it yet
 
 /** Read the list from its beginning, as far as it is known here. */
 export async function readAll() {
   const mine = ++turn;
+  newer.clear();
   try {
     const { rows, more } = await asFarAsKnown();
     if (mine !== turn) return;
     Object.assign(reading, { done: true, problem: null, more });
     take(rows);
     const seen = new Set(rows.map((one) => one.id));
-    const gone = waiting().filter((one) => !seen.has(one.id));
-    await Promise.all(gone.slice(0, MOST).map((one) => readOne(one.id)));
+    const doubtful = waiting().filter((one) => !seen.has(one.id) || newer.has(one.id));
+    newer.clear();
+    await Promise.all(doubtful.slice(0, MOST).map((one) => readOne(one.id)));
   } catch (thrown) {
     if (mine === turn) reading.problem = faultIn(thrown);
   }
@@ -93,11 +97,45 @@ export async function readMore() {
 }
 
 /**
+ * Reads of one question under way, by its id. Whoever wants to know more meanwhile has it read again afterwards: an
+ * answer that was on its way already may not know the news, and two at once may arrive in any order.
+ *
+ * @type {Map<string, { again: boolean, done: Promise<void> }>}
+ */
+const underWay = new Map();
+
+/**
  * Read one again: it is new, was answered, or somebody wants to see all of it.
  *
  * @param {string} id
+ * @returns {Promise<void>}
  */
-export async function readOne(id) {
+export function readOne(id) {
+  const now = underWay.get(id);
+  if (now) {
+    now.again = true;
+    return now.done;
+  }
+  const mine = { again: false, done: Promise.resolve() };
+  underWay.set(id, mine);
+  mine.done = readUntilSettled(id, mine);
+  return mine.done;
+}
+
+/**
+ * @param {string} id
+ * @param {{ again: boolean }} mine
+ */
+async function readUntilSettled(id, mine) {
+  do {
+    mine.again = false;
+    await readOnce(id);
+  } while (mine.again);
+  underWay.delete(id);
+}
+
+/** @param {string} id */
+async function readOnce(id) {
   try {
     const told = await get(`/v1/questions/${encodeURIComponent(id)}`);
     if (told.state === "open" || questions.has(id)) keep([{ ...told, whole: true }]);
@@ -114,28 +152,51 @@ export function forget(id) {
 }
 
 /**
- * Give an answer; it names the digest of what was seen, if that was everything. Tells how it stands now.
+ * Answers that were sent, by the question's id: until one settles, no other is given.
+ *
+ * @type {Map<string, string>}
+ */
+const sent = new Map();
+
+/**
+ * The answer to this question that is under way; null if there is none.
+ *
+ * @param {string} id
+ */
+export const sentAnswer = (id) => sent.get(id) ?? null;
+
+/**
+ * Give an answer; it names the digest of what was seen, if that was everything. Tells how it stands now; null if another
+ * answer is under way, and this one was not sent.
  *
  * @param {Question} question
  * @param {Sayso.AnswerBody} given
  */
 export async function answer(question, given) {
-  const stands = await post(`/v1/questions/${encodeURIComponent(question.id)}/answer`, given);
-  const { state, by, yours, answer: said, at } = stands;
-  keep([{ ...question, state, by, yours, answer: said, closed_at: at }]);
+  if (sent.has(question.id)) return null;
+  sent.set(question.id, given.answer ?? "items");
   changed();
-  return stands;
+  try {
+    const stands = await post(`/v1/questions/${encodeURIComponent(question.id)}/answer`, given);
+    const { state, by, yours, answer: said, at } = stands;
+    keep([{ ...question, state, by, yours, answer: said, closed_at: at }]);
+    return stands;
+  } finally {
+    sent.delete(question.id);
+    changed();
+  }
 }
 
 let again = 0; // the timer of the read that follows soon
 /** @param {Sayso.LiveEvent} event */
 export function heard(event) {
+  if (event.id) newer.add(event.id);
   if (event.kind === "question" && !questions.has(event.id)) {
     if (!reading.done) missed = true;
     if (!reading.done || reading.more) return; // it comes with the list, or with a later page of it
   }
   if (event.kind === "question" || event.kind === "answer") readOne(event.id);
-  else if (event.kind === "waiting") questions.has(event.id) && readOne(event.id);
+  else if (event.kind === "waiting") (questions.has(event.id) || underWay.has(event.id)) && readOne(event.id);
   else if (event.kind === "hello") readAll();
   else if (event.kind === "session") {
     if (again) return;

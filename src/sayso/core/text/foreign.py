@@ -1,0 +1,122 @@
+"""Foreign text as data: nothing of it acts, hides, or draws where other text is.
+
+- Control, invisible and direction characters are spelled out.
+- A letter carries two marks at most. Further ones, and marks without a letter, are spelled out: piled up they
+  paint over the lines around them.
+- Long gaps are told by their size. What stands behind 1,500 spaces or blank lines is out of sight.
+- The page has a twin of this in `lib/visible.js`; a test compares the two.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+FOLD_AT = 2_000
+MOST_MARKS = 2
+MOST_SPACES = 8
+MOST_INDENT = 40
+MOST_LINE_ENDS = 4
+TAB = 4
+"""How many columns a tab counts."""
+
+
+def visible(text: str, fold: int | None = FOLD_AT) -> str:
+    """Foreign text on one line, as data; long text is folded. With `fold` None it is shown whole."""
+    part = text[:fold]
+    spelled = {  # once for each character: a question may hold a million of them
+        ord(c): _escape(c) for c in set(part) if not _plain(c)
+    }
+    shown = tame(part).translate(spelled)
+    return shown if fold is None or len(text) <= fold else f"{shown}{full_length_note(text)}"
+
+
+def tame(text: str) -> str:
+    """The text with piled-up marks spelled out and long gaps told by their size; all else as it is."""
+    return describe_gaps(_spell_piled_marks(text))
+
+
+def describe_gaps(text: str) -> str:
+    """The text with long gaps told by their size: ⟨1,500 spaces⟩."""
+    return _BLANKS.sub(_describe_blanks, text)
+
+
+def count_piled_marks(text: str) -> int:
+    """How many marks are spelled out because they would pile up, or have no letter to stand on."""
+    return sum(map(_is_mark, text)) - sum(map(_is_mark, tame(text)))
+
+
+def spell_character(character: str) -> str:
+    """One character, wherever it stands: itself, or its spelling if it acts or does not show."""
+    return character if _plain(character) else _escape(character)
+
+
+def full_length_note(text: str) -> str:
+    """What stands behind the shown part of a folded text: its true length."""
+    return f" … ({len(text)} characters in all)"
+
+
+def cut_middle(text: str, start: int, end: int) -> str:
+    """The first and last so many characters of a text, an ellipsis between; no letter loses its marks."""
+    while _is_mark(text[start : start + 1]):
+        start -= 1
+    begin = len(text) - end
+    while _is_mark(text[begin : begin + 1]):
+        begin += 1
+    return f"{text[:start]}…{text[begin:]}"
+
+
+def _spell_piled_marks(text: str) -> str:
+    marks = "".join(sorted(c for c in set(text) if _is_mark(c) and _plain(c)))
+    if not marks:
+        return text
+
+    def spell(found: re.Match[str]) -> str:
+        before = text[found.start() - 1] if found.start() else " "
+        kept = MOST_MARKS if before != " " and _plain(before) else 0
+        return found[0][:kept] + "".join(map(_escape, found[0][kept:]))
+
+    return re.sub(f"[{marks}]+", spell, text)
+
+
+def _describe_blanks(found: re.Match[str]) -> str:
+    """White space as it is, or its size if it would push what follows out of sight."""
+    run, opens = found[0], found.start() == 0
+    if run.count("\n") > MOST_LINE_ENDS:
+        return _describe_gap(run)
+
+    def describe(gap: re.Match[str]) -> str:
+        indents = opens or gap.start() > 0
+        columns = len(gap[0]) + gap[0].count("\t") * (TAB - 1)
+        return gap[0] if columns <= (MOST_INDENT if indents else MOST_SPACES) else _describe_gap(gap[0])
+
+    return _GAP.sub(describe, run)
+
+
+def _describe_gap(run: str) -> str:
+    counted = [(run.count(character), name) for character, name in _BLANK_NAMES]
+    return f"⟨{', '.join(f'{count:,} {name}{_S[count == 1]}' for count, name in counted if count)}⟩"
+
+
+def _is_mark(character: str) -> bool:
+    return character != "" and unicodedata.category(character)[0] == "M"
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode()
+
+
+def _plain(character: str) -> bool:
+    if character == " ":
+        return True
+    return unicodedata.category(character)[0] not in "CZ" and not _SHOWS_NOTHING.fullmatch(character)
+
+
+# Letters, marks and signs by category, but nothing to see: fillers, selectors, the empty Braille cell.
+_SHOWS_NOTHING = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+_BLANKS = re.compile(r"[ \t\n]{3,}")
+_GAP = re.compile(r"[ \t]+")
+_BLANK_NAMES = (("\n", "line end"), (" ", "space"), ("\t", "tab"))
+_S = ("s", "")

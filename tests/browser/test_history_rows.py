@@ -1,0 +1,55 @@
+"""A row of the history opens wherever it is pressed, and a call that failed says why."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from sayso.gate.ledger.outcome import end_call
+from sayso.gate.ledger.start import start_call
+from sayso.gate.questions.answer import answer_question
+from tests.browser.conftest import SignedIn
+from tests.browser.desk import Desk
+from tests.browser.test_pages import edit_call
+
+SIZES = [{"width": 1280, "height": 800}, {"width": 360, "height": 740}]
+
+
+def failed_call(desk: Desk) -> None:
+    session = desk.session()
+    answer_question(desk.gate, desk.edit(session), "once", by="ana")
+    attempt = start_call(desk.gate, edit_call(session), holder="desk")
+    assert attempt.runs
+    end_call(desk.gate, attempt.call, attempt.fence, "failed", unkept="OSError: <b>disk full</b>")
+
+
+@pytest.mark.parametrize("viewport", SIZES, ids=["desk", "phone"])
+def test_a_row_opens_wherever_it_is_pressed_and_tells_why_the_call_failed(
+    desk: Desk, signed_in: SignedIn, viewport: dict[str, int]
+) -> None:
+    failed_call(desk)
+    page = signed_in("/history", viewport=viewport)
+    row = page.locator("tbody tr.opens")
+    expect(row.locator(".chevron")).to_be_visible()
+    row.locator("td", has_text="ana").click()
+    expect(page.locator(".story")).to_contain_text("Failed: OSError: <b>disk full</b>")
+    expect(row.locator("button.call")).to_have_attribute("aria-expanded", "true")
+    row.locator(".risk").click()
+    expect(page.locator(".story")).to_be_hidden()
+    row.locator("button.call").click()
+    expect(page.locator(".story")).to_be_visible()
+    page.locator(".story").click()
+    expect(page.locator(".story")).to_be_visible()
+
+
+def test_rules_are_told_in_plain_words(desk: Desk, signed_in: SignedIn) -> None:
+    desk.push(desk.session())
+    page = signed_in("/history")
+    expect(page.locator("tbody tr.opens")).to_contain_text("high risk asks")
+    expect(page.get_by_role("searchbox")).to_have_attribute("placeholder", "search what ran")
+    page.goto(desk.url + "/audit")
+    expect(page.locator("tbody")).to_contain_text("ASKED")
+    assert not any(one.startswith("- |") for one in page.locator("td.wide").all_inner_texts())
+    page.goto(desk.url + "/figures")
+    expect(page.locator("main")).to_contain_text("1 question asked, 0 avoided by earlier answers.")
+    expect(page.locator("main")).to_contain_text("denied without asking")

@@ -1,0 +1,75 @@
+"""Foreign text paints over nothing and hides nothing: piled-up marks and long gaps are spelled out."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+
+from sayso.core.deciding.titles import LONGEST, make_title
+from sayso.core.digest import encode_canonical
+from sayso.core.text.foreign import cut_middle, visible
+from sayso.surfaces.terminal.layout import detect_screen, odd_characters, wrap_text
+
+ACUTE, DOT = "\u0301", "\u0323"
+SCREEN = detect_screen(80, {"LANG": "C.UTF-8"})
+
+
+def most_piled(text: str) -> int:
+    most = piled = 0
+    for character in text:
+        piled = piled + 1 if unicodedata.category(character)[0] == "M" else 0
+        most = max(most, piled)
+    return most
+
+
+@pytest.mark.parametrize("text", [f"e{ACUTE}", f"e{ACUTE}{DOT}x", "हिन्दी", "ที่นี่", "שָׁלוֹם"])
+def test_letters_keep_the_marks_that_languages_need(text: str) -> None:
+    assert visible(text) == text
+
+
+def test_a_third_mark_on_a_letter_is_spelled_out() -> None:
+    assert visible(f"e{ACUTE}{ACUTE}{ACUTE}{DOT}!") == f"e{ACUTE}{ACUTE}\\u0301\\u0323!"
+
+
+@pytest.mark.parametrize("before", ["", " ", "\n", "\u200b", "\ufe0f"])
+def test_a_mark_without_a_letter_is_spelled_out(before: str) -> None:
+    assert visible(f"{before}{ACUTE}x").endswith("\\u0301x")
+
+
+def test_marks_of_several_kinds_pile_up_together() -> None:
+    assert most_piled(visible("…" + "\u0300\u20dd\u0903\u1ab0" * 30)) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("ls" + " " * 1_500 + "; rm", "ls⟨1,500 spaces⟩; rm"),
+        ("a" + "\n" * 900 + "b", "a⟨900 line ends⟩b"),
+        ("a" + "\n \t" * 5 + "b", "a⟨5 line ends, 5 spaces, 5 tabs⟩b"),
+        ("a" + "\t" * 3 + "b", "a⟨3 tabs⟩b"),
+        ("a\n\n\nb", "a\\n\\n\\nb"),
+        ("a        b", "a        b"),
+        ("{\n" + " " * 40 + "x", "{\\n" + " " * 40 + "x"),
+        ("{\n" + " " * 41 + "x", "{\\n⟨41 spaces⟩x"),
+    ],
+)
+def test_a_gap_that_pushes_text_out_of_sight_is_told_by_its_size(text: str, shown: str) -> None:
+    assert visible(text) == shown
+
+
+def test_a_terminal_shows_no_piled_marks_and_counts_them() -> None:
+    text = "…" + ACUTE * 60
+    assert most_piled("".join(wrap_text(text, 70, SCREEN))) == 2
+    assert odd_characters(text, SCREEN) == 58
+
+
+def test_a_title_is_cut_between_letters_never_between_a_letter_and_its_mark() -> None:
+    assert cut_middle(f"abc{ACUTE}defg{ACUTE}h", 3, 2) == "ab…h"
+    text = f"e{ACUTE}" * 200
+    for extra in range(4):
+        title = make_title("note", encode_canonical({"path": "x" * extra + text}))
+        command = make_title("sh", encode_canonical({}), command="x" * extra + text)
+        assert f"…{ACUTE}" not in title
+        assert f"…{ACUTE}" not in command
+        assert len(command) <= LONGEST + 12
