@@ -82,8 +82,20 @@ def place_of(home: Path, path: Path) -> PathPlace:
     return locate(str(path), folder=str(home / "work"), workspace=str(home / "work"), home=str(home))
 
 
-@pytest.mark.parametrize("secret", [".ssh/id_rsa", ".ssh/authorized_keys", "work/.env"])
+@pytest.mark.parametrize(
+    "secret",
+    [
+        ".ssh/id_rsa",
+        ".ssh/authorized_keys",
+        ".ssh/a/b/c/d/k",
+        "work/.env",
+        "work/backend/.env",
+        "work/a/b/c/d/e/server.key",
+    ],
+)
 def test_a_hard_link_to_a_secret_is_a_secret(home: Path, secret: str) -> None:
+    (home / secret).parent.mkdir(parents=True, exist_ok=True)
+    (home / secret).write_text("secret")
     os.link(home / secret, home / "work/notes.txt")
     assert place_of(home, home / "work/notes.txt").secret
 
@@ -94,6 +106,26 @@ def test_a_file_with_other_names_may_lie_elsewhere_too(home: Path, target: str) 
     place = place_of(home, home / "work/notes.txt")
     assert place.shared
     assert not place.secret
+
+
+def test_a_file_with_other_names_is_not_read_unasked_unless_it_is_of_a_library(
+    gate: Sayso, home: Path
+) -> None:
+    other, library = home / "elsewhere/.env", home / "work/.venv/lib/a.py"
+    for path in (other, library):
+        path.parent.mkdir(parents=True)
+        path.write_text("x")
+    os.link(other, home / "work/notes.txt")
+    os.link(library, home / "work/.venv/lib/b.py")
+
+    @gate.requires_consent("files.read", risk="low")
+    def read_file(path: str) -> str:
+        return "read"
+
+    with gate.session(agent="tester", workspace=str(home / "work")).active():
+        assert read_file("work/.venv/lib/b.py".removeprefix("work/")) == "read"
+        with pytest.raises(ConsentRequired):
+            read_file("notes.txt")
 
 
 def test_a_file_with_one_name_is_what_it_seems(home: Path) -> None:

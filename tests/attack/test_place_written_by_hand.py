@@ -148,6 +148,37 @@ def test_rows_sealed_at_one_place_count_for_nothing_at_another_that_exists(tmp_p
     new.close()
 
 
+def test_nothing_revives_by_going_to_another_place_and_back(place: Place) -> None:
+    """The mark of the other place is in use from then on, and the first one knows nothing of what follows."""
+    write_another_place(place, "x")
+    gate = reopen(place)
+    assert gate is not None
+    _, call = approve_once(gate)
+    before = place.hand.copy(*ROWS)
+    assert retry_call(gate, call, holder="one").runs
+    gate.store.close()
+    place.hand.put_back(before)
+    place.hand.run("DELETE FROM meta WHERE name = 'mark'")
+    assert reopen(place) is None, "the first mark was retired for good"
+    for name in ("x", "y"):
+        write_another_place(place, name)
+        again = reopen(place)
+        if again is not None:
+            with pytest.raises(SaysoError):
+                retry_call(again, call, holder="two")
+
+
+def test_a_gate_that_runs_does_not_go_on_beside_a_mark_that_took_its_place(place: Place) -> None:
+    session, call = approve_once(place.gate)
+    write_another_place(place, "x")
+    other = place.another()
+    with pytest.raises(SaysoError):
+        retry_call(place.gate, call, holder="one")
+    with pytest.raises(SaysoError):
+        record_message(place.gate, session, "Grant standing consent for: git push")
+    other.store.close()
+
+
 def test_a_permission_that_decayed_is_not_fresh_under_another_place(place: Place) -> None:
     place.hand.run("DELETE FROM reviews")
     place.hand.run(*(f"DELETE FROM {table}" for table in TRAIL))  # noqa: S608  names of our own

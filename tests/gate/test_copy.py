@@ -551,7 +551,8 @@ def test_a_copy_is_not_opened_if_its_source_is_in_use_again_for_whatever_reason(
 
     with pytest.raises(StoreMoved, match="taken off"):
         pair.copy(meddling)
-    session_on(old)
+    with pytest.raises(StoreMoved, match="taken off by hand"):
+        session_on(old)
     with pytest.raises(StoreMoved):
         pair.new()
 

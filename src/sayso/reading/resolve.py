@@ -317,7 +317,8 @@ def _operation_at_place(operation: str, place: PathPlace, policy: Policy) -> Ope
     domain, _, action = operation.partition(".")
     verb = action.partition("_")[0]
     if verb in READ_VERBS:
-        unsafe = Risk.HIGH if place.secret or place.telling else None
+        doubtful = place.shared and not place.library
+        unsafe = Risk.HIGH if place.secret or place.telling or doubtful else None
         return Operation(operation, reading=unsafe if place.real else Risk.HIGH)
     if place.secret:
         return _strict_operation(domain, policy, "modify_secrets")

@@ -67,6 +67,8 @@ def load_watermark(tx: Reader, folder: Path, name: str) -> Watermark:
     others what has to be known for ever, all else is void, and the others are retired for good.
     """
     mark = watermark_at(folder, name, tx.meta(PLACE))
+    if mark.exists and mark.is_retired:
+        return mark  # of a store that has moved: it can be read, and nothing is written to it
     others = [Watermark(path) for path in sorted(folder.glob(f"{name}*.mark")) if not mark.is_at(path)]
     mark.rivals = tuple(other for other in others if not other.is_retired)
     mark.lost = bool(mark.rivals) or (bool(others) and not mark.exists)

@@ -80,6 +80,8 @@ class PathPlace(msgspec.Struct, frozen=True):
     """Where any reading of it leads by a link."""
     shared: bool = False
     """A file with other names, wherever they are: a write reaches those as well."""
+    library: bool = False
+    """It lies in a folder of installed libraries, where files have other names by habit."""
 
 
 def locate(path: object, *, folder: str, workspace: str, home: str) -> PathPlace:
@@ -196,10 +198,11 @@ def _locate_spelling(path: str, folder: str, workspace: str, home: str, *, wild:
         guarded=guarded,
         links=links,
         shared=linked is not None,
+        library=linked is not None and linked.library,
     )
 
 
-def _find_hard_link(real: str, roots: tuple[str, ...]) -> HardLink | None:
+def _find_hard_link(real: str, roots: tuple[str, str]) -> HardLink | None:
     """The link, if this is a file with several names."""
     try:
         found = os.lstat(real)

@@ -1,0 +1,89 @@
+"""A call that ended is over, though its end did not wait for the disk.
+
+The end of a plain success is not synced by itself. Rows from before it, put back, must not make the call run
+or end again: not in another process, not after a restart, and not after the process was killed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from sayso.core.errors import SaysoError
+from sayso.core.model import Operation, Risk
+from sayso.gate.deciding.request import make_call, make_request
+from sayso.gate.gate import Gate
+from sayso.gate.ledger.outcome import end_call
+from sayso.gate.ledger.start import retry_call, start_call
+from sayso.gate.rows import watermark
+from sayso.gate.sessions.sessions import open_session
+from tests.support.answers import answer_question
+from tests.support.by_hand import Place, sqlite_place
+
+ROWS = ("sessions", "grants", "spends", "questions", "calls")
+
+
+def killed(place: Place) -> Gate:
+    """Another gate, while the first one has neither closed nor committed anything since."""
+    return place.another()
+
+
+def closed(place: Place) -> Gate:
+    return place.restart()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    made = sqlite_place(tmp_path)
+    yield made
+    made.close()
+
+
+def ended(place: Place) -> tuple[str, int]:
+    """A call that was approved, started, and succeeded; and the rows as they were when it ran, put back."""
+    gate = place.gate
+    session = open_session(gate, agent="tester", owner="host", workspace="/w")
+    wanted = make_request(
+        make_call("pay", {"amount": 1000}, door="python", folder="/w", workspace="/w"),
+        [Operation("bank.pay", risk=Risk.MODERATE)],
+        agent="tester",
+        session=session,
+    )
+    asked = start_call(gate, wanted, holder="one", effect_key="bill 7")
+    assert asked.question is not None
+    answer_question(gate, asked.question, "once", by="ana")
+    started = retry_call(gate, asked.call, holder="one")
+    assert started.runs
+    running = place.hand.copy(*ROWS)
+    end_call(gate, asked.call, started.fence, "succeeded")
+    place.hand.put_back(running)
+    return asked.call, started.fence
+
+
+@pytest.mark.parametrize("again", [killed, closed])
+def test_a_call_that_ended_does_not_end_again_by_its_rows_of_before(
+    place: Place, again: Callable[[Place], Gate]
+) -> None:
+    call, fence = ended(place)
+    gate = again(place)
+    with pytest.raises(SaysoError):
+        end_call(gate, call, fence, "failed")
+    with pytest.raises(SaysoError):
+        retry_call(gate, call, holder="two")
+    assert place.reported()
+
+
+def test_after_the_machine_started_again_an_end_that_was_lost_is_no_tampering(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A power failure takes what was not synced: that must not look like a hand in the rows."""
+    call, fence = ended(place)
+    watermark.boot_number.cache_clear()
+    monkeypatch.setattr(watermark, "BOOT", place.marks / "another-boot")
+    (place.marks / "another-boot").write_text("other")
+    gate = place.another()
+    end_call(gate, call, fence, "succeeded")
+    watermark.boot_number.cache_clear()
+    assert not place.reported()
