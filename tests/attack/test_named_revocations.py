@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from sayso import ConsentRequired, Sayso
+from sayso import ConsentRequired, Sayso, Step
 from sayso.doors.python.session import Session
 from sayso.gate.ledger.lease import release_call
 from sayso.gate.ledger.start import retry_call
@@ -267,3 +267,25 @@ def test_a_run_that_ended_is_not_named_any_more(store: Store) -> None:
     heard = session.hear("Revoke consent for: send")
     assert any("Nothing was revoked" in line for line in heard.announced)
     assert events(program.gate, session.id)[-1] != "REVOKED"
+
+
+@pytest.mark.parametrize("words", ["Revoke consent for: weekly", "Revoke consent for: workflow weekly"])
+def test_a_run_that_was_revoked_by_name_carries_no_further_step(store: Store, words: str) -> None:
+    program = Program(store)
+    gate, ran = program.gate, list[str]()
+    session = gate.session()
+
+    @gate.requires_consent("mail.send", risk="moderate")
+    def post() -> str:
+        ran.append("post")
+        return "posted"
+
+    def first() -> None:
+        ran.append("first")
+        session.hear(words)
+
+    gate.workflow("weekly", [Step("first", first), Step("then", post, operations=("mail.send",))])
+    started = session.run("weekly", wait=0)
+    answer_open(gate)
+    session.retry(started.operation_id or "", wait=0)
+    assert ran == ["first"]
