@@ -122,7 +122,7 @@ def test_a_task_begins_and_ends_with_what_was_consented_in_it(service: Service) 
 
 def test_a_plan_is_told_with_what_was_read_in_it(service: Service) -> None:
     session = service.opened()
-    plan = {"targets": ["a.py"], "changes": ["rename f"], "operations": ["files.write"]}
+    plan = {"targets": ["a.txt"], "changes": ["rename f"], "operations": ["files.write"]}
     told = service.told("host", "POST", f"/v1/sessions/{session}/plans", {"plan": plan})
     assert (told["concrete"], told["operations"]) == (True, ["files.write"])
     assert say(service, session, "go ahead")["kind"] == "assent"
@@ -178,13 +178,13 @@ def test_a_session_names_its_agent_and_nothing_that_is_not_the_hosts_to_say(
     assert service.post("host", "/v1/sessions", body).status_code == 422
 
 
-PLAN = {"targets": ["a.py"], "changes": ["rename f"], "operations": ["files.write"]}
+PLAN = {"targets": ["a.txt"], "changes": ["rename f"], "operations": ["files.write"]}
 
 
 def test_a_yes_does_not_count_before_the_rendering_was_shown(service: Service) -> None:
     session = service.opened()
     told = service.told("host", "POST", f"/v1/sessions/{session}/plans", {"plan": PLAN, "shown": False})
-    assert told["covers"] == {"files.write": ["a.py"]}
+    assert told["covers"] == {"files.write": ["a.txt"]}
     heard = say(service, session, "go ahead")
     assert heard["announced"] == [f"{told['shown']}\nProceed with this?"]
     assert "accepted" in say(service, session, "yes")["did"][0]
@@ -201,7 +201,7 @@ def test_a_host_whose_word_is_only_claimed_cannot_say_that_the_rendering_was_sho
     assert b'"shown":true' not in row.head
     whether = say(service, session, "yes", CLAIMED)["question"]
     asked = service.told("operator", "GET", f"/v1/questions/{whether}")
-    assert "files.write on a.py" in str(asked["offers"]), "the operator sees what the yes would cover"
+    assert "files.write on a.txt" in str(asked["offers"]), "the operator sees what the yes would cover"
     service.told(
         "operator", "POST", f"/v1/questions/{whether}/answer", {"answer": "once", "digest": asked["digest"]}
     )

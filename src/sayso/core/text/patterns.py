@@ -20,7 +20,7 @@ class LazyPattern:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(_compile(self.pattern, self.flags), name)
-        setattr(self, name, found)
+        self.__dict__[name] = found
         return found
 
 
