@@ -182,6 +182,17 @@ def test_what_is_said_to_a_plan_of_several_steps_never_keeps_more_than_it_means(
     assert runs == set(kept.split())
 
 
+@pytest.mark.parametrize(("asks", "text"), with_senses("plan_exclusions"))
+def test_what_is_excluded_from_a_plan_never_runs_on_other_consent(asks: str, text: str) -> None:
+    standing = "Grant standing consent for: git commit -m x, git push"
+    calls = {"edit": EDIT_B, "commit": COMMIT, "push": PUSH}
+    before = (standing, EDIT_B, "yes", EDIT_B, {"outcome": "ok"}, PLAN_OF_STEPS, text)
+    asked = {name for name, call in calls.items() if verdict(*before, "yes", call) == "ask"}
+    assert asked == ({asks} if asks != "nothing" else set())
+    if asks in calls:
+        assert verdict(*before, calls[asks]) == "ask"
+
+
 @pytest.mark.parametrize("text", messages("messages", "refused_limits"))
 def test_a_yes_with_a_limit_answers_no_question_and_says_so(text: str) -> None:
     *_, heard, call = play("X", PUSH, text, PUSH)
@@ -225,6 +236,16 @@ def test_a_sign_or_word_against_a_slash_command_never_lets_it_run(sense: str, te
 
 
 def test_no_message_is_listed_under_two_senses() -> None:
-    for file in ("messages", "plans", "plans3", "plan_texts", "choices", "languages", "grants", "slashes"):
+    for file in (
+        "messages",
+        "plans",
+        "plans3",
+        "plan_texts",
+        "choices",
+        "languages",
+        "grants",
+        "slashes",
+        "plan_exclusions",
+    ):
         texts = sorted(text for _, text in with_senses(file))
         assert [one for one, next_one in pairwise(texts) if one == next_one] == []

@@ -11,7 +11,7 @@ from sayso.core import effects as fx
 from sayso.core.conversation import words
 from sayso.core.conversation.choices import Choice, read_choice
 from sayso.core.conversation.message import Message
-from sayso.core.conversation.withdrawal import take_last_yes_back
+from sayso.core.conversation.withdrawal import take_excluded_back, take_last_yes_back
 from sayso.core.deciding.questions import effects_of_answer, is_open
 from sayso.core.deciding.rules import PLAN_TURNS
 from sayso.core.deciding.showing import describe_whole_call, digest_seen_in_text
@@ -198,15 +198,17 @@ def was_asked(h: Hearing) -> bool:
 
 def _ask_which(h: Hearing, says: str) -> None:
     """Number the open questions, and keep them in the conversation for the next message to choose from."""
-    asked, turn = _in_their_order(h), h.session.turn
-    h.add_effects(*(fx.QuestionShown(question.id, turn) for question in asked))
-    listed = tuple(q.id for q in asked)
-    h.add_effects(
-        fx.SessionChanged(
-            pending=PendingPrompt("which", turn, questions=listed, says=says, once=_is_for_once(h))
-        )
-    )
+    asked = _in_their_order(h)
+    _list_for_choice(h, asked, says)
     h.announced.append(words.which_one(_number_questions(asked)))
+
+
+def _list_for_choice(h: Hearing, asked: list[Question], says: str) -> None:
+    """The next message may choose from these questions, in this order."""
+    turn, listed = h.session.turn, tuple(question.id for question in asked)
+    h.add_effects(*(fx.QuestionShown(name, turn) for name in listed))
+    prompt = PendingPrompt("which", turn, questions=listed, says=says, once=_is_for_once(h))
+    h.add_effects(fx.SessionChanged(pending=prompt))
 
 
 def _ask_again(h: Hearing, says: str) -> None:
@@ -223,14 +225,7 @@ def _ask_again(h: Hearing, says: str) -> None:
         return
     h.announced.append(words.no_longer_open(_number_questions(asked)))
     if asked:
-        turn = h.session.turn
-        h.add_effects(*(fx.QuestionShown(question.id, turn) for question in asked))
-        listed = tuple(q.id for q in asked)
-        h.add_effects(
-            fx.SessionChanged(
-                pending=PendingPrompt("which", turn, questions=listed, says=says, once=_is_for_once(h))
-            )
-        )
+        _list_for_choice(h, asked, says)
 
 
 def _is_for_once(h: Hearing) -> bool:
@@ -436,6 +431,7 @@ def _adjust_plan(h: Hearing, plan: Plan, change: str) -> None:
     if plan.accepted:
         h.add_effects(fx.PlanEnded("changed"))
         h.cleared.append("plan consent (you changed the plan)")
+    take_excluded_back(h, plan.text, text)
     changed = msgspec.structs.replace(plan, text=text, accepted=False, since=h.session.turn)
     _show(h, changed, words.CONFIRM_ADJUSTED)
 
