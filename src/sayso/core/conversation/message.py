@@ -177,7 +177,8 @@ def _read_tightening(text: str, shown: str, slash: str | None, phrases: Phrases)
     standing = read_standing(text, shown)
     spoken, more = standing.spoken, _compile_phrases(phrases)
     gist = _gist(spoken)
-    refusal = read_refusal(more.refuse.sub("no", gist), fold_text(_gist(shown)))
+    denied = f"\n{standing.denied}"
+    refusal = read_refusal(more.refuse.sub("no", gist) + denied, fold_text(_gist(shown)) + denied)
     return Message(
         text=text,
         kind=standing.kind or "other",
@@ -191,7 +192,7 @@ def _read_tightening(text: str, shown: str, slash: str | None, phrases: Phrases)
         refusal=refusal.refuses or _is_bare_no(shown) or "no" in signs,
         forbids=refusal.forbids,
         forbidden=refusal.words,
-        correction=corrects(spoken),
+        correction=corrects(spoken) or corrects(standing.denied),
         done=acknowledges(gist),
         topic=find_topic(spoken[:LONGEST], shown),
         problem=standing.problem,

@@ -12,6 +12,8 @@ from collections.abc import Iterable
 import msgspec
 
 from sayso.core.conversation import words
+from sayso.core.conversation.topics import corrects
+from sayso.core.text.list_speech import find_denied
 from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.phrases import POLITE, REFUSALS, STOP_OPENINGS, STOP_PHRASES, pattern
 from sayso.core.text.programs import holds_speech, is_certainly_command
@@ -31,8 +33,9 @@ class StandingConsent(msgspec.Struct, frozen=True):
     """What a message says about standing consent.
 
     `kind` is "grant", "revoke", "clear" or none, also where a list was refused. `stop` says that an entry of
-    a list was a stop phrase. `spoken` is the message as folded own words with the lists blanked out, at the
-    same length, for whoever looks for anything else in it.
+    a list was a stop phrase; `denied` is what speech in the list of a grant denies.
+    `spoken` is the message as folded own words with the lists blanked out, at the same length, for whoever
+    looks for anything else in it.
     """
 
     spoken: str
@@ -43,6 +46,7 @@ class StandingConsent(msgspec.Struct, frozen=True):
     clear_allowlist: bool = False
     clear_state: bool = False
     stop: bool = False
+    denied: str = ""
     problem: str | None = None
 
 
@@ -89,18 +93,23 @@ def _read_grant(grant: re.Match[str], own: str) -> StandingConsent:
     entries = _read_list(text)
     problem = entries.problem
     limit = _find_limit(text)
-    if speech and not _POLITE.fullmatch(fold_text(speech)):
+    start = grant.start("list")
+    listed = own[start : start + len(text)]
+    denied = ". ".join(find_denied(listed))
+    if denied:
+        problem = words.no_command(text.strip())
+    elif speech and not _POLITE.fullmatch(fold_text(speech)):
         problem = "There is other text after the list"
     elif not problem and limit is not None:
         problem = words.no_command(limit)
     elif not problem and not entries.commands and not entries.stop:
         problem = "There is no command in the list"
-    start = grant.start("list")
     return StandingConsent(
         spoken=f"{own[:start]}{BLANK * len(text)}{own[start + len(text) :]}",
         kind="grant",
         grants=() if problem or entries.stop else entries.commands,
         stop=entries.stop,
+        denied=denied or (listed if corrects(listed) else ""),
         problem=f"{problem}: nothing was granted." if problem else None,
     )
 

@@ -4,8 +4,8 @@
   plan, a grant. A standing consent goes only if it was given in the turn before and never used.
 - Approvals of single calls that are not used yet go too, whichever yes gave them, and free retries with them.
 - A prohibition takes standing consents off whose command holds a forbidden word.
-- What a change takes out of a plan runs on no other consent either: that of a yes for such operations goes, and
-  standing consent for what the change names.
+- What a change takes out of a plan runs on no other consent either: that of a yes for such operations goes,
+  and standing consent for what the change names.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def take_forbidden_off(h: Hearing, forbidden: tuple[str, ...]) -> bool:
 
 
 def take_excluded_back(h: Hearing, before: PlanText, after: PlanText) -> None:
-    """End the other consent that would let run what a change has taken out of a plan, or forbids beside it."""
+    """End the other consent that would let run what a change takes out of a plan, or forbids beside it."""
     gone = [name for name in before.operations if _lost_something(name, before, after)]
     out = [target.lower() for target in before.targets if target not in after.targets]
     words_gone = (
