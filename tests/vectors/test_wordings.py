@@ -124,6 +124,18 @@ def test_a_message_about_the_work_never_takes_consent_back(text: str) -> None:
     assert verdict(GRANT, text, PUSH) == "allow"
 
 
+@pytest.mark.parametrize("text", messages("messages", "innocent_later"))
+def test_a_no_about_the_work_never_takes_an_earlier_yes_back(text: str) -> None:
+    *_, heard, call = play("X", ADD, "yes", ADD, {"outcome": "ok"}, "hm interesting", text, ADD)
+    assert heard["cleared"] == []
+    assert call["verdict"] == "allow"
+
+
+@pytest.mark.parametrize("text", ["no", "No!", "nope, sorry", *messages("messages", "unsaid")])
+def test_a_bare_no_takes_an_earlier_yes_back(text: str) -> None:
+    assert verdict("X", ADD, "yes", ADD, {"outcome": "ok"}, "hm interesting", text, ADD) == "ask"
+
+
 @pytest.mark.parametrize("text", messages("messages", "revoke_push", "clear_allowlist"))
 def test_a_command_taken_off_the_allowlist_is_never_there_afterwards(text: str) -> None:
     *_, heard, _, call = play(GRANT, text, "hm", PUSH)

@@ -57,7 +57,8 @@ class Message(msgspec.Struct, frozen=True):
     """A user's message, read.
 
     `kind` is the first that fits in the order of the fields, which say all that takes effect. What tightens
-    leaves nothing that loosens; a change or question leaves no assent. `forbids` marks a prohibition, and
+    leaves nothing that loosens; a change or question leaves no assent. `bare_no` says that it is nothing but
+    a refusal. `forbids` marks a prohibition, and
     `forbidden` are its words; beside a change it is no refusal. `once` limits an assent to one call;
     `of_plan` says that it speaks of the plan. `chosen` are the questions that its yes or no names, if any,
     and `declined` those that it denies beside a yes to others; `outdated` is the yes or no of a choice that
@@ -76,6 +77,7 @@ class Message(msgspec.Struct, frozen=True):
     clear_state: bool = False
     query: str | None = None
     refusal: bool = False
+    bare_no: bool = False
     forbids: bool = False
     forbidden: tuple[str, ...] = ()
     assent: str | None = None
@@ -190,6 +192,7 @@ def _read_tightening(text: str, shown: str, slash: str | None, phrases: Phrases)
         clear_state=standing.clear_state,
         query=read_query(spoken if slash is None else text),
         refusal=refusal.refuses or _is_bare_no(shown) or "no" in signs,
+        bare_no=refusal.bare or _is_bare_no(shown) or "no" in signs,
         forbids=refusal.forbids,
         forbidden=refusal.words,
         correction=corrects(spoken) or corrects(standing.denied),

@@ -11,7 +11,7 @@ from sayso.core import effects as fx
 from sayso.core.conversation import words
 from sayso.core.conversation.choices import Choice, read_choice
 from sayso.core.conversation.message import Message
-from sayso.core.conversation.withdrawal import take_excluded_back, take_last_yes_back
+from sayso.core.conversation.withdrawal import take_excluded_back, take_last_yes_back, unsays_last_yes
 from sayso.core.deciding.questions import effects_of_answer, is_open
 from sayso.core.deciding.rules import PLAN_TURNS
 from sayso.core.deciding.showing import describe_whole_call, digest_seen_in_text
@@ -172,11 +172,11 @@ def _refuse(h: Hearing) -> None:
     elif _asked_back(h, "save") or _asked_back(h, "load"):
         h.did.append("the allowlist is not handed on")
     else:
-        plan = h.session.plan
-        if plan is not None:
+        plan, unsays = h.session.plan, unsays_last_yes(h)
+        if plan is not None and (unsays or not plan.accepted):
             _refuse_plan(h, plan)
         answers_plan = plan is not None and not plan.accepted and plan.since == h.before.turn
-        if not answers_plan and not _clears_all(h.message):
+        if unsays and not answers_plan and not _clears_all(h.message):
             take_last_yes_back(h)
 
 

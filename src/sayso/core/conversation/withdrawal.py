@@ -1,7 +1,8 @@
 """What a refusal takes back, in a session and in those it started.
 
-- A no with nothing to answer takes back what the last yes gave: the unused approval, the task's consent, the
-  plan, a grant. A standing consent goes only if it was given in the turn before and never used.
+- A bare no with nothing to answer, and any no right after a yes, takes back what the last yes gave: the
+  unused approval, the task's consent, the plan, a grant. A standing consent goes only if it was given in the
+  turn before and never used.
 - Approvals of single calls that are not used yet go too, whichever yes gave them, and free retries with them.
 - A prohibition takes standing consents off whose command holds a forbidden word.
 - What a change takes out of a plan runs on no other consent either: that of a yes for such operations goes,
@@ -27,6 +28,15 @@ if TYPE_CHECKING:
 
 FROM_A_YES = frozenset({"call", "category", "operation", "tool"})
 """The kinds of grants that a yes gives; standing consent is granted in words of its own."""
+
+
+def unsays_last_yes(h: Hearing) -> bool:
+    """Whether a refusal speaks of the last yes: it is nothing but a no, or comes right after that yes.
+
+    Later "no idea why it fails" speaks of the work.
+    """
+    given = _find_last_given(h.session, h.now)
+    return h.message.bare_no or any(held.grant.turn >= h.session.turn - 1 for held in given)
 
 
 def take_last_yes_back(h: Hearing) -> None:
