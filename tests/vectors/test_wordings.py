@@ -18,6 +18,7 @@ from tests.support.wordings import (
     PLAN_OF_STEPS,
     PUSH,
     STATUS,
+    Step,
     edit,
     messages,
     play,
@@ -109,6 +110,26 @@ def test_a_prohibition_stop_or_revocation_never_lets_standing_consent_run(text: 
 @pytest.mark.parametrize("text", messages("messages", "prohibition"))
 def test_a_forbidden_command_is_never_back_on_the_allowlist_in_the_next_turn(text: str) -> None:
     assert verdict(GRANT, text, "hm", PUSH) == "ask"
+
+
+@pytest.mark.parametrize("text", messages("messages", "prohibition", "prohibition_later"))
+def test_a_prohibition_never_leaves_a_standing_consent_of_long_ago(text: str) -> None:
+    assert verdict(GRANT, "hm interesting", text.replace("↵", "\n"), "hm", PUSH) == "ask"
+
+
+@pytest.mark.parametrize("text", messages("messages", "forbids_elsewhere", "edits_forbidden"))
+def test_a_prohibition_of_edits_never_takes_the_last_yes_back_in_their_place(text: str) -> None:
+    done: Step = {"outcome": "ok"}
+    before = ("X", EDIT_B, "yes", EDIT_B, done, ADD, "yes", ADD, done)
+    assert verdict(*before, text.replace("↵", "\n"), EDIT_B) == "ask"
+
+
+@pytest.mark.parametrize("text", messages("messages", "entries_forbidden"))
+def test_a_program_that_is_forbidden_never_runs_on_standing_consent(text: str) -> None:
+    command, _, said_later = text.partition("; ")
+    call: Step = {"call": {"operations": ["shell.run"], "command": command}}
+    steps = (f"Grant standing consent for: {command}", "hm interesting", said_later, "hm", call)
+    assert verdict(*steps) == "ask"
 
 
 @pytest.mark.parametrize("text", messages("messages", "forbids_elsewhere"))

@@ -16,6 +16,7 @@ import msgspec
 from sayso.core.conversation.assent import after_idiom, is_ironic, read_assent
 from sayso.core.conversation.standing_consent import read_query, read_standing
 from sayso.core.conversation.topics import acknowledges, announces_another, corrects, find_topic
+from sayso.core.text.acts import names_target, speaks_of_act
 from sayso.core.text.denials import LEAD, clean_clause
 from sayso.core.text.imperatives import read_imperatives
 from sayso.core.text.patterns import lazy_pattern
@@ -267,8 +268,11 @@ def _own_clauses(own: str, phrases: Phrases) -> Iterator[tuple[int, int]]:
 
 
 def _tightens_by_itself(words: str, phrases: Phrases) -> bool:
-    refuses = read_refusal(words, words).refuses
-    return refuses or corrects(words) or _stops_by_itself(words, phrases)
+    refusal = read_refusal(words, words)
+    # "No functional change" and "don't crash on empty input" are titles.
+    acts = (speaks_of_act(words) and not _NO_CHANGE.match(words)) or names_target(words)
+    speaks = refusal.bare or acts or not _TITLE_DENIAL.match(words)
+    return (refusal.refuses and speaks) or corrects(words) or _stops_by_itself(words, phrases)
 
 
 def _leaves_the_work(words: str, *, first: bool) -> bool:
@@ -397,6 +401,10 @@ _TAKES_BACK = lazy_pattern(
     r"|you (?:no longer have|don't have|do not have|have no))\b"
 )
 
+_TITLE_DENIAL = lazy_pattern(
+    r"(?:no|don't|do not|never) (?!more\b|longer\b|need\b|one\b|go\b|way\b)\w+ \w+|no \w+\Z"
+)
+_NO_CHANGE = lazy_pattern(r"no (?:functional|behaviou?r\w*|visible|api|logic|breaking|semantic) changes?\Z")
 # After a slash command: it was not meant, or the user does it.
 _UNMEANT = lazy_pattern(
     rf"{LEAD}(?:(?:oops|whoops|jk|lol|haha|my bad|just kidding|kidding|joking|nvm)\Z"
