@@ -22,9 +22,7 @@ from sayso.core.text.imperatives import read_imperatives
 from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.phrases import (
     ACTS,
-    CHANGE_WORDS,
     HIGH_PHRASES,
-    LIMIT_WORDS,
     MEDIUM_PHRASES,
     STOP_CLAUSES,
     STOP_OPENINGS,
@@ -343,12 +341,6 @@ def _slash(text: str, slash_names: Collection[str]) -> str | None:
     return next((known for known in slash_names if known.casefold() == name.casefold()), None)
 
 
-def limits_slash(text: str) -> bool:
-    """Whether what follows a slash command, outside quotes, may limit it, ask about it or take it back."""
-    own = fold_text(mask(text)).split(maxsplit=1)
-    return len(own) > 1 and _LIMITS_SLASH.search(own[1]) is not None
-
-
 # --- expressions: those for tightening read folded own words, those for loosening the text itself -----------
 
 _CASE_BLIND = re.IGNORECASE | re.ASCII
@@ -410,14 +402,4 @@ _UNMEANT = lazy_pattern(
     rf"{LEAD}(?:(?:oops|whoops|jk|lol|haha|my bad|just kidding|kidding|joking|nvm)\Z"
     r"|wrong (?:window|chat|command|one|session|tab|agent|terminal|repo|branch)\b|i mean(?:t)?\b"
     rf"|leave (?:\S+ ){{1,4}}to me\b|i(?:'ll)? (?:{'|'.join(ACTS)})\b(?!.*\b(?:so|when|if)\b))"
-)
-# In the middle of a title these limit nothing: "Add a retry to the client". At its beginning they may.
-_JOINING = {"and", "also", "plus", "with", "to", "on", "in", "for the", "leave", "given that", "given"}
-_LIMITS_SLASH = lazy_pattern(
-    rf"\?|\bw/o\b|--dry-?run\b|(?<!\S)-n\b|n't\b|\A(?:to|on|in|for|with|and|at|by|from)\b"
-    rf"|\b(?:{pattern({*CHANGE_WORDS, *LIMIT_WORDS} - _JOINING)}|no|nope|kidding|joking|ask|what|why|how|who"
-    r"|which|minus|sans|barring|leaving out|does|should|would|could|can|maybe|perhaps|later|tomorrow"
-    r"|first|draft|dry[ -]?run|pretend"
-    r"|simulate|test run|locally|skipping|hold|review|confirm|check with|let me|show me|i'll|i want"
-    r"|explain|help|nothing|none)\b"
 )
