@@ -98,7 +98,7 @@ class Message(msgspec.Struct, frozen=True):
 def read_message(text: str, slash_names: Collection[str], phrases: Phrases = ENGLISH) -> Message:
     """Read a message as heard, knowing the registered slash commands. Every text has a reading."""
     order = spell_out_order(text) if len(text) <= LONGEST else text
-    if order != text:
+    if order != text and text.strip().casefold() not in map(str.casefold, slash_names):
         return msgspec.structs.replace(_read_spoken(order, slash_names, phrases), text=text)
     rest = after_idiom(text) if len(text) <= LONGEST else None
     assent = None if rest is None else _read_spoken(rest, slash_names, phrases)

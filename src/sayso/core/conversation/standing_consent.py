@@ -315,7 +315,8 @@ _THAT_I_GAVE = (
 _CLAUSE_START = r"(?:\A|(?<=[.:,;!?()\n—–])|(?<=\s-)|(?<=\b(?:and|but)\s)|(?<=\bthen\s))[ \t]{0,8}"
 _LEAD = (
     r"(?:(?:please|now|ok|okay|so|and|but|also|then|just|actually|no|yes|hereby|i|i'm|i\s+am|i\s+want\s+to"
-    r"|i'd\s+like\s+to|you\s+should|can\s+you|could\s+you|let's|i\s+want\s+you\s+to)[\s,]{1,3}){0,6}"
+    r"|i'd\s+like\s+to|you\s+should|can\s+you|could\s+you|would\s+you|i\s+need\s+to|let's"
+    r"|i\s+want\s+you\s+to)[\s,]{1,3}){0,6}"
 )
 _FOR = r"(?:\s+(?:for|to|of|on)\b\s*(?P<colon>:?)|\s*(?P<bare>:))"
 _REVOKE = lazy_pattern(
@@ -373,15 +374,17 @@ _TAKING_ORDER = (
     r"|discontinue|suspend|rescind|unapprove|disallow|ungrant|de-?authori[sz]e|unauthori[sz]e)\b"
 )
 _EVERYTHING = lazy_pattern(
-    r"(?:all|all (?:the )?(?:of them|commands|of it|entries)|every entry|everything|anything)(?: please"
-    r"| now)?"
+    r"(?:both|the (?:whole |entire )?(?:list|allowlist|lot)|all|all (?:the )?(?:of them|commands|of it|entries)"
+    r"|every entry|everything|anything)(?: please| now)?"
 )
 _EMPTY = (
-    rf"{_CLAUSE_START}{_LEAD}(?:clear|empty|reset|wipe|delete|erase|purge|flush|remove|drop|discard|revoke)"
+    rf"{_CLAUSE_START}{_LEAD}(?:clear|empty|reset|wipe|delete|erase|purge|flush|remove|drop|discard|revoke"
+    r"|forget)"
     r"\s+"
 )
 _CLEAR_ALLOWLIST = lazy_pattern(
-    rf"\bclear\s+{_KINDS}allowlist\b|{_EMPTY}(?:all\s+(?:of\s+)?)?{_KINDS}allowlist{_END_OF_CLAUSE}"
+    rf"\bclear\s+{_KINDS}allow[\s-]?list\b"
+    rf"|{_EMPTY}(?:all\s+(?:of\s+)?)?{_KINDS}allow[\s-]?list{_END_OF_CLAUSE}"
     rf"|{_EMPTY}(?:all|every)\s+(?:the\s+)?entr(?:y|ies)\s+(?:from|of|on|in)\s+{_KINDS}allowlist"
 )
 _CLEAR_STATE = lazy_pattern(
