@@ -244,6 +244,14 @@ def test_a_choice_among_questions_never_answers_another(outcome: str, text: str)
     assert ", ".join(results or ["nothing"]) == outcome
 
 
+@pytest.mark.parametrize("text", ["2", "git push", "the second"])
+def test_a_hesitant_yes_and_a_bare_choice_never_answer_high_risk(text: str) -> None:
+    *_, heard, call = play("X", EDIT_A, PUSH, "ok", text, PUSH)
+    assert "Just to confirm" in said(heard)
+    assert call["verdict"] == "ask"
+    assert verdict("X", EDIT_A, PUSH, "ok", text, "yes", PUSH) == "allow"
+
+
 @pytest.mark.parametrize("text", messages("choices"))
 def test_a_choice_never_answers_where_nothing_was_asked(text: str) -> None:
     assert verdict("X", text, EDIT_A) == "ask"

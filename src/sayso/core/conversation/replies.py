@@ -52,7 +52,7 @@ def name_questions(h: Hearing) -> None:
     elif not yes and no:
         h.message = msgspec.structs.replace(plain, kind="refusal", refusal=True, chosen=no)
     elif yes:
-        hesitant = choice.hesitant or m.assent == "medium"
+        hesitant = choice.hesitant or m.assent == "medium" or _chooses_hesitantly(h, choice)
         kind, strength = ("medium", "medium") if hesitant else ("assent", "high")
         h.message = msgspec.structs.replace(
             plain, kind=kind, assent=strength, once=choice.once, chosen=yes, declined=no
@@ -63,6 +63,11 @@ def _reply_to_which(h: Hearing, choice: Choice) -> str | None:
     """The yes or no that "Which one do you mean?" was asked for, if this choice answers that."""
     which = h.before.pending if _asked_back(h, "which") else None
     return None if which is None or (choice.orders and which.says == "no") else which.says
+
+
+def _chooses_hesitantly(h: Hearing, choice: Choice) -> bool:
+    """Whether a bare number or name chooses high risk after an "ok": that yes is still asked back."""
+    return _reply_to_which(h, choice) == "ok" and any(q.risk >= Risk.HIGH for q in choice.named)
 
 
 def _is_outdated(h: Hearing, choice: Choice) -> bool:
@@ -81,7 +86,7 @@ def _sides(h: Hearing, choice: Choice) -> tuple[tuple[str, ...], tuple[str, ...]
     A refusal that the choice does not account for leaves no yes.
     """
     says = _reply_to_which(h, choice)
-    yes = [*choice.yes, *(choice.named if says == "yes" else ())]
+    yes = [*choice.yes, *(choice.named if says in ("yes", "ok") else ())]
     no = [*choice.no, *(choice.named if says == "no" else ())]
     if h.message.refusal and not choice.accounts_for_no:
         yes = []
@@ -199,7 +204,7 @@ def was_asked(h: Hearing) -> bool:
 def _ask_which(h: Hearing, says: str) -> None:
     """Number the open questions, and keep them in the conversation for the next message to choose from."""
     asked = _in_their_order(h)
-    _list_for_choice(h, asked, says)
+    _list_for_choice(h, asked, "ok" if says == "yes" and h.message.assent == "medium" else says)
     h.announced.append(words.which_one(_number_questions(asked)))
 
 
@@ -219,7 +224,7 @@ def _ask_again(h: Hearing, says: str) -> None:
     asked = [*_in_their_order(h), *(q for q in still if is_open(q, h.session, h.policy, h.now))]
     asked = list({question.id: question for question in asked}.values())
     h.did.append("not an answer: the question it was for is no longer open")
-    if len(asked) == 1 and says == "yes":
+    if len(asked) == 1 and says != "no":
         h.announced.append(words.no_longer_open([]))
         _ask_back(h, asked[0])
         return
@@ -316,10 +321,8 @@ def _ask_one_by_one(h: Hearing, names: Iterable[str]) -> None:
     """Ask back the first of these questions that is still open, and keep the others for after it."""
     left = [name for name in names if name in h.session.questions]
     left = [name for name in left if is_open(h.session.questions[name], h.session, h.policy, h.now)]
-    if not left:
-        return
-    question = h.session.questions[left[0]]
-    _ask_back(h, question, tuple(left[1:]))
+    if left:
+        _ask_back(h, h.session.questions[left[0]], tuple(left[1:]))
 
 
 def _ask_back(h: Hearing, question: Question, later: tuple[str, ...] = ()) -> None:

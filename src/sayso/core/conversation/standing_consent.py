@@ -374,8 +374,8 @@ _TAKING_ORDER = (
     r"|discontinue|suspend|rescind|unapprove|disallow|ungrant|de-?authori[sz]e|unauthori[sz]e)\b"
 )
 _EVERYTHING = lazy_pattern(
-    r"(?:both|the (?:whole |entire )?(?:list|allowlist|lot)|all|all (?:the )?(?:of them|commands|of it|entries)"
-    r"|every entry|everything|anything)(?: please| now)?"
+    r"(?:both|the (?:whole |entire )?(?:list|allowlist|lot)|all"
+    r"|all (?:the )?(?:of them|commands|of it|entries)|every entry|everything|anything)(?: please| now)?"
 )
 _EMPTY = (
     rf"{_CLAUSE_START}{_LEAD}(?:clear|empty|reset|wipe|delete|erase|purge|flush|remove|drop|discard|revoke"
