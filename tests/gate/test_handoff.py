@@ -237,3 +237,15 @@ def test_one_written_by_hand_is_none(gate: Gate, saved: str) -> None:
     assert ask_to_load_handoff(gate, session) is None
     record_message(gate, session, "yes")
     assert list_loaded_commands(gate, session) == ()
+
+
+@pytest.mark.parametrize("said", ["no", "never mind", "I changed my mind"])
+def test_a_no_after_the_yes_that_saved_it_leaves_nothing_saved(gate: Gate, said: str) -> None:
+    session = session_of(gate)
+    record_message(gate, session, "Grant standing consent for: git push")
+    ask_to_save_handoff(gate, session)
+    record_message(gate, session, "yes")
+    record_message(gate, session, said)
+    with pytest.raises(NotAgreed):
+        check_handoff_saved(gate, session)
+    assert ask_to_load_handoff(gate, session_of(gate)) is None

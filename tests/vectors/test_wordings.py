@@ -18,6 +18,7 @@ from tests.support.wordings import (
     PLAN_OF_STEPS,
     PUSH,
     STATUS,
+    Step,
     edit,
     messages,
     play,
@@ -111,6 +112,26 @@ def test_a_forbidden_command_is_never_back_on_the_allowlist_in_the_next_turn(tex
     assert verdict(GRANT, text, "hm", PUSH) == "ask"
 
 
+@pytest.mark.parametrize("text", messages("messages", "prohibition", "prohibition_later"))
+def test_a_prohibition_never_leaves_a_standing_consent_of_long_ago(text: str) -> None:
+    assert verdict(GRANT, "hm interesting", text.replace("↵", "\n"), "hm", PUSH) == "ask"
+
+
+@pytest.mark.parametrize("text", messages("messages", "forbids_elsewhere", "edits_forbidden"))
+def test_a_prohibition_of_edits_never_takes_the_last_yes_back_in_their_place(text: str) -> None:
+    done: Step = {"outcome": "ok"}
+    before = ("X", EDIT_B, "yes", EDIT_B, done, ADD, "yes", ADD, done)
+    assert verdict(*before, text.replace("↵", "\n"), EDIT_B) == "ask"
+
+
+@pytest.mark.parametrize("text", messages("messages", "entries_forbidden"))
+def test_a_program_that_is_forbidden_never_runs_on_standing_consent(text: str) -> None:
+    command, _, said_later = text.partition("; ")
+    call: Step = {"call": {"operations": ["shell.run"], "command": command}}
+    steps = (f"Grant standing consent for: {command}", "hm interesting", said_later, "hm", call)
+    assert verdict(*steps) == "ask"
+
+
 @pytest.mark.parametrize("text", messages("messages", "forbids_elsewhere"))
 def test_a_prohibition_never_leaves_consent_to_edit_in_the_task(text: str) -> None:
     assert verdict("X", EDIT_B, "yes", text, EDIT_B) == "ask"
@@ -122,6 +143,18 @@ def test_a_message_about_the_work_never_takes_consent_back(text: str) -> None:
     assert heard["cleared"] == []
     assert call["verdict"] == "allow"
     assert verdict(GRANT, text, PUSH) == "allow"
+
+
+@pytest.mark.parametrize("text", messages("messages", "innocent_later"))
+def test_a_no_about_the_work_never_takes_an_earlier_yes_back(text: str) -> None:
+    *_, heard, call = play("X", ADD, "yes", ADD, {"outcome": "ok"}, "hm interesting", text, ADD)
+    assert heard["cleared"] == []
+    assert call["verdict"] == "allow"
+
+
+@pytest.mark.parametrize("text", ["no", "No!", "nope, sorry", *messages("messages", "unsaid")])
+def test_a_bare_no_takes_an_earlier_yes_back(text: str) -> None:
+    assert verdict("X", ADD, "yes", ADD, {"outcome": "ok"}, "hm interesting", text, ADD) == "ask"
 
 
 @pytest.mark.parametrize("text", messages("messages", "revoke_push", "clear_allowlist"))
@@ -182,6 +215,17 @@ def test_what_is_said_to_a_plan_of_several_steps_never_keeps_more_than_it_means(
     assert runs == set(kept.split())
 
 
+@pytest.mark.parametrize(("asks", "text"), with_senses("plan_exclusions"))
+def test_what_is_excluded_from_a_plan_never_runs_on_other_consent(asks: str, text: str) -> None:
+    standing = "Grant standing consent for: git commit -m x, git push"
+    calls = {"edit": EDIT_B, "commit": COMMIT, "push": PUSH}
+    before = (standing, EDIT_B, "yes", EDIT_B, {"outcome": "ok"}, PLAN_OF_STEPS, text)
+    asked = {name for name, call in calls.items() if verdict(*before, "yes", call) == "ask"}
+    assert asked == ({asks} if asks != "nothing" else set())
+    if asks in calls:
+        assert verdict(*before, calls[asks]) == "ask"
+
+
 @pytest.mark.parametrize("text", messages("messages", "refused_limits"))
 def test_a_yes_with_a_limit_answers_no_question_and_says_so(text: str) -> None:
     *_, heard, call = play("X", PUSH, text, PUSH)
@@ -198,6 +242,14 @@ def test_a_choice_among_questions_never_answers_another(outcome: str, text: str)
         results.append("ask back 2")
         assert "git push" in said(heard)
     assert ", ".join(results or ["nothing"]) == outcome
+
+
+@pytest.mark.parametrize("text", ["2", "git push", "the second"])
+def test_a_hesitant_yes_and_a_bare_choice_never_answer_high_risk(text: str) -> None:
+    *_, heard, call = play("X", EDIT_A, PUSH, "ok", text, PUSH)
+    assert "Just to confirm" in said(heard)
+    assert call["verdict"] == "ask"
+    assert verdict("X", EDIT_A, PUSH, "ok", text, "yes", PUSH) == "allow"
 
 
 @pytest.mark.parametrize("text", messages("choices"))
@@ -225,6 +277,16 @@ def test_a_sign_or_word_against_a_slash_command_never_lets_it_run(sense: str, te
 
 
 def test_no_message_is_listed_under_two_senses() -> None:
-    for file in ("messages", "plans", "plans3", "plan_texts", "choices", "languages", "grants", "slashes"):
+    for file in (
+        "messages",
+        "plans",
+        "plans3",
+        "plan_texts",
+        "choices",
+        "languages",
+        "grants",
+        "slashes",
+        "plan_exclusions",
+    ):
         texts = sorted(text for _, text in with_senses(file))
         assert [one for one, next_one in pairwise(texts) if one == next_one] == []

@@ -288,10 +288,10 @@ _ANSWER = _expression(
     rf"(?<![\w./'-])(?:(?P<yes>{_YESES})|(?P<hesitant>{pattern(MEDIUM_PHRASES)})|(?P<no>{_NOS}))(?![\w'/-]|\.\w)"
 )
 _ONLY_BEFORE = _expression(r"(?:but\s+)?not|deny|reject|refuse|decline|skip|allow|approve|accept|i\s+approve")
-# "No. 2" is a number or a no, so it is asked back; "no.2" and "nr. 2" are numbers.
+# "No. 2" and "no.2" are a number or a no, so they are asked back; "nr. 2" is a number.
 _NUMBER_SIGN = _expression(r"(?<!\w)(?:(?:no|nr|num)\.\s*|nr\s+|\u2116\s*)(?=\d)")
 _BEGINS_WITH_NO = _expression(rf"{NO_WORDS}(?![\w'-])")
-_NO_OR_NUMBER = _expression(r"no\.\s+\d")
+_NO_OR_NUMBER = _expression(r"no\.\s*\d")
 _EQUALS = _expression(r"\s*=\s*(?=(?:yes|no|ok|okay|y|n)\b)")
 _TICKED = lazy_pattern(r"(`+)(?P<name>[^`]*[^`\d\s][^`]*)\1[.!]*")
 # A full stop ends a sentence only behind a word: the dot of "git add ." belongs to the command.

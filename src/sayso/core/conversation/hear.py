@@ -14,7 +14,7 @@ from sayso.core import effects as fx
 from sayso.core.conversation import replies, words
 from sayso.core.conversation.clearing import clear_consent
 from sayso.core.conversation.limits import find_limit
-from sayso.core.conversation.message import Message, limits_slash, read_message
+from sayso.core.conversation.message import Message, read_message
 from sayso.core.conversation.revocations import find_dropped, revoke_entry
 from sayso.core.conversation.standing_consent import speaks_of_revoking
 from sayso.core.conversation.withdrawal import take_forbidden_off, take_last_yes_back
@@ -26,6 +26,7 @@ from sayso.core.numbering import new_grant, new_task
 from sayso.core.plans.edit import begins_with_yes, find_spoken_change
 from sayso.core.policy import Policy
 from sayso.core.session import PendingPrompt, Session, apply_effects
+from sayso.core.text.slash_text import limits_slash
 from sayso.core.text.unmask import LONGEST, visible_readings
 from sayso.core.words import visible
 

@@ -14,6 +14,7 @@ from sayso.core.text.acts import find_names
 from sayso.core.text.denials import clean_clause
 from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.phrases import POLITE, pattern
+from sayso.core.text.programs import is_certainly_command
 from sayso.core.text.unmask import LONGEST, clauses, fold_text, has_sign_of, visible_readings
 
 
@@ -43,15 +44,21 @@ def find_limit(text: str) -> Limit | None:
 
 
 def _limits(folded: str) -> Iterator[Limit]:
-    for clause, asked in clauses(folded):
+    for clause, asked in clauses(_ANSWERED.sub(" ", folded)):
         for words in () if asked else (clause, *_JOINT.split(clause)):
             if len(words) > _LONGEST_LIMIT:
                 continue
             said = _END.sub("", _LEAD.sub("", clean_clause(words)))
             if _KEEPS.fullmatch(said):
                 yield Limit(keeps=True)
-            elif _EXCLUDES.fullmatch(said) or _EXCEPT.search(said):
+            elif _EXCLUDES.fullmatch(said) or _EXCEPT.search(said) or _denies_command(said):
                 yield Limit(tuple(find_names(said)))
+
+
+def _denies_command(said: str) -> bool:
+    """Whether nothing but a command is denied: "no docker", "no rm -rf"."""
+    found = _NO_COMMAND.fullmatch(said)
+    return found is not None and is_certainly_command(_LOST_FLAG.sub(" -", found["command"]))
 
 
 def _crossed_out(folded: str) -> Iterator[Limit]:
@@ -65,6 +72,12 @@ def _crossed_out(folded: str) -> Iterator[Limit]:
 _LONGEST_LIMIT = 300
 _STROKE = lazy_pattern(r"\s*[-!\u2212–—✗✘~]+\s*(?=[\w./~])")
 _MARKS = lazy_pattern(r"""[`"“”«»*]|(?<!\w)'|'(?!\w)""")
+# "b.py? no", "git push: no" and "git push - no longer" are one statement each.
+_ANSWERED = lazy_pattern(
+    r"\s*(?:\?|:|\s-+)\s+(?=(?:no|nope|nah|never|not|no longer)\b(?! (?:such|idea|one)\b))"
+)
+_LOST_FLAG = lazy_pattern(r" (?=\w{1,2}\b)")
+_NO_COMMAND = lazy_pattern(r"no (?:more )?(?P<command>\S+(?: \S+){0,2})")
 _JOINT = lazy_pattern(r"\s(?:and|but|then|so)\s")
 _LEAD = lazy_pattern(
     r"\A(?:(?:please|pls|plz|oh|hm+|well|ok|okay|so|and|but|then|also|actually|sorry|now|from now on"
@@ -84,9 +97,9 @@ _DOING = (
 )
 _ANY_ACT = (
     r"(?:(?:the|all|any|your|my|git|npm|gh|docker|file|further|more|other|these|those|every|each|future)\s+)*"
-    rf"(?:(?:{_VERB})(?:ing|es|e?d|s|ions?|ments?)?|{_DOING})"
+    rf"(?:git-)?(?:(?:{_VERB})(?:ing|es|e?d|s|ions?|ments?)?|{_DOING})"
 )
-_THING = rf"(?:{_DOING}\s+{_FILE}|{_FILE}|{_ANY_ACT})"
+_THING = rf"(?:(?:{_DOING}|{_VERB})\s+{_FILE}|{_FILE}|{_ANY_ACT})"
 _LIST = rf"{_THING}(?:\s+(?:and|or|nor)\s+{_THING})*"
 _FILES = rf"{_FILE}(?:\s+(?:and|or)\s+{_FILE})*"
 _NAMES = lazy_pattern(_LIST)
@@ -108,6 +121,11 @@ _KEEPS = lazy_pattern(
     rf"|(?:(?:edit|change|touch|modify)\s+)?(?:only\s+{_FILES}|{_FILES}\s+(?:only|alone))"
     rf"|{_FILES}\s+and\s+nothing\s+(?:else|more)"
 )
+_NO_MORE = r"no\s+(?:(?:more|further|other)\s+)?"
+_KIND = (
+    "(?:file|code|source|direct|manual|config|big|unrelated|remote|accidental|free|large|small|automatic|silent|extra"
+    "|test|force|forced|major|minor|local|drive-by|cosmetic)"
+)
 _EXCLUDES = lazy_pattern(
     rf"(?:(?:forbid|block|disallow|deny|prohibit|ban|disable|bar|veto|avoid|prevent|reject|refuse"
     rf"|turn off|switch off"
@@ -116,7 +134,11 @@ _EXCLUDES = lazy_pattern(
     rf"|you\s+(?:no\s+longer\s+have|don't\s+have|do\s+not\s+have|have\s+no)\s+(?:my\s+)?(?:consent|permission|approval)\s+(?:to|for))"
     rf"\s+{_LIST}"
     rf"|(?:{_VERB}|change|touch|modify|write|run|do)\s+(?:nothing|none|no\s+(?:more|other|further)\s+\w+)(?:\s+(?:else|more|at\s+all|further))?"
-    rf"|{_LIST}\s+(?:is|are|'s)\s+(?:not|no\s+longer)\s+(?:ok|okay|fine|good|alright|allowed|permitted|wanted|welcome"
+    rf"|i\s+no\s+longer\s+want\s+(?:you\s+to\s+|any\s+)?{_LIST}"
+    rf"|{_LIST}\s+(?:never|no\s+longer)\s+(?:runs?|happens?|starts?)"
+    rf"|{_NO_MORE}(?:{_KIND}\s+){{1,2}}(?:{_ANY_ACT}|changes|files)|{_NO_MORE}(?:code|files|{_FILES})"
+    rf"|{_NO_MORE}{_FILE}\s+(?:edits?|changes?)|{_NO_MORE}{_ANY_ACT}"
+    rf"|{_LIST}\s+(?:(?:is|are|'s)\s+(?:not|no\s+longer)|isn't|aren't|not|no\s+longer)\s+(?:ok|okay|fine|good|alright|allowed|permitted|wanted|welcome"
     r"|acceptable|approved|authori[sz]ed|possible|safe)"
     rf"|(?:{_OUT}|(?:everything|all|anything|each)(?: (?:files?|of it|of them))? (?:but|except(?: for)?)"
     rf"|(?:keep )?(?:your )?(?:hands|fingers|paws) (?:away|off|out)(?: (?:from|of))?)\s+{_LIST}"
@@ -125,7 +147,7 @@ _EXCLUDES = lazy_pattern(
     rf"|off[ -]limits)"
     rf"|{_ANY_ACT}\s+(?:any(?:thing|\s+files?)|everything|all(?:\s+files?)?)\s+(?:but|except(?: for)?"
     rf"|besides)\s+{_LIST}"
-    rf"|{_LIST}(?:\s+it)?\s+(?:later|another time|some other time|tomorrow|not|no|never)"
+    rf"|{_LIST}(?:\s+it)?\s+(?:later|another time|some other time|tomorrow|not|no|nope|nah|never|no longer)"
     rf"|(?:leave|leaving)\s+{_LIST}\s+(?:out(?: of (?:it|this|that))?|to (?:me|us)|for (?:me|us)|{_STAYS})"
     rf"|{_LIST}\s+(?:(?:is|are|'s|stays?|remains?"
     r"|(?:should|must|shall|has to|have to|needs? to) (?:stay|remain|be))"

@@ -16,14 +16,13 @@ import msgspec
 from sayso.core.conversation.assent import after_idiom, is_ironic, read_assent
 from sayso.core.conversation.standing_consent import read_query, read_standing
 from sayso.core.conversation.topics import acknowledges, announces_another, corrects, find_topic
+from sayso.core.text.acts import names_target, speaks_of_act
 from sayso.core.text.denials import LEAD, clean_clause
 from sayso.core.text.imperatives import read_imperatives
 from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.phrases import (
     ACTS,
-    CHANGE_WORDS,
     HIGH_PHRASES,
-    LIMIT_WORDS,
     MEDIUM_PHRASES,
     STOP_CLAUSES,
     STOP_OPENINGS,
@@ -57,7 +56,8 @@ class Message(msgspec.Struct, frozen=True):
     """A user's message, read.
 
     `kind` is the first that fits in the order of the fields, which say all that takes effect. What tightens
-    leaves nothing that loosens; a change or question leaves no assent. `forbids` marks a prohibition, and
+    leaves nothing that loosens; a change or question leaves no assent. `bare_no` says that it is nothing but
+    a refusal. `forbids` marks a prohibition, and
     `forbidden` are its words; beside a change it is no refusal. `once` limits an assent to one call;
     `of_plan` says that it speaks of the plan. `chosen` are the questions that its yes or no names, if any,
     and `declined` those that it denies beside a yes to others; `outdated` is the yes or no of a choice that
@@ -76,6 +76,7 @@ class Message(msgspec.Struct, frozen=True):
     clear_state: bool = False
     query: str | None = None
     refusal: bool = False
+    bare_no: bool = False
     forbids: bool = False
     forbidden: tuple[str, ...] = ()
     assent: str | None = None
@@ -97,7 +98,7 @@ class Message(msgspec.Struct, frozen=True):
 def read_message(text: str, slash_names: Collection[str], phrases: Phrases = ENGLISH) -> Message:
     """Read a message as heard, knowing the registered slash commands. Every text has a reading."""
     order = spell_out_order(text) if len(text) <= LONGEST else text
-    if order != text:
+    if order != text and text.strip().casefold() not in map(str.casefold, slash_names):
         return msgspec.structs.replace(_read_spoken(order, slash_names, phrases), text=text)
     rest = after_idiom(text) if len(text) <= LONGEST else None
     assent = None if rest is None else _read_spoken(rest, slash_names, phrases)
@@ -177,7 +178,8 @@ def _read_tightening(text: str, shown: str, slash: str | None, phrases: Phrases)
     standing = read_standing(text, shown)
     spoken, more = standing.spoken, _compile_phrases(phrases)
     gist = _gist(spoken)
-    refusal = read_refusal(more.refuse.sub("no", gist), fold_text(_gist(shown)))
+    denied = f"\n{standing.denied}"
+    refusal = read_refusal(more.refuse.sub("no", gist) + denied, fold_text(_gist(shown)) + denied)
     return Message(
         text=text,
         kind=standing.kind or "other",
@@ -189,9 +191,10 @@ def _read_tightening(text: str, shown: str, slash: str | None, phrases: Phrases)
         clear_state=standing.clear_state,
         query=read_query(spoken if slash is None else text),
         refusal=refusal.refuses or _is_bare_no(shown) or "no" in signs,
+        bare_no=refusal.bare or _is_bare_no(shown) or "no" in signs,
         forbids=refusal.forbids,
         forbidden=refusal.words,
-        correction=corrects(spoken),
+        correction=corrects(spoken) or corrects(standing.denied),
         done=acknowledges(gist),
         topic=find_topic(spoken[:LONGEST], shown),
         problem=standing.problem,
@@ -263,8 +266,11 @@ def _own_clauses(own: str, phrases: Phrases) -> Iterator[tuple[int, int]]:
 
 
 def _tightens_by_itself(words: str, phrases: Phrases) -> bool:
-    refuses = read_refusal(words, words).refuses
-    return refuses or corrects(words) or _stops_by_itself(words, phrases)
+    refusal = read_refusal(words, words)
+    # "No functional change" and "don't crash on empty input" are titles.
+    acts = (speaks_of_act(words) and not _NO_CHANGE.match(words)) or names_target(words)
+    speaks = refusal.bare or acts or not _TITLE_DENIAL.match(words)
+    return (refusal.refuses and speaks) or corrects(words) or _stops_by_itself(words, phrases)
 
 
 def _leaves_the_work(words: str, *, first: bool) -> bool:
@@ -335,12 +341,6 @@ def _slash(text: str, slash_names: Collection[str]) -> str | None:
     return next((known for known in slash_names if known.casefold() == name.casefold()), None)
 
 
-def limits_slash(text: str) -> bool:
-    """Whether what follows a slash command, outside quotes, may limit it, ask about it or take it back."""
-    own = fold_text(mask(text)).split(maxsplit=1)
-    return len(own) > 1 and _LIMITS_SLASH.search(own[1]) is not None
-
-
 # --- expressions: those for tightening read folded own words, those for loosening the text itself -----------
 
 _CASE_BLIND = re.IGNORECASE | re.ASCII
@@ -393,19 +393,13 @@ _TAKES_BACK = lazy_pattern(
     r"|you (?:no longer have|don't have|do not have|have no))\b"
 )
 
+_TITLE_DENIAL = lazy_pattern(
+    r"(?:no|don't|do not|never) (?!more\b|longer\b|need\b|one\b|go\b|way\b)\w+ \w+|no \w+\Z"
+)
+_NO_CHANGE = lazy_pattern(r"no (?:functional|behaviou?r\w*|visible|api|logic|breaking|semantic) changes?\Z")
 # After a slash command: it was not meant, or the user does it.
 _UNMEANT = lazy_pattern(
     rf"{LEAD}(?:(?:oops|whoops|jk|lol|haha|my bad|just kidding|kidding|joking|nvm)\Z"
     r"|wrong (?:window|chat|command|one|session|tab|agent|terminal|repo|branch)\b|i mean(?:t)?\b"
     rf"|leave (?:\S+ ){{1,4}}to me\b|i(?:'ll)? (?:{'|'.join(ACTS)})\b(?!.*\b(?:so|when|if)\b))"
-)
-# In the middle of a title these limit nothing: "Add a retry to the client". At its beginning they may.
-_JOINING = {"and", "also", "plus", "with", "to", "on", "in", "for the", "leave", "given that", "given"}
-_LIMITS_SLASH = lazy_pattern(
-    rf"\?|\bw/o\b|--dry-?run\b|(?<!\S)-n\b|n't\b|\A(?:to|on|in|for|with|and|at|by|from)\b"
-    rf"|\b(?:{pattern({*CHANGE_WORDS, *LIMIT_WORDS} - _JOINING)}|no|nope|kidding|joking|ask|what|why|how|who"
-    r"|which|minus|sans|barring|leaving out|does|should|would|could|can|maybe|perhaps|later|tomorrow"
-    r"|first|draft|dry[ -]?run|pretend"
-    r"|simulate|test run|locally|skipping|hold|review|confirm|check with|let me|show me|i'll|i want"
-    r"|explain|help|nothing|none)\b"
 )

@@ -11,7 +11,7 @@ from sayso.core import effects as fx
 from sayso.core.conversation import words
 from sayso.core.conversation.choices import Choice, read_choice
 from sayso.core.conversation.message import Message
-from sayso.core.conversation.withdrawal import take_last_yes_back
+from sayso.core.conversation.withdrawal import take_excluded_back, take_last_yes_back, unsays_last_yes
 from sayso.core.deciding.questions import effects_of_answer, is_open
 from sayso.core.deciding.rules import PLAN_TURNS
 from sayso.core.deciding.showing import describe_whole_call, digest_seen_in_text
@@ -52,7 +52,7 @@ def name_questions(h: Hearing) -> None:
     elif not yes and no:
         h.message = msgspec.structs.replace(plain, kind="refusal", refusal=True, chosen=no)
     elif yes:
-        hesitant = choice.hesitant or m.assent == "medium"
+        hesitant = choice.hesitant or m.assent == "medium" or _chooses_hesitantly(h, choice)
         kind, strength = ("medium", "medium") if hesitant else ("assent", "high")
         h.message = msgspec.structs.replace(
             plain, kind=kind, assent=strength, once=choice.once, chosen=yes, declined=no
@@ -63,6 +63,11 @@ def _reply_to_which(h: Hearing, choice: Choice) -> str | None:
     """The yes or no that "Which one do you mean?" was asked for, if this choice answers that."""
     which = h.before.pending if _asked_back(h, "which") else None
     return None if which is None or (choice.orders and which.says == "no") else which.says
+
+
+def _chooses_hesitantly(h: Hearing, choice: Choice) -> bool:
+    """Whether a bare number or name chooses high risk after an "ok": that yes is still asked back."""
+    return _reply_to_which(h, choice) == "ok" and any(q.risk >= Risk.HIGH for q in choice.named)
 
 
 def _is_outdated(h: Hearing, choice: Choice) -> bool:
@@ -81,7 +86,7 @@ def _sides(h: Hearing, choice: Choice) -> tuple[tuple[str, ...], tuple[str, ...]
     A refusal that the choice does not account for leaves no yes.
     """
     says = _reply_to_which(h, choice)
-    yes = [*choice.yes, *(choice.named if says == "yes" else ())]
+    yes = [*choice.yes, *(choice.named if says in ("yes", "ok") else ())]
     no = [*choice.no, *(choice.named if says == "no" else ())]
     if h.message.refusal and not choice.accounts_for_no:
         yes = []
@@ -172,11 +177,11 @@ def _refuse(h: Hearing) -> None:
     elif _asked_back(h, "save") or _asked_back(h, "load"):
         h.did.append("the allowlist is not handed on")
     else:
-        plan = h.session.plan
-        if plan is not None:
+        plan, unsays = h.session.plan, unsays_last_yes(h)
+        if plan is not None and (unsays or not plan.accepted):
             _refuse_plan(h, plan)
         answers_plan = plan is not None and not plan.accepted and plan.since == h.before.turn
-        if not answers_plan and not _clears_all(h.message):
+        if unsays and not answers_plan and not _clears_all(h.message):
             take_last_yes_back(h)
 
 
@@ -198,15 +203,17 @@ def was_asked(h: Hearing) -> bool:
 
 def _ask_which(h: Hearing, says: str) -> None:
     """Number the open questions, and keep them in the conversation for the next message to choose from."""
-    asked, turn = _in_their_order(h), h.session.turn
-    h.add_effects(*(fx.QuestionShown(question.id, turn) for question in asked))
-    listed = tuple(q.id for q in asked)
-    h.add_effects(
-        fx.SessionChanged(
-            pending=PendingPrompt("which", turn, questions=listed, says=says, once=_is_for_once(h))
-        )
-    )
+    asked = _in_their_order(h)
+    _list_for_choice(h, asked, "ok" if says == "yes" and h.message.assent == "medium" else says)
     h.announced.append(words.which_one(_number_questions(asked)))
+
+
+def _list_for_choice(h: Hearing, asked: list[Question], says: str) -> None:
+    """The next message may choose from these questions, in this order."""
+    turn, listed = h.session.turn, tuple(question.id for question in asked)
+    h.add_effects(*(fx.QuestionShown(name, turn) for name in listed))
+    prompt = PendingPrompt("which", turn, questions=listed, says=says, once=_is_for_once(h))
+    h.add_effects(fx.SessionChanged(pending=prompt))
 
 
 def _ask_again(h: Hearing, says: str) -> None:
@@ -217,20 +224,13 @@ def _ask_again(h: Hearing, says: str) -> None:
     asked = [*_in_their_order(h), *(q for q in still if is_open(q, h.session, h.policy, h.now))]
     asked = list({question.id: question for question in asked}.values())
     h.did.append("not an answer: the question it was for is no longer open")
-    if len(asked) == 1 and says == "yes":
+    if len(asked) == 1 and says != "no":
         h.announced.append(words.no_longer_open([]))
         _ask_back(h, asked[0])
         return
     h.announced.append(words.no_longer_open(_number_questions(asked)))
     if asked:
-        turn = h.session.turn
-        h.add_effects(*(fx.QuestionShown(question.id, turn) for question in asked))
-        listed = tuple(q.id for q in asked)
-        h.add_effects(
-            fx.SessionChanged(
-                pending=PendingPrompt("which", turn, questions=listed, says=says, once=_is_for_once(h))
-            )
-        )
+        _list_for_choice(h, asked, says)
 
 
 def _is_for_once(h: Hearing) -> bool:
@@ -321,10 +321,8 @@ def _ask_one_by_one(h: Hearing, names: Iterable[str]) -> None:
     """Ask back the first of these questions that is still open, and keep the others for after it."""
     left = [name for name in names if name in h.session.questions]
     left = [name for name in left if is_open(h.session.questions[name], h.session, h.policy, h.now)]
-    if not left:
-        return
-    question = h.session.questions[left[0]]
-    _ask_back(h, question, tuple(left[1:]))
+    if left:
+        _ask_back(h, h.session.questions[left[0]], tuple(left[1:]))
 
 
 def _ask_back(h: Hearing, question: Question, later: tuple[str, ...] = ()) -> None:
@@ -436,6 +434,7 @@ def _adjust_plan(h: Hearing, plan: Plan, change: str) -> None:
     if plan.accepted:
         h.add_effects(fx.PlanEnded("changed"))
         h.cleared.append("plan consent (you changed the plan)")
+    take_excluded_back(h, plan.text, text)
     changed = msgspec.structs.replace(plan, text=text, accepted=False, since=h.session.turn)
     _show(h, changed, words.CONFIRM_ADJUSTED)
 

@@ -12,6 +12,8 @@ from collections.abc import Iterable
 import msgspec
 
 from sayso.core.conversation import words
+from sayso.core.conversation.topics import corrects
+from sayso.core.text.list_speech import find_denied
 from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.phrases import POLITE, REFUSALS, STOP_OPENINGS, STOP_PHRASES, pattern
 from sayso.core.text.programs import holds_speech, is_certainly_command
@@ -31,8 +33,9 @@ class StandingConsent(msgspec.Struct, frozen=True):
     """What a message says about standing consent.
 
     `kind` is "grant", "revoke", "clear" or none, also where a list was refused. `stop` says that an entry of
-    a list was a stop phrase. `spoken` is the message as folded own words with the lists blanked out, at the
-    same length, for whoever looks for anything else in it.
+    a list was a stop phrase; `denied` is what speech in the list of a grant denies.
+    `spoken` is the message as folded own words with the lists blanked out, at the same length, for whoever
+    looks for anything else in it.
     """
 
     spoken: str
@@ -43,6 +46,7 @@ class StandingConsent(msgspec.Struct, frozen=True):
     clear_allowlist: bool = False
     clear_state: bool = False
     stop: bool = False
+    denied: str = ""
     problem: str | None = None
 
 
@@ -89,18 +93,23 @@ def _read_grant(grant: re.Match[str], own: str) -> StandingConsent:
     entries = _read_list(text)
     problem = entries.problem
     limit = _find_limit(text)
-    if speech and not _POLITE.fullmatch(fold_text(speech)):
+    start = grant.start("list")
+    listed = own[start : start + len(text)]
+    denied = ". ".join(find_denied(listed))
+    if denied:
+        problem = words.no_command(text.strip())
+    elif speech and not _POLITE.fullmatch(fold_text(speech)):
         problem = "There is other text after the list"
     elif not problem and limit is not None:
         problem = words.no_command(limit)
     elif not problem and not entries.commands and not entries.stop:
         problem = "There is no command in the list"
-    start = grant.start("list")
     return StandingConsent(
         spoken=f"{own[:start]}{BLANK * len(text)}{own[start + len(text) :]}",
         kind="grant",
         grants=() if problem or entries.stop else entries.commands,
         stop=entries.stop,
+        denied=denied or (listed if corrects(listed) else ""),
         problem=f"{problem}: nothing was granted." if problem else None,
     )
 
@@ -306,7 +315,8 @@ _THAT_I_GAVE = (
 _CLAUSE_START = r"(?:\A|(?<=[.:,;!?()\n—–])|(?<=\s-)|(?<=\b(?:and|but)\s)|(?<=\bthen\s))[ \t]{0,8}"
 _LEAD = (
     r"(?:(?:please|now|ok|okay|so|and|but|also|then|just|actually|no|yes|hereby|i|i'm|i\s+am|i\s+want\s+to"
-    r"|i'd\s+like\s+to|you\s+should|can\s+you|could\s+you|let's|i\s+want\s+you\s+to)[\s,]{1,3}){0,6}"
+    r"|i'd\s+like\s+to|you\s+should|can\s+you|could\s+you|would\s+you|i\s+need\s+to|let's"
+    r"|i\s+want\s+you\s+to)[\s,]{1,3}){0,6}"
 )
 _FOR = r"(?:\s+(?:for|to|of|on)\b\s*(?P<colon>:?)|\s*(?P<bare>:))"
 _REVOKE = lazy_pattern(
@@ -364,15 +374,17 @@ _TAKING_ORDER = (
     r"|discontinue|suspend|rescind|unapprove|disallow|ungrant|de-?authori[sz]e|unauthori[sz]e)\b"
 )
 _EVERYTHING = lazy_pattern(
-    r"(?:all|all (?:the )?(?:of them|commands|of it|entries)|every entry|everything|anything)(?: please"
-    r"| now)?"
+    r"(?:both|the (?:whole |entire )?(?:list|allowlist|lot)|all"
+    r"|all (?:the )?(?:of them|commands|of it|entries)|every entry|everything|anything)(?: please| now)?"
 )
 _EMPTY = (
-    rf"{_CLAUSE_START}{_LEAD}(?:clear|empty|reset|wipe|delete|erase|purge|flush|remove|drop|discard|revoke)"
+    rf"{_CLAUSE_START}{_LEAD}(?:clear|empty|reset|wipe|delete|erase|purge|flush|remove|drop|discard|revoke"
+    r"|forget)"
     r"\s+"
 )
 _CLEAR_ALLOWLIST = lazy_pattern(
-    rf"\bclear\s+{_KINDS}allowlist\b|{_EMPTY}(?:all\s+(?:of\s+)?)?{_KINDS}allowlist{_END_OF_CLAUSE}"
+    rf"\bclear\s+{_KINDS}allow[\s-]?list\b"
+    rf"|{_EMPTY}(?:all\s+(?:of\s+)?)?{_KINDS}allow[\s-]?list{_END_OF_CLAUSE}"
     rf"|{_EMPTY}(?:all|every)\s+(?:the\s+)?entr(?:y|ies)\s+(?:from|of|on|in)\s+{_KINDS}allowlist"
 )
 _CLEAR_STATE = lazy_pattern(

@@ -16,8 +16,9 @@ def corrects(spoken: str) -> bool:
 
 def acknowledges(spoken: str) -> bool:
     """Whether a clause of folded own words says that the task is over: "done", "next task"."""
-    plain = _SIGNS.sub(" ", spoken)
-    return any(_DONE.fullmatch(words) for words, asked in clauses(plain) if not asked)
+    said = [(words, asked) for words, asked in clauses(_SIGNS.sub(" ", spoken)) if words]
+    part = len(said) > 1 and _PART_DONE.match(said[0][0]) is not None
+    return not part and any(_DONE.fullmatch(words) for words, asked in said if not asked)
 
 
 def find_topic(spoken: str, shown: str) -> str | None:
@@ -71,6 +72,10 @@ _DONE = lazy_pattern(
     r"|(?:it|this|that|everything|the task)(?:'s| is)|(?:move |moving )?on to the) )*"
     rf"(?:{pattern(DONE_PHRASES)}|{_ENDS})(?: (?:{pattern(POLITE)}|now|then|here|with (?:it|this|that)))*"
 )
+# "The parser is done, now write the tests" goes on with the task.
+_PART_DONE = lazy_pattern(
+    r"(?:(?:ok|okay|so|now|and) )*the (?!task|work|job|issue|ticket|feature|story|project)\w+ is\b"
+)
 _CORRECTION = lazy_pattern(
     r"\A\W*(?:(?:no|nope|hmm?|ok|sorry)[\s,.!]+)*(?:wrong|incorrect)(?:\s+(?:file|approach|one|place|way|function"
     r"|branch|folder|direction))?(?:[\s,.!]+try\s+again)?[\s.!]*\Z"
@@ -82,7 +87,10 @@ _CORRECTION = lazy_pattern(
     r"|\byou\s+(?:weren't|were\s+not)\s+(?:allowed|supposed|authori[sz]ed)\s+to\b"
     r"|\b(?:that|this|it)\s+(?:was\s+not|wasn't)\s+(?:authori[sz]ed|allowed|approved)\b"
     r"|\b(?:that|this|it)(?:'?s|\s+is|\s+was|\s+looks)\s+"
-    r"(?:(?:all|also|completely|just|plain|quite|simply|still|the|totally)\s+)?(?:wrong|incorrect)\b"
+    r"(?:(?:all|also|completely|just|plain|quite|simply|still|totally)\s+)?(?:wrong|incorrect)\b"
+    r"(?!\s+in\s+(?:the|this|that|our)\b)"
+    r"|\b(?:that|this|it)(?:'?s|\s+is|\s+was|\s+looks)\s+the\s+(?:wrong|incorrect)\s+(?:file|approach|one|place|way"
+    r"|function|branch|folder|direction|thing|module|command|repo|version|test|path|plan|order|name|project)\b"
     r"|\b(?:that|this|it)(?:'s\s+not|\s+is\s+not|\s+isn't|\s+was\s+not|\s+wasn't)\s+(?:right|correct)\b"
     r"|(?:\bnot|\bisn'?t|\bwasn'?t)\s+what\s+i\s+(?:asked|meant|said|wanted)\b"
     r"|\byou(?:'ve|\s+have)?\s+(?:did|got|have|read|do|done|understood)\s+(?:it|this|that|me)\s+(?:all\s+)?wrong\b"
@@ -132,7 +140,9 @@ _LETS = (
 _WORK = r"(?:work\s+on|focus\s+on|turn\s+to|start\s+on|tackle)"
 _TURN = (
     r"(?:switch(?:ing)?(?:\s+over|\s+back)?\s+to|mov(?:e|ing)\s+on\s+to|mov(?:e|ing)\s+(?:over\s+)?to|turn(?:ing)?\s+to"
-    r"|chang(?:e|ing)\s+(?:the\s+)?(?:topic|subject|task(?!\s+(?!to\b)\w))(?:\s+to)?)"
+    r"|chang(?:e|ing)\s+(?:the\s+)?(?:topic|subject|task)(?!\s+(?!to\b)\w)(?:\s+to)?)"
+    r"(?!\s+(?:(?:an?|using)\s+(?!different|new|separate|completely)|(?:f-strings|tabs|spaces|async\w*|pathlib"
+    r"|dataclass\w*|snake_case)\b))"
 )
 _NEW = (
     r"(?:(?:a\s+|the\s+|here's\s+a\s+|here\s+is\s+a\s+|start\s+a\s+|begin\s+a\s+)?"
@@ -164,6 +174,7 @@ _TURNS = lazy_pattern(
     r"(?:(?:ok|okay|so|and|but|then|well|please|actually|instead)\s+)*"
     rf"(?:(?:now\s+(?:let's|lets|we)\s+(?:{_DOING})|now\s+for|back\s+to|(?:let's|lets)\s+start\s+on"
     rf"|(?:put|set|leave)\s+(?:that|this|it)\s+aside\s+and\s+{_DOING}|actually\s+work\s+on)\s+{_SAME}(?P<topic>\S.{{0,200}})"
-    rf"|(?:{_ASKING}\s+)?(?:{_DOING}\s+)?{_SAME}(?P<instead>\S.{{0,200}}?)\s+instead)"
+    rf"|(?:(?:{_ASKING}\s+)?{_DOING}|i\s+want|i(?:'d|\s+would)\s+(?:rather\s+have|prefer|like))\s+{_SAME}"
+    r"(?!an?\s+(?!different|new|separate)|early\b)(?P<instead>\S.{0,200}?)\s+instead)"
 )
 _INSTEAD = lazy_pattern(r"[\s,]+(?:instead|now|next)\Z", re.IGNORECASE | re.ASCII)

@@ -29,7 +29,14 @@ from sayso.core.plans.clause_senses import (
     restricts,
 )
 from sayso.core.plans.names import words_of
-from sayso.core.plans.narrow import find_named_steps, keep_named, keep_only, take_out, without_operations
+from sayso.core.plans.narrow import (
+    find_named_steps,
+    keep_named,
+    keep_only,
+    keep_up_to,
+    take_out,
+    without_operations,
+)
 from sayso.core.plans.pieces import ChangePiece, is_unclear, split_into_pieces, with_strokes_spelled
 from sayso.core.plans.plan import add_rendering
 from sayso.core.text.look_alikes import APOSTROPHES
@@ -84,6 +91,8 @@ def _narrows(folded: str, plan: PlanText) -> bool:
 def _apply(plan: PlanText, piece: ChangePiece, known: Collection[str], *, restrict: bool) -> PlanText:
     if not piece.marked and does_otherwise(piece.words, plan):
         return without_operations(plan)
+    if piece.mode == "up_to":
+        return keep_up_to(plan, piece.words, known)
     if piece.mode == "keep":
         return keep_named(plan, piece.words, known)
     if piece.mode == "condition" or (

@@ -51,6 +51,15 @@ def keep_named(plan: PlanText, words: str, known: Collection[str]) -> PlanText:
     return keep_only(msgspec.structs.replace(plan, scope=plan.scope or f"only {words}"), operations, targets)
 
 
+def keep_up_to(plan: PlanText, words: str, known: Collection[str]) -> PlanText:
+    """The plan with its steps up to the last one that words name; nothing of it if they name none."""
+    named, _ = find_named_steps(words, plan, known)
+    if not named:
+        return without_operations(plan)
+    last = max(map(plan.operations.index, named))
+    return _less(plan, plan.operations[last + 1 :], ())
+
+
 def find_named_steps(words: str, plan: PlanText, known: Collection[str]) -> tuple[list[str], list[str]]:
     """The plan's operations and targets that words name."""
     spoken = words_of(words)

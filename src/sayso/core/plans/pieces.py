@@ -24,11 +24,14 @@ from sayso.core.text.look_alikes import APOSTROPHES
 from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.unmask import mask_quotations, spell_signs, with_apostrophes_typed
 
-PieceMode = Literal["out", "keep", "condition"]
+PieceMode = Literal["out", "keep", "condition", "up_to"]
 
 
 class ChangePiece(msgspec.Struct, frozen=True):
-    """A part of a change. "out" takes out what it names, unless `agrees` finds it understood."""
+    """A part of a change. "out" takes out what it names, unless `agrees` finds it understood.
+
+    "up_to" keeps the steps up to the last one it names.
+    """
 
     mode: PieceMode
     words: str
@@ -37,6 +40,7 @@ class ChangePiece(msgspec.Struct, frozen=True):
 
 def split_into_pieces(change: str, plan: PlanText) -> Iterator[list[ChangePiece]]:
     """The pieces of each sentence of a change."""
+    change = _EXCEPT_SHORT.sub("except ", change)
     text = mask_quotations(with_strokes_spelled(spell_signs(change)).translate(APOSTROPHES)).replace("`", " ")
     for sentence in re.split(r"(?<=[.!?;])\s+|\n", text):
         if _NOTHING_ELSE.fullmatch(sentence.strip(" ,.!;")):
@@ -52,7 +56,7 @@ def with_strokes_spelled(text: str) -> str:
 
 def _with_only_ahead(sentence: str) -> str:
     """Other ways to say "only": "a.py only", "nothing but a.py", "a.py and nothing else"."""
-    sentence = _ALL_BUT.sub("except", sentence)
+    sentence = _CHANGE_AND.sub("edit", _NAMELY.sub("only ", _ALL_BUT.sub("except", sentence)))
     bare = _REST.sub("", sentence)
     if bare != sentence and not _KEEP.search(bare):
         bare = f"only {bare.strip(' ,.!;')}"
@@ -66,6 +70,10 @@ def _with_not_ahead(sentence: str) -> str:
 
 def _of_sentence(sentence: str, plan: PlanText) -> Iterator[ChangePiece]:
     """A condition reaches its whole sentence; otherwise each mark begins a piece of its own."""
+    up_to = _UP_TO.fullmatch(sentence)
+    if up_to is not None:
+        yield ChangePiece("up_to", up_to["step"], marked=True)
+        return
     rest = _SAFE_CONDITION.sub(" ", sentence).strip(" ,.!;")
     if rest != sentence:
         yield ChangePiece("condition", sentence)
@@ -165,9 +173,23 @@ _LIMIT = lazy_pattern(
 _YES_WORDS = frozenset({"yes", "yep", "yeah", "yup", "ok", "okay", "sure", "approved"})
 _CLAUSE = lazy_pattern(r"[,;()—–]|:\s|\s-+\s|\s(?:and\s+)?then\s", re.IGNORECASE)
 _ALL_BUT = lazy_pattern(
-    r"\b(?:(?:to|with|for)\s+)?(?:all|everything|anything|both|the\s+rest)"
-    r"(?:\s+of\s+(?:it|them|these|those|this)|\s+(?:the\s+)?(?:steps?|files?|parts?|changes?|others?))?"
-    r"[\s,]+(?:but|besides|bar|save)\b(?!\s+not\b)|\bbesides\b(?!\s*,)",
+    r"\b(?:(?:to|with|for)\s+)?(?:all|everything|everywhere|anything|both|the\s+rest|every|each|the\s+plan"
+    r"|the\s+(?:whole|entire)(?:\s+(?:thing|plan|lot))?)"
+    r"(?:\s+of\s+(?:it|them|these|those|this|that|the\s+plan)|\s+(?:the\s+)?(?:steps?|files?|parts?|changes?|others?))?"
+    r"[\s,]+(?:but|besides|bar|save)\b(?!\s+not\b)(?:\s+(?:in|on|for)\b)?|\bbesides\b(?!\s*,)",
+    re.IGNORECASE,
+)
+_EXCEPT_SHORT = lazy_pattern(r"\bexc(?:l|ept)?\.\s+", re.IGNORECASE)
+_NAMELY = lazy_pattern(
+    r"\b(?:(?:one|two|three|four|\d{1,2})\s+of\s+(?:the|these|those)\s+\w+|the\s+following|namely|meaning"
+    r"|specifically|that\s+is|i\.e\.)(?:\s*[:,]\s*|\s+)(?=\S)",
+    re.IGNORECASE,
+)
+# "Rename and test" names two steps; "rename b.py" changes one.
+_CHANGE_AND = lazy_pattern(r"\b(?:rename|change|replace|move)(?=\s+and\s)", re.IGNORECASE)
+_UP_TO = lazy_pattern(
+    r"(?:(?:but|only|just|go|do\s+it|all)\s+)*(?:up\s+to(?:\s+and\s+including)?|until(?:\s+after)?|till|through|as\s+far\s+as"
+    r"|(?:end|finish)(?:ing)?\s+with)\s+(?P<step>\S.*)",
     re.IGNORECASE,
 )
 _NOT_BEHIND = lazy_pattern(

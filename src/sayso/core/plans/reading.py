@@ -22,6 +22,7 @@ from sayso.core.plans.vocabulary import (
     EVERYDAY,
     FILE_NAMES,
     FILE_TYPES,
+    LABELS,
     NO_PROMISE,
     NOT_FILES,
     OPENERS,
@@ -65,7 +66,7 @@ def find_promises(blocks: Iterable[list[str]]) -> Iterator[str]:
                 section_denied = denied = _denies(statement)
             elif _is_label(statement, following):
                 denied = _denies(statement)
-            elif denied:
+            elif denied or _TICKED_OFF.match(statement):
                 continue
             if not section_denied:
                 yield from filter(None, map(promise_in_sentence, split_sentences(statement)))
@@ -184,7 +185,17 @@ def _is_label(statement: str, following: str) -> bool:
 def _denies(label: str) -> bool:
     """Whether a label says that what stands under it is not promised. "I won't push. Steps:" does not."""
     last = (split_sentences(label) or [""])[-1]
-    return not last.endswith((".", "!", ";")) and promise_in_sentence(last) != last
+    if last.endswith((".", "!", ";")):
+        return False
+    return promise_in_sentence(last) != last or _is_strange(last)
+
+
+def _is_strange(label: str) -> bool:
+    """Whether a short label says neither what is done nor where: "Backlog:", "Phase 2:", "For Tom:"."""
+    spoken = re.findall(r"[^\W\d_][\w']*", fold_text(label))
+    if not label.endswith(":") or len(spoken) > _LONGEST_LABEL or _FIRST_PART.search(fold_text(label)):
+        return False
+    return not (find_targets(label) or any(word in LABELS or word in CHANGE_VERBS for word in spoken))
 
 
 def _blank_match(found: re.Match[str]) -> str:
@@ -325,6 +336,9 @@ _OVERWRITES = lazy_pattern("[\r\v\f\x1c-\x1f\x85\u2028\u2029]")
 _EMOJI_PARTS = lazy_pattern("(?<=[\u2190-\u2bff\U0001f000-\U0001faff])[\u200d\ufe0f]+")
 _BLOCK_QUOTE = lazy_pattern(r"^\s*>.*$")
 _BULLET = lazy_pattern(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
+_TICKED_OFF = lazy_pattern(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+\[[xX]\]\s")
+_LONGEST_LABEL = 4
+_FIRST_PART = lazy_pattern(r"\b(?:phase|part|stage|pr|milestone) (?:1|one)\b")
 _NUMBERED = lazy_pattern(r"\s*\d{1,3}[.)]\s+\S")
 _HEADING = lazy_pattern(r"\s*#{1,6}\s+")
 _MARKS = lazy_pattern(rf"\A(?:{_BULLET.pattern}|{_HEADING.pattern})")

@@ -77,7 +77,8 @@ AGAINST = Against(
 
 NO_PROMISE = (
     "optional(?:ly)?|could|might|maybe|perhaps|possibly|alternative(?:ly|s)?|eventually|later|next time",
-    "if you (?:want|like|prefer|wish|agree|approve)|would you|let me know|follow-?ups?|in (?:the )?future",
+    "if you (?:want|like|prefer|wish|agree|approve|say|ask|tell|confirm|allow)",
+    "would you|let me know|follow-?ups?|in (?:the )?future",
     "yourself|yourselves|if (?:needed|necessary|required|desired|wanted)|non-?goals?|future work|not planned",
     "(?:left|leave|open|up|for) (?:for|to) (?:you|others|later)",
     "your (?:part|job|task|turn|side)|some(?:one|body) else",
@@ -94,6 +95,14 @@ DENIED_ITEM = (
     "|not (?:in|part of) (?:this|the) plan|out of scope|optional"
 )
 """What is put behind a step, in brackets or behind a colon or dash, to say that it is not done."""
+
+LABELS = _words(
+    """action actions all approach change changes code commit details edit edits file files finally first
+    fix fixes following goal here i i'll implementation modifications now objective operations our overview
+    plan proposal proposed scope solution step steps summary target targets task tasks test testing tests
+    then these this todo verification verify we we'll what will work"""
+)
+"""Words of a heading under which a plan says what it does. Under any other nothing is promised."""
 
 SCOPES = (
     r"(?<!the )(?<!not )\bonly\b",

@@ -17,9 +17,15 @@ def with_apostrophes(text: str) -> str:
 
 def in_one_clause(spoken: str) -> str:
     """Folded own words with what splits a denial taken out: "@agent, do not, ever,\\nedit b.py"."""
+    spoken = _LIST_BEHIND.sub(_spell_out_list, spoken)
     spoken = _LINE_WITHIN.sub(r"\1 ", _MENTION.sub("please ", spoken))
     spoken = _COLON_AHEAD.sub(" is ", _COLON_BEHIND.sub(r"\1 ", spoken))
     return _ASIDE.sub(r"\1 ", _EVER.sub("never ", spoken))
+
+
+def _spell_out_list(found: re.Match[str]) -> str:
+    """Each entry of a list under a denial as a denial of its own."""
+    return "".join(f"\ndon't use {item}." for item in _ITEM.findall(found["items"]))
 
 
 def clean_clause(words: str) -> str:
@@ -78,4 +84,12 @@ _ASIDE = lazy_pattern(
 )
 # "push: forbidden" and "off limits: git push" are one statement each.
 _COLON_AHEAD = lazy_pattern(rf":\s+(?={FORBIDDEN}\b)")
-_COLON_BEHIND = lazy_pattern(rf"\b({FORBIDDEN}):\s+")
+_COLON_BEHIND = lazy_pattern(rf"\b({FORBIDDEN}|do not|don't|dont|never|avoid):\s+(?!\s)")
+_BULLET = r"[ \t]*(?:[-*+•–]|\d{1,2}[.)])[ \t]+"
+_ITEM = lazy_pattern(rf"(?m)^{_BULLET}(\S.*?)[.;,]*$")
+_LIST_BEHIND = lazy_pattern(
+    rf"(?m)^[^\n]{{0,60}}?(?<!\w)(?:{FORBIDDEN}|do not|don'?ts?|never|avoid"
+    r"|(?:must|may|should|shall|can) not|cannot|mustn't|shouldn't|can't|not to do|not do"
+    r"|no[ -]?gos?|leave alone|hands off|forbid)"
+    rf"(?: do| touch| edit| change| run| use)?[ \t]*:?[ \t]*\n(?P<items>(?:{_BULLET}\S[^\n]*(?:\n|\Z))+)"
+)

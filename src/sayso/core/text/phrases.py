@@ -144,7 +144,10 @@ REFUSALS = (
 )  # fmt: skip
 """A clause that is one of these is a refusal."""
 
-NO_WORDS = "(?:no+|no+pe+|nop|na+h+|nay|naw|negative)"
+NO_WORDS = (
+    "(?:no+|no+pe+|nop|na+h+|nay|naw"
+    r"|negative(?!\s+(?:numbers?|values?|integers?|ind\w+|tests?|cases?|offsets?|amounts?)\b))"
+)
 """A message that begins with one of these is a refusal, whatever follows."""
 
 NO_IDIOMS = (

@@ -38,6 +38,8 @@ def holds_speech(entry: str) -> bool:
     shell = ";" in entry and tokens & {"if", "while", "until", "for"}
     signs = any(unicodedata.category(char) == "So" for char in set(entry) - {"\ufffd"})
     speech = SPEECH - {"for", "no", "to", "on"} if len(tokens) < 2 else SPEECH
+    if any(map(_NO_ARGUMENT.fullmatch, entry.split()[1:])):
+        return True
     return signs or _ASIDE.search(entry) is not None or bool(tokens & speech and not shell)
 
 
@@ -74,6 +76,8 @@ def _words(text: str) -> frozenset[str]:
 
 _QUOTED = lazy_pattern(r"""(?<!\S)"[^"]*"|(?<!\S)'[^']*'""")
 _ASIDE = lazy_pattern(r"\s\([a-z' ]+\)\s*\Z")
+# "git push x3", "git push ...", "git push !main": a count, something left out, a branch struck out.
+_NO_ARGUMENT = lazy_pattern(r"x\d+|\.{3}|…|!\w+|-(?:main|master|prod\w*|staging)")
 _FLAG = lazy_pattern(r"-+\w")
 _ASSIGNMENT = lazy_pattern(r"[A-Z_][A-Z0-9_]*=\S*")
 _SCRIPT = lazy_pattern(
@@ -93,7 +97,8 @@ SPEECH = _words(
     allowed and nope nah hmm hm later soon sans w/o w/out apart aside lol haha yeah right other than single
     time
     fridays mondays on to for now no a one sure ok okay please thanks first carefully slowly gently off
-    empty green passes passing passed approved reviewed merged disabled ready works"""
+    empty green passes passing passed approved reviewed merged disabled ready works with under pending upon by
+    or then daily weekly hourly rarely often seldom"""
 )
 """Words that stand in sentences and hardly ever, unquoted, in commands."""
 

@@ -20,6 +20,7 @@ from sayso.core.text.acts import (
 from sayso.core.text.denials import FORBIDDEN, HARMLESS, LEAD, NOT_MODAL, clean_clause
 from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.phrases import ACTS, HARMLESS_DONTS, pattern
+from sayso.core.text.product_talk import is_about_product
 from sayso.core.text.unmask import clauses
 
 
@@ -27,7 +28,7 @@ def forbids(words: str, asked: bool) -> bool:
     """Whether a clean clause of folded own words forbids something; `asked` if a question mark ends it."""
     if _FORBIDS_ASKING.search(words):
         return True
-    if asked and _DONT_WE.search(words):
+    if (asked and _DONT_WE.search(words)) or is_about_product(words, asked):
         return False
     if _DONT.match(words) or _FORBIDS.search(words):
         return True
@@ -46,10 +47,15 @@ def find_forbidden(shown: str) -> Iterator[str]:
         if mark is None:
             against = any(forbids(clean_clause(words), asked) for words, asked in clauses(sentence))
             yield from find_names(sentence) if against else ()
-        elif mark["passive"] or not _is_act_or_target(sentence[mark.end() :]):
+        elif mark["passive"] or _names_nothing(sentence[mark.end() :]):
             yield from find_names(sentence)
         else:
             yield from find_names(sentence[mark.end() :])
+
+
+def _names_nothing(rest: str) -> bool:
+    """Whether what is forbidden stands before a mark, not behind it: "git push must not run"."""
+    return _RUNS.fullmatch(rest) is not None or not _is_act_or_target(rest)
 
 
 def _denies_subject(words: str) -> bool:
@@ -58,7 +64,7 @@ def _denies_subject(words: str) -> bool:
         subject, rest = words[: denied.start()], words[denied.end() :]
         if names_target(subject) and (_CHANGES.match(rest) or speaks_of_act(_first_verb(rest))):
             return True
-        if speaks_of_strong_act(subject) and _HAPPENS.match(rest):
+        if (speaks_of_strong_act(subject) or "quoted" in subject.split()) and _HAPPENS.match(rest):
             return True
     return False
 
@@ -175,8 +181,11 @@ _MODAL_DENIED = (
 _DENIED_MODAL = lazy_pattern(rf"\b{_MODAL_DENIED}(?!\w)")
 _BE = lazy_pattern(r" (?:ever |even )?(?:be |get )?(?P<verb>\w+)")
 _CHANGES = lazy_pattern(r" (?:ever |even )?(?:change|move|be (?:part|in|on|allowed|permitted|yours))\b")
+_RUNS = lazy_pattern(
+    r"(?: (?:be|to|ever|even))* (?:run|start|execute|launch)(?: (?:again|any ?more|ever|here|now))*\W*"
+)
 _HAPPENS = lazy_pattern(
-    r" (?:ever )?(?:happen|occur|take place|proceed|go (?:ahead|on)"
+    r" (?:ever )?(?:run|start|execute|happen|occur|take place|proceed|go (?:ahead|on)"
     r"|be (?:allowed|permitted|made|done|on|part|possible|an option|approved|consented))\b"
 )
 _NEVER = lazy_pattern(

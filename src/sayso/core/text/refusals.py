@@ -27,9 +27,10 @@ from sayso.core.text.unmask import BLANK, clauses
 
 
 class MessageRefusal(msgspec.Struct, frozen=True):
-    """Whether a message refuses, whether it forbids something, and in which words."""
+    """Whether a message refuses, whether it is nothing but a no, whether it forbids, and in which words."""
 
     refuses: bool = False
+    bare: bool = False
     forbids: bool = False
     words: tuple[str, ...] = ()
 
@@ -41,7 +42,10 @@ def read_refusal(spoken: str, shown: str) -> MessageRefusal:
     with_quoted = clauses(_QUOTED.sub(" quoted ", spoken))
     against = any(forbids(clean_clause(words), asked) for words, asked in with_quoted)
     refuses = against or _begins_with_no(said) or any(_refuses(words, asked) for words, asked in said)
-    return MessageRefusal(refuses, against, tuple(dict.fromkeys(find_forbidden(shown))) if against else ())
+    bare = refuses and (_is_bare(said) or any(_UNSAYS.match(words) for words, asked in said if not asked))
+    return MessageRefusal(
+        refuses, bare, against, tuple(dict.fromkeys(find_forbidden(shown))) if against else ()
+    )
 
 
 def refuses_flatly(own: str) -> bool:
@@ -53,6 +57,14 @@ def _begins_with_no(said: list[tuple[str, bool]]) -> bool:
     """Whether the first clause with any sense begins with no."""
     sense = next((words for words, _ in said if not _ONLY_LEAD.fullmatch(words)), "")
     return _NO.match(sense) is not None
+
+
+def _is_bare(said: list[tuple[str, bool]]) -> bool:
+    """Whether every clause is a no, politeness or no more than that consent is not given."""
+    return all(
+        _FLAT.fullmatch(words) or _ONLY_LEAD.fullmatch(words) or _WITHHOLDS.fullmatch(words)
+        for words, _ in said
+    )
 
 
 def _refuses(words: str, asked: bool) -> bool:
@@ -74,6 +86,15 @@ _REFUSES = lazy_pattern(
     r" (?:want|agree|approve|consent|accept|allow|permit|like|authori[sz]e)\b"
     r"|\b(?:not|never|no longer|isn't|aren't|wasn't|doesn't|don't)(?: \w+){0,2}"
     r" (?:ok|okay|fine|good|happy|comfortable|approved|confirmed|agreed|proceed|go ahead|do it|ship it)\b"
+)
+_WITHHOLDS = lazy_pattern(
+    rf"(?:{pattern(POLITE)}|sorry)|{LEAD}{NO_WORDS}(?: {NO_WORDS}|(?: \w+)? (?:it|that|this|so))*"
+    rf"|{LEAD}(?:you ?)?{NOT_MODAL}(?: (?:do|try))?(?: (?:it|that|this|so))?(?: any ?more| now| please)*"
+    r"|.*\bi (?:really |still )?(?:don't|do not|won't|will not|can't|cannot)"
+    r" (?:agree|approve|consent|accept|allow|permit|authori[sz]e)\b.*"
+    r"|.*\b(?:not|never|no longer|isn't|aren't|wasn't)(?: \w+){0,2}"
+    r" (?:ok|okay|fine|happy|comfortable|approved|confirmed|agreed|proceed|go ahead|do it|ship it)"
+    r"(?: with \w+)?"
 )
 _SAID = (
     "(?:yes|yep|yeah|ok|okay|sure|approval|answer|reply|response|consent|permission|assent|agreement"

@@ -34,6 +34,8 @@ def find_ended_names(own: str) -> Iterator[tuple[int, int]]:
 
 def spell_out_order(text: str) -> str:
     """A text with "/allowlist clear" and "/revoke X" spelled out as the orders they mean."""
+    if _BARE_ORDER.fullmatch(text):
+        return "Revoke all consent"
     if _CLEAR_ORDER.fullmatch(text):
         return "Clear session allowlist"
     found = _REVOKE_ORDER.fullmatch(text)
@@ -45,7 +47,7 @@ def spell_out_order(text: str) -> str:
 
 def names_entry_to_drop(own: str, entry: str) -> bool:
     """Whether folded own words order to drop exactly this entry: "remove git push", "take git push off"."""
-    order = rf"{_LEAD}(?:remove|delete|drop|take|strike|kick|scratch|pull) (?:the )?{re.escape(entry)}{_OFF}"
+    order = rf"{_LEAD}{_DROP} (?:the )?{re.escape(entry)}{_OFF}"
     return any(re.fullmatch(order, " ".join(words.split())) for words, _ in _statements(own))
 
 
@@ -59,6 +61,10 @@ def _statements(own: str) -> Iterator[tuple[str, int]]:
 
 
 _LEAD = r"(?:(?:please|now|ok|okay|so|and|but|also|then|just|actually|no|yes|hereby|i)\s+)*"
+_DROP = (
+    "(?:remove|delete|drop|take(?: back| away)?|strike|kick|scratch|pull|forget|unlist|delist|unallow"
+    "|disallow)"
+)
 _OFF = r"(?: (?:off|out|away|again|please|now|from (?:the|my) list|off (?:the|my) list))*"
 _KINDS = (
     r"(?:(?:the|my|any|your|all|of|every|each|single|absolutely|standing|session|task|given|granted|existing|previous"
@@ -80,6 +86,9 @@ _ALL_ENDED = lazy_pattern(
     rf"|(?:i(?:'ve|\s+have)?\s+|i\s+want\s+to\s+)?{_TAKEN}\s+(?:both|absolutely\s+everything|{_KINDS}{CONSENT_NOUN}"
     r"(?:\s+(?:given|granted)(?:\s+so\s+far)?)?)"
     rf"|i\s+(?:did\s+not|didn't|never)\s+consent(?:ed)?(?:\s+to\s+(?:this|that|it|any\s+of\s+(?:this|that|it)))?"
+    rf"|(?:remove|end|undo|expire|terminate|void|delete|cancel|drop)\s+{_KINDS}consents?"
+    rf"|clear\s+(?:everything|all(?:\s+of\s+it)?)|{_TAKEN}\s+the\s+(?:whole\s+)?lot"
+    rf"|i\s+(?:do\s+not|don't)\s+consent(?:\s+to\s+any\s+of\s+(?:this|that|it)|(?=\s+any\s?more))"
     rf"|i\s+un-?consent|i\s+want\s+{_KINDS}{CONSENT_NOUN}\s+back"
     rf"|(?:reset|strip|drop|clear)\s+{_KINDS}(?:permissions?|consents?|approvals?)"
     r"|(?:forget|undo|drop|ignore)\s+(?:everything|all|anything|whatever)(?:\s+that)?\s+i(?:'ve|\s+have)?"
@@ -98,9 +107,10 @@ _ENDED = lazy_pattern(
     rf"{_TAIL}"
 )
 _SPLITTING_COLON = lazy_pattern(r":(?=\s+(?:revoked|withdrawn|rescinded)\b|\s+\S)")
-_CLEAR_ORDER = lazy_pattern(r"\s*/allowlist\s+(?:clear|empty|reset|wipe)[\s.!]*", re.IGNORECASE)
+_CLEAR_ORDER = lazy_pattern(r"\s*/allowlist\s+(?:clear|empty|reset|wipe|off)[\s.!]*", re.IGNORECASE)
+_BARE_ORDER = lazy_pattern(r"\s*/(?:revoke|clear|reset)[\s.!]*", re.IGNORECASE)
 _REVOKE_ORDER = lazy_pattern(
-    r"\s*(?:/allowlist\s+(?:remove|delete|drop|revoke)|/revoke)"
-    r"(?:\s+(?:all|everything)(?P<rest>\b.*)|\s+(?P<named>\S.*))",
+    r"\s*(?:/allowlist\s+(?:(?:remove|rm|delete|drop|revoke)\b:?|-(?=\s*\w))|/revoke\b:?)"
+    r"(?:\s+(?:all|everything)(?P<rest>\b.*)|\s*(?P<named>\S.*))",
     re.IGNORECASE,
 )

@@ -20,6 +20,7 @@ from sayso.core.conversation.hear import (
     revoke_for_operator,
     take_back_below,
 )
+from sayso.core.conversation.withdrawal import FROM_A_YES
 from sayso.core.digest import encode_canonical, sha256
 from sayso.core.durations import DAY
 from sayso.core.effects import (
@@ -144,13 +145,21 @@ def end_in_handoff(gate: Gate, tx: Writer, found: LoadedSession, effects: Iterab
     saved = _load_handoff(gate, tx, found)
     if saved is None:
         return []
+    unsaid = any(isinstance(effect, Withheld) and not effect.forbids for effect in effects)
     left = _commands_left(gate, found.session, saved.commands, effects, tx.now)
+    left = () if unsaid and _was_last_yes(saved, found.session) else left
     if left == saved.commands:
         return []
     kept = msgspec.structs.replace(saved, commands=left, taken=not left)
     write_value(gate, tx, _value_name(found), kept, until=saved.at + DAY)
     gone = [one.command for one in saved.commands if one not in left]
     return [f"{visible(command)}, saved for the next context" for command in gone]
+
+
+def _was_last_yes(saved: Handoff, session: Session) -> bool:
+    """Whether no other yes came after the one that saved it: then it is the one that a no takes back."""
+    later = (held for held in session.all_grants if held.grant.given_at > saved.at)
+    return saved.session == session.id and not any(held.grant.kind in FROM_A_YES for held in later)
 
 
 def _commands_left(
