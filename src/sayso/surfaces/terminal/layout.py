@@ -46,7 +46,7 @@ def wrap_text(text: str, width: int, look: Screen) -> Iterator[str]:
     for part in foreign.tame(text).split("\n"):
         line, used = "", 0
         for character in part:
-            piece = spell_character(character, look.ascii)
+            piece = spell_for_terminal(character, look.ascii)
             more = count_cells(piece)
             if used + more > width:
                 cut = line.rfind(" ") + 1
@@ -59,7 +59,7 @@ def wrap_text(text: str, width: int, look: Screen) -> Iterator[str]:
 
 
 @lru_cache(maxsize=4096)
-def spell_character(character: str, ascii_only: bool) -> str:
+def spell_for_terminal(character: str, ascii_only: bool) -> str:
     """A character as it may stand in the card: nothing that acts, hides, or is what the frame is made of."""
     shown = foreign.spell_character(character)
     if "\u2500" <= character <= "\u259f" or (ascii_only and not shown.isascii()):
@@ -69,7 +69,7 @@ def spell_character(character: str, ascii_only: bool) -> str:
 
 def odd_characters(text: str, look: Screen) -> int:
     """How many characters are spelled out because they would not show, or would mislead."""
-    odd = (spell_character(character, look.ascii) != character for character in text if character != "\n")
+    odd = (spell_for_terminal(character, look.ascii) != character for character in text if character != "\n")
     return sum(odd) + foreign.count_piled_marks(text)
 
 
