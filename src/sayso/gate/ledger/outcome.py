@@ -121,7 +121,8 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow, *, doubted: bool = False) ->
     for effect in report.effects:
         if isinstance(effect, GrantAdded):
             record_grant(gate, tx, effect.grant, found.row.agent)
-    if plain and tx.local and not (doubted or report.effects or ending or found.findings):
+    marked = tx.local and gate.sealer.mark.marks_unsynced
+    if plain and marked and not (doubted or report.effects or ending or found.findings):
         tx.durable = False  # lost with the power, the call is ambiguous: nothing runs on its account
     return report
 

@@ -164,6 +164,11 @@ class Watermark:
         """Whether the store has moved away from this mark, or the mark was given up: it serves nobody."""
         return self.version(*MOVED) % 2 == 1
 
+    @property
+    def marks_unsynced(self) -> bool:
+        """Whether it can mark a commit until the machine starts again."""
+        return self._path is None or boot_number() != 0
+
     # --- what a transaction may know ---
 
     def version(self, kind: str, name: str) -> int:
