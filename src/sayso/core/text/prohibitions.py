@@ -84,6 +84,9 @@ def _speaks_against(words: str) -> bool:
         (_AGAINST, _is_act_or_target),
         (_ASK_FIRST, lambda rest: True),
         (_PREDICATE, lambda rest: _is_act_or_target(words)),
+        (_MUST_BE_CONFIRMED, lambda rest: _is_act_or_target(words)),
+        (_TAKES_OVER, lambda rest: True),
+        (_DENIES, lambda rest: _is_act_or_target(words)),
     )
     for mark, needs in rows:
         found = mark.search(words)
@@ -233,5 +236,28 @@ _ASK_FIRST = lazy_pattern(
     r"|sign off on (?:each|every)|confirm (?:each|every))\b"
     rf"|\A{LEAD}{_ACT}(?: \S+){{0,2}} (?:only|just) (?:after|when|once|if|with) (?:i|my|we)\b"
     rf"|\A{LEAD}(?:always )?ask me (?:next time|again|before|each time|every time|first)\b"
+    r"|\A(?:and |so |but |please )*(?:next time|from now on|in future),? (?:please )?ask(?: me)?(?: first)?\Z"
+    r"|\A(?:please )?ask (?:me )?next time\Z|\byou (?:must|have to|need to) (?:always )?ask(?: me)?\Z"
+    r"|\blet me (?:approve|review|see|check|confirm) (?:each|every|all|any|it before|before)\b"
+    r"|\bshow me (?:each|every|all) \w+ before (?:you|making|writing|doing)\b"
+    r"|\bask (?:me )?(?:again )?before (?:git|npm|docker) "
+)
+_MUST_BE_CONFIRMED = lazy_pattern(
+    r"\b(?:must|has to|have to|needs? to|should) be (?:confirmed|approved|signed off)(?: by (?:me|us))?\Z"
+    r"|\b(?:requires?|needs?) (?:my )?(?:approval|confirmation|consent)\Z"
+)
+# What is taken over, kept, or was never meant as a yes. Nothing has to stand beside it.
+_TAKES_OVER = lazy_pattern(
+    rf"\A{LEAD}(?:read[ -]only(?: please| from now on| now| mode)?|you(?:'re| are) read[ -]only(?: now)?"
+    r"|do nothing (?:until|till|unless) (?:i|we|told|further)\b.*|i(?:'ll| will) (?:take over|take it from here|do the rest)"
+    r"(?: now| from here)?|leave (?:it|this|that|the rest) to me)\Z"
+    r"|\bthat (?:wasn't|was not) a yes\b|\bmy yes (?:doesn't|does not|didn't) count\b"
+    r"|\bi (?:shouldn't|should not) have said yes\b|\b(?:forget|ignore) (?:that )?i said yes\b"
+    rf"|\bonly i (?:may |can |will |get to )?{_ACT}\b|\A{LEAD}only \w+ (?:may|can) {_ACT}\b"
+    rf"|\bwe(?:'re| are) done {_DONE_TO}ing\b|\bdo anything but {_ACT}\b"
+)
+_DENIES = lazy_pattern(
+    r"\bi(?:'d| would) (?:rather|prefer) not\b|\bi(?:'d| would) prefer no\b|\bthere(?:'ll| will) be no\b"
+    r"|\b(?:is |are )?(?:denied|rejected|not going to happen|not happening)\Z"
 )
 _PREDICATE = lazy_pattern(rf"(?<!\w){FORBIDDEN}(?!\w)|\b(?:stays?|remains?) off\Z")
