@@ -249,7 +249,8 @@ _MUST_BE_CONFIRMED = lazy_pattern(
 # What is taken over, kept, or was never meant as a yes. Nothing has to stand beside it.
 _TAKES_OVER = lazy_pattern(
     rf"\A{LEAD}(?:read[ -]only(?: please| from now on| now| mode)?|you(?:'re| are) read[ -]only(?: now)?"
-    r"|do nothing (?:until|till|unless) (?:i|we|told|further)\b.*|i(?:'ll| will) (?:take over|take it from here|do the rest)"
+    r"|do nothing (?:until|till|unless) (?:i|we|told|further)\b.*"
+    r"|i(?:'ll| will) (?:take over|take it from here|do the rest)"
     r"(?: now| from here)?|leave (?:it|this|that|the rest) to me)\Z"
     r"|\bthat (?:wasn't|was not) a yes\b|\bmy yes (?:doesn't|does not|didn't) count\b"
     r"|\bi (?:shouldn't|should not) have said yes\b|\b(?:forget|ignore) (?:that )?i said yes\b"
