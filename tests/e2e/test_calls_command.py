@@ -73,7 +73,7 @@ def test_a_call_is_not_called_pending_once_its_question_was_answered(
     assert told == {first.call: "running", joined.call: "used_elsewhere"}
     shown = place.sayso("calls", "show", joined.call).stdout
     assert "used elsewhere" in shown
-    assert "tried again, it asks anew" in shown
+    assert "a retry asks again" in shown
 
 
 def test_a_call_whose_approval_was_stopped_is_not_called_pending(

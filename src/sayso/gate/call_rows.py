@@ -145,7 +145,7 @@ def check_call_row(gate: Gate, tx: Reader, row: CallRow) -> CallRow:
     if gate.sealer.open_call(row) is not None:
         _session_of(gate, tx, row)  # if that is what is wrong, it is said as such
     gate.sealer.doubts.note(finding, row.session)
-    raise TamperedCall(finding, hint="make it anew, and look at the audit")
+    raise TamperedCall(finding, hint="make the call again, and look at the audit")
 
 
 def sound_call(gate: Gate, tx: Reader, row: CallRow) -> CallRow | None:
@@ -221,7 +221,7 @@ def load_record(gate: Gate, row: CallRow) -> Record:
     if kept is None:
         finding = f"call {row.id} was changed by hand"
         gate.sealer.doubts.note(finding, row.session)
-        raise TamperedCall(finding, hint="make it anew, and look at the audit")
+        raise TamperedCall(finding, hint="make the call again, and look at the audit")
     return kept
 
 

@@ -202,7 +202,7 @@ def _new_name(opened: Store) -> str:
         newest = tx.head(MAIN)  # held from here on: who comes second finds the name of who came first
         name = tx.meta("name")
         if name is None and newest is not None:
-            raise StoreError("the name of the store was taken away", hint="put back a copy that is whole")
+            raise StoreError("the name of the store was taken away", hint="restore an intact backup")
         name = name or secrets.token_hex(16)
         tx.set_meta("name", name)
         tx.set_meta("epoch", tx.meta("epoch") or "1")

@@ -22,12 +22,12 @@ def effect_taken(call: str, state: str, ended: str) -> tuple[str, str]:
     if state == "ambiguous":
         return (
             f"nobody knows whether this effect has happened: {call} is ambiguous",
-            f"an operator finds out, and says so: sayso calls resolve {call} succeeded|failed",
+            f"check what happened, then record it: sayso calls resolve {call} succeeded|failed",
         )
     if state == "failed":
         return (
             f"this effect may have happened: only its agent says that {call} failed",
-            "an operator finds out; if it did not happen, make the call with another effect key",
+            "check what happened; if it did not happen, make the call with another effect key",
         )
     return f"this effect is under way: {call} is {state}", "wait until that call has ended"
 

@@ -52,11 +52,6 @@ def operations_for(
     return merge_same_operations(add_content_digest(one, args, policy) for one in operations)
 
 
-def has_entry_for(tool: str, policy: Policy) -> bool:
-    """Whether any entry is about this tool, though it may fit other arguments only."""
-    return bool(policy.entries_for(tool))
-
-
 def find_tool_entry(
     tool: str, args: Mapping[str, Any], policy: Policy, *, folder: str
 ) -> tuple[Tool | None, bool]:
@@ -194,7 +189,7 @@ def _resolve_recipient(
     return operations
 
 
-_NOBODY = "it cannot be told who this goes to"
+_NOBODY = "the recipient cannot be determined"
 _STRANGER = "the recipient is no known contact"
 _CROWD = "it goes to several recipients without context"
 
@@ -312,7 +307,7 @@ def _is_nowhere(path: object, place: PathPlace, where: CallFolders) -> bool:
 
 
 def _operation_at_place(operation: str, place: PathPlace, policy: Policy) -> Operation:
-    """A path that cannot be told is outside, and reading it is not low."""
+    """An unresolvable path counts as outside the workspace; reading it is at least moderate risk."""
 
     domain, _, action = operation.partition(".")
     verb = action.partition("_")[0]

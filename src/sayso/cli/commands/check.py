@@ -127,7 +127,7 @@ def _parse_target(
             raise MalformedRequest("name a DOMAIN and an ACTION, or a tool with --tool NAME")
         return CheckTarget(_parse_confidence(confidence), operation=f"{domain}.{action}")
     if action is not None:
-        raise MalformedRequest("--tool stands in place of DOMAIN and ACTION", hint="leave one of them out")
+        raise MalformedRequest("give --tool, or DOMAIN and ACTION, not both", hint="leave one of them out")
     return CheckTarget(_parse_confidence(domain), tool=tool, args=_parse_arguments(args))
 
 

@@ -172,7 +172,7 @@ def token_revoke(
 
     with open_gate_to_act(store) as gate:
         ended = revoke_token(gate, expand_token_id(gate, token), by=operator_name())
-    show_or_json(as_json, ended, [f"{ended.id}: {ended.name} is let in no more."])
+    show_or_json(as_json, ended, [f"Revoked: {ended.id} ({ended.name})."])
 
 
 def check_origin(origin: str | None) -> str | None:

@@ -157,7 +157,7 @@ def store_copy(to: TargetOption, store: StoreOption = None, as_json: JsonOption 
         )
     _print_copied(as_json, where, copied)
     for finding in copied.findings[:MOST_TOLD]:
-        print_note(f"{finding}: it moved along as it is, and stands for nothing")
+        print_note(f"{finding}: copied unchanged; it has no effect")
     if len(copied.findings) > MOST_TOLD:
         print_note(f"and {len(copied.findings) - MOST_TOLD} more; an entry TAMPERED in the audit tells")
     print_note(

@@ -28,7 +28,7 @@ STATES: tuple[ledger.State, ...] = get_args(ledger.State)
 NOT_OVER = tuple(state for state in STATES if state not in ledger.ENDED)
 BY_HAND = "CHANGED BY HAND: it is not run"
 UNSTARTED = ("ran_out", "taken_back", "used_elsewhere")
-TRY_AGAIN = "tried again, it asks anew"
+TRY_AGAIN = "a retry asks again"
 HOLDER_GONE = "its holder is gone, so nobody knows whether it ran"
 
 

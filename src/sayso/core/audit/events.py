@@ -22,6 +22,7 @@ from msgspec import UNSET, UnsetType
 
 from sayso.core.decision import Decision
 from sayso.core.model import Verdict
+from sayso.core.rulebook import USER_INITIATED, WORKFLOW_START
 
 Topic = Literal["question", "answer", "grant", "session", "run", "decision", "policy"]
 Text: TypeAlias = str | UnsetType
@@ -94,13 +95,13 @@ class UserInitiated(AuditEvent, frozen=True):
 class UserInitiatedCovered(DecisionEvent, frozen=True):
     """a call was allowed because it is part of that"""
 
-    event, decides, rule_of_its_own = "USER_INITIATED_COVERED", Verdict.ALLOW, "user_initiated"
+    event, decides, rule_of_its_own = "USER_INITIATED_COVERED", Verdict.ALLOW, USER_INITIATED.name
 
 
 class WorkflowBypass(DecisionEvent, frozen=True):
     """a workflow of low weight was started without asking"""
 
-    event, decides, rule_of_its_own = "WORKFLOW_AUTO_BYPASS_LOW_WEIGHT", Verdict.ALLOW, "workflow_start"
+    event, decides, rule_of_its_own = "WORKFLOW_AUTO_BYPASS_LOW_WEIGHT", Verdict.ALLOW, WORKFLOW_START.name
 
 
 # --- questions ---

@@ -140,7 +140,7 @@ def _refuse_to_enter(gate: Gate, tx: Writer, row: CallRow, kept: Record) -> Deci
     """
     note = decode_note(row.result)
     if kept.entries >= MOST_ENTRIES or (note.ran and not note.restartable):
-        raise NotNow("this run can only be gone on with where it waits")
+        raise NotNow("this run can only be resumed where it is waiting")
     return refuse_by_question(gate, tx, kept, tx.question(row.question or ""))
 
 

@@ -425,7 +425,7 @@ def _question_of(gate: Gate, tx: Reader, row: CallRow) -> QuestionRow | None:
     if question is None:
         finding = f"the question of call {row.id} was taken away by hand"
         gate.sealer.doubts.note(finding, row.session)
-        raise TamperedCall(finding, hint="make it anew, and look at the audit")
+        raise TamperedCall(finding, hint="make the call again, and look at the audit")
     if read_question(gate, tx, question) is None:
         refuse_tampered_question(gate, question)
     return question

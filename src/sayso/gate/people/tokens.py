@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from typing import Literal
 
@@ -38,11 +37,6 @@ class Token(msgspec.Struct, frozen=True):
     made_at: float
     revoked: bool = False
     assured: bool = False
-
-
-def is_token(owner: str) -> bool:
-    """Whether this owner of a session is a token, and not a program with the gate in its own process."""
-    return re.fullmatch(r"t_[0-9a-f]{16}", owner) is not None
 
 
 def secret_prefix(role: Role) -> str:

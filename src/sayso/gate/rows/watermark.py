@@ -81,7 +81,7 @@ def load_watermark(tx: Reader, folder: Path, name: str) -> Watermark:
 def watermark_at(folder: Path, name: str, place: str | None) -> Watermark:
     file = f"{name}-{place}" if place else name
     if not _PLAIN.fullmatch(file):
-        raise StoreError("the name of the store was changed by hand", hint="put back a copy that is whole")
+        raise StoreError("the name of the store was changed by hand", hint="restore an intact backup")
     path = folder / f"{file}.mark"
     guard_keys(path)
     return Watermark(path)

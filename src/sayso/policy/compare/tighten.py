@@ -18,7 +18,7 @@ def tighten(policy: Policy, text: str, *, name: str = ".sayso.yaml") -> Policy:
     """The policy with this project's file over it. Loosens if anything at all becomes looser by it."""
     tightened = lay_over(policy, text, name=name)
     if {one.title for one in tightened.tools} - {one.title for one in policy.tools}:
-        raise PolicyLoosens(f"{name} may not say how calls are told to the operator: leave title out")
+        raise PolicyLoosens(f"{name} may not set `title`, which operators see: leave it out")
     found = compare_policies(policy, tightened)
     if found.loosens:
         loosened = "\n".join(line for line in difference_lines(found) if line.startswith("loosened"))

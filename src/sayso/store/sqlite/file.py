@@ -250,7 +250,7 @@ _EXPLANATIONS: dict[int, tuple[type[StoreError], str, str]] = {
     sqlite3.SQLITE_CORRUPT: (
         StoreError,
         "{path} is damaged",
-        "put back a copy that is whole; `sayso audit verify` tells what it holds",
+        "restore an intact backup; `sayso audit verify` tells what it holds",
     ),
     sqlite3.SQLITE_READONLY: (
         StoreError,

@@ -257,7 +257,8 @@ class Door(ABC):
         where = folder_here() if folder is None else folder
         call = make_call(capability.name, plain, folder=where, schema=capability.shape.schema)
         named = tuple(operations if operations is not None else self.operations(capability))
-        takes = parameters_text(capability.shape)
+        shape = capability.shape
+        takes = parameters_text(shape) if shape.parameters is None else shape.parameters
         declared = (
             Declaration(named, "code", takes)
             if named

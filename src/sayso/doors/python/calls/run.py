@@ -249,7 +249,7 @@ def resume_run(
     """
     note = decode_note(attempt.note)
     if note.runs >= MOST_RUNS or (note.ran and not restartable):
-        raise NotNow("this run can only be gone on with where it waits")
+        raise NotNow("this run can only be resumed where it is waiting")
     if attempt.question is not None:
         with AskingSpan(attempt.question, attempt.record.request) as wait:
             waited: WaitResult = yield Wait(

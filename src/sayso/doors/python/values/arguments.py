@@ -66,6 +66,8 @@ class Shape:
             raise WrongArguments(f"{function.__qualname__}: only single parameters can be live")
         self.owner = names[0] if names and names[0] in _SELF and "." in function.__qualname__ else None
         self.live = frozenset(live) | ({self.owner} if self.owner else set())
+        self.parameters: str | None = None
+        """A JSON Schema of the parameters as text, once somebody asked for it."""
         self._function = function
         self._hints: dict[str, Any] | None = None
 

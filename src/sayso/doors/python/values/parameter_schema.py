@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -26,12 +25,10 @@ def describe_parameters(shape: Shape) -> dict[str, Any]:
 
 
 def parameters_text(shape: Shape) -> str:
-    """The same as text, made once for each function; empty if it is very long."""
-    text = _texts.get(shape)
-    if text is None:
-        made = msgspec.json.encode(describe_parameters(shape)).decode()
-        text = _texts[shape] = made if len(made) <= LONGEST_PARAMETERS else ""
-    return text
+    """The same as text, which the shape keeps; empty if it is very long."""
+    made = msgspec.json.encode(describe_parameters(shape)).decode()
+    shape.parameters = made if len(made) <= LONGEST_PARAMETERS else ""
+    return shape.parameters
 
 
 def parameter_type(shape: Shape, name: str) -> Any:
@@ -78,5 +75,4 @@ def _foreign(kind: type) -> dict[str, Any]:
     return {"type": "string"} if issubclass(kind, PurePath) else {}
 
 
-_texts: WeakKeyDictionary[Shape, str] = WeakKeyDictionary()
 _ANY_NUMBER = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

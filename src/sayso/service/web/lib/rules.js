@@ -33,7 +33,7 @@ const RULES = {
   ungated: "needs no consent",
   flooding: "asked too much",
   effect_key: "done already",
-  going_on: "on going on",
+  going_on: "decided again on resuming",
 };
 
 /**

@@ -54,7 +54,7 @@ function draw(policy) {
       empty("This policy names no domains", "It decides by operations and tools alone."),
     ];
   const note =
-    "Beside each operation stands how long ago it was last used, as far back as the audit trail says; " +
+    "Each operation shows when it was last used, as far back as the audit trail goes; " +
     "one without a time was never used.";
   return [
     intro,

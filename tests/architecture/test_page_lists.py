@@ -1,0 +1,29 @@
+"""Lists that the page needs for itself say the same as the one place they come from."""
+
+from __future__ import annotations
+
+import re
+from typing import get_args
+
+from sayso.core import rulebook
+from sayso.core.audit.events import Topic
+from tests.support.repository import ROOT
+
+WEB = ROOT / "src" / "sayso" / "service" / "web" / "lib"
+
+
+def test_the_page_has_words_for_every_rule_and_for_no_other() -> None:
+    text = (WEB / "rules.js").read_text("utf-8")
+    table = text[text.index("const RULES = {") : text.index("};")]
+    named = set(re.findall(r"^\s*(\w+):", table, re.MULTILINE))
+    rules = {row.name for row in vars(rulebook).values() if isinstance(row, rulebook.Rule)}
+    assert len(rules) > 20
+    assert named == rules
+
+
+def test_the_page_listens_to_every_kind_of_event_that_is_sent() -> None:
+    text = (WEB / "stream.js").read_text("utf-8")
+    found = re.search(r"const KINDS = \[(.*?)\]", text, re.DOTALL)
+    assert found is not None
+    kinds = set(re.findall(r'"(\w+)"', found[1]))
+    assert kinds == {*get_args(Topic), "waiting"}
