@@ -73,3 +73,14 @@ def test_a_title_is_cut_between_letters_never_between_a_letter_and_its_mark() ->
         assert f"…{ACUTE}" not in title
         assert f"…{ACUTE}" not in command
         assert len(command) <= LONGEST + 12
+
+
+def test_vowels_and_ends_of_korean_syllables_do_not_pile_up_either() -> None:
+    syllable = "\u1112\u1161\u11ab"
+    assert visible(syllable) == syllable, "as people write it, letter by letter"
+    shown = visible("\u1112" + "\u1161" * 40)
+    assert shown.count("\u1161") == 2
+    assert "\\u1161" in shown
+    assert visible("rm\u1161") == "rm\u1161"
+    assert visible("\u1161\u1161rm").startswith("\\u1161\\u1161")
+    assert visible("a\U0001d159b") == "a\\U0001d159b"

@@ -99,7 +99,10 @@ def _describe_gap(run: str) -> str:
 
 
 def _is_mark(character: str) -> bool:
-    return character != "" and unicodedata.category(character)[0] == "M"
+    """Whether it draws on the letter before it: marks, and the vowels and ends of Korean syllables."""
+    if not character:
+        return False
+    return unicodedata.category(character)[0] == "M" or _JOINS_ON.fullmatch(character) is not None
 
 
 def _escape(character: str) -> str:
@@ -114,8 +117,9 @@ def _plain(character: str) -> bool:
 
 # Letters, marks and signs by category, but nothing to see: fillers, selectors, the empty Braille cell.
 _SHOWS_NOTHING = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d159\U000e0100-\U000e01ef]"
 )
+_JOINS_ON = re.compile("[\u1160-\u11ff\ud7b0-\ud7ff]")
 _BLANKS = re.compile(r"[ \t\n]{3,}")
 _GAP = re.compile(r"[ \t]+")
 _BLANK_NAMES = (("\n", "line end"), (" ", "space"), ("\t", "tab"))

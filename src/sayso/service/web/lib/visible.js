@@ -12,7 +12,7 @@ const NOT_PLAIN = /[\p{C}\p{Z}]/u;
 // Letters, marks and signs by category, but nothing to see: fillers, selectors, the empty Braille cell.
 const SHOWS_NOTHING =
   // biome-ignore lint/suspicious/noMisleadingCharacterClass: marks are listed one by one; no pair of them is meant
-  /[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\u{e0100}-\u{e01ef}]/u;
+  /[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\u{1d159}\u{e0100}-\u{e01ef}]/u;
 /** @type {Record<string, string>} */
 const SHORT = { "\t": "\\t", "\n": "\\n", "\r": "\\r" };
 
@@ -195,7 +195,7 @@ const BLANKS = [
   [" ", "space"],
   ["\t", "tab"],
 ];
-const MARK = /\p{M}/u;
+const MARK = /[\p{M}\u1160-\u11ff\ud7b0-\ud7ff]/u;
 /** @param {string | undefined} character */
 const isBlank = (character) => character === " " || character === "\t" || character === "\n";
 

@@ -123,6 +123,8 @@ export function view(place) {
   const timer = setInterval(() => {
     for (const one of queryAll(found, "[data-seen]")) one.textContent = ago(Number(one.dataset.seen));
   }, 1000);
+  // That a program has fallen silent makes no event: only reading again shows it.
+  const look = setInterval(soon, 10_000);
   read();
   return {
     keys: rowKeys(found),
@@ -130,6 +132,7 @@ export function view(place) {
       ["session", "hello", "grant", "question", "answer", "run", "waiting"].includes(event.kind) && soon(),
     close() {
       clearInterval(timer);
+      clearInterval(look);
       close();
     },
   };
