@@ -12,6 +12,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from sayso.core.text.patterns import lazy_pattern
+
 FOLD_AT = 2_000
 MOST_MARKS = 2
 MOST_SPACES = 8
@@ -116,11 +118,11 @@ def _plain(character: str) -> bool:
 
 
 # Letters, marks and signs by category, but nothing to see: fillers, selectors, the empty Braille cell.
-_SHOWS_NOTHING = re.compile(
+_SHOWS_NOTHING = lazy_pattern(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d159\U000e0100-\U000e01ef]"
 )
-_JOINS_ON = re.compile("[\u1160-\u11ff\ud7b0-\ud7ff]")
-_BLANKS = re.compile(r"[ \t\n]{3,}")
-_GAP = re.compile(r"[ \t]+")
+_JOINS_ON = lazy_pattern("[\u1160-\u11ff\ud7b0-\ud7ff]")
+_BLANKS = lazy_pattern(r"[ \t\n]{3,}")
+_GAP = lazy_pattern(r"[ \t]+")
 _BLANK_NAMES = (("\n", "line end"), (" ", "space"), ("\t", "tab"))
 _S = ("s", "")
