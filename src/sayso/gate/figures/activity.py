@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 
-from sayso.core.audit.events import EVENTS
+from sayso.core.audit.events import EVENTS, Resolved
 from sayso.gate.gate import Gate
 from sayso.store.contract import Reader
 
@@ -40,10 +40,12 @@ class Activity:
         newest = tx.head(stream)
         if newest is None:
             return
-        after = self._read.get(stream, max(newest.seq - FAR_BACK, 0))
+        after, before = self._read.get(stream, max(newest.seq - FAR_BACK, 0)), ""
         while page := tx.entries(stream, after=after, limit=PAGE):
             for row in page:
-                if row.session and row.event not in BY_OTHERS:
+                told = before == Resolved.event  # how a call ended is then the operator's word
+                if row.session and row.event not in BY_OTHERS and not told:
                     self._known[row.session] = max(row.at, self._known.get(row.session, 0.0))
+                before = row.event
             after = page[-1].seq
         self._read[stream] = after
