@@ -88,7 +88,7 @@ def test_a_gate_that_forgets_one_check_is_found_out(fault: object, monkeypatch: 
     """The property can fail: each of these gates lets something come true again."""
     assert callable(fault)
     fault(monkeypatch)
-    for seed in range(40):
+    for seed in range(120):
         with folder() as marks, closing(memory_place(marks, Clock(), POLICY)) as place:
             try:
                 play(place, seed)
