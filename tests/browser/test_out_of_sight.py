@@ -104,9 +104,7 @@ WIDE = ".card .hero { white-space: pre !important; overflow-wrap: normal !import
 
 
 @pytest.mark.parametrize("rule", ["", "width: 200px;"])
-def test_text_that_runs_beside_the_screen_is_never_read(
-    desk: Desk, signed_in: SignedIn, rule: str
-) -> None:
+def test_text_that_runs_beside_the_screen_is_never_read(desk: Desk, signed_in: SignedIn, rule: str) -> None:
     """Whatever a browser makes of the page: what is measured is the text."""
     question = desk.ask(desk.session(), "git.push_force", command="echo well && " * 20 + DANGER)
     page = styled(signed_in, WIDE % rule)
