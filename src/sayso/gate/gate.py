@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import cast
 
 import msgspec
 
@@ -60,6 +61,11 @@ class Gate(msgspec.Struct, frozen=True):
         if not isinstance(self.store, MarkedStore):
             marked = MarkedStore(self.store, self.sealer.mark, self.sealer.doubts, stream=self.stream)
             msgspec.structs.force_setattr(self, "store", marked)
+
+    @property
+    def marked_store(self) -> MarkedStore:
+        """The store, which is always behind its mark."""
+        return cast("MarkedStore", self.store)
 
 
 @contextmanager

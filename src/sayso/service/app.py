@@ -8,7 +8,7 @@ import logging
 import time
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlencode
 
 import msgspec
@@ -41,7 +41,8 @@ from sayso.service.api import (
 )
 from sayso.service.api.asking import questions
 from sayso.service.authzen import access_requests, evaluations
-from sayso.service.http.auth import find_caller
+from sayso.service.http.auth import check_caller_again, find_caller
+from sayso.service.http.batches import Step
 from sayso.service.http.connections import mark_caller_known
 from sayso.service.http.endpoints import NOBODY, Context, Endpoint, Paged
 from sayso.service.http.guard import Guard
@@ -54,6 +55,8 @@ from sayso.wire import KEY_HEADER, SESSION_HEADER
 
 log = logging.getLogger("sayso.service")
 LARGEST_BODY = 1024 * 1024
+SOON_READ = 4_096
+"""The body of a call that is read in no time: larger ones are read where nobody waits behind them."""
 LARGEST_UNSIGNED = 64 * 1024
 """A body of somebody without a token: they sign in, and nothing else."""
 URGENT = 30.0
@@ -126,6 +129,8 @@ async def _handle_request(running: ServiceState, endpoint: Endpoint, request: Re
         request.headers.get(SESSION_HEADER),
         _base(running, request),
         partial(_wait_for_disconnect, request),
+        request.headers.get("authorization"),
+        _content_length(request),
     )
     result = await _run_endpoint(endpoint, context)
     if isinstance(result, Response):
@@ -148,6 +153,8 @@ async def _run_endpoint(endpoint: Endpoint, context: Context) -> Any:
     """What the endpoint answers. What is urgent is tried again while others hold the store."""
     if inspect.iscoroutinefunction(endpoint.answer):
         return await endpoint.answer(context)
+    if endpoint.in_batch:
+        return await _run_in_batch(endpoint, context)
     until = time.monotonic() + (URGENT if endpoint.is_urgent_for(context.token.role) else 0.0)
     while True:
         try:
@@ -158,11 +165,31 @@ async def _run_endpoint(endpoint: Endpoint, context: Context) -> Any:
             await asyncio.sleep(LOOK_AGAIN)
 
 
+async def _run_in_batch(endpoint: Endpoint, context: Context) -> Any:
+    """What the endpoint answers after its step in a batch. Operators never wait for one."""
+    if context.token.role == "operator":
+        return await context.in_thread(_run_alone, endpoint, context)
+    if context.size is None or context.size > SOON_READ:  # nobody waits while a large call is read
+        step = await context.in_thread(_prepare, endpoint, context)
+        return await context.running.batches.run(lambda: step)
+    return await context.running.batches.run(partial(_prepare, endpoint, context))
+
+
+def _run_alone(endpoint: Endpoint, context: Context) -> Any:
+    return _prepare(endpoint, context)()
+
+
+def _prepare(endpoint: Endpoint, context: Context) -> Step:
+    if context.authorization is not None:
+        check_caller_again(context.gate, context.running.callers, context.authorization, context.token)
+    return cast("Step", endpoint.answer(context))
+
+
 async def _check_caller(running: ServiceState, endpoint: Endpoint, request: Request) -> Token:
     """Who asks, if that matters; refused if they may not, or ask too often."""
     if not endpoint.roles or (endpoint is system.METRICS and running.settings.open_metrics):
         return NOBODY
-    token = await running.lanes.run("tokens", find_caller, running.gate, request)
+    token = await _find_caller(running, endpoint, request)
     mark_caller_known()
     if not endpoint.is_urgent_for(token.role):
         running.limits.take(token.id)
@@ -170,6 +197,19 @@ async def _check_caller(running: ServiceState, endpoint: Endpoint, request: Requ
         roles = " or ".join(sorted(endpoint.roles))
         hint = f"use a token of the role {roles}: `sayso token new {min(endpoint.roles)} NAME`"
         raise RequestRefused(403, "forbidden", f"this is not for tokens of the role {token.role}", hint=hint)
+    return token
+
+
+async def _find_caller(running: ServiceState, endpoint: Endpoint, request: Request) -> Token:
+    """Who asks. What is decided in a batch looks again whether their token still lets them in."""
+    authorization = request.headers.get("authorization")
+    if endpoint.in_batch and authorization is not None:
+        known = running.callers.find(authorization)
+        if known is not None:
+            return known
+    token = await running.lanes.run("tokens", find_caller, running.gate, request)
+    if authorization is not None and token.role != "operator":
+        running.callers.remember(authorization, token)
     return token
 
 

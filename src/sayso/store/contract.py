@@ -390,6 +390,18 @@ class Writer(Reader, Protocol):
         """
 
 
+class Batch(Protocol):
+    """Several transactions, one after another, that are committed together.
+
+    Each sees what those before it wrote, and if it fails it alone is undone. Nothing is kept of any of them
+    before the batch ends; if that fails, all of them failed.
+    """
+
+    def read(self) -> AbstractContextManager[Reader]: ...
+
+    def write(self, *, durable: bool = True) -> AbstractContextManager[Writer]: ...
+
+
 class Store(Protocol):
     """A place where state lives.
 
@@ -401,6 +413,9 @@ class Store(Protocol):
 
     def write(self, *, durable: bool = True) -> AbstractContextManager[Writer]:
         """A transaction, `durable` unless it says otherwise here or before it ends."""
+
+    def batch(self) -> AbstractContextManager[Batch]:
+        """A batch of transactions. Until it ends, this thread has no other, and nobody else can write."""
 
     def wait_for_change(self, seen: int, timeout: float) -> int:
         """Wait until anything was committed since `seen` (any process), at most `timeout` seconds.

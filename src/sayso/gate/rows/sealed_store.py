@@ -8,8 +8,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import NamedTuple
 
 from sayso.core.audit import events
 from sayso.core.audit.entry import MAIN
@@ -18,9 +20,53 @@ from sayso.gate.rows.journal import record
 from sayso.gate.rows.tampering import Doubt, Doubts
 from sayso.gate.rows.watermark import BURNED, Raised, Watermark, refuse_moved_watermark
 from sayso.gate.telemetry import log_tampering
-from sayso.store.contract import EntryRow, Reader, Store, Writer
+from sayso.store.contract import Batch, EntryRow, Reader, Store, Writer
 
 log = logging.getLogger("sayso")
+
+
+class _Kept(NamedTuple):
+    """What a transaction that was kept means for the mark: how it rises, and how it stood before."""
+
+    newest: EntryRow | None
+    raised: Raised
+    before: Mapping[bytes, int]
+    durable: bool
+
+
+def _join(kept: Sequence[_Kept]) -> _Kept:
+    """The same for several that are committed together."""
+    newest = next((one.newest for one in reversed(kept) if one.newest is not None), None)
+    raised = {place: version for one in kept for place, version in one.raised.items()}
+    return _Kept(newest, raised, {}, any(one.durable for one in kept))
+
+
+class _OwnPlace(threading.local):
+    """Where this thread reads and writes: the store itself, or a batch of it."""
+
+    def __init__(self, store: Store, kept: Callable[[_Kept], None]) -> None:
+        self.place: Store | Batch | _Snapshot = store
+        self.kept = kept
+        """What happens with the mark after a transaction."""
+
+
+class _Snapshot:
+    """One moment of the store. Whoever writes leaves it first."""
+
+    def __init__(self, tx: Reader, store: Store, leave: Callable[[], None]) -> None:
+        self._tx = tx
+        self._store = store
+        self._leave = leave
+
+    @contextmanager
+    def read(self) -> Iterator[Reader]:
+        yield self._tx
+
+    @contextmanager
+    def write(self, *, durable: bool = True) -> Iterator[Writer]:
+        self._leave()
+        with self._store.write(durable=durable) as tx:
+            yield tx
 
 
 class MarkedStore:
@@ -34,6 +80,7 @@ class MarkedStore:
         self._doubts = doubts
         self._stream = stream
         self._records = records
+        self._own = _OwnPlace(store, self._raise)
 
     @property
     def bound(self) -> float:
@@ -42,7 +89,7 @@ class MarkedStore:
     @contextmanager
     def read(self) -> Iterator[Reader]:
         try:
-            with self.mark.reading(), self.unmarked.read() as tx:
+            with self.mark.reading(), self._own.place.read() as tx:
                 yield tx
         finally:
             if self._doubts:
@@ -53,14 +100,14 @@ class MarkedStore:
         newest, before = None, None
         raised = self.mark.begin_writing()
         try:
-            with self.unmarked.write(durable=durable) as tx:
+            with self._own.place.write(durable=durable) as tx:
                 yield tx
                 refuse_moved_watermark(self.mark)  # by another process, since this gate was opened
                 newest = tx.newest_own_entry(self._stream)
                 if raised:
                     before = self.mark.promise(raised)
-            before = None  # committed: it stands, even if the file of the mark cannot be written
-            self._raise(newest, raised, durable=tx.durable)
+            marked, before = before, None  # kept: it stands, even if the file of the mark cannot be written
+            self._own.kept(_Kept(newest, raised, marked or {}, tx.durable))
         except BaseException:
             if before is not None:
                 self.mark.withdraw(before)
@@ -70,12 +117,43 @@ class MarkedStore:
             if self._doubts:
                 self._report_doubts()
 
-    def _raise(self, newest: EntryRow | None, raised: Raised, *, durable: bool) -> None:
-        """The transaction is committed."""
-        if durable and (newest is not None or raised):
-            self.mark.reach(newest, raised)
-        elif raised:
-            self.mark.learn(raised)
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Let this thread read one moment of the store, until this ends or the thread writes."""
+        with ExitStack() as held:
+            held.enter_context(self.mark.reading())
+            tx = held.enter_context(self.unmarked.read())
+            held.callback(setattr, self._own, "place", self.unmarked)
+            self._own.place = _Snapshot(tx, self.unmarked, held.close)
+            yield
+
+    @contextmanager
+    def batch(self) -> Iterator[Batch]:
+        """Commit together what this thread reads and writes until it ends; nothing is kept before that.
+
+        The mark is raised in memory with each transaction, and in the file once all of them are committed.
+        """
+        kept: list[_Kept] = []
+        try:
+            with self.unmarked.batch() as batch:
+                self._own.place, self._own.kept = batch, kept.append
+                try:
+                    yield self
+                finally:
+                    self._own.place, self._own.kept = self.unmarked, self._raise
+        except BaseException:
+            for one in reversed(kept):
+                self.mark.withdraw(one.before)
+            raise
+        if kept:
+            self._raise(_join(kept))
+
+    def _raise(self, kept: _Kept) -> None:
+        """What was kept is committed."""
+        if kept.durable and (kept.newest is not None or kept.raised):
+            self.mark.reach(kept.newest, kept.raised)
+        elif kept.raised:
+            self.mark.learn(kept.raised)
 
     def wait_for_change(self, seen: int, timeout: float) -> int:
         return self.unmarked.wait_for_change(seen, timeout)

@@ -255,10 +255,14 @@ class Watermark:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """A transaction that reads what was committed when it began: later marks do not concern it."""
-        self._catch_up()
+        """A transaction that reads what was committed when it began: later marks do not concern it.
+
+        One inside another reads the same moment.
+        """
         before = getattr(self._own, "reading", None)
-        self._own.reading = self._tick
+        if before is None:
+            self._catch_up()
+            self._own.reading = self._tick
         try:
             yield
         finally:

@@ -87,10 +87,15 @@ def post_check(context: Context) -> dict[str, Any]:
     return decision_to_json(preview_decision(context.gate, wanted, scope))
 
 
-def post_call(context: Context) -> CallView:
+def post_call(context: Context) -> Callable[[], CallView]:
     """Decide the call for real. If it is allowed, this is its start."""
     body: CallBody = context.body
     holder, wanted = holder_of(context.token, body.attempt), _request_from_body(context)
+    return partial(_start_call, context, wanted, holder)
+
+
+def _start_call(context: Context, wanted: Request, holder: str) -> CallView:
+    body: CallBody = context.body
     _check_room(context, wanted)
     keys: dict[str, Any] = {
         "host_id": body.call_id,
@@ -128,11 +133,15 @@ async def post_retry(context: Context) -> CallView:
     return await context.in_thread(_retry_own, context, attempt.call)
 
 
-def post_outcome(context: Context) -> CallView:
+def post_outcome(context: Context) -> Callable[[], CallView]:
     """Whoever ran the call says how it ended, and is told which consent ended by it.
 
     An agent's word about its own call only tightens.
     """
+    return partial(_end_call, context)
+
+
+def _end_call(context: Context) -> CallView:
     body: OutcomeBody = context.body
     attempt = find_own_call(context)
     result = None if body.result is msgspec.UNSET else msgspec.json.encode(body.result)
@@ -306,7 +315,14 @@ UNTIL = {"until": "answer (its question is closed) or end (nobody runs it any mo
 ENDPOINTS = (
     Endpoint("POST", "/v1/check", ANY, "What would be decided now", post_check, CallBody, dict[str, Any]),
     Endpoint(
-        "POST", "/v1/calls", ANY, "Decide a call; start it if it may run", post_call, CallBody, CallView
+        "POST",
+        "/v1/calls",
+        ANY,
+        "Decide a call; start it if it may run",
+        post_call,
+        CallBody,
+        CallView,
+        in_batch=True,
     ),
     Endpoint(
         "GET",
@@ -332,6 +348,13 @@ ENDPOINTS = (
         bare=True,
     ),
     Endpoint(
-        "POST", "/v1/calls/{call}/outcome", ANY, "Say how a call ended", post_outcome, OutcomeBody, CallView
+        "POST",
+        "/v1/calls/{call}/outcome",
+        ANY,
+        "Say how a call ended",
+        post_outcome,
+        OutcomeBody,
+        CallView,
+        in_batch=True,
     ),
 )

@@ -5,6 +5,9 @@ Only hosts: whoever runs a program knows what becomes of its calls, and the agen
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import msgspec
 
 from sayso.core.ledger import BEATEN, State
@@ -72,8 +75,12 @@ class ResolveBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     state: State
 
 
-def post_heartbeat(context: Context) -> CallView:
+def post_heartbeat(context: Context) -> Callable[[], CallView]:
     """Its holder is alive."""
+    return partial(_keep_alive, context)
+
+
+def _keep_alive(context: Context) -> CallView:
     body: BeatBody = context.body
     attempt = find_own_call(context)
     lease.keep_alive(context.gate, attempt.call, body.fence, BEATEN)
@@ -141,7 +148,16 @@ def _check_note(note: RunNote) -> None:
 
 ONE = "/v1/calls/{call}"
 ENDPOINTS = (
-    Endpoint("POST", f"{ONE}/heartbeat", HOSTS, "Its holder is alive", post_heartbeat, BeatBody, CallView),
+    Endpoint(
+        "POST",
+        f"{ONE}/heartbeat",
+        HOSTS,
+        "Its holder is alive",
+        post_heartbeat,
+        BeatBody,
+        CallView,
+        in_batch=True,
+    ),
     Endpoint("POST", f"{ONE}/park", HOSTS, "It waits for a question", post_park, ParkBody, CallView),
     Endpoint(
         "POST", f"{ONE}/resume", HOSTS, "Go on with a parked call", post_call_resume, ResumeBody, CallView

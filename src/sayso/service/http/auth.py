@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from hashlib import sha256
 
 from starlette.requests import Request
 
@@ -19,6 +20,45 @@ EVENTS = "/v1/events"
 """A browser cannot send a header when it listens to events, and those only say that something changed."""
 SAME_ORIGIN = ("same-origin", "none")
 SAFE = ("GET", "HEAD")
+MOST_KNOWN = 10_000
+
+
+class KnownCallers:
+    """The tokens behind the secrets that were shown lately, as they were then.
+
+    It says who a request counts for before it is read. Whether the token still lets anybody in is looked up
+    for every request all the same (`check_caller_again`).
+    """
+
+    def __init__(self) -> None:
+        self._tokens: dict[bytes, Token] = {}
+
+    def find(self, authorization: str) -> Token | None:
+        return self._tokens.get(_hash(authorization))
+
+    def remember(self, authorization: str, token: Token) -> None:
+        if len(self._tokens) >= MOST_KNOWN:
+            self._tokens.clear()
+        self._tokens[_hash(authorization)] = token
+
+    def forget(self, authorization: str) -> None:
+        self._tokens.pop(_hash(authorization), None)
+
+
+def _hash(authorization: str) -> bytes:
+    return sha256(authorization.encode()).digest()
+
+
+def check_caller_again(gate: Gate, known: KnownCallers, authorization: str, token: Token) -> None:
+    """Refuse a request whose token is not what it was when it was shown before."""
+    try:
+        same = _bearer(gate, authorization) == token
+    except RequestRefused:
+        known.forget(authorization)
+        raise
+    if not same:
+        known.forget(authorization)
+        raise RequestRefused(401, "unauthorized", "the token was changed just now", hint="send it again")
 
 
 def find_caller(gate: Gate, request: Request) -> Token:

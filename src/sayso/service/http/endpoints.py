@@ -50,6 +50,10 @@ class Context(msgspec.Struct, frozen=True):
     """Where the caller found us, without a path."""
     left: Callable[[], Awaitable[None]] = _never_leaves
     """Returns once the caller has closed the connection."""
+    authorization: str | None = None
+    """The header with the token, to look it up again."""
+    size: int | None = 0
+    """How many bytes the body has; None if that was not told."""
 
     @property
     def gate(self) -> Gate:
@@ -110,6 +114,9 @@ class Endpoint(msgspec.Struct, frozen=True):
     media: str = "application/json"
     bare: bool = False
     """The body may be left out."""
+    in_batch: bool = False
+    """Whether calls are decided with others in one transaction: it then returns what is to be done in that,
+    and what it does itself is done before."""
     authzen: bool = False
     """Whether it speaks AuthZEN: bodies are JSON by their content type and may hold fields that nobody knows,
     whatever else is wrong with one is a 400, and an X-Request-ID comes back."""

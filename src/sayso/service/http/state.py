@@ -8,6 +8,8 @@ from sayso.gate.figures.activity import Activity
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.call_endings import CallEndings
 from sayso.gate.questions.asker import Asker
+from sayso.service.http.auth import KnownCallers
+from sayso.service.http.batches import Batches
 from sayso.service.http.lanes import Lanes
 from sayso.service.http.limits import Limits
 from sayso.service.live.last_used import LastUses
@@ -57,6 +59,8 @@ class ServiceState:
         self.settings = settings or ServiceSettings()
         self.limits = _limits(self.settings)
         self.lanes = Lanes()
+        self.batches = Batches(gate.marked_store)
+        self.callers = KnownCallers()
         self.metrics = Metrics()
         self.trail = Trail(gate, self.metrics)
         self.uses = LastUses()

@@ -16,6 +16,7 @@ import msgspec
 
 from sayso.store.contract import (
     AnyRow,
+    Batch,
     CallRow,
     CheckpointRow,
     DenialRow,
@@ -186,6 +187,34 @@ class MemoryWriter(MemoryReader):
         return StoreError(why)
 
 
+class MemoryBatch:
+    """The transactions of one batch. Each begins with the tables as the one before it left them."""
+
+    def __init__(self, tables: Tables, now: float, writer: type[MemoryWriter]) -> None:
+        self.tables = tables
+        self._now = now
+        self._writer = writer
+        self._single = Single()
+
+    @contextmanager
+    def read(self) -> Iterator[Reader]:
+        with self._single:
+            yield MemoryReader(self.tables, self._now)
+
+    @contextmanager
+    def write(self, *, durable: bool = True) -> Iterator[Writer]:
+        with self._single:
+            writer = self._writer(self.tables, self._now)
+            writer.durable = durable
+            try:
+                yield writer
+                if writer.failed:
+                    raise StoreError("something in this transaction failed, so nothing of it was kept")
+                self.tables = writer.tables
+            finally:
+                writer.over = True
+
+
 class MemoryStore:
     """All of it is gone with the object. `busy`: how many seconds to wait for other writers."""
 
@@ -207,16 +236,15 @@ class MemoryStore:
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[Writer]:
+        with self.batch() as batch, batch.write(durable=durable) as writer:
+            yield writer
+
+    @contextmanager
+    def batch(self) -> Iterator[Batch]:
         with self._single, self._alone():
-            writer = self.writer(self._tables, self._clock())
-            writer.durable = durable
-            try:
-                yield writer
-                if writer.failed:
-                    raise StoreError("something in this transaction failed, so nothing of it was kept")
-                self._tables = writer.tables
-            finally:
-                writer.over = True
+            batch = MemoryBatch(self._tables, self._clock(), self.writer)
+            yield batch
+            self._tables = batch.tables
         self._pulse.beat()
 
     def wait_for_change(self, seen: int, timeout: float) -> int:

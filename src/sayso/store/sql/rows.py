@@ -5,7 +5,7 @@ What differs (opening, beginning, committing, locking) is behind `Connection`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, groupby, islice
 from typing import Any, Protocol, TypeVar
 
@@ -34,6 +34,7 @@ from sayso.store.contract import (
     StoreError,
 )
 from sayso.store.sql import statements as sql
+from sayso.store.sql.known import KnownRows
 
 PAGE = 1000
 CHUNK = 500
@@ -298,24 +299,65 @@ class SqlReader:
         return found
 
 
-class SqlWriter(SqlReader):
+class HoldingReader(SqlReader):
+    """Reads of a transaction that writes. What it has read it holds, so it is read once."""
+
+    def __init__(self, connection: Connection, now: float, known: KnownRows | None = None) -> None:
+        super().__init__(connection, now)
+        self._known = KnownRows() if known is None else known
+
+    def session(self, session: str) -> SessionRow | None:
+        known = self._known.sessions
+        if session not in known:
+            known[session] = super().session(session)
+        return known[session]
+
+    def grants(self, session: str, keys: Iterable[GrantKey] | None = None) -> Sequence[GrantRow]:
+        if keys is None:
+            return super().grants(session)
+        wanted = (session, tuple(keys))
+        known = self._known.grants_by_key
+        if wanted not in known:
+            known[wanted] = list(super().grants(*wanted))
+        return known[wanted]
+
+    def grant(self, grant: str) -> GrantRow | None:
+        return self._keep(self._known.grants, grant, super().grant)
+
+    def open_question(self, session: str, digest: str) -> QuestionRow | None:
+        wanted, known = (session, digest), self._known.open_questions
+        if wanted not in known:
+            known[wanted] = super().open_question(session, digest)
+        return known[wanted]
+
+    def call(self, call: str) -> CallRow | None:
+        return self._keep(self._known.calls, call, super().call)
+
+    def head(self, stream: str) -> EntryRow | None:
+        return self._keep(self._known.heads, stream, super().head)
+
+    def _keep(self, known: dict[str, Row], name: str, find: Callable[[str], Row | None]) -> Row | None:
+        """The row of this name, found at most once. One that does not exist yet may be added by others."""
+        row = known.get(name)
+        if row is None:
+            row = find(name)
+            if row is not None:
+                known[name] = row
+        return row
+
+
+class SqlWriter(HoldingReader):
     """Reads and writes of one transaction. `urgent`: others should hear of it at once, not when they look."""
 
     urgent = False
 
-    def __init__(self, connection: Connection, now: float, *, durable: bool) -> None:
-        super().__init__(connection, now)
+    def __init__(
+        self, connection: Connection, now: float, *, durable: bool, known: KnownRows | None = None
+    ) -> None:
+        super().__init__(connection, now, known)
         self.durable = durable
         self.local = connection.local
-        self._heads: dict[str, EntryRow] = {}
         self._added: dict[str, EntryRow] = {}
-
-    def head(self, stream: str) -> EntryRow | None:
-        """Read once: from then on it is held, and only this transaction adds to the stream."""
-        found = self._heads.get(stream) or super().head(stream)
-        if found is not None:
-            self._heads[stream] = found
-        return found
 
     def newest_own_entry(self, stream: str) -> EntryRow | None:
         return self._added.get(stream)
@@ -327,16 +369,19 @@ class SqlWriter(SqlReader):
     def put_session(self, row: SessionRow) -> None:
         self._hold(row.id)
         self._store(sql.PUT_SESSION, row)
+        self._known.sessions[row.id] = row
 
     def change_session(self, row: SessionRow) -> None:
         self._hold(row.id)
         values = (row.workspace, row.head, row.spends, row.mac, row.id)
         if not self._connection.change(sql.CHANGE_SESSION, values):
             raise self._connection.failure(f"there is no session {row.id}")
+        self._known.change_session(row)
 
     def add_grant(self, row: GrantRow) -> None:
         self._hold(row.session)
         self._store(sql.ADD_GRANT, row)
+        self._known.add_grant(row)
 
     def add_spend(self, row: SpendRow) -> None:
         self._hold(row.session)
@@ -358,26 +403,33 @@ class SqlWriter(SqlReader):
         self._hold(row.session)
         self.urgent = True
         self._store(sql.ADD_QUESTION, row)
+        self._known.change_question(row)
 
     def close_question(self, row: QuestionRow) -> bool:
         if row.state == "open":
             raise self._connection.failure(f"question {row.id} cannot be closed as open")
         self._hold(row.session)
         self.urgent = True
+        self._known.change_question(row)
         return self._store(sql.CLOSE_QUESTION, row, row.id)
 
     def put_call(self, row: CallRow) -> None:
         self._hold(row.session)
         self._store(sql.PUT_CALL, row)
+        self._known.calls[row.id] = row
 
     def move_call(self, row: CallRow, *, states: Iterable[str], fence: int) -> bool:
         self._hold(row.session)
         wanted = sorted(set(states))
         if not wanted:
             return False
-        return self._store(sql.repeat_groups(sql.MOVE_CALL, len(wanted), 1), row, row.id, fence, *wanted)
+        moved = self._store(sql.repeat_groups(sql.MOVE_CALL, len(wanted), 1), row, row.id, fence, *wanted)
+        if moved:
+            self._known.calls[row.id] = row
+        return moved
 
     def drop_results(self, *, before: float) -> int:
+        self._known.calls.clear()
         return self._connection.change(sql.DROP_RESULTS, (before,))
 
     def add_entry(self, row: EntryRow) -> None:
@@ -387,7 +439,7 @@ class SqlWriter(SqlReader):
                 f"entry {row.seq} of stream {row.stream} is taken, or leaves a gap"
             )
         self._store(sql.ADD_ENTRY, row)
-        self._heads[row.stream] = self._added[row.stream] = row
+        self._known.heads[row.stream] = self._added[row.stream] = row
 
     def add_nodes(self, rows: Iterable[NodeRow]) -> None:
         for row in rows:
@@ -403,11 +455,12 @@ class SqlWriter(SqlReader):
         return self._connection.change(sql.ERASE_SECRET, (stream, seq, name)) > 0
 
     def prune_entries(self, stream: str, *, before: int) -> int:
-        self._heads.pop(stream, None)
+        self._known.heads.pop(stream, None)
         return self._connection.change(sql.PRUNE_ENTRIES, (stream, before))
 
     def put_rows(self, rows: Iterable[AnyRow]) -> None:
         self.urgent = True
+        self._known.clear()
         for kind, alike in groupby(rows, type):
             while chunk := [msgspec.structs.astuple(row) for row in islice(alike, CHUNK)]:
                 text = sql.repeat_groups(sql.put_rows_statement(kind), len(chunk), len(chunk[0]))

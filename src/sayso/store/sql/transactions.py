@@ -6,14 +6,16 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Generic, TypeVar
 
-from sayso.store.contract import Reader, StoreError, Writer
-from sayso.store.sql.rows import SqlReader, SqlWriter
+from sayso.store.contract import Batch, Reader, StoreError, Writer
+from sayso.store.sql.known import KnownRows
+from sayso.store.sql.rows import HoldingReader, SqlReader, SqlWriter
 from sayso.store.sql.statements import LAST_NAMED
 from sayso.store.threads import ChangeProbe, ChangeWatcher, Pulse, Single
 
+_PART = "part"
 _inherited: list[object] = []  # what a forked process must neither use nor close
 _forks = 0  # how many forks lie between the first process and this one
 
@@ -54,6 +56,20 @@ class Transaction(ABC):
         """Nothing to do where a transaction that writes is alone anyway."""
         return False
 
+    def begin_part(self) -> None:
+        """What is written from now on can be undone by itself."""
+        self.change(f"SAVEPOINT {_PART}", ())
+
+    def keep_part(self) -> None:
+        self.change(f"RELEASE {_PART}", ())
+
+    def undo_part(self) -> None:
+        """Undo the part, and go on; if even that fails, the whole transaction is lost."""
+        self.failed = False
+        with suppress(StoreError):
+            self.change(f"ROLLBACK TO {_PART}", ())
+            self.change(f"RELEASE {_PART}", ())
+
     def failure(self, why: str) -> StoreError:
         return self.fail_with(StoreError(why))
 
@@ -69,6 +85,42 @@ class Transaction(ABC):
 
 
 TransactionT = TypeVar("TransactionT", bound=Transaction)
+
+
+class SqlBatch:
+    """The transactions of one batch. Each is a part of the same transaction of the database."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+        self._known = KnownRows()
+        self._single = Single()
+        self.wrote = False
+        self.durable = False
+        self.urgent = False
+
+    @contextmanager
+    def read(self) -> Iterator[Reader]:
+        with self._single:
+            self._transaction.check()
+            yield HoldingReader(self._transaction, self._transaction.now, self._known)
+
+    @contextmanager
+    def write(self, *, durable: bool = True) -> Iterator[Writer]:
+        with self._single:
+            transaction = self._transaction
+            transaction.begin_part()
+            writer = SqlWriter(transaction, transaction.now, durable=durable, known=self._known)
+            try:
+                yield writer
+                transaction.check()
+                transaction.keep_part()
+            except BaseException:
+                self._known.clear()
+                transaction.undo_part()
+                raise
+            self.wrote = True
+            self.durable = self.durable or writer.durable
+            self.urgent = self.urgent or writer.urgent
 
 
 class SqlStore(ABC, Generic[TransactionT]):
@@ -109,6 +161,24 @@ class SqlStore(ABC, Generic[TransactionT]):
                 self._leave(transaction)
             self._settle(transaction)
         self._pulse.beat()
+
+    @contextmanager
+    def batch(self) -> Iterator[Batch]:
+        self._check_usable()
+        with self._single:
+            transaction = self._begin_writing()
+            batch = SqlBatch(transaction)
+            try:
+                yield batch
+                transaction.check()  # something was lost that could not be undone by itself
+                transaction.durable = batch.durable
+                if batch.wrote:
+                    self._commit(transaction, urgent=batch.urgent)
+            finally:
+                self._leave(transaction)
+            self._settle(transaction)
+        if batch.wrote:
+            self._pulse.beat()
 
     def wait_for_change(self, seen: int, timeout: float) -> int:
         self._check_usable()

@@ -1,0 +1,133 @@
+"""Calls of agents and hosts, decided in batches: what comes at the same time shares one transaction.
+
+- A thread takes all that wait, in the order they came. Each is prepared first: its token is looked up and its
+  call is read, while others can write. Then all of them are decided in one batch of the store.
+- Nobody is answered before the batch is on the disk. If it cannot be committed, everybody in it is told so,
+  and nothing of it happened. One that fails by itself is undone by itself.
+- Operators do not wait here: they have threads of their own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from sayso.gate.rows.sealed_store import MarkedStore
+
+MOST = 64
+"""How many requests share a batch at most."""
+
+Step = Callable[[], Any]
+"""Something to be done in the batch."""
+
+
+class BatchedRequest:
+    """A request that waits: `prepare` returns what is to be done in the batch."""
+
+    def __init__(self, prepare: Callable[[], Step], answer: asyncio.Future[Any]) -> None:
+        self.answer = answer
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self._here = contextvars.copy_context()
+        self._next: Callable[[], Any] = prepare
+
+    def prepare(self) -> None:
+        self._next = self._run()
+
+    def decide(self) -> None:
+        self.result = self._run()
+
+    def _run(self) -> Any:
+        try:
+            return self._here.run(self._next)
+        except Exception as error:  # noqa: BLE001  it is raised where the request is answered
+            self.error = error
+            return None
+
+    def tell(self) -> None:
+        """Answer whoever waits, in their own loop."""
+        if self.answer.done():
+            return
+        if self.error is None:
+            self.answer.set_result(self.result)
+        else:
+            self.answer.set_exception(self.error)
+
+
+class Batches:
+    """The queue, and the thread that works on it. The thread is started with the first request."""
+
+    def __init__(self, store: MarkedStore) -> None:
+        self._store = store
+        self._queue: SimpleQueue[BatchedRequest | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    async def run(self, prepare: Callable[[], Step]) -> Any:
+        """Prepare it, do what that returned in the next batch, and return its result once it is stored."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="sayso-batches", daemon=True)
+            self._thread.start()
+        request = BatchedRequest(prepare, asyncio.get_running_loop().create_future())
+        self._queue.put(request)
+        return await request.answer
+
+    def close(self) -> None:
+        """End the thread after what waits now."""
+        self._queue.put(None)
+
+    def _work(self) -> None:
+        while True:
+            waiting, over = self._take()
+            if waiting:
+                self._decide(waiting)
+            if over:
+                return
+
+    def _take(self) -> tuple[list[BatchedRequest], bool]:
+        """Take the requests that wait, at least one; whether the queue was closed."""
+        found: list[BatchedRequest] = []
+        one = self._queue.get()
+        while one is not None:
+            found.append(one)
+            if len(found) >= MOST:
+                return found, False
+            try:
+                one = self._queue.get_nowait()
+            except Empty:
+                return found, False
+        return found, True
+
+    def _decide(self, requests: Sequence[BatchedRequest]) -> None:
+        try:
+            with self._store.snapshot():
+                for one in requests:
+                    one.prepare()
+            ready = [one for one in requests if one.error is None]
+            if ready:
+                with self._store.batch():
+                    for one in ready:
+                        one.decide()
+        except BaseException as error:  # noqa: BLE001  nobody may be told that their call was allowed
+            for one in requests:
+                one.error = one.error or error
+        _tell_all(requests)
+
+
+def _tell_all(requests: Sequence[BatchedRequest]) -> None:
+    """Wake each loop once. One that is closed has nobody left who waits."""
+    loops: dict[asyncio.AbstractEventLoop, list[BatchedRequest]] = {}
+    for one in requests:
+        loops.setdefault(one.answer.get_loop(), []).append(one)
+    for loop, its in loops.items():
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(_tell, its)
+
+
+def _tell(requests: Sequence[BatchedRequest]) -> None:
+    for one in requests:
+        one.tell()

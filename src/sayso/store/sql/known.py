@@ -1,0 +1,41 @@
+"""The rows a transaction knows: it read them while nobody else could change them, or wrote them itself."""
+
+from __future__ import annotations
+
+import msgspec
+
+from sayso.core.grants import GrantKey
+from sayso.store.contract import CallRow, EntryRow, GrantRow, QuestionRow, SessionRow
+
+
+class KnownRows(msgspec.Struct):
+    """By what they are asked for. None stands for a row that does not exist."""
+
+    sessions: dict[str, SessionRow | None] = {}
+    calls: dict[str, CallRow] = {}
+    grants: dict[str, GrantRow] = {}
+    grants_by_key: dict[tuple[str, tuple[GrantKey, ...]], list[GrantRow]] = {}
+    open_questions: dict[tuple[str, str], QuestionRow | None] = {}
+    heads: dict[str, EntryRow] = {}
+    """The newest entry of a stream."""
+
+    def clear(self) -> None:
+        """Forget everything: what was read or written may have been undone."""
+        for name in self.__struct_fields__:
+            getattr(self, name).clear()
+
+    def change_session(self, row: SessionRow) -> None:
+        """A stored session got this workspace, head, count and MAC."""
+        stored = self.sessions.pop(row.id, None)
+        if stored is not None:
+            self.sessions[row.id] = msgspec.structs.replace(
+                stored, workspace=row.workspace, head=row.head, spends=row.spends, mac=row.mac
+            )
+
+    def add_grant(self, row: GrantRow) -> None:
+        self.grants[row.id] = row
+        for key in [one for one in self.grants_by_key if one[0] == row.session]:
+            del self.grants_by_key[key]
+
+    def change_question(self, row: QuestionRow) -> None:
+        self.open_questions.pop((row.session, row.digest), None)
