@@ -345,6 +345,9 @@ class Writer(Reader, Protocol):
     local: bool
     """Whether the store lives on this machine: then nothing is lost unless this machine starts again."""
 
+    def read_ahead(self, wanted: Ahead) -> None:
+        """Read this at once. Nothing depends on it but the time it takes."""
+
     def set_meta(self, name: str, value: str) -> None: ...
 
     def put_session(self, row: SessionRow) -> None: ...
@@ -353,7 +356,7 @@ class Writer(Reader, Protocol):
 
     def add_grant(self, row: GrantRow) -> None: ...
     def add_spend(self, row: SpendRow) -> None:
-        """Refused with StoreError if this number was taken: somebody else spent it first."""
+        """Refused with StoreError, at the latest on commit, if this number was taken by somebody else."""
 
     def put_denial(self, row: DenialRow) -> None: ...
     def add_sending(self, row: SendingRow) -> None: ...
@@ -390,12 +393,36 @@ class Writer(Reader, Protocol):
         """
 
 
+class Ahead(msgspec.Struct, frozen=True):
+    """What is going to be read, as far as one can tell: each as the method of that name is asked for it."""
+
+    metas: frozenset[str] = frozenset()
+    sessions: frozenset[str] = frozenset()
+    calls: frozenset[str] = frozenset()
+    """With the sessions they belong to."""
+    grants: frozenset[str] = frozenset()
+    grants_by_key: frozenset[tuple[str, tuple[GrantKey, ...]]] = frozenset()
+    open_questions: frozenset[tuple[str, str]] = frozenset()
+    streams: frozenset[str] = frozenset()
+    """Their heads."""
+
+
+def join_ahead(wanted: Iterable[Ahead]) -> Ahead:
+    """All of it."""
+    every = list(wanted)
+    names = Ahead.__struct_fields__
+    return Ahead(*(frozenset().union(*(getattr(one, name) for one in every)) for name in names))
+
+
 class Batch(Protocol):
     """Several transactions, one after another, that are committed together.
 
     Each sees what those before it wrote, and if it fails it alone is undone. Nothing is kept of any of them
     before the batch ends; if that fails, all of them failed.
     """
+
+    def read_ahead(self, wanted: Ahead) -> None:
+        """Read this at once. Nothing depends on it but the time it takes."""
 
     def read(self) -> AbstractContextManager[Reader]: ...
 
@@ -408,6 +435,9 @@ class Store(Protocol):
     A thread has one transaction at a time; one begun inside another is refused. An error of the store in a
     transaction ends it, even if somebody catches it: what comes after is refused, and nothing is kept.
     """
+
+    local: bool
+    """Whether it lives on this machine."""
 
     def read(self) -> AbstractContextManager[Reader]: ...
 

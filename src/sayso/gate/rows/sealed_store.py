@@ -20,7 +20,7 @@ from sayso.gate.rows.journal import record
 from sayso.gate.rows.tampering import Doubt, Doubts
 from sayso.gate.rows.watermark import BURNED, Raised, Watermark, refuse_moved_watermark
 from sayso.gate.telemetry import log_tampering
-from sayso.store.contract import Batch, EntryRow, Reader, Store, Writer
+from sayso.store.contract import Ahead, Batch, EntryRow, Reader, Store, Writer
 
 log = logging.getLogger("sayso")
 
@@ -46,6 +46,7 @@ class _OwnPlace(threading.local):
 
     def __init__(self, store: Store, kept: Callable[[_Kept], None]) -> None:
         self.place: Store | Batch | _Snapshot = store
+        self.batch: Batch | None = None
         self.kept = kept
         """What happens with the mark after a transaction."""
 
@@ -89,7 +90,7 @@ class MarkedStore:
     @contextmanager
     def read(self) -> Iterator[Reader]:
         try:
-            with self.mark.reading(), self._own.place.read() as tx:
+            with self.mark.reading(committed=self._own.batch is None), self._own.place.read() as tx:
                 yield tx
         finally:
             if self._doubts:
@@ -117,6 +118,16 @@ class MarkedStore:
             if self._doubts:
                 self._report_doubts()
 
+    @property
+    def local(self) -> bool:
+        """Whether the store lives on this machine."""
+        return self.unmarked.local
+
+    def read_ahead(self, wanted: Ahead) -> None:
+        """Read this at once, if this thread has a batch under way."""
+        if self._own.batch is not None:
+            self._own.batch.read_ahead(wanted)
+
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Let this thread read one moment of the store, until this ends or the thread writes."""
@@ -136,11 +147,11 @@ class MarkedStore:
         kept: list[_Kept] = []
         try:
             with self.unmarked.batch() as batch:
-                self._own.place, self._own.kept = batch, kept.append
+                self._own.place, self._own.batch, self._own.kept = batch, batch, kept.append
                 try:
                     yield self
                 finally:
-                    self._own.place, self._own.kept = self.unmarked, self._raise
+                    self._own.place, self._own.batch, self._own.kept = self.unmarked, None, self._raise
         except BaseException:
             for one in reversed(kept):
                 self.mark.withdraw(one.before)

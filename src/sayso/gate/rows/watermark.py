@@ -186,7 +186,7 @@ class Watermark:
         raised: Raised | None = getattr(self._own, "raised", None)
         place = version_key(kind, name)
         if raised is None:
-            if getattr(self._own, "reading", None) is not None:
+            if getattr(self._own, "reading", None) is not None and self._own.committed:
                 self._learn({place: (version, int(until))})
         elif version > raised.get(place, (0, 0))[0]:
             raised[place] = (version, int(until))
@@ -254,15 +254,16 @@ class Watermark:
         return self._tick
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
-        """A transaction that reads what was committed when it began: later marks do not concern it.
+    def reading(self, *, committed: bool = True) -> Iterator[None]:
+        """A transaction that reads what was there when it began: later marks do not concern it.
 
-        One inside another reads the same moment.
+        One inside another reads the same moment. If not all it reads is `committed`, nothing is learned from
+        it.
         """
         before = getattr(self._own, "reading", None)
         if before is None:
             self._catch_up()
-            self._own.reading = self._tick
+            self._own.reading, self._own.committed = self._tick, committed
         try:
             yield
         finally:

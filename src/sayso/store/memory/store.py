@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from sayso.store.contract import (
+    Ahead,
     AnyRow,
     Batch,
     CallRow,
@@ -57,6 +58,9 @@ class MemoryWriter(MemoryReader):
     @property
     def tables(self) -> Tables:
         return self._tables
+
+    def read_ahead(self, wanted: Ahead) -> None:
+        """Nothing to do: it is all here."""
 
     def set_meta(self, name: str, value: str) -> None:
         self._touch("meta")[name] = value
@@ -196,6 +200,9 @@ class MemoryBatch:
         self._writer = writer
         self._single = Single()
 
+    def read_ahead(self, wanted: Ahead) -> None:
+        """Nothing to do: it is all here."""
+
     @contextmanager
     def read(self) -> Iterator[Reader]:
         with self._single:
@@ -219,6 +226,7 @@ class MemoryStore:
     """All of it is gone with the object. `busy`: how many seconds to wait for other writers."""
 
     bound = 0.0
+    local = True
     writer = MemoryWriter
 
     def __init__(self, *, clock: Callable[[], float] = time.time, busy: float = 5.0) -> None:

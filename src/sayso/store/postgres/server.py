@@ -160,6 +160,8 @@ def explain_postgres_error(error: Exception, place: str) -> StoreError:
             return StoreBusy(f"{place} {message}", hint=hint)
     if isinstance(error, psycopg.IntegrityError):
         return StoreError(f"the row does not fit what is stored: {said}")
+    if isinstance(error, psycopg.errors.DivisionByZero):  # said by our own statements
+        return StoreError("what was to be changed is not there, or not as it was read")
     if isinstance(error, psycopg.errors.DiskFull):
         return StoreError(
             f"{place}: the disk of the server is full", hint="free some space; nothing was allowed"

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from threading import Event
 from typing import Any
@@ -21,9 +20,9 @@ from typing import Any
 from sayso.core.extras import install_command
 from sayso.store.contract import StoreBusy, StoreError
 from sayso.store.postgres import server
-from sayso.store.postgres.server import explain_postgres_error, to_psycopg_parameters
-from sayso.store.sql.statements import EACH
-from sayso.store.sql.transactions import SqlStore, Transaction
+from sayso.store.postgres.server import explain_postgres_error
+from sayso.store.postgres.transaction import Connection, PostgresTransaction
+from sayso.store.sql.transactions import SqlStore
 from sayso.store.threads import ChangeProbe
 
 try:
@@ -33,8 +32,6 @@ except ImportError as error:
     raise StoreError("PostgreSQL needs the extra postgres", hint=install_command("postgres")) from error
 
 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # its troubles are told as our own errors
-
-Connection = psycopg.Connection[tuple[Any, ...]]
 
 CHANNEL = "sayso"
 PROBE_INTERVAL = 0.25
@@ -46,68 +43,10 @@ Well under the bound, which leaves time for a lost connection to be made again.
 _NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
 _READ = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {_NOW}, ''"
 _WRITE = f"BEGIN; {_NOW}, pg_current_xact_id()::text"
-_HOLD = "SELECT pg_advisory_xact_lock(hashtextextended(?, 0))"
-_HOLD_SESSION = """
-WITH RECURSIVE line (id, parent, age) AS (
-    SELECT ?::text COLLATE "C", (SELECT parent FROM sessions WHERE id = ?), 0
-    UNION ALL
-    SELECT sessions.id, sessions.parent, age + 1 FROM line JOIN sessions ON sessions.id = line.parent
-    WHERE age < 100
-), oldest_first AS MATERIALIZED (SELECT id FROM line ORDER BY age DESC)
-SELECT id, pg_advisory_xact_lock(hashtextextended('session/' || id, 0))::text FROM oldest_first
-"""
-# As bytes in letters, which every body has, whatever stands in it. OFFSET 0 as LIMIT -1 in statements.py.
-_LAST_NAMED = f"""
-SELECT event, MAX(at), decode(part, 'escape') FROM (
-    SELECT event, at, split_part(rest, '],"seq":', 1) AS part FROM (
-        SELECT event, at, split_part(encode(body, 'escape'), '"operations":[', 2) AS rest FROM entries
-        WHERE stream = ? AND seq > ? AND body IS NOT NULL AND event IN (VALUES {EACH}) OFFSET 0
-    ) AS after WHERE strpos(rest, '],"seq":') > 0 OFFSET 0
-) AS cut GROUP BY event, part
-"""  # noqa: S608  only names written in this file
 _FATE = "SELECT pg_xact_status(%s::xid8)"
 _UNKNOWN = "{place}: the connection was lost while committing, and nobody can say whether it was kept"
 _CAREFUL = "look at what is stored before you try again"
 _SNAPSHOT = "SELECT pg_current_snapshot()::text"
-
-
-class PostgresTransaction(Transaction):
-    """`xid` names it on the server; a transaction that only reads has none."""
-
-    last_named = _LAST_NAMED
-    local = False
-
-    def __init__(self, connection: Connection, place: str, now: float, xid: str) -> None:
-        super().__init__(now)
-        self.connection = connection
-        self.xid = xid
-        self._place = place
-        self._held: set[str] = set()
-
-    def rows(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
-        self.check()
-        try:
-            return self.connection.execute(to_psycopg_parameters(statement), parameters).fetchall()
-        except (psycopg.Error, UnicodeEncodeError) as error:
-            raise self.fail_with(explain_postgres_error(error, self._place)) from error
-
-    def change(self, statement: str, parameters: Sequence[object]) -> int:
-        self.check()
-        try:
-            return self.connection.execute(to_psycopg_parameters(statement), parameters).rowcount
-        except (psycopg.Error, UnicodeEncodeError) as error:
-            raise self.fail_with(explain_postgres_error(error, self._place)) from error
-
-    def hold(self, what: str) -> bool:
-        if not self.xid or what in self._held:
-            return False
-        kind, _, name = what.partition("/")
-        if kind == "session":
-            self._held |= {f"session/{one}" for one, _ in self.rows(_HOLD_SESSION, (name, name))}
-        else:
-            self.rows(_HOLD, (what,))
-            self._held.add(what)
-        return True
 
 
 class PostgresStore(SqlStore[PostgresTransaction]):
@@ -117,6 +56,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
     """
 
     bound = 2.0
+    local = False
     _pool: psycopg_pool.ConnectionPool[Connection] | None
 
     def __init__(self, dsn: str, *, busy: float = 5.0, connections: int = 10, upgrade: bool = True) -> None:
@@ -166,17 +106,15 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         return PostgresTransaction(connection, self._place, *found)
 
     def _commit(self, transaction: PostgresTransaction, *, urgent: bool) -> None:
-        notify = f"NOTIFY {CHANNEL}; " if urgent else ""
-        quick = "" if transaction.durable else "SET LOCAL synchronous_commit = off; "
+        notify = (f"NOTIFY {CHANNEL}",) if urgent else ()
+        quick = () if transaction.durable else ("SET LOCAL synchronous_commit = off",)
         try:
-            cursor = _last_result(transaction.connection.execute(f"{notify}{quick}COMMIT"))
-        except psycopg.Error as error:
+            said = transaction.commit(*notify, *quick, "COMMIT")
+        except StoreError:
             if transaction.connection.broken and self._was_kept(transaction.xid):
                 return
-            raise explain_postgres_error(error, self._place) from error
-        if (
-            cursor.statusmessage != "COMMIT"
-        ):  # a transaction in which something failed is rolled back silently
+            raise
+        if said != "COMMIT":  # a transaction in which something failed is rolled back silently
             raise StoreError(f"{self._place} did not keep this transaction")
 
     def _was_kept(self, xid: str) -> bool:

@@ -11,6 +11,8 @@ from sayso.store.contract import CallRow, EntryRow, GrantRow, QuestionRow, Sessi
 class KnownRows(msgspec.Struct):
     """By what they are asked for. None stands for a row that does not exist."""
 
+    metas: dict[str, str | None] = {}
+    """Only of what was read ahead, and until any of them is written."""
     sessions: dict[str, SessionRow | None] = {}
     calls: dict[str, CallRow] = {}
     grants: dict[str, GrantRow] = {}

@@ -14,6 +14,7 @@ import msgspec
 from sayso.core.grants import GrantKey
 from sayso.store.bodies import parse_names
 from sayso.store.contract import (
+    Ahead,
     AnyRow,
     CallRow,
     CheckpointRow,
@@ -58,6 +59,15 @@ class Connection(Protocol):
 
     def change(self, statement: str, parameters: Sequence[object]) -> int:
         """How many rows it added, changed or took away."""
+
+    def put(self, statement: str, parameters: Sequence[object], otherwise: str = "") -> None:
+        """Add rows, or change what this transaction holds: it may be done any time before the next read.
+
+        That nothing was changed is an error if one is given for it.
+        """
+
+    def read_ahead(self, wanted: Ahead, known: KnownRows) -> None:
+        """Get to know what is wanted and not known, if that is quicker than to read it one by one."""
 
     def hold(self, what: str) -> bool:
         """Until the end of this transaction no other that writes gets past its own `hold` of the same.
@@ -306,6 +316,13 @@ class HoldingReader(SqlReader):
         super().__init__(connection, now)
         self._known = KnownRows() if known is None else known
 
+    def read_ahead(self, wanted: Ahead) -> None:
+        self._connection.read_ahead(wanted, self._known)
+
+    def meta(self, name: str) -> str | None:
+        known = self._known.metas
+        return known[name] if name in known else super().meta(name)
+
     def session(self, session: str) -> SessionRow | None:
         known = self._known.sessions
         if session not in known:
@@ -364,45 +381,45 @@ class SqlWriter(HoldingReader):
 
     def set_meta(self, name: str, value: str) -> None:
         self.urgent = True
-        self._connection.change(sql.SET_META, (name, value))
+        self._known.metas.clear()
+        self._connection.put(sql.SET_META, (name, value))
 
     def put_session(self, row: SessionRow) -> None:
         self._hold(row.id)
-        self._store(sql.PUT_SESSION, row)
+        self._put(sql.PUT_SESSION, row)
         self._known.sessions[row.id] = row
 
     def change_session(self, row: SessionRow) -> None:
         self._hold(row.id)
         values = (row.workspace, row.head, row.spends, row.mac, row.id)
-        if not self._connection.change(sql.CHANGE_SESSION, values):
-            raise self._connection.failure(f"there is no session {row.id}")
+        self._connection.put(sql.CHANGE_SESSION, values, f"there is no session {row.id}")
         self._known.change_session(row)
 
     def add_grant(self, row: GrantRow) -> None:
         self._hold(row.session)
-        self._store(sql.ADD_GRANT, row)
+        self._put(sql.ADD_GRANT, row)
         self._known.add_grant(row)
 
     def add_spend(self, row: SpendRow) -> None:
         self._hold(row.session)
         self.urgent = self.urgent or row.what == "revoke"
-        self._store(sql.ADD_SPEND, row)
+        self._put(sql.ADD_SPEND, row)
 
     def put_denial(self, row: DenialRow) -> None:
         self._hold(row.session)
-        self._store(sql.PUT_DENIAL, row)
+        self._put(sql.PUT_DENIAL, row)
 
     def add_sending(self, row: SendingRow) -> None:
         self._hold(row.session)
-        self._store(sql.ADD_SENDING, row)
+        self._put(sql.ADD_SENDING, row)
 
     def put_review(self, row: ReviewRow) -> None:
-        self._store(sql.PUT_REVIEW, row)
+        self._put(sql.PUT_REVIEW, row)
 
     def add_question(self, row: QuestionRow) -> None:
         self._hold(row.session)
         self.urgent = True
-        self._store(sql.ADD_QUESTION, row)
+        self._put(sql.ADD_QUESTION, row)
         self._known.change_question(row)
 
     def close_question(self, row: QuestionRow) -> bool:
@@ -415,7 +432,7 @@ class SqlWriter(HoldingReader):
 
     def put_call(self, row: CallRow) -> None:
         self._hold(row.session)
-        self._store(sql.PUT_CALL, row)
+        self._put(sql.PUT_CALL, row)
         self._known.calls[row.id] = row
 
     def move_call(self, row: CallRow, *, states: Iterable[str], fence: int) -> bool:
@@ -423,7 +440,15 @@ class SqlWriter(HoldingReader):
         wanted = sorted(set(states))
         if not wanted:
             return False
-        moved = self._store(sql.repeat_groups(sql.MOVE_CALL, len(wanted), 1), row, row.id, fence, *wanted)
+        statement = sql.repeat_groups(sql.MOVE_CALL, len(wanted), 1)
+        known = self._known.calls.get(row.id)
+        if known is None:
+            moved = self._store(statement, row, row.id, fence, *wanted)
+        else:
+            moved = known.fence == fence and known.state in wanted
+            if moved:
+                values = (*msgspec.structs.astuple(row), row.id, fence, *wanted)
+                self._connection.put(statement, values, f"call {row.id} is not as it was read")
         if moved:
             self._known.calls[row.id] = row
         return moved
@@ -438,18 +463,18 @@ class SqlWriter(HoldingReader):
             raise self._connection.failure(
                 f"entry {row.seq} of stream {row.stream} is taken, or leaves a gap"
             )
-        self._store(sql.ADD_ENTRY, row)
+        self._put(sql.ADD_ENTRY, row)
         self._known.heads[row.stream] = self._added[row.stream] = row
 
     def add_nodes(self, rows: Iterable[NodeRow]) -> None:
         for row in rows:
-            self._store(sql.ADD_NODE, row)
+            self._put(sql.ADD_NODE, row)
 
     def add_checkpoint(self, row: CheckpointRow) -> None:
-        self._store(sql.ADD_CHECKPOINT, row)
+        self._put(sql.ADD_CHECKPOINT, row)
 
     def add_secret(self, row: SecretRow) -> None:
-        self._store(sql.ADD_SECRET, row)
+        self._put(sql.ADD_SECRET, row)
 
     def erase_secret(self, stream: str, seq: int, name: str) -> bool:
         return self._connection.change(sql.ERASE_SECRET, (stream, seq, name)) > 0
@@ -464,7 +489,10 @@ class SqlWriter(HoldingReader):
         for kind, alike in groupby(rows, type):
             while chunk := [msgspec.structs.astuple(row) for row in islice(alike, CHUNK)]:
                 text = sql.repeat_groups(sql.put_rows_statement(kind), len(chunk), len(chunk[0]))
-                self._connection.change(text, [part for row in chunk for part in row])
+                self._connection.put(text, [part for row in chunk for part in row])
+
+    def _put(self, statement: str, row: msgspec.Struct) -> None:
+        self._connection.put(statement, msgspec.structs.astuple(row))
 
     def _store(self, statement: str, row: msgspec.Struct, *rest: object) -> bool:
         """Whether the statement, given the fields of the row and the rest, changed anything."""

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Generic, TypeVar
 
-from sayso.store.contract import Batch, Reader, StoreError, Writer
+from sayso.store.contract import Ahead, Batch, Reader, StoreError, Writer
 from sayso.store.sql.known import KnownRows
 from sayso.store.sql.rows import HoldingReader, SqlReader, SqlWriter
 from sayso.store.sql.statements import LAST_NAMED
 from sayso.store.threads import ChangeProbe, ChangeWatcher, Pulse, Single
 
-_PART = "part"
+PART = "part"
 _inherited: list[object] = []  # what a forked process must neither use nor close
 _forks = 0  # how many forks lie between the first process and this one
 
@@ -52,23 +52,32 @@ class Transaction(ABC):
     @abstractmethod
     def change(self, statement: str, parameters: Sequence[object]) -> int: ...
 
+    def put(self, statement: str, parameters: Sequence[object], otherwise: str = "") -> None:
+        """At once, where nothing is gained by waiting."""
+        if not self.change(statement, parameters) and otherwise:
+            raise self.failure(otherwise)
+
+    def read_ahead(self, wanted: Ahead, known: KnownRows) -> None:
+        """Nothing to do where a read costs next to nothing."""
+        del wanted, known
+
     def hold(self, what: str) -> bool:
         """Nothing to do where a transaction that writes is alone anyway."""
         return False
 
     def begin_part(self) -> None:
         """What is written from now on can be undone by itself."""
-        self.change(f"SAVEPOINT {_PART}", ())
+        self.change(f"SAVEPOINT {PART}", ())
 
     def keep_part(self) -> None:
-        self.change(f"RELEASE {_PART}", ())
+        self.change(f"RELEASE {PART}", ())
 
     def undo_part(self) -> None:
         """Undo the part, and go on; if even that fails, the whole transaction is lost."""
         self.failed = False
         with suppress(StoreError):
-            self.change(f"ROLLBACK TO {_PART}", ())
-            self.change(f"RELEASE {_PART}", ())
+            self.change(f"ROLLBACK TO {PART}", ())
+            self.change(f"RELEASE {PART}", ())
 
     def failure(self, why: str) -> StoreError:
         return self.fail_with(StoreError(why))
@@ -97,6 +106,9 @@ class SqlBatch:
         self.wrote = False
         self.durable = False
         self.urgent = False
+
+    def read_ahead(self, wanted: Ahead) -> None:
+        self._transaction.read_ahead(wanted, self._known)
 
     @contextmanager
     def read(self) -> Iterator[Reader]:
@@ -129,6 +141,7 @@ class SqlStore(ABC, Generic[TransactionT]):
     A process that was forked starts with connections and threads of its own.
     """
 
+    local = True
     _watch: ChangeWatcher | None
     _closed: bool
     _starting: threading.Lock

@@ -1,0 +1,247 @@
+"""A transaction on PostgreSQL: every word to the server and back takes long, so there are few of them.
+
+- What is written waits here until the next read, or the commit, and goes out together with that.
+- What is going to be read can be asked for at once (`read_ahead`), with the locks that go before it.
+- A part of a batch that is undone before anything of it was sent needs no word to the server at all.
+- An error of the server ends the whole transaction: what it belongs to may be long past.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sayso.core.extras import install_command
+from sayso.store.contract import (
+    Ahead,
+    CallRow,
+    EntryRow,
+    GrantRow,
+    QuestionRow,
+    SessionRow,
+    StoreError,
+)
+from sayso.store.postgres.server import explain_postgres_error, to_psycopg_parameters
+from sayso.store.sql import statements as sql
+from sayso.store.sql.known import KnownRows
+from sayso.store.sql.statements import EACH
+from sayso.store.sql.transactions import PART, Transaction
+
+try:
+    import psycopg
+except ImportError as error:
+    raise StoreError("PostgreSQL needs the extra postgres", hint=install_command("postgres")) from error
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+Cursor = psycopg.Cursor[tuple[Any, ...]]
+Said = tuple[str, Sequence[object]]
+"""A statement and its parameters."""
+
+_HOLD = "SELECT pg_advisory_xact_lock(hashtextextended(?, 0))"
+# The sessions named, those of the calls named, and all they descend from: the oldest first, then by name, so
+# that no two transactions wait for each other.
+_HOLD_SESSIONS = """
+WITH RECURSIVE line (id, parent, age) AS (
+    SELECT wanted.id, (SELECT parent FROM sessions WHERE sessions.id = wanted.id), 0 FROM (
+        SELECT unnest(?::text[]) COLLATE "C" AS id UNION SELECT session FROM calls WHERE id = ANY (?)
+    ) AS wanted
+    UNION
+    SELECT sessions.id, sessions.parent, age + 1 FROM line JOIN sessions ON sessions.id = line.parent
+    WHERE age < 100
+), depth (id, parent, depth) AS (
+    SELECT id, parent, 0 FROM line WHERE parent IS NULL OR parent NOT IN (SELECT id FROM line)
+    UNION
+    SELECT line.id, line.parent, depth + 1 FROM depth JOIN line ON line.parent = depth.id WHERE depth < 100
+), oldest_first AS MATERIALIZED (SELECT id FROM depth GROUP BY id ORDER BY MAX(depth), id)
+SELECT id, pg_advisory_xact_lock(hashtextextended('session/' || id, 0))::text FROM oldest_first
+"""
+_METAS = 'SELECT "name", "value" FROM meta WHERE "name" = ANY (?)'
+_SESSIONS = sql.SESSION.replace(
+    "id = ?", "id = ANY (?) OR id IN (SELECT session FROM calls WHERE id = ANY (?))"
+)
+_CALLS = sql.CALL.replace("id = ?", "id = ANY (?)")
+_GRANTS = sql.GRANT.replace("id = ?", "id = ANY (?)")
+_GRANTS_BY_KEY = sql.GRANT.replace(
+    "id = ?",
+    "(session, kind, value) IN (SELECT * FROM unnest(?::text[], ?::text[], ?::text[])) ORDER BY place",
+)
+_OPEN_QUESTIONS = sql.QUESTION.replace(
+    "id = ?",
+    "state = 'open' AND (session, digest) IN (SELECT * FROM unnest(?::text[], ?::text[])) ORDER BY place",
+)
+# As bytes in letters, which every body has, whatever stands in it. OFFSET 0 as LIMIT -1 in statements.py.
+_LAST_NAMED = f"""
+SELECT event, MAX(at), decode(part, 'escape') FROM (
+    SELECT event, at, split_part(rest, '],"seq":', 1) AS part FROM (
+        SELECT event, at, split_part(encode(body, 'escape'), '"operations":[', 2) AS rest FROM entries
+        WHERE stream = ? AND seq > ? AND body IS NOT NULL AND event IN (VALUES {EACH}) OFFSET 0
+    ) AS after WHERE strpos(rest, '],"seq":') > 0 OFFSET 0
+) AS cut GROUP BY event, part
+"""  # noqa: S608  only names written in this file
+
+
+def _or_fail(statement: str) -> str:
+    """The same change, as a statement that fails if there was nothing to change."""
+    return f"WITH changed AS ({statement} RETURNING 1) SELECT 1 / COUNT(*) FROM changed"  # noqa: S608
+
+
+class PostgresTransaction(Transaction):
+    """`xid` names it on the server; a transaction that only reads has none."""
+
+    last_named = _LAST_NAMED
+    local = False
+
+    def __init__(self, connection: Connection, place: str, now: float, xid: str) -> None:
+        super().__init__(now)
+        self.connection = connection
+        self.xid = xid
+        self._place = place
+        self._held: set[str] = set()
+        self._held_before: set[str] = set()
+        self._waiting: list[Said] = []
+        self._part: int | None = None
+        """Where in what waits the part under way begins; None once it was sent."""
+
+    def rows(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
+        return self._send([(statement, parameters)])[0].fetchall()
+
+    def change(self, statement: str, parameters: Sequence[object]) -> int:
+        return self._send([(statement, parameters)])[0].rowcount
+
+    def put(self, statement: str, parameters: Sequence[object], otherwise: str = "") -> None:
+        self.check()
+        self._waiting.append((_or_fail(statement) if otherwise else statement, parameters))
+
+    def commit(self, *statements: str) -> str:
+        """Send what waits with these statements; what the server says of the last one."""
+        return self._send([(statement, ()) for statement in statements])[-1].statusmessage or ""
+
+    def _send(self, said: Sequence[Said]) -> list[Cursor]:
+        """Send what waits and then these, in one go; the cursors of these."""
+        self.check()
+        waiting, self._waiting, self._part = self._waiting, [], None
+        try:
+            if not waiting and len(said) == 1:
+                return [self._execute(said[0])]
+            with self.connection.pipeline():
+                done = [self._execute(one) for one in (*waiting, *said)]
+            return done[len(waiting) :]
+        except (psycopg.Error, UnicodeEncodeError) as error:
+            raise self.fail_with(explain_postgres_error(error, self._place)) from error
+
+    def _execute(self, said: Said) -> Cursor:
+        return self.connection.execute(to_psycopg_parameters(said[0]), said[1])
+
+    # --- parts of a batch ---
+
+    def begin_part(self) -> None:
+        self.check()
+        self._held_before = set(self._held)
+        self._part = len(self._waiting)
+        self._waiting.append((f"SAVEPOINT {PART}", ()))
+
+    def keep_part(self) -> None:
+        if self._part is not None:
+            del self._waiting[self._part]  # nobody else will go back to it
+            self._part = None
+        else:
+            self._waiting.append((f"RELEASE {PART}", ()))
+
+    def undo_part(self) -> None:
+        if self.failed:
+            return
+        if self._part is not None:
+            del self._waiting[self._part :]
+            self._part = None
+        else:
+            self._waiting += [(f"ROLLBACK TO {PART}", ()), (f"RELEASE {PART}", ())]
+            self._held = self._held_before
+
+    # --- locks, and reading ahead ---
+
+    def hold(self, what: str) -> bool:
+        if not self.xid or what in self._held:
+            return False
+        kind, _, name = what.partition("/")
+        if kind == "session":
+            self._held |= {f"session/{one}" for one, _ in self.rows(_HOLD_SESSIONS, ([name], []))}
+        else:
+            self.rows(_HOLD, (what,))
+            self._held.add(what)
+        return True
+
+    def read_ahead(self, wanted: Ahead, known: KnownRows) -> None:
+        """All that is wanted and not known, in one go: first the locks, then what they guard."""
+        sessions = sorted(wanted.sessions - known.sessions.keys())
+        calls = sorted(wanted.calls - known.calls.keys())
+        streams = sorted(wanted.streams - known.heads.keys())
+        reads = _reads_ahead(wanted, known, sessions, calls)
+        locks: list[Said] = [(_HOLD_SESSIONS, (sessions, calls))] if sessions or calls else []
+        then: list[Said] = [(_HOLD, (f"stream/{stream}",)) for stream in streams]
+        if not self.xid:
+            locks, then = [], []
+        heads: list[Said] = [(sql.HEAD, (stream,)) for stream in streams]
+        said = [*locks, *(one[0] for one in reads), *then, *heads]
+        if not said:
+            return
+        found = [cursor.fetchall() for cursor in self._send(said)]
+        self._held |= {f"session/{row[0]}" for rows in found[: len(locks)] for row in rows}
+        if self.xid:
+            self._held |= {f"stream/{stream}" for stream in streams}
+        for (_, learn), rows in zip(reads, found[len(locks) :], strict=False):
+            learn(rows)
+        for stream, rows in zip(streams, found[len(found) - len(streams) :], strict=True):
+            if rows:
+                known.heads[stream] = EntryRow(*rows[0])
+
+
+Learn = Callable[[list[tuple[Any, ...]]], None]
+
+
+def _reads_ahead(
+    wanted: Ahead, known: KnownRows, sessions: list[str], calls: list[str]
+) -> list[tuple[Said, Learn]]:
+    """What to ask, and what to do with the answer."""
+    metas = sorted(wanted.metas - known.metas.keys())
+    grants = sorted(wanted.grants - known.grants.keys())
+    by_key = [one for one in wanted.grants_by_key if one not in known.grants_by_key]
+    asked = [one for one in wanted.open_questions if one not in known.open_questions]
+    keys = [(session, *key) for session, each in by_key for key in each]
+
+    def learn_metas(rows: list[tuple[Any, ...]]) -> None:
+        known.metas.update({**dict.fromkeys(metas), **dict(rows)})
+
+    def learn_sessions(rows: list[tuple[Any, ...]]) -> None:
+        known.sessions.update(dict.fromkeys(sessions))
+        known.sessions.update({row[0]: SessionRow(*row) for row in rows})
+
+    def learn_calls(rows: list[tuple[Any, ...]]) -> None:
+        known.calls.update({row[0]: CallRow(*row) for row in rows})
+
+    def learn_grants(rows: list[tuple[Any, ...]]) -> None:
+        known.grants.update({row[0]: GrantRow(*row) for row in rows})
+
+    def learn_grants_by_key(rows: list[tuple[Any, ...]]) -> None:
+        found = [GrantRow(*row) for row in rows]
+        for session, each in by_key:
+            mine = [row for row in found if row.session == session and (row.kind, row.value) in each]
+            known.grants_by_key[session, each] = mine
+
+    def learn_questions(rows: list[tuple[Any, ...]]) -> None:
+        known.open_questions.update(dict.fromkeys(asked))
+        for question in [QuestionRow(*row) for row in reversed(rows)]:
+            known.open_questions[question.session, question.digest] = question
+
+    every: list[tuple[bool, Said, Learn]] = [
+        (bool(metas), (_METAS, (metas,)), learn_metas),
+        (bool(sessions or calls), (_SESSIONS, (sessions, calls)), learn_sessions),
+        (bool(calls), (_CALLS, (calls,)), learn_calls),
+        (bool(grants), (_GRANTS, (grants,)), learn_grants),
+        (bool(keys), (_GRANTS_BY_KEY, _columns(keys, 3)), learn_grants_by_key),
+        (bool(asked), (_OPEN_QUESTIONS, _columns(asked, 2)), learn_questions),
+    ]
+    return [(said, learn) for some, said, learn in every if some]
+
+
+def _columns(rows: Sequence[tuple[Any, ...]], width: int) -> tuple[list[Any], ...]:
+    return tuple([row[place] for row in rows] for place in range(width))
