@@ -25,7 +25,7 @@ from sayso.gate.rows.sessions import Closing, LoadedSession, RowSelection, load_
 from sayso.gate.rows.tampering import Tampered
 from sayso.gate.rows.watermark import Watermark
 from sayso.gate.telemetry import log_tampering
-from sayso.store.contract import Reader, SessionRow, Store, Writer
+from sayso.store.contract import Ahead, Reader, SessionRow, Store, Writer
 
 NO_SCOPE = Scope()
 CLOCK_SLACK = 60.0
@@ -101,6 +101,17 @@ def select_rows_for(request: Request, policy: Policy, scope: Scope) -> RowSelect
         entry = policy.entry(operation.name)
         keys += [("operation", operation.name), ("category", entry.category)]
     return RowSelection(tuple(dict.fromkeys(keys)), request.digest)
+
+
+def rows_ahead(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Ahead:
+    """What deciding this request is going to read."""
+    session, wanted = request.session, select_rows_for(request, gate.policy, scope)
+    return Ahead(
+        sessions=frozenset({session}),
+        grants_by_key=frozenset({(session, wanted.keys or ())}),
+        open_questions=frozenset({(session, request.digest)}),
+        streams=frozenset({gate.stream}),
+    )
 
 
 def load_open_session(gate: Gate, tx: Reader, session: str, wanted: RowSelection) -> LoadedSession:

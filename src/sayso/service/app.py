@@ -41,7 +41,7 @@ from sayso.service.api import (
 )
 from sayso.service.api.asking import questions
 from sayso.service.authzen import access_requests, evaluations
-from sayso.service.http.auth import check_caller_again, find_caller
+from sayso.service.http.auth import check_caller_again, find_caller, token_name
 from sayso.service.http.batches import Step
 from sayso.service.http.connections import mark_caller_known
 from sayso.service.http.endpoints import NOBODY, Context, Endpoint, Paged
@@ -50,7 +50,7 @@ from sayso.service.http.hints import hint_for
 from sayso.service.http.problems import Problem, RequestRefused, problem_response
 from sayso.service.http.state import ServiceSettings, ServiceState
 from sayso.service.pages import missing_page_response
-from sayso.store.contract import StoreBusy
+from sayso.store.contract import Ahead, StoreBusy
 from sayso.wire import KEY_HEADER, SESSION_HEADER
 
 log = logging.getLogger("sayso.service")
@@ -172,11 +172,18 @@ async def _run_in_batch(endpoint: Endpoint, context: Context) -> Any:
     if context.size is None or context.size > SOON_READ:  # nobody waits while a large call is read
         step = await context.in_thread(_prepare, endpoint, context)
         return await context.running.batches.run(lambda: step)
-    return await context.running.batches.run(partial(_prepare, endpoint, context))
+    return await context.running.batches.run(partial(_prepare, endpoint, context), _first_reads(context))
+
+
+def _first_reads(context: Context) -> Ahead:
+    """What is read before a call is decided: the token, and the session that the request names."""
+    token = frozenset() if context.authorization is None else frozenset({token_name(context.authorization)})
+    named = getattr(context.body, "session", None)
+    return Ahead(metas=token, sessions=frozenset() if named is None else frozenset({named}))
 
 
 def _run_alone(endpoint: Endpoint, context: Context) -> Any:
-    return _prepare(endpoint, context)()
+    return _prepare(endpoint, context).do()
 
 
 def _prepare(endpoint: Endpoint, context: Context) -> Step:

@@ -7,7 +7,7 @@ was committed last, and leaves no trace when anything in it fails.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Literal, Protocol, TypeVar
 
@@ -27,6 +27,18 @@ class StoreBusy(StoreError):
     """Somebody else held the store for too long. Trying again may help."""
 
     code = "store_busy"
+
+
+class BatchLost(StoreError):
+    """The transactions of a batch were undone together: each may be tried again by itself."""
+
+    code = "batch_lost"
+
+
+class FateUnknown(StoreError):
+    """The connection was lost in the middle of a commit, and nobody can say whether it was kept."""
+
+    code = "fate_unknown"
 
 
 class StoreNewer(StoreError):
@@ -344,6 +356,9 @@ class Writer(Reader, Protocol):
     consistency."""
     local: bool
     """Whether the store lives on this machine: then nothing is lost unless this machine starts again."""
+    after_commit: Callable[[], object] | None
+    """What to do once it is committed and before the disk is waited for, where that takes two steps. It must
+    not fail."""
 
     def read_ahead(self, wanted: Ahead) -> None:
         """Read this at once. Nothing depends on it but the time it takes."""
@@ -421,6 +436,9 @@ class Batch(Protocol):
     before the batch ends; if that fails, all of them failed.
     """
 
+    after_commit: Callable[[], object] | None
+    """As that of a transaction; what each of them has is not asked for."""
+
     def read_ahead(self, wanted: Ahead) -> None:
         """Read this at once. Nothing depends on it but the time it takes."""
 
@@ -436,8 +454,9 @@ class Store(Protocol):
     transaction ends it, even if somebody catches it: what comes after is refused, and nothing is kept.
     """
 
-    local: bool
-    """Whether it lives on this machine."""
+    @property
+    def local(self) -> bool:
+        """Whether it lives on this machine, so that a read takes next to no time."""
 
     def read(self) -> AbstractContextManager[Reader]: ...
 

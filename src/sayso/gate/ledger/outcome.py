@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 from msgspec import UNSET
 
@@ -30,7 +32,7 @@ from sayso.gate.ledger.resume import find_ending_since
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_session
 from sayso.gate.telemetry import log_tampering
-from sayso.store.contract import CallRow, Reader, Writer
+from sayso.store.contract import Ahead, CallRow, GrantRow, Reader, Writer
 
 KEPT_RESULT = 64 * 1024
 LONGEST_REASON = 500
@@ -55,6 +57,8 @@ def end_call(
     if state not in ENDINGS:
         raise NotNow(f"a call does not end as {state}", hint=f"say one of: {', '.join(ENDINGS)}")
     with writing(gate) as tx:
+        if not tx.local:
+            tx.read_ahead(rows_ahead_of_end(gate, call))
         row = load_call_row(gate, tx, call)
         ended = with_standing(row, ledger.finish_running(standing_of(row), fence, state))
         if result is not None and len(result) > KEPT_RESULT:
@@ -66,6 +70,19 @@ def end_call(
         report = follow_up(gate, tx, gate.sealer.call(ended), doubted=row.state == "ambiguous")
         move_call_row(gate, tx, row, ended)
         return report
+
+
+def rows_ahead_of_end(gate: Gate, call: str) -> Ahead:
+    """What ending this call is going to read, as far as is remembered of its start."""
+    kept: Record | None = gate.sealer.records.last(call)
+    here = Ahead(calls=frozenset({call}), streams=frozenset({gate.stream}))
+    if kept is None:
+        return here
+    used = [name for item in kept.items for name in item.ruling.grants]
+    grants = [gate.sealer.last_grant(name) for name in used]
+    keys = _keys_of(call, kept.request.digest, grants)
+    by_key = frozenset({(kept.request.session, keys)})
+    return msgspec.structs.replace(here, grants=frozenset(used), grants_by_key=by_key)
 
 
 def _with_ending(kept: Record, unkept: str | None, *, claimed: bool) -> Record:
@@ -130,9 +147,13 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow, *, doubted: bool = False) ->
 def _select_rows_of(gate: Gate, tx: Reader, row: CallRow, kept: Record) -> RowSelection:
     """The grants that this call was started with, and its own if it is a run."""
     used = [tx.grant(name) for item in kept.items for name in item.ruling.grants]
-    keys: list[GrantKey] = [("run", row.id), ("call", row.digest), ("retry", row.digest)]
-    keys += [(grant.kind, grant.value) for grant in used if grant is not None]
-    return RowSelection(tuple(dict.fromkeys(keys)))
+    return RowSelection(_keys_of(row.id, row.digest, used))
+
+
+def _keys_of(call: str, digest: str, grants: Iterable[Grant | GrantRow | None]) -> tuple[GrantKey, ...]:
+    keys: list[GrantKey] = [("run", call), ("call", digest), ("retry", digest)]
+    keys += [(grant.kind, grant.value) for grant in grants if grant is not None]
+    return tuple(dict.fromkeys(keys))
 
 
 def _ends_plainly(session: Session, row: CallRow, kept: Record) -> bool:

@@ -43,7 +43,7 @@ from sayso.gate.call_rows import (
 from sayso.gate.deciding.approvals import has_story
 from sayso.gate.deciding.authorize import Authorization, Bundle, authorize_in, record_decision, reporting
 from sayso.gate.deciding.request import read_again, with_state
-from sayso.gate.gate import NO_SCOPE, Gate, apply_and_save, load_open_session, writing
+from sayso.gate.gate import NO_SCOPE, Gate, apply_and_save, load_open_session, rows_ahead, writing
 from sayso.gate.ledger.effect_keys import check_effect, take_effect
 from sayso.gate.ledger.resume import make_refusal, reason_not_to_run
 from sayso.gate.questions.expiry import ends_at
@@ -83,6 +83,8 @@ def start_call(
     entered; without it the start counts as the entry.
     """
     with reporting(gate, request.session) as report, writing(gate) as tx:
+        if not tx.local and effect_key is None:
+            tx.read_ahead(rows_ahead(gate, request, scope))
         known = _find_recorded_call(gate, tx, request, host_id, key)
         if known is not None:
             return attempt_from_row(gate, tx, with_question_outcome(gate, tx, known))

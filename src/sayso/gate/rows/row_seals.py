@@ -110,6 +110,11 @@ class SealCache(Generic[Row, Value]):
         found = self._rows.get(name)
         return found[1] if found is not None and found[0] == row else None
 
+    def last(self, name: str) -> Value | None:
+        """What the last row of this name said that was right: to guess what is going to be read."""
+        found = self._rows.get(name)
+        return None if found is None else found[1]
+
     def put(self, name: str, row: Row, value: Value) -> Value:
         if len(self._rows) >= self._most:  # a long life with many sessions must not fill the memory
             self._rows.clear()
@@ -182,6 +187,10 @@ class Sealer:
         mac = compute_seal(self._key, "grant", self._where, body)
         row = (grant.id, grant.session, grant.kind, grant.value, body, self.epoch, mac)
         return GrantRow(*row, expires_at=grant.expires_at)
+
+    def last_grant(self, name: str) -> Grant | None:
+        """The grant of this name as it was when it was last seen: to guess what is going to be read."""
+        return self._grants.last(name)
 
     def open_grant(self, row: GrantRow) -> Grant | None:
         """The grant in this row, if it is one we gave in this epoch."""

@@ -10,8 +10,9 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from typing import NamedTuple
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from typing import NamedTuple, cast
 
 from sayso.core.audit import events
 from sayso.core.audit.entry import MAIN
@@ -20,7 +21,7 @@ from sayso.gate.rows.journal import record
 from sayso.gate.rows.tampering import Doubt, Doubts
 from sayso.gate.rows.watermark import BURNED, Raised, Watermark, refuse_moved_watermark
 from sayso.gate.telemetry import log_tampering
-from sayso.store.contract import Ahead, Batch, EntryRow, Reader, Store, Writer
+from sayso.store.contract import Ahead, Batch, EntryRow, Reader, Store, StoreError, Writer
 
 log = logging.getLogger("sayso")
 
@@ -107,6 +108,7 @@ class MarkedStore:
                 newest = tx.newest_own_entry(self._stream)
                 if raised:
                     before = self.mark.promise(raised)
+                    tx.after_commit = partial(self._mark_until_synced, raised)
             marked, before = before, None  # kept: it stands, even if the file of the mark cannot be written
             self._own.kept(_Kept(newest, raised, marked or {}, tx.durable))
         except BaseException:
@@ -149,7 +151,8 @@ class MarkedStore:
             with self.unmarked.batch() as batch:
                 self._own.place, self._own.batch, self._own.kept = batch, batch, kept.append
                 try:
-                    yield self
+                    yield cast("Batch", self)
+                    batch.after_commit = partial(self._mark_until_synced, _join(kept).raised)
                 finally:
                     self._own.place, self._own.batch, self._own.kept = self.unmarked, None, self._raise
         except BaseException:
@@ -158,6 +161,14 @@ class MarkedStore:
             raise
         if kept:
             self._raise(_join(kept))
+
+    def _mark_until_synced(self, raised: Raised) -> None:
+        """While the disk is waited for, the mark says it already: even if this process is killed meanwhile.
+
+        If that cannot be written, it is tried again, and told, when the disk has it.
+        """
+        with suppress(StoreError):
+            self.mark.learn(raised)
 
     def _raise(self, kept: _Kept) -> None:
         """What was kept is committed."""

@@ -15,6 +15,7 @@ from sayso.core.model import Declaration, Operation, Request
 from sayso.gate.as_json import decision_to_json
 from sayso.gate.call_rows import Attempt, UnknownCall, find_record, sound_call
 from sayso.gate.deciding.request import CallDeclaration, request_in_session
+from sayso.gate.gate import rows_ahead
 from sayso.gate.ledger import outcome, start
 from sayso.gate.ledger.access_requests import PREFIX as ACCESS_REQUEST
 from sayso.gate.ledger.workflows import check_workflow
@@ -32,10 +33,11 @@ from sayso.service.api.call_body import (
     restore_fence,
     scope_from_body,
 )
+from sayso.service.http.batches import Step
 from sayso.service.http.callers import MOST, is_own, session_for, visible_sessions
 from sayso.service.http.endpoints import ANY, Context, Endpoint
 from sayso.service.http.problems import RequestRefused
-from sayso.store.contract import CallRow
+from sayso.store.contract import Ahead, CallRow
 from sayso.wire import CallView
 
 SMALL = 16 * 1024
@@ -87,11 +89,16 @@ def post_check(context: Context) -> dict[str, Any]:
     return decision_to_json(preview_decision(context.gate, wanted, scope))
 
 
-def post_call(context: Context) -> Callable[[], CallView]:
+def post_call(context: Context) -> Step:
     """Decide the call for real. If it is allowed, this is its start."""
     body: CallBody = context.body
     holder, wanted = holder_of(context.token, body.attempt), _request_from_body(context)
-    return partial(_start_call, context, wanted, holder)
+    return Step(partial(_start_call, context, wanted, holder), partial(_rows_ahead, context, wanted))
+
+
+def _rows_ahead(context: Context, wanted: Request) -> Ahead:
+    """An effect key is locked before the trail is: then nothing is read ahead."""
+    return Ahead() if context.body.effect_key is not None else rows_ahead(context.gate, wanted)
 
 
 def _start_call(context: Context, wanted: Request, holder: str) -> CallView:
@@ -133,12 +140,13 @@ async def post_retry(context: Context) -> CallView:
     return await context.in_thread(_retry_own, context, attempt.call)
 
 
-def post_outcome(context: Context) -> Callable[[], CallView]:
+def post_outcome(context: Context) -> Step:
     """Whoever ran the call says how it ended, and is told which consent ended by it.
 
     An agent's word about its own call only tightens.
     """
-    return partial(_end_call, context)
+    call = context.parameters["call"]
+    return Step(partial(_end_call, context), partial(outcome.rows_ahead_of_end, context.gate, call))
 
 
 def _end_call(context: Context) -> CallView:

@@ -5,7 +5,6 @@ Only hosts: whoever runs a program knows what becomes of its calls, and the agen
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import msgspec
@@ -23,9 +22,11 @@ from sayso.service.api.call_body import (
     restore_fence,
 )
 from sayso.service.api.calls import find_own_call
+from sayso.service.http.batches import Step
 from sayso.service.http.callers import session_for
 from sayso.service.http.endpoints import HOSTS, Context, Endpoint
 from sayso.service.http.problems import RequestRefused
+from sayso.store.contract import Ahead
 from sayso.wire import CallView
 
 MOST_STEPS = 1_000
@@ -75,9 +76,10 @@ class ResolveBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     state: State
 
 
-def post_heartbeat(context: Context) -> Callable[[], CallView]:
+def post_heartbeat(context: Context) -> Step:
     """Its holder is alive."""
-    return partial(_keep_alive, context)
+    call = frozenset({context.parameters["call"]})
+    return Step(partial(_keep_alive, context), lambda: Ahead(calls=call))
 
 
 def _keep_alive(context: Context) -> CallView:

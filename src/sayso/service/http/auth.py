@@ -10,6 +10,7 @@ from starlette.requests import Request
 from sayso.gate.gate import Gate
 from sayso.gate.people.browsers import find_browser, page_key
 from sayso.gate.people.tokens import Token, find_token
+from sayso.gate.sealed_values import secret_value_name
 from sayso.service.http.problems import RequestRefused
 
 COOKIE = "sayso_browser"
@@ -43,6 +44,11 @@ class KnownCallers:
 
     def forget(self, authorization: str) -> None:
         self._tokens.pop(_hash(authorization), None)
+
+
+def token_name(authorization: str) -> str:
+    """The name under which the token in this header is stored."""
+    return secret_value_name("token", authorization.partition(" ")[2].strip())
 
 
 def _hash(authorization: str) -> bytes:

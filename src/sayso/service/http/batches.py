@@ -17,34 +17,51 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from sayso.gate.rows.sealed_store import MarkedStore
+import msgspec
 
+from sayso.gate.rows.sealed_store import MarkedStore
+from sayso.store.contract import Ahead, BatchLost, StoreBusy, join_ahead
+
+NO_AHEAD = Ahead()
 MOST = 64
 """How many requests share a batch at most."""
 
-Step = Callable[[], Any]
-"""Something to be done in the batch."""
+
+class Step(msgspec.Struct, frozen=True):
+    """Something to be done in the batch, and what it is going to read."""
+
+    do: Callable[[], Any]
+    ahead: Callable[[], Ahead] = Ahead
+
+
+NOTHING = Step(lambda: None)
 
 
 class BatchedRequest:
     """A request that waits: `prepare` returns what is to be done in the batch."""
 
-    def __init__(self, prepare: Callable[[], Step], answer: asyncio.Future[Any]) -> None:
+    def __init__(self, prepare: Callable[[], Step], first: Ahead, answer: asyncio.Future[Any]) -> None:
+        self.first = first
         self.answer = answer
         self.result: Any = None
         self.error: BaseException | None = None
         self._here = contextvars.copy_context()
-        self._next: Callable[[], Any] = prepare
+        self._prepare = prepare
+        self.step = NOTHING
+
+    def begin_again(self) -> None:
+        """Nothing of it happened."""
+        self.result, self.error, self.step = None, None, NOTHING
 
     def prepare(self) -> None:
-        self._next = self._run()
+        self.step = self._run(self._prepare) or NOTHING
 
     def decide(self) -> None:
-        self.result = self._run()
+        self.result = self._run(self.step.do)
 
-    def _run(self) -> Any:
+    def _run(self, work: Callable[[], Any]) -> Any:
         try:
-            return self._here.run(self._next)
+            return self._here.run(work)
         except Exception as error:  # noqa: BLE001  it is raised where the request is answered
             self.error = error
             return None
@@ -67,12 +84,15 @@ class Batches:
         self._queue: SimpleQueue[BatchedRequest | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
-    async def run(self, prepare: Callable[[], Step]) -> Any:
-        """Prepare it, do what that returned in the next batch, and return its result once it is stored."""
+    async def run(self, prepare: Callable[[], Step], first: Ahead = NO_AHEAD) -> Any:
+        """Prepare it, do what that returned in the next batch, and return its result once it is stored.
+
+        `first` is what preparing it is going to read.
+        """
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name="sayso-batches", daemon=True)
             self._thread.start()
-        request = BatchedRequest(prepare, asyncio.get_running_loop().create_future())
+        request = BatchedRequest(prepare, first, asyncio.get_running_loop().create_future())
         self._queue.put(request)
         return await request.answer
 
@@ -102,20 +122,54 @@ class Batches:
                 return found, False
         return found, True
 
-    def _decide(self, requests: Sequence[BatchedRequest]) -> None:
+    def _decide(self, requests: Sequence[BatchedRequest], *, tell: bool = True) -> None:
         try:
-            with self._store.snapshot():
-                for one in requests:
-                    one.prepare()
-            ready = [one for one in requests if one.error is None]
-            if ready:
-                with self._store.batch():
-                    for one in ready:
-                        one.decide()
+            if self._store.local:
+                self._decide_here(requests)
+            else:
+                self._decide_there(requests)
         except BaseException as error:  # noqa: BLE001  nobody may be told that their call was allowed
             for one in requests:
                 one.error = one.error or error
-        _tell_all(requests)
+        if tell:
+            _tell_all(requests)
+
+    def _decide_here(self, requests: Sequence[BatchedRequest]) -> None:
+        """While calls are read, others write: here only one can write at a time."""
+        with self._store.snapshot():
+            for one in requests:
+                one.prepare()
+        ready = [one for one in requests if one.error is None]
+        if ready:
+            with self._store.batch():
+                for one in ready:
+                    one.decide()
+
+    def _decide_there(self, requests: Sequence[BatchedRequest]) -> None:
+        """Together; once more if another batch was in the way; by themselves if one took all others along."""
+        try:
+            self._decide_in_one_go(requests)
+        except StoreBusy:
+            for one in requests:
+                one.begin_again()
+            self._decide_in_one_go(requests)
+        except BatchLost:
+            if len(requests) == 1:
+                raise
+            for one in requests:
+                one.begin_again()
+                self._decide((one,), tell=False)
+
+    def _decide_in_one_go(self, requests: Sequence[BatchedRequest]) -> None:
+        """In one transaction, with few words to the database; only sessions of this batch are held."""
+        with self._store.batch() as batch:
+            batch.read_ahead(join_ahead(one.first for one in requests))
+            for one in requests:
+                one.prepare()
+            ready = [one for one in requests if one.error is None]
+            batch.read_ahead(join_ahead(one.step.ahead() for one in ready))
+            for one in ready:
+                one.decide()
 
 
 def _tell_all(requests: Sequence[BatchedRequest]) -> None:

@@ -45,6 +45,7 @@ class MemoryWriter(MemoryReader):
     """Reads and writes of one transaction, on its own versions of what it touches."""
 
     local = True
+    after_commit: Callable[[], object] | None = None
 
     def __init__(self, tables: Tables, now: float) -> None:
         super().__init__(tables, now)
@@ -193,6 +194,8 @@ class MemoryWriter(MemoryReader):
 
 class MemoryBatch:
     """The transactions of one batch. Each begins with the tables as the one before it left them."""
+
+    after_commit: Callable[[], object] | None = None
 
     def __init__(self, tables: Tables, now: float, writer: type[MemoryWriter]) -> None:
         self.tables = tables

@@ -18,7 +18,7 @@ from threading import Event
 from typing import Any
 
 from sayso.core.extras import install_command
-from sayso.store.contract import StoreBusy, StoreError
+from sayso.store.contract import FateUnknown, StoreBusy, StoreError
 from sayso.store.postgres import server
 from sayso.store.postgres.server import explain_postgres_error
 from sayso.store.postgres.transaction import Connection, PostgresTransaction
@@ -128,8 +128,8 @@ class PostgresStore(SqlStore[PostgresTransaction]):
                         return fate == ("committed",)
                     time.sleep(0.05)
         except (psycopg.Error, StoreError) as error:
-            raise StoreError(_UNKNOWN.format(place=self._place), hint=_CAREFUL) from error
-        raise StoreError(_UNKNOWN.format(place=self._place), hint=_CAREFUL)
+            raise FateUnknown(_UNKNOWN.format(place=self._place), hint=_CAREFUL) from error
+        raise FateUnknown(_UNKNOWN.format(place=self._place), hint=_CAREFUL)
 
     def _end(self, transaction: PostgresTransaction) -> None:
         connection = transaction.connection

@@ -367,6 +367,7 @@ class SqlWriter(HoldingReader):
     """Reads and writes of one transaction. `urgent`: others should hear of it at once, not when they look."""
 
     urgent = False
+    after_commit: Callable[[], object] | None = None
 
     def __init__(
         self, connection: Connection, now: float, *, durable: bool, known: KnownRows | None = None
@@ -463,7 +464,8 @@ class SqlWriter(HoldingReader):
             raise self._connection.failure(
                 f"entry {row.seq} of stream {row.stream} is taken, or leaves a gap"
             )
-        self._put(sql.ADD_ENTRY, row)
+        values = msgspec.structs.astuple(row)
+        self._connection.put(sql.ADD_ENTRY, values, f"entry {row.seq} of stream {row.stream} was not kept")
         self._known.heads[row.stream] = self._added[row.stream] = row
 
     def add_nodes(self, rows: Iterable[NodeRow]) -> None:

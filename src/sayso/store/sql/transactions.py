@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Generic, TypeVar
 
-from sayso.store.contract import Ahead, Batch, Reader, StoreError, Writer
+from sayso.store.contract import Ahead, Batch, BatchLost, FateUnknown, Reader, StoreBusy, StoreError, Writer
 from sayso.store.sql.known import KnownRows
 from sayso.store.sql.rows import HoldingReader, SqlReader, SqlWriter
 from sayso.store.sql.statements import LAST_NAMED
@@ -96,8 +96,27 @@ class Transaction(ABC):
 TransactionT = TypeVar("TransactionT", bound=Transaction)
 
 
+def _call_after_commit(transaction: Transaction, call: Callable[[], object] | None) -> None:
+    """Before the disk is waited for, where that is not part of the commit."""
+    if transaction.local and transaction.durable and call is not None:
+        call()
+
+
+@contextmanager
+def _lost_before_commit() -> Iterator[None]:
+    """What fails here has undone the whole batch, for certain. One that is only busy may be tried again."""
+    try:
+        yield
+    except (StoreBusy, FateUnknown):
+        raise
+    except StoreError as error:
+        raise BatchLost(error.message, hint=error.hint) from error
+
+
 class SqlBatch:
     """The transactions of one batch. Each is a part of the same transaction of the database."""
+
+    after_commit: Callable[[], object] | None = None
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
@@ -170,6 +189,7 @@ class SqlStore(ABC, Generic[TransactionT]):
                 transaction.check()  # an error that somebody caught has ended it all the same
                 transaction.durable = writer.durable
                 self._commit(transaction, urgent=writer.urgent)
+                _call_after_commit(transaction, writer.after_commit)
             finally:
                 self._leave(transaction)
             self._settle(transaction)
@@ -182,16 +202,22 @@ class SqlStore(ABC, Generic[TransactionT]):
             transaction = self._begin_writing()
             batch = SqlBatch(transaction)
             try:
-                yield batch
-                transaction.check()  # something was lost that could not be undone by itself
+                with _lost_before_commit():
+                    yield batch
                 transaction.durable = batch.durable
-                if batch.wrote:
-                    self._commit(transaction, urgent=batch.urgent)
+                if batch.wrote or transaction.failed:
+                    self._commit_batch(transaction, batch)
             finally:
                 self._leave(transaction)
             self._settle(transaction)
         if batch.wrote:
             self._pulse.beat()
+
+    def _commit_batch(self, transaction: TransactionT, batch: SqlBatch) -> None:
+        with _lost_before_commit():
+            transaction.check()  # something was lost that could not be undone by itself
+            self._commit(transaction, urgent=batch.urgent)
+        _call_after_commit(transaction, batch.after_commit)
 
     def wait_for_change(self, seen: int, timeout: float) -> int:
         self._check_usable()
