@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, Protocol
 
@@ -24,21 +25,18 @@ from sayso.doors.python.calls.capability import (
     operation_names,
 )
 from sayso.doors.python.calls.door import CallKeys, Door
-from sayso.doors.python.calls.gated_call import describe_ending, obtain_consent
-from sayso.doors.python.calls.results import ConsentDenied, ConsentTimeout, Result
+from sayso.doors.python.calls.gated_call import describe_ending
+from sayso.doors.python.calls.results import Result
 from sayso.doors.python.calls.run import (
     RunOptions,
     check_capability,
     conclude_run,
-    handle_denial,
-    handle_timeout,
     join_call,
-    result_from_attempt,
-    resume_run,
+    rerun,
     retry_capability,
     run_capability,
+    run_with_consent,
     settle_stopped_run,
-    timeout_result,
 )
 from sayso.doors.python.calls.scope import Frame, Job, scope_here, session_around
 from sayso.doors.python.calls.steps import Enter, Outcome, Steps, Work, adrive, drive
@@ -46,7 +44,7 @@ from sayso.doors.python.values.arguments import Shape, WrongArguments
 from sayso.doors.python.values.inputs import check_params
 from sayso.gate.call_rows import Attempt
 from sayso.gate.deciding.request import make_call
-from sayso.gate.ledger.workflows import RunNote, decode_note
+from sayso.gate.ledger.workflows import RunNote
 from sayso.gate.telemetry import RunningSpan
 
 StepInputs = tuple[Mapping[str, Any], Mapping[str, Any]]
@@ -216,32 +214,19 @@ def _retry_run(door: Door, workflow: Workflow, attempt: Attempt, wish: RunOption
     if attempt.state == "pending":
         tried: Attempt = yield Work(lambda: door.retry(workflow.asked, attempt, scope))
         return (yield from _ask_for_run(door, workflow, tried, scope, wish))
-    restartable = workflow.restartable
-    resumed: Attempt | None = yield from resume_run(door, attempt, scope, wish, restartable=restartable)
-    if resumed is None:
-        return timeout_result(attempt.call)
-    if not resumed.runs:
-        return result_from_attempt(resumed)
-    runs = decode_note(resumed.note).runs + 1
-    return (yield from _carry_out(door, workflow, resumed, scope, wish, runs=runs))
+    execute = partial(_carry_out, door, workflow, scope, wish)
+    return (yield from rerun(door, attempt, scope, wish, execute, restartable=workflow.restartable))
 
 
 def _ask_for_run(
     door: Door, workflow: Workflow, attempt: Attempt, scope: Scope, wish: RunOptions
 ) -> Steps[Result]:
-    if not attempt.runs and attempt.state not in ("pending", "denied"):
-        return (yield from join_call(door, attempt, wish))
-    try:
-        started: Attempt = yield from obtain_consent(door, workflow.asked, attempt, scope, wish.wait)
-    except ConsentTimeout as error:
-        return handle_timeout(door, error)
-    except ConsentDenied as error:
-        return (yield from handle_denial(door, error, attempt, wish))
-    return (yield from _carry_out(door, workflow, started, scope, wish, runs=1))
+    execute = partial(_carry_out, door, workflow, scope, wish)
+    return (yield from run_with_consent(door, workflow.asked, attempt, scope, wish, execute))
 
 
 def _carry_out(
-    door: Door, workflow: Workflow, attempt: Attempt, scope: Scope, wish: RunOptions, *, runs: int
+    door: Door, workflow: Workflow, scope: Scope, wish: RunOptions, attempt: Attempt, runs: int
 ) -> Steps[Result]:
     given: dict[str, Any] = decode_canonical(attempt.record.request.call.arguments)
     note = RunNote(runs=runs, restartable=workflow.restartable)
