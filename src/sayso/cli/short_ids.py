@@ -26,10 +26,6 @@ MOST_OFFERED = 100
 PAGE = 1_000
 CHANGED = "changed by hand"
 """The word about whatever is not as its gate left it: it says nothing that somebody else may have written."""
-CALL_STATES = (
-    *("pending", "allowed", "running", "waiting", "ambiguous"),
-    *("succeeded", "failed", "denied", "expired", "cancelled"),
-)
 
 ListIds = Callable[["Gate"], Iterable[tuple[str, str]]]
 """Every id of a kind, each with a word about it."""
@@ -131,10 +127,11 @@ def live_grants(gate: Gate) -> Iterator[tuple[str, str]]:
 
 
 def call_ids(gate: Gate) -> Iterator[tuple[str, str]]:
+    from sayso.core.ledger import STATES
     from sayso.gate.call_rows import sound_call
 
     with gate.store.read() as tx:
-        for row in tx.calls(states=CALL_STATES, limit=1_000_000):
+        for row in tx.calls(states=STATES, limit=1_000_000):
             yield row.id, CHANGED if sound_call(gate, tx, row) is None else row.state
 
 

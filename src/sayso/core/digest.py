@@ -16,7 +16,7 @@ from sayso.core.model import Call
 
 TAG = "sayso/1"
 MAX_DEPTH = 64
-_EXACT = 2**53
+EXACT_INTEGERS = 2**53
 _MOST_BITS = 1024
 _MOST_DIGITS = 22
 _PLAIN_DEPTH = 16
@@ -42,7 +42,7 @@ def plain(value: object, depth: int = 0) -> bool:
     if kind is str or value is None or kind is bool:
         return True
     if kind is int:
-        return -_EXACT <= value <= _EXACT  # type: ignore[operator]
+        return -EXACT_INTEGERS <= value <= EXACT_INTEGERS  # type: ignore[operator]
     if kind is dict and depth < _PLAIN_DEPTH:
         for key, member in value.items():  # type: ignore[attr-defined]
             if type(key) is not str or not key.isascii():
@@ -199,7 +199,7 @@ def _quote(text: str) -> str:
 
 def _number(value: int | float) -> str:
     if isinstance(value, int):
-        if abs(value) <= _EXACT:
+        if abs(value) <= EXACT_INTEGERS:
             return str(int(value))
         if not _is_double(value):
             raise NotCanonical("a whole number is too large to be held exactly", hint="send it as text")
@@ -262,7 +262,7 @@ def _loads(text: bytes | str, whole: Callable[[str], int], fraction: Callable[[s
 def _whole(digits: str) -> int:
     if len(digits) > _MOST_DIGITS:
         raise NotCanonical("a whole number is not spelled as the double it is")
-    if abs(int(digits)) <= _EXACT:
+    if abs(int(digits)) <= EXACT_INTEGERS:
         return int(digits)
     if _shortest(float(digits)) != digits:
         raise NotCanonical("a whole number is not spelled as the double it is")

@@ -16,7 +16,7 @@ import msgspec
 from sayso.core.decision import Decision, Item
 from sayso.core.durations import DAY
 from sayso.core.errors import SaysoError
-from sayso.core.ledger import CallStanding, NotNow, read_state
+from sayso.core.ledger import NOT_STARTED, CallStanding, NotNow, read_state
 from sayso.core.model import Request, Verdict
 from sayso.core.terms import Terms, terms_of
 from sayso.gate.gate import Gate, refuse_tampered
@@ -308,7 +308,7 @@ def _standing_label(row: CallRow) -> str | None:
 
 def _find_untried(row: CallRow) -> Untried | None:
     """How a call stands that waits to be tried: it was asked about, or given back before it was entered."""
-    return Untried(row.fence, row.at) if row.state in ("pending", "allowed") else None
+    return Untried(row.fence, row.at) if row.state in NOT_STARTED else None
 
 
 def attempt_from_row(gate: Gate, tx: Reader, row: CallRow, *, mine: bool = False) -> Attempt:

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import inspect as types
 
 from sayso.policy.document import UNREAD, Node
+from sayso.policy.merge import TIER_LISTS
 from sayso.policy.problems import MAX_PROBLEMS, PolicyProblems, Problem, spelling_hint
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -185,5 +186,4 @@ def _is_composed(text: str) -> bool:
 
 
 def _missing_key_hint(key: str) -> str:
-    lists = ("autonomous", "requires_approval", "blocked")
-    return f"write {key}: [] if it is empty" if key in lists else f"add {key}"
+    return f"write {key}: [] if it is empty" if key in TIER_LISTS else f"add {key}"

@@ -13,7 +13,7 @@ import msgspec
 from sayso.core.text.patterns import lazy_pattern
 
 _NUMERIC = lazy_pattern(r"[0-9a-fx.]+")
-_AROUND = " \t\r\n'\"`<>()[]"
+AROUND = " \t\r\n'\"`<>()[]"
 _NEAR = ("localhost", "local", "internal", "intranet", "lan", "home", "corp", "test", "invalid", "onion")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
@@ -32,7 +32,7 @@ _ADDRESS = lazy_pattern(r"(?!file:|unix:|vscode|cursor)[a-z][a-z0-9+.-]+:[/\\\\]
 
 def is_address(text: object) -> bool:
     """Whether a text given as a path begins as an address that some program would fetch."""
-    return isinstance(text, str) and _ADDRESS.match(text.strip(_AROUND)) is not None
+    return isinstance(text, str) and _ADDRESS.match(text.strip(AROUND)) is not None
 
 
 def read_url(url: object) -> UrlTarget | None:

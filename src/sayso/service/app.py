@@ -20,6 +20,7 @@ from starlette.routing import BaseRoute, Route
 
 from sayso.core.digest import parse_json
 from sayso.core.errors import SaysoError
+from sayso.core.ledger import LONGEST_KEY
 from sayso.gate.gate import Gate
 from sayso.gate.people.tokens import Token
 from sayso.service import openapi
@@ -59,7 +60,6 @@ LARGEST_UNSIGNED = 64 * 1024
 URGENT = 30.0
 """How many seconds an operator's act is tried again while others hold the store."""
 LOOK_AGAIN = 0.05
-LONGEST_KEY = 200
 LONGEST_PARAMETER = 300
 LONGEST_QUERY = 4_000
 REQUEST_ID = "x-request-id"

@@ -33,7 +33,7 @@ from sayso.service.http.connections import Strangers, protocol_for
 from sayso.service.http.state import ServiceSettings, ServiceState
 from sayso.service.logs import AccessLog
 from sayso.service.pages import page_routes
-from sayso.wire import SOCKET_HOST
+from sayso.wire import LOOPBACK, SOCKET_HOST
 
 log = logging.getLogger("sayso.service")
 PORT = 7333
@@ -42,7 +42,6 @@ BACKLOG = 2_048
 AT_ONCE = 256
 """How many connections are taken in before those that are there are heard."""
 MOST_FILES = 8_192
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 class CannotListen(SaysoError):

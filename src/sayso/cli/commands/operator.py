@@ -33,7 +33,7 @@ from sayso.cli.short_ids import (
     expand_shown_question_id,
     open_session_ids,
 )
-from sayso.core.durations import DAY
+from sayso.core.durations import DAY, LONGEST_WAIT, USUAL_WAIT
 
 if TYPE_CHECKING:
     from sayso.core.policy import Policy
@@ -132,8 +132,11 @@ def deny_question(
 def wait_for_question(
     question: QuestionId,
     timeout: Annotated[
-        float, typer.Option("--timeout", metavar="SECONDS", min=0, max=600, help="At most 600.")
-    ] = 90.0,
+        float,
+        typer.Option(
+            "--timeout", metavar="SECONDS", min=0, max=int(LONGEST_WAIT), help=f"At most {LONGEST_WAIT:.0f}."
+        ),
+    ] = USUAL_WAIT,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:

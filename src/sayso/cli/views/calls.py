@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 
@@ -24,8 +24,6 @@ from sayso.gate.ledger.start import with_question_outcome
 from sayso.gate.ledger.workflows import MOST, RunProgress
 from sayso.store.contract import CallRow, Reader
 
-STATES: tuple[ledger.State, ...] = get_args(ledger.State)
-NOT_OVER = tuple(state for state in STATES if state not in ledger.ENDED)
 BY_HAND = "CHANGED BY HAND: it is not run"
 UNSTARTED = ("ran_out", "taken_back", "used_elsewhere")
 TRY_AGAIN = "a retry asks again"
@@ -79,11 +77,11 @@ class CallDetails(CallSummary, frozen=True, kw_only=True):
 def load_call_summaries(gate: Gate, session: str | None, *, everything: bool) -> list[CallSummary]:
     """The calls that are not over, or all of them, oldest first."""
     with gate.store.read() as tx:
-        kept = tx.calls(states=STATES if everything else NOT_OVER, limit=MOST)
+        kept = tx.calls(states=ledger.STATES if everything else ledger.NOT_OVER, limit=MOST)
         rows = [_as_it_stands(gate, tx, row) for row in kept if session in (None, row.session)]
         now = tx.now
     told = (CallSummary(**_summary_fields(gate, row, now) | more) for row, more in rows)
-    return [one for one in told if everything or one.state in NOT_OVER]
+    return [one for one in told if everything or one.state in ledger.NOT_OVER]
 
 
 def load_call_details(gate: Gate, call: str) -> CallDetails:

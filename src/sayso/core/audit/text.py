@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from sayso.core.audit.entry import AuditBody, AuditError, ChainRow, read_body
 from sayso.core.digest import decode_canonical, encode_canonical
 from sayso.core.errors import NotCanonical
+from sayso.core.text.foreign import FOLD_AT
 from sayso.core.text.patterns import lazy_pattern
 
-FOLD_AT = 2_000
 NONE = "-"
 _WORD = lazy_pattern(r"[A-Za-z0-9_./:@+-]{1,200}")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 
 from sayso.core.conversation.hear import Heard
+from sayso.core.durations import USUAL_WAIT
 from sayso.core.extras import needs_extra
 from sayso.core.model import Assurance, Request, Risk
 from sayso.core.policy import Policy
@@ -15,7 +16,6 @@ from sayso.doors.python import consent
 from sayso.doors.python.calls.door import workspace_here
 from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.doors.python.calls.holders import PROGRAM
-from sayso.doors.python.calls.run import PATIENCE
 from sayso.doors.python.program import Program
 from sayso.doors.python.session import Session
 from sayso.doors.python.values.inputs import note_missing_workspace
@@ -173,7 +173,7 @@ class Sayso(Program[Session]):
             return answer.answer_question(self.gate, question, given, by=by, reason=reason, seen=seen)
         return answer.answer_items(self.gate, question, given, by=by, reason=reason, seen=seen)
 
-    def wait(self, question: str, timeout: float = PATIENCE) -> QuestionRow:
+    def wait(self, question: str, timeout: float = USUAL_WAIT) -> QuestionRow:
         return wait.wait_for_answer(self.gate, question, timeout)
 
     def grants(self, session: str | None = None) -> list[ListedGrant]:

@@ -14,6 +14,7 @@ import msgspec
 from sayso.core.decision import Decision
 from sayso.core.digest import decode_canonical, sha256
 from sayso.core.errors import SaysoError
+from sayso.core.ledger import AWAITING
 from sayso.core.model import Declaration, Operation, Request, Risk
 from sayso.core.session import Run, Scope
 from sayso.doors.python.calls.capability import (
@@ -166,7 +167,7 @@ def _retry_any(door: Door, operation_id: str, wish: RunOptions) -> Steps[Result]
         name = attempt.record.request.workflow
         if name is None:
             return (yield from retry_capability(door, operation_id, wish))
-        if attempt.state not in ("pending", "waiting"):
+        if attempt.state not in AWAITING:
             return (yield from join_call(door, attempt, wish))
         workflow: Workflow | None = door.workflows.get(name)
         if workflow is None:

@@ -17,8 +17,9 @@ import msgspec
 from sayso.core import words
 from sayso.core.decision import Decision
 from sayso.core.digest import decode_canonical
+from sayso.core.durations import LONGEST_WAIT
 from sayso.core.errors import SaysoError
-from sayso.core.ledger import NotNow, State
+from sayso.core.ledger import AWAITING, NotNow, State
 from sayso.core.model import Call, Declaration, Operation, Request
 from sayso.core.session import Scope
 from sayso.doors.python.calls.capability import Capability
@@ -32,7 +33,6 @@ from sayso.gate.deciding.request import make_request
 from sayso.gate.gate import UnknownSession
 from sayso.gate.ledger.outcome import KEPT_RESULT, LONGEST_REASON
 from sayso.gate.ledger.workflows import RunNote
-from sayso.gate.questions.wait import LONGEST
 from sayso.gate.sessions.reopen import KeyedSession, SessionWish
 
 REPORTING = 120.0
@@ -297,13 +297,13 @@ def _scope_body(scope: Scope) -> dict[str, Any]:
 
 
 def _wait_request(attempt: Attempt, seconds: float) -> ServiceRequest:
-    return ServiceRequest("GET", f"/v1/calls/{attempt.call}", wait=min(seconds, LONGEST))
+    return ServiceRequest("GET", f"/v1/calls/{attempt.call}", wait=min(seconds, LONGEST_WAIT))
 
 
 def _wait_end_request(call: str, seconds: float) -> ServiceRequest:
-    return ServiceRequest("GET", f"/v1/calls/{call}", query={"until": "end"}, wait=min(seconds, LONGEST))
+    return ServiceRequest("GET", f"/v1/calls/{call}", query={"until": "end"}, wait=min(seconds, LONGEST_WAIT))
 
 
 def _wait_result_of(attempt: RemoteAttempt) -> WaitResult:
-    still = attempt.state in ("pending", "waiting") and not attempt.answered
+    still = attempt.state in AWAITING and not attempt.answered
     return WaitResult("open" if still else "answered")

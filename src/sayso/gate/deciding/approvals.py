@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 
 from sayso.core.grants import Grant, outlived
+from sayso.core.ledger import NOT_STARTED
 from sayso.core.terms import no_stricter, terms_of
 from sayso.gate import words
 from sayso.gate.audit.endings import who_ended
@@ -68,7 +69,7 @@ def state_of_call(gate: Gate, tx: Reader, row: CallRow) -> str:
     again.
     """
     question = tx.question(row.question) if row.question is not None else None
-    if row.state not in ("pending", "allowed") or question is None:
+    if row.state not in NOT_STARTED or question is None:
         return row.state
     approval = load_approval(gate, tx, question)
     if approval is None:

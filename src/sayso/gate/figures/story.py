@@ -24,13 +24,14 @@ from sayso.core.audit.events import DECISIONS, DecisionEvent, read_decision
 from sayso.core.deciding.titles import make_title, title_of
 from sayso.core.digest import decode_canonical, encode_canonical
 from sayso.core.errors import SaysoError
+from sayso.core.ledger import IN_PROGRESS, NOT_STARTED, OUTCOMES
 from sayso.core.model import Call, Request, Verdict
 from sayso.core.rulebook import APPROVED_CALL, DENIED_CALL
 from sayso.core.words import visible
 from sayso.gate.call_rows import find_record, sound_call
 from sayso.gate.deciding.approvals import CallApproval, load_approval, question_behind
 from sayso.gate.gate import Gate
-from sayso.gate.ledger.start import with_question_outcome
+from sayso.gate.ledger.start import STATE_OF_VERDICT, with_question_outcome
 from sayso.gate.questions.read import Read, questions_in
 from sayso.gate.rows.journal import call_for_entry
 from sayso.store.contract import CallRow, EntryRow, QuestionRow, Reader, SecretRow, SpendRow
@@ -58,9 +59,7 @@ STEP_OF: Mapping[Verdict, StepKind] = {
     Verdict.ASK: "asked",
     Verdict.DENY: "denied",
 }
-STATE_OF = {Verdict.ALLOW: "allowed", Verdict.ASK: "pending", Verdict.DENY: "denied"}
-STARTED = ("running", "waiting", "succeeded", "failed", "ambiguous")
-ENDED = ("succeeded", "failed", "ambiguous")
+STARTED = (*IN_PROGRESS, *OUTCOMES)
 NEAR = 1_000
 """How many entries around a denial are looked through for repetitions of its call."""
 
@@ -281,7 +280,7 @@ def _run_steps(
         return ()
     at_once = said.at if DECISIONS[said.event] is Verdict.ALLOW else None
     started = StoryStep("started", at_once if used is None else used.at)
-    if ledger.state not in ENDED:
+    if ledger.state not in OUTCOMES:
         return (started,)
     kept = find_record(gate, ledger) if ledger.state == "failed" else None
     why = None if kept is None else kept.unkept
@@ -323,10 +322,10 @@ def _state(
     ledger: CallRow | None,
     now: float,
 ) -> str:
-    if ledger is not None and ledger.state not in ("pending", "allowed"):
+    if ledger is not None and ledger.state not in NOT_STARTED:
         return ledger.state
     if question is None:
-        return STATE_OF[DECISIONS[said.event]]
+        return STATE_OF_VERDICT[DECISIONS[said.event]]
     if question.state == "answered":
         ended = None if approval is None else approval.ended
         return "denied" if question.answer == "deny" else ended or "allowed"

@@ -7,13 +7,14 @@
 from __future__ import annotations
 
 from sayso.core.audit.entry import format_timestamp
+from sayso.core.ledger import IN_PROGRESS
 from sayso.core.model import Request
 from sayso.gate import words
 from sayso.gate.call_rows import EffectTaken, find_record, with_effect_turn
 from sayso.gate.gate import Gate
 from sayso.store.contract import CallRow, Reader
 
-TAKEN = ("running", "waiting", "succeeded", "ambiguous")
+TAKEN = (*IN_PROGRESS, "succeeded", "ambiguous")
 
 
 def check_effect(

@@ -12,7 +12,7 @@ from sayso.core.conversation.lifecycle import Report
 from sayso.core.deciding.retries import Start
 from sayso.core.effects import Effect, GrantAdded, GrantRevoked, RetriesEnded, SessionChanged
 from sayso.core.grants import Grant, GrantKey, HeldGrant
-from sayso.core.ledger import NotNow
+from sayso.core.ledger import OUTCOMES, NotNow
 from sayso.core.session import Session
 from sayso.gate.audit.consent_entries import record_grant
 from sayso.gate.call_rows import (
@@ -34,7 +34,6 @@ from sayso.store.contract import CallRow, Reader, Writer
 
 KEPT_RESULT = 64 * 1024
 LONGEST_REASON = 500
-ENDINGS = ("succeeded", "failed", "ambiguous")
 
 
 def end_call(
@@ -52,8 +51,8 @@ def end_call(
     `unkept` is why there is no result: why the returned value is not stored, or how the call failed.
     `claimed`: the holder is the agent itself, whose word tightens and frees nothing.
     """
-    if state not in ENDINGS:
-        raise NotNow(f"a call does not end as {state}", hint=f"say one of: {', '.join(ENDINGS)}")
+    if state not in OUTCOMES:
+        raise NotNow(f"a call does not end as {state}", hint=f"say one of: {', '.join(OUTCOMES)}")
     with writing(gate) as tx:
         row = load_call_row(gate, tx, call)
         ended = with_standing(row, ledger.finish_running(standing_of(row), fence, state))

@@ -10,7 +10,7 @@ import msgspec
 from sayso.core import ledger
 from sayso.core.audit import events
 from sayso.core.durations import HOUR
-from sayso.core.ledger import NotNow
+from sayso.core.ledger import IN_PROGRESS, NotNow
 from sayso.core.model import Request
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.call_rows import (
@@ -45,7 +45,7 @@ def recover_calls(gate: Gate) -> list[str]:
     question was closed long enough ago.
     """
     with gate.store.read() as tx:
-        rows = tx.calls(states=("running", "waiting"), limit=MOST)
+        rows = tx.calls(states=IN_PROGRESS, limit=MOST)
         dead = [
             row.id for row in rows if _row_if_abandoned(gate, tx, row) != row and _is_sound(gate, tx, row)
         ]

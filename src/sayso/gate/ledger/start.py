@@ -53,7 +53,7 @@ from sayso.gate.rows.sessions import RowSelection, load_kept
 from sayso.store.contract import CallRow, QuestionRow, Reader, Writer
 
 UNGATED = "nothing in it needs consent by itself"
-STATES: dict[Verdict, ledger.State] = {
+STATE_OF_VERDICT: dict[Verdict, ledger.State] = {
     Verdict.ALLOW: "allowed",
     Verdict.ASK: "pending",
     Verdict.DENY: "denied",
@@ -138,7 +138,7 @@ def new_call_row(
         digest=request.digest,
         tool=request.call.tool,
         body=b"",
-        state=STATES[done.decision.verdict],
+        state=STATE_OF_VERDICT[done.decision.verdict],
         at=tx.now,
         host_id=host_id,
         key=key,
@@ -235,7 +235,7 @@ def with_question_outcome(gate: Gate, tx: Reader, row: CallRow) -> CallRow:
 
     The ledger moves a call when somebody tries it. Until then only its question says that it was denied.
     """
-    kept = find_record(gate, row) if row.state in ("pending", "allowed") else None
+    kept = find_record(gate, row) if row.state in ledger.NOT_STARTED else None
     question = tx.question(row.question) if row.question is not None else None
     if kept is None or (question is not None and read_question(gate, tx, question) is None):
         return row
@@ -265,7 +265,7 @@ def retry_call(
     ready = _read_ahead(gate, call)
     with reporting(gate, session_of_call(gate, call)) as report, writing(gate) as tx:
         row = load_call_row(gate, tx, call)
-        if row.state not in ("pending", "allowed"):
+        if row.state not in ledger.NOT_STARTED:
             return attempt_from_row(gate, tx, row)
         question = _question_of(gate, tx, row)
         over = _row_after_question(gate, tx, row, question, state)
@@ -305,7 +305,7 @@ def _read_ahead(gate: Gate, call: str) -> _ReadAhead | None:
     """Reading takes its time, in which others must be able to write: so it is done first."""
     with gate.store.read() as tx:
         row = load_call_row(gate, tx, call)
-        if row.state not in ("pending", "allowed"):
+        if row.state not in ledger.NOT_STARTED:
             return None
         question = _question_of(gate, tx, row)
     policy, wish = gate.policy, _request_to_retry(gate, row, question)
@@ -364,7 +364,7 @@ def _row_after_decision(
     gate: Gate, row: CallRow, request: Request, done: Authorization, kept: Record, lease: float
 ) -> CallRow:
     """The call as it stands after it was decided again."""
-    where, to = standing_of(row), STATES[done.decision.verdict]
+    where, to = standing_of(row), STATE_OF_VERDICT[done.decision.verdict]
     if where.state != "pending":
         where = ledger.move_to_state(where, "pending")
     after = msgspec.structs.replace(

@@ -19,6 +19,7 @@ import msgspec
 
 from sayso.core.audit import events
 from sayso.core.audit.entry import MAIN, AuditError
+from sayso.core.audit.verify import MOST_FINDINGS
 from sayso.gate.audit.checkpoints import sign_audit
 from sayso.gate.audit.tree import LOOK_AT_IT
 from sayso.gate.audit.verify import verify_audit
@@ -52,7 +53,6 @@ from sayso.gate.upkeep.fingerprint import (
 from sayso.gate.upkeep.reseal import Carrier
 from sayso.store.contract import EntryRow, Reader, Store, StoreError, Writer
 
-MOST_FINDINGS = 100
 EMPTY_IT = "empty it, or name another"
 GIVE_UP = "empty the target and run `sayso store copy` again, or give it up with `sayso store unseal`"
 

@@ -22,7 +22,7 @@ from sayso.reading.paths.own_places import home_folder
 from sayso.reading.paths.path_arguments import ArgumentText, PathArgument, collect_texts, find_paths
 from sayso.reading.paths.places import PathPlace, locate
 from sayso.reading.paths.protected import GuardMatch
-from sayso.reading.paths.protected_names import DOMAIN, Guarded
+from sayso.reading.paths.protected_names import GUARDED_DOMAIN, Guarded
 from sayso.reading.paths.targets import targets_in
 from sayso.reading.urls import is_address
 from sayso.reading.verbs import (
@@ -145,7 +145,7 @@ def _raise_to_high(operation: Operation) -> Operation:
 def bar_action(action: str, meant: str | None) -> Operation:
     """An operation of self_modification that no policy, grant or click allows, on the file that was meant."""
     return Operation(
-        f"{DOMAIN}.{action}", barred=words.guard_reason(action, meant or "a path in its arguments")
+        f"{GUARDED_DOMAIN}.{action}", barred=words.guard_reason(action, meant or "a path in its arguments")
     )
 
 

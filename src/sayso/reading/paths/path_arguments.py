@@ -26,6 +26,7 @@ from sayso.reading.paths.patches import find_patched_files, is_patch
 from sayso.reading.paths.places import is_secret, spells_secret
 from sayso.reading.paths.protected import find_mentioned, find_named
 from sayso.reading.paths.spellings import WILD
+from sayso.reading.urls import AROUND
 from sayso.reading.verbs import words_in
 
 _FILES = lazy_pattern(
@@ -75,7 +76,6 @@ _REMOTE = lazy_pattern(
 _PLAIN = lazy_pattern(r"(?:/|~|\.\.?/|file:|\$|%|[A-Za-z]:)\S{3,300}")
 """A path whatever the argument is called."""
 _MOST_SHOWN = 80
-AROUND = " \t\r\n'\"`<>()[]"
 
 
 ArgumentKind = Literal["paths", "perhaps", "patterns", "mentions", "anything"]

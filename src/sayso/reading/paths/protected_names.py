@@ -10,7 +10,7 @@ import msgspec
 
 from sayso.reading.paths.own_places import OwnKind
 
-DOMAIN = "self_modification"
+GUARDED_DOMAIN = "self_modification"
 BELOW = "**"
 
 

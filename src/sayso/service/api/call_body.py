@@ -13,7 +13,7 @@ import msgspec
 
 from sayso.core.decision import Item
 from sayso.core.durations import DAY
-from sayso.core.ledger import BEATEN
+from sayso.core.ledger import AWAITING, BEATEN
 from sayso.core.model import Call, Declaration, Operation, Risk, Verdict
 from sayso.core.rulebook import BLOCKING
 from sayso.core.session import Run, Scope
@@ -40,10 +40,9 @@ from sayso.wire import CallView, OperationRuling, RunnableCall
 
 HTTP = "http"
 """The door of every call that comes over HTTP."""
-LONGEST_NAME = 200
+LONGEST_TAG = 200
 MOST_OPERATIONS = 100
 LONGEST_SAID = 10_000
-UNDER_WAY = ("pending", "allowed", "running", "waiting", "ambiguous")
 
 
 class DeclaredBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -89,7 +88,7 @@ def declaration_from_body(
         raise RequestRefused(
             422, "malformed", f"a schema of parameters has {LONGEST_SAID:,} characters at most"
         )
-    if len(operations) > MOST_OPERATIONS or len(schema) > LONGEST_NAME:
+    if len(operations) > MOST_OPERATIONS or len(schema) > LONGEST_TAG:
         raise RequestRefused(422, "malformed", f"a call declares {MOST_OPERATIONS} operations at most")
     if schema.startswith(MARK):
         raise RequestRefused(422, "malformed", f"no schema of a tool begins with {MARK}")
@@ -130,8 +129,8 @@ def holder_of(token: Token, attempt: str | None) -> str:
     """Who holds a call that is started: the token, and the attempt if it has a name."""
     if attempt is None:
         return token.id
-    if not 1 <= len(attempt) <= LONGEST_NAME or not attempt.isascii() or not attempt.isprintable():
-        raise RequestRefused(400, "malformed", f"an attempt's name has 1 to {LONGEST_NAME} plain characters")
+    if not 1 <= len(attempt) <= LONGEST_TAG or not attempt.isascii() or not attempt.isprintable():
+        raise RequestRefused(400, "malformed", f"an attempt's name has 1 to {LONGEST_TAG} plain characters")
     return f"{token.id}:{attempt}"
 
 
@@ -189,7 +188,7 @@ def describe_call(gate: Gate, attempt: Attempt) -> CallView:
     )
     if attempt.question is None:
         return here
-    if status not in ("pending", "waiting"):
+    if status not in AWAITING:
         over = status in ("denied", "expired", "cancelled") and not attempt.fence
         return msgspec.structs.replace(here, answered=True) if over else here
     return _add_question(gate, attempt, here)

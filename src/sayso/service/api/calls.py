@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from sayso.core.digest import encode_canonical
-from sayso.core.ledger import IN_PROGRESS, State
+from sayso.core.durations import COME_BACK_AFTER, LONGEST_WAIT
+from sayso.core.ledger import AWAITING, IN_PROGRESS, NOT_OVER, State
 from sayso.core.model import Declaration, Operation, Request
 from sayso.gate.as_json import decision_to_json
 from sayso.gate.call_rows import Attempt, UnknownCall, find_record, sound_call
@@ -19,9 +20,7 @@ from sayso.gate.ledger import outcome, start
 from sayso.gate.ledger.access_requests import PREFIX as ACCESS_REQUEST
 from sayso.gate.ledger.workflows import check_workflow
 from sayso.gate.questions.explain import preview_decision
-from sayso.gate.questions.wait import LONGEST
 from sayso.service.api.call_body import (
-    UNDER_WAY,
     DeclaredBody,
     HostFields,
     check_host_fields,
@@ -148,17 +147,17 @@ def list_calls(context: Context) -> list[CallView]:
     """The calls that are not over, of one session or of all that the caller may see."""
     seen = visible_sessions(context, context.query.get("session"))
     with context.gate.store.read() as tx:
-        kept = tx.calls(states=UNDER_WAY, limit=MOST)
+        kept = tx.calls(states=NOT_OVER, limit=MOST)
         sound = (row for row in kept if sound_call(context.gate, tx, row) is not None)
         found = (start.with_question_outcome(context.gate, tx, row) for row in sound)
-        under_way = [row for row in found if row.state in UNDER_WAY]
+        under_way = [row for row in found if row.state in NOT_OVER]
     rows = [row for row in under_way if seen is None or row.session in seen]
     return [one for row in rows if (one := _call_from_row(context, row)) is not None]
 
 
 async def _wait_for_answer(context: Context, attempt: Attempt) -> None:
     question = attempt.question
-    if attempt.state not in ("pending", "waiting") or question is None:
+    if attempt.state not in AWAITING or question is None:
         return
 
     async def await_answer(seconds: float, left: asyncio.Future[None]) -> None:
@@ -172,7 +171,7 @@ async def _let_wait(
     context: Context, waiting: Callable[[float, asyncio.Future[None]], Awaitable[object]]
 ) -> None:
     """Wait as long as the caller wants to; a token may have only so many waits at the same time."""
-    wait = context.number("wait", 0.0, 0.0, LONGEST)
+    wait = context.number("wait", 0.0, 0.0, LONGEST_WAIT)
     if wait <= 0:
         return
     trail, token = context.running.trail, context.token.id
@@ -209,7 +208,7 @@ def _check_room(context: Context, wanted: Request) -> None:
         return
     context.running.limits.check_refused(context.token.id, size)
     with context.gate.store.read() as tx:
-        held = tx.bytes_of_calls(wanted.session, UNDER_WAY)
+        held = tx.bytes_of_calls(wanted.session, NOT_OVER)
     most = context.running.settings.held
     if held + size > most:
         raise RequestRefused(
@@ -217,7 +216,7 @@ def _check_room(context: Context, wanted: Request) -> None:
             "too_much",
             f"the calls of this session that are not over hold {held:,} bytes, of {most:,} at most",
             hint="end some of them first: say how they ended, or wait for their answers",
-            after=60,
+            after=COME_BACK_AFTER,
         )
 
 
@@ -301,7 +300,7 @@ def _call_from_row(context: Context, row: CallRow) -> CallView | None:
     )
 
 
-WAIT = {"wait": "Seconds to wait for an answer, at most 600."}
+WAIT = {"wait": f"Seconds to wait for an answer, at most {LONGEST_WAIT:.0f}."}
 UNTIL = {"until": "answer (its question is closed) or end (nobody runs it any more)."}
 ENDPOINTS = (
     Endpoint("POST", "/v1/check", ANY, "What would be decided now", post_check, CallBody, dict[str, Any]),

@@ -188,23 +188,48 @@ def _describe_report(report: Report) -> TaskReport:
     return TaskReport(report.announced, report.cleared)
 
 
-ONE = "/v1/sessions/{session}"
+ONE_SESSION = "/v1/sessions/{session}"
 ENDPOINTS = (
     Endpoint(
-        "POST", f"{ONE}/messages", HOST, "The user said something", post_message, MessageBody, MessageResult
+        "POST",
+        f"{ONE_SESSION}/messages",
+        HOST,
+        "The user said something",
+        post_message,
+        MessageBody,
+        MessageResult,
     ),
-    Endpoint("POST", f"{ONE}/plans", HOST, "The assistant showed a plan", post_plan, PlanBody, PlanView),
-    Endpoint("POST", f"{ONE}/tasks", HOSTS, "A task begins", post_task, TaskBody, TaskReport),
-    Endpoint("DELETE", f"{ONE}/tasks", HOSTS, "The task is done", delete_task, result=TaskReport),
-    Endpoint("POST", f"{ONE}/switch", HOSTS, "Something else entirely", post_switch, result=TaskReport),
     Endpoint(
-        "GET", f"{ONE}/handoff/offer", HOST, "Ask before renewing", get_handoff_offer, result=HandoffResult
+        "POST", f"{ONE_SESSION}/plans", HOST, "The assistant showed a plan", post_plan, PlanBody, PlanView
+    ),
+    Endpoint("POST", f"{ONE_SESSION}/tasks", HOSTS, "A task begins", post_task, TaskBody, TaskReport),
+    Endpoint("DELETE", f"{ONE_SESSION}/tasks", HOSTS, "The task is done", delete_task, result=TaskReport),
+    Endpoint(
+        "POST", f"{ONE_SESSION}/switch", HOSTS, "Something else entirely", post_switch, result=TaskReport
     ),
     Endpoint(
-        "POST", f"{ONE}/handoff/save", HOST, "Keep the allowlist", post_handoff_save, result=HandoffResult
+        "GET",
+        f"{ONE_SESSION}/handoff/offer",
+        HOST,
+        "Ask before renewing",
+        get_handoff_offer,
+        result=HandoffResult,
     ),
-    Endpoint("GET", f"{ONE}/handoff", HOST, "What was kept", get_handoff, result=HandoffResult),
     Endpoint(
-        "POST", f"{ONE}/handoff/take", HOST, "Load what was kept", post_handoff_take, result=HandoffResult
+        "POST",
+        f"{ONE_SESSION}/handoff/save",
+        HOST,
+        "Keep the allowlist",
+        post_handoff_save,
+        result=HandoffResult,
+    ),
+    Endpoint("GET", f"{ONE_SESSION}/handoff", HOST, "What was kept", get_handoff, result=HandoffResult),
+    Endpoint(
+        "POST",
+        f"{ONE_SESSION}/handoff/take",
+        HOST,
+        "Load what was kept",
+        post_handoff_take,
+        result=HandoffResult,
     ),
 )

@@ -26,7 +26,7 @@ from sayso.gate.sessions.stop import (
     stop_session,
 )
 from sayso.service.api.asking.question_details import find_known_waits
-from sayso.service.api.conversation import assurance_of
+from sayso.service.api.conversation import ONE_SESSION, assurance_of
 from sayso.service.http.callers import own_session, session_for, unknown_session, visible_owner
 from sayso.service.http.endpoints import ANY, HOSTS, OPERATORS, Context, Endpoint, Paged
 from sayso.service.http.problems import RequestRefused
@@ -242,7 +242,6 @@ def _describe_session(context: Context, tx: Reader, session: str, known: Session
 
 OPEN: Any = list[SessionView]
 LISTING = {"after": "Only those after this session.", "limit": f"How many at most, up to {MOST:,}."}
-ONE = "/v1/sessions/{session}"
 ENDPOINTS = (
     Endpoint(
         "POST", "/v1/sessions", HOSTS, "Open a session", post_session, SessionBody, OpenedSessionView, 201
@@ -257,10 +256,15 @@ ENDPOINTS = (
         result=ResumedAll,
     ),
     Endpoint("GET", "/v1/sessions", ANY, "The open sessions", list_all_sessions, result=OPEN, query=LISTING),
-    Endpoint("GET", ONE, ANY, "One session", get_session, result=SessionView),
-    Endpoint("DELETE", ONE, HOSTS, "End a session", delete_session, result=EndedSessionView),
-    Endpoint("POST", f"{ONE}/stop", HOSTS, "Stop a session", post_stop, result=Stopped),
+    Endpoint("GET", ONE_SESSION, ANY, "One session", get_session, result=SessionView),
+    Endpoint("DELETE", ONE_SESSION, HOSTS, "End a session", delete_session, result=EndedSessionView),
+    Endpoint("POST", f"{ONE_SESSION}/stop", HOSTS, "Stop a session", post_stop, result=Stopped),
     Endpoint(
-        "POST", f"{ONE}/resume", OPERATORS, "Let a stopped session go on", post_session_resume, result=Resumed
+        "POST",
+        f"{ONE_SESSION}/resume",
+        OPERATORS,
+        "Let a stopped session go on",
+        post_session_resume,
+        result=Resumed,
     ),
 )

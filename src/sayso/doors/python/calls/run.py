@@ -11,8 +11,9 @@ import msgspec
 
 from sayso.core import words
 from sayso.core.decision import Decision
+from sayso.core.durations import USUAL_WAIT
 from sayso.core.errors import SaysoError
-from sayso.core.ledger import IN_PROGRESS, NotNow
+from sayso.core.ledger import AWAITING, IN_PROGRESS, NotNow
 from sayso.core.model import Request, Risk, Verdict
 from sayso.core.rulebook import BLOCKING
 from sayso.core.session import Scope
@@ -46,7 +47,6 @@ from sayso.gate.deciding.authorize import Bundle
 from sayso.gate.ledger.workflows import decode_note
 from sayso.gate.telemetry import AskingSpan
 
-PATIENCE = 90.0
 MOST_RUNS = 3
 RETRY = "retry"
 
@@ -68,7 +68,7 @@ class RunOptions(msgspec.Struct, frozen=True):
     """Who wants something run, and how long they wait."""
 
     session: str
-    wait: float = PATIENCE
+    wait: float = USUAL_WAIT
     key: str | None = None
     host_id: str | None = None
     is_async: bool = False
@@ -106,7 +106,7 @@ def retry_capability(door: Door, operation_id: str, wish: RunOptions) -> Steps[R
     """Go on with a call that had to be asked about, without its parameters being sent again."""
     try:
         attempt: Attempt = yield Work(lambda: door.find_call(operation_id, wish.session))
-        if attempt.state not in ("pending", "waiting"):
+        if attempt.state not in AWAITING:
             return (yield from join_call(door, attempt, wish))
         capability = door.capabilities.find(attempt.record.request.call.tool)
         capability.shape.check_no_live()

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sayso.core.ledger import LONGEST_KEY
 from sayso.core.words import visible
 from sayso.doors.python.values.arguments import WrongArguments
 
-LONGEST_KEY = 200
 log = logging.getLogger("sayso")
 
 
