@@ -47,6 +47,16 @@ def repeated(named: Iterable[tuple[str, ast.Module]]) -> dict[str, list[str]]:
     return {name: paths for name, paths in where.items() if len(paths) > 1}
 
 
+def repeated_classes(named: Iterable[tuple[str, ast.Module]]) -> dict[str, list[str]]:
+    """Public classes that several modules define, by name."""
+    where: defaultdict[str, list[str]] = defaultdict(list)
+    for path, tree in named:
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                where[node.name].append(path)
+    return {name: paths for name, paths in where.items() if len(paths) > 1}
+
+
 def test_no_room_holds_more_modules_than_one_sees_at_a_glance() -> None:
     rooms = [path for path in (SOURCE, *SOURCE.rglob("*")) if path.is_dir()]
     counts = {str(room.relative_to(ROOT)): len(list(room.glob("*.py"))) for room in rooms}
@@ -65,9 +75,15 @@ def test_no_public_name_stands_for_two_functions() -> None:
     assert repeated(trees(SOURCE)) == {}
 
 
+def test_no_public_name_stands_for_two_classes() -> None:
+    assert set(repeated_classes(trees(SOURCE))) <= {"Session"}  # the program's, and what is decided by of it
+
+
 def test_the_checks_notice_what_they_are_for() -> None:
     planted = ast.parse(
         "def told(): ...\nasync def loaded() -> int: ...\ndef kept() -> bool: ...\ndef load(): ..."
     )
     assert [one.name for one in functions(planted) if is_bare_participle(one)] == ["told", "loaded"]
     assert repeated([("a.py", planted), ("b.py", ast.parse("def load(): ..."))]) == {"load": ["a.py", "b.py"]}
+    state, door = ast.parse("class Session: ..."), ast.parse("class Session: ...\nclass _Line: ...")
+    assert repeated_classes([("a.py", state), ("b.py", door)]) == {"Session": ["a.py", "b.py"]}

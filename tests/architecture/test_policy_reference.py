@@ -16,7 +16,7 @@ from msgspec import NODEFAULT, Struct
 
 from sayso.core.durations import format_duration
 from sayso.core.model import Risk
-from sayso.core.policy import Decay, Detail, Domain, Policy, Settings, SlashCommand, Tool, Workflow
+from sayso.core.policy import Decay, Detail, Domain, Policy, PolicyWorkflow, Settings, SlashCommand, Tool
 from sayso.core.text.phrases import Phrases
 from sayso.policy import load_preset, preset_names, read_text
 from sayso.policy.build import TIMES, settings_to_dict
@@ -43,7 +43,7 @@ CORE: dict[str, type[Struct]] = {
     "operations": Detail,
     "tools": Tool,
     "slash_commands": SlashCommand,
-    "workflows": Workflow,
+    "workflows": PolicyWorkflow,
 }
 FRAMES = {
     TOP: "{example}",

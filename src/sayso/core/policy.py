@@ -116,7 +116,7 @@ class SlashCommand(msgspec.Struct, frozen=True):
     query: Literal["allowlist", "consents"] | None = None
 
 
-class Workflow(msgspec.Struct, frozen=True):
+class PolicyWorkflow(msgspec.Struct, frozen=True):
     operations: tuple[str, ...] = ()
 
 
@@ -155,7 +155,7 @@ class Policy(msgspec.Struct, frozen=True):
     categories: Mapping[str, str]
     tools: tuple[Tool, ...]
     slash_commands: Mapping[str, SlashCommand]
-    workflows: Mapping[str, Workflow]
+    workflows: Mapping[str, PolicyWorkflow]
     vip_contacts: Mapping[str, str]
     family_contacts: Mapping[str, str]
     digest: str

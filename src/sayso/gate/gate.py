@@ -177,7 +177,7 @@ def apply_and_save(
     closing = _closing(effects, by)
     save_session(tx, gate.sealer, found, after, call=call, closing=closing, stands=stands)
     for finding in found.findings:
-        record(tx, events.Tampered(finding=finding), session=found.session.id, stream=gate.stream)
+        record(tx, events.TamperingFound(finding=finding), session=found.session.id, stream=gate.stream)
         log_tampering(found.session.id, finding)
     return after
 

@@ -308,9 +308,9 @@ def _current_epoch(tx: Writer, mark: Watermark | None) -> int:
     mark.note(*EPOCH, begun)
     mark.outdate(b"sv", tx.now + FORGOTTEN_AFTER)
     if epoch < marked:
-        record(tx, events.Tampered(finding="the epoch of the store was set back by hand"))
+        record(tx, events.TamperingFound(finding="the epoch of the store was set back by hand"))
     if mark.lost:
-        record(tx, events.Tampered(finding=LOST_MARK))
+        record(tx, events.TamperingFound(finding=LOST_MARK))
         for rival in mark.rivals:  # before the commit: a gate that still runs on one must not go on
             rival.seal(moved=True)
     record(tx, events.EpochBegun(begun, why="the store does not reach its mark"))
@@ -327,7 +327,7 @@ def _note_epoch(tx: Writer, mark: Watermark, epoch: int, marked: int) -> None:
     lately = tx.entries("main", after=newest.seq - LOOK_BACK, limit=LOOK_BACK) if newest is not None else ()
     begun = (row.body or b"" for row in lately if row.event == events.EpochBegun.event)
     if marked and not any(said in body for body in begun):
-        record(tx, events.Tampered(finding=f"the epoch of the store was set to {epoch} by hand"))
+        record(tx, events.TamperingFound(finding=f"the epoch of the store was set to {epoch} by hand"))
 
 
 def _parse_epoch(text: str | None) -> int:
@@ -352,4 +352,4 @@ def _start_permission_clocks(tx: Writer, policy: Policy, sealer: Sealer, *, unma
             tx.put_review(sealer.review(operation, 0.0 if lost else tx.now, None))
             if lost:
                 finding = f"the row that says when {operation} was first seen was taken away"
-                record(tx, events.Tampered(finding=finding))
+                record(tx, events.TamperingFound(finding=finding))

@@ -13,7 +13,7 @@ from msgspec import inspect as types
 
 from sayso.policy.document import UNREAD, Node
 from sayso.policy.merge import TIER_LISTS
-from sayso.policy.problems import MAX_PROBLEMS, PolicyProblems, Problem, spelling_hint
+from sayso.policy.problems import MAX_PROBLEMS, PolicyProblem, PolicyProblems, spelling_hint
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -32,7 +32,7 @@ _CALLED = {
 class NodeReader:
     """Reads nodes as types and keeps the problems found on the way."""
 
-    def __init__(self, source: str, problems: Iterable[Problem] = ()) -> None:
+    def __init__(self, source: str, problems: Iterable[PolicyProblem] = ()) -> None:
         self.source = source
         self.problems = list(problems)
 
@@ -42,7 +42,7 @@ class NodeReader:
         return None if value is _BAD else value
 
     def say(self, place: tuple[int, int], message: str, hint: str = "") -> None:
-        self.problems.append(Problem(*place, message, hint, self.source))
+        self.problems.append(PolicyProblem(*place, message, hint, self.source))
         if len(self.problems) >= MAX_PROBLEMS:
             raise PolicyProblems(self.problems)
 

@@ -20,7 +20,7 @@ from sayso.policy.file import GRAPH_KEYS, PolicyFile
 from sayso.policy.file_bytes import read_bytes
 from sayso.policy.mentions import Mentions
 from sayso.policy.merge import TIER_LISTS, find_unblocked_actions, merge_files
-from sayso.policy.problems import PolicyProblems, Problem, spelling_hint
+from sayso.policy.problems import PolicyProblem, PolicyProblems, spelling_hint
 from sayso.reading.paths.own_places import guard_policy
 from sayso.reading.paths.protected_names import GUARDED_DOMAIN
 
@@ -32,7 +32,7 @@ class LoadedPolicy(msgspec.Struct, frozen=True):
     """A policy, the digest of exactly the bytes it was parsed from, and what in them was surely not meant."""
 
     policy: Policy
-    warnings: tuple[Problem, ...]
+    warnings: tuple[PolicyProblem, ...]
     digest: str
 
 
@@ -70,7 +70,7 @@ def read_file(path: str | Path) -> LoadedPolicy:
         content = read_bytes(path, MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        problem = Problem(
+        problem = PolicyProblem(
             0, 0, f"the file cannot be read: {why}", "name a policy file that you may read", str(path)
         )
         raise PolicyProblems([problem]) from error
@@ -101,7 +101,7 @@ def _encode_text(text: str, name: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError as error:
         raise PolicyProblems(
-            [Problem(0, 0, "the text is not UTF-8", "save it as UTF-8 text", name)]
+            [PolicyProblem(0, 0, "the text is not UTF-8", "save it as UTF-8 text", name)]
         ) from error
 
 

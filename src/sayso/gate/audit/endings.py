@@ -18,7 +18,10 @@ from sayso.gate.audit.backwards import entry_of_row
 from sayso.store.contract import Reader
 
 CLEARING = frozenset(name for name, kind in events.EVENTS.items() if kind.ends_consent)
-ENDED_WITH = {events.Stopped.event: words.SESSION_STOPPED, events.SessionEnded.event: words.SESSION_ENDED}
+ENDED_WITH = {
+    events.SessionStopped.event: words.SESSION_STOPPED,
+    events.SessionEnded.event: words.SESSION_ENDED,
+}
 """Why consent ended, where the entry itself does not say it."""
 MOST_AT_ONCE = 1_000
 """How many entries of one moment are looked at."""
@@ -40,7 +43,7 @@ def who_ended(tx: Reader, session: str, at: float, grants: Collection[str]) -> E
 
 
 def _ender(entry: AuditEntry) -> Ender:
-    by = "user" if entry.event == events.Heard.event else str(entry.details.get("by") or "")
+    by = "user" if entry.event == events.MessageHeard.event else str(entry.details.get("by") or "")
     why = entry.details.get("why") or ENDED_WITH.get(entry.event)
     return Ender(by or None, None if why is None else str(why))
 

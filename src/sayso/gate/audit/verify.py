@@ -159,7 +159,7 @@ class Walk:
             )
         for row, one in zip(run, told, strict=True):
             event = row[5] if one is None else one.event  # of a pruned one the column is left
-            if event == events.Tampered.event:
+            if event == events.TamperingFound.event:
                 self.tampering |= Tampering(1, row[4])
             if one is not None and (one.commitments or one.event in _TELLING):
                 self._check_entry(row, one)

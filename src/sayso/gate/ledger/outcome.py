@@ -82,7 +82,7 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow, *, doubted: bool = False) ->
     executed = events.Executed(row.id, row.digest, row.state)
     if kept is None:
         finding = f"call {row.id} was changed by hand"
-        record(tx, events.Tampered(finding=finding), session=row.session, stream=gate.stream)
+        record(tx, events.TamperingFound(finding=finding), session=row.session, stream=gate.stream)
         log_tampering(row.session, finding)
         record(tx, executed, session=row.session, stream=gate.stream)
         return Report()

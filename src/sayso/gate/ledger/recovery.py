@@ -106,7 +106,7 @@ def _recover(gate: Gate, call: str) -> bool:
             return False
         end_retries(gate, tx, row, load_record(gate, row))
         move_call_row(gate, tx, row, lapsed)
-        record(tx, events.Ambiguous(row.id), session=row.session, stream=gate.stream)
+        record(tx, events.CallAmbiguous(row.id), session=row.session, stream=gate.stream)
     log_holder_gone(row.id, row.session)
     return True
 

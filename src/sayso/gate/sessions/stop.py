@@ -137,7 +137,7 @@ def _stop(gate: Gate, session: str, by: str, assurance: Assurance) -> Stopped:
         found = load_open_session(gate, tx, session, select_all_rows())
         report = lifecycle.report_stop(found.session, assurance, tx.now)
         apply_and_save(gate, tx, found, report.effects, by=by)
-        stopped = events.Stopped(by, report.cleared)
+        stopped = events.SessionStopped(by, report.cleared)
         record(tx, stopped, session=session, agent=found.row.agent, stream=gate.stream)
         below = clear_children(gate, tx, session, report.effects, by=by)
     already = found.session.stopped is not None
@@ -180,7 +180,7 @@ def _record_hidden(gate: Gate) -> None:
     """Sessions that were not to be found have lost the right to go on, should their rows come back."""
     with writing(gate) as tx:
         finding = "rows of open sessions were taken away or changed while all were stopped"
-        record(tx, events.Tampered(finding=finding), stream=gate.stream)
+        record(tx, events.TamperingFound(finding=finding), stream=gate.stream)
 
 
 def _try_to_stop(gate: Gate, session: str, by: str) -> str | Stopped:

@@ -296,7 +296,7 @@ def _begin_epoch(move: Move, new: Writer, findings: tuple[str, ...]) -> None:
         begun = events.EpochBegun(move.after.epoch, why=f"copied from {move.came_from}", by=move.by)
         record(new, begun, stream=stream)
     if findings:
-        record(new, events.Tampered(findings=findings[:MOST_FINDINGS], found=len(findings)))
+        record(new, events.TamperingFound(findings=findings[:MOST_FINDINGS], found=len(findings)))
 
 
 def _abandon(target: Store, seal: MoveSeal) -> None:
