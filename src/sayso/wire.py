@@ -11,8 +11,6 @@ from sayso.gate.ledger.workflows import RunNote
 
 SOCKET_HOST = "sayso"
 """The name that clients call the service by over its Unix socket."""
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
-"""The names of this machine."""
 KEY_HEADER = "Idempotency-Key"
 SESSION_HEADER = "X-Sayso-Session"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -17,6 +18,9 @@ IRREGULAR = {
     "lost", "made", "meant", "said", "seen", "sent", "shown", "spent", "taken", "told", "written",
 }  # fmt: skip
 """Participles that do not end in -ed."""
+
+QUAINT = re.compile(r"\bby hand\b|\bput back\b|\btaken (?:away|off)\b|\banew\b", re.IGNORECASE)
+"""Instead: changed outside Sayso, an older copy was restored, deleted, again."""
 
 
 def trees(folder: Path) -> Iterator[tuple[str, ast.Module]]:
@@ -57,6 +61,14 @@ def repeated_classes(named: Iterable[tuple[str, ast.Module]]) -> dict[str, list[
     return {name: paths for name, paths in where.items() if len(paths) > 1}
 
 
+def messages(tree: ast.Module) -> Iterator[str]:
+    """Every text in the module that is not a docstring: what people may come to read."""
+    bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare:
+            yield node.value
+
+
 def test_no_room_holds_more_modules_than_one_sees_at_a_glance() -> None:
     rooms = [path for path in (SOURCE, *SOURCE.rglob("*")) if path.is_dir()]
     counts = {str(room.relative_to(ROOT)): len(list(room.glob("*.py"))) for room in rooms}
@@ -79,6 +91,14 @@ def test_no_public_name_stands_for_two_classes() -> None:
     assert set(repeated_classes(trees(SOURCE))) <= {"Session"}  # the program's, and what is decided by of it
 
 
+def test_messages_say_in_common_words_that_something_was_tampered_with() -> None:
+    grammar = ("core/text/", "core/plans/", "core/conversation/")  # there, these are words of users
+    read = {path: list(messages(tree)) for path, tree in trees(SOURCE) if not path.startswith(grammar)}
+    assert [(path, text) for path, texts in read.items() for text in texts if QUAINT.search(text)] == []
+    outside = {path for path, texts in read.items() for text in texts if "outside Sayso" in text}
+    assert outside == {"gate/words.py", "core/words.py"}, "these sentences are in one place"
+
+
 def test_the_checks_notice_what_they_are_for() -> None:
     planted = ast.parse(
         "def told(): ...\nasync def loaded() -> int: ...\ndef kept() -> bool: ...\ndef load(): ..."
@@ -87,3 +107,5 @@ def test_the_checks_notice_what_they_are_for() -> None:
     assert repeated([("a.py", planted), ("b.py", ast.parse("def load(): ..."))]) == {"load": ["a.py", "b.py"]}
     state, door = ast.parse("class Session: ..."), ast.parse("class Session: ...\nclass _Line: ...")
     assert repeated_classes([("a.py", state), ("b.py", door)]) == {"Session": ["a.py", "b.py"]}
+    quaint = ast.parse('"""Rows put back."""\nraise Tampered(f"{row} was CHANGED by hand")')
+    assert [bool(QUAINT.search(text)) for text in messages(quaint)] == [True]

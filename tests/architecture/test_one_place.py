@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import sayso
-from sayso import wire
 from sayso.core import ledger
 from sayso.core.model import Tier
+from sayso.reading.urls import LOOPBACK
 
 SOURCE = Path(sayso.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
@@ -29,7 +29,7 @@ LISTS: dict[str, Iterable[str]] = {
     "core/ledger.py OUTCOMES": ledger.OUTCOMES,
     "core/ledger.py STATES": ledger.STATES,
     "core/model.py Tier": [tier.value for tier in Tier],
-    "wire.py LOOPBACK": wire.LOOPBACK,
+    "reading/urls.py LOOPBACK": LOOPBACK,
 }
 """Lists that have a name. Whoever means one of them imports it from its file."""
 OF_EACH_FILE = {
@@ -99,7 +99,7 @@ def test_what_is_written_down_twice_would_be_noticed() -> None:
     assert all(map(UNIT.findall, ("HOUR = 60", "x = 86_400.0", "y = 3600", "at + 7_200.0", "24 * 60")))
     assert all(map(WAIT.findall, ("PATIENCE = 90.0", "LONGEST = 600.0\n", "Option(max=600, min=0)")))
     again = ast.parse('if state in ("waiting", "pending"): ...\nHERE = {"localhost", "127.0.0.1", "::1"}')
-    assert sorted(retyped_lists(again)) == ["core/ledger.py AWAITING", "wire.py LOOPBACK"]
+    assert sorted(retyped_lists(again)) == ["core/ledger.py AWAITING", "reading/urls.py LOOPBACK"]
     assert retyped_lists(ast.parse('State = Literal["pending", "waiting"]')) == []
     one, other = ast.parse("FOLD_AT = 2_000"), ast.parse("_FOLD_AT = 2000")
     assert retyped_constants([("a.py", one), ("b.py", other)]) == {"FOLD_AT": ["a.py", "b.py"]}

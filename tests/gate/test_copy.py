@@ -339,7 +339,7 @@ def test_a_mark_is_never_kept_outside_its_folder(pair: Pair, fact: str) -> None:
     pair.old()
     with pair.source.write() as tx:
         tx.set_meta(fact, "../elsewhere")
-    with pytest.raises(StoreError, match="changed by hand"):
+    with pytest.raises(StoreError, match="changed outside Sayso"):
         pair.old()
 
 
@@ -549,9 +549,9 @@ def test_a_copy_is_not_opened_if_its_source_is_in_use_again_for_whatever_reason(
                 record(tx, events.Unsealed("elsewhere", "ana"))
                 tx.set_meta("sealed", "")
 
-    with pytest.raises(StoreMoved, match="taken off"):
+    with pytest.raises(StoreMoved, match="removed outside Sayso"):
         pair.copy(meddling)
-    with pytest.raises(StoreMoved, match="taken off by hand"):
+    with pytest.raises(StoreMoved, match="removed outside Sayso"):
         session_on(old)
     with pytest.raises(StoreMoved):
         pair.new()

@@ -24,7 +24,7 @@ LISTS_OPEN = "`sayso sessions` lists those that are open"
 MOST_LISTED = 10
 MOST_OFFERED = 100
 PAGE = 1_000
-CHANGED = "changed by hand"
+CHANGED = "tampered with"
 """The word about whatever is not as its gate left it: it says nothing that somebody else may have written."""
 
 ListIds = Callable[["Gate"], Iterable[tuple[str, str]]]

@@ -88,7 +88,7 @@ def spent(held: HeldGrant, now: float) -> bool:
 def outlived(grant: Grant, settings: Settings, now: float) -> bool:
     """Whether the settings of now end a grant that earlier ones gave: a shorter time, tighter pins.
 
-    What the operator grants by hand, or a plan names, was never pinned to arguments.
+    What the operator grants, or a plan names, was never pinned to arguments.
     """
     if grant.kind in EXACT:
         return now >= grant.given_at + settings.approval_of(grant.risk)

@@ -236,7 +236,7 @@ def compile_policy(
 
 
 def fold_spelling(name: str) -> str:
-    """The spelling that look-alikes share: Unicode form, case and white space taken away."""
+    """The spelling that look-alikes share: without Unicode form, case and white space."""
     visible = (c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) != "Cf")
     return "".join("".join(visible).casefold().split())
 

@@ -286,7 +286,7 @@ def how_to_see(question: str) -> str:
 
 
 def question_changed(question: str) -> str:
-    return f"question {question} was changed by hand: it is not shown, and nobody can answer it"
+    return f"question {question} was changed outside Sayso: it is not shown, and nobody can answer it"
 
 
 def coverage_note(category: str | None) -> str:

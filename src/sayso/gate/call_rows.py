@@ -19,6 +19,7 @@ from sayso.core.errors import SaysoError
 from sayso.core.ledger import NOT_STARTED, CallStanding, NotNow, read_state
 from sayso.core.model import Request, Verdict
 from sayso.core.terms import Terms, terms_of
+from sayso.gate import words
 from sayso.gate.gate import Gate, refuse_tampered
 from sayso.gate.rows.row_seals import SessionState, Untried
 from sayso.gate.rows.sessions import (
@@ -156,7 +157,7 @@ def sound_call(gate: Gate, tx: Reader, row: CallRow) -> CallRow | None:
     kept = load_kept(tx, gate.sealer, row.session)
     finding = None if kept is None else find_fault_beside(row, kept)
     if gate.sealer.open_call(row, any_result=True) is None:
-        finding = f"call {row.id} was changed by hand"
+        finding = words.changed_outside(f"call {row.id}")
     if finding is not None:
         gate.sealer.doubts.note_once(finding, row.session)
     return row if finding is None else None
@@ -165,7 +166,7 @@ def sound_call(gate: Gate, tx: Reader, row: CallRow) -> CallRow | None:
 def find_fault(gate: Gate, tx: Reader, row: CallRow) -> str | None:
     """Return what is wrong with this row; None if nothing is."""
     if gate.sealer.open_call(row) is None:
-        return f"call {row.id} was changed by hand"
+        return words.changed_outside(f"call {row.id}")
     found = load_session(tx, gate.sealer, row.session, RowSelection(keys=()))
     void = None if found is None or found.believed else gate.sealer.void_session(found.row)
     if found is None or not (found.believed or void):
@@ -176,7 +177,7 @@ def find_fault(gate: Gate, tx: Reader, row: CallRow) -> str | None:
 def find_fault_beside(row: CallRow, kept: SessionState) -> str | None:
     """Return what is wrong with this row compared with its session; None if nothing is."""
     same = kept.calls.get(row.id) == _standing_label(row) and kept.untried.get(row.id) == _find_untried(row)
-    return None if same or is_forgotten(row, kept) else f"call {row.id} was put back by hand"
+    return None if same or is_forgotten(row, kept) else words.restored_outside(f"call {row.id}")
 
 
 def is_forgotten(row: CallRow, kept: SessionState) -> bool:
@@ -219,7 +220,7 @@ def load_record(gate: Gate, row: CallRow) -> Record:
     """Return the record of the call; an error if it was tampered with."""
     kept = find_record(gate, row)
     if kept is None:
-        finding = f"call {row.id} was changed by hand"
+        finding = words.changed_outside(f"call {row.id}")
         gate.sealer.doubts.note(finding, row.session)
         raise TamperedCall(finding, hint="make the call again, and look at the audit")
     return kept

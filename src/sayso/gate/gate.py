@@ -120,7 +120,7 @@ def refuse_tampered(gate: Gate, session: str, found: LoadedSession | None) -> No
     """Refuse a session whose row was changed, rolled back or deleted, now and for good."""
     if found is None and not gate.sealer.is_missing(session):
         return
-    finding = "the session row was taken away" if found is None else found.findings[0]
+    finding = words.deleted_outside("the session row") if found is None else found.findings[0]
     gate.sealer.doubts.note(finding, session, burns=True)
     raise TamperedSession(finding, hint="open a new one, and look at the audit")
 

@@ -1,4 +1,7 @@
-"""What the gate says of calls: why one does not go on, where it stands, and what became of its question."""
+"""What the gate says of calls: why one does not go on, where it stands, and what became of its question.
+
+And of tampering: rows, values and files that somebody changed, restored or deleted past the gate.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +39,70 @@ EFFECT_TAMPERED = (
     "this effect may have happened: the record of a call that had it was tampered with",
     "sayso audit verify says what was changed",
 )
+
+
+LOOK_AT_AUDIT = "look at the audit"
+
+
+def changed_outside(what: str) -> str:
+    return f"{what} was changed outside Sayso"
+
+
+def changed_or_restored(what: str) -> str:
+    return f"{what} was changed outside Sayso, or an older copy was restored"
+
+
+def changed_or_void(what: str) -> str:
+    return f"{what} was changed outside Sayso, or belongs to an earlier epoch"
+
+
+def changed_or_deleted(what: str) -> str:
+    return f"{what} was changed or deleted outside Sayso"
+
+
+def restored_outside(what: str) -> str:
+    return f"an older copy of {what} was restored"
+
+
+def deleted_outside(what: str) -> str:
+    return f"{what} was deleted outside Sayso"
+
+
+def reopened_outside(question: str) -> str:
+    return f"question {question} was closed, then reopened outside Sayso"
+
+
+def changed_or_reopened(question: str) -> str:
+    return f"question {question} was changed or reopened outside Sayso"
+
+
+def rows_deleted(rows: int, kind: str) -> str:
+    """The mark knows more rows of this kind than there are."""
+    return f"{rows} {kind} rows that the mark knows were deleted outside Sayso"
+
+
+def epoch_set(epoch: int) -> str:
+    return f"the epoch of the store was set to {epoch} outside Sayso"
+
+
+EPOCH_SET_BACK = "the epoch of the store was set back outside Sayso"
+LOST_MARK = "the store was moved outside Sayso, or its mark was deleted"
+TREE_END_RESTORED = "an older end of the audit tree was restored, and checkpoints may be missing"
+SEAL_REMOVED = "this store was moved, or is being moved, and its seal was removed outside Sayso"
+HIDDEN_WHILE_STOPPING = "rows of open sessions were changed or deleted outside Sayso while all were stopped"
+EFFECT_ROW_CHANGED = (
+    "a call with an effect key was changed or deleted outside Sayso, or an older copy was restored"
+)
+NO_MARK_OF_SOURCE = "there is no mark of the source beside the key, so it may be an older copy"
+PASSKEYS_CHANGED = "the passkeys were changed outside Sayso, or an older copy was restored"
+GRANT_ROWS_CHANGED = (
+    "the rows of this grant were changed outside Sayso, so it grants nothing and cannot be revoked"
+)
+
+
+def doubtful_sessions(sessions: str) -> str:
+    """Only some of what should be revoked could be."""
+    return f"what could be believed was revoked; rows were changed outside Sayso in {sessions}"
 
 
 def inner_denial_reason(by: str, reason: str | None) -> str:
@@ -90,7 +157,7 @@ def in_session_above(why: str) -> str:
 
 
 def tampering_reported(reports: int, last: str | None, *, whole: bool) -> str:
-    """What a trail says of rows that were changed by hand, for whoever verifies it."""
+    """What a trail says of rows that were changed outside Sayso, for whoever verifies it."""
     many = "1 report" if reports == 1 else f"{reports:,} reports"
     when = "" if last is None else f"; the last is of {last}"
     trail = "The trail itself is whole, but it" if whole else "The trail"

@@ -155,7 +155,7 @@ def _check_guarded(file: PolicyFile, under: PolicyFile, tree: Node, typed: NodeR
     """What the guard blocks stays blocked in every file, whether it extends a preset or not."""
     for list_name, action in find_unblocked_actions(file, under, _load_guard()):
         place = locate_entry(tree, action, "domains", GUARDED_DOMAIN, list_name)
-        hint = "what guards the guard can be added to, not taken away"
+        hint = "what guards the guard can be added to, not removed"
         typed.say(place, f"{GUARDED_DOMAIN}.{action} stays blocked", hint)
 
 

@@ -13,6 +13,8 @@ import msgspec
 from sayso.core.text.patterns import lazy_pattern
 
 _NUMERIC = lazy_pattern(r"[0-9a-fx.]+")
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+"""The names of this machine."""
 AROUND = " \t\r\n'\"`<>()[]"
 _NEAR = ("localhost", "local", "internal", "intranet", "lan", "home", "corp", "test", "invalid", "onion")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")

@@ -28,12 +28,13 @@ from sayso.gate.ledger.workflows import reconcile_runs
 from sayso.gate.questions.expiry import expire_questions
 from sayso.gate.rows.webauthn import host_of
 from sayso.reading.paths.own_places import guard_socket
+from sayso.reading.urls import LOOPBACK
 from sayso.service.app import make_app
 from sayso.service.http.connections import Strangers, protocol_for
 from sayso.service.http.state import ServiceSettings, ServiceState
 from sayso.service.logs import AccessLog
 from sayso.service.pages import page_routes
-from sayso.wire import LOOPBACK, SOCKET_HOST
+from sayso.wire import SOCKET_HOST
 
 log = logging.getLogger("sayso.service")
 PORT = 7333

@@ -308,7 +308,7 @@ class AuditState(msgspec.Struct, frozen=True):
 
 
 class AuditVerification(msgspec.Struct, frozen=True):
-    """What verifying came to. `tampering` says how often the trail reports rows changed by hand, if it does.
+    """What verifying came to. `tampering` says how often the trail reports tampering with rows, if it does.
 
     A trail that is `clean` was not changed itself.
     """

@@ -45,8 +45,8 @@ class MetaRow(msgspec.Struct, frozen=True):
 class SessionRow(msgspec.Struct, frozen=True):
     """A session: whose it is, and its head (everything of it that is not rows of its own), encoded.
 
-    `spends` counts the spend rows of the session; the MAC covers head and count, so that a spend row taken
-    away by hand is noticed.
+    `spends` counts the spend rows of the session; the MAC covers head and count, so that a deleted
+    spend row is noticed.
     """
 
     id: str

@@ -79,7 +79,7 @@ def note_if_refused(url: str) -> None:
 
 def _is_at(page: str, url: str) -> bool:
     """Whether both name the same port of this machine."""
-    from sayso.wire import LOOPBACK
+    from sayso.reading.urls import LOOPBACK
 
     one, other = _host_and_port(page), _host_and_port(url)
     return one[1] == other[1] and {one[0], other[0]} <= {*LOOPBACK}
@@ -102,7 +102,7 @@ def _listens(url: str) -> bool:
     """Whether anybody takes a connection there; of what is not on this machine, nothing is known."""
     import socket
 
-    from sayso.wire import LOOPBACK
+    from sayso.reading.urls import LOOPBACK
 
     host, port = _host_and_port(url)
     if host not in LOOPBACK:

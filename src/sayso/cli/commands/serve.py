@@ -84,7 +84,7 @@ def run_service(
     from sayso.core.extras import needs_extra
     from sayso.gate.open import open_gate
     from sayso.gate.settings import socket_path
-    from sayso.wire import LOOPBACK
+    from sayso.reading.urls import LOOPBACK
 
     with needs_extra("service", "the service"):
         from sayso.service.serve import Address

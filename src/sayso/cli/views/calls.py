@@ -24,7 +24,7 @@ from sayso.gate.ledger.start import with_question_outcome
 from sayso.gate.ledger.workflows import MOST, RunProgress
 from sayso.store.contract import CallRow, Reader
 
-BY_HAND = "CHANGED BY HAND: it is not run"
+TAMPERED = "TAMPERED WITH: it is not run"
 UNSTARTED = ("ran_out", "taken_back", "used_elsewhere")
 TRY_AGAIN = "a retry asks again"
 HOLDER_GONE = "its holder is gone, so nobody knows whether it ran"
@@ -35,7 +35,7 @@ class CallSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     `state` says also what became of an approval that it did not start with (see `approvals.stands`).
 
-    `tampered`: what was kept of it was changed by hand. Then only what its row says is told.
+    `tampered`: its record was tampered with. Then only what its row says is shown.
     """
 
     id: str
@@ -106,7 +106,7 @@ def load_call_details(gate: Gate, call: str) -> CallDetails:
 
 
 def _as_it_stands(gate: Gate, tx: Reader, row: CallRow) -> tuple[CallRow, dict[str, Any]]:
-    """The call as it is now, where it stands, and whether its row was changed or put back by hand."""
+    """The call as it is now, where it stands, and whether its row was tampered with."""
     tampered = sound_call(gate, tx, row) is None
     row = with_question_outcome(gate, tx, row)
     return row, {"state": state_of_call(gate, tx, row), "tampered": tampered}
@@ -225,7 +225,7 @@ def _remarks(one: CallSummary) -> list[str]:
     if one.lapsed or one.state == "ambiguous":
         remarks += ["look what happened, then:"]
         remarks += [f"  sayso calls resolve {visible(one.id)} succeeded|failed"]
-    return remarks + ([BY_HAND] if one.tampered else [])
+    return remarks + ([TAMPERED] if one.tampered else [])
 
 
 def _format_lease(left: float) -> str:

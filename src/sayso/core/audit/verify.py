@@ -4,7 +4,7 @@ Rows are read in the order of their numbers. Three things are held against each 
 follows the one before), the tree (kept hashes are those of the entries) and marks (sizes and roots that a
 trusted key signed, or that entries `JOINED` of `main` speak of). Without a mark that was kept elsewhere,
 nobody can tell that the newest entries were cut off together with everything that speaks of them, or that
-whoever holds the key wrote the whole trail anew.
+whoever holds the key rewrote the whole trail.
 """
 
 from __future__ import annotations

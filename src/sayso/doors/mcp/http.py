@@ -21,7 +21,7 @@ from starlette.routing import Route
 
 from sayso.core.errors import SaysoError
 from sayso.doors.mcp.tokens import Tokens
-from sayso.wire import LOOPBACK
+from sayso.reading.urls import LOOPBACK
 
 PATH = "/mcp"
 MOST_CONNECTIONS = 100

@@ -1,6 +1,6 @@
 """The line to the service: requests over its Unix socket or a URL, sent again while it is away.
 
-A service that is started anew knows every question and call of before, so whoever waits just asks again. What
+A restarted service knows every question and call of before, so whoever waits just asks again. What
 could be done twice by sending it twice is only sent again if it never reached the service.
 """
 

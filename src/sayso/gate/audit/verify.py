@@ -34,7 +34,6 @@ from sayso.gate.audit.signatures import Proofs
 from sayso.gate.audit.tree import TreeEnd, load_end, log_origin, own_verifiers, require_key
 from sayso.gate.gate import Gate
 from sayso.gate.rows.keys import SigningKey
-from sayso.gate.rows.watermark import LOST_MARK
 from sayso.store.contract import CheckpointRow, EntryTuple, Reader
 
 PAGE = 1_000
@@ -321,7 +320,7 @@ def _check_mark(gate: Gate) -> Iterator[AuditFinding]:
     newest = gate.mark.newest()  # before the transaction: others go on writing meanwhile
     with gate.store.read() as tx:
         if gate.mark.lost:
-            yield AuditFinding(FindingKind.TRUNCATED, 0, LOST_MARK)
+            yield AuditFinding(FindingKind.TRUNCATED, 0, words.LOST_MARK)
         elif not gate.mark.holds(tx, MAIN, newest):
             text = "the entry that the mark beside the key speaks of is missing, or another"
             yield AuditFinding(FindingKind.TRUNCATED, 0, text)

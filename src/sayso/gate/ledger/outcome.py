@@ -30,6 +30,7 @@ from sayso.gate.ledger.resume import find_ending_since
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_session
 from sayso.gate.telemetry import log_tampering
+from sayso.gate.words import changed_outside
 from sayso.store.contract import CallRow, Reader, Writer
 
 KEPT_RESULT = 64 * 1024
@@ -81,7 +82,7 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow, *, doubted: bool = False) ->
     kept = find_record(gate, row)
     executed = events.Executed(row.id, row.digest, row.state)
     if kept is None:
-        finding = f"call {row.id} was changed by hand"
+        finding = changed_outside(f"call {row.id}")
         record(tx, events.TamperingFound(finding=finding), session=row.session, stream=gate.stream)
         log_tampering(row.session, finding)
         record(tx, executed, session=row.session, stream=gate.stream)

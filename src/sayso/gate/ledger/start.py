@@ -20,6 +20,7 @@ from sayso.core.ledger import LEASE, NotNow
 from sayso.core.model import Operation, Request, Risk, Verdict
 from sayso.core.policy import Policy
 from sayso.core.session import Scope
+from sayso.gate import words
 from sayso.gate.call_rows import (
     Attempt,
     KeyReused,
@@ -258,7 +259,7 @@ def retry_call(
     """Try a call again that had to be asked or was given back: it runs if it is allowed now, once.
 
     `state` is what the tool says of the world now. If it was another when the call was asked for, that
-    approval is for something else, and the call is decided, and if need be asked, anew. `meant` are
+    approval is for something else, and the call is decided, and if need be asked, again. `meant` are
     the arguments that state and effect key were found out for: if a person has edited them since, it is not
     run.
     """
@@ -423,7 +424,7 @@ def _question_of(gate: Gate, tx: Reader, row: CallRow) -> QuestionRow | None:
         return None
     question = tx.question(row.question)
     if question is None:
-        finding = f"the question of call {row.id} was taken away by hand"
+        finding = words.deleted_outside(f"the question of call {row.id}")
         gate.sealer.doubts.note(finding, row.session)
         raise TamperedCall(finding, hint="make the call again, and look at the audit")
     if read_question(gate, tx, question) is None:

@@ -15,6 +15,7 @@ import msgspec
 from sayso.core.audit import events
 from sayso.core.errors import SaysoError
 from sayso.core.model import Risk
+from sayso.gate import words
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate
 from sayso.gate.rows.journal import record
@@ -26,7 +27,7 @@ Level = Literal["high", "all", "never"]
 LEVELS: tuple[Level, ...] = ("high", "all", "never")
 ROW = "passkeys"
 MOST = 20
-RESET = "look at the audit; `sayso passkey remove --all` forgets them, and you register anew"
+RESET = "look at the audit; `sayso passkey remove --all` forgets them; then register again"
 
 
 class UnknownPasskey(SaysoError):
@@ -214,7 +215,7 @@ def load_passkeys(gate: Gate, tx: Reader) -> PasskeySet:
     try:
         return read_value(gate, tx, ROW, PasskeySet) or PasskeySet()
     except TamperedValue as error:
-        raise PasskeysVoid("the passkeys were changed by hand, or are of an old copy", hint=RESET) from error
+        raise PasskeysVoid(words.PASSKEYS_CHANGED, hint=RESET) from error
 
 
 def save_passkeys(gate: Gate, tx: Writer, kept: PasskeySet) -> None:

@@ -1,4 +1,4 @@
-"""Seals on rows: they tell what we wrote from what was written, revived or refilled by hand.
+"""Seals on rows: they show whether Sayso wrote a row, and whether it is the newest version.
 
 - A seal covers all columns of its row.
 - Rows that may not go back (sessions, reviews, values) have a version under their seal, which is compared
@@ -19,6 +19,7 @@ from sayso.core.decision import Question
 from sayso.core.grants import Grant
 from sayso.core.model import Request
 from sayso.core.session import Denial, SessionHead
+from sayso.gate import words
 from sayso.gate.rows.seals import compute_seal, seal_matches
 from sayso.gate.rows.tampering import Doubts
 from sayso.gate.rows.watermark import FORGOTTEN_AFTER, Watermark
@@ -36,7 +37,7 @@ MOST_CALLS = 256
 NEVER = 0.0
 """When something was reviewed that was not, or whose row cannot be believed."""
 JUMP = 2**40
-"""A new epoch is a number nobody has seen: the same old copy put back twice is two epochs."""
+"""A new epoch is a number nobody has seen: the same old copy restored twice is two epochs."""
 
 
 class GrantUsage(msgspec.Struct, frozen=True):
@@ -189,7 +190,7 @@ class Sealer:
         if known is None and seal_matches(self._key, row.mac, "grant", self._where, row.body):
             grant = _decode_grant(row.body)
             same = (grant.id, grant.session, *grant.key) == (row.id, row.session, row.kind, row.value)
-            # The end is not sealed by itself: moved by hand it would hide a live grant from the lists.
+            # The end is not sealed by itself: moved, it would hide a live grant from the lists.
             same = same and row.expires_at in (grant.expires_at, UNKNOWN_EXPIRY)
             if same and _encode(grant) == row.body:
                 known = self._grants.put(row.id, row, grant)
@@ -221,7 +222,7 @@ class Sealer:
         times = {row.name: self._review_time(row) or NEVER for row in rows}
         for name in marked:
             if name not in times:
-                self.doubts.note_once(f"the review of {name} was taken away")
+                self.doubts.note_once(words.deleted_outside(f"the review of {name}"))
                 times[name] = NEVER
         return times
 
@@ -237,7 +238,7 @@ class Sealer:
                 known = self._reviews.put(row.name, row, row.at)
         if known is not None and self.is_current("review", row.name, _review_version(row)):
             return known
-        self.doubts.note_once(f"the review of {row.name} was changed by hand or put back")
+        self.doubts.note_once(words.changed_or_restored(f"the review of {row.name}"))
         return None
 
     def _review_mac(self, bare: ReviewRow) -> bytes:
@@ -300,7 +301,7 @@ class Sealer:
     def open_call(self, row: CallRow, *, any_result: bool = False) -> bytes | None:
         """Return the record in this row, if the row is untampered; `any_result`: whatever its result is.
 
-        A lease that was shortened by hand only ends sooner, as if its holder had died.
+        A lease that somebody shortened only ends sooner, as if its holder had died.
         """
         known = self._calls.get(row.id, row)
         if known is not None:

@@ -14,6 +14,7 @@ from sayso.core.audit import events
 from sayso.core.conversation import lifecycle
 from sayso.core.effects import SessionChanged
 from sayso.core.model import Assurance
+from sayso.gate import words
 from sayso.gate.audit.operator_transaction import sign_off
 from sayso.gate.gate import (
     Gate,
@@ -44,7 +45,7 @@ class Stopped(msgspec.Struct, frozen=True):
 
 
 class StoppedAll(msgspec.Struct, frozen=True):
-    """How many sessions were stopped; in how many nothing is decided anyway, as they were changed by hand.
+    """How many sessions were stopped; in how many nothing is decided anyway, as they were tampered with.
 
     `settled`: the last look found none that had not been seen to. It is False if sessions were opened faster
     than they could be stopped, or if one stayed held by others all the time.
@@ -179,7 +180,7 @@ def _find_stopped_above(gate: Gate, tx: Reader, session: str | None) -> str | No
 def _record_hidden(gate: Gate) -> None:
     """Sessions that were not to be found have lost the right to go on, should their rows come back."""
     with writing(gate) as tx:
-        finding = "rows of open sessions were taken away or changed while all were stopped"
+        finding = words.HIDDEN_WHILE_STOPPING
         record(tx, events.TamperingFound(finding=finding), stream=gate.stream)
 
 

@@ -65,7 +65,7 @@ class CallBody(HostFields, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 
 class RetryBody(HostFields, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What is said anew when a call is tried again."""
+    """What may be said again when a call is retried."""
 
     meant: dict[str, Any] | None = None
     """The arguments that state and effect key were found out for; if others would run now, none do."""

@@ -39,7 +39,7 @@ class PinsBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class GrantBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A grant by hand: exactly one of operation, category and command."""
+    """What to grant: exactly one of operation, category and command."""
 
     session: str
     operation: str | None = None
@@ -128,7 +128,7 @@ LISTING = {
 
 
 def _check_signed(context: Context, risk: Risk | None) -> None:
-    """Where a yes has to be signed, a grant by hand does not get around that: it is given at a terminal."""
+    """Where a yes has to be signed, a grant does not get around that: it is given at a terminal."""
     asked = Risk.HIGH if risk is None else risk
     with context.gate.store.read() as tx:
         needed = needs_proof(context.gate, tx, asked)
@@ -136,7 +136,7 @@ def _check_signed(context: Context, risk: Risk | None) -> None:
         raise RequestRefused(
             403,
             "signature_needed",
-            f"consent at {asked.word} risk is signed with a passkey, and a grant by hand is not",
+            f"consent at {asked.word} risk is signed with a passkey, and a grant given here is not",
             hint="answer a question, give a grant of a lower risk, or use `sayso grant` at a terminal",
         )
 
@@ -147,7 +147,7 @@ ENDPOINTS = (
         "POST",
         "/v1/grants",
         OPERATORS,
-        "Give a grant by hand",
+        "Give a grant",
         post_grant,
         GrantBody,
         ListedGrant,

@@ -143,7 +143,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
     def _begin(self, statement: str) -> PostgresTransaction:
         """Begin, and learn the time and the name of the transaction, in one round trip.
 
-        After the server was started anew the pool is full of dead connections, so it is tried again once.
+        After a restart of the server the pool is full of dead connections, so it is tried again once.
         """
         try:
             return self._begin_on(self._take(), statement)

@@ -2,7 +2,7 @@
 
 The kernel edits the line, so the terminal is never raw. Only two things change for the time of a question:
 Ctrl-C raises no signal (it would go to the main thread and end the program) but ends the line, where it is
-read as a no; and keys are not echoed before an answer is wanted. The modes are put back in every case: when
+read as a no; and keys are not echoed before an answer is wanted. The modes are restored in every case: when
 the question is over, when the program ends, and when it is told to stop (SIGTERM, if nobody else minds it).
 """
 

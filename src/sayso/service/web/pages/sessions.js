@@ -228,7 +228,7 @@ function agent(session) {
     session.opened_by !== session.agent && [" through ", inline(session.opened_by, 60)];
   const marks = [
     session.stopped && h("strong", { class: "mark" }, "stopped"),
-    session.tampered && h("strong", { class: "mark bad" }, "rows changed by hand: it grants nothing"),
+    session.tampered && h("strong", { class: "mark bad" }, "tampered with: it grants nothing"),
   ];
   return h(
     "div",
