@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 import pytest
 
-from sayso.doors.python.sayso import Sayso
+from sayso.doors.sayso import Sayso
 from sayso.gate.open import open_gate
 from sayso.gate.questions.argument_types import ArgumentType, argument_types, find_misfit
 from sayso.policy import load_preset

@@ -16,8 +16,8 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from sayso.core.errors import SaysoError
 from sayso.core.words import visible
-from sayso.doors.python.sayso import Sayso
 from sayso.doors.python.session import Session
+from sayso.doors.sayso import Sayso
 
 log = logging.getLogger("sayso")
 LONGEST_NAME = 60

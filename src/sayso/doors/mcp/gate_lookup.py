@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 from sayso.core.errors import SaysoError
-from sayso.doors.python.sayso import Sayso
+from sayso.doors.sayso import Sayso
 
 FORM = "write module:gate, as in tasks.gates:gate, or file.py:gate"
 

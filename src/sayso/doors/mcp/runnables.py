@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from sayso.doors.python.sayso import Sayso
 from sayso.doors.python.values.parameter_schema import describe_parameters, parameter_type, parameters_schema
 from sayso.doors.python.workflow import Workflow
+from sayso.doors.sayso import Sayso
 
 
 class Runnable(msgspec.Struct, frozen=True):

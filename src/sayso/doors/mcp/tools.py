@@ -18,8 +18,8 @@ from sayso.core.durations import LONGEST_WAIT, USUAL_WAIT
 from sayso.core.errors import SaysoError
 from sayso.core.model import Verdict
 from sayso.doors.mcp.runnables import list_runnables
-from sayso.doors.python.sayso import Sayso
 from sayso.doors.python.session import Session
+from sayso.doors.sayso import Sayso
 from sayso.gate.sessions.operator_grants import ListedGrant
 
 log = logging.getLogger("sayso")
