@@ -549,7 +549,7 @@ def test_a_copy_is_not_opened_if_its_source_is_in_use_again_for_whatever_reason(
                 record(tx, events.Unsealed("elsewhere", "ana"))
                 tx.set_meta("sealed", "")
 
-    with pytest.raises(StoreMoved, match="removed outside Sayso"):
+    with pytest.raises(StoreMoved, match="seal was removed"):
         pair.copy(meddling)
     with pytest.raises(StoreMoved, match="removed outside Sayso"):
         session_on(old)

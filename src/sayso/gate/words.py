@@ -169,23 +169,29 @@ def in_child_session(consent: str, session: str) -> str:
     return f"{consent} (in session {session})"
 
 
-STANDS = {
+SINCE = {
     "pending": "waits for an answer",
-    "allowed": "allowed, has not started",
-    "ran_out": "allowed, but not started in time",
-    "taken_back": "allowed, then taken back before it started",
+    "allowed": "has not started",
+    "ran_out": "was not started in time",
+    "taken_back": "was taken back before it started",
     "used_elsewhere": "the same call, made again, ran on its approval",
-    "denied": "denied",
-    "expired": "nobody answered in time",
-    "cancelled": "taken back",
     "running": "is running",
     "waiting": "waits inside",
     "succeeded": "ended well",
     "failed": "failed",
     "ambiguous": "nobody knows how it ended",
 }
-"""Where a call stands, in words."""
-_ANSWERED = {
+"""How far a call came, beside the decision or the answer. tools/page/words.py writes these for the page."""
+STANDS = SINCE | {
+    "allowed": "allowed, has not started",
+    "ran_out": "allowed, but not started in time",
+    "taken_back": "allowed, then taken back before it started",
+    "denied": "denied",
+    "expired": "nobody answered in time",
+    "cancelled": "taken back",
+}
+"""Where a call stands, where nothing else is said of it."""
+ANSWERED = {
     "once": "allowed once",
     "task": "allowed for this task",
     "temporary": "allowed for 15 minutes",
@@ -194,18 +200,19 @@ _ANSWERED = {
     "edit": "edited and allowed",
     "deny": "denied",
 }
-_STEPS = {
-    "expired": "nobody answered in time",
-    "cancelled": "taken back",
+STEPS = {
+    "expired": STANDS["expired"],
+    "cancelled": STANDS["cancelled"],
     "ran_out": "the approval ran out",
     "taken_back": "the approval was taken back",
     "repeated": "tried again",
 }
+"""Steps in the story of a call; a step that is not listed is its own word."""
 
 
 def elsewhere_notice(answer: str, by: str, reason: str | None) -> str:
     """What a surface says when it takes a question down that was answered on another."""
-    said = _ANSWERED.get(answer, f"answered {visible(answer)}")
+    said = ANSWERED.get(answer, f"answered {visible(answer)}")
     who = f" by {visible(by)}" if by else ""
     return f"Answered elsewhere: {said}{who}" + (f": {visible(reason)}" if reason else ".")
 
@@ -218,9 +225,9 @@ def describe_question_taken_back(by: str | None, reason: str | None) -> str:
 
 def story_step(what: str, answer: str | None, state: str | None, by: str | None, reason: str | None) -> str:
     """One step in the story of a call."""
-    said = _STEPS.get(what, what)
+    said = STEPS.get(what, what)
     if what in ("answered", "edited"):
-        said = _ANSWERED.get(answer or "", f"answered {visible(answer or '')}")
+        said = ANSWERED.get(answer or "", f"answered {visible(answer or '')}")
     elif what == "ended":
         said = STANDS.get(state or "", "ended")
     who = f" by {visible(by)}" if by else ""

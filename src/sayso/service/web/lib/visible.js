@@ -16,6 +16,9 @@ const SHOWS_NOTHING =
 /** @type {Record<string, string>} */
 const SHORT = { "\t": "\\t", "\n": "\\n", "\r": "\\r" };
 
+/** @param {string} text */
+export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
 /**
  * The text on one line, as the terminal and the audit show it.
  *

@@ -4,6 +4,7 @@ import { faultIn, signIn } from "../lib/api.js";
 import { h, show } from "../lib/dom.js";
 import { act, title } from "../lib/parts.js";
 import { signIn as signInWith, unusable } from "../lib/passkeys.js";
+import { capital } from "../lib/visible.js";
 
 /** @import {Fault} from "../lib/api.js" */
 
@@ -51,9 +52,6 @@ export function signInHelp(problem = null) {
     ),
   );
 }
-
-/** @param {string} text */
-const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function withPasskey() {
   return act("Sign in with a passkey", { class: "outlined" }, async () => {

@@ -6,6 +6,7 @@ import { h, query, show } from "../lib/dom.js";
 import { risk, time } from "../lib/parts.js";
 import { clock, now, span } from "../lib/time.js";
 import { foreign, inline, ownLines, sentence, told, visible } from "../lib/visible.js";
+import { ANSWERED, STEPS } from "../lib/words.js";
 import { bar, EDITING, isClaim } from "./bar.js";
 import { editor } from "./edit.js";
 import { follow } from "./reading.js";
@@ -19,16 +20,6 @@ import { whatRuns } from "./shown.js";
 const INSTEAD =
   "This is the call as the agent asked for it. It is not what runs: the edited call is further down.";
 const SENTENCE = 80;
-/** @type {Record<string, string>} */
-const SAID = {
-  once: "allowed once",
-  task: "allowed for this task",
-  temporary: "allowed for 15 minutes",
-  always: "allowed for this session",
-  remember: "allowed and remembered",
-  edit: "edited and allowed",
-  deny: "denied",
-};
 
 /**
  * What is asked in one go, without the word that its label begins with.
@@ -43,10 +34,10 @@ const bundled = (question) => (question.bundle ?? "").replace(/^bundle:/, "");
  * @param {Question} question
  */
 export function ending(question) {
-  if (question.state === "expired") return "nobody answered in time";
+  if (question.state === "expired") return STEPS.expired;
   if (question.state === "cancelled")
-    return question.by ? `taken back by ${visible(question.by)}` : "taken back";
-  const what = SAID[question.answer ?? ""] ?? `answered ${visible(question.answer ?? "")}`;
+    return question.by ? `${STEPS.cancelled} by ${visible(question.by)}` : STEPS.cancelled;
+  const what = ANSWERED[question.answer ?? ""] ?? `answered ${visible(question.answer ?? "")}`;
   return `${what} by ${question.yours ? "you" : visible(question.by ?? "somebody")}`;
 }
 
