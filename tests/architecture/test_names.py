@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -21,6 +21,12 @@ IRREGULAR = {
 
 QUAINT = re.compile(r"\bby hand\b|\bput back\b|\btaken (?:away|off)\b|\banew\b", re.IGNORECASE)
 """Instead: changed outside Sayso, an older copy was restored, deleted, again."""
+
+FOR_OTHERS = {
+    "release_call",  # the specification lets a holder give an approval back
+    "prove_consistency",  # for whoever compares two checkpoints
+    "verify_rows",  # for whoever verifies rows outside a store
+}
 
 
 def trees(folder: Path) -> Iterator[tuple[str, ast.Module]]:
@@ -61,6 +67,20 @@ def repeated_classes(named: Iterable[tuple[str, ast.Module]]) -> dict[str, list[
     return {name: paths for name, paths in where.items() if len(paths) > 1}
 
 
+def unused(named: Iterable[tuple[str, str]]) -> list[str]:
+    """Public functions whose name is written once in the whole source: where they are defined."""
+    read = dict(named)
+    written = Counter(word for text in read.values() for word in re.findall(r"\w+", text))
+    return [
+        node.name
+        for text in read.values()
+        for node in ast.parse(text).body
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        and written[node.name] == 1
+        and not node.decorator_list
+    ]
+
+
 def messages(tree: ast.Module) -> Iterator[str]:
     """Every text in the module that is not a docstring: what people may come to read."""
     bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
@@ -99,6 +119,11 @@ def test_messages_say_in_common_words_that_something_was_tampered_with() -> None
     assert outside == {"gate/words.py", "core/words.py"}, "these sentences are in one place"
 
 
+def test_no_function_is_there_for_tests_alone() -> None:
+    read = ((str(path), path.read_text("utf-8")) for path in sorted(SOURCE.rglob("*.py")))
+    assert set(unused(read)) <= FOR_OTHERS
+
+
 def test_the_checks_notice_what_they_are_for() -> None:
     planted = ast.parse(
         "def told(): ...\nasync def loaded() -> int: ...\ndef kept() -> bool: ...\ndef load(): ..."
@@ -109,3 +134,5 @@ def test_the_checks_notice_what_they_are_for() -> None:
     assert repeated_classes([("a.py", state), ("b.py", door)]) == {"Session": ["a.py", "b.py"]}
     quaint = ast.parse('"""Rows put back."""\nraise Tampered(f"{row} was CHANGED by hand")')
     assert [bool(QUAINT.search(text)) for text in messages(quaint)] == [True]
+    called = "def load(): ...\ndef main(): load()\n@app.command\ndef stop(): ..."
+    assert unused([("a.py", called), ("b.py", "def target_for(): ...")]) == ["main", "target_for"]

@@ -35,14 +35,14 @@ from sayso.gate.rows.moves import StoreMoved, load_move_seal, save_move_state
 from sayso.gate.sessions.handoff import ask_to_save_handoff, check_handoff_saved, list_loaded_commands
 from sayso.gate.sessions.messages import record_message, record_task_start
 from sayso.gate.sessions.operator_grants import UnknownGrant, list_grants, revoke_all, revoke_grant
-from sayso.gate.sessions.sessions import close_session, list_session_rows, open_session
+from sayso.gate.sessions.sessions import close_session, open_session
 from sayso.gate.upkeep.copy import CopyFailed, CopyReport, TargetNotEmpty, copy_store, unseal_store
 from sayso.policy import load_preset
 from sayso.store.contract import KINDS, EntryRow, MetaRow, ReviewRow, Store, StoreError
 from sayso.store.memory.store import MemoryStore
 from sayso.store.sqlite.store import SqliteStore
 from tests.support.asking import asked, edit, push
-from tests.support.gates import KEY, Clock
+from tests.support.gates import KEY, Clock, list_session_rows
 from tests.support.postgres_place import new_schema
 
 TRUSTED = (make_verifier(KEY.name, public_key_of(KEY)),)

@@ -16,7 +16,6 @@ from sayso.core.model import Operation, Piece, Risk
 from sayso.core.policy import Domain, Policy, Tool
 from sayso.reading.arguments import arguments_at, has_value_at, values_at
 from sayso.reading.evidence import add_evidence, merge_same_operations, pieces_from_value, pieces_named_in
-from sayso.reading.paths.own_places import home_folder
 from sayso.reading.verbs import CONTENT_VERBS, DELETE_VERBS, LIST_VERBS, READ_VERBS, verb_of
 
 if TYPE_CHECKING:
@@ -72,21 +71,6 @@ def _choose_entry(
         if fits is not False:
             return entry, fits is True, asked
     return None, True, asked
-
-
-def target_for(
-    tool: str,
-    args: Mapping[str, Any],
-    policy: Policy,
-    *,
-    folder: str,
-    workspace: str,
-    home: str | None = None,
-) -> str | None:
-    """Everything the call is declared to work on, in one text for people; None if no argument names it."""
-    where = CallFolders(folder, workspace, home_folder() if home is None else home)
-    entry, _ = find_tool_entry(tool, args, policy, folder=folder)
-    return join_targets(find_declared_targets(entry, args, where))
 
 
 def join_targets(targets: tuple[str, ...]) -> str | None:

@@ -9,7 +9,7 @@ stay as they were.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
@@ -42,16 +42,6 @@ class RevealedValue(msgspec.Struct, frozen=True):
 
     state: RevealState
     value: Any = None
-
-
-def commit_values(
-    values: Mapping[str, object], salt: Callable[[], bytes]
-) -> tuple[dict[str, str], tuple[SaltedValue, ...]]:
-    """Commitments for an entry, and what to keep beside it. `salt` gives 32 fresh random bytes a call."""
-    kept = tuple(SaltedValue(name, encode_canonical(value), salt()) for name, value in sorted(values.items()))
-    if len({sealed.salt for sealed in kept}) != len(kept):
-        raise AuditError("the same salt was given twice", hint="a salt is random and used once")
-    return {sealed.name: commitment_of(sealed) for sealed in kept}, kept
 
 
 def commitment_of(sealed: SaltedValue) -> str:
