@@ -22,6 +22,9 @@ IRREGULAR = {
 QUAINT = re.compile(r"\bby hand\b|\bput back\b|\btaken (?:away|off)\b|\banew\b", re.IGNORECASE)
 """Instead: changed outside Sayso, an older copy was restored, deleted, again."""
 
+CLAUSES = ("What ", "Who ", "Whose ", "Whether ", "How ", "Where ")
+"""A docstring that begins so is half a sentence. Instead: Return …, Read …, A …"""
+MOST_CLAUSES = 0.06
 FOR_OTHERS = {
     "release_call",  # the specification lets a holder give an approval back
     "prove_consistency",  # for whoever compares two checkpoints
@@ -81,6 +84,14 @@ def unused(named: Iterable[tuple[str, str]]) -> list[str]:
     ]
 
 
+def docstrings(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            text = ast.get_docstring(node)
+            if text:
+                yield text
+
+
 def messages(tree: ast.Module) -> Iterator[str]:
     """Every text in the module that is not a docstring: what people may come to read."""
     bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
@@ -119,6 +130,13 @@ def test_messages_say_in_common_words_that_something_was_tampered_with() -> None
     assert outside == {"gate/words.py", "core/words.py"}, "these sentences are in one place"
 
 
+def test_docstrings_are_statements() -> None:
+    every = [text for _, tree in trees(SOURCE) for text in docstrings(tree)]
+    clauses = [text.splitlines()[0] for text in every if text.startswith(CLAUSES)]
+    assert len(every) > 2_000
+    assert len(clauses) < MOST_CLAUSES * len(every), clauses
+
+
 def test_no_function_is_there_for_tests_alone() -> None:
     read = ((str(path), path.read_text("utf-8")) for path in sorted(SOURCE.rglob("*.py")))
     assert set(unused(read)) <= FOR_OTHERS
@@ -136,3 +154,4 @@ def test_the_checks_notice_what_they_are_for() -> None:
     assert [bool(QUAINT.search(text)) for text in messages(quaint)] == [True]
     called = "def load(): ...\ndef main(): load()\n@app.command\ndef stop(): ..."
     assert unused([("a.py", called), ("b.py", "def target_for(): ...")]) == ["main", "target_for"]
+    assert list(docstrings(ast.parse('"""A."""\ndef f():\n    """What it is."""'))) == ["A.", "What it is."]

@@ -188,7 +188,7 @@ def _expand_id(gate: Gate, typed: str, noun: str, named: Callable[[Reader], obje
 
 
 def shortens_id(name: str, typed: str) -> bool:
-    """Whether an id can be shortened so: its beginning, or its session's with the number it has there."""
+    """Return whether this shortens the id: its start, or the start of its session's id with its number."""
     session, dot, number = typed.partition(".")
     if not dot:
         return name.startswith(typed)
@@ -197,7 +197,7 @@ def shortens_id(name: str, typed: str) -> bool:
 
 
 def complete_ids(*kinds: ListIds) -> Callable[[typer.Context, str], list[tuple[str, str]]]:
-    """What shell completion offers for an id: of these kinds, what begins so. It never fails or writes."""
+    """Return a completion for ids of these kinds. It never fails or writes."""
 
     def complete(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
         import os
@@ -258,7 +258,7 @@ def run_ids(gate: Gate) -> Iterator[tuple[str, str]]:
 
 
 def complete_words(*words: str) -> Callable[[str], list[str]]:
-    """What shell completion offers where one of these words is wanted."""
+    """Return a completion that offers these words."""
     return lambda incomplete: [word for word in words if word.startswith(incomplete)]
 
 

@@ -37,7 +37,7 @@ def encode_canonical(value: object) -> bytes:
 
 
 def plain(value: object, depth: int = 0) -> bool:
-    """Whether msgspec spells the value as RFC 8785 does, and quicker; all else takes the full way."""
+    """Return whether msgspec spells the value as RFC 8785 does, and quicker; all else takes the full way."""
     kind = type(value)
     if kind is str or value is None or kind is bool:
         return True
@@ -124,7 +124,7 @@ def action_digest(call: Call) -> str:
 
 
 def _world(call: Call) -> dict[str, Any]:
-    """What was read of the call, and what its tool tells of the world it would meet."""
+    """Return the facts read from the call, and the state that its tool reports."""
     world: dict[str, Any] = {} if call.state is None else {"state": call.state}
     if call.beside:
         world["beside"] = list(call.beside)
@@ -209,7 +209,7 @@ def _number(value: int | float) -> str:
 
 
 def _is_double(value: int) -> bool:
-    """Whether a double holds this whole number exactly."""
+    """Return whether a double holds this whole number exactly."""
     if value.bit_length() > _MOST_BITS:
         return False
     try:

@@ -75,7 +75,7 @@ def read_state(text: str) -> State:
 
 
 class CallStanding(msgspec.Struct, frozen=True):
-    """Where a call stands."""
+    """The state of a call in the ledger."""
 
     state: State
     fence: int = 0

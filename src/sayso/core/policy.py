@@ -36,7 +36,7 @@ class Settings(msgspec.Struct, frozen=True):
     questions_per_hour: int = 60
 
     def approval_of(self, risk: Risk) -> float:
-        """How long an approval at this risk can be used.
+        """Return how long an approval at this risk can be used.
 
         High risk: ten minutes, or as long as others where that is shorter. Only a setting above the default
         of 15 minutes lengthens it, to one hour at most.
@@ -166,7 +166,7 @@ class Policy(msgspec.Struct, frozen=True):
     phrases: Phrases = Phrases()
 
     def entry(self, name: str) -> Entry:
-        """What the policy says of an operation, listed or not.
+        """Return what the policy says of an operation, listed or not.
 
         A name that differs from a known one only in case, white space or Unicode form is refused: it was
         meant to be that one, or to be mistaken for it.
@@ -250,7 +250,7 @@ def with_mode(policy: Policy, *wishes: Mode | None) -> Policy:
 
 
 def decayed(policy: Policy, entry: Entry, reviewed: float | None, now: float) -> bool:
-    """Whether an autonomous permission has gone unreviewed for the interval (exactly the interval = yes).
+    """Return whether an autonomous permission has gone unreviewed for the interval, or for longer.
 
     A date in the policy file counts as a review; one that cannot be read or lies ahead means decayed at once.
     """
@@ -270,7 +270,7 @@ FLOOR = {Tier.AUTONOMOUS: Risk.LOW, Tier.REQUIRES_APPROVAL: Risk.MODERATE, Tier.
 
 
 def _by_name(tools: Sequence[Tool]) -> dict[str, tuple[int, ...]]:
-    """Where the entries of each tool stand; patterns are tried one by one."""
+    """Return where the entries of each tool stand; patterns are tried one by one."""
     found: dict[str, tuple[int, ...]] = {}
     for index, tool in enumerate(tools):
         if not _is_pattern(tool.tool):

@@ -119,7 +119,7 @@ class Attempt(msgspec.Struct, frozen=True):
 
     @property
     def runs(self) -> bool:
-        """Whether whoever got this attempt is the one to run the call.
+        """Return whether whoever got this attempt is the one to run the call.
 
         A run that was taken back where it waited, and may not go on, is held only to say how it ended.
         """
@@ -181,7 +181,7 @@ def find_fault_beside(row: CallRow, kept: SessionState) -> str | None:
 
 
 def is_forgotten(row: CallRow, kept: SessionState) -> bool:
-    """Whether its session no longer knows if this call was tried. Such a call is too old to be tried."""
+    """Return whether its session no longer knows this call, which is then too old to be tried."""
     named = row.id in kept.calls or row.id in kept.untried
     return _find_untried(row) is not None and not named and row.at <= kept.forgotten
 
@@ -299,7 +299,7 @@ def running_label(fence: int) -> str:
 
 
 def _standing_label(row: CallRow) -> str | None:
-    """How a call stands that is under way. What a parked call has noted belongs to it."""
+    """Return the standing of a call that is under way, with the note of a parked one."""
     if row.state == "running":
         return running_label(row.fence)
     if row.state != "waiting":
@@ -308,7 +308,7 @@ def _standing_label(row: CallRow) -> str | None:
 
 
 def _find_untried(row: CallRow) -> Untried | None:
-    """How a call stands that waits to be tried: it was asked about, or given back before it was entered."""
+    """Return the standing of a call that waits to be tried: asked about, or given back; else None."""
     return Untried(row.fence, row.at) if row.state in NOT_STARTED else None
 
 

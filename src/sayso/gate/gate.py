@@ -154,7 +154,7 @@ def _lasts(found: LoadedSession, outer: OuterCall) -> bool:
 
 
 def time_trusted(gate: Gate, tx: Reader) -> bool:
-    """Whether the clock has not fallen behind what is recorded."""
+    """Return whether the clock has not fallen behind what is recorded."""
     newest = tx.head(gate.stream)
     return newest is None or tx.now >= newest.at - CLOCK_SLACK
 
@@ -209,7 +209,7 @@ def reviews_for(gate: Gate, tx: Reader, request: Request) -> dict[str, float]:
 
 
 def is_stopped(gate: Gate, tx: Reader, session: str) -> bool:
-    """Whether this session or any above it is stopped; one that cannot be read counts as stopped."""
+    """Return whether this session or any above it is stopped; one that cannot be read counts as stopped."""
     found = load_session(tx, gate.sealer, session, RowSelection(keys=()))
     if found is None or found.findings or found.session.stopped is not None:
         return True

@@ -149,7 +149,7 @@ def open_to_look(
 
 
 def _goes_back(opened: Store, mark: Watermark) -> bool:
-    """Whether the store does not reach its mark, which is read first: others go on writing meanwhile."""
+    """Return whether the store is behind its mark, which is read first, as others keep writing."""
     newest, epoch = mark.newest(), mark.version(*EPOCH)
     with opened.read() as tx:
         behind = not mark.holds(tx, MAIN, newest) or _parse_epoch(tx.meta("epoch")) < epoch

@@ -82,7 +82,7 @@ def read_value_of_epoch(gate: Gate, tx: Reader, name: str, kind: type[Value]) ->
 
 
 def is_value(name: str) -> bool:
-    """Whether a sealed value is stored under this name. A lock has a name as well, but no value."""
+    """Return whether a sealed value is stored under this name. A lock has a name as well, but no value."""
     return f"{name}/".startswith(_PREFIXES) and name not in _LOCKS.values()
 
 

@@ -118,7 +118,7 @@ def _load_settings(path: Path) -> dict[str, Any]:
 
 
 def _is_absent(path: Path) -> bool:
-    """Whether nothing is there. A link to nowhere or a closed folder is broken, not absent."""
+    """Return whether nothing is there. A link to nowhere or a closed folder is broken, not absent."""
     try:
         path.lstat()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What the gate says of calls: why one does not go on, where it stands, and what became of its question.
+"""The gate's sentences about calls: why one does not go on, its state, and its question.
 
 And of tampering: rows, values and files that somebody changed, restored or deleted past the gate.
 """
@@ -137,7 +137,7 @@ def flood_reason(too_many_open: bool, open_questions: int, an_hour: int) -> str:
 
 
 def flood_notice(agent: str, session: str, reason: str) -> str:
-    """What the operator is told of it, once an hour."""
+    """Return what the operator is told of it, once an hour."""
     return f"{visible(agent)} asks too much in session {visible(session)}: {reason}"
 
 
@@ -157,7 +157,7 @@ def in_session_above(why: str) -> str:
 
 
 def tampering_reported(reports: int, last: str | None, *, whole: bool) -> str:
-    """What a trail says of rows that were changed outside Sayso, for whoever verifies it."""
+    """Return what a trail says of rows that were changed outside Sayso, for whoever verifies it."""
     many = "1 report" if reports == 1 else f"{reports:,} reports"
     when = "" if last is None else f"; the last is of {last}"
     trail = "The trail itself is whole, but it" if whole else "The trail"
@@ -165,7 +165,7 @@ def tampering_reported(reports: int, last: str | None, *, whole: bool) -> str:
 
 
 def in_child_session(consent: str, session: str) -> str:
-    """What ended in a session that this one started."""
+    """Return what ended in a session that this one started."""
     return f"{consent} (in session {session})"
 
 
@@ -211,14 +211,14 @@ STEPS = {
 
 
 def elsewhere_notice(answer: str, by: str, reason: str | None) -> str:
-    """What a surface says when it takes a question down that was answered on another."""
+    """Return what a surface says when it takes a question down that was answered on another."""
     said = ANSWERED.get(answer, f"answered {visible(answer)}")
     who = f" by {visible(by)}" if by else ""
     return f"Answered elsewhere: {said}{who}" + (f": {visible(reason)}" if reason else ".")
 
 
 def describe_question_taken_back(by: str | None, reason: str | None) -> str:
-    """What a surface says when it takes a question down that nobody can answer any more."""
+    """Return what a surface says when it takes a question down that nobody can answer any more."""
     who = f" by {visible(by)}" if by else ""
     return f"Taken back{who}" + (f": {visible(reason)}" if reason else ".")
 

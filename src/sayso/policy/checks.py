@@ -1,4 +1,4 @@
-"""What the types of a policy file cannot say: names that contradict each other, or that nothing declares."""
+"""Checks beyond the types of a policy file: contradictory names, and names that nothing declares."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def check_merged_file(
 
 
 def find_warnings(file: PolicyFile, tree: Node, source: str) -> Iterator[PolicyProblem]:
-    """What can be used, but surely was not meant."""
+    """Yield entries that work, but were surely not meant."""
     for kind in ("vip_contacts", "family_contacts"):
         for name, contact in (getattr(file, kind) or {}).items():
             if not _reachable(contact):

@@ -37,7 +37,7 @@ class NodeReader:
         self.problems = list(problems)
 
     def read(self, node: Node, kind: type[T]) -> T | None:
-        """What of the node can be read as this type; None if it is no map. Use it only without problems."""
+        """Read the node as this type; None if it is not a map. Use the result only without problems."""
         value = self._value(node, types.type_info(kind), "the policy")
         return None if value is _BAD else value
 

@@ -28,7 +28,7 @@ Scalar = str | int | float | bool | None
 
 
 class Unread(enum.Enum):
-    """What stands where a problem was noted already and nothing can be read."""
+    """The value of a node with a noted problem, which nothing can be read from."""
 
     UNREAD = "unread"
 
@@ -68,7 +68,7 @@ class Node:
         return node.value if node is not None and isinstance(node.value, list) else []
 
     def find(self, *path: str | int) -> Node | None:
-        """What lies down this path, if it exists."""
+        """Return the node at this path, if it exists."""
         node: Node | None = self
         for step in path:
             if node is not None and isinstance(step, str) and isinstance(node.value, dict):
@@ -266,7 +266,7 @@ class _TreeBuilder:
 
 
 def _parse_scalar(text: str) -> Scalar:
-    """What an unquoted word means."""
+    """Return the value of an unquoted word."""
     if text in _WORDS:
         return _WORDS[text]  # type: ignore[return-value]
     if text in _ENDLESS:

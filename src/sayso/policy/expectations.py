@@ -51,7 +51,7 @@ class Expectation(msgspec.Struct, frozen=True):
 
 
 class ExpectationResult(msgspec.Struct, frozen=True):
-    """What was expected and what came out."""
+    """An expectation and its actual result."""
 
     expectation: Expectation
     got: str

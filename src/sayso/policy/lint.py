@@ -1,4 +1,4 @@
-"""What a policy leaves open or says in vain. Nothing here changes a decision; the gap is the danger."""
+"""Lint: what a policy leaves open or says in vain. Nothing here changes a decision."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def _find_overlong_trust(policy: Policy) -> Iterator[LintFinding]:
 
 
 def _find_guard_gaps(policy: Policy) -> Iterator[LintFinding]:
-    """Whether the guard guards itself."""
+    """Find gaps in what the policy blocks to protect the guard itself."""
     if not policy.domains:
         yield LintFinding(
             "warning", "domains", "no domain is listed, so everything asks", "start with extends: [balanced]"

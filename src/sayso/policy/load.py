@@ -152,7 +152,7 @@ def _merge_with_presets(
 
 
 def _check_guarded(file: PolicyFile, under: PolicyFile, tree: Node, typed: NodeReader) -> None:
-    """What the guard blocks stays blocked in every file, whether it extends a preset or not."""
+    """Refuse a file that frees what the guard blocks, whether it extends a preset or not."""
     for list_name, action in find_unblocked_actions(file, under, _load_guard()):
         place = locate_entry(tree, action, "domains", GUARDED_DOMAIN, list_name)
         hint = "what guards the guard can be added to, not removed"
@@ -160,7 +160,7 @@ def _check_guarded(file: PolicyFile, under: PolicyFile, tree: Node, typed: NodeR
 
 
 def _all_named(file: PolicyFile, tree: Node) -> bool:
-    """Whether every preset that the file extends could be read from it."""
+    """Return whether every preset that the file extends could be read from it."""
     wanted = tree.find("extends")
     if wanted is None:
         return True

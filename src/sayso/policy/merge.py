@@ -19,7 +19,7 @@ TIER_LISTS = tuple(tier.value for tier in Tier)
 
 
 def merge_files(under: PolicyFile, over: PolicyFile) -> PolicyFile:
-    """What both say together. Where they differ, `over` is right."""
+    """Merge both. Where they differ, `over` wins."""
     return PolicyFile(
         sayso=1,
         mode=_later_if_set(under.mode, over.mode),

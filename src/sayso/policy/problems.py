@@ -1,4 +1,4 @@
-"""What is wrong with a policy file: every problem at once, each with its place and what to do about it."""
+"""Problems of a policy file, all at once, each with its place and what to do about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a URL reaches: the open internet, or something near that a stranger could not reach."""
+"""Targets of URLs: the open internet, or something near that a stranger could not reach."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _ADDRESS = lazy_pattern(r"(?!file:|unix:|vscode|cursor)[a-z][a-z0-9+.-]+:[/\\\\]
 
 
 def is_address(text: object) -> bool:
-    """Whether a text given as a path begins as an address that some program would fetch."""
+    """Return whether a text given as a path begins as an address that some program would fetch."""
     return isinstance(text, str) and _ADDRESS.match(text.strip(AROUND)) is not None
 
 
 def read_url(url: object) -> UrlTarget | None:
-    """What this URL reaches; None if it cannot be read in one way only."""
+    """Parse this URL; None if it has more than one reading."""
     if not isinstance(url, str) or _odd(url):
         return None
     try:

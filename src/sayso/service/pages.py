@@ -43,7 +43,7 @@ class CodeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SignedInUser(msgspec.Struct, frozen=True):
-    """Who is signed in. `page` is told once, at signing in: the key this page proves itself with."""
+    """The signed-in user. `page`, the key that this page proves itself with, is sent once, at signing in."""
 
     name: str
     page: str | None = None
@@ -70,7 +70,7 @@ def page_routes(gate: Gate) -> list[BaseRoute]:
 
 
 def missing_page_response(request: Request, status: int) -> Response | None:
-    """What a person sees at an address that is none, with a way back; None for who did not want a page."""
+    """Return a page for an unknown address, with a way back; None for callers that want no page."""
     wanted = {one.partition(";")[0].strip() for one in request.headers.get("accept", "").split(",")}
     if request.method not in ("GET", "HEAD") or "text/html" not in wanted:
         return None

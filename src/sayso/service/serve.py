@@ -52,7 +52,7 @@ class CannotListen(SaysoError):
 
 
 class Address(msgspec.Struct, frozen=True):
-    """Where the service is reached: a host and port, and a Unix socket where the system has them."""
+    """The address of the service: a host and port, and a Unix socket where the system has them."""
 
     host: str = "127.0.0.1"
     port: int = PORT
@@ -62,7 +62,7 @@ class Address(msgspec.Struct, frozen=True):
 
     @property
     def page(self) -> str:
-        """Where people open the page. Passkeys need a name, so on this machine it is localhost."""
+        """Return where people open the page. Passkeys need a name, so on this machine it is localhost."""
         return self.origin or (f"http://localhost:{self.port}" if self.host in LOOPBACK else self.url)
 
     @property

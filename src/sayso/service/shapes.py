@@ -1,4 +1,4 @@
-"""What the operator's endpoints tell, as types: the page, the OpenAPI description and clients use these."""
+"""Shapes of the operator's endpoints, for the page, the OpenAPI description and clients."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class EditPreview(msgspec.Struct, frozen=True):
 
 
 class AnswerResult(msgspec.Struct, frozen=True):
-    """How the question stands now, and whether it was this answer."""
+    """The question after the answer, and whether this answer counted."""
 
     question: str
     state: str
@@ -298,7 +298,7 @@ class PolicyView(msgspec.Struct, frozen=True):
 
 
 class AuditState(msgspec.Struct, frozen=True):
-    """How far the trail goes, and how far it is signed."""
+    """The length of the trail, and how far it is signed."""
 
     entries: int
     newest_at: float | None
@@ -308,7 +308,7 @@ class AuditState(msgspec.Struct, frozen=True):
 
 
 class AuditVerification(msgspec.Struct, frozen=True):
-    """What verifying came to. `tampering` says how often the trail reports tampering with rows, if it does.
+    """The result of verifying. `tampering` says how often the trail reports tampering with rows, if it does.
 
     A trail that is `clean` was not changed itself.
     """

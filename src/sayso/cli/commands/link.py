@@ -78,7 +78,7 @@ def note_if_refused(url: str) -> None:
 
 
 def _is_at(page: str, url: str) -> bool:
-    """Whether both name the same port of this machine."""
+    """Return whether both name the same port of this machine."""
     from sayso.reading.urls import LOOPBACK
 
     one, other = _host_and_port(page), _host_and_port(url)
@@ -99,7 +99,7 @@ def _host_and_port(url: str) -> tuple[str, int]:
 
 
 def _listens(url: str) -> bool:
-    """Whether anybody takes a connection there; of what is not on this machine, nothing is known."""
+    """Return whether anybody takes a connection there; of what is not on this machine, nothing is known."""
     import socket
 
     from sayso.reading.urls import LOOPBACK

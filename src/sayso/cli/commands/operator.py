@@ -303,7 +303,7 @@ def open_gate_to_look(store: str | None, *, sealed: bool = False) -> Iterator[Ga
 
 
 def _open_empty_gate() -> Gate:
-    """What a store shows to which nothing was ever written: nothing."""
+    """Return a gate on an empty store."""
     from sayso.core.policy import compile_policy
     from sayso.gate.open import open_gate
     from sayso.gate.rows.keys import make_key

@@ -1,4 +1,4 @@
-"""What `sayso calls …` and `sayso runs …` show: calls and workflow runs in plain lines."""
+"""Views of `sayso calls …` and `sayso runs …`: calls and workflow runs in plain lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the operator's commands show: questions, grants, sessions and figures in plain lines."""
+"""Views of the operator's commands: questions, grants, sessions and figures in plain lines."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class InboxItem(msgspec.Struct, frozen=True):
 
 
 class WaitOutcome(msgspec.Struct, frozen=True):
-    """How waiting ended: granted, denied, cancelled, expired, timeout or not_found."""
+    """The end of a wait: granted, denied, cancelled, expired, timeout or not_found."""
 
     question: str
     status: str

@@ -134,7 +134,7 @@ def parse_note(note: bytes) -> SignedNote:
 
 
 def key_name_fits(name: str) -> bool:
-    """Whether a key may bear this name on a note: text without spaces, plus signs or control characters."""
+    """Return whether this can name a key on a note: no spaces, plus signs or control characters."""
     return bool(name) and "+" not in name and not re.search(r"[\s\x00-\x1f]", name)
 
 

@@ -38,7 +38,7 @@ class RevealState(Enum):
 
 
 class RevealedValue(msgspec.Struct, frozen=True):
-    """What is known of a committed value now."""
+    """The present state of a committed value."""
 
     state: RevealState
     value: Any = None
@@ -53,7 +53,7 @@ def commitment_of(sealed: SaltedValue) -> str:
 
 
 def opens(sealed: SaltedValue, committed: str) -> bool:
-    """Whether this is the value that was committed to."""
+    """Return whether this is the value that was committed to."""
     return len(sealed.salt) == SALT_BYTES and hmac.compare_digest(commitment_of(sealed), committed)
 
 

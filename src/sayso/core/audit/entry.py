@@ -113,7 +113,7 @@ def chain_hash(prev: bytes, body: bytes) -> bytes:
 
 
 def leaf_content(prev: bytes, body: bytes) -> bytes:
-    """What an RFC 6962 implementation must be given as the leaf to come to the same hash."""
+    """Return the leaf for an RFC 6962 implementation, which then computes the same hash."""
     return TAG[1:] + prev + body
 
 

@@ -26,7 +26,7 @@ RUN = 256
 
 
 class VerifyReport(msgspec.Struct, frozen=True):
-    """What verifying found. Past the first hundred findings only their number is kept."""
+    """The result of verifying. Past the first hundred findings only their number is kept."""
 
     stream: str
     entries: int
@@ -199,7 +199,7 @@ def _close(above: Frontier, leaves: Sequence[bytes]) -> tuple[Frontier, list[Tre
 
 
 def _same(closed: list[TreeNode], stored: Iterator[TreeNode], found: AddFinding) -> bool:
-    """Whether kept hashes go on, and are those of the entries where they do."""
+    """Return whether kept hashes go on, and are those of the entries where they do."""
     for height, place, hashed in closed:
         kept = next(stored, None)
         if kept is None:

@@ -71,7 +71,7 @@ class Clients:
 
 
 def agent_name_of(context: McpContext) -> str:
-    """What the client calls itself, marked as such: it is shown to people, and decides nothing."""
+    """Return what the client calls itself, marked as such: it is shown to people, and decides nothing."""
     params = context.session.client_params
     said = "" if params is None else params.client_info.name
     return f"mcp:{visible(said[:LONGEST_NAME]) or 'client'}"

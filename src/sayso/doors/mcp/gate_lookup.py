@@ -74,7 +74,7 @@ def _from_file(path: Path) -> ModuleType:
 
 
 def _place(error: BaseException) -> str:
-    """Where it went wrong, as an editor wants it."""
+    """Return the place of the error as an editor reads it."""
     if isinstance(error, SyntaxError):
         return f" at {error.filename}:{error.lineno}"
     frames = traceback.extract_tb(error.__traceback__)

@@ -1,4 +1,4 @@
-"""What an agent can run by name: each capability of a gate, with a JSON Schema of its parameters."""
+"""Runnables: each capability that an agent can run by name, with a JSON Schema of its parameters."""
 
 from __future__ import annotations
 

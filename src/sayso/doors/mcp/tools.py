@@ -67,7 +67,7 @@ class AgentTool(msgspec.Struct, frozen=True):
 async def use_tool(
     gate: Sayso, session: Session, tool: AgentTool, arguments: Mapping[str, Any]
 ) -> ToolAnswer:
-    """What the tool answers. Whatever goes wrong is an answer too, and never an allowing one."""
+    """Return what the tool answers. Whatever goes wrong is an answer too, and never an allowing one."""
     try:
         wanted = msgspec.convert(dict(arguments), tool.takes)
     except msgspec.ValidationError as error:
@@ -82,7 +82,7 @@ async def use_tool(
 
 
 def describe_run(gate: Sayso) -> str:
-    """What is said of `run`: how it goes, and everything that can be run."""
+    """Return what is said of `run`: how it goes, and everything that can be run."""
     lines = [
         f"- {one.name}{f': {one.about}' if one.about else ''}\n  params: {_json(one.params)}"
         for one in list_runnables(gate)

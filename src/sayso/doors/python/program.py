@@ -1,4 +1,4 @@
-"""What programs do with a gate, wherever it is: declare what needs consent, and run it."""
+"""Programs with a gate, here or remote: declare what needs consent, and run it."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Program(ABC, Generic[S]):
 
     @abstractmethod
     def user_initiated(self, operation: str) -> AbstractContextManager[None]:
-        """What runs in this block is what the user started. Never for code that an agent can reach."""
+        """Mark what runs in this block as started by the user. Never for code that an agent can reach."""
 
     def workflow(
         self,
@@ -163,7 +163,7 @@ class Program(ABC, Generic[S]):
     def check(
         self, name: str, params: Mapping[str, Any] | None = None, *, session: S | str | None = None
     ) -> Decision:
-        """What would be decided if this were run now. Nothing is asked or used up."""
+        """Decide this run without running it: nothing is asked or used up."""
         return check_any(self.door, name, params, self._session(session).id)
 
     # --- sessions ---
@@ -176,7 +176,7 @@ class Program(ABC, Generic[S]):
     def end_session(self, session: str) -> None: ...
 
     def list_consents(self, session: S | str) -> list[ListedGrant]:
-        """What is granted in this session now: the way to see that a grant landed."""
+        """Return the grants of this session, to see that one was given."""
         return self._session(session).consents()
 
     @abstractmethod

@@ -188,7 +188,7 @@ def retry_owned(door: Door, operation_id: str, how: Mapping[str, Any]) -> Steps[
 
 
 def check_any(door: Door, name: str, params: Mapping[str, Any] | None, session: str) -> Decision:
-    """What would be decided if a workflow or a capability of this name were run now."""
+    """Decide a run of the workflow or capability of this name, without running it."""
     workflow: Workflow | None = door.workflows.get(name)
     if workflow is None:
         return check_capability(door, name, params, session)

@@ -70,7 +70,7 @@ class RemoteDoor(Door):
     def request_for_call(
         self, call: Call, declared: Declaration, session: str, workflow: str | None = None
     ) -> Request:
-        """What is asked for. The service makes the request of it that counts, and says who made it."""
+        """Return what is asked for. The service makes the request of it that counts, and says who made it."""
         return make_request(call, declared.operations, session=session, workflow=workflow, declared=declared)
 
     def check_workflow(self, name: str, operations: Sequence[str]) -> None:
@@ -275,7 +275,7 @@ def _call_body(request: Request) -> dict[str, Any]:
 
 
 def _parameters_body(request: Request) -> dict[str, Any]:
-    """What the function takes, so that an edit that its types refuse is refused before anybody allows it."""
+    """Return the types of the function's parameters, so that an edit they refuse is never allowed."""
     takes = "" if request.declared is None else request.declared.parameters
     return {"parameters": msgspec.json.decode(takes)} if takes and request.workflow is None else {}
 

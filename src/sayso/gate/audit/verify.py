@@ -50,7 +50,7 @@ VerifyProgress = Callable[[str, int], None]
 
 
 class Tampering(msgspec.Struct, frozen=True):
-    """What the trail reports of tampered rows: the number of entries, and the time of the last.
+    """The trail's reports of tampering: the number of entries, and the time of the last.
 
     A trail can be intact and still report tampering beside it.
     """
@@ -164,7 +164,7 @@ class Walk:
                 self._check_entry(row, one)
 
     def end(self) -> list[AuditFinding]:
-        """What only shows once all rows were seen."""
+        """Return the findings that need all rows."""
         findings = [
             AuditFinding(
                 FindingKind.DELETED, seq, f"the value {name!r} of entry {seq} is gone, and no entry erased it"
@@ -302,7 +302,7 @@ def _check_checkpoint_rows(stored: Iterable[CheckpointRow]) -> Iterator[AuditFin
 def _check_checkpoint_count(
     gate: Gate, stored: int, end: TreeEnd | AuditFinding | None
 ) -> Iterator[AuditFinding]:
-    """Whether all checkpoints are there that were ever stored, and the newest is the one that was marked."""
+    """Check that every stored checkpoint is still there, and that the newest is the marked one."""
     kept = end if isinstance(end, TreeEnd) else TreeEnd(0, (), b"")
     if kept.last_signed < gate.sealer.mark.version(*LAST_CHECKPOINT):
         yield AuditFinding(

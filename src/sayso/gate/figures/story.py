@@ -104,7 +104,7 @@ class Story(msgspec.Struct, frozen=True):
 
 
 def begins_story(gate: Gate, tx: Reader, row: EntryRow, said: AuditEntry) -> bool:
-    """Whether a story begins with the decision of this entry. Any other entry begins none."""
+    """Return whether a story begins with the decision of this entry. Any other entry begins none."""
     decided = read_decision(said.details)
     if decided.again or said.event not in DECISIONS:
         return False
@@ -190,7 +190,7 @@ def _describe_first_call(
 
 
 def _is_meant(kept: SecretRow, committed: str) -> bool:
-    """Whether this is the value that the entry speaks of, and none that was put in its place."""
+    """Return whether this is the value that the entry speaks of, and none that was put in its place."""
     return opens(SaltedValue(kept.name, kept.value, kept.salt), committed)
 
 
@@ -290,7 +290,7 @@ def _run_steps(
 def _repeat_steps(
     tx: Reader, row: EntryRow, said: AuditEntry, decided: DecisionEvent, question: QuestionRow | None
 ) -> tuple[StoryStep, ...]:
-    """How often a denied call was made again, among the entries that follow."""
+    """Return how often a denied call was made again, among the entries that follow."""
     if question is None or question.answer != "deny":
         return ()
     later = tx.entries(row.stream, after=row.seq, limit=NEAR)
@@ -299,13 +299,13 @@ def _repeat_steps(
 
 
 def _follows_denial(tx: Reader, row: EntryRow, session: str, digest: str) -> bool:
-    """Whether this call was first decided, otherwise than as a repetition, shortly before this entry."""
+    """Return whether this call was decided shortly before this entry, and not as a repetition."""
     before = tx.entries(row.stream, after=max(row.seq - 1 - NEAR, 0), limit=min(NEAR, row.seq - 1))
     return any(_decides_call(one, session, digest, repeated=False) for one in reversed(before))
 
 
 def _decides_call(row: EntryRow, session: str, digest: str, *, repeated: bool) -> bool:
-    """Whether this entry decides this call: as a repetition of what was denied, or else as the first time."""
+    """Return whether this entry decides this call, as a repetition of a denied one or as the first."""
     if row.session != session or row.event not in DECISIONS or row.body is None:
         return False
     try:

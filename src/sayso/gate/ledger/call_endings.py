@@ -21,7 +21,7 @@ class CallEndings:
 
     @property
     def waiting(self) -> int:
-        """How many wait here."""
+        """Return how many wait here."""
         return self._watcher.waiting
 
     def wait(self, call: str, seconds: float) -> None:

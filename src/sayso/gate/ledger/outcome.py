@@ -136,7 +136,7 @@ def _select_rows_of(gate: Gate, tx: Reader, row: CallRow, kept: Record) -> RowSe
 
 
 def _ends_plainly(session: Session, row: CallRow, kept: Record) -> bool:
-    """Whether the success of this call can change nothing but the grants it was started with.
+    """Return whether the success of this call can change nothing but the grants it was started with.
 
     Then the other grants of the session, of which there may be thousands, need not be read.
     """
@@ -167,7 +167,7 @@ def _start(
 
 
 def _goes_on(grant: Grant, session: Session) -> bool:
-    """Whether the task that the grant belongs to is still the one under way."""
+    """Return whether the task that the grant belongs to is still the one under way."""
     return grant.ends_with != "task" or (session.task is not None and session.task.id == grant.bound_to)
 
 

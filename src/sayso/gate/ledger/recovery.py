@@ -112,7 +112,7 @@ def _recover(gate: Gate, call: str) -> bool:
 
 
 def _is_sound(gate: Gate, tx: Reader, row: CallRow) -> bool:
-    """Whether the row is untampered; a tampered one is reported once, and left alone."""
+    """Return whether the row is untampered; a tampered one is reported once, and left alone."""
     finding = find_fault(gate, tx, row)
     if finding is not None:
         gate.sealer.doubts.note_once(finding, row.session)

@@ -195,13 +195,13 @@ def start_ungated(
 
 
 def _policy_knows(policy: Policy, request: Request) -> bool:
-    """Whether a tool entry is about this tool, or the policy names what the function is called by."""
+    """Return whether a tool entry is about this tool, or the policy names what the function is called by."""
     entries = [policy.entry(one.name) for one in request.operations]  # refuses a look-alike of a listed name
     return bool(policy.entries_for(request.call.tool)) or any(entry.named for entry in entries)
 
 
 def _was_read(operation: Operation) -> bool:
-    """Whether the reading of the call refuses the operation or raises its risk."""
+    """Return whether the reading of the call refuses the operation or raises its risk."""
     return operation.barred is not None or operation.reading is Risk.HIGH
 
 

@@ -91,7 +91,7 @@ def load_required_level(gate: Gate) -> Level | None:
 
 
 def needs_proof(gate: Gate, tx: Reader, risk: Risk) -> bool:
-    """Whether an answer that allows this risk has to be signed: by default high, once there is a passkey."""
+    """Return whether an answer at this risk must be signed: by default at high, once there is a passkey."""
     try:
         kept = load_passkeys(gate, tx)
     except PasskeysVoid:

@@ -39,7 +39,7 @@ class Asker:
 
     @property
     def able(self) -> bool:
-        """Whether anybody can be asked."""
+        """Return whether anybody can be asked."""
         return any(surface.able() for surface in self._surfaces)
 
     @property
@@ -48,7 +48,7 @@ class Asker:
         return self._answers.waiting
 
     def awaits(self, question: str) -> bool:
-        """Whether somebody waits here for the answer to this question."""
+        """Return whether somebody waits here for the answer to this question."""
         return self._answers.awaits(question)
 
     def show(self, question: Question, edit: Edit) -> threading.Event:

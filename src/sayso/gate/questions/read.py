@@ -107,7 +107,7 @@ def _as_it_is_now(row: QuestionRow, now: float) -> QuestionRow:
 
 
 def _is_digested(request: Request) -> bool:
-    """Whether the digest of the request is that of the call in it."""
+    """Return whether the digest of the request is that of the call in it."""
     names = [operation.name for operation in request.operations]
     made = call_digest(request.call, names, request.agent, request.session)
     return (made, action_digest(request.call)) == (request.digest, request.arguments_digest)

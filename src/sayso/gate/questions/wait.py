@@ -41,7 +41,7 @@ def load_question_now(gate: Gate, question: str) -> QuestionRow:
 
 
 def seconds_left(gate: Gate, question: str) -> float:
-    """How long the question can still be answered; 0 if it cannot."""
+    """Return how long the question can still be answered; 0 if it cannot."""
     with gate.store.read() as tx:
         row = question_of(gate, tx, question).row
         return ends_at(gate, row) - tx.now if is_answerable(gate, row, tx.now) else 0.0

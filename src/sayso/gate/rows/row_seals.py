@@ -65,7 +65,7 @@ class Untried(msgspec.Struct, frozen=True, array_like=True):
 
 
 class SessionState(msgspec.Struct, frozen=True):
-    """What is sealed in a session's row: its head, and all that is alive in the session.
+    """The sealed content of a session's row: its head, and all that is alive in the session.
 
     A grant that `spent` does not name is over; a question that `questions` does not name is closed, and says
     until when it is open; a call that `calls` does not name is neither running nor parked; one that `untried`
@@ -170,12 +170,12 @@ class Sealer:
         return kept if ours and kept.epoch < self.epoch else None
 
     def has_dropped(self, row: SessionRow) -> bool:
-        """Whether this session, which we wrote, ended so long ago that the mark has dropped it."""
+        """Return whether this session, which we wrote, ended so long ago that the mark has dropped it."""
         ours = seal_matches(self._key, row.mac, "session", *self._session_parts(row))
         return ours and row.ended_at is not None and self._is_forgotten(row)
 
     def is_missing(self, session: str) -> bool:
-        """Whether a session of this name existed and its row is gone."""
+        """Return whether a session of this name existed and its row is gone."""
         return self.mark.version("session", session) > 0
 
     def grant(self, grant: Grant) -> GrantRow:
@@ -197,7 +197,7 @@ class Sealer:
         return known
 
     def is_void(self, row: GrantRow) -> bool:
-        """Whether we gave this grant in an earlier epoch: it grants nothing, and nobody tampered with it."""
+        """Return whether this grant is from an earlier epoch: it grants nothing, but is not tampered with."""
         where = f"{self._store.decode()}/{row.epoch}".encode()
         return row.epoch < self.epoch and seal_matches(self._key, row.mac, "grant", where, row.body)
 
@@ -227,7 +227,7 @@ class Sealer:
         return times
 
     def was_reviewed(self, name: str) -> bool:
-        """Whether this name had a review, or was seen, and its row is gone."""
+        """Return whether this name had a review, or was seen, and its row is gone."""
         return self.mark.version("review", name) > 0
 
     def _review_time(self, row: ReviewRow) -> float | None:
@@ -334,20 +334,20 @@ class Sealer:
         return (self._where, row.head, _encode((*rest, row.opened_at, row.ended_at, row.spends)))
 
     def is_current(self, kind: str, name: str, version: int, *, until: float = 0.0) -> bool:
-        """Whether nothing newer was marked. What is newer than its mark is marked from now on."""
+        """Return whether nothing newer was marked. What is newer than its mark is marked from now on."""
         marked = self.mark.version(kind, name)
         if version > marked:
             self.mark.note(kind, name, version, until=until)
         return version >= marked
 
     def _is_forgotten(self, row: SessionRow) -> bool:
-        """Whether the mark has dropped sessions as old as this one, and does not know it."""
+        """Return whether the mark has dropped sessions as old as this one, and does not know it."""
         old = row.opened_at < self.mark.floor
         return old and not self.mark.version("session", row.id)
 
 
 def _result_fits(row: CallRow, beside: bytes) -> bool:
-    """Whether the result of this call is the one that was sealed, or was dropped since it ended."""
+    """Return whether the result of this call is the one that was sealed, or was dropped since it ended."""
     if row.result is None and row.ended_at is not None:
         return True
     return beside[:RESULT_BYTES] == (NO_RESULT if row.result is None else sha256(row.result).digest())

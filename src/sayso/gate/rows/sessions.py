@@ -52,7 +52,7 @@ class LoadedSession(msgspec.Struct, frozen=True):
 
 
 class Closing(msgspec.Struct, frozen=True):
-    """How questions that are no longer open were closed: by these answers, the others by whom and why."""
+    """The closing of questions: by these answers; for the others, by whom and why."""
 
     answers: Mapping[str, str] = {}
     by: str | None = None
@@ -160,7 +160,7 @@ def save_session(
 def _without_restarted_call(
     over: Mapping[str, float], stands: tuple[str, str | None] | None
 ) -> dict[str, float]:
-    """What is over for calls under way; a call that is started again just now rests on a consent of now."""
+    """Return these without a call that was restarted just now, which rests on new consent."""
     begun = None if stands is None or stands[1] is None else stands[0]
     return {name: until for name, until in over.items() if name != begun}
 
@@ -416,7 +416,7 @@ def _dead_grant(grant: Grant, kept: SessionState) -> HeldGrant:
 def _new_spends(
     old: Session, after: Session, spent: dict[str, GrantUsage], now: float, call: str | None
 ) -> Iterator[SpendRow]:
-    """What became of each grant that was used, given back, entered on or ended; `spent` is kept up."""
+    """Yield what became of each grant that was used, given back, entered on or ended; `spent` is kept up."""
     still = {held.grant.id: held for held in after.all_grants}
     entered = [
         grant for name in old.unentered if name not in after.unentered for grant in old.unentered[name]

@@ -161,12 +161,12 @@ class Watermark:
 
     @property
     def is_retired(self) -> bool:
-        """Whether the store has moved away from this mark, or the mark was given up: it serves nobody."""
+        """Return whether the store moved away from this mark, or the mark was given up."""
         return self.version(*MOVED) % 2 == 1
 
     @property
     def marks_unsynced(self) -> bool:
-        """Whether it can mark a commit until the machine starts again."""
+        """Return whether it can mark a commit until the machine starts again."""
         return self._path is None or boot_number() != 0
 
     # --- what a transaction may know ---
@@ -346,7 +346,7 @@ class Watermark:
             self.reach(None)
 
     def holds(self, tx: Reader, stream: str, newest: tuple[int, bytes] | None) -> bool:
-        """Whether the store still has the entry that the mark named before this transaction began to read."""
+        """Return whether the store has the entry that the mark named before this transaction began."""
         if newest is None:
             return tx.head(stream) is None
         found = tx.entries(stream, after=newest[0] - 1, limit=1)

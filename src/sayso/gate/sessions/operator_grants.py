@@ -189,7 +189,7 @@ def clear_allowlist(gate: Gate, session: str, by: str, command: str | None = Non
 
 
 def is_live(gate: Gate, held: HeldGrant, session: Session, now: float) -> bool:
-    """Whether the grant can still be used: it is not spent, and what it ends with has not ended."""
+    """Return whether the grant can still be used: it is not spent, and what it ends with has not ended."""
     grant, plan = held.grant, session.plan
     if spent(held, now) or outlived(grant, gate.policy.settings, now):
         return False
@@ -226,7 +226,7 @@ def one_for_each_answer(gate: Gate, found: Sequence[ListedGrant]) -> list[Listed
 
 
 def _is_within(gate: Gate, approval: ListedGrant, wider: list[ListedGrant]) -> bool:
-    """Whether every operation of the approval is covered by what the same answer gave beyond this call."""
+    """Return whether wider grants of the same answer cover every operation of the approval."""
     given = [grant for grant in wider if grant.question == approval.question]
     operations = approval.pins.operations or ()
     return bool(operations) and all(any(_is_for(gate, grant, name) for grant in given) for name in operations)
@@ -249,7 +249,7 @@ def _find_live(
     *,
     as_one: bool = False,
 ) -> Iterator[ListedGrant]:
-    """What is granted in open sessions, as it ends. Of each session only what may be live is read.
+    """Yield what is granted in open sessions, as it ends. Of each session only what may be live is read.
 
     With `as_one`, one for each answer.
     """

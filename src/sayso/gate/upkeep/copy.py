@@ -189,7 +189,7 @@ def unseal_store(
 
 
 def _has_arrived(move: Move) -> bool:
-    """Whether the target is finished already. One that is neither empty nor ours is refused."""
+    """Return whether the target is finished already. One that is neither empty nor ours is refused."""
     with move.target.read() as new:
         if new.meta(PLACE) == move.token:
             return True

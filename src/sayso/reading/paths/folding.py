@@ -21,7 +21,7 @@ _CODE = lazy_pattern(r"[A-Za-z0-9+/]+={0,2}")
 
 
 def is_odd(text: str) -> bool:
-    """Whether a text is too long for a path, or has more line ends than one has."""
+    """Return whether a text is too long for a path, or has more line ends than one has."""
     return len(text) > MAX_PATH_LENGTH or text.count("\n") + text.count("\r") >= _LINES_OF_PROSE
 
 
@@ -47,7 +47,7 @@ def _drop_parents(names: list[str]) -> list[str]:
 
 
 def decode_text(text: str) -> str | None:
-    """What a text says in base64, as bytes are written down; None if it is no base64."""
+    """Decode base64; None if the text is not base64."""
     if len(text) < _SHORTEST_CODE or len(text) % 4 or _CODE.fullmatch(text) is None:
         return None
     try:

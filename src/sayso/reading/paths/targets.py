@@ -66,7 +66,7 @@ def as_written_in_plans(path: object, place: PathPlace, workspace: str) -> str:
 
 
 def may_be_file(name: str, text: str, folder: str) -> bool:
-    """Whether a text under this name is spelled like a path, or is a file."""
+    """Return whether a text under this name is spelled like a path, or is a file."""
     inner = text.strip(AROUND)
     if len(inner) > MAX_PATH_LENGTH or "\n" in inner or is_remote(inner):
         return False

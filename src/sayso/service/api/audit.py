@@ -44,7 +44,7 @@ class AuditEntryView(msgspec.Struct, frozen=True):
 
 
 def get_audit_state(context: Context) -> AuditState:
-    """How far the trail goes, and how far it is signed."""
+    """Return the length of the trail, and how far it is signed."""
     with context.gate.store.read() as tx:
         streams = tuple(tx.streams())
         heads = [head for head in map(tx.head, streams) if head is not None]

@@ -1,4 +1,4 @@
-"""What callers may say of a call besides its tool and arguments, and where it stands, told back to them.
+"""Bodies of calls: what callers may say besides tool and arguments, and the view they get back.
 
 What a call does is for the policy to read. A program that is an agent's host names the operations of tools
 the policy does not know, as it does when the gate is in its own process; whatever else is declared only adds.
@@ -55,7 +55,7 @@ class DeclaredBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class HostFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What a host, and nobody else, says of a call that its program makes."""
+    """The fields that only a host may send about a call of its program."""
 
     state: str | None = None
     """The state of the world the call would meet. It is shown, and the approval is bound to it."""
@@ -77,7 +77,7 @@ def declaration_from_body(
     said: HostFields,
     parameters: Mapping[str, Any] | None = None,
 ) -> CallDeclaration:
-    """What this caller may say of its call, checked."""
+    """Return what this caller may say of its call, checked."""
     check_host_fields(token, said)
     if folder is not None and token.role == "agent":
         raise RequestRefused(403, "forbidden", "the folder of a call is its host's to say")
@@ -109,7 +109,7 @@ def check_host_fields(token: Token, said: HostFields) -> None:
 
 
 def scope_from_body(gate: Gate, session: str, said: HostFields) -> Scope:
-    """Where in a program of this session's host the call is made: in one of its runs, or nowhere."""
+    """Return the scope of the call in its host's program: one of its runs, or none."""
     if said.run is None:
         return NO_SCOPE
     with gate.store.read() as tx:
@@ -121,12 +121,12 @@ def scope_from_body(gate: Gate, session: str, said: HostFields) -> Scope:
 
 
 def lease_of(said: HostFields) -> float:
-    """How long a start is believed without a word: a day, or two minutes if heartbeats are promised."""
+    """Return the lease of a start: a day, or two minutes if heartbeats are promised."""
     return BEATEN if said.beats else DAY
 
 
 def holder_of(token: Token, attempt: str | None) -> str:
-    """Who holds a call that is started: the token, and the attempt if it has a name."""
+    """Return who holds a call that is started: the token, and the attempt if it has a name."""
     if attempt is None:
         return token.id
     if not 1 <= len(attempt) <= LONGEST_TAG or not attempt.isascii() or not attempt.isprintable():
@@ -210,7 +210,7 @@ def _add_question(gate: Gate, attempt: Attempt, here: CallView) -> CallView:
 
 
 def _is_approved(gate: Gate, question: QuestionRow) -> bool:
-    """Whether the call would start if it were tried now, as far as its answer goes."""
+    """Return whether the call would start if it were tried now, as far as its answer goes."""
     if question.state != "answered":
         return False
     with gate.store.read() as tx:
@@ -219,7 +219,7 @@ def _is_approved(gate: Gate, question: QuestionRow) -> bool:
 
 
 def _read_note(attempt: Attempt) -> RunNote | None:
-    """How far the run has come. Its note is not sealed; one that cannot be read says nothing."""
+    """Return how far the run has come. Its note is not sealed; one that cannot be read says nothing."""
     if attempt.note is None or (attempt.record.request.workflow is None and attempt.state != "waiting"):
         return None
     try:

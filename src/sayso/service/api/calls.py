@@ -1,4 +1,4 @@
-"""What agents may do: check, request, wait, retry, list their own, and say how their own calls ended."""
+"""Endpoints for agents: check, request, wait, retry, list and end their own calls."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class OutcomeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def post_check(context: Context) -> dict[str, Any]:
-    """What would be decided now. Opens no question and uses nothing up."""
+    """Decide as of now. Opens no question and uses nothing up."""
     wanted = _request_from_body(context)
     scope = scope_from_body(context.gate, wanted.session, context.body)
     return decision_to_json(preview_decision(context.gate, wanted, scope))
@@ -105,7 +105,7 @@ def post_call(context: Context) -> CallView:
 
 
 async def get_call(context: Context) -> CallView:
-    """Where the call stands; with `wait`, once its question is closed or the time is over.
+    """Return the call; with `wait`, once its question is closed or the time is over.
 
     With `until=end` as well, a call that runs is waited for, and told once it is over.
     """
@@ -128,7 +128,7 @@ async def post_retry(context: Context) -> CallView:
 
 
 def post_outcome(context: Context) -> CallView:
-    """Whoever ran the call says how it ended, and is told which consent ended by it.
+    """Record how the call ended; return the consent that ended by it.
 
     An agent's word about its own call only tightens.
     """

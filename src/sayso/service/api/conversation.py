@@ -23,7 +23,7 @@ LONGEST_NAME = 500
 
 
 class MessageBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the user typed, whole and nothing else: no text of the model, a tool or a file."""
+    """The user's message, exactly as typed: no text of the model, a tool or a file."""
 
     text: str
 
@@ -44,7 +44,7 @@ class TaskBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class MessageResult(msgspec.Struct, frozen=True):
-    """What a message was, and what it did, announced, cleared and answered."""
+    """The kind of a message, and what it did, announced, cleared and answered."""
 
     kind: str
     turn: int
@@ -58,7 +58,7 @@ class MessageResult(msgspec.Struct, frozen=True):
 
 
 class PlanView(msgspec.Struct, frozen=True):
-    """What was read in a plan. `shown` is what the user has to see before their yes counts.
+    """A plan as it was read. `shown` is what the user has to see before their yes counts.
 
     `covers` is what a yes covers, each operation with its targets; what is `asked` each time or `blocked` is
     named by the plan and not covered.
@@ -145,7 +145,7 @@ def post_handoff_save(context: Context) -> HandoffResult:
 
 
 def get_handoff(context: Context) -> HandoffResult:
-    """What was kept for this context, to be shown to the user. Only a yes heard right after loads it."""
+    """Return the allowlist kept for this context, to show the user. Only a yes right after loads it."""
     return HandoffResult(handoff.ask_to_load_handoff(context.gate, _session(context)))
 
 
@@ -156,7 +156,7 @@ def post_handoff_take(context: Context) -> HandoffResult:
 
 
 def assurance_of(context: Context) -> Assurance:
-    """How sure it is that the user typed what this token brings: as sure as whoever made the token was."""
+    """Return how sure it is that the user typed what this token sends, as its maker declared."""
     known = context.token.role == "host" and context.token.assured is True
     return Assurance.ASSURED if known else Assurance.CLAIMED
 

@@ -30,7 +30,7 @@ MOST = 1_000
 
 
 class PinsBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a covered call must match."""
+    """The values a covered call must match."""
 
     tool: str | None = None
     workspace: str | None = None
@@ -52,7 +52,7 @@ class GrantBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NameBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What to take consent back for."""
+    """The name to take consent back for."""
 
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=2_000)]
 
@@ -128,7 +128,7 @@ LISTING = {
 
 
 def _check_signed(context: Context, risk: Risk | None) -> None:
-    """Where a yes has to be signed, a grant does not get around that: it is given at a terminal."""
+    """Refuse a grant here where a yes must be signed; it can be given at a terminal."""
     asked = Risk.HIGH if risk is None else risk
     with context.gate.store.read() as tx:
         needed = needs_proof(context.gate, tx, asked)

@@ -1,4 +1,4 @@
-"""What the holder of a started call may do with it over HTTP: keep it, park it, go on with it, replay it.
+"""Endpoints for the holder of a started call: keep, park, resume and replay it.
 
 Only hosts: whoever runs a program knows what becomes of its calls, and the agent in it does not say.
 """
@@ -41,7 +41,7 @@ class ParkBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NoteBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How far a run has come."""
+    """The progress of a run."""
 
     fence: int
     note: RunNote
@@ -67,7 +67,7 @@ class ReplayBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ResolveBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What became of a call of which nobody knew: succeeded or failed."""
+    """The outcome of an ambiguous call: succeeded or failed."""
 
     state: State
 

@@ -24,7 +24,7 @@ class DraftBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DraftDiff(msgspec.Struct, frozen=True):
-    """What a draft decides otherwise than the policy in force. Nothing is applied."""
+    """The differences between a draft and the policy in force. Nothing is applied."""
 
     loosened: tuple[DecisionChange, ...]
     tightened: tuple[DecisionChange, ...]

@@ -159,7 +159,7 @@ def post_resume_all(context: Context) -> ResumedAll:
 
 
 class SessionFacts(NamedTuple):
-    """What is known of sessions besides their rows: their last signs of life, and the names of tokens."""
+    """Facts about sessions besides their rows: their last signs of life, and the names of tokens."""
 
     seen: Mapping[str, float]
     names: Mapping[str, str]
@@ -177,7 +177,7 @@ def _load_session_view(context: Context, session: str) -> SessionView:
 
 
 def _presence(context: Context, tx: Reader, found: LoadedSession, beat: float | None) -> str:
-    """Whether its program is known to be there: heartbeats that keep a lease, or a connection that waits."""
+    """Return the presence of its program: heartbeats that keep a lease, or a connection that waits."""
     if beat is not None and tx.now - beat <= HEARD_WITHIN:
         return "working"
     open_now = (name for name, end in found.kept.questions.items() if tx.now < end)

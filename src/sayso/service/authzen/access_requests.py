@@ -50,14 +50,14 @@ TaskStatus = Literal["pending", "approved", "denied", "expired", "cancelled", "f
 
 
 class DenialBody(msgspec.Struct, frozen=True):
-    """What came with the denial, sent back as it was."""
+    """The `denial` of the evaluation, sent back unchanged."""
 
     expires_at: str
     binding_token: str = ""
 
 
 class AccessRequestBody(EvaluationBody, frozen=True, kw_only=True):
-    """What was evaluated, with what came with its denial."""
+    """The evaluation, with its denial."""
 
     denial: DenialBody
 
@@ -91,7 +91,7 @@ class AccessTaskView(msgspec.Struct, frozen=True):
 
 
 def describe_access_offer(context: Context, request: Request, body: EvaluationBody) -> dict[str, str]:
-    """What goes with a denial that a person could lift."""
+    """Return the offer that goes with a denial a person could lift."""
     with context.gate.store.read() as tx:
         expires = int(tx.now) + int(ACCESS_OFFER_LASTS)
     return {
@@ -126,7 +126,7 @@ def post_access_request(context: Context) -> AccessTaskView:
 
 
 def get_access_request(context: Context) -> AccessTaskView:
-    """What came of it. Only approved means that it is worth evaluating again."""
+    """Return the state of the request. Only approved means that it is worth evaluating again."""
     with context.gate.store.read() as tx:
         found = load_access_request(context.gate, tx, context.parameters["task"])
         if found is None or not is_own(context, tx.session(found[0].session)):

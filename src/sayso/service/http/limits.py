@@ -1,4 +1,4 @@
-"""How much one token may ask for: requests and bytes a second, and how many waits at a time."""
+"""Limits for each token: requests and bytes a second, and the number of waits at a time."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Buckets:
         return 0 if enough else self._seconds_until(amount, left)
 
     def look(self, token: str, amount: float) -> int:
-        """What `take` would say, without taking anything."""
+        """Return what `take` would say, without taking anything."""
         with self._lock:
             left = self._left_at(token, self._clock())
         return 0 if left >= amount else self._seconds_until(amount, left)

@@ -180,7 +180,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
             raise StoreError(f"{self._place} did not keep this transaction")
 
     def _was_kept(self, xid: str) -> bool:
-        """What became of a transaction whose connection was cut while it committed."""
+        """Return what became of a transaction whose connection was cut while it committed."""
         end = time.monotonic() + self._busy
         try:
             with server.connect_to_server(self._dsn, busy=self._busy) as connection:

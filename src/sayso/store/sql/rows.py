@@ -56,7 +56,7 @@ class Connection(Protocol):
     def rows(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]: ...
 
     def change(self, statement: str, parameters: Sequence[object]) -> int:
-        """How many rows it added, changed or took away."""
+        """Return how many rows it added, changed or took away."""
 
     def hold(self, what: str) -> bool:
         """Until the end of this transaction no other that writes gets past its own `hold` of the same.
@@ -277,7 +277,7 @@ class SqlReader:
         return [row(*values) for values in self._connection.rows(statement, parameters)]
 
     def _place(self, statement: str, after: str) -> int | None:
-        """What a page after this row begins behind: 0 if none is named, None if it is unknown."""
+        """Return what a page after this row begins behind: 0 if none is named, None if it is unknown."""
         if not after:
             return 0
         found = self._connection.rows(statement, (after,))
@@ -414,5 +414,5 @@ class SqlWriter(SqlReader):
                 self._connection.change(text, [part for row in chunk for part in row])
 
     def _store(self, statement: str, row: msgspec.Struct, *rest: object) -> bool:
-        """Whether the statement, given the fields of the row and the rest, changed anything."""
+        """Return whether the statement, given the fields of the row and the rest, changed anything."""
         return self._connection.change(statement, (*msgspec.structs.astuple(row), *rest)) > 0

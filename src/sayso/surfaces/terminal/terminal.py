@@ -68,7 +68,7 @@ class Terminal:
         return f"{self.who} at the terminal"
 
     def able(self) -> bool:
-        """Whether there is a terminal to ask on."""
+        """Return whether there is a terminal to ask on."""
         try:
             with open_device(self._path):
                 return True

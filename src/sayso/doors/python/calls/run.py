@@ -65,7 +65,7 @@ class OtherFunction(SaysoError):
 
 
 class RunOptions(msgspec.Struct, frozen=True):
-    """Who wants something run, and how long they wait."""
+    """Options of a run: its session, and how long the caller waits."""
 
     session: str
     wait: float = USUAL_WAIT
@@ -80,7 +80,7 @@ class RunOptions(msgspec.Struct, frozen=True):
 
     @property
     def left(self) -> float:
-        """What is left of the time to wait."""
+        """Return the rest of the time to wait."""
         return self.wait - (time.monotonic() - self.began)
 
 
@@ -142,7 +142,7 @@ def replay_capability(door: Door, operation_id: str, wish: RunOptions) -> Steps[
 
 
 def check_capability(door: Door, name: str, params: Mapping[str, Any] | None, session: str) -> Decision:
-    """What would be decided if this were run now."""
+    """Decide this run without running it."""
     capability = door.capabilities.find(name)
     request = door.request(capability, capability.shape.write_params(check_params(params)), session)
     return door.preview(request, scope_here(door, session))
@@ -180,7 +180,7 @@ def conclude_run(door: Door, call: str, fence: int, done: Outcome, ran: tuple[st
 
 
 def result_from_attempt(attempt: Attempt) -> Result:
-    """What the ledger knows of a call that is over, or in other hands."""
+    """Make a result from the ledger, for a call that is over or in other hands."""
     record, name = attempt.record, attempt.call
     if attempt.state == "succeeded":
         if attempt.result is None:
@@ -320,7 +320,7 @@ def _begin_run(
 
 
 def _for_later(capability: Capability, decision: Decision, *, nests: bool) -> tuple[str, ...]:
-    """What is asked when it is reached, other than the function's own: high risk that has to be asked.
+    """Return the operations to ask when they are reached: high risk, other than the function's own.
 
     Where calls are not believed to be part of another, all of it is; unless it would be denied anyway.
     """

@@ -48,7 +48,7 @@ class WrongArguments(SaysoError, TypeError):
 
 
 class _Marked(dict[str, str]):
-    """What stands for a live object in a call that was written before."""
+    """The stand-in for a live object in a call that was written before."""
 
 
 class Shape:
@@ -96,7 +96,7 @@ class Shape:
         return plain, objects
 
     def _mark_live(self, name: str, value: object) -> dict[str, str]:
-        """What stands for a live object in the written call: no text, so that no reader takes it for a path.
+        """Return the stand-in for a live object in the written call; no text, which might look like a path.
 
         Whatever can be written down has to be shown and read by the policy, so it cannot be live; `self` can.
         """
@@ -154,7 +154,7 @@ class Shape:
         return plain | {name: known[name] for name in self.live}
 
     def read(self, arguments: bytes, objects: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """What to call the function with, from the bytes that were digested."""
+        """Return the function's arguments, decoded from the digested bytes."""
         values: dict[str, Any] = decode_canonical(arguments)
         typed = {
             name: objects[name] if name in self.live else self._read_value(name, value)
@@ -229,7 +229,7 @@ class Shape:
 
 
 def live_object_mark(value: object) -> str:
-    """What a live object is called in the digest: its `consent_id`, or a mark that only this object has."""
+    """Return a live object's name in the digest: its `consent_id`, or a mark of this object alone."""
     named = getattr(value, "consent_id", None)
     if isinstance(named, str):
         return f"{_type_name(value)} {named}"
@@ -264,7 +264,7 @@ _marks = _Marks()
 
 
 def _is_member(value: object, hint: Any) -> bool:
-    """Whether the value is a member of the enum that is declared."""
+    """Return whether the value is a member of the enum that is declared."""
     if not isinstance(value, enum.Enum):
         return False
     kinds = tuple(kind for kind in union_arms(hint) if isinstance(kind, type) and issubclass(kind, enum.Enum))

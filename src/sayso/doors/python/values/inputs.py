@@ -1,4 +1,4 @@
-"""What a program passes besides the arguments of its functions, checked before anything is decided."""
+"""Checks of what a program passes besides its functions' arguments, before anything is decided."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ PLAIN = "pass plain values; in calls from Python the parameter can also be named
 
 
 class Misfit(NamedTuple):
-    """What is wrong, and what to do about it."""
+    """A fault in an argument, and what to do about it."""
 
     reason: str
     hint: str
@@ -130,7 +130,7 @@ def _suggest(value: object, found: _Difference) -> str | None:
 
 
 def _is_readable(kind: type[enum.Enum]) -> bool:
-    """Whether a member of the enum can be told by what it is written as."""
+    """Return whether a member of the enum can be told by what it is written as."""
     values = [one.value for one in kind]
     return all(type(one) is str for one in values) or all(type(one) is int for one in values)
 

@@ -70,7 +70,7 @@ def write_result(value: object) -> Any:
 
 
 def keep_result(value: object) -> tuple[bytes | None, str | None]:
-    """What the ledger keeps of a result: its JSON text, or the reason why there is none."""
+    """Return the JSON text of a result for the ledger, or the reason why there is none."""
     try:
         text = _result_text(value)
     except NotPlain as error:
@@ -181,7 +181,7 @@ def _mark_bytes(live: Any) -> Any:
 
 
 def _restore_bytes(plain: Any) -> Any:
-    """What `_mark_bytes` was given, as far as its bytes go. ValueError if that is not what was written."""
+    """Undo `_mark_bytes`. ValueError if the text was not written by it."""
     if isinstance(plain, dict):
         if plain.keys() == {BYTES}:
             return base64.b64decode(plain[BYTES], validate=True)
@@ -217,7 +217,7 @@ def _sort_sets(plain: Any, live: Any) -> Any:
 
 
 def _read(kind: type, value: object) -> object:
-    """What msgspec does not know: paths, and models inside other types."""
+    """Encode what msgspec does not know: paths, and models inside other types."""
     if isinstance(kind, type) and isinstance(value, kind):
         return value
     if isinstance(kind, type) and issubclass(kind, PurePath) and isinstance(value, str):
@@ -268,7 +268,7 @@ def _adapter(hint: Any) -> Any:
 
 
 def _is_pydantics(hint: Any) -> bool:
-    """Whether pydantic has to read this type: it is one of its own, or says something to pydantic."""
+    """Return whether pydantic has to read this type: it is one of its own, or says something to pydantic."""
     if "pydantic" not in sys.modules:
         return False
     try:

@@ -124,11 +124,11 @@ def _check_alike(before: dict[str, Any], after: dict[str, Any], parameters: str)
 
 
 def _same_kind(before: object, after: object) -> bool:
-    """Whether what takes the one takes the other: what takes fractions takes whole numbers."""
+    """Return whether what takes the one takes the other: what takes fractions takes whole numbers."""
     return _kind(before) == _kind(after) or (_kind(before), _kind(after)) == ("number", "whole number")
 
 
 def _kind(value: object) -> str:
-    """What it is in JSON, whole numbers told apart."""
+    """Return the JSON type, with integers as a type of their own."""
     kinds = {bool: "boolean", int: "whole number", float: "number", str: "text", list: "list", dict: "map"}
     return kinds.get(type(value), "null")
