@@ -303,7 +303,7 @@ def _call_from_row(context: Context, row: CallRow) -> CallView | None:
 WAIT = {"wait": f"Seconds to wait for an answer, at most {LONGEST_WAIT:.0f}."}
 UNTIL = {"until": "answer (its question is closed) or end (nobody runs it any more)."}
 ENDPOINTS = (
-    Endpoint("POST", "/v1/check", ANY, "What would be decided now", post_check, CallBody, dict[str, Any]),
+    Endpoint("POST", "/v1/check", ANY, "Decide a call, without effect", post_check, CallBody, dict[str, Any]),
     Endpoint(
         "POST", "/v1/calls", ANY, "Decide a call; start it if it may run", post_call, CallBody, CallView
     ),
@@ -311,19 +311,17 @@ ENDPOINTS = (
         "GET",
         "/v1/calls",
         ANY,
-        "The calls that are not over",
+        "List the calls that are not over",
         list_calls,
         result=list[CallView],
         query={"session": "Only those of this session."},
     ),
-    Endpoint(
-        "GET", "/v1/calls/{call}", ANY, "Where a call stands", get_call, result=CallView, query=WAIT | UNTIL
-    ),
+    Endpoint("GET", "/v1/calls/{call}", ANY, "Get a call", get_call, result=CallView, query=WAIT | UNTIL),
     Endpoint(
         "POST",
         "/v1/calls/{call}/retry",
         ANY,
-        "Start a call once it was approved",
+        "Retry a call; start it if it was approved",
         post_retry,
         RetryBody,
         CallView,
@@ -331,6 +329,12 @@ ENDPOINTS = (
         bare=True,
     ),
     Endpoint(
-        "POST", "/v1/calls/{call}/outcome", ANY, "Say how a call ended", post_outcome, OutcomeBody, CallView
+        "POST",
+        "/v1/calls/{call}/outcome",
+        ANY,
+        "Report how a call ended",
+        post_outcome,
+        OutcomeBody,
+        CallView,
     ),
 )

@@ -194,24 +194,30 @@ ENDPOINTS = (
         "POST",
         f"{ONE_SESSION}/messages",
         HOST,
-        "The user said something",
+        "Send a message of the user",
         post_message,
         MessageBody,
         MessageResult,
     ),
     Endpoint(
-        "POST", f"{ONE_SESSION}/plans", HOST, "The assistant showed a plan", post_plan, PlanBody, PlanView
+        "POST",
+        f"{ONE_SESSION}/plans",
+        HOST,
+        "Send a plan the assistant showed",
+        post_plan,
+        PlanBody,
+        PlanView,
     ),
-    Endpoint("POST", f"{ONE_SESSION}/tasks", HOSTS, "A task begins", post_task, TaskBody, TaskReport),
-    Endpoint("DELETE", f"{ONE_SESSION}/tasks", HOSTS, "The task is done", delete_task, result=TaskReport),
+    Endpoint("POST", f"{ONE_SESSION}/tasks", HOSTS, "Begin a task", post_task, TaskBody, TaskReport),
+    Endpoint("DELETE", f"{ONE_SESSION}/tasks", HOSTS, "End the task", delete_task, result=TaskReport),
     Endpoint(
-        "POST", f"{ONE_SESSION}/switch", HOSTS, "Something else entirely", post_switch, result=TaskReport
+        "POST", f"{ONE_SESSION}/switch", HOSTS, "Switch to another context", post_switch, result=TaskReport
     ),
     Endpoint(
         "GET",
         f"{ONE_SESSION}/handoff/offer",
         HOST,
-        "Ask before renewing",
+        "Ask whether to keep the allowlist for the next context",
         get_handoff_offer,
         result=HandoffResult,
     ),
@@ -219,16 +225,18 @@ ENDPOINTS = (
         "POST",
         f"{ONE_SESSION}/handoff/save",
         HOST,
-        "Keep the allowlist",
+        "Save the allowlist",
         post_handoff_save,
         result=HandoffResult,
     ),
-    Endpoint("GET", f"{ONE_SESSION}/handoff", HOST, "What was kept", get_handoff, result=HandoffResult),
+    Endpoint(
+        "GET", f"{ONE_SESSION}/handoff", HOST, "Get the saved allowlist", get_handoff, result=HandoffResult
+    ),
     Endpoint(
         "POST",
         f"{ONE_SESSION}/handoff/take",
         HOST,
-        "Load what was kept",
+        "Load the saved allowlist",
         post_handoff_take,
         result=HandoffResult,
     ),

@@ -142,7 +142,7 @@ def _check_signed(context: Context, risk: Risk | None) -> None:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/v1/grants", ANY, "What is granted now", list_all_grants, result=ALL, query=LISTING),
+    Endpoint("GET", "/v1/grants", ANY, "List the live grants", list_all_grants, result=ALL, query=LISTING),
     Endpoint(
         "POST",
         "/v1/grants",

@@ -141,12 +141,22 @@ def _check_note(note: RunNote) -> None:
 
 ONE = "/v1/calls/{call}"
 ENDPOINTS = (
-    Endpoint("POST", f"{ONE}/heartbeat", HOSTS, "Its holder is alive", post_heartbeat, BeatBody, CallView),
-    Endpoint("POST", f"{ONE}/park", HOSTS, "It waits for a question", post_park, ParkBody, CallView),
     Endpoint(
-        "POST", f"{ONE}/resume", HOSTS, "Go on with a parked call", post_call_resume, ResumeBody, CallView
+        "POST", f"{ONE}/heartbeat", HOSTS, "Renew the lease of a call", post_heartbeat, BeatBody, CallView
     ),
-    Endpoint("PUT", f"{ONE}/note", HOSTS, "How far a run has come", put_note, NoteBody, CallView),
-    Endpoint("POST", f"{ONE}/replay", HOSTS, "Run a queued call later", post_replay, ReplayBody, CallView),
-    Endpoint("POST", f"{ONE}/resolve", HOSTS, "What became of it", post_resolution, ResolveBody, CallView),
+    Endpoint(
+        "POST",
+        f"{ONE}/park",
+        HOSTS,
+        "Park a call until its question is closed",
+        post_park,
+        ParkBody,
+        CallView,
+    ),
+    Endpoint("POST", f"{ONE}/resume", HOSTS, "Resume a parked call", post_call_resume, ResumeBody, CallView),
+    Endpoint("PUT", f"{ONE}/note", HOSTS, "Record the progress of a run", put_note, NoteBody, CallView),
+    Endpoint("POST", f"{ONE}/replay", HOSTS, "Replay a queued call", post_replay, ReplayBody, CallView),
+    Endpoint(
+        "POST", f"{ONE}/resolve", HOSTS, "Resolve an ambiguous call", post_resolution, ResolveBody, CallView
+    ),
 )

@@ -105,8 +105,14 @@ def _describe_operation(gate: Gate, name: str) -> dict[str, Any]:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/v1/policy", OPERATORS, "The policy in force", get_policy, result=PolicyView),
+    Endpoint("GET", "/v1/policy", OPERATORS, "Get the policy in force", get_policy, result=PolicyView),
     Endpoint(
-        "POST", "/v1/policy/diff", OPERATORS, "What a draft changes", post_policy_diff, DraftBody, DraftDiff
+        "POST",
+        "/v1/policy/diff",
+        OPERATORS,
+        "Compare a draft with the policy in force",
+        post_policy_diff,
+        DraftBody,
+        DraftDiff,
     ),
 )
