@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import os
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator, Iterator
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
@@ -372,3 +373,29 @@ def in_thread(context: contextvars.Context, work: Callable[[], Any]) -> Any:
     thread.join()
     assert found, "it failed"
     return found[0]
+
+
+def said_by_child(work: Callable[[], str]) -> str:
+    """What this returns, or raises, in a process that is forked here."""
+    here, there = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(there, work().encode())
+        except BaseException as error:  # noqa: BLE001  it is told
+            os.write(there, type(error).__name__.encode())
+        os._exit(0)
+    os.close(there)
+    with os.fdopen(here) as told:
+        said = told.read()
+    os.waitpid(child, 0)
+    return said
+
+
+@both
+def test_no_forked_process_takes_a_scope_along(program: Program, kind: str) -> None:
+    """A pool of processes that a click happens to start would be inside that click for ever."""
+    with program.scope(kind):
+        assert program.send() == "sent"
+        assert said_by_child(program.send) == "ConsentRequired"
+        assert program.send() == "sent"

@@ -163,6 +163,7 @@ class Policy(msgspec.Struct, frozen=True):
     folded: Mapping[str, str]
     tools_named: Mapping[str, tuple[int, ...]]
     tools_like: tuple[int, ...]
+    tools_folded: Mapping[str, str]
     phrases: Phrases = Phrases()
 
     def entry(self, name: str) -> Entry:
@@ -177,15 +178,30 @@ class Policy(msgspec.Struct, frozen=True):
     def entries_for(self, tool: str) -> list[Tool]:
         """The entries that are about this tool, in their order; some may fit other arguments only.
 
-        A name with control or invisible characters that would fit without them is refused.
+        A name that differs from a listed one only in case, white space or Unicode form is refused.
         """
-        if not tool.isprintable() and tool not in self.tools_named:
-            seen = "".join(c for c in tool if c.isprintable())
-            if self.entries_for(seen):
-                raise MalformedRequest(f"{tool!r} is not {seen!r}", hint=f"write {seen} exactly")
-            return []
+        found = self.find_entries(tool)
+        if tool not in self.tools_named:
+            twin = self._find_tool_twin(tool, found)
+            if twin is not None:
+                raise MalformedRequest(f"{tool!r} is not {twin!r}", hint=f"write {twin} exactly")
+        return found
+
+    def find_entries(self, tool: str) -> list[Tool]:
+        """The entries that are about a tool of exactly this name."""
         like = [index for index in self.tools_like if fnmatchcase(tool, self.tools[index].tool)]
         return [self.tools[index] for index in sorted((*self.tools_named.get(tool, ()), *like))]
+
+    def _find_tool_twin(self, tool: str, found: Sequence[Tool]) -> str | None:
+        """The listed tool, or the pattern of one, that this name could be mistaken for."""
+        folded = fold_spelling(tool)
+        twin = self.tools_folded.get(folded)
+        if twin is not None or (folded == tool and tool.isprintable()):
+            return twin
+        fit = {one.tool for one in found}
+        patterns = (self.tools[index].tool for index in self.tools_like)
+        seen = (one for one in patterns if one not in fit and fnmatchcase(folded, fold_spelling(one)))
+        return next(seen, None)
 
     def _default_entry(self, name: str) -> Entry:
         twin = self.folded.get(fold_spelling(name))
@@ -231,6 +247,7 @@ def compile_policy(
         folded={fold_spelling(name): name for name in table},
         tools_named=_by_name(tools),
         tools_like=tuple(index for index, tool in enumerate(tools) if _is_pattern(tool.tool)),
+        tools_folded={fold_spelling(one.tool): one.tool for one in tools if not _is_pattern(one.tool)},
         phrases=rest.get("phrases") or Phrases(),
     )
 

@@ -72,6 +72,7 @@ def open_gate(
     with opening(marks):
         name, mark = _name_and_mark(opened, marks)
         marked = MarkedStore(opened, mark or Watermark(), doubts := Doubts())
+        lacks = marked.mark.lacks
         with marked.write() as tx:
             unmarked = mark is not None and (mark.lost or (tx.head(MAIN) is not None and not mark.exists))
             sealer = Sealer(mac_key(key), name, _enter_epoch(tx, marked.mark, mark), marked.mark, doubts)
@@ -79,6 +80,8 @@ def open_gate(
             if tx.meta("policy") != policy.digest:
                 tx.set_meta("policy", policy.digest)
                 record(tx, events.PolicyChanged(policy.digest))
+        if lacks:
+            marked.mark.complete()
     return Gate(
         marked,
         policy,
@@ -115,8 +118,11 @@ def open_to_act(
     with opening(marks):
         name, mark = _name_and_mark(opened, marks)
         marked = MarkedStore(opened, mark or Watermark(), doubts := Doubts())
+        lacks = marked.mark.lacks
         with marked.write() as tx:
             sealer = Sealer(mac_key(key), name, _enter_epoch(tx, marked.mark, mark), marked.mark, doubts)
+        if lacks:
+            marked.mark.complete()
     return Gate(marked, policy or _blocking_policy(), sealer, mark=mark, key=key)
 
 
@@ -153,7 +159,7 @@ def _goes_back(opened: Store, mark: Watermark) -> bool:
     newest, epoch = mark.newest(), mark.version(*EPOCH)
     with opened.read() as tx:
         behind = not mark.holds(tx, MAIN, newest) or _parse_epoch(tx.meta("epoch")) < epoch
-    return mark.lost or behind
+    return mark.lost or mark.lacks or behind
 
 
 def open_audit(store: str | Path | None = None, *, key: SigningKey | None = None) -> Gate:
@@ -300,7 +306,8 @@ def _current_epoch(tx: Writer, mark: Watermark | None) -> int:
     if mark is None:
         return epoch
     marked = mark.version(*EPOCH)
-    if epoch >= marked and not mark.lost and mark.holds(tx, MAIN, mark.newest()):
+    lacks = mark.lacks
+    if epoch >= marked and not mark.lost and not lacks and mark.holds(tx, MAIN, mark.newest()):
         _note_epoch(tx, mark, epoch, marked)
         return epoch
     begun = max(epoch, marked) + 1 + secrets.randbelow(JUMP)
@@ -313,7 +320,8 @@ def _current_epoch(tx: Writer, mark: Watermark | None) -> int:
         record(tx, events.TamperingFound(finding=words.LOST_MARK))
         for rival in mark.rivals:  # before the commit: a gate that still runs on one must not go on
             rival.seal(moved=True)
-    record(tx, events.EpochBegun(begun, why="the store does not reach its mark"))
+    why = "the mark could not be written before" if lacks else "the store does not reach its mark"
+    record(tx, events.EpochBegun(begun, why=why))
     return begun
 
 

@@ -7,7 +7,7 @@ was committed last, and leaves no trace when anything in it fails.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Literal, Protocol, TypeVar
 
@@ -344,6 +344,9 @@ class Writer(Reader, Protocol):
     consistency."""
     local: bool
     """Whether the store lives on this machine: then nothing is lost unless this machine starts again."""
+    after_commit: Callable[[], object] | None
+    """What to do once it is committed and before the disk is waited for, where that takes two steps. It must
+    not fail."""
 
     def set_meta(self, name: str, value: str) -> None: ...
 

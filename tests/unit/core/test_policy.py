@@ -72,6 +72,7 @@ def test_an_empty_policy_is_balanced_and_holds_nothing() -> None:
         digest="",
         tools_named={},
         tools_like=(),
+        tools_folded={},
         table={},
         folded={},
     )

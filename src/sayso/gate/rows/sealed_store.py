@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 
 from sayso.core.audit import events
 from sayso.core.audit.entry import MAIN
@@ -18,7 +19,7 @@ from sayso.gate.rows.journal import record
 from sayso.gate.rows.tampering import Doubt, Doubts
 from sayso.gate.rows.watermark import BURNED, Raised, Watermark, refuse_moved_watermark
 from sayso.gate.telemetry import log_tampering
-from sayso.store.contract import EntryRow, Reader, Store, Writer
+from sayso.store.contract import EntryRow, Reader, Store, StoreError, Writer
 
 log = logging.getLogger("sayso")
 
@@ -59,6 +60,7 @@ class MarkedStore:
                 newest = tx.newest_own_entry(self._stream)
                 if raised:
                     before = self.mark.promise(raised)
+                    tx.after_commit = partial(self._mark_until_synced, raised)
             before = None  # committed: it stands, even if the file of the mark cannot be written
             self._raise(newest, raised, durable=tx.durable)
         except BaseException:
@@ -69,6 +71,14 @@ class MarkedStore:
             self.mark.end_writing()
             if self._doubts:
                 self._report_doubts()
+
+    def _mark_until_synced(self, raised: Raised) -> None:
+        """While the disk is waited for, the mark says it already: even if this process is killed meanwhile.
+
+        If that cannot be written, it is tried again, and told, when the disk has it.
+        """
+        with suppress(StoreError):
+            self.mark.learn(raised)
 
     def _raise(self, newest: EntryRow | None, raised: Raised, *, durable: bool) -> None:
         """The transaction is committed."""

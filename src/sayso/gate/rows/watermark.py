@@ -15,8 +15,9 @@ from __future__ import annotations
 import os
 import re
 import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -136,7 +137,8 @@ class Watermark:
         self._own = threading.local()
         self._known: dict[bytes, int] = {}
         self._until: dict[bytes, int] = {}
-        self._late: dict[bytes, int] = {}
+        self._past: dict[bytes, list[tuple[int, int]]] = {}
+        """For transactions that read: when a version was raised lately, and from which."""
         self._unsynced: Raised = {}
         self._tick = 0
         self.lost = False
@@ -148,6 +150,7 @@ class Watermark:
     def _begin(self) -> None:
         self._forks = _forks
         self._guard = threading.RLock()
+        self._readers: Counter[int] = Counter()
         self._file: MarkFile | None = None
         self._left = OPENED_AGAIN
         self._looks = LOOKED_AGAIN
@@ -175,11 +178,16 @@ class Watermark:
         """The version this row has at least. In a reading transaction: had when that began."""
         place = version_key(kind, name)
         reading: int | None = getattr(self._own, "reading", None)
-        if reading is None:
-            self._catch_up_on(place)
-        elif self._late.get(place, -1) > reading:
-            return 0
+        if reading is not None:
+            return self._version_at(place, reading)
+        self._catch_up_on(place)
         return self._known.get(place, 0)
+
+    def _version_at(self, place: bytes, tick: int) -> int:
+        """The version as it was known then."""
+        with self._guard:
+            later = (before for raised_at, before in self._past.get(place, ()) if raised_at > tick)
+            return next(later, self._known.get(place, 0))
 
     def note(self, kind: str, name: str, version: int, *, until: float = 0.0) -> None:
         """Raise this version once the transaction under way is committed; what was read is, already."""
@@ -202,7 +210,7 @@ class Watermark:
             return sum(
                 not self._until.get(place)
                 and self._known[place] < BURNED
-                and (reading is None or self._late.get(place, -1) <= reading)
+                and (reading is None or self._version_at(place, reading) > 0)
                 for place in mine
             )
 
@@ -240,7 +248,7 @@ class Watermark:
                 and place not in spared
                 and self._known[place] < BURNED
                 and not self._until.get(place)
-                and self._late.get(place, -1) <= before
+                and self._version_at(place, before) > 0
             ]
             burned = dict.fromkeys(places, (BURNED, 0))
         if burned:
@@ -258,11 +266,17 @@ class Watermark:
         """A transaction that reads what was committed when it began: later marks do not concern it."""
         self._catch_up()
         before = getattr(self._own, "reading", None)
-        self._own.reading = self._tick
+        with self._guard:
+            began = self._own.reading = self._tick
+            self._readers[began] += 1
         try:
             yield
         finally:
             self._own.reading = before
+            with self._guard:
+                self._readers[began] -= 1
+                if self._readers[began] <= 0:
+                    del self._readers[began]
 
     def begin_writing(self) -> Raised:
         """A transaction that writes begins; what it notes is gathered here."""
@@ -296,7 +310,9 @@ class Watermark:
         with self._guard:
             for place, version in before.items():
                 self._known[place] = version
-                self._late.pop(place, None)
+                past = self._past.get(place)
+                if past and past[-1] == (_PENDING, version):
+                    past.pop()
 
     # --- raising it ---
 
@@ -310,10 +326,9 @@ class Watermark:
         try:
             self._write(entry, raised)
         except OSError as error:
-            raise StoreError(
-                f"the mark {self._path} cannot be written: {error.strerror}",
-                hint="what was recorded stands; without its mark the next start will void all grants",
-            ) from error
+            with self._guard:
+                self._unsynced = {**raised, **self._unsynced}  # to be written with the next
+            raise self._unwritten(error) from error
 
     def seal(self, *, moved: bool) -> None:
         """Say whether the store has moved away."""
@@ -337,8 +352,35 @@ class Watermark:
         with self._guard:
             self._unsynced.update(raised)
         boot = boot_number()
-        if boot and raised:
+        if not boot or not raised:
+            return
+        try:
             self._write(None, {unsynced_key(place): (one[0], boot) for place, one in raised.items()})
+        except OSError as error:
+            raise self._unwritten(error) from error
+
+    def _unwritten(self, error: OSError) -> StoreError:
+        """The error to raise. The file says that something is missing in it, until a new epoch begins."""
+        if self._path is not None:
+            with suppress(OSError):
+                MarkFile(self._path, make=True).note_lack()
+        return StoreError(
+            f"the mark {self._path} cannot be written: {error.strerror}",
+            hint="free some space; what was recorded stands, but the next start will void all grants",
+        )
+
+    @property
+    def lacks(self) -> bool:
+        """Whether something could not be written to it, so that nobody knows what has been revoked since."""
+        try:
+            return self._path is not None and MarkFile(self._path, make=False).lacks
+        except FileNotFoundError:
+            return False
+
+    def complete(self) -> None:
+        """A new epoch has begun: whatever is missing counts for nothing."""
+        if self._path is not None and self.lacks:
+            MarkFile(self._path, make=False).note_lack(missing=False)
 
     def settle(self) -> None:
         """All that was committed is synced: mark it for good."""
@@ -367,17 +409,31 @@ class Watermark:
             self._tick += 1
             for place, (version, until) in raised.items():
                 self._set(place, version, until, self._tick)
-            if len(self._late) > MOST_LATE:
-                self._late.clear()
+            if len(self._past) > MOST_LATE:
+                self._forget_past()
 
     def _set(self, place: bytes, version: int, until: int, tick: int) -> None:
-        if version < self._known.get(place, 0):
+        old = self._known.get(place, 0)
+        if version < old:
             return
-        self._known[place], self._late[place] = version, tick
+        past = self._past.get(place, [])
+        pending = bool(past) and past[-1][0] == _PENDING
+        if pending and tick != _PENDING:
+            past[-1] = (tick, past[-1][1])  # what was promised is committed
+        elif version > old and not pending:
+            oldest = min(self._readers, default=self._tick)
+            self._past[place] = [*(one for one in past if one[0] > oldest), (tick, old)]
+        self._known[place] = version
         if until:
             self._until[place] = until
         else:
             self._until.pop(place, None)
+
+    def _forget_past(self) -> None:
+        """Drop what no transaction under way can ask for."""
+        oldest = min(self._readers, default=self._tick)
+        kept = ((place, [one for one in past if one[0] > oldest]) for place, past in self._past.items())
+        self._past = {place: past for place, past in kept if past}
 
     def _write(self, entry: EntryRow | None, raised: Raised) -> None:
         if self._path is None:

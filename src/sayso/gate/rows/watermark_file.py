@@ -6,6 +6,7 @@ that takes the place of the old one; the last record of the old one says so to w
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import struct
@@ -21,6 +22,8 @@ Record = tuple[bytes, int, int]
 
 _WIDTH = 16
 _HEAD = _WIDTH + 1 + 64
+_LACK = _HEAD + 1
+"""Where the file says that something is missing in it: a place that is there, so that this needs no room."""
 _LOG = 96
 _RECORD = struct.Struct(">16sQQ")
 _GONE_ON = (b"\xff" * 16, 0, 0)
@@ -111,7 +114,7 @@ class MarkFile:
         if entry is not None:
             known = self.newest()
             if known is None or known[0] < entry.seq:
-                os.pwrite(self.number, f"{entry.seq:0{_WIDTH}d} {entry.hash.hex()}".encode(), 0)
+                self._write(f"{entry.seq:0{_WIDTH}d} {entry.hash.hex()}".encode(), 0)
         if records:
             self._add(records)
 
@@ -125,13 +128,29 @@ class MarkFile:
         with suppress(FileNotFoundError):
             beside.unlink()
         new = MarkFile(beside, make=True)
-        head = os.pread(self.number, _HEAD, 0)
-        os.pwrite(new.number, head, 0)
+        new._write(os.pread(self.number, _LOG, 0), 0)
         new._add(kept)
         beside.replace(self._path)
         self._add([_GONE_ON])  # after it: whoever reads this finds the new one
 
     def _add(self, records: Sequence[Record]) -> None:
         content = b"".join(_RECORD.pack(*one) for one in records)
-        os.pwrite(self.number, content, self._end)
+        self._write(content, self._end)
         self._end += len(content)
+
+    def _write(self, content: bytes, place: int) -> None:
+        """Write all of it, or raise OSError: a full disk may take a part."""
+        written = os.pwrite(self.number, content, place)
+        while written < len(content):
+            more = os.pwrite(self.number, content[written:], place + written)
+            if not more:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            written += more
+
+    @property
+    def lacks(self) -> bool:
+        """Whether something could not be written to it."""
+        return os.pread(self.number, 1, _LACK) == b"!"
+
+    def note_lack(self, *, missing: bool = True) -> None:
+        os.pwrite(self.number, b"!" if missing else b"\0", _LACK)

@@ -8,10 +8,11 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 import re
 import stat
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import count
 from typing import Any, Literal
@@ -158,12 +159,34 @@ def collect_texts(arguments: Mapping[str, Any]) -> tuple[ArgumentText, ...]:
             inner = 0 if group else next(groups)  # a list in a list is one path in pieces
             for member in value:
                 yield from walk(member, argument, name, inner, depth + 1)
-        elif isinstance(value, (str, int, float)) and not isinstance(value, bool):
+        elif isinstance(value, str):
+            one = ArgumentText(argument, name, value, group)
+            yield one
+            yield from _inner_texts(one)
+            yield from _mark_coded(value, walk(_parse_json(one), argument, name, group, depth + 1))
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
             yield ArgumentText(argument, name, str(value), group)
-            if isinstance(value, str):
-                yield from _inner_texts(ArgumentText(argument, name, value, group))
 
     return tuple(walk(arguments, "", "", 0, 0))
+
+
+def _parse_json(one: ArgumentText) -> Any:
+    """The list or object that a text stands for, because many programs take it for that; None otherwise.
+
+    In what is written to a file as it is, JSON stands for itself.
+    """
+    if one.text.lstrip()[:1] not in ("[", "{") or _CONTENT.search(one.name) or _WRITTEN.search(one.name):
+        return None
+    try:
+        return json.loads(one.text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _mark_coded(text: str, inside: Iterable[ArgumentText]) -> Iterator[ArgumentText]:
+    """What a text stands for; what cannot be read in it is coded."""
+    for one in inside:
+        yield one if one.text in text else msgspec.structs.replace(one, coded=True)
 
 
 def _inner_texts(one: ArgumentText) -> Iterator[ArgumentText]:

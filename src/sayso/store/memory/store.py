@@ -43,6 +43,7 @@ class MemoryWriter(MemoryReader):
     """Reads and writes of one transaction, on its own versions of what it touches."""
 
     local = True
+    after_commit: Callable[[], object] | None = None
 
     def __init__(self, tables: Tables, now: float) -> None:
         super().__init__(tables, now)

@@ -5,7 +5,7 @@ What differs (opening, beginning, committing, locking) is behind `Connection`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, groupby, islice
 from typing import Any, Protocol, TypeVar
 
@@ -302,6 +302,7 @@ class SqlWriter(SqlReader):
     """Reads and writes of one transaction. `urgent`: others should hear of it at once, not when they look."""
 
     urgent = False
+    after_commit: Callable[[], object] | None = None
 
     def __init__(self, connection: Connection, now: float, *, durable: bool) -> None:
         super().__init__(connection, now)
@@ -386,7 +387,8 @@ class SqlWriter(SqlReader):
             raise self._connection.failure(
                 f"entry {row.seq} of stream {row.stream} is taken, or leaves a gap"
             )
-        self._store(sql.ADD_ENTRY, row)
+        if not self._store(sql.ADD_ENTRY, row):
+            raise self._connection.failure(f"entry {row.seq} of stream {row.stream} was not kept")
         self._heads[row.stream] = self._added[row.stream] = row
 
     def add_nodes(self, rows: Iterable[NodeRow]) -> None:

@@ -105,6 +105,8 @@ class SqlStore(ABC, Generic[TransactionT]):
                 transaction.check()  # an error that somebody caught has ended it all the same
                 transaction.durable = writer.durable
                 self._commit(transaction, urgent=writer.urgent)
+                if transaction.local and transaction.durable and writer.after_commit is not None:
+                    writer.after_commit()
             finally:
                 self._leave(transaction)
             self._settle(transaction)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import inspect
+import os
 import sys
 import threading
 import weakref
@@ -34,6 +35,7 @@ class Holding:
     def __init__(self, frame: FrameType) -> None:
         self._holder: FrameType | None = _beyond_contextlib(frame)
         self._stops = bool(self._holder.f_code.co_flags & STOPS)
+        self._process = os.getpid()
         self._thread, task = _here()
         self._task = None if task is None else weakref.ref(task)
         self._token: Token[None] = _entered.set(None)
@@ -43,7 +45,12 @@ class Holding:
         self._holder = None
 
     def surrounds(self, *, is_open: bool) -> bool:
-        """Return whether this point of the program is inside the block, or after its end comes from it."""
+        """Return whether this point of the program is inside the block, or after its end comes from it.
+
+        A process that was forked inside never is: its copy of the stack says that the block lasts for ever.
+        """
+        if os.getpid() != self._process:
+            return False
         thread, task = _here()
         if thread == self._thread and task is (None if self._task is None else self._task()):
             return self._holder is not None and self._holder in _stack(sys._getframe(1))  # noqa: SLF001

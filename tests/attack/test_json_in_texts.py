@@ -1,0 +1,73 @@
+"""JSON in a text is what it stands for: many programs decode it before their tool sees it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from sayso.core.model import Verdict
+from tests.attack.guarded_home import Agent, coder, home
+
+__all__ = ["coder", "home"]
+
+GUARDED = (
+    "AGENTS.md",
+    ".claude/settings.json",
+    ".env",
+    "/etc/cron.d/x",
+    "~/.bashrc",
+    "~/.config/sayso/policy.yaml",
+)
+
+
+def plain(text: Any) -> str:
+    return json.dumps(text)
+
+
+def escaped(text: Any) -> str:
+    """The same, with letters that nobody reads as such."""
+    return "".join(f"\\u{ord(one):04x}" if one in "AsSey." else one for one in json.dumps(text))
+
+
+def twice(text: Any) -> str:
+    return json.dumps([json.dumps(text)])
+
+
+def spaced(text: Any) -> str:
+    return f"\n  {json.dumps(text, indent=2)}\n"
+
+
+@pytest.fixture
+def editing(coder: Agent) -> Agent:
+    """An agent that may edit for its task."""
+    coder.session.hear("let's work on the parser")
+    asked = coder.session.call("edit_file", {"path": "a.txt", "old": "a", "new": "b"})
+    coder.session.hear("yes")
+    asked.retry().succeeded()
+    assert (
+        coder.verdict("MultiEdit", {"file_path": "a.txt", "edits": plain([{"file_path": "b.txt"}])})
+        is Verdict.ALLOW
+    )
+    return coder
+
+
+@pytest.mark.parametrize("path", GUARDED)
+@pytest.mark.parametrize("spell", [plain, escaped, twice, spaced])
+@pytest.mark.parametrize("name", ["edits", "options", "target", "file_path"])
+def test_no_json_in_a_text_hides_a_guarded_file(editing: Agent, path: str, spell: Any, name: str) -> None:
+    args = {"file_path": "a.txt", name: spell([{"file_path": path, "old_string": "a", "new_string": "b"}])}
+    assert editing.verdict("MultiEdit", args) is not Verdict.ALLOW
+
+
+@pytest.mark.parametrize("spell", [plain, escaped, twice])
+@pytest.mark.parametrize("file", ["gate.key", "sayso.db"])
+def test_no_json_in_a_text_reads_the_guard(coder: Agent, spell: Any, file: str) -> None:
+    args = {"path": "a.txt", "paths": spell([f"~/.local/share/sayso/{file}"])}
+    assert coder.verdict("read_file", args) is Verdict.DENY
+
+
+def test_json_that_is_written_to_a_file_is_its_content(editing: Agent) -> None:
+    content = json.dumps({"path": "AGENTS.md", "file": "/etc/hosts"})
+    assert editing.verdict("edit_file", {"path": "a.json", "old": "", "new_string": content}) is Verdict.ALLOW
