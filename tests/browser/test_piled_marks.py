@@ -55,7 +55,7 @@ def test_no_text_of_an_agent_paints_over_the_command_or_the_page(
     assert page.locator(".card-body").evaluate("e => e.scrollWidth - e.clientWidth") <= 0
     if viewport == PHONE:
         page.get_by_role("button", name="next ›").click()
-        expect(page.locator(".headline")).to_contain_text("archive")
+        expect(page.locator(".card-head")).to_contain_text("archive")
         assert page.locator(".card-body").evaluate("e => e.scrollWidth - e.clientWidth") <= 0
     page.goto(desk.url + "/history")
     expect(page.locator("tbody")).to_contain_text("archive")
