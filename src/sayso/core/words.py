@@ -418,6 +418,15 @@ def no_json_key(kind: str) -> str:
     )
 
 
+def only_key_is(key: str) -> str:
+    return f"a dict whose only key is {key} looks like bytes, which are written so beside it"
+
+
+def not_written_so(kind: str) -> str:
+    return f"a {visible(kind, LONGEST_NAME)} would be written in another way"
+
+
+WRITE_IT_SO = "pass it as it is shown: dates, paths and numbers in their own form"
 NOT_A_NUMBER = "it holds NaN or an endless number"
 HALF_A_CHARACTER = "it holds text with half a character, a lone surrogate"
 KEYS_ALIKE = "two of its keys are spelled alike in JSON"

@@ -18,7 +18,7 @@ from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.doors.python.calls.holders import PROGRAM
 from sayso.doors.python.program import Program
 from sayso.doors.python.session import Session
-from sayso.doors.python.values.inputs import note_missing_workspace
+from sayso.doors.python.values.inputs import check_workspace
 from sayso.gate.audit.operator_transaction import sign_off
 from sayso.gate.deciding import authorize
 from sayso.gate.deciding.authorize import Authorization
@@ -114,8 +114,7 @@ class Sayso(Program[Session]):
         restart. One that ended stays ended: then it is a new one, and `after` names the old one.
         """
         if name is None and key is not None:
-            note_missing_workspace(workspace or "")
-            asked = reopen.SessionWish(agent, user, workspace, parent)
+            asked = reopen.SessionWish(agent, user, check_workspace(workspace) or None, parent)
             here = {"agent": AGENT_NAME, "workspace": workspace_here()}
             found = reopen.open_session_by_key(self.gate, key, owner=owner, asked=asked, **here)
             return Session(self.door, found.session, reopened=found.reopened, after=found.after)

@@ -5,7 +5,13 @@ And of tampering: rows, values and files that somebody changed, restored or dele
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sayso.core.words import visible
+
+LONGEST_ARGUMENT = 40
+MOST_ARGUMENTS = 8
+"""How many arguments are named, and how much of a name is shown."""
 
 IS_STOPPED = "its session, or one above it, is stopped"
 SESSION_OVER = "its session, or one above it, has ended"
@@ -232,3 +238,17 @@ def story_step(what: str, answer: str | None, state: str | None, by: str | None,
         said = STANDS.get(state or "", "ended")
     who = f" by {visible(by)}" if by else ""
     return f"{said}{who}" + (f": {visible(reason)}" if reason else "")
+
+
+def other_arguments(unknown: Collection[str], missing: Collection[str]) -> str:
+    """Why an edit is refused that adds arguments to a call, or leaves some of its own out."""
+    added = f"the call has no argument {argument_names(unknown)}" if unknown else ""
+    left_out = f"the call needs {argument_names(missing)}" if missing else ""
+    return "; ".join(filter(None, (added, left_out)))
+
+
+def argument_names(names: Collection[str]) -> str:
+    """Names that anybody may have written, in order and in quotes; of many, or of a long one, not all."""
+    told = [f"'{visible(name, LONGEST_ARGUMENT)}'" for name in sorted(names)[:MOST_ARGUMENTS]]
+    more = len(names) - len(told)
+    return ", ".join(told) + (f" and {more:,} more" if more else "")

@@ -27,12 +27,15 @@ PATHS = (
 """Every page is the same file: its script looks at the address."""
 MISSING = "missing.html"
 AT_THE_ROOT = ("sw.js", "manifest.webmanifest")
+FILES = "/web/files.json"
+"""The paths of the page's files, for the browser to keep them at its first visit."""
 TYPES = {
     "html": "text/html; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
     "css": "text/css; charset=utf-8",
     "svg": "image/svg+xml",
     "png": "image/png",
+    "json": "application/json",
     "webmanifest": "application/manifest+json",
 }
 LARGEST_CODE = 1_000
@@ -60,7 +63,9 @@ def page_routes(gate: Gate) -> list[BaseRoute]:
     found = web_files()
     routes: list[BaseRoute] = [_file_route(path, found["index.html"]) for path in PATHS]
     routes += [_file_route(f"/{name}", found[name]) for name in AT_THE_ROOT]
-    routes += [_file_route(f"/web/{name}", file) for name, file in found.items() if name != "index.html"]
+    below = {f"/web/{name}": file for name, file in found.items() if name != "index.html"}
+    routes += [_file_route(path, file) for path, file in below.items()]
+    routes.append(_file_route(FILES, _file(FILES, msgspec.json.encode(sorted(below)))))
     acts = (
         ("POST", "/sign-in", _sign_in),
         ("POST", "/sign-out", _sign_out),

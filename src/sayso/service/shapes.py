@@ -50,6 +50,8 @@ class QuestionDetails(msgspec.Struct, frozen=True):
     turn: int
     title: str
     """What would run, in a line: it tells questions apart in a list, and shows not all of the call."""
+    sentence: bool
+    """Whether that is the policy's own title, and not the call's command or arguments once more."""
     message: str | None
     """What the user last said in the session, if a host told it."""
     risk: str
@@ -70,6 +72,8 @@ class QuestionDetails(msgspec.Struct, frozen=True):
     digest: str
     opened_at: float
     expires_at: float
+    approval_lasts: float
+    """For how many seconds after a yes the agent can start the call."""
     waiting: bool | None
     """Whether the agent still waits for the answer; null if that is not known.
 

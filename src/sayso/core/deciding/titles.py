@@ -79,6 +79,15 @@ def make_title(
     return _line(_by_arguments(tool, given, target), whole, note)
 
 
+def has_sentence(call: Call) -> bool:
+    """Whether the policy's own title tells the call, and not its command or its arguments."""
+    return (
+        call.command is None
+        and call.title is not None
+        and not find_unfilled(call.title, _decode_arguments(call.arguments))
+    )
+
+
 def find_unfilled(template: str, given: Mapping[str, Any]) -> tuple[str, ...]:
     """The arguments that a title names and these are without, in order."""
     return tuple(name for name in placeholders(template) if _value_at(given, name) is _MISSING)

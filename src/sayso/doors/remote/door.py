@@ -24,7 +24,6 @@ from sayso.core.model import Call, Declaration, Operation, Request
 from sayso.core.session import Scope
 from sayso.doors.python.calls.capability import Capability
 from sayso.doors.python.calls.door import NO_CALL_KEYS, CallKeys, Door, PendingAsk, WaitResult, workspace_here
-from sayso.doors.python.values.inputs import note_missing_workspace
 from sayso.doors.remote.decode import RemoteAttempt, decode_attempt, decode_decision
 from sayso.doors.remote.line import AWAY, ServiceLine, ServiceRequest, Unreachable
 from sayso.gate.call_rows import Attempt
@@ -232,7 +231,6 @@ class RemoteDoor(Door):
 
     def open_by_key(self, key: str, asked: SessionWish) -> KeyedSession:
         """The session this key of this token stands for. Sent again, it is the same one."""
-        note_missing_workspace(asked.workspace or "")
         said = {name: value for name, value in msgspec.structs.asdict(asked).items() if value is not None}
         body = {**said, "key": key, "agent": asked.agent or "", "any_agent": asked.agent is None}
         opened = self.line.ask(ServiceRequest("POST", "/v1/sessions", {**body, "folder": workspace_here()}))

@@ -14,6 +14,9 @@ from uuid import UUID
 
 import msgspec
 
+from sayso.core.words import visible
+from sayso.gate.words import LONGEST_ARGUMENT
+
 DEEPEST = 40
 MOST_CHOICES = 200
 MOST_TOLD = 8
@@ -176,10 +179,10 @@ def _find_map_fault(value: dict[str, Any], schema: Schema, root: Schema, depth: 
     for name, one in value.items():
         shape = shapes.get(name, schema.get("additionalProperties"))
         if shape is False:
-            return f"takes no {name}"
+            return f"takes no {visible(name, LONGEST_ARGUMENT)}"
         fault = _find_fault(one, shape, root, depth + 1) if isinstance(shape, dict) else None
         if fault is not None:
-            return f"{name} {fault}"
+            return f"{visible(name, LONGEST_ARGUMENT)} {fault}"
     return None
 
 

@@ -30,7 +30,7 @@ from sayso.doors.python.calls.results import ConsentDenied
 from sayso.doors.python.calls.scope import Job, session_around
 from sayso.doors.python.calls.shared_results import HandingOn
 from sayso.doors.python.calls.steps import Outcome, Steps
-from sayso.doors.python.values.inputs import note_missing_workspace
+from sayso.doors.python.values.inputs import check_workspace
 from sayso.doors.python.values.parameter_schema import parameters_text
 from sayso.gate.call_rows import Attempt
 from sayso.gate.deciding.authorize import Bundle
@@ -398,7 +398,6 @@ def _operation_from_name(name: str) -> Operation:
     return Operation(f"capability.{name}", risk=Risk.LOW)
 
 
-def workspace_here(named: str = "") -> str:
+def workspace_here(named: object = None) -> str:
     """The workspace of a session of this process: the one named, else the project around its folder."""
-    note_missing_workspace(named)
-    return named or find_workspace(folder_here())
+    return check_workspace(named) or find_workspace(folder_here())

@@ -32,6 +32,7 @@ from sayso.doors.python.values.misfits import (
     union_arms,
 )
 from sayso.doors.python.values.plain import NotPlain, read_argument, write_argument
+from sayso.gate.words import argument_names, other_arguments
 
 _EMPTY = inspect.Parameter.empty
 _SELF = ("self", "cls")
@@ -144,8 +145,12 @@ class Shape:
     def write_edit(self, arguments: Mapping[str, Any], before: bytes) -> dict[str, Any]:
         """Arguments a person edited, checked like any others. The live objects stay those of the call."""
         known: dict[str, Any] = decode_canonical(before)
-        if set(arguments) - self.live != set(known) - self.live:
-            raise WrongArguments(f"{self._name} takes exactly: {', '.join(sorted(set(known) - self.live))}")
+        given, wanted = set(arguments) - self.live, set(known) - self.live
+        if given != wanted:
+            raise WrongArguments(
+                other_arguments(given - wanted, wanted - given),
+                hint=f"{self._name} takes exactly: {', '.join(sorted(wanted))}",
+            )
         typed = {
             name: _Marked(known[name]) if name in self.live else self._read_value(name, arguments[name])
             for name in known
@@ -201,7 +206,7 @@ class Shape:
     def _read_value(self, name: str, value: Any, passed: Any = _EMPTY) -> Any:
         """The value as what the parameter is declared to be. `passed` is the object it was written from."""
         if name not in self.signature.parameters:
-            raise WrongArguments(f"{self._name} has no parameter {name!r}")
+            raise WrongArguments(f"{self._name} has no parameter {argument_names([name])}")
         hint = self.hint(name)
         if hint is _EMPTY or hint is Any or _is_member(value, hint):
             return value

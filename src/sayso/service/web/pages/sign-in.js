@@ -17,6 +17,7 @@ export async function useCode(place) {
   const code = location.hash.slice(1);
   window.history.replaceState(null, "", "/sign-in");
   if (!code) return true;
+  show(place, h("div", { class: "state", role: "status" }, h("p", {}, "Signing in …")));
   try {
     await signIn(code);
     return true;

@@ -262,12 +262,13 @@ function head(question) {
 }
 
 /**
- * The call in a line, as the list tells it, and large if it is short; a command tells itself.
+ * The policy's title for the call, and large if it is short. A command and arguments tell themselves, below.
  *
  * @param {Question} question
  */
 function headline(question) {
   if (question.command !== null || question.bundle || isClaim(question)) return null;
+  if (!question.sentence && Object.keys(question.arguments).length > 0) return null;
   const short = Array.from(question.title).length <= SENTENCE;
   return h("p", { class: short ? "headline sentence" : "headline" }, told(question.title));
 }
@@ -387,10 +388,16 @@ function waits(question) {
   const since = `Asked ${clock(now() - question.opened_at)} ago`;
   if (isClaim(question)) return `${since}; ${left}. The next message of the conversation takes it back.`;
   if (question.waiting) return `${since}; the agent waits. ${left}.`;
-  const again = `a yes lets it try again for ${question.risk === "high" ? 10 : 15} minutes`;
+  const again = `a yes lets it try again for ${minutes(question.approval_lasts)}`;
   if (question.waiting === false) return `${since}; the agent left${leftAgo(question)}. ${left}; ${again}.`;
   // It may wait in another process, which this service cannot see.
   return `${since}; ${left}. If the agent has stopped waiting, ${again}.`;
+}
+
+/** @param {number} seconds */
+function minutes(seconds) {
+  const whole = Math.round(seconds / 60);
+  return whole < 1 ? `${Math.round(seconds)} seconds` : `${whole} minute${whole === 1 ? "" : "s"}`;
 }
 
 /**
