@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import msgspec
 
 from sayso.core.text.acts import find_names
-from sayso.core.text.denials import clean_clause
+from sayso.core.text.denials import FROM_NOW_ON, clean_clause
 from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.phrases import POLITE, pattern
 from sayso.core.text.programs import is_certainly_command
@@ -62,14 +62,20 @@ def _denies_command(said: str) -> bool:
 
 
 def _crossed_out(folded: str) -> Iterator[Limit]:
-    """A sign against nothing but names: "-b.py", "!b.py", "❌ git push"."""
+    """A sign against nothing but names: "-b.py", "!b.py", "❌ git push"; or nothing but "ask me"."""
     said = clean_clause(folded)
+    if _ASK.fullmatch(said):
+        yield Limit()
     crossed = has_sign_of("no", folded) or _STROKE.match(folded) is not None
     if crossed and len(said) <= _LONGEST_LIMIT and _NAMES.fullmatch(said):
         yield Limit(tuple(find_names(said)))
 
 
 _LONGEST_LIMIT = 300
+_ASK = lazy_pattern(
+    rf"(?:(?:no|please|hey|just|so|then|but) )*(?:ask|check with|consult) (?:me|us)(?: (?:{pattern(POLITE)}"
+    rf"|instead|then))*"
+)
 _STROKE = lazy_pattern(r"\s*[-!\u2212–—✗✘~]+\s*(?=[\w./~])")
 _MARKS = lazy_pattern(r"""[`"“”«»*]|(?<!\w)'|'(?!\w)""")
 # "b.py? no", "git push: no" and "git push - no longer" are one statement each.
@@ -80,7 +86,7 @@ _LOST_FLAG = lazy_pattern(r" (?=\w{1,2}\b)")
 _NO_COMMAND = lazy_pattern(r"no (?:more )?(?P<command>\S+(?: \S+){0,2})")
 _JOINT = lazy_pattern(r"\s(?:and|but|then|so)\s")
 _LEAD = lazy_pattern(
-    r"\A(?:(?:please|pls|plz|oh|hm+|well|ok|okay|so|and|but|then|also|actually|sorry|now|from now on"
+    rf"\A(?:(?:please|pls|plz|oh|hm+|well|ok|okay|so|and|but|then|also|actually|sorry|now|{FROM_NOW_ON}"
     r"|for now|hey"
     r"|we|you can|you may|you should|can you|could you|let's|i want you to|i'd like you to)\s+(?=\S+\s))+"
 )
@@ -110,7 +116,8 @@ _OUT = (
 _STAYS = (
     "unchanged|untouched|unmodified|unedited|read[ -]?only|frozen|locked|as is|as it is|as they are|the same"
     "|intact|alone|excluded|left out|out of scope|out of bounds|mine|ours|my (?:job|business|part|turn|task)"
-    "|on me|done by me|up to me|for me|out|protected"
+    "|on me|done by me|up to me|for me|out|protected|(?:just )?(?:the way|how|like) (?:it|they) (?:is|are"
+    "|was|were)"
 )
 _I = r"i(?:'ll| will|'m going to| am going to|'d rather| want to|'d like to|'m| am|'d)?"
 _KEEPS = lazy_pattern(
@@ -120,29 +127,51 @@ _KEEPS = lazy_pattern(
     rf"\s+(?:(?:edit|change|touch|modify|in|to|on|for|with)\s+)*{_FILES}(?:\s+only)?"
     rf"|(?:(?:edit|change|touch|modify)\s+)?(?:only\s+{_FILES}|{_FILES}\s+(?:only|alone))"
     rf"|{_FILES}\s+and\s+nothing\s+(?:else|more)"
+    rf"|nothing\s+(?:outside|beyond|besides|other than|apart from|aside from|except for)(?:\s+of)?\s+{_FILES}"
+    r"(?:\s+(?:should|must|may|can|shall|is to|gets?|will)(?:\s+be)?\s+\w+)?"
+    r"|nothing\s+outside(?:\s+of)?\s+(?:the\s+)?[\w./-]+(?:\s+(?:folder|directory|dir|module|package|repo"
+    r"|project))?"
+    rf"|(?:stay|remain)\s+(?:only\s+|strictly\s+)?(?:in|inside|within)\s+{_FILES}"
+    rf"|(?:work|edit|write|change things)\s+(?:only|strictly)\s+(?:in|inside|within)\s+{_FILES}"
 )
 _NO_MORE = r"no\s+(?:(?:more|further|other)\s+)?"
 _KIND = (
-    "(?:file|code|source|direct|manual|config|big|unrelated|remote|accidental|free|large|small|automatic|silent|extra"
+    "(?:file|code|source|direct|manual|config|big|unrelated|remote|accidental|free|large|small|automatic"
+    "|silent|extra"
     "|test|force|forced|major|minor|local|drive-by|cosmetic)"
 )
 _EXCLUDES = lazy_pattern(
     rf"(?:(?:forbid|block|disallow|deny|prohibit|ban|disable|bar|veto|avoid|prevent|reject|refuse"
     rf"|turn off|switch off"
     rf"|postpone|delay|defer|put off|freeze|lock|protect|suspend|discontinue|end)(?:\s+you\s+to)?"
-    rf"|hold(?:\s+(?:off|back)(?:\s+(?:on|with))?)?|(?:(?:you|we|agents?)\s+)?(?:may|can|must|should|shall|will)?\s*no\s+longer"
-    rf"|you\s+(?:no\s+longer\s+have|don't\s+have|do\s+not\s+have|have\s+no)\s+(?:my\s+)?(?:consent|permission|approval)\s+(?:to|for))"
+    rf"|hold(?:\s+(?:off|back)(?:\s+(?:on|with))?)?|(?:(?:you|we|agents?)\s+)?(?:may|can|must|should|shall"
+    rf"|will)?\s*no\s+longer"
+    rf"|you\s+(?:no\s+longer\s+have|don't\s+have|do\s+not\s+have|have\s+no)\s+(?:my\s+)?(?:consent"
+    rf"|permission|approval)\s+(?:to|for))"
     rf"\s+{_LIST}"
-    rf"|(?:{_VERB}|change|touch|modify|write|run|do)\s+(?:nothing|none|no\s+(?:more|other|further)\s+\w+)(?:\s+(?:else|more|at\s+all|further))?"
+    rf"|(?:{_VERB}|change|touch|modify|write|run|do)\s+(?:nothing|none|no\s+(?:more|other"
+    rf"|further)\s+\w+)(?:\s+(?:else|more|at\s+all|further))?"
     rf"|i\s+no\s+longer\s+want\s+(?:you\s+to\s+|any\s+)?{_LIST}"
     rf"|{_LIST}\s+(?:never|no\s+longer)\s+(?:runs?|happens?|starts?)"
     rf"|{_NO_MORE}(?:{_KIND}\s+){{1,2}}(?:{_ANY_ACT}|changes|files)|{_NO_MORE}(?:code|files|{_FILES})"
     rf"|{_NO_MORE}{_FILE}\s+(?:edits?|changes?)|{_NO_MORE}{_ANY_ACT}"
-    rf"|{_LIST}\s+(?:(?:is|are|'s)\s+(?:not|no\s+longer)|isn't|aren't|not|no\s+longer)\s+(?:ok|okay|fine|good|alright|allowed|permitted|wanted|welcome"
+    rf"|{_LIST}\s+(?:(?:is|are|'s)\s+(?:not|no\s+longer)|isn't|aren't|not|no\s+longer)\s+(?:ok|okay|fine"
+    rf"|good|alright|allowed|permitted|wanted|welcome"
     r"|acceptable|approved|authori[sz]ed|possible|safe)"
     rf"|(?:{_OUT}|(?:everything|all|anything|each)(?: (?:files?|of it|of them))? (?:but|except(?: for)?)"
     rf"|(?:keep )?(?:your )?(?:hands|fingers|paws) (?:away|off|out)(?: (?:from|of))?)\s+{_LIST}"
     rf"|(?:keep|preserve|leave)\s+{_FILES}(?:\s+(?:{_STAYS}))?|keep\s+{_LIST}\s+out of (?:this|it|that)"
+    rf"|(?:keep|reserve|save)\s+{_LIST}\s+(?:for (?:me|us|myself)|to (?:me|myself|us))"
+    rf"|(?:turn|switch|shut|put|take)\s+{_LIST}\s+(?:off|down|out|away)"
+    rf"|(?:get|back|move|step)\s+(?:the (?:hell|heck|fuck)\s+)?(?:out of|away from|off)\s+{_LIST}"
+    rf"|(?:(?:i|we)(?:'d| would)?\s+)?(?:want|need|like|prefer|expect)\s+{_LIST}\s+(?:to\s+(?:be|stay"
+    rf"|remain)\s+)?"
+    rf"(?:(?:left|kept)\s+)?(?:{_STAYS})"
+    rf"|{_LIST}\s+(?:(?:is|are|'s)\s+not|isn't|aren't|ain't)\s+(?:yours|your\s+\w+|for you|up to you"
+    rf"|in scope|part of (?:this|it|the \w+))"
+    r"(?:\s+to\s+\w+)?"
+    rf"|(?:everything|all|anything|each)(?: (?:files?|of it|of them))? (?:but|except(?: for)?) {_LIST}"
+    r"\s+(?:is|are|can|may|works|looks)\b.{0,40}"
     rf"|(?:treat|consider|regard|mark|see|make)\s+{_LIST}\s+(?:as\s+)?(?:{_STAYS}|final|done|untouchable"
     rf"|off[ -]limits)"
     rf"|{_ANY_ACT}\s+(?:any(?:thing|\s+files?)|everything|all(?:\s+files?)?)\s+(?:but|except(?: for)?"

@@ -30,15 +30,18 @@ _WHY = lazy_pattern(r"(?:(?:and|but|so|hm+|ok|oh) )*(?:why|how come|what|when|wh
 _AGENT = lazy_pattern(r"\b(?:you|your|yourself|u|agents?|me|my|permission|approval|consent|quoted)\b")
 # What people call the acts of an agent, and words that may stand for them.
 _ACTING = (
-    r"(?:(?:push|edit|commit|deploy|publish|releas|merg|rebas|delet|remov|renam|instal|upload|tagg|modify|chang"
+    r"(?:(?:push|edit|commit|deploy|publish|releas|merg|rebas|delet|remov|renam|instal|upload|tagg|modify"
+    r"|chang"
     r"|touch|send|writ|migrat|overwrit|force-push)(?:l|t)?ing"
-    r"|edits?|changes?|commits?|push(?:es)?|merges?|deploy(?:s|ments?)?|releases?|publications?|publish(?:es)?"
+    r"|edits?|changes?|commits?|push(?:es)?|merges?|deploy(?:s|ments?)?|releases?|publications?"
+    r"|publish(?:es)?"
     r"|deletions?|removals?|modifications?|tags?|rebases?|uploads?|installations?|migrations?)"
 )
 _OF_SESSION = lazy_pattern(
     rf"\b(?:{_ACTING}|it|this|that|these|those|them|they|anything|everything|nothing|all|any|none|nobody"
     r"|no one|noone|anyone|everyone|else|rest|files?|folders?|repo|repository|branch(?:es)?|code|git"
-    r"|commands?|there|i|we|who|which|what|tests|database|db|config|secrets?|prod(?:uction)?|servers?|backups?|history|docs)\b"
+    r"|commands?|there|i|we|who|which|what|tests|database|db|config|secrets?|prod(?:uction)?|servers?"
+    r"|backups?|history|docs)\b"
     r"(?<!log file)(?<!log files)|\A\Z"
 )
 _DENIED = (
@@ -84,6 +87,12 @@ _SHAPES = (
     # "nothing is sent to the client", "nothing gets deleted when I press it"
     lazy_pattern(
         r"\bnothing (?:is|gets|was|got) (?!to\b|allowed\b)\w+ (?:to the|into|from|in|on|when|if|after|by|at) "
+    ),
+    # "the dialog should ask before deleting the row"
+    lazy_pattern(
+        r"\A(?:the|an?|our|its|every|each|this|that) (?:[\w-]+ ){1,4}?(?:(?:should|must|has to|needs to"
+        r"|shall|could|can|does)"
+        r"(?: not|n't)? )?(?:always |first )*(?:asks?|confirms?|checks?)\b"
     ),
     lazy_pattern(r"\Ai(?:'ll| will) (?:run|test|try|read|check) (?:[\w ]+ )?(?:myself|by hand|manually)\Z"),
 )
