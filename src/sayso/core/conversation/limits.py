@@ -92,7 +92,8 @@ _LEAD = lazy_pattern(
 )
 _END = lazy_pattern(
     rf"(?:\s+(?:{pattern(POLITE)}|from now on|from here on|for now|now|then|instead|again|any ?more|too"
-    r"|as well|today|here|for the moment|until further notice|after all|though))+\Z"
+    r"|as well|today|here|for the moment|until further notice|after all|though|right now|at the moment"
+    r"|currently))+\Z"
 )
 _FILE = r"(?:the\s+)?(?:files?\s+)?[\w./\\~-]*(?:[\w~-]\.[a-z]\w*|\w/|/\w)[\w./\\~-]*(?:\s+files?)?"
 _VERB = (
@@ -105,13 +106,13 @@ _ANY_ACT = (
     r"(?:(?:the|all|any|your|my|git|npm|gh|docker|file|further|more|other|these|those|every|each|future)\s+)*"
     rf"(?:git-)?(?:(?:{_VERB})(?:ing|es|e?d|s|ions?|ments?)?|{_DOING})"
 )
-_THING = rf"(?:(?:{_DOING}|{_VERB})\s+{_FILE}|{_FILE}|{_ANY_ACT})"
+_THING = rf"(?:(?:{_DOING}|{_VERB})\s+{_FILE}|{_FILE}|{_ANY_ACT}(?:\s+any(?:thing|\s+files?))?)"
 _LIST = rf"{_THING}(?:\s+(?:and|or|nor)\s+{_THING})*"
 _FILES = rf"{_FILE}(?:\s+(?:and|or)\s+{_FILE})*"
 _NAMES = lazy_pattern(_LIST)
 _OUT = (
     "exclud(?:e|ing)|skip(?:ping)?|ignor(?:e|ing)|leav(?:e|ing) out|omit(?:ting)?|except(?: for)?|without|not"
-    "|spare"
+    "|spare|minus|sans|w/o|barring"
 )
 _STAYS = (
     "unchanged|untouched|unmodified|unedited|read[ -]?only|frozen|locked|as is|as it is|as they are|the same"
@@ -125,7 +126,9 @@ _KEEPS = lazy_pattern(
     r"|(?:only|solely|nothing but|nothing except|stick to|keep to|stay with|stay within"
     r"|(?:restrict|limit|confine) (?:yourself|this|it|the (?:work|changes|edits)) to)"
     rf"\s+(?:(?:edit|change|touch|modify|in|to|on|for|with)\s+)*{_FILES}(?:\s+only)?"
-    rf"|(?:(?:edit|change|touch|modify)\s+)?(?:only\s+{_FILES}|{_FILES}\s+(?:only|alone))"
+    rf"|(?:(?:edit|change|touch|modify|(?:focus|concentrate|work)\s+on)\s+)?(?:only\s+{_FILES}"
+    rf"|{_FILES}\s+(?:only|alone))"
+    rf"|(?:focus|concentrate|work)\s+(?:only|solely)\s+on\s+{_FILES}"
     rf"|{_FILES}\s+and\s+nothing\s+(?:else|more)"
     rf"|nothing\s+(?:outside|beyond|besides|other than|apart from|aside from|except for)(?:\s+of)?\s+{_FILES}"
     r"(?:\s+(?:should|must|may|can|shall|is to|gets?|will)(?:\s+be)?\s+\w+)?"
@@ -140,6 +143,12 @@ _KIND = (
     "|silent|extra"
     "|test|force|forced|major|minor|local|drive-by|cosmetic)"
 )
+_OTHERS = (
+    r"(?:(?:someone|somebody)(?:\s+else)?|the\s+(?:ci|pipeline)|(?!(?:you|we|i|it|this|that|they|them|us|me"
+    r"|what|which|who"
+    r"|git|npm|agents?|please|users?|something|everything|everyone|nobody|all|nothing)\b)[a-z]+)"
+)
+_RELEASES = "(?:push|commit|merge|deploy|publish|release|tag)"
 _EXCLUDES = lazy_pattern(
     rf"(?:(?:forbid|block|disallow|deny|prohibit|ban|disable|bar|veto|avoid|prevent|reject|refuse"
     rf"|turn off|switch off"
@@ -148,7 +157,7 @@ _EXCLUDES = lazy_pattern(
     rf"|will)?\s*no\s+longer"
     rf"|you\s+(?:no\s+longer\s+have|don't\s+have|do\s+not\s+have|have\s+no)\s+(?:my\s+)?(?:consent"
     rf"|permission|approval)\s+(?:to|for))"
-    rf"\s+{_LIST}"
+    rf"\s+{_LIST}(?:\s+(?:until|till|to|for|by)\s.{{1,40}})?"
     rf"|(?:{_VERB}|change|touch|modify|write|run|do)\s+(?:nothing|none|no\s+(?:more|other"
     rf"|further)\s+\w+)(?:\s+(?:else|more|at\s+all|further))?"
     rf"|i\s+no\s+longer\s+want\s+(?:you\s+to\s+|any\s+)?{_LIST}"
@@ -183,13 +192,29 @@ _EXCLUDES = lazy_pattern(
     rf"(?:\s+(?:now|still|strictly|completely|all))*\s+(?:{_STAYS})|stays?|remains?)"
     rf"|(?:{_I}|let me|leave me to)\s+(?:(?:do|handle|make|edit|change|write|fix|update|manage"
     rf"|take(?: care of)?|see to|deal with|look after|be|keep)\s+)*{_LIST}"
-    r"(?:\s+(?:it|that|this|them|these|myself|ourselves))*"
+    r"(?:\s+(?:it|that|this|them|these|myself|ourselves|later|tomorrow|tonight|soon|afterwards))*"
     r"|(?:make|do|there (?:are|must be|should be))?\s*no (?:further|more|other|additional|new) "
     r"(?:changes?|edits?|files?|commits?|modifications?|work|steps?|operations?|calls?|actions?)(?: \w+){0,3}"
     r"|no more(?: of (?:this|that|it|these|those))?"
     r"|nothing (?:else|more|other)(?: (?:should|must|may|is to|can|gets?|will|shall|has to|needs to)"
     r"(?: be)? (?:chang|edit|modif|touch|alter|happen|run|done)\w*)?"
-    r"|(?:that's|that is|this is|it's)?\s*enough(?: (?:edits|changes|commits|work))?"
+    r"|(?:that's|that is|this is|it's)?\s*enough(?: (?:edits|changes|commits|work|already|for(?: today| now)?"
+    r"|now|of this))*"
+    # Nothing is to be done for real.
+    r"|(?:(?:just|only|do|make)\s+)*(?:an?\s+)?dry[ -]run(?:\s+only)?"
+    r"|(?:(?:we're|we are|i'm|i am)\s+)?(?:just|only)\s+(?:look|read|analy[sz]e|review|think|plan|talk"
+    r"|explain)(?:n?ing)?"
+    rf"|(?:keep|leave)\s+(?:things|everything|all|it all|the (?:code|files|rest|repo))\s+(?:{_STAYS})"
+    # Others do it, or work there.
+    rf"|(?:(?:(?:i|we)\s+)?own\s+{_LIST}|{_LIST}\s+belongs?\s+to\s+(?:me|us|him|her|them|(?:someone"
+    rf"|somebody)\s+else|another\s+team))"
+    rf"|(?!(?:it|this|that|which|you)\b)[\w-]+\s+(?:is|are|'s)\s+(?:currently\s+|still\s+|just\s+)?"
+    rf"(?:editing|changing|rewriting|refactoring|working\s+on|working\s+in)\s+{_FILES}"
+    rf"|i(?:'m|\s+am)\s+(?:currently\s+|still\s+)?(?:working\s+(?:on|in)|in|rewriting|refactoring"
+    rf"|changing)\s+{_FILES}"
+    rf"|(?:{_OTHERS}\s+(?:will|'ll|is\s+going\s+to|has\s+to|shall|should|must)|(?:let"
+    rf"|have)\s+{_OTHERS})\s+{_RELEASES}"
+    r"(?:\s+(?:it|that|this|them))?"
 )
 _EXCEPT = lazy_pattern(
     r"\b(?:except(?: for)?|excluding|apart from|aside from|other than|everything but|all but|all files but)"

@@ -34,7 +34,7 @@ STOP_CLAUSES = (
     "put it on hold", "put this on hold", "put everything on hold", "put that on hold", "hold the phone",
     "hold your fire", "hold fire", "terminate", "end this", "end it", "shut it down", "shut down", "kill",
     "slow down", "not just yet", "not so fast", "i'm cancelling", "i'm canceling", "i am cancelling",
-    "drop everything", "ctrl-c", "ctrl c",
+    "drop everything", "ctrl-c", "ctrl c", "too fast", "you're too fast", "you're going too fast",
 )  # fmt: skip
 """A stop where a clause is nothing else but them and small words."""
 

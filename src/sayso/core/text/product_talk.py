@@ -7,7 +7,7 @@ or object is work: "the cache should not be written twice", "we never push the i
 
 from __future__ import annotations
 
-from sayso.core.text.acts import names_target
+from sayso.core.text.acts import DONE_TO, names_target, speaks_of_strong_act
 from sayso.core.text.patterns import lazy_pattern
 
 
@@ -17,6 +17,8 @@ def is_about_product(words: str, asked: bool) -> bool:
         return True
     if names_target(words) or _AGENT.search(words):
         return False
+    if _STYLE_RULE.match(words) and not speaks_of_strong_act(words):
+        return True
     return _says_of_subject(words) or any(shape.search(words) for shape in _SHAPES)
 
 
@@ -62,6 +64,22 @@ _WE = r"(?:\b(?:we|they|it|let's|lets|let us|nobody|no one|noone)\b)"
 _NOT = (
     r"(?:(?:must|should|may|shall|can|could|will)?(?: not| never|n't|not)|don't|do not|never|doesn't|won't)"
 )
+_STYLE = (
+    r"(?:hard-?code|catch|return|throw(?! away| out| it| that| them)|raise|mock|repeat|duplicate|nest"
+    r"|inline|shadow|mutate"
+    r"|swallow|over-?\w+|abbreviate|indent|log (?!in\b|into\b|out\b|on\b|off\b)|make (?:it|this"
+    r"|that) (?:too|so|more|that)\b"
+    r"|use (?:an? |the |any )?(?:\w+ )?(?:tabs?|spaces|var|let|const|any|eval|regex\w*|globals?"
+    r"|class(?:es)?|loops?|recursion"
+    r"|lambdas?|comments?|emojis?|abbreviations?|semicolons?|quotes|styles?|numbers?|inheritance|defaults?"
+    r"|decorators?"
+    r"|exceptions?|generators?|async|threads?|libs?|librar(?:y|ies)|goto|null|none)\b(?!/|\.))"
+)
+# "don't hardcode the path", "don't use tabs": how code is written
+_STYLE_RULE = lazy_pattern(
+    rf"\A(?:(?:and|but|so|also|please|just) )*(?:don't|do not|never) {_STYLE}(?!.*\b(?:don't|do not|never"
+    rf"|not|nor)\b)"
+)
 _SHAPES = (
     # "we should not use eval here", "let's not use a class", "nobody calls this"
     lazy_pattern(rf"{_WE} (?:{_NOT} )?(?:\w+ly |ever )?{_MILD}(?:e?s)? (?!.*\b{_ACTING}\b)\S"),
@@ -87,6 +105,18 @@ _SHAPES = (
     # "nothing is sent to the client", "nothing gets deleted when I press it"
     lazy_pattern(
         r"\bnothing (?:is|gets|was|got) (?!to\b|allowed\b)\w+ (?:to the|into|from|in|on|when|if|after|by|at) "
+    ),
+    # "show an error when editing is not allowed"
+    lazy_pattern(
+        r"\A(?:please )?(?:show|make|add|display|return|raise|hide|disable|log|handle|render|throw|print"
+        r"|write) "
+        r".*\b(?:when|if|where|while|unless|for \w+ (?:who|that)) "
+    ),
+    # "I don't want it to fail"
+    lazy_pattern(
+        r"\Ai (?:really |just )?(?:don't|do not|never) want (?:it|this|that|them"
+        r"|the (?:[\w-]+ ){0,3}?[\w-]+) to "
+        rf"(?!(?:be |get |ever )*(?:{DONE_TO}\w*|happen|touched|run)\b)\w+"
     ),
     # "the dialog should ask before deleting the row"
     lazy_pattern(

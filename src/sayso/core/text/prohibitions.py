@@ -123,7 +123,8 @@ _FORBIDS = lazy_pattern(
     r"|\b(?:is|are|'s|'re|stays?|remains?) (?:strictly |absolutely |completely )?"
     rf"{FORBIDDEN}(?!\w)"
     r"|\bi (?:hereby |strictly )?(?:forbid|prohibit|ban)\b"
-    r"|\bi (?:really )?(?:don't|do not|never) want (?:you|it|anything|anyone|any|\S+ to be)\b"
+    r"|\bi (?:really )?(?:don't|do not|never|didn't|did not) want(?:ed)? (?:you|it|anything|anyone|any"
+    r"|\S+ to be)\b"
     r"|\bi(?:'d| would) (?:prefer|rather)(?: (?:you|it|that|if))+ (?:not|didn't|did not|don't|do not)\b"
     r"|\bunder no circumstances?\b"
 )
@@ -188,7 +189,8 @@ _NO_RIGHT = lazy_pattern(
     r"|\byou(?:'re| are|r| were)? (?:(?:not|never|no longer) (?:supposed|meant|entitled|authori[sz]ed|allowed"
     r"|free|permitted)"
     r"|barred|banned|forbidden|prohibited|disallowed)\b"
-    r"|\byou have no (?:permission|right|rights|business|authority|authori[sz]ation|mandate|licen[cs]e) \S"
+    r"|\byou (?:have|had|'ve got|got) no (?:permission|right|rights|business|authority|authori[sz]ation"
+    r"|mandate|licen[cs]e) \S"
     r"|\bno longer yours\b"
 )
 _AGAINST = lazy_pattern(
