@@ -130,7 +130,7 @@ _ONCE = pattern(ONCE_PHRASES)
 _END_OF_WORD = r"(?![\w'/]|[-.]\w)"
 _PLAN = "(?:(?:the|this|that|your) (?:plan|change|changes|proposal|approach)|(?:these|those) changes)"
 _ALLOWED = "(?:approved|confirmed|agreed|accepted|granted|allowed|fine|okay|ok|alright|all right)"
-_SEEMS = "(?:(?:looks|sounds) (?:good|great|fine|okay|ok)|works for me|that works|makes sense)"
+_SEEMS = "(?:(?:looks|sounds|seems) (?:good|great|fine|okay|ok|alright)|works for me|that works|makes sense)"
 _AGREEING = "(?:okay|ok|fine|agreed|alright|all right|sure|happy with (?:it|this|that))"
 _GOING_ON = (
     "(?:proceed|go right ahead|go ahead|go for it|go on|go|do (?:it|so|this|that)|ship it|make it so"
@@ -140,7 +140,8 @@ _GOING_ON = (
 # Each beginning of a sentence only before a phrase that makes one with it: "it is certainly" is none.
 _LEAD = _with_any_space(
     "(?:(?:and|so|then|please|just) )*"
-    f"(?:(?:(?:it|this|that)(?: all)?(?:'?s| is)|(?:all|everything|{_PLAN})(?: is)?) (?={_ALLOWED}(?!\\w))"
+    f"(?:(?:(?:it|this|that)(?: all)?(?:'?s| is)|(?:all|everything|{_PLAN})(?: is"
+    f"| are)?) (?={_ALLOWED}(?!\\w))"
     f"|(?:it|this|that|all|everything|{_PLAN}) (?:all )?(?={_SEEMS}(?!\\w))"
     f"|(?:i'm|i am|we're|we are) (?:all )?(?={_AGREEING}(?!\\w))"
     f"|(?:you can|you may|feel free to|we can) (?:just |now |then )?(?={_GOING_ON}(?!\\w)))?"

@@ -137,7 +137,7 @@ _CORRECTION = lazy_pattern(
     r"|\b(?:that|this|it)(?:'?s|\s+is|\s+was|\s+looks)\s+the\s+(?:wrong|incorrect)\s+(?:file|approach|one"
     r"|place|way"
     r"|function|branch|folder|direction|thing|module|command|repo|version|test|path|plan|order|name"
-    r"|project)\b"
+    r"|project)\b(?!\s+(?:a?round|up)\b)"
     r"|\b(?:that|this|it)(?:'s\s+not|\s+is\s+not|\s+isn't|\s+was\s+not|\s+wasn't)\s+(?:right|correct)\b"
     r"|(?:\bnot|\bisn'?t|\bwasn'?t)\s+what\s+i\s+(?:asked|meant|said|wanted)\b"
     r"|\byou(?:'ve|\s+have)?\s+(?:did|got|have|read|do|done|understood)\s+(?:it|this|that"
