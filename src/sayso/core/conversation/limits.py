@@ -201,7 +201,7 @@ _EXCLUDES = lazy_pattern(
     r"|(?:that's|that is|this is|it's)?\s*enough(?: (?:edits|changes|commits|work|already|for(?: today| now)?"
     r"|now|of this))*"
     # Nothing is to be done for real.
-    r"|(?:(?:just|only|do|make)\s+)*(?:an?\s+)?dry[ -]run(?:\s+only)?"
+    r"|(?:do\s+|make\s+)?(?:(?:just|only)\s+(?:an?\s+)?dry[ -]run|(?:an?\s+)?dry[ -]run\s+only)"
     r"|(?:(?:we're|we are|i'm|i am)\s+)?(?:just|only)\s+(?:look|read|analy[sz]e|review|think|plan|talk"
     r"|explain)(?:n?ing)?"
     rf"|(?:keep|leave)\s+(?:things|everything|all|it all|the (?:code|files|rest|repo))\s+(?:{_STAYS})"
