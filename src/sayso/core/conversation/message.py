@@ -371,8 +371,8 @@ _WISH = (
 _STOP_OPENING = lazy_pattern(rf"{_STOP_LEAD}(?:{pattern(STOP_OPENINGS)})(?![\w'-])")
 # "I want to abort" stops, "I want to abort the transaction" is work.
 _WHOLE_STOP = lazy_pattern(
-    rf"{_STOP_LEAD}(?:{_WISH} {_STOP_LEAD}(?:{pattern(STOP_OPENINGS)})"
-    rf"|(?:{_WISH} )?{_STOP_LEAD}(?:{pattern(STOP_CLAUSES)}))"
+    rf"{_STOP_LEAD}(?:{_WISH} {_STOP_LEAD}(?:{pattern((*STOP_OPENINGS, *STOP_CLAUSES))})"
+    rf"|{pattern(STOP_CLAUSES)})"
     r"(?: (?:please|pls|now|for now|right now|right there|there|here|everything|all|it|this|that|all work"
     r"|the work|work"
     r"|immediately|at once|for a (?:sec|second|moment|minute|bit|while)|a (?:sec|second|moment|minute"
