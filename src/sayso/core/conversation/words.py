@@ -136,6 +136,10 @@ NO_LIMITS = (
     "Nothing was answered: a yes with a limit or a change cannot be kept here."
     ' Say "yes", "just this once" or "no", or tell the agent what to do instead.'
 )
+NOT_A_PLAIN_YES = (
+    "Nothing was answered: there is more in this yes than can be understood for certain."
+    ' Say "yes", "just this once" or "no", or tell the agent what to do instead.'
+)
 ALL_REVOKED = "All consent revoked"
 FORBIDDEN = "Prohibition heard, clearing consent state"
 SAVE_ALLOWLIST = "Save session allowlist for next context?"
