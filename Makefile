@@ -69,6 +69,7 @@ format: .venv/.dev .venv/.page ## let ruff and biome mend what they can
 	@$(bin)/python -m ruff format .
 	@$(biome) check --config-path=tools/page --write $(web)
 	@$(bin)/python -m tools.page.shapes
+	@$(bin)/python -m tools.page.words
 
 bench: .venv-bench/.bench ## measure the decision against its peers
 	@.venv-bench/bin/python -m bench $(ARGS)

@@ -15,8 +15,8 @@ from pathlib import Path
 from bench.durable import DOMAINS, DURABLE_PEERS, OPERATION, Act, on_disk
 from bench.measure import Row, Side, Watch, race
 from bench.world import make_world
-from sayso.doors.python.sayso import Sayso
 from sayso.doors.python.session import Session
+from sayso.doors.sayso import Sayso
 from sayso.gate.open import open_gate
 from sayso.gate.rows.keys import make_key
 from sayso.gate.sessions.operator_grants import give_grant

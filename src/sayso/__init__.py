@@ -20,10 +20,10 @@ if TYPE_CHECKING:
         Result,
     )
     from sayso.doors.python.host_call import Called
-    from sayso.doors.python.sayso import Sayso
     from sayso.doors.python.session import Session
     from sayso.doors.python.workflow import Step
     from sayso.doors.remote.connected import Connected
+    from sayso.doors.sayso import Sayso
     from sayso.gate.rows.keys import make_key
     from sayso.surfaces.inbox import Inbox
     from sayso.surfaces.terminal.terminal import Terminal
@@ -64,7 +64,7 @@ _HOMES = {
     "Inbox": "sayso.surfaces.inbox",
     "Result": "sayso.doors.python.calls.results",
     "RiskLevel": "sayso.doors.approval_manager",
-    "Sayso": "sayso.doors.python.sayso",
+    "Sayso": "sayso.doors.sayso",
     "SaysoError": "sayso.core.errors",
     "Session": "sayso.doors.python.session",
     "Step": "sayso.doors.python.workflow",

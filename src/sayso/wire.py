@@ -1,4 +1,4 @@
-"""What both ends of HTTP know: the shapes of a call, the names of headers, and of the socket."""
+"""Shared by both ends of HTTP: the shapes of a call, the names of headers and of the socket."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SESSION_HEADER = "X-Sayso-Session"
 
 
 class RunnableCall(msgspec.Struct, frozen=True):
-    """What to run, in which folder, and nothing else: a person may have edited it."""
+    """The call to run, and its folder; a person may have edited it."""
 
     tool: str
     args: dict[str, Any]
@@ -26,7 +26,7 @@ class RunnableCall(msgspec.Struct, frozen=True):
 
 
 class OperationRuling(msgspec.Struct, frozen=True):
-    """How one operation of a call was decided."""
+    """The decision about one operation of a call."""
 
     operation: str
     category: str
@@ -38,7 +38,7 @@ class OperationRuling(msgspec.Struct, frozen=True):
 
 
 class CallView(msgspec.Struct, frozen=True):
-    """Where a call stands. Only `allowed` means: run `call` now, once; `fence` is the number to end it by."""
+    """The state of a call. Only `allowed` means: run `call` now, once; `fence` is the number to end it by."""
 
     operation_id: str
     status: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -17,6 +18,18 @@ IRREGULAR = {
     "lost", "made", "meant", "said", "seen", "sent", "shown", "spent", "taken", "told", "written",
 }  # fmt: skip
 """Participles that do not end in -ed."""
+
+QUAINT = re.compile(r"\bby hand\b|\bput back\b|\btaken (?:away|off)\b|\banew\b", re.IGNORECASE)
+"""Instead: changed outside Sayso, an older copy was restored, deleted, again."""
+
+CLAUSES = ("What ", "Who ", "Whose ", "Whether ", "How ", "Where ")
+"""A docstring that begins so is half a sentence. Instead: Return …, Read …, A …"""
+MOST_CLAUSES = 0.06
+FOR_OTHERS = {
+    "release_call",  # the specification lets a holder give an approval back
+    "prove_consistency",  # for whoever compares two checkpoints
+    "verify_rows",  # for whoever verifies rows outside a store
+}
 
 
 def trees(folder: Path) -> Iterator[tuple[str, ast.Module]]:
@@ -47,6 +60,46 @@ def repeated(named: Iterable[tuple[str, ast.Module]]) -> dict[str, list[str]]:
     return {name: paths for name, paths in where.items() if len(paths) > 1}
 
 
+def repeated_classes(named: Iterable[tuple[str, ast.Module]]) -> dict[str, list[str]]:
+    """Public classes that several modules define, by name."""
+    where: defaultdict[str, list[str]] = defaultdict(list)
+    for path, tree in named:
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                where[node.name].append(path)
+    return {name: paths for name, paths in where.items() if len(paths) > 1}
+
+
+def unused(named: Iterable[tuple[str, str]]) -> list[str]:
+    """Public functions whose name is written once in the whole source: where they are defined."""
+    read = dict(named)
+    written = Counter(word for text in read.values() for word in re.findall(r"\w+", text))
+    return [
+        node.name
+        for text in read.values()
+        for node in ast.parse(text).body
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        and written[node.name] == 1
+        and not node.decorator_list
+    ]
+
+
+def docstrings(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            text = ast.get_docstring(node)
+            if text:
+                yield text
+
+
+def messages(tree: ast.Module) -> Iterator[str]:
+    """Every text in the module that is not a docstring: what people may come to read."""
+    bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare:
+            yield node.value
+
+
 def test_no_room_holds_more_modules_than_one_sees_at_a_glance() -> None:
     rooms = [path for path in (SOURCE, *SOURCE.rglob("*")) if path.is_dir()]
     counts = {str(room.relative_to(ROOT)): len(list(room.glob("*.py"))) for room in rooms}
@@ -65,9 +118,40 @@ def test_no_public_name_stands_for_two_functions() -> None:
     assert repeated(trees(SOURCE)) == {}
 
 
+def test_no_public_name_stands_for_two_classes() -> None:
+    assert set(repeated_classes(trees(SOURCE))) <= {"Session"}  # the program's, and what is decided by of it
+
+
+def test_messages_say_in_common_words_that_something_was_tampered_with() -> None:
+    grammar = ("core/text/", "core/plans/", "core/conversation/")  # there, these are words of users
+    read = {path: list(messages(tree)) for path, tree in trees(SOURCE) if not path.startswith(grammar)}
+    assert [(path, text) for path, texts in read.items() for text in texts if QUAINT.search(text)] == []
+    outside = {path for path, texts in read.items() for text in texts if "outside Sayso" in text}
+    assert outside == {"gate/words.py", "core/words.py"}, "these sentences are in one place"
+
+
+def test_docstrings_are_statements() -> None:
+    every = [text for _, tree in trees(SOURCE) for text in docstrings(tree)]
+    clauses = [text.splitlines()[0] for text in every if text.startswith(CLAUSES)]
+    assert len(every) > 2_000
+    assert len(clauses) < MOST_CLAUSES * len(every), clauses
+
+
+def test_no_function_is_there_for_tests_alone() -> None:
+    read = ((str(path), path.read_text("utf-8")) for path in sorted(SOURCE.rglob("*.py")))
+    assert set(unused(read)) <= FOR_OTHERS
+
+
 def test_the_checks_notice_what_they_are_for() -> None:
     planted = ast.parse(
         "def told(): ...\nasync def loaded() -> int: ...\ndef kept() -> bool: ...\ndef load(): ..."
     )
     assert [one.name for one in functions(planted) if is_bare_participle(one)] == ["told", "loaded"]
     assert repeated([("a.py", planted), ("b.py", ast.parse("def load(): ..."))]) == {"load": ["a.py", "b.py"]}
+    state, door = ast.parse("class Session: ..."), ast.parse("class Session: ...\nclass _Line: ...")
+    assert repeated_classes([("a.py", state), ("b.py", door)]) == {"Session": ["a.py", "b.py"]}
+    quaint = ast.parse('"""Rows put back."""\nraise Tampered(f"{row} was CHANGED by hand")')
+    assert [bool(QUAINT.search(text)) for text in messages(quaint)] == [True]
+    called = "def load(): ...\ndef main(): load()\n@app.command\ndef stop(): ..."
+    assert unused([("a.py", called), ("b.py", "def target_for(): ...")]) == ["main", "target_for"]
+    assert list(docstrings(ast.parse('"""A."""\ndef f():\n    """What it is."""'))) == ["A.", "What it is."]

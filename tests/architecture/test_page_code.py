@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.page import shapes
+from tools.page import shapes, words
 
 ROOT = Path(__file__).parents[2]
 Tool = list[str | Path]
@@ -99,6 +99,20 @@ def test_the_types_of_the_page_are_those_of_the_service(monkeypatch: pytest.Monk
     assert shapes.shapes() == written
     monkeypatch.setattr(shapes, "ASKS", shapes.ASKS[1:])
     assert shapes.shapes() != written
+
+
+def test_the_words_the_page_has_for_answers_and_states_are_those_of_the_gate() -> None:
+    """If this fails: `python -m tools.page.words`."""
+    assert words.script() == words.FILE.read_text(encoding="utf-8")
+    tables = [table for _, table in words.TABLES.values()]
+    told = {text for table in tables for key, text in table.items() if " " in text and key != "pending"}
+    again = [
+        (file.name, text)
+        for file in sorted((ROOT / WEB).glob("*/*.js"))
+        for text in told
+        if file != words.FILE and re.search(rf'"{text}"', file.read_text(encoding="utf-8"), re.IGNORECASE)
+    ]
+    assert again == []
 
 
 def test_the_rooms_of_the_page_import_in_one_direction(copy: Path) -> None:

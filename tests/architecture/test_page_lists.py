@@ -7,6 +7,7 @@ from typing import get_args
 
 from sayso.core import rulebook
 from sayso.core.audit.events import Topic
+from sayso.core.words import FOLD_AT
 from tests.support.repository import ROOT
 
 WEB = ROOT / "src" / "sayso" / "service" / "web" / "lib"
@@ -27,3 +28,9 @@ def test_the_page_listens_to_every_kind_of_event_that_is_sent() -> None:
     assert found is not None
     kinds = set(re.findall(r'"(\w+)"', found[1]))
     assert kinds == {*get_args(Topic), "waiting"}
+
+
+def test_the_page_folds_foreign_text_where_everybody_does() -> None:
+    found = re.search(r"const FOLD_AT = (\d+);", (WEB / "visible.js").read_text("utf-8"))
+    assert found is not None
+    assert int(found[1]) == FOLD_AT

@@ -16,17 +16,16 @@ from msgspec import NODEFAULT, Struct
 
 from sayso.core.durations import format_duration
 from sayso.core.model import Risk
-from sayso.core.policy import Decay, Detail, Domain, Policy, Settings, SlashCommand, Tool, Workflow
+from sayso.core.policy import Decay, Detail, Domain, Policy, PolicyWorkflow, Settings, SlashCommand, Tool
 from sayso.core.text.phrases import Phrases
 from sayso.policy import load_preset, preset_names, read_text
 from sayso.policy.build import TIMES, settings_to_dict
 from sayso.policy.file import PolicyFile, RiskWord
 from sayso.policy.lint import lint_policy
 from sayso.policy.load import LoadedPolicy, lay_over
-from sayso.policy.schema import read_published_schema
 from sayso.reading.resolve import operations_for
 from tests.support.pages import agrees
-from tests.support.repository import ROOT
+from tests.support.repository import PUBLISHED_SCHEMA, ROOT
 
 PAGE = (ROOT / "docs" / "policy.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```\n", PAGE, re.MULTILINE | re.DOTALL)
@@ -43,7 +42,7 @@ CORE: dict[str, type[Struct]] = {
     "operations": Detail,
     "tools": Tool,
     "slash_commands": SlashCommand,
-    "workflows": Workflow,
+    "workflows": PolicyWorkflow,
 }
 FRAMES = {
     TOP: "{example}",
@@ -162,7 +161,7 @@ def test_the_page_leaves_no_key_out_and_invents_none(section: str) -> None:
 
 @pytest.mark.parametrize("section", SECTIONS)
 def test_the_published_schema_has_exactly_the_keys_of_the_page(section: str) -> None:
-    schema = json.loads(read_published_schema())["$defs"][SECTIONS[section].__name__]
+    schema = json.loads(PUBLISHED_SCHEMA.read_text("utf-8"))["$defs"][SECTIONS[section].__name__]
     assert sorted(row.key for row in rows_in(section)) == sorted(schema["properties"])
     assert {row.key for row in rows_in(section) if row.default == "required"} == set(
         schema.get("required", ())

@@ -5,6 +5,23 @@ from __future__ import annotations
 from playwright.sync_api import Locator, Page, expect
 
 HELD = 1_200
+ASLEEP = 401
+TRIES = 50
+
+
+def stop_clock(page: Page) -> None:
+    """Stop the page's own clock: what a slow machine takes is then no part of how long a press lasts."""
+    page.clock.install()
+    page.clock.pause_at(page.evaluate("Date.now()") / 1_000 + 1)  # in seconds: a jump of years is a lost line
+
+
+def wake(page: Page, button: Locator) -> None:
+    """Let the stopped clock run until this button is awake: what is drawn meanwhile sleeps again."""
+    for _ in range(TRIES):
+        if button.get_attribute("aria-disabled") != "true":
+            return
+        page.clock.run_for(ASLEEP)
+    expect(button).not_to_have_attribute("aria-disabled", "true")
 
 
 def read_on(page: Page) -> Locator:

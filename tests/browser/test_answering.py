@@ -86,7 +86,7 @@ def test_buttons_sleep_when_a_question_appears_and_wake_after_400_ms(desk: Desk,
     question = desk.edit(desk.session())
     allow, deny = page.get_by_role("button", name="Allow once"), page.get_by_role("button", name="Deny")
     expect(allow).to_have_attribute("aria-disabled", "true")
-    page.clock.pause_at(page.evaluate("Date.now()") + 1)
+    page.clock.pause_at(page.evaluate("Date.now()") / 1_000 + 1)  # in seconds
     page.evaluate("dispatchEvent(new Event('resize'))")
     allow.click(force=True)
     deny.click(force=True)

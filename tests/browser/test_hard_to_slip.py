@@ -14,23 +14,27 @@ from sayso.gate.rows.sessions import RowSelection, load_session
 from sayso.gate.sessions.operator_grants import give_grant, list_grants
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
-from tests.browser.reading import HELD, hold
+from tests.browser.reading import HELD, TRIES, hold, stop_clock, wake
 
 PHONE: ViewportSize = {"width": 360, "height": 740}
 NAME = "Hold to allow once"
 
 
 class Finger:
-    """One finger on the glass, as the browser gets it."""
+    """One finger on the glass, as the browser gets it. The page's clock stands still until it stays."""
 
     def __init__(self, page: Page, name: str = NAME) -> None:
-        button = page.get_by_role("button", name=name)
-        expect(button).not_to_have_attribute("aria-disabled", "true")
-        box = button.bounding_box()
-        assert box is not None
-        self.page = page
-        self.x, self.y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        self.page, self.button = page, page.get_by_role("button", name=name)
         self.glass: CDPSession = page.context.new_cdp_session(page)
+        expect(self.button).not_to_have_attribute("aria-disabled", "true")
+        stop_clock(page)
+        self.aim()
+
+    def aim(self) -> None:
+        wake(self.page, self.button)
+        box = self.button.bounding_box()
+        assert box is not None
+        self.x, self.y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
     def touch(self, kind: str, *points: dict[str, float]) -> None:
         self.glass.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": list(points)})
@@ -39,8 +43,15 @@ class Finger:
         return {"x": self.x + right, "y": self.y + down, "id": number}
 
     def press(self) -> None:
-        self.touch("touchStart", self.point())
-        expect(self.page.locator(".hold.held")).to_have_count(1)
+        """Begin to hold. What is drawn just then puts the button to sleep, and it is pressed once more."""
+        held = self.page.locator(".hold.held")
+        for _ in range(TRIES):
+            self.touch("touchStart", self.point())
+            if held.count():
+                return
+            self.touch("touchEnd")
+            self.aim()
+        expect(held).to_have_count(1)
 
     def slide(self, right: float = 0, down: float = 0) -> None:
         for step in (0.25, 0.5, 0.75, 1):
@@ -48,8 +59,9 @@ class Finger:
 
     def stay(self) -> None:
         """The finger rests on the glass for longer than a hold takes, and then lifts."""
-        self.page.wait_for_timeout(HELD)
+        self.page.clock.run_for(HELD)
         self.touch("touchEnd")
+        self.page.clock.resume()
 
 
 def phone(desk: Desk, signed_in: SignedIn) -> tuple[str, Page]:
@@ -76,6 +88,25 @@ def test_a_hold_that_takes_the_focus_from_a_field_allows(desk: Desk, signed_in: 
     assert load_question_row(desk.gate, question).answer == "once"
 
 
+BUSY = "setTimeout(() => { const until = Date.now() + 1600; while (Date.now() < until); }, 200)"
+
+
+def test_a_press_that_lasted_is_no_short_one_because_the_page_was_busy(
+    desk: Desk, signed_in: SignedIn
+) -> None:
+    question = desk.push(desk.session())
+    page = signed_in()
+    button = page.get_by_role("button", name=NAME)
+    expect(button).not_to_have_attribute("aria-disabled", "true")
+    button.hover()
+    page.evaluate(BUSY)
+    page.mouse.down()
+    page.wait_for_timeout(HELD)
+    page.mouse.up()
+    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    assert load_question_row(desk.gate, question).answer == "once"
+
+
 def off_upwards(finger: Finger) -> None:
     finger.slide(down=-480)
 
@@ -93,17 +124,27 @@ def a_second_finger(finger: Finger) -> None:
     finger.touch("touchStart", finger.point(), finger.point(down=-300, number=2))
 
 
+def heard(finger: Finger, event: str, act: Callable[[], object]) -> None:
+    """Do this, and wait until the page has heard this event of it."""
+    finger.page.evaluate(f"addEventListener('{event}', () => {{ window.heard = true; }}, {{ once: true }})")
+    act()
+    finger.page.wait_for_function("window.heard === true")
+    finger.page.evaluate("window.heard = false")
+
+
 def turned(finger: Finger) -> None:
-    finger.page.set_viewport_size({"width": 740, "height": 360})
+    aside: ViewportSize = {"width": 740, "height": 360}
+    heard(finger, "resize", lambda: finger.page.set_viewport_size(aside))
 
 
 def turned_and_turned_back(finger: Finger) -> None:
     turned(finger)
-    finger.page.set_viewport_size(PHONE)
+    heard(finger, "resize", lambda: finger.page.set_viewport_size(PHONE))
 
 
 def gone_back(finger: Finger) -> None:
-    finger.page.evaluate("history.pushState(null, '', '/'); history.back()")
+    back = "history.pushState(null, '', '/'); history.back()"
+    heard(finger, "popstate", lambda: finger.page.evaluate(back))
 
 
 def to_the_next(finger: Finger) -> None:
@@ -175,7 +216,7 @@ def test_a_mouse_that_leaves_the_button_allows_nothing(desk: Desk, signed_in: Si
     expect(page.locator(".hold.held")).to_have_count(1)
     page.mouse.move(finger.x, finger.y - 300)
     page.mouse.move(finger.x, finger.y)
-    page.wait_for_timeout(HELD)
+    page.clock.run_for(HELD)
     page.mouse.up()
     assert load_question_row(desk.gate, question).state == "open"
 

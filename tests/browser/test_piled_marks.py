@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -24,6 +26,9 @@ CASES = [
     "{\n" + " " * 40 + "x\n" + " " * 41 + "y",
     " " * 40 + "x" + " " * 8 + "y" + " " * 9 + "z",
     "x" * 1_990 + " " * 40,
+    "ls" + " " * 5_000 + "; rm -rf ~",
+    "x" * 1_999 + "\n \t" * 900 + "b",
+    "x" * 2_000 + " " * 90 + "b",
 ]
 PILES = r"(texts) => texts.map((one) => Math.max(0, ...(one.match(/\p{M}+/gu) ?? []).map((m) => m.length)))"
 
@@ -50,11 +55,21 @@ def test_no_text_of_an_agent_paints_over_the_command_or_the_page(
     assert page.locator(".card-body").evaluate("e => e.scrollWidth - e.clientWidth") <= 0
     if viewport == PHONE:
         page.get_by_role("button", name="next ›").click()
-        expect(page.locator(".headline")).to_contain_text("archive")
+        expect(page.locator(".card-head")).to_contain_text("archive")
         assert page.locator(".card-body").evaluate("e => e.scrollWidth - e.clientWidth") <= 0
     page.goto(desk.url + "/history")
     expect(page.locator("tbody")).to_contain_text("archive")
     assert page.evaluate(PILES, page.locator("body").all_inner_texts()) == [2]
+
+
+def test_no_surface_tells_a_gap_smaller_than_it_is(desk: Desk, signed_in: SignedIn) -> None:
+    desk.ask(
+        desk.session(), "files.edit", tool="note", args={"path": "a.py", "text": "a" + " " * 5_000 + "b"}
+    )
+    page = signed_in()
+    expect(page.locator(".card-body")).to_contain_text("a⟨5,000 spaces⟩")
+    told = page.locator("body").inner_text()
+    assert set(re.findall(r"⟨([\d,]+) spaces", told)) == {"5,000"}
 
 
 def test_blank_lines_are_counted_and_what_follows_stands_below_them(desk: Desk, signed_in: SignedIn) -> None:

@@ -6,7 +6,8 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from playwright.sync_api import Page, Route, expect
+import pytest
+from playwright.sync_api import Error, Page, Route, expect
 
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
@@ -39,6 +40,40 @@ def test_a_page_opened_on_a_frozen_service_says_so_and_so_do_the_other_tabs(
         process.send_signal(signal.SIGCONT)
         for tab in (*tabs, late):
             expect(tab.locator("#line")).to_have_text("live", timeout=30_000)
+
+
+def test_a_page_that_was_visited_once_is_not_blank_on_a_frozen_service(
+    tmp_path: Path, window: Callable[..., Page]
+) -> None:
+    first = window()
+    with served(tmp_path) as (desk, process):
+        tabs_of(desk, first, 1)
+        first.evaluate("navigator.serviceWorker.ready.then(() => true)")
+        link = desk.link("ben")
+        process.send_signal(signal.SIGSTOP)
+        late = first.context.new_page()
+        late.goto(desk.url + "/grants", wait_until="commit", timeout=SOON)
+        expect(late.locator("h1")).to_have_text("Grants", timeout=SOON)
+        expect(late.locator("#line")).to_have_text("no answer yet", timeout=SOON)
+        late.goto(link, wait_until="commit", timeout=SOON)
+        expect(late.locator("main")).to_have_text("Signing in …", timeout=SOON)
+        expect(late.locator("#line")).to_have_text("no answer yet", timeout=SOON)
+        process.send_signal(signal.SIGCONT)
+
+
+def test_where_nothing_was_kept_the_browser_says_so_instead_of_staying_blank(
+    tmp_path: Path, window: Callable[..., Page]
+) -> None:
+    first = window()
+    with served(tmp_path) as (desk, process):
+        first.goto(desk.url)
+        first.evaluate("navigator.serviceWorker.ready.then(() => true)")
+        first.evaluate("caches.delete('sayso-shell')")
+        process.send_signal(signal.SIGSTOP)
+        late = first.context.new_page()
+        with pytest.raises(Error, match="ERR_FAILED"):
+            late.goto(desk.url, timeout=20_000)
+        process.send_signal(signal.SIGCONT)
 
 
 def test_what_waits_is_not_said_to_be_nothing_before_it_was_read(desk: Desk, signed_in: SignedIn) -> None:

@@ -18,13 +18,25 @@ def test_a_payment_says_on_its_card_how_much_goes_to_whom(desk: Desk, signed_in:
     session = desk.session()
     for amount in (40, 40_000):
         args = {"amount": amount, "currency": "EUR", "payee": "ACME"}
-        desk.ask(session, "money.pay", tool="pay", args=args)
+        desk.ask(session, "money.pay", tool="pay", args=args, title="Pay {amount} to {payee}")
     page = signed_in(viewport=PHONE)
     first = page.locator(".card").get_attribute("aria-label")
-    expect(page.locator(".headline")).to_contain_text("ACME")
+    expect(page.locator(".headline")).to_contain_text("Pay 40 EUR to ACME")
     page.get_by_role("button", name="next ›").click()
-    expect(page.locator(".headline")).to_contain_text("40000")
+    expect(page.locator(".headline")).to_contain_text("Pay 40000 EUR to ACME")
     assert page.locator(".card").get_attribute("aria-label") != first
+
+
+@pytest.mark.parametrize("title", [None, "Pay {amount} to {somebody}"], ids=["no title", "not filled"])
+def test_no_headline_repeats_the_arguments_that_follow(
+    desk: Desk, signed_in: SignedIn, title: str | None
+) -> None:
+    args = {"amount": 40, "currency": "EUR", "payee": "ACME"}
+    desk.ask(desk.session(), "money.pay", tool="pay", args=args, title=title)
+    page = signed_in(viewport=PHONE)
+    expect(page.locator(".card-head")).to_contain_text("pay")
+    expect(page.locator(".hero")).to_contain_text("ACME")
+    assert page.locator(".card-body").inner_text().count("ACME") == 1
 
 
 def test_a_call_without_arguments_has_a_headline(desk: Desk, signed_in: SignedIn) -> None:

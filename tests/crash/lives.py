@@ -16,12 +16,13 @@ from sayso.gate.ledger.recovery import reconcile_calls, recover_calls, resolve_c
 from sayso.gate.ledger.start import retry_call, start_call
 from sayso.gate.sessions.messages import record_message, record_task_start
 from sayso.gate.sessions.operator_grants import give_grant, revoke_all, revoke_grant
-from sayso.gate.sessions.sessions import close_session, list_session_rows, open_session
+from sayso.gate.sessions.sessions import close_session, open_session
 from tests.crash.jobs import Clock, Job, Point, Reference, Seen, effects, gate_on, look, opened, take_effect
 from tests.crash.mortal import Fate, MortalStore
 from tests.crash.recovery import let_leases_lapse, recover
 from tests.support.answers import answer_question
 from tests.support.asking import push
+from tests.support.gates import list_session_rows
 
 
 def edit(session: str, number: int = 1) -> Request:

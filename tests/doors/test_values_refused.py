@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import decimal
 import enum
 from collections.abc import Callable
@@ -47,6 +48,36 @@ class Noted(pydantic.BaseModel):
 class Blob(pydantic.BaseModel):
     data: bytes
     more: set[bytes] = set()
+
+
+class Strict(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(strict=True)
+
+    data: bytes
+    at: dt.datetime = dt.datetime(2026, 1, 2, 3, 4, 5, tzinfo=dt.UTC)
+    where: Path = Path("/a")
+    price: decimal.Decimal = decimal.Decimal("1.10")
+    pair: tuple[int, bytes] = (1, b"\xff")
+    several: frozenset[bytes] = frozenset({b"\xfe", b"a"})
+    named: dict[str, dict[str, str]] = {}
+    by_key: dict[bytes, int] = {}
+    inner: Blob | None = None
+
+
+class Either(pydantic.BaseModel):
+    either: bytes | str
+    data: bytes = b"\xff"
+
+
+@pydantic.dataclasses.dataclass(config=pydantic.ConfigDict(strict=True))
+class StrictClass:
+    data: bytes
+    where: Path = Path("/a")
+
+
+@dataclasses.dataclass
+class StrictEnvelope:
+    held: Strict
 
 
 @dataclasses.dataclass
@@ -111,6 +142,8 @@ Write = Callable[[Shape, Any], dict[str, Any]]
         (Account, Shared("ana"), "v: Shared"),
         (list[Account], [Shared("ana")], "Shared"),
         (dict, {"a": {(1, 2): 3}}, "a dict with a key of type tuple has no JSON form"),
+        (Strict, Strict(data=b"", by_key={b"\xff": 1}), "a dict with a key of type bytes has no JSON form"),
+        (Strict, Strict(data=b"\xff", named={"a": {"base64": "x"}}), "whose only key is base64 looks like"),
     ],
 )
 def test_the_reason_is_true_and_the_hint_can_be_followed(
@@ -141,6 +174,12 @@ def test_whoever_passes_something_else_is_told_to_pass_what_is_declared(write: W
         (list[Blob], [Blob(data=b"\xff")]),
         (Blob | None, Blob(data=b"\xff")),
         (Envelope, Envelope(Blob(data=b"\xff"))),
+        (Strict, Strict(data=b"\xff", inner=Blob(data=b"\xfe"))),
+        (Either, Either(either=b"\xff")),
+        (list[Strict], [Strict(data=b"text")]),
+        (Strict | None, Strict(data=b"\xff")),
+        (StrictEnvelope, StrictEnvelope(Strict(data=b"\xff"))),
+        (StrictClass, StrictClass(b"\xff")),
     ],
 )
 def test_flags_and_bytes_of_models_come_back_equal(declared: Any, value: Any, write: Write) -> None:
@@ -155,6 +194,34 @@ def test_bytes_that_are_not_text_are_spelled_out_where_they_are_shown() -> None:
     assert by_run(shape, Blob(data=b"\xff"))["v"]["data"] == {"base64": "/w=="}
     with pytest.raises(WrongArguments):
         by_run(shape, {"data": {"base64": "no base64"}})
+
+
+def test_bytes_that_a_model_would_read_as_text_are_named_by_its_place() -> None:
+    with pytest.raises(WrongArguments, match=r"the bytes at v\.either would be read as str"):
+        by_call(takes(Either), Either(either=b"text"))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"pair": ["1", "b"]},
+        {"at": 0},
+        {"at": "2026-01-02"},
+        {"price": 1.1},
+        {"where": 5},
+        {"more": 1},
+        {"data": {"base64": "no base64"}},
+    ],
+)
+def test_a_strict_model_with_bytes_takes_nothing_that_it_does_not_write_itself(
+    changed: dict[str, Any],
+) -> None:
+    shape = takes(Strict)
+    written = by_call(shape, Strict(data=b"\xff"))["v"]
+    assert by_run(shape, {"data": {"base64": "/w=="}})["v"] == written
+    with pytest.raises(WrongArguments) as refused:
+        by_run(shape, written | changed)
+    assert "data: Input should be a valid bytes" not in str(refused.value) or "data" in changed
 
 
 @pytest.mark.parametrize(

@@ -33,18 +33,23 @@ def without_terminal(home: Path, *program: str) -> subprocess.CompletedProcess[s
     )
 
 
-def at_terminal(home: Path, *program: str, typed: Sequence[str]) -> str:
-    """All that stood on the terminal, with a person who types these lines, one at each prompt."""
-    screen = Screen()
-    process = subprocess.Popen(
+def start_on(screen: Screen, home: Path, *program: str, folder: Path) -> subprocess.Popen[bytes]:
+    """Start a Python program in this folder, with the screen as its terminal."""
+    return subprocess.Popen(
         [sys.executable, "-c", TAKES_THE_TERMINAL, *program],
-        cwd=working_folder(home),
+        cwd=folder,
         env=surroundings(home),
         start_new_session=True,
         stdin=screen.slave,
         stdout=screen.slave,
         stderr=screen.slave,
     )
+
+
+def at_terminal(home: Path, *program: str, typed: Sequence[str]) -> str:
+    """All that stood on the terminal, with a person who types these lines, one at each prompt."""
+    screen = Screen()
+    process = start_on(screen, home, *program, folder=working_folder(home))
     patience = threading.Timer(PATIENCE * 3, process.kill)
     patience.start()
     try:

@@ -210,7 +210,7 @@ def test_a_call_changed_by_hand_is_marked_and_tells_nothing_that_was_put_there(
     assert (listed["id"], listed["tampered"], listed["operations"]) == (call, True, [])
     assert (sound["id"], sound["tampered"], sound["operations"]) == (other, False, ["files.edit"])
     assert place.told("calls", "show", call)["arguments"] is None
-    assert "CHANGED BY HAND" in place.sayso("calls").stdout
+    assert "TAMPERED WITH" in place.sayso("calls").stdout
 
 
 def test_without_the_key_no_call_is_told(place: Place, gate: Gate, session: str) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.newcomer import PROMPT, TAKES_THE_TERMINAL, surroundings, without_terminal
+from tests.e2e.newcomer import PROMPT, start_on, without_terminal
 from tests.support.terminals import PATIENCE, Screen
 
 OVER = "That was all."
@@ -51,15 +49,7 @@ def test_without_a_browser_the_person_at_the_terminal_is_asked_and_what_they_all
 def played(home: Path, answers: list[str]) -> str:
     """All that stood on the terminal, with these answers typed at the prompts, and Ctrl-C once it is over."""
     screen = Screen()
-    process = subprocess.Popen(
-        [sys.executable, "-c", TAKES_THE_TERMINAL, "-m", "sayso", "demo"],
-        cwd=home,
-        env=surroundings(home),
-        start_new_session=True,
-        stdin=screen.slave,
-        stdout=screen.slave,
-        stderr=screen.slave,
-    )
+    process = start_on(screen, home, "-m", "sayso", "demo", folder=home)
     patience = threading.Timer(PATIENCE * 3, process.kill)
     patience.start()
     answered = 0

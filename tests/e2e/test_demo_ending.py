@@ -17,7 +17,7 @@ from sayso.gate.questions.answer import answer_question
 from sayso.gate.rows.keys import load_key
 from sayso.gate.running_services import AnnouncedService, list_running_services
 from sayso.policy import load_preset
-from tests.e2e.newcomer import TAKES_THE_TERMINAL, surroundings
+from tests.e2e.newcomer import start_on, surroundings
 from tests.support import terminals
 from tests.support.terminals import Screen
 
@@ -63,15 +63,7 @@ class Played:
 @contextmanager
 def demo(home: Path) -> Iterator[Played]:
     screen = Screen()
-    process = subprocess.Popen(
-        [sys.executable, "-c", TAKES_THE_TERMINAL, "-m", "sayso", "demo"],
-        cwd=home,
-        env=surroundings(home),
-        start_new_session=True,
-        stdin=screen.slave,
-        stdout=screen.slave,
-        stderr=screen.slave,
-    )
+    process = start_on(screen, home, "-m", "sayso", "demo", folder=home)
     patience = threading.Timer(LONG, process.kill)
     patience.start()
     try:

@@ -50,6 +50,16 @@ def test_stopping_every_session_says_what_each_of_them_lost(place: Place, gate: 
     assert f"(in session {other})" in lines
 
 
+@pytest.mark.parametrize("named", [True, False])
+def test_a_stop_tells_no_fewer_questions_than_it_cleared(
+    named: bool, place: Place, gate: Gate, session: str
+) -> None:
+    for target in ("a.py", "b.py", "c.py"):
+        asked(gate, edit(session, target))
+    shown = place.sayso("stop", session if named else "--all").stdout
+    assert "cleared: 3 open questions about files.edit" in shown
+
+
 def test_a_stop_by_the_operator_is_nothing_the_user_said(place: Place, gate: Gate, session: str) -> None:
     first = place.sayso("stop", session).stdout
     assert first.startswith(f"Stopped: {session}\n")

@@ -12,7 +12,7 @@ from pymerkle import InmemoryTree  # type: ignore[import-untyped]
 from sayso.core.audit.anchors import FindingKind
 from sayso.core.audit.bulk import read_raw_body
 from sayso.core.audit.checkpoint import open_checkpoint, sign_checkpoint
-from sayso.core.audit.commitments import RevealState, commit_values
+from sayso.core.audit.commitments import RevealState
 from sayso.core.audit.entry import (
     MAIN,
     AuditEntry,
@@ -23,7 +23,6 @@ from sayso.core.audit.entry import (
     leaf_content,
 )
 from sayso.core.audit.receipt import check_receipt, parse_receipt
-from sayso.core.audit.text import parse_json_line
 from sayso.core.audit.verify import verify_rows
 from sayso.gate.audit.checkpoints import prove_entry, sign_audit
 from sayso.gate.audit.prune import erase_value, prune_audit
@@ -33,6 +32,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import make_key, make_signer, make_verifier, public_key_of
 from sayso.store.contract import EntryRow, SecretRow
+from tests.support.audit_trails import commit_values, parse_json_line
 from tests.support.forging import forged_event
 from tests.support.gates import KEY, Clock
 

@@ -35,14 +35,14 @@ from sayso.gate.rows.moves import StoreMoved, load_move_seal, save_move_state
 from sayso.gate.sessions.handoff import ask_to_save_handoff, check_handoff_saved, list_loaded_commands
 from sayso.gate.sessions.messages import record_message, record_task_start
 from sayso.gate.sessions.operator_grants import UnknownGrant, list_grants, revoke_all, revoke_grant
-from sayso.gate.sessions.sessions import close_session, list_session_rows, open_session
+from sayso.gate.sessions.sessions import close_session, open_session
 from sayso.gate.upkeep.copy import CopyFailed, CopyReport, TargetNotEmpty, copy_store, unseal_store
 from sayso.policy import load_preset
 from sayso.store.contract import KINDS, EntryRow, MetaRow, ReviewRow, Store, StoreError
 from sayso.store.memory.store import MemoryStore
 from sayso.store.sqlite.store import SqliteStore
 from tests.support.asking import asked, edit, push
-from tests.support.gates import KEY, Clock
+from tests.support.gates import KEY, Clock, list_session_rows
 from tests.support.postgres_place import new_schema
 
 TRUSTED = (make_verifier(KEY.name, public_key_of(KEY)),)
@@ -339,7 +339,7 @@ def test_a_mark_is_never_kept_outside_its_folder(pair: Pair, fact: str) -> None:
     pair.old()
     with pair.source.write() as tx:
         tx.set_meta(fact, "../elsewhere")
-    with pytest.raises(StoreError, match="changed by hand"):
+    with pytest.raises(StoreError, match="changed outside Sayso"):
         pair.old()
 
 
@@ -549,9 +549,9 @@ def test_a_copy_is_not_opened_if_its_source_is_in_use_again_for_whatever_reason(
                 record(tx, events.Unsealed("elsewhere", "ana"))
                 tx.set_meta("sealed", "")
 
-    with pytest.raises(StoreMoved, match="taken off"):
+    with pytest.raises(StoreMoved, match="seal was removed"):
         pair.copy(meddling)
-    with pytest.raises(StoreMoved, match="taken off by hand"):
+    with pytest.raises(StoreMoved, match="removed outside Sayso"):
         session_on(old)
     with pytest.raises(StoreMoved):
         pair.new()

@@ -13,7 +13,7 @@ from sayso.gate.deciding.request import make_call
 from sayso.gate.questions.answer import EditRefused, check_edit
 from sayso.gate.questions.editable import find_editable, reason_not_editable
 from sayso.gate.questions.evaluated_calls import EVALUATED, OPERATION, TOOL
-from tests.support.questions import asked_about, push
+from tests.support.questions import asked_about, push_question
 
 ARGUMENTS = {"amount": 5, "payee": "ACME"}
 
@@ -32,7 +32,7 @@ def names(asked: Question, *, elsewhere: bool) -> tuple[str, ...] | None:
 @pytest.mark.parametrize("elsewhere", [False, True])
 @pytest.mark.parametrize(
     "asked",
-    [question(workflow="ship"), push(("deny",)).question, asked_about(make_call("beep")).question],
+    [question(workflow="ship"), push_question(("deny",)).question, asked_about(make_call("beep")).question],
     ids=["a workflow", "nothing to allow", "no arguments"],
 )
 def test_what_cannot_be_edited_is_not_said_to_be(asked: Question, elsewhere: bool) -> None:
@@ -41,7 +41,7 @@ def test_what_cannot_be_edited_is_not_said_to_be(asked: Question, elsewhere: boo
 
 @pytest.mark.parametrize(
     "asked",
-    [question(state="3 rows"), question(OPERATION), push().question],
+    [question(state="3 rows"), question(OPERATION), push_question().question],
     ids=["a state", "an evaluated operation", "nothing that was declared"],
 )
 def test_what_only_its_program_knows_is_not_edited_elsewhere(asked: Question) -> None:

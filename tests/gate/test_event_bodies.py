@@ -49,7 +49,7 @@ SPELLED = [
         b'{"call":"c1","claimed":true,"digest":"d1","rule":"safe","state":"failed"},"event":"EXECUTED"',
     ),
     (
-        events.Heard("stop", 3, ("file edits",), "the user said stop"),
+        events.MessageHeard("stop", 3, ("file edits",), "the user said stop"),
         b'{"cleared":["file edits"],"kind":"stop","turn":3,"why":"the user said stop"},"event":"HEARD"',
     ),
     (events.SessionEnded(), b'{},"event":"SESSION_ENDED"'),

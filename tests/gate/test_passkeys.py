@@ -31,7 +31,7 @@ from sayso.gate.questions.wait import load_question_row
 from tests.support.answers import answer_question, edit_and_allow
 from tests.support.authenticator import ORIGIN, Authenticator
 from tests.support.gates import Clock
-from tests.support.signing import ORIGINS, added, asked, challenge, on_page, push, registered, signed
+from tests.support.signing import ORIGINS, added, asked, challenge, on_page, registered, risky_push, signed
 
 
 def last(gate: Gate, event: str) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def test_an_answer_that_needs_no_signature_says_nothing_of_one(gate: Gate) -> No
 def test_an_edit_to_something_of_high_risk_has_to_be_signed_though_what_was_asked_had_not(gate: Gate) -> None:
     device = registered(gate)
     question = asked(gate, risk=Risk.MODERATE)
-    edited = push(load_question_row(gate, question).session, "release")
+    edited = risky_push(load_question_row(gate, question).session, "release")
     edited = msgspec.structs.replace(edited, agent=find_question(gate, question).question.request.agent)
     with pytest.raises(ProofNeeded):
         edit_and_allow(gate, question, edited, by="ana", signing=on_page())

@@ -161,6 +161,7 @@ def test_own_text_before_a_loosening_sentence_keeps_it_from_loosening_as_that(
 @given(st.lists(ORDINARY, min_size=1, max_size=4, unique=True))
 def test_granted_commands_come_back_verbatim_and_revoke_as_they_were_granted(named: list[str]) -> None:
     commands = [named[0], *(f"npm {name}" for name in named[1:])]
+    assume(len(set(commands)) == len(commands))
     listed = ", ".join([named[0], *(f"`{command}`" for command in commands[1:])])
     assert read_message(f"Grant standing consent for: {listed}", SLASHES).grants == tuple(commands)
     assert read_message(f"Revoke consent for: {listed}", SLASHES).revokes == tuple(commands)

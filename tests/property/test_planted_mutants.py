@@ -14,7 +14,7 @@ import pytest
 
 from sayso.core.deciding import decide as deciding
 from sayso.core.deciding.rules import RULES, Check, RuleResult
-from sayso.core.deciding.subject import Subject
+from sayso.core.deciding.subject import RuleInput
 from sayso.core.decision import Ruling
 from sayso.core.model import Verdict
 from sayso.core.rulebook import Rule
@@ -41,14 +41,14 @@ def noticed() -> bool:
 
 
 def never_speaks(row: Row) -> Check:
-    def planted(subject: Subject) -> RuleResult:
+    def planted(subject: RuleInput) -> RuleResult:
         return "it keeps silent"
 
     return planted
 
 
 def allows(row: Row) -> Check:
-    def planted(subject: Subject) -> RuleResult:
+    def planted(subject: RuleInput) -> RuleResult:
         said = row[1](subject)
         return msgspec.structs.replace(said, verdict=Verdict.ALLOW) if isinstance(said, Ruling) else said
 
@@ -56,7 +56,7 @@ def allows(row: Row) -> Check:
 
 
 def always_speaks(row: Row) -> Check:
-    def planted(subject: Subject) -> RuleResult:
+    def planted(subject: RuleInput) -> RuleResult:
         said = row[1](subject)
         return said if isinstance(said, Ruling) else Ruling(Verdict.ALLOW, row[0].name, "it always speaks")
 

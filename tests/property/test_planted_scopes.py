@@ -12,7 +12,7 @@ from sayso.core import grants
 from sayso.core.deciding import decide as deciding
 from sayso.core.deciding import rules, subject
 from sayso.core.deciding.rules import RULES
-from sayso.core.deciding.subject import Subject
+from sayso.core.deciding.subject import RuleInput
 from sayso.core.deciding.workflow import run_grant as run_grant_of
 from sayso.core.decision import Item, Ruling
 from sayso.core.grants import HeldGrant
@@ -40,7 +40,7 @@ def noticed(world: str) -> bool:
     )
 
 
-def instead(m: pytest.MonkeyPatch, rule: str, planted: Callable[[Subject], Any]) -> None:
+def instead(m: pytest.MonkeyPatch, rule: str, planted: Callable[[RuleInput], Any]) -> None:
     m.setattr(deciding, "CHECKS", tuple(planted if row.name == rule else check for row, check in RULES))
 
 
@@ -73,7 +73,7 @@ def what_was_lowered_is_carried_in_full(m: pytest.MonkeyPatch) -> None:
 
 
 def nesting_ignores_weight(m: pytest.MonkeyPatch) -> None:
-    def nested(s: Subject) -> Any:
+    def nested(s: RuleInput) -> Any:
         said = rules.check_nested(s)
         if isinstance(said, Ruling) or s.view.scope.outer is None:
             return said
@@ -83,7 +83,7 @@ def nesting_ignores_weight(m: pytest.MonkeyPatch) -> None:
 
 
 def nesting_ignores_the_risk_granted_at(m: pytest.MonkeyPatch) -> None:
-    def nested(s: Subject) -> Any:
+    def nested(s: RuleInput) -> Any:
         outer = s.view.scope.outer
         if outer is not None and s.entry.name in outer.granted:
             return Ruling(Verdict.ALLOW, "nested", "whatever its risk")
@@ -157,7 +157,7 @@ def safe_callers_lower_everything(m: pytest.MonkeyPatch) -> None:
     m.setattr(rules, "risk_after_reducers", _lowest)
 
 
-def _lowest(s: Subject) -> Any:
+def _lowest(s: RuleInput) -> Any:
     return min(s.view.scope.reducers.values(), default=None)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sayso.core.audit.receipt import check_receipt
-from sayso.doors.python.sayso import Sayso
 from sayso.doors.python.workflow import Step
+from sayso.doors.sayso import Sayso
 from sayso.gate.audit.tree import log_origin, own_verifiers
 from sayso.gate.gate import Gate
 from sayso.gate.rows.keys import SigningKey

@@ -59,7 +59,7 @@ def test_a_trail_that_reports_tampering_is_not_said_to_be_of_a_store_nobody_chan
     last = ""
     for number in range(1, 3):
         with service.gate.store.write() as tx:
-            record(tx, events.Tampered(finding=f"a row of the {number}. day"))
+            record(tx, events.TamperingFound(finding=f"a row of the {number}. day"))
             last = format_timestamp(tx.now)
         told = service.told("operator", "POST", "/v1/audit/verify", {})
         assert told["clean"]

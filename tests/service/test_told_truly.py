@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -10,9 +12,12 @@ from msgspec.structs import replace
 from sayso.core.model import Mode
 from sayso.gate.figures.stories import StoryFilter, find_stories
 from sayso.gate.gate import Gate
+from sayso.gate.open import open_gate
 from sayso.gate.questions.answer import answer_items
 from sayso.gate.sessions.operator_grants import list_grants, list_grants_page, revoke_grant
-from tests.support.gates import Clock
+from sayso.policy import load_preset
+from sayso.store.memory.store import MemoryStore
+from tests.support.gates import KEY, Clock
 from tests.support.service import WRITE, Service
 
 pytestmark = pytest.mark.each_store
@@ -97,3 +102,16 @@ def test_an_approval_of_more_than_the_same_answer_granted_is_still_listed(servic
     answer_items(service.gate, question, given, by="ana", seen=told["digest"])
     kinds = sorted(one["kind"] for one in service.told("operator", "GET", "/v1/grants"))
     assert kinds == ["call", "operation"]
+
+
+@pytest.mark.parametrize(("lasts", "told"), [(900.0, 600.0), (120.0, 120.0)])
+def test_a_question_never_promises_more_time_than_the_policy_gives(
+    runner: asyncio.Runner, clock: Clock, lasts: float, told: float
+) -> None:
+    policy = load_preset("coding")
+    policy = replace(policy, settings=replace(policy.settings, approval_lasts=lasts))
+    with closing(MemoryStore(clock=clock)) as store:
+        service = Service(open_gate(policy, store, key=KEY), runner)
+        service.asked()
+        (question,) = service.told("operator", "GET", "/v1/questions")
+    assert (question["approval_lasts"], question["sentence"]) == (told, False)

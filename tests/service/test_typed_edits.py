@@ -10,7 +10,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 import pytest
 
-from sayso.doors.python.sayso import Sayso
+from sayso.core.digest import encode_canonical
+from sayso.doors.python.values.arguments import Shape, WrongArguments
+from sayso.doors.sayso import Sayso
 from sayso.gate.open import open_gate
 from sayso.gate.questions.argument_types import ArgumentType, argument_types, find_misfit
 from sayso.policy import load_preset
@@ -87,6 +89,34 @@ def test_an_embedded_programs_edits_are_checked_by_its_types_on_the_page(
         )
         assert answer.status_code >= 400
     assert len(service.told("operator", "GET", "/v1/questions")) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"color": "red"}, "the call has no argument 'color'"),
+        ({"meal": ...}, "the call needs 'meal'"),
+        ({"color": 1, "meal": ...}, "the call has no argument 'color'; the call needs 'meal'"),
+        ({"x" * 5_000: 1}, f"the call has no argument '{'x' * 40} … (5000 characters in all)'"),
+        ({f"a{n:03}": n for n in range(99)}, "'a006', 'a007' and 91 more"),
+    ],
+)
+def test_an_edit_that_adds_arguments_is_never_told_that_it_leaves_some_out(
+    runner: asyncio.Runner, clock: Clock, change: dict[str, Any], told: str
+) -> None:
+    gate = open_gate(load_preset("coding"), MemoryStore(clock=clock), key=KEY)
+    service, program = InProcess(gate, runner), Sayso(gate, [Inbox()])
+    described(program)
+    program.run("book", GOOD, wait=0)
+    (question,) = service.told("operator", "GET", "/v1/questions")
+    edited = {name: value for name, value in {**GOOD, **change}.items() if value is not ...}
+    said = service.post("operator", f"/v1/questions/{question['id']}/edited", {"edited": edited}).json()
+    assert said["code"] == "edit_refused"
+    assert told in said["detail"]
+    assert len(said["detail"]) < 250
+    with pytest.raises(WrongArguments) as refused:
+        Shape(book).write_edit(edited, encode_canonical(GOOD))
+    assert told in str(refused.value)
 
 
 def test_only_a_host_says_what_parameters_take(service: InProcess) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from random import Random
 from typing import Any
 
@@ -10,9 +10,12 @@ import msgspec
 
 from sayso.core.audit.anchors import anchors_from_checkpoints
 from sayso.core.audit.checkpoint import Checkpoint, sign_checkpoint
-from sayso.core.audit.entry import MAIN, AuditEntry, ChainRow, append_entry, genesis
+from sayso.core.audit.commitments import SaltedValue, commitment_of
+from sayso.core.audit.entry import MAIN, AuditEntry, AuditError, ChainRow, append_entry, genesis
 from sayso.core.audit.merkle import Frontier, TreeNode, extend_tree
 from sayso.core.audit.verify import VerifyReport, verify_rows
+from sayso.core.digest import decode_canonical, encode_canonical
+from sayso.core.errors import NotCanonical
 from sayso.gate.rows.keys import SigningKey, make_key, make_signer, make_verifier, public_key_of
 
 ORIGIN = "sayso.example/audit"
@@ -67,3 +70,26 @@ def flipped(content: bytes, rng: Random) -> bytes:
     """The same bytes with one bit turned round."""
     at = rng.randrange(len(content))
     return content[:at] + bytes([content[at] ^ 1 << rng.randrange(8)]) + content[at + 1 :]
+
+
+def commit_values(
+    values: Mapping[str, object], salt: Callable[[], bytes]
+) -> tuple[dict[str, str], tuple[SaltedValue, ...]]:
+    """Commitments for an entry, and what to keep beside it. `salt` gives 32 bytes a call."""
+    kept = tuple(SaltedValue(name, encode_canonical(value), salt()) for name, value in sorted(values.items()))
+    return {sealed.name: commitment_of(sealed) for sealed in kept}, kept
+
+
+def parse_json_line(line: bytes) -> tuple[str, ChainRow]:
+    """Stream and stored entry from an exported line, so that an export can be verified on its own."""
+    try:
+        said = decode_canonical(line)
+        row = (
+            int(said["seq"]),
+            None if said["entry"] is None else encode_canonical(said["entry"]),
+            bytes.fromhex(said["prev"]),
+            bytes.fromhex(said["hash"]),
+        )
+        return str(said["stream"]), row
+    except (NotCanonical, KeyError, TypeError, ValueError) as error:
+        raise AuditError(f"this line is not an exported entry: {error}") from error

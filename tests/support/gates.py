@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from sayso.gate.gate import Gate
 from sayso.gate.rows.keys import make_key
-from sayso.store.contract import Store
+from sayso.store.contract import SessionRow, Store
 from sayso.store.memory.store import MemoryStore
 from sayso.store.sqlite.store import SqliteStore
 
@@ -46,3 +47,8 @@ def no_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
+
+
+def list_session_rows(gate: Gate) -> list[SessionRow]:
+    with gate.store.read() as tx:
+        return list(tx.sessions())

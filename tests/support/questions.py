@@ -38,7 +38,7 @@ def asked_about(
     return AskedQuestion(question, NOW + 2 * HOUR, why, editable=find_editable(question))
 
 
-def push(answers: tuple[str, ...] = ALL, **more: Any) -> AskedQuestion:
+def push_question(answers: tuple[str, ...] = ALL, **more: Any) -> AskedQuestion:
     """An agent wants to push."""
     command = "git push origin main"
     call = make_call("shell", {"command": command, "timeout": 30}, command=command, folder="/srv/app")

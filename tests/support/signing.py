@@ -28,7 +28,7 @@ def added(gate: Gate, device: Authenticator, user: str = "ana") -> Passkey:
     return finish_registration(gate, user, "desk", made, ORIGINS)
 
 
-def push(session: str, target: str = "main", risk: Risk = Risk.HIGH) -> Request:
+def risky_push(session: str, target: str = "main", risk: Risk = Risk.HIGH) -> Request:
     call = make_call("git_push", {"branch": target}, target=target)
     operation = "git.push" if risk is Risk.HIGH else "files.edit"
     return make_request(call, [Operation(operation, risk=risk)], session=session)
@@ -36,7 +36,9 @@ def push(session: str, target: str = "main", risk: Risk = Risk.HIGH) -> Request:
 
 def asked(gate: Gate, target: str = "main", risk: Risk = Risk.HIGH, session: str | None = None) -> str:
     """An open question of this risk; its id."""
-    found = authorize(gate, push(session or open_session(gate, agent="bot", owner="host"), target, risk))
+    found = authorize(
+        gate, risky_push(session or open_session(gate, agent="bot", owner="host"), target, risk)
+    )
     assert found.question is not None
     return found.question.id
 

@@ -14,7 +14,7 @@ import sys
 import threading
 
 from sayso.surfaces.terminal.terminal import Terminal
-from tests.support.questions import push
+from tests.support.questions import push_question
 
 
 def shell(path: str, role: str) -> None:
@@ -31,7 +31,8 @@ def agent(role: str) -> None:
     terminal = Terminal("kim", wait=lambda over, seconds: None)
     replies = []
     thread = threading.Thread(
-        target=lambda: replies.append(terminal.ask(push(), threading.Event())), daemon=role == "leaves"
+        target=lambda: replies.append(terminal.ask(push_question(), threading.Event())),
+        daemon=role == "leaves",
     )
     say(pid=os.getpid())
     thread.start()

@@ -10,7 +10,7 @@ from typing import Protocol
 from sayso.core.model import Call, Risk
 from sayso.gate.deciding.request import make_call
 from sayso.gate.questions.surface import AskedQuestion, Reply, Surface
-from tests.support.questions import ALL, asked_about, mail, push
+from tests.support.questions import ALL, asked_about, mail, push_question
 
 ONCE_ONLY = ("once", "deny")
 GARBAGE = (
@@ -98,7 +98,7 @@ def allows(reply: Reply | None) -> bool:
 
 def check_every_offered_answer_comes_back_with_who_gave_it(seat: Seat) -> None:
     for answer in ALL:
-        asked = push()
+        asked = push_question()
         put = Put(seat, asked)
         seat.answers(asked, answer)
         reply = put.reply()
@@ -110,7 +110,7 @@ def check_every_offered_answer_comes_back_with_who_gave_it(seat: Seat) -> None:
 
 def check_an_answer_that_is_not_offered_never_comes_back(seat: Seat) -> None:
     for answer in sorted({*ALL} - {*ONCE_ONLY}):
-        asked = push(ONCE_ONLY)
+        asked = push_question(ONCE_ONLY)
         put = Put(seat, asked)
         seat.answers(asked, answer)
         assert not allows(put.reply_when_over())
@@ -118,7 +118,7 @@ def check_an_answer_that_is_not_offered_never_comes_back(seat: Seat) -> None:
 
 def check_words_that_are_no_answer_allow_nothing(seat: Seat) -> None:
     for word in GARBAGE:
-        asked = push()
+        asked = push_question()
         put = Put(seat, asked)
         seat.answers(asked, word)
         assert not allows(put.reply_when_over())
@@ -127,11 +127,11 @@ def check_words_that_are_no_answer_allow_nothing(seat: Seat) -> None:
 def check_a_question_that_is_over_gives_nothing(seat: Seat) -> None:
     over = threading.Event()
     over.set()
-    assert seat.surface.ask(push(), over) is None
+    assert seat.surface.ask(push_question(), over) is None
 
 
 def check_a_question_is_taken_down_when_it_is_over(seat: Seat) -> None:
-    asked = push()
+    asked = push_question()
     put = Put(seat, asked)
     seat.sees(asked)
     assert put.reply_when_over() is None
@@ -163,7 +163,7 @@ def check_what_was_not_shown_whole_is_not_allowed_at_high_risk(seat: Seat) -> No
 
 
 def check_two_questions_at_once_get_each_its_own_answer(seat: Seat) -> None:
-    first, second = push(), mail(to="kim@example.com")
+    first, second = push_question(), mail(to="kim@example.com")
     one = Put(seat, first)
     seat.sees(first)
     two = Put(seat, second)
@@ -175,7 +175,7 @@ def check_two_questions_at_once_get_each_its_own_answer(seat: Seat) -> None:
 
 
 def check_a_question_that_waits_leaves_when_it_is_over(seat: Seat) -> None:
-    first = push()
+    first = push_question()
     one = Put(seat, first)
     seat.sees(first)
     two = Put(seat, mail(to="kim@example.com"))
@@ -206,7 +206,7 @@ def odd_questions() -> list[AskedQuestion]:
 
 def asked_about_bytes(arguments: bytes) -> AskedQuestion:
     """Arguments that no door would let through."""
-    asked = push()
+    asked = push_question()
     call = Call("tool", arguments)
     request = asked.question.request
     changed = type(request)(call, request.operations, request.digest, request.arguments_digest)

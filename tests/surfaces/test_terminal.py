@@ -16,7 +16,7 @@ from sayso.gate.deciding.request import make_call
 from sayso.gate.questions.surface import Reply, Surface
 from sayso.surfaces.terminal.prompt import ANSWER_PROMPT, APPROVE_PROMPT
 from sayso.surfaces.terminal.terminal import Terminal
-from tests.support.questions import ALL, asked_about, mail, push
+from tests.support.questions import ALL, asked_about, mail, push_question
 from tests.support.terminals import Screen, asking, terminal_on
 
 ONCE_ONLY = ("once", "deny")
@@ -46,7 +46,7 @@ def allowed(answer: str) -> Reply:
     ],
 )
 def test_what_stands_on_the_card_can_be_typed(screen: Screen, typed: str, answer: str) -> None:
-    with asking(push(), screen) as one:
+    with asking(push_question(), screen) as one:
         assert one.answer(typed) == allowed(answer)
 
 
@@ -69,7 +69,7 @@ def test_what_stands_on_the_card_can_be_typed(screen: Screen, typed: str, answer
     ],
 )
 def test_anything_else_is_asked_again(screen: Screen, typed: str) -> None:
-    with asking(push(), screen) as one:
+    with asking(push_question(), screen) as one:
         assert one.answer(typed, "o") == allowed("once")
     assert screen.text.count(ANSWER_PROMPT) == 2
     said = " ".join(screen.text.split())
@@ -81,20 +81,20 @@ def test_anything_else_is_asked_again(screen: Screen, typed: str) -> None:
 
 @pytest.mark.parametrize("answer", sorted({*ALL} - {*ONCE_ONLY}))
 def test_what_is_not_offered_is_not_shown_and_not_taken(screen: Screen, answer: str) -> None:
-    with asking(push(ONCE_ONLY), screen) as one:
+    with asking(push_question(ONCE_ONLY), screen) as one:
         assert one.answer(answer, "") == allowed("deny")
     assert f" {answer} " not in screen.text.split(ANSWER_PROMPT)[0]
 
 
 def test_a_no_can_carry_a_reason(screen: Screen) -> None:
-    with asking(push(), screen) as one:
+    with asking(push_question(), screen) as one:
         assert one.answer("deny wrong branch, use a topic one") == Reply(
             "deny", "kim at the terminal", reason="wrong branch, use a topic one"
         )
 
 
 def test_a_no_with_a_comma_is_a_no(screen: Screen) -> None:
-    with asking(push(), screen) as one:
+    with asking(push_question(), screen) as one:
         assert one.answer("no, always do that on staging") == Reply(
             "deny", "kim at the terminal", reason="always do that on staging"
         )
@@ -104,7 +104,7 @@ def test_the_card_says_what_runs_what_it_does_who_asks_and_until_when(
     screen: Screen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TZ", "UTC")
-    with asking(push(), screen) as one:
+    with asking(push_question(), screen) as one:
         one.answer("d")
     for fact in (
         "May this run? Moderate risk.",
@@ -125,13 +125,13 @@ def test_the_card_says_what_runs_what_it_does_who_asks_and_until_when(
 
 def test_the_card_says_which_part_of_the_call_made_it_so(screen: Screen) -> None:
     parts = (Piece(None, "--force"), Piece("to", 'a"b\x1b[31m'))
-    with asking(push(because=parts), screen) as one:
+    with asking(push_question(because=parts), screen) as one:
         one.answer("deny")
     assert '│ Because of "--force"\n│            to: "a\\"b\\u001b[31m"\n' in screen.text
 
 
 def test_why_shows_the_checks_and_asks_again(screen: Screen) -> None:
-    with asking(push(why=lambda: "1 blocked: silent\n2 ask: no consent yet"), screen) as one:
+    with asking(push_question(why=lambda: "1 blocked: silent\n2 ask: no consent yet"), screen) as one:
         assert one.answer("why", "w", "o") == allowed("once")
     assert screen.text.count("│ 1 blocked: silent\n│ 2 ask: no consent yet\n") == 2
 
@@ -140,7 +140,7 @@ def test_a_trace_that_cannot_be_had_does_not_end_the_question(screen: Screen) ->
     def broken() -> str:
         raise RuntimeError("the store is closed")
 
-    with asking(push(why=broken), screen) as one:
+    with asking(push_question(why=broken), screen) as one:
         assert one.answer("why", "d") == allowed("deny")
     assert "The checks cannot be shown: the store is closed" in screen.text
 
@@ -149,7 +149,7 @@ def test_a_trace_that_cannot_be_had_does_not_end_the_question(screen: Screen) ->
 
 
 def test_high_risk_wants_the_word_allow(screen: Screen) -> None:
-    with asking(push(ONCE_ONLY, risk=Risk.HIGH), screen) as one:
+    with asking(push_question(ONCE_ONLY, risk=Risk.HIGH), screen) as one:
         assert one.answer("o", "once", "yes", "a", "allo", "allow") == allowed("once")
     assert screen.text.count("is no answer") == 5
 
@@ -161,7 +161,7 @@ def test_high_risk_wants_the_word_allow(screen: Screen) -> None:
 def test_where_high_risk_can_be_allowed_in_several_ways_it_asks_which(
     screen: Screen, typed: str, answer: str
 ) -> None:
-    with asking(push(("once", "temporary", "always", "deny"), risk=Risk.HIGH), screen) as one:
+    with asking(push_question(("once", "temporary", "always", "deny"), risk=Risk.HIGH), screen) as one:
         screen.wait_for(ANSWER_PROMPT)
         screen.type("allow\n")
         screen.wait_for("Allow how? [deny]: ")
@@ -170,7 +170,7 @@ def test_where_high_risk_can_be_allowed_in_several_ways_it_asks_which(
 
 
 def test_an_unknown_way_of_allowing_starts_again(screen: Screen) -> None:
-    with asking(push(("once", "temporary", "deny"), risk=Risk.HIGH), screen) as one:
+    with asking(push_question(("once", "temporary", "deny"), risk=Risk.HIGH), screen) as one:
         screen.wait_for(ANSWER_PROMPT)
         screen.type("allow\n")
         screen.wait_for("Allow how? [deny]: ")
@@ -216,7 +216,7 @@ def test_what_is_folded_cannot_be_edited_at_high_risk_before_it_was_seen(screen:
 
 
 def test_a_reply_names_the_call_only_if_nothing_of_it_was_folded(screen: Screen) -> None:
-    whole, folded = push(), mail(body="x" * 9000)
+    whole, folded = push_question(), mail(body="x" * 9000)
     with asking(whole, screen) as one:
         one.answer("o")
         assert one.seen == whole.question.request.digest
@@ -272,7 +272,7 @@ def test_what_was_typed_before_and_in_the_first_half_second_is_no_answer(screen:
         screen.type_ahead("always\n")
 
     screen.type_ahead("once\n")
-    with asking(push(), screen, wait=wait) as one:
+    with asking(push_question(), screen, wait=wait) as one:
         assert one.answer("") == allowed("deny")
     assert waited == [0.5]
     assert "is no answer" not in screen.text
@@ -281,7 +281,7 @@ def test_what_was_typed_before_and_in_the_first_half_second_is_no_answer(screen:
 @pytest.mark.parametrize("typed", ["", "onc"])
 def test_ctrl_c_is_a_no(screen: Screen, typed: str) -> None:
     before = screen.modes
-    with asking(push(), screen) as one:
+    with asking(push_question(), screen) as one:
         screen.wait_for(ANSWER_PROMPT)
         screen.type(f"{typed}\x03")
         assert one.reply() == Reply("deny", "kim at the terminal", reason="Ctrl-C at the terminal")
@@ -290,14 +290,14 @@ def test_ctrl_c_is_a_no(screen: Screen, typed: str) -> None:
 
 
 def test_the_end_of_input_is_a_no(screen: Screen) -> None:
-    with asking(push(), screen) as one:
+    with asking(push_question(), screen) as one:
         screen.wait_for(ANSWER_PROMPT)
         screen.type("\x04")
         assert one.reply() == Reply("deny", "kim at the terminal", reason="the terminal was closed")
 
 
 def test_a_terminal_that_hangs_up_is_a_no(screen: Screen) -> None:
-    with asking(push(), screen) as one:
+    with asking(push_question(), screen) as one:
         screen.wait_for(ANSWER_PROMPT)
         screen.hang_up()
         assert one.reply() == Reply("deny", "kim at the terminal", reason="the terminal was closed")
@@ -305,7 +305,7 @@ def test_a_terminal_that_hangs_up_is_a_no(screen: Screen) -> None:
 
 def test_a_question_answered_elsewhere_is_taken_down(screen: Screen) -> None:
     before = screen.modes
-    with asking(push(), screen) as one:
+    with asking(push_question(), screen) as one:
         screen.wait_for(ANSWER_PROMPT)
         screen.type("onc")
         one.over.set()
@@ -317,20 +317,20 @@ def test_a_question_answered_elsewhere_is_taken_down(screen: Screen) -> None:
 def test_a_question_that_is_over_before_its_turn_is_not_shown(screen: Screen) -> None:
     over = threading.Event()
     over.set()
-    assert terminal_on(screen).ask(push(), over) is None
+    assert terminal_on(screen).ask(push_question(), over) is None
     screen.read()
     assert screen.text == ""
 
 
 def test_a_question_that_is_over_in_the_first_half_second_is_taken_down(screen: Screen) -> None:
-    with asking(push(), screen, wait=lambda over, seconds: over.set()) as one:
+    with asking(push_question(), screen, wait=lambda over, seconds: over.set()) as one:
         assert one.reply() is None
     assert ANSWER_PROMPT not in screen.text
 
 
 def test_modes_are_put_back_after_an_answer(screen: Screen) -> None:
     before = screen.modes
-    with asking(push(), screen) as one:
+    with asking(push_question(), screen) as one:
         screen.wait_for(ANSWER_PROMPT)
         assert screen.modes != before
         screen.type("o\n")
@@ -339,7 +339,7 @@ def test_modes_are_put_back_after_an_answer(screen: Screen) -> None:
 
 
 def test_two_questions_are_asked_one_after_the_other(screen: Screen) -> None:
-    with asking(push(), screen) as first:
+    with asking(push_question(), screen) as first:
         screen.wait_for(ANSWER_PROMPT)
         with asking(mail(to="kim@example.com"), screen) as second:  # another surface on the same terminal
             screen.wait_for("sayso: 1 more question waits.\n" + ANSWER_PROMPT)
@@ -351,11 +351,11 @@ def test_two_questions_are_asked_one_after_the_other(screen: Screen) -> None:
 
 
 def test_a_card_says_how_many_wait_behind_it(screen: Screen) -> None:
-    with asking(push(), screen) as first:
+    with asking(push_question(), screen) as first:
         screen.wait_for(ANSWER_PROMPT)
-        with asking(push(), screen) as second:
+        with asking(push_question(), screen) as second:
             screen.wait_for("1 more question waits")
-            with asking(push(), screen) as third:
+            with asking(push_question(), screen) as third:
                 screen.wait_for("2 more questions wait.\n" + ANSWER_PROMPT)
                 screen.type("\n")
                 first.reply()
@@ -367,7 +367,7 @@ def test_a_card_says_how_many_wait_behind_it(screen: Screen) -> None:
 
 
 def test_an_answer_typed_for_one_question_is_not_taken_for_the_next(screen: Screen) -> None:
-    with asking(push(), screen) as first:
+    with asking(push_question(), screen) as first:
         screen.wait_for(ANSWER_PROMPT)
         with asking(mail(to="kim@example.com"), screen, wait=lambda *_: screen.type_ahead("o\n")) as second:
             screen.wait_for("1 more question waits.\n" + ANSWER_PROMPT)
@@ -378,7 +378,7 @@ def test_an_answer_typed_for_one_question_is_not_taken_for_the_next(screen: Scre
 
 def test_a_notice_comes_between_keys_and_the_question_stays(screen: Screen) -> None:
     terminal = terminal_on(screen)
-    with asking(push(), screen, terminal=terminal) as one:
+    with asking(push_question(), screen, terminal=terminal) as one:
         screen.wait_for(ANSWER_PROMPT)
         terminal.tell("git.push_force was attempted and blocked")
         screen.wait_for("sayso: git.push_force was attempted and blocked\n" + ANSWER_PROMPT)
@@ -396,13 +396,13 @@ def test_a_notice_without_a_question_is_shown_at_once(screen: Screen) -> None:
 
 
 def test_colour_is_only_a_help(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
-    with asking(push(), screen) as one:
+    with asking(push_question(), screen) as one:
         one.answer("d")
     assert "\x1b[" in screen.raw
     coloured = screen.text
     monkeypatch.setenv("TERM", "dumb")
     dumb = Screen()
-    with asking(push(), dumb) as one:
+    with asking(push_question(), dumb) as one:
         one.answer("d")
     assert "\x1b" not in dumb.raw
     assert dumb.text == coloured
@@ -411,7 +411,7 @@ def test_colour_is_only_a_help(screen: Screen, monkeypatch: pytest.MonkeyPatch) 
 
 def test_no_color_leaves_no_colour(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    with asking(push(), screen) as one:
+    with asking(push_question(), screen) as one:
         one.answer("d")
     assert "\x1b[1m" in screen.raw  # bold is no colour
     assert not any(f"\x1b[{style}3{colour}m" in screen.raw for style in ("", "1;") for colour in range(8))
@@ -449,8 +449,8 @@ def test_without_a_terminal_nobody_is_asked_and_that_is_said_once(
 ) -> None:
     terminal = Terminal("kim", device=device)
     with caplog.at_level(logging.WARNING):
-        assert terminal.ask(push(), threading.Event()) is None
-        assert terminal.ask(push(), threading.Event()) is None
+        assert terminal.ask(push_question(), threading.Event()) is None
+        assert terminal.ask(push_question(), threading.Event()) is None
     assert [record.message.partition(":")[0] for record in caplog.records] == [
         "nobody can be asked on the terminal"
     ]
@@ -468,7 +468,7 @@ def test_a_question_that_cannot_be_shown_is_no_answer(
         raise RuntimeError("no clock")
 
     before = screen.modes
-    assert terminal_on(screen, clock=broken).ask(push(), threading.Event()) is None
+    assert terminal_on(screen, clock=broken).ask(push_question(), threading.Event()) is None
     assert "could not be shown" in caplog.text
     assert screen.modes == before
 

@@ -16,7 +16,7 @@ from sayso.gate.deciding.request import make_call
 from sayso.gate.questions.surface import AskedQuestion, EditDecided, Reply
 from sayso.surfaces.terminal.edit import find_editor, write_draft
 from sayso.surfaces.terminal.prompt import ANSWER_PROMPT, CONFIRM_PROMPT
-from tests.support.questions import asked_about, push
+from tests.support.questions import asked_about, push_question
 from tests.support.terminals import Asking, Screen, asking
 
 NEW_VALUE = "New value [keep]: "
@@ -40,7 +40,7 @@ def by_line(one: Asking, screen: Screen, *lines: str) -> None:
 
 
 def test_each_argument_is_asked_for_and_enter_keeps_it(screen: Screen) -> None:
-    with asking(push(), screen) as one:
+    with asking(push_question(), screen) as one:
         by_line(one, screen, "git push origin topic", "")
         type_at(screen, (CONFIRM_PROMPT, "allow"))
         assert one.reply() == edited({"command": "git push origin topic", "timeout": 30})
@@ -49,7 +49,7 @@ def test_each_argument_is_asked_for_and_enter_keeps_it(screen: Screen) -> None:
 
 
 def test_what_replaces_text_is_text_and_what_replaces_a_number_is_json(screen: Screen) -> None:
-    with asking(push(), screen) as one:
+    with asking(push_question(), screen) as one:
         by_line(one, screen, "5", "soon", "[1, 2", '{"a": 1, "a": 2}', "60")
         type_at(screen, (CONFIRM_PROMPT, "allow"))
         assert one.reply() == edited({"command": "5", "timeout": 60})
@@ -59,28 +59,28 @@ def test_what_replaces_text_is_text_and_what_replaces_a_number_is_json(screen: S
 
 @pytest.mark.parametrize("said", ["", "yes", "once", "y", "edit"])
 def test_an_edit_that_is_not_confirmed_allows_nothing(screen: Screen, said: str) -> None:
-    with asking(push(), screen) as one:
+    with asking(push_question(), screen) as one:
         by_line(one, screen, "git push origin topic", "")
         type_at(screen, (CONFIRM_PROMPT, said))
         assert one.answer("") == Reply("deny", "kim at the terminal")
 
 
 def test_an_edit_that_changes_nothing_is_no_answer(screen: Screen) -> None:
-    with asking(push(), screen) as one:
+    with asking(push_question(), screen) as one:
         by_line(one, screen, "", "30.0")
         assert one.answer("") == Reply("deny", "kim at the terminal")
     assert "Nothing was changed." in screen.text
 
 
 def test_a_number_that_cannot_be_held_exactly_is_refused(screen: Screen) -> None:
-    with asking(push(), screen) as one:
+    with asking(push_question(), screen) as one:
         by_line(one, screen, "", str(2**64 + 1))
         assert one.answer("") == Reply("deny", "kim at the terminal")
     assert "Not edited: a whole number is too large" in screen.text
 
 
 def test_a_line_the_terminal_would_cut_off_is_not_taken(screen: Screen) -> None:
-    with asking(push(), screen) as one:
+    with asking(push_question(), screen) as one:
         by_line(one, screen, "x" * 5000, "git push origin topic", "")
         type_at(screen, (CONFIRM_PROMPT, "allow"))
         assert one.reply() == edited({"command": "git push origin topic", "timeout": 30})
@@ -89,7 +89,7 @@ def test_a_line_the_terminal_would_cut_off_is_not_taken(screen: Screen) -> None:
 
 @pytest.mark.parametrize("keys", ["\x03", "\x04"])
 def test_ctrl_c_and_the_end_of_input_in_an_edit_are_a_no(screen: Screen, keys: str) -> None:
-    with asking(push(), screen) as one:
+    with asking(push_question(), screen) as one:
         by_line(one, screen)
         screen.wait_for(NEW_VALUE)
         screen.type(keys)
@@ -103,7 +103,7 @@ def no_arguments() -> AskedQuestion:
 
 
 def only_no() -> AskedQuestion:
-    return push(("deny",))
+    return push_question(("deny",))
 
 
 @pytest.mark.parametrize("asked", [no_arguments(), only_no()], ids=["no arguments", "nothing to allow"])
@@ -123,7 +123,7 @@ def decided(asked: AskedQuestion, risk: Risk, *, denied: bool = False) -> AskedQ
 
 
 def test_an_edit_that_raises_the_risk_says_so_before_it_is_confirmed(screen: Screen) -> None:
-    with asking(decided(push(), Risk.HIGH), screen) as one:
+    with asking(decided(push_question(), Risk.HIGH), screen) as one:
         by_line(one, screen, "git push --force", "")
         type_at(screen, (CONFIRM_PROMPT, "allow"))
         reply = one.reply()
@@ -133,7 +133,7 @@ def test_an_edit_that_raises_the_risk_says_so_before_it_is_confirmed(screen: Scr
 
 
 def test_an_edit_that_the_policy_denies_is_not_even_confirmed(screen: Screen) -> None:
-    with asking(decided(push(), Risk.HIGH, denied=True), screen) as one:
+    with asking(decided(push_question(), Risk.HIGH, denied=True), screen) as one:
         by_line(one, screen, "git push --force", "")
         assert one.answer("") == Reply("deny", "kim at the terminal")
     assert "the policy denies the edited call: it is out of bounds" in screen.text
@@ -158,7 +158,7 @@ def test_the_arguments_are_edited_in_the_persons_editor(
     screen: Screen, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
 ) -> None:
     set_editor(monkeypatch, tmp_path, REPLACE, name)
-    with asking(push(), screen) as one:
+    with asking(push_question(), screen) as one:
         type_at(screen, (ANSWER_PROMPT, "e"), (CONFIRM_PROMPT, "allow"))
         assert one.reply() == edited({"command": "git push origin topic", "timeout": 30})
 
@@ -168,7 +168,7 @@ def test_the_file_is_the_persons_alone_and_gone_afterwards(
 ) -> None:
     modes = "stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(path.parent.stat().st_mode)"
     set_editor(monkeypatch, tmp_path, f"print('modes', *map(oct, ({modes})))\nprint('file', path)\n{REPLACE}")
-    with asking(push(), screen) as one:
+    with asking(push_question(), screen) as one:
         type_at(screen, (ANSWER_PROMPT, "edit"), (CONFIRM_PROMPT, "allow"))
         one.reply()
     assert "modes 0o600 0o700\n" in screen.text
@@ -183,7 +183,7 @@ def test_an_editor_has_the_terminals_own_modes(
     set_editor(
         monkeypatch, tmp_path, f"import termios\nprint('signals', termios.tcgetattr(0)[3] & {termios.ISIG})"
     )
-    with asking(push(), screen) as one:
+    with asking(push_question(), screen) as one:
         assert one.answer("edit", "") == Reply("deny", "kim at the terminal")
     assert f"signals {termios.ISIG}\n" in screen.text
 
@@ -204,7 +204,7 @@ def test_what_an_editor_leaves_is_read_strictly(
     screen: Screen, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, body: str, said: str
 ) -> None:
     set_editor(monkeypatch, tmp_path, body)
-    with asking(push(), screen) as one:
+    with asking(push_question(), screen) as one:
         assert one.answer("edit", "") == Reply("deny", "kim at the terminal")
     told = " ".join(screen.text.split())
     assert f"Not edited: {said}" in told or said in told
@@ -213,7 +213,7 @@ def test_what_an_editor_leaves_is_read_strictly(
 
 def test_an_editor_that_does_not_start_is_said(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EDITOR", "/nowhere/editor")
-    with asking(push(), screen) as one:
+    with asking(push_question(), screen) as one:
         assert one.answer("edit", "") == Reply("deny", "kim at the terminal")
     assert "/nowhere/editor did not start: No such file or directory" in screen.text
 
@@ -223,7 +223,7 @@ def test_a_draft_that_was_not_valid_is_there_again(
 ) -> None:
     again = "path.write_text('{\"command\": \"ls\"}' if path.read_text() == '{half\\n' else '{half')"
     set_editor(monkeypatch, tmp_path, again)
-    with asking(push(), screen) as one:
+    with asking(push_question(), screen) as one:
         type_at(screen, (ANSWER_PROMPT, "edit"), (ANSWER_PROMPT, "edit"), (CONFIRM_PROMPT, "allow"))
         assert one.reply() == edited({"command": "ls"})
 
@@ -234,7 +234,7 @@ def test_a_question_that_is_over_closes_the_editor(
     set_editor(
         monkeypatch, tmp_path, "print('editor', os.getpid(), flush=True)\nimport time\ntime.sleep(600)"
     )
-    with asking(push(), screen) as one:
+    with asking(push_question(), screen) as one:
         type_at(screen, (ANSWER_PROMPT, "edit"))
         screen.wait_for("editor ")
         screen.wait_for("\n")

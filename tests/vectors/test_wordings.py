@@ -32,7 +32,7 @@ TIGHTENING = (
 )
 OTHERS = (
     *("revoke_push", "clear_allowlist", "query_allowlist", "query_consents", "switch", "done"),
-    *("imperative", "nothing"),
+    *("imperative", "nothing", "names_wrongly"),
 )
 GRANT = "Grant standing consent for: git push, npm test"
 FOREIGN = Phrases(
@@ -50,6 +50,30 @@ def test_a_clear_yes_answers_a_question_and_a_plan_and_grants_nothing_without_on
     assert call["verdict"] == "allow"
     assert [verdict("X", PLAN, text, each) for each in (EDIT_A, EDIT_B)] == ["allow", "allow"]
     assert verdict("X", text, ADD) == "ask"
+
+
+@pytest.mark.parametrize("text", messages("messages", "names_push", "names_edit"))
+def test_a_yes_with_an_act_never_answers_another_question_or_more_than_one_call(text: str) -> None:
+    own, other = (PUSH, EDIT_B) if text in messages("messages", "names_push") else (EDIT_B, PUSH)
+    *_, heard, call = play("X", own, text, own)
+    assert heard["answered"] == {"answer": "once"}
+    assert call["verdict"] == "allow"
+    assert verdict("X", other, text, other) == "ask"
+    assert verdict("X", text, own) == "ask"
+
+
+@pytest.mark.parametrize("text", messages("messages", "names_doubtfully"))
+def test_a_yes_that_may_mean_another_call_never_counts_before_it_was_asked_back(text: str) -> None:
+    *_, heard, call = play("X", EDIT_B, text, EDIT_B)
+    assert "Just to confirm" in said(heard)
+    assert call["verdict"] == "ask"
+    assert verdict("X", EDIT_B, text, "yes", EDIT_B) == "allow"
+
+
+@pytest.mark.parametrize("text", messages("messages", "names_wrongly"))
+def test_a_yes_with_more_than_its_act_never_lets_anything_run(text: str) -> None:
+    assert [verdict("X", call, text, call) for call in (EDIT_B, PUSH)].count("allow") == 0
+    assert verdict("X", EDIT_B, PUSH, text, PUSH) != "allow"
 
 
 @pytest.mark.parametrize("text", messages("messages", "once"))

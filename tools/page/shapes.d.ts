@@ -311,6 +311,7 @@ declare namespace Sayso {
     agent: string;
     turn: number;
     title: string;
+    sentence: boolean;
     message: string | null;
     risk: string;
     tool: string;
@@ -329,6 +330,7 @@ declare namespace Sayso {
     digest: string;
     opened_at: number;
     expires_at: number;
+    approval_lasts: number;
     waiting: boolean | null;
     signed: boolean;
     door: string;

@@ -25,7 +25,7 @@ OTHER_POLICY = "the gate of this store runs under another policy than this was d
 
 
 class CheckTarget(NamedTuple):
-    """What is asked about: an operation, or a call of a tool."""
+    """The operation, or the call of a tool, to decide."""
 
     confidence: float
     operation: str | None = None
@@ -95,7 +95,7 @@ class Decider:
         return read_request(call, Declaration(), self._policy, confidence=wish.confidence, **who)
 
     def _who(self) -> tuple[dict[str, Any], str]:
-        """Who asks: the agent of the session, or nobody in particular; and the session's workspace."""
+        """Return the agent and user of the session, if there is one, and its workspace."""
         if self._gate is None or self._session is None:
             return {"session": ""} if self._gate is not None else {}, ""
         from sayso.gate.deciding.request import requester_of_session

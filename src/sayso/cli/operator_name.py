@@ -1,4 +1,4 @@
-"""Who gives a command."""
+"""The name of the operator who gives a command."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 
 def operator_name() -> str:
-    """Who sits at this terminal, by the system's account and not by what the environment says."""
+    """Return the name of the operating system's account, whatever the environment says."""
     if hasattr(os, "getuid"):
         import pwd
 

@@ -24,12 +24,8 @@ LISTS_OPEN = "`sayso sessions` lists those that are open"
 MOST_LISTED = 10
 MOST_OFFERED = 100
 PAGE = 1_000
-CHANGED = "changed by hand"
+CHANGED = "tampered with"
 """The word about whatever is not as its gate left it: it says nothing that somebody else may have written."""
-CALL_STATES = (
-    *("pending", "allowed", "running", "waiting", "ambiguous"),
-    *("succeeded", "failed", "denied", "expired", "cancelled"),
-)
 
 ListIds = Callable[["Gate"], Iterable[tuple[str, str]]]
 """Every id of a kind, each with a word about it."""
@@ -131,10 +127,11 @@ def live_grants(gate: Gate) -> Iterator[tuple[str, str]]:
 
 
 def call_ids(gate: Gate) -> Iterator[tuple[str, str]]:
+    from sayso.core.ledger import STATES
     from sayso.gate.call_rows import sound_call
 
     with gate.store.read() as tx:
-        for row in tx.calls(states=CALL_STATES, limit=1_000_000):
+        for row in tx.calls(states=STATES, limit=1_000_000):
             yield row.id, CHANGED if sound_call(gate, tx, row) is None else row.state
 
 
@@ -191,7 +188,7 @@ def _expand_id(gate: Gate, typed: str, noun: str, named: Callable[[Reader], obje
 
 
 def shortens_id(name: str, typed: str) -> bool:
-    """Whether an id can be shortened so: its beginning, or its session's with the number it has there."""
+    """Return whether this shortens the id: its start, or the start of its session's id with its number."""
     session, dot, number = typed.partition(".")
     if not dot:
         return name.startswith(typed)
@@ -200,7 +197,7 @@ def shortens_id(name: str, typed: str) -> bool:
 
 
 def complete_ids(*kinds: ListIds) -> Callable[[typer.Context, str], list[tuple[str, str]]]:
-    """What shell completion offers for an id: of these kinds, what begins so. It never fails or writes."""
+    """Return a completion for ids of these kinds. It never fails or writes."""
 
     def complete(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
         import os
@@ -261,7 +258,7 @@ def run_ids(gate: Gate) -> Iterator[tuple[str, str]]:
 
 
 def complete_words(*words: str) -> Callable[[str], list[str]]:
-    """What shell completion offers where one of these words is wanted."""
+    """Return a completion that offers these words."""
     return lambda incomplete: [word for word in words if word.startswith(incomplete)]
 
 

@@ -1,4 +1,4 @@
-"""Where a store is: a file, or a schema in a PostgreSQL database."""
+"""The place of a store: a file, or a schema in a PostgreSQL database."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class StorePlace(msgspec.Struct, frozen=True):
 
 
 def is_store_address(store: str | None) -> bool:
-    """Whether this names a database."""
+    """Return whether this names a database."""
     return store is not None and "://" in store
 
 

@@ -1,4 +1,4 @@
-"""What was decided for a request, with everything needed to say why and to ask a person."""
+"""The decision about a request, with everything needed to say why and to ask a person."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sayso.core.terms import Terms
 
 
 class Ruling(msgspec.Struct, frozen=True):
-    """What one check said of one operation."""
+    """The result of one check for one operation."""
 
     verdict: Verdict
     rule: str
@@ -65,12 +65,12 @@ class Decision(msgspec.Struct, frozen=True):
 
     @property
     def source(self) -> str:
-        """Where the consent came from, in the seeds' words."""
+        """The origin of the consent, in the seeds' words."""
         return source_of(self.rule)
 
     @property
     def items_to_ask(self) -> tuple[Item, ...]:
-        """What a question has to list: only the operations that need asking."""
+        """Return the items a question lists: only the operations that need asking."""
         return tuple(item for item in self.items if item.ruling.verdict is Verdict.ASK)
 
     @property
@@ -112,7 +112,7 @@ class Question(msgspec.Struct, frozen=True):
 
     @property
     def item_ids(self) -> tuple[str, ...]:
-        """What each item is called in an answer: its number."""
+        """Return the names of the items in an answer: their numbers."""
         return tuple(str(number) for number, _ in enumerate(self.items, 1))
 
     @property

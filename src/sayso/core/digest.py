@@ -16,7 +16,7 @@ from sayso.core.model import Call
 
 TAG = "sayso/1"
 MAX_DEPTH = 64
-_EXACT = 2**53
+EXACT_INTEGERS = 2**53
 _MOST_BITS = 1024
 _MOST_DIGITS = 22
 _PLAIN_DEPTH = 16
@@ -37,12 +37,12 @@ def encode_canonical(value: object) -> bytes:
 
 
 def plain(value: object, depth: int = 0) -> bool:
-    """Whether msgspec spells the value as RFC 8785 does, and quicker; all else takes the full way."""
+    """Return whether msgspec spells the value as RFC 8785 does, and quicker; all else takes the full way."""
     kind = type(value)
     if kind is str or value is None or kind is bool:
         return True
     if kind is int:
-        return -_EXACT <= value <= _EXACT  # type: ignore[operator]
+        return -EXACT_INTEGERS <= value <= EXACT_INTEGERS  # type: ignore[operator]
     if kind is dict and depth < _PLAIN_DEPTH:
         for key, member in value.items():  # type: ignore[attr-defined]
             if type(key) is not str or not key.isascii():
@@ -124,7 +124,7 @@ def action_digest(call: Call) -> str:
 
 
 def _world(call: Call) -> dict[str, Any]:
-    """What was read of the call, and what its tool tells of the world it would meet."""
+    """Return the facts read from the call, and the state that its tool reports."""
     world: dict[str, Any] = {} if call.state is None else {"state": call.state}
     if call.beside:
         world["beside"] = list(call.beside)
@@ -199,7 +199,7 @@ def _quote(text: str) -> str:
 
 def _number(value: int | float) -> str:
     if isinstance(value, int):
-        if abs(value) <= _EXACT:
+        if abs(value) <= EXACT_INTEGERS:
             return str(int(value))
         if not _is_double(value):
             raise NotCanonical("a whole number is too large to be held exactly", hint="send it as text")
@@ -209,7 +209,7 @@ def _number(value: int | float) -> str:
 
 
 def _is_double(value: int) -> bool:
-    """Whether a double holds this whole number exactly."""
+    """Return whether a double holds this whole number exactly."""
     if value.bit_length() > _MOST_BITS:
         return False
     try:
@@ -262,7 +262,7 @@ def _loads(text: bytes | str, whole: Callable[[str], int], fraction: Callable[[s
 def _whole(digits: str) -> int:
     if len(digits) > _MOST_DIGITS:
         raise NotCanonical("a whole number is not spelled as the double it is")
-    if abs(int(digits)) <= _EXACT:
+    if abs(int(digits)) <= EXACT_INTEGERS:
         return int(digits)
     if _shortest(float(digits)) != digits:
         raise NotCanonical("a whole number is not spelled as the double it is")

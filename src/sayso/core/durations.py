@@ -12,6 +12,16 @@ QUESTION_LASTS = 2 * HOUR
 """How long a question can be answered, unless the policy says otherwise."""
 APPROVAL_LASTS = 15 * MINUTE
 """How long an approval of one call can be used, unless the policy says otherwise."""
+ACCESS_OFFER_LASTS = 10 * MINUTE
+"""How long access can be requested after a denial over AuthZEN."""
+USUAL_WAIT = 90.0
+"""How long a caller waits for an answer, unless it says otherwise."""
+LONGEST_WAIT = 10 * MINUTE
+"""How long a caller can wait at a time."""
+RUN_SILENCE = MINUTE
+"""How long somebody who watches a run waits for the next change, unless they say otherwise."""
+COME_BACK_AFTER = 60
+"""When a caller that was refused for its number of questions or calls should try again, in seconds."""
 
 _UNITS = (("d", DAY, "day"), ("h", HOUR, "hour"), ("m", MINUTE, "minute"), ("s", 1.0, "second"))
 PATTERN = r"^[1-9][0-9]{0,6}[smhd]$"

@@ -1,4 +1,4 @@
-"""What a decision or an event changes, as data. Nothing has happened until all of it is applied."""
+"""Effects: the changes of a decision or event, as data. Nothing has happened until all are applied."""
 
 from __future__ import annotations
 

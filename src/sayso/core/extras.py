@@ -12,7 +12,7 @@ BROUGHT = frozenset({"httpx", "mcp", "starlette", "uvicorn", "webauthn"})
 
 
 class MissingExtra(SaysoError):
-    """What this needs was not installed."""
+    """An extra that this needs is not installed."""
 
     code = "missing_extra"
 
@@ -25,7 +25,7 @@ class BrokenImport(SaysoError):
 
 
 def install_command(extra: str) -> str:
-    """How to install this extra, in any shell."""
+    """Return how to install this extra, in any shell."""
     return f'pip install "sayso[{extra}]"'
 
 
@@ -45,6 +45,6 @@ def needs_extra(extra: str, what: str) -> Iterator[None]:
 
 
 def _is_missing(error: ImportError) -> bool:
-    """Whether a package is not there. If only a part of a common one is not, something else has its name."""
+    """Return whether a package is missing. If only a part of it is, something else has its name."""
     package, dot, _ = (error.name or "").partition(".")
     return isinstance(error, ModuleNotFoundError) and (not dot or package in BROUGHT)

@@ -20,7 +20,7 @@ GrantKey = tuple[str, str]
 
 
 class Pins(msgspec.Struct, frozen=True):
-    """What a covered call must match. None leaves that side free."""
+    """The values a covered call must match. None leaves that side free."""
 
     tool: str | None = None
     workspace: str | None = None
@@ -86,9 +86,9 @@ def spent(held: HeldGrant, now: float) -> bool:
 
 
 def outlived(grant: Grant, settings: Settings, now: float) -> bool:
-    """Whether the settings of now end a grant that earlier ones gave: a shorter time, tighter pins.
+    """Return whether the settings of now end a grant that earlier ones gave: a shorter time, tighter pins.
 
-    What the operator grants by hand, or a plan names, was never pinned to arguments.
+    What the operator grants, or a plan names, was never pinned to arguments.
     """
     if grant.kind in EXACT:
         return now >= grant.given_at + settings.approval_of(grant.risk)
@@ -97,7 +97,7 @@ def outlived(grant: Grant, settings: Settings, now: float) -> bool:
 
 
 def pins_fit(pins: Pins, request: Request, operation: str) -> bool:
-    """Whether the call matches everything the grant is pinned to."""
+    """Return whether the call matches everything the grant is pinned to."""
     call = request.call
     return (
         (pins.tool is None or pins.tool == call.tool)

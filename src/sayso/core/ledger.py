@@ -14,6 +14,8 @@ import msgspec
 from sayso.core.errors import SaysoError
 
 LEASE = 30.0
+LONGEST_KEY = 200
+"""How many characters the key of a call or a session has at most."""
 BEATEN = 120.0
 """The longest lease that heartbeats keep. A longer one only says when its holder is given up."""
 
@@ -44,9 +46,18 @@ NEXT: dict[State, frozenset[State]] = {
 }
 """What may follow. Only its holder takes a call back from running to allowed, before it entered the tool."""
 
-IN_PROGRESS = ("running", "waiting")
-"""Somebody runs the call now, or waits in it for a person."""
+STATES: tuple[State, ...] = tuple(NEXT)
 ENDED = frozenset(state for state, following in NEXT.items() if not following)
+NOT_OVER = tuple(state for state in STATES if state not in ENDED)
+NOT_STARTED: tuple[State, ...] = ("pending", "allowed")
+IN_PROGRESS: tuple[State, ...] = ("running", "waiting")
+"""Somebody runs the call now, or waits in it for a person."""
+AWAITING: tuple[State, ...] = ("pending", "waiting")
+"""The call, or one inside it, waits for a person."""
+RESOLUTIONS: tuple[State, ...] = ("succeeded", "failed")
+"""How an ambiguous call can be resolved."""
+OUTCOMES: tuple[State, ...] = (*RESOLUTIONS, "ambiguous")
+"""How a run can end."""
 
 
 class NotNow(SaysoError):
@@ -64,7 +75,7 @@ def read_state(text: str) -> State:
 
 
 class CallStanding(msgspec.Struct, frozen=True):
-    """Where a call stands."""
+    """The state of a call in the ledger."""
 
     state: State
     fence: int = 0
@@ -128,7 +139,7 @@ def expire_lease(standing: CallStanding, now: float) -> CallStanding:
 
 def resolve_ambiguous(standing: CallStanding, to: State) -> CallStanding:
     """The operator, or the tool's own reconciliation, says what happened to an ambiguous call."""
-    if standing.state != "ambiguous" or to not in ("succeeded", "failed"):
+    if standing.state != "ambiguous" or to not in RESOLUTIONS:
         raise NotNow(f"a call that is {standing.state} cannot be resolved as {to}")
     return move_to_state(standing, to)
 

@@ -16,7 +16,7 @@ NAME = lazy_pattern(r"\w[\w-]*(?:\.\w[\w-]*)+")
 
 
 class Risk(enum.IntEnum):
-    """How much harm an operation can do. Ordered, so that the strictest of several is their maximum."""
+    """The harm an operation can do. Ordered, so that the strictest of several is their maximum."""
 
     LOW = 0
     MODERATE = 1
@@ -49,7 +49,7 @@ _RISK_WORDS = {
 
 
 class Tier(enum.Enum):
-    """What the policy's lists say of an operation. An operation in none of them is unlisted (None)."""
+    """The list of the policy that an operation is in. An operation in none of them is unlisted (None)."""
 
     AUTONOMOUS = "autonomous"
     REQUIRES_APPROVAL = "requires_approval"
@@ -63,7 +63,7 @@ class Mode(enum.Enum):
 
 
 class Origin(enum.Enum):
-    """How a request arrived. Set by the door, never read from the request's content."""
+    """The way a request arrived. Set by the door, never read from the request's content."""
 
     USER = "user"
     AGENT = "agent"
@@ -173,7 +173,7 @@ class Operation(msgspec.Struct, frozen=True):
 
 
 class Declaration(msgspec.Struct, frozen=True):
-    """What was declared of a call besides what the policy reads in it, and by whom.
+    """Operations declared for a call besides those the policy reads in it, and by whom.
 
     `code`: a decorator in this process, believed as it is. `host`: a program over a connection, whose
     declarations only raise. `agent`: the same, and the tool itself stays an operation. `name`: these

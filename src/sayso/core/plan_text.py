@@ -29,7 +29,7 @@ class PlanText(msgspec.Struct, frozen=True):
 
     @property
     def score(self) -> int:
-        """How many of the four criteria hold."""
+        """Return how many of the four criteria hold."""
         return len(self.evidence)
 
     @property
@@ -38,7 +38,7 @@ class PlanText(msgspec.Struct, frozen=True):
 
     @property
     def evidence(self) -> dict[str, str]:
-        """What was found for each criterion that holds."""
+        """Return what was found for each criterion that holds."""
         found = {
             "targets": ", ".join(self.targets),
             "changes": "; ".join(self.changes),
@@ -54,7 +54,7 @@ class PlanText(msgspec.Struct, frozen=True):
 
     @property
     def covers(self) -> dict[str, tuple[str, ...]]:
-        """What a yes covers: each operation with its targets."""
+        """Return what a yes covers: each operation with its targets."""
         return {name: self.targets_of(name) for name in self.operations_covered}
 
     def targets_of(self, operation: str) -> tuple[str, ...]:
@@ -62,6 +62,6 @@ class PlanText(msgspec.Struct, frozen=True):
         return self.places.get(operation, self.targets) if operation in self.operations else ()
 
     def names(self, operation: str, targets: Iterable[str]) -> bool:
-        """Whether the plan names this operation on each of these targets."""
+        """Return whether the plan names this operation on each of these targets."""
         named = self.targets_of(operation)
         return operation in self.operations and all(target in named for target in targets)

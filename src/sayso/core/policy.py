@@ -36,7 +36,7 @@ class Settings(msgspec.Struct, frozen=True):
     questions_per_hour: int = 60
 
     def approval_of(self, risk: Risk) -> float:
-        """How long an approval at this risk can be used.
+        """Return how long an approval at this risk can be used.
 
         High risk: ten minutes, or as long as others where that is shorter. Only a setting above the default
         of 15 minutes lengthens it, to one hour at most.
@@ -116,7 +116,7 @@ class SlashCommand(msgspec.Struct, frozen=True):
     query: Literal["allowlist", "consents"] | None = None
 
 
-class Workflow(msgspec.Struct, frozen=True):
+class PolicyWorkflow(msgspec.Struct, frozen=True):
     operations: tuple[str, ...] = ()
 
 
@@ -155,7 +155,7 @@ class Policy(msgspec.Struct, frozen=True):
     categories: Mapping[str, str]
     tools: tuple[Tool, ...]
     slash_commands: Mapping[str, SlashCommand]
-    workflows: Mapping[str, Workflow]
+    workflows: Mapping[str, PolicyWorkflow]
     vip_contacts: Mapping[str, str]
     family_contacts: Mapping[str, str]
     digest: str
@@ -167,7 +167,7 @@ class Policy(msgspec.Struct, frozen=True):
     phrases: Phrases = Phrases()
 
     def entry(self, name: str) -> Entry:
-        """What the policy says of an operation, listed or not.
+        """Return what the policy says of an operation, listed or not.
 
         A name that differs from a known one only in case, white space or Unicode form is refused: it was
         meant to be that one, or to be mistaken for it.
@@ -253,7 +253,7 @@ def compile_policy(
 
 
 def fold_spelling(name: str) -> str:
-    """The spelling that look-alikes share: Unicode form, case and white space taken away."""
+    """The spelling that look-alikes share: without Unicode form, case and white space."""
     visible = (c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) != "Cf")
     return "".join("".join(visible).casefold().split())
 
@@ -267,7 +267,7 @@ def with_mode(policy: Policy, *wishes: Mode | None) -> Policy:
 
 
 def decayed(policy: Policy, entry: Entry, reviewed: float | None, now: float) -> bool:
-    """Whether an autonomous permission has gone unreviewed for the interval (exactly the interval = yes).
+    """Return whether an autonomous permission has gone unreviewed for the interval, or for longer.
 
     A date in the policy file counts as a review; one that cannot be read or lies ahead means decayed at once.
     """
@@ -287,7 +287,7 @@ FLOOR = {Tier.AUTONOMOUS: Risk.LOW, Tier.REQUIRES_APPROVAL: Risk.MODERATE, Tier.
 
 
 def _by_name(tools: Sequence[Tool]) -> dict[str, tuple[int, ...]]:
-    """Where the entries of each tool stand; patterns are tried one by one."""
+    """Return where the entries of each tool stand; patterns are tried one by one."""
     found: dict[str, tuple[int, ...]] = {}
     for index, tool in enumerate(tools):
         if not _is_pattern(tool.tool):

@@ -210,7 +210,7 @@ class View(msgspec.Struct, frozen=True):
 
 
 def join_outers(outers: Sequence[OuterCall]) -> OuterCall | None:
-    """What several outer calls come to together; None if there is none."""
+    """Join several outer calls into one; None if there is none."""
     if len(outers) < 2:
         return outers[0] if outers else None
     risks: dict[str, Risk] = {}
@@ -285,7 +285,7 @@ def find_ended_grants(session: Session, effects: Iterable[fx.Effect], now: float
 
 
 def _ending_with(session: Session, effect: fx.GrantRevoked) -> tuple[HeldGrant, ...]:
-    """What ends with this grant: unused approvals of the answer that gave it, retries that stem from it."""
+    """Return the grants that end with this one: unused approvals of its answer, and its retries."""
     row = session.grants.get(effect.key, ())
     questions = {held.grant.question for held in row if held.grant.id == effect.grant} - {None}
     over = {effect.grant, *questions}

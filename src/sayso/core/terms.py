@@ -38,7 +38,7 @@ def terms_of(policy: Policy, risks: Iterable[tuple[str, Risk]]) -> Mapping[str, 
 
 
 def no_stricter(now: Terms, then: Terms) -> bool:
-    """Whether what the policy says now is provably no stricter than what it said then."""
+    """Return whether what the policy says now is provably no stricter than what it said then."""
     if STRICTNESS[now.mode] > STRICTNESS[then.mode] or now.risk > then.risk:
         return False
     if now.always_ask and not then.always_ask:

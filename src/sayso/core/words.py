@@ -1,4 +1,4 @@
-"""What is said of decisions and questions. The conversation and the gate have words of their own."""
+"""Sentences about decisions and questions. The conversation and the gate have words of their own."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def format_question(
     *,
     wider: bool = False,
 ) -> str:
-    """What is put to the user: why, what would run, what an answer covers, and the question.
+    """Return what is put to the user: why, what would run, what an answer covers, and the question.
 
     A risky one also says what it will do. `wider` says that some answer covers more than this call.
     """
@@ -253,7 +253,7 @@ def edit_denied(reason: str) -> str:
 
 
 def edit_decided(before: str, risk: str, reason: str) -> str:
-    """What the policy makes of an edited call, and whether the edit changed its risk."""
+    """Return what the policy makes of an edited call, and whether the edit changed its risk."""
     if before == risk:
         return f"The edited call is {risk} risk: {reason}."
     return f"The edit changes the risk from {before} to {risk}: {reason}."
@@ -286,11 +286,11 @@ def how_to_see(question: str) -> str:
 
 
 def question_changed(question: str) -> str:
-    return f"question {question} was changed by hand: it is not shown, and nobody can answer it"
+    return f"question {question} was changed outside Sayso: it is not shown, and nobody can answer it"
 
 
 def coverage_note(category: str | None) -> str:
-    """What a yes in the conversation gives: a category for the task, or this call alone."""
+    """Return what a yes in the conversation gives: a category for the task, or this call alone."""
     if category is None:
         return "A yes covers this call only."
     return f"A yes covers {category} in this task; 'just this once' covers this call."
@@ -334,7 +334,7 @@ def _heading(rule: str, reason: str, categories: str, wider: bool) -> str:
 
 
 def heading(reason: str) -> str:
-    """How a question begins: with why it is asked."""
+    """Return how a question begins: with why it is asked."""
     return f"{reason[0].upper()}{reason[1:]}; need consent:"
 
 
@@ -364,7 +364,7 @@ OFFERS = {
 
 
 def offer_text(answer: str, category: str, pinned: str) -> str:
-    """What an answer would allow."""
+    """Return what an answer would allow."""
     wider = {
         "task": f"for this task: {category}",
         "temporary": f"for 15 minutes: {pinned}",
@@ -418,6 +418,15 @@ def no_json_key(kind: str) -> str:
     )
 
 
+def only_key_is(key: str) -> str:
+    return f"a dict whose only key is {key} looks like bytes, which are written so beside it"
+
+
+def not_written_so(kind: str) -> str:
+    return f"a {visible(kind, LONGEST_NAME)} would be written in another way"
+
+
+WRITE_IT_SO = "pass it as it is shown: dates, paths and numbers in their own form"
 NOT_A_NUMBER = "it holds NaN or an endless number"
 HALF_A_CHARACTER = "it holds text with half a character, a lone surrogate"
 KEYS_ALIKE = "two of its keys are spelled alike in JSON"

@@ -79,7 +79,7 @@ class ApprovalManager:
 
     @property
     def session_approvals(self) -> frozenset[str]:
-        """What is remembered: tools, at high risk with the digest of their arguments (`tool#digest`).
+        """Return the remembered tools, at high risk with the digest of their arguments (`tool#digest`).
 
         To be read: a name put into it would grant nothing, and `clear_session` is how to forget.
         """

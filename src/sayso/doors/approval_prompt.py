@@ -28,7 +28,7 @@ YES = ("y", "yes")
 
 
 class RiskLevel(enum.Enum):
-    """How much harm a tool can do, in the words of tool systems."""
+    """The harm a tool can do, in the words of tool systems."""
 
     SAFE = "safe"
     MEDIUM = "medium"
@@ -36,7 +36,7 @@ class RiskLevel(enum.Enum):
 
 
 class Prompt(msgspec.Struct, frozen=True):
-    """What a person is asked. `args` are a copy of what was asked for: changing them changes nothing."""
+    """A question to a person. `args` are a copy: changing them changes nothing."""
 
     tool: str
     args: Mapping[str, Any]
@@ -133,7 +133,7 @@ def _speaks_for_itself(text: str) -> bool:
 
 
 def _spelled_out(piece: str) -> bool:
-    """Whether showing it takes escapes; those are told from a text's own backslashes by quoting it."""
+    """Return whether showing it takes escapes; those are told from a text's own backslashes by quoting it."""
     return _make_visible(piece) != piece
 
 
@@ -171,7 +171,7 @@ def _draw_box(lines: Iterable[str]) -> str:
 
 
 def _width(character: str) -> int:
-    """How many columns of a terminal a character takes."""
+    """Return how many columns of a terminal a character takes."""
     if unicodedata.category(character) in MARKS:
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1

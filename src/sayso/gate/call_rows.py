@@ -16,9 +16,10 @@ import msgspec
 from sayso.core.decision import Decision, Item
 from sayso.core.durations import DAY
 from sayso.core.errors import SaysoError
-from sayso.core.ledger import CallStanding, NotNow, read_state
+from sayso.core.ledger import NOT_STARTED, CallStanding, NotNow, read_state
 from sayso.core.model import Request, Verdict
 from sayso.core.terms import Terms, terms_of
+from sayso.gate import words
 from sayso.gate.gate import Gate, refuse_tampered
 from sayso.gate.rows.row_seals import SessionState, Untried
 from sayso.gate.rows.sessions import (
@@ -118,7 +119,7 @@ class Attempt(msgspec.Struct, frozen=True):
 
     @property
     def runs(self) -> bool:
-        """Whether whoever got this attempt is the one to run the call.
+        """Return whether whoever got this attempt is the one to run the call.
 
         A run that was taken back where it waited, and may not go on, is held only to say how it ended.
         """
@@ -156,7 +157,7 @@ def sound_call(gate: Gate, tx: Reader, row: CallRow) -> CallRow | None:
     kept = load_kept(tx, gate.sealer, row.session)
     finding = None if kept is None else find_fault_beside(row, kept)
     if gate.sealer.open_call(row, any_result=True) is None:
-        finding = f"call {row.id} was changed by hand"
+        finding = words.changed_outside(f"call {row.id}")
     if finding is not None:
         gate.sealer.doubts.note_once(finding, row.session)
     return row if finding is None else None
@@ -165,7 +166,7 @@ def sound_call(gate: Gate, tx: Reader, row: CallRow) -> CallRow | None:
 def find_fault(gate: Gate, tx: Reader, row: CallRow) -> str | None:
     """Return what is wrong with this row; None if nothing is."""
     if gate.sealer.open_call(row) is None:
-        return f"call {row.id} was changed by hand"
+        return words.changed_outside(f"call {row.id}")
     found = load_session(tx, gate.sealer, row.session, RowSelection(keys=()))
     void = None if found is None or found.believed else gate.sealer.void_session(found.row)
     if found is None or not (found.believed or void):
@@ -176,11 +177,11 @@ def find_fault(gate: Gate, tx: Reader, row: CallRow) -> str | None:
 def find_fault_beside(row: CallRow, kept: SessionState) -> str | None:
     """Return what is wrong with this row compared with its session; None if nothing is."""
     same = kept.calls.get(row.id) == _standing_label(row) and kept.untried.get(row.id) == _find_untried(row)
-    return None if same or is_forgotten(row, kept) else f"call {row.id} was put back by hand"
+    return None if same or is_forgotten(row, kept) else words.restored_outside(f"call {row.id}")
 
 
 def is_forgotten(row: CallRow, kept: SessionState) -> bool:
-    """Whether its session no longer knows if this call was tried. Such a call is too old to be tried."""
+    """Return whether its session no longer knows this call, which is then too old to be tried."""
     named = row.id in kept.calls or row.id in kept.untried
     return _find_untried(row) is not None and not named and row.at <= kept.forgotten
 
@@ -219,7 +220,7 @@ def load_record(gate: Gate, row: CallRow) -> Record:
     """Return the record of the call; an error if it was tampered with."""
     kept = find_record(gate, row)
     if kept is None:
-        finding = f"call {row.id} was changed by hand"
+        finding = words.changed_outside(f"call {row.id}")
         gate.sealer.doubts.note(finding, row.session)
         raise TamperedCall(finding, hint="make the call again, and look at the audit")
     return kept
@@ -298,7 +299,7 @@ def running_label(fence: int) -> str:
 
 
 def _standing_label(row: CallRow) -> str | None:
-    """How a call stands that is under way. What a parked call has noted belongs to it."""
+    """Return the standing of a call that is under way, with the note of a parked one."""
     if row.state == "running":
         return running_label(row.fence)
     if row.state != "waiting":
@@ -307,8 +308,8 @@ def _standing_label(row: CallRow) -> str | None:
 
 
 def _find_untried(row: CallRow) -> Untried | None:
-    """How a call stands that waits to be tried: it was asked about, or given back before it was entered."""
-    return Untried(row.fence, row.at) if row.state in ("pending", "allowed") else None
+    """Return the standing of a call that waits to be tried: asked about, or given back; else None."""
+    return Untried(row.fence, row.at) if row.state in NOT_STARTED else None
 
 
 def attempt_from_row(gate: Gate, tx: Reader, row: CallRow, *, mine: bool = False) -> Attempt:

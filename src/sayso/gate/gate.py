@@ -137,7 +137,7 @@ def refuse_tampered(gate: Gate, session: str, found: LoadedSession | None) -> No
     """Refuse a session whose row was changed, rolled back or deleted, now and for good."""
     if found is None and not gate.sealer.is_missing(session):
         return
-    finding = "the session row was taken away" if found is None else found.findings[0]
+    finding = words.deleted_outside("the session row") if found is None else found.findings[0]
     gate.sealer.doubts.note(finding, session, burns=True)
     raise TamperedSession(finding, hint="open a new one, and look at the audit")
 
@@ -171,7 +171,7 @@ def _lasts(found: LoadedSession, outer: OuterCall) -> bool:
 
 
 def time_trusted(gate: Gate, tx: Reader) -> bool:
-    """Whether the clock has not fallen behind what is recorded."""
+    """Return whether the clock has not fallen behind what is recorded."""
     newest = tx.head(gate.stream)
     return newest is None or tx.now >= newest.at - CLOCK_SLACK
 
@@ -194,7 +194,7 @@ def apply_and_save(
     closing = _closing(effects, by)
     save_session(tx, gate.sealer, found, after, call=call, closing=closing, stands=stands)
     for finding in found.findings:
-        record(tx, events.Tampered(finding=finding), session=found.session.id, stream=gate.stream)
+        record(tx, events.TamperingFound(finding=finding), session=found.session.id, stream=gate.stream)
         log_tampering(found.session.id, finding)
     return after
 
@@ -226,7 +226,7 @@ def reviews_for(gate: Gate, tx: Reader, request: Request) -> dict[str, float]:
 
 
 def is_stopped(gate: Gate, tx: Reader, session: str) -> bool:
-    """Whether this session or any above it is stopped; one that cannot be read counts as stopped."""
+    """Return whether this session or any above it is stopped; one that cannot be read counts as stopped."""
     found = load_session(tx, gate.sealer, session, RowSelection(keys=()))
     if found is None or found.findings or found.session.stopped is not None:
         return True

@@ -13,6 +13,7 @@ from sayso.core.audit.entry import MAIN
 from sayso.core.durations import DAY
 from sayso.core.errors import SaysoError
 from sayso.core.policy import Policy, Settings, compile_policy
+from sayso.gate import words
 from sayso.gate.gate import Gate
 from sayso.gate.open_lock import opening
 from sayso.gate.rows.journal import record
@@ -25,7 +26,6 @@ from sayso.gate.rows.tampering import Doubts
 from sayso.gate.rows.watermark import (
     BURNED,
     FORGOTTEN_AFTER,
-    LOST_MARK,
     Watermark,
     load_watermark,
     refuse_moved_watermark,
@@ -155,7 +155,7 @@ def open_to_look(
 
 
 def _goes_back(opened: Store, mark: Watermark) -> bool:
-    """Whether the store does not reach its mark, which is read first: others go on writing meanwhile."""
+    """Return whether the store is behind its mark, which is read first, as others keep writing."""
     newest, epoch = mark.newest(), mark.version(*EPOCH)
     with opened.read() as tx:
         behind = not mark.holds(tx, MAIN, newest) or _parse_epoch(tx.meta("epoch")) < epoch
@@ -208,7 +208,7 @@ def _new_name(opened: Store) -> str:
         newest = tx.head(MAIN)  # held from here on: who comes second finds the name of who came first
         name = tx.meta("name")
         if name is None and newest is not None:
-            raise StoreError("the name of the store was taken away", hint="restore an intact backup")
+            raise StoreError(words.deleted_outside("the name of the store"), hint="restore an intact backup")
         name = name or secrets.token_hex(16)
         tx.set_meta("name", name)
         tx.set_meta("epoch", tx.meta("epoch") or "1")
@@ -315,9 +315,9 @@ def _current_epoch(tx: Writer, mark: Watermark | None) -> int:
     mark.note(*EPOCH, begun)
     mark.outdate(b"sv", tx.now + FORGOTTEN_AFTER)
     if epoch < marked:
-        record(tx, events.Tampered(finding="the epoch of the store was set back by hand"))
+        record(tx, events.TamperingFound(finding=words.EPOCH_SET_BACK))
     if mark.lost:
-        record(tx, events.Tampered(finding=LOST_MARK))
+        record(tx, events.TamperingFound(finding=words.LOST_MARK))
         for rival in mark.rivals:  # before the commit: a gate that still runs on one must not go on
             rival.seal(moved=True)
     why = "the mark could not be written before" if lacks else "the store does not reach its mark"
@@ -326,7 +326,7 @@ def _current_epoch(tx: Writer, mark: Watermark | None) -> int:
 
 
 def _note_epoch(tx: Writer, mark: Watermark, epoch: int, marked: int) -> None:
-    """Mark the epoch. One that no entry began was written by hand: it voids everything, and is reported."""
+    """Mark the epoch. One that no entry began is reported as tampering, and voids everything."""
     if epoch == marked:
         return
     mark.note(*EPOCH, epoch)
@@ -335,7 +335,7 @@ def _note_epoch(tx: Writer, mark: Watermark, epoch: int, marked: int) -> None:
     lately = tx.entries("main", after=newest.seq - LOOK_BACK, limit=LOOK_BACK) if newest is not None else ()
     begun = (row.body or b"" for row in lately if row.event == events.EpochBegun.event)
     if marked and not any(said in body for body in begun):
-        record(tx, events.Tampered(finding=f"the epoch of the store was set to {epoch} by hand"))
+        record(tx, events.TamperingFound(finding=words.epoch_set(epoch)))
 
 
 def _parse_epoch(text: str | None) -> int:
@@ -359,5 +359,5 @@ def _start_permission_clocks(tx: Writer, policy: Policy, sealer: Sealer, *, unma
             lost = unmarked or sealer.was_reviewed(operation)
             tx.put_review(sealer.review(operation, 0.0 if lost else tx.now, None))
             if lost:
-                finding = f"the row that says when {operation} was first seen was taken away"
-                record(tx, events.Tampered(finding=finding))
+                finding = words.deleted_outside(f"the row that says when {operation} was first seen")
+                record(tx, events.TamperingFound(finding=finding))

@@ -36,7 +36,7 @@ class RowWatcher:
             return sum(map(len, self._waiting.values()))
 
     def awaits(self, name: str) -> bool:
-        """Whether somebody waits here for this."""
+        """Return whether somebody waits here for this."""
         with self._lock:
             return name in self._waiting
 

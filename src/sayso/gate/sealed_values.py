@@ -16,6 +16,7 @@ from typing import Literal, TypeVar, get_args
 import msgspec
 
 from sayso.core.durations import DAY
+from sayso.gate import words
 from sayso.gate.gate import Gate
 from sayso.gate.rows.tampering import Tampered
 from sayso.store.contract import Reader, Writer
@@ -81,7 +82,7 @@ def read_value_of_epoch(gate: Gate, tx: Reader, name: str, kind: type[Value]) ->
 
 
 def is_value(name: str) -> bool:
-    """Whether a sealed value is stored under this name. A lock has a name as well, but no value."""
+    """Return whether a sealed value is stored under this name. A lock has a name as well, but no value."""
     return f"{name}/".startswith(_PREFIXES) and name not in _LOCKS.values()
 
 
@@ -89,7 +90,7 @@ def check_value(gate: Gate, name: str, text: str) -> None:
     """Refuse a value that was tampered with. One of an earlier epoch passes: it counts for nothing."""
     kept = _unseal(gate, name, text)
     if kept is None or not gate.sealer.is_current("value", name, kept.version):
-        raise TamperedValue(f"{name} was changed by hand", hint="look at the audit")
+        raise TamperedValue(words.changed_outside(name), hint=words.LOOK_AT_AUDIT)
 
 
 def open_value(gate: Gate, name: str, text: str | None, kind: type[Value]) -> Value | None:
@@ -99,11 +100,10 @@ def open_value(gate: Gate, name: str, text: str | None, kind: type[Value]) -> Va
     kept = _unseal(gate, name, text)
     current = kept is not None and gate.sealer.is_current("value", name, kept.version)
     if kept is None or not current:
-        finding = f"what is kept as {name[:40]} was changed, put back or taken away by hand"
-        gate.sealer.doubts.note_once(finding)
+        gate.sealer.doubts.note_once(words.changed_or_restored(f"the value {name[:40]}"))
     if kept is None or not current or kept.epoch != gate.sealer.epoch:
         what = name.partition("/")[0]
-        raise TamperedValue(f"a {what} was changed by hand, or is of an old copy", hint="look at the audit")
+        raise TamperedValue(words.changed_or_restored(f"a {what}"), hint=words.LOOK_AT_AUDIT)
     return msgspec.json.decode(kept.kept, type=kind)
 
 

@@ -48,7 +48,7 @@ def load_own_policy() -> LoadedPolicy | None:
     import msgspec
 
     from sayso.policy import read_file
-    from sayso.policy.problems import Problem
+    from sayso.policy.problems import PolicyProblem
 
     found = [
         gate_config_folder() / name for name in POLICY_NAMES if not _is_absent(gate_config_folder() / name)
@@ -57,7 +57,7 @@ def load_own_policy() -> LoadedPolicy | None:
         return None
     loaded = read_file(found[0])
     passed_over = tuple(
-        Problem(0, 0, f"it is not used: {found[0].name} comes first", "keep one of them", str(other))
+        PolicyProblem(0, 0, f"it is not used: {found[0].name} comes first", "keep one of them", str(other))
         for other in found[1:]
     )
     return msgspec.structs.replace(loaded, warnings=(*loaded.warnings, *passed_over))
@@ -118,7 +118,7 @@ def _load_settings(path: Path) -> dict[str, Any]:
 
 
 def _is_absent(path: Path) -> bool:
-    """Whether nothing is there. A link to nowhere or a closed folder is broken, not absent."""
+    """Return whether nothing is there. A link to nowhere or a closed folder is broken, not absent."""
     try:
         path.lstat()
     except FileNotFoundError:

@@ -215,7 +215,7 @@ def log_run_end(call: str, request: Request, state: str) -> None:
 def log_tampering(session: str, finding: str) -> None:
     """Warn that something in the store was tampered with, and does not count."""
     facts = {"session": printable_name(session), "finding": printable_name(finding)}
-    _log_line(GATE, logging.WARNING, "changed by hand, session %(session)s: %(finding)s", facts)
+    _log_line(GATE, logging.WARNING, "tampering, session %(session)s: %(finding)s", facts)
 
 
 def log_lease_lost(call: str, error: SaysoError) -> None:

@@ -1,8 +1,17 @@
-"""What the gate says of calls: why one does not go on, where it stands, and what became of its question."""
+"""The gate's sentences about calls: why one does not go on, its state, and its question.
+
+And of tampering: rows, values and files that somebody changed, restored or deleted past the gate.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sayso.core.words import visible
+
+LONGEST_ARGUMENT = 40
+MOST_ARGUMENTS = 8
+"""How many arguments are named, and how much of a name is shown."""
 
 IS_STOPPED = "its session, or one above it, is stopped"
 SESSION_OVER = "its session, or one above it, has ended"
@@ -38,6 +47,70 @@ EFFECT_TAMPERED = (
 )
 
 
+LOOK_AT_AUDIT = "look at the audit"
+
+
+def changed_outside(what: str) -> str:
+    return f"{what} was changed outside Sayso"
+
+
+def changed_or_restored(what: str) -> str:
+    return f"{what} was changed outside Sayso, or an older copy was restored"
+
+
+def changed_or_void(what: str) -> str:
+    return f"{what} was changed outside Sayso, or belongs to an earlier epoch"
+
+
+def changed_or_deleted(what: str) -> str:
+    return f"{what} was changed or deleted outside Sayso"
+
+
+def restored_outside(what: str) -> str:
+    return f"an older copy of {what} was restored"
+
+
+def deleted_outside(what: str) -> str:
+    return f"{what} was deleted outside Sayso"
+
+
+def reopened_outside(question: str) -> str:
+    return f"question {question} was closed, then reopened outside Sayso"
+
+
+def changed_or_reopened(question: str) -> str:
+    return f"question {question} was changed or reopened outside Sayso"
+
+
+def rows_deleted(rows: int, kind: str) -> str:
+    """The mark knows more rows of this kind than there are."""
+    return f"{rows} {kind} rows that the mark knows were deleted outside Sayso"
+
+
+def epoch_set(epoch: int) -> str:
+    return f"the epoch of the store was set to {epoch} outside Sayso"
+
+
+EPOCH_SET_BACK = "the epoch of the store was set back outside Sayso"
+LOST_MARK = "the store was moved outside Sayso, or its mark was deleted"
+TREE_END_RESTORED = "an older end of the audit tree was restored, and checkpoints may be missing"
+SEAL_REMOVED = "this store was moved, or is being moved, and its seal was removed outside Sayso"
+HIDDEN_WHILE_STOPPING = "rows of open sessions were changed or deleted outside Sayso while all were stopped"
+EFFECT_ROW_CHANGED = (
+    "a call with an effect key was changed or deleted outside Sayso, or an older copy was restored"
+)
+NO_MARK_OF_SOURCE = "there is no mark of the source beside the key, so it may be an older copy"
+PASSKEYS_CHANGED = "the passkeys were changed outside Sayso, or an older copy was restored"
+GRANT_ROWS_CHANGED = (
+    "the rows of this grant were changed outside Sayso, so it grants nothing and cannot be revoked"
+)
+
+
+def doubtful_sessions(sessions: str) -> str:
+    """Only some of what should be revoked could be."""
+    return f"what could be believed was revoked; rows were changed outside Sayso in {sessions}"
+
+
 def inner_denial_reason(by: str, reason: str | None) -> str:
     """A run does not go on because of what it waited for."""
     return f"what it waited for was denied by {by or 'the user'}" + (f": {reason}" if reason else "")
@@ -70,7 +143,7 @@ def flood_reason(too_many_open: bool, open_questions: int, an_hour: int) -> str:
 
 
 def flood_notice(agent: str, session: str, reason: str) -> str:
-    """What the operator is told of it, once an hour."""
+    """Return what the operator is told of it, once an hour."""
     return f"{visible(agent)} asks too much in session {visible(session)}: {reason}"
 
 
@@ -90,7 +163,7 @@ def in_session_above(why: str) -> str:
 
 
 def tampering_reported(reports: int, last: str | None, *, whole: bool) -> str:
-    """What a trail says of rows that were changed by hand, for whoever verifies it."""
+    """Return what a trail says of rows that were changed outside Sayso, for whoever verifies it."""
     many = "1 report" if reports == 1 else f"{reports:,} reports"
     when = "" if last is None else f"; the last is of {last}"
     trail = "The trail itself is whole, but it" if whole else "The trail"
@@ -98,27 +171,33 @@ def tampering_reported(reports: int, last: str | None, *, whole: bool) -> str:
 
 
 def in_child_session(consent: str, session: str) -> str:
-    """What ended in a session that this one started."""
+    """Return what ended in a session that this one started."""
     return f"{consent} (in session {session})"
 
 
-STANDS = {
+SINCE = {
     "pending": "waits for an answer",
-    "allowed": "allowed, has not started",
-    "ran_out": "allowed, but not started in time",
-    "taken_back": "allowed, then taken back before it started",
+    "allowed": "has not started",
+    "ran_out": "was not started in time",
+    "taken_back": "was taken back before it started",
     "used_elsewhere": "the same call, made again, ran on its approval",
-    "denied": "denied",
-    "expired": "nobody answered in time",
-    "cancelled": "taken back",
     "running": "is running",
     "waiting": "waits inside",
     "succeeded": "ended well",
     "failed": "failed",
     "ambiguous": "nobody knows how it ended",
 }
-"""Where a call stands, in words."""
-_ANSWERED = {
+"""How far a call came, beside the decision or the answer. tools/page/words.py writes these for the page."""
+STANDS = SINCE | {
+    "allowed": "allowed, has not started",
+    "ran_out": "allowed, but not started in time",
+    "taken_back": "allowed, then taken back before it started",
+    "denied": "denied",
+    "expired": "nobody answered in time",
+    "cancelled": "taken back",
+}
+"""Where a call stands, where nothing else is said of it."""
+ANSWERED = {
     "once": "allowed once",
     "task": "allowed for this task",
     "temporary": "allowed for 15 minutes",
@@ -127,34 +206,49 @@ _ANSWERED = {
     "edit": "edited and allowed",
     "deny": "denied",
 }
-_STEPS = {
-    "expired": "nobody answered in time",
-    "cancelled": "taken back",
+STEPS = {
+    "expired": STANDS["expired"],
+    "cancelled": STANDS["cancelled"],
     "ran_out": "the approval ran out",
     "taken_back": "the approval was taken back",
     "repeated": "tried again",
 }
+"""Steps in the story of a call; a step that is not listed is its own word."""
 
 
 def elsewhere_notice(answer: str, by: str, reason: str | None) -> str:
-    """What a surface says when it takes a question down that was answered on another."""
-    said = _ANSWERED.get(answer, f"answered {visible(answer)}")
+    """Return what a surface says when it takes a question down that was answered on another."""
+    said = ANSWERED.get(answer, f"answered {visible(answer)}")
     who = f" by {visible(by)}" if by else ""
     return f"Answered elsewhere: {said}{who}" + (f": {visible(reason)}" if reason else ".")
 
 
 def describe_question_taken_back(by: str | None, reason: str | None) -> str:
-    """What a surface says when it takes a question down that nobody can answer any more."""
+    """Return what a surface says when it takes a question down that nobody can answer any more."""
     who = f" by {visible(by)}" if by else ""
     return f"Taken back{who}" + (f": {visible(reason)}" if reason else ".")
 
 
 def story_step(what: str, answer: str | None, state: str | None, by: str | None, reason: str | None) -> str:
     """One step in the story of a call."""
-    said = _STEPS.get(what, what)
+    said = STEPS.get(what, what)
     if what in ("answered", "edited"):
-        said = _ANSWERED.get(answer or "", f"answered {visible(answer or '')}")
+        said = ANSWERED.get(answer or "", f"answered {visible(answer or '')}")
     elif what == "ended":
         said = STANDS.get(state or "", "ended")
     who = f" by {visible(by)}" if by else ""
     return f"{said}{who}" + (f": {visible(reason)}" if reason else "")
+
+
+def other_arguments(unknown: Collection[str], missing: Collection[str]) -> str:
+    """Why an edit is refused that adds arguments to a call, or leaves some of its own out."""
+    added = f"the call has no argument {argument_names(unknown)}" if unknown else ""
+    left_out = f"the call needs {argument_names(missing)}" if missing else ""
+    return "; ".join(filter(None, (added, left_out)))
+
+
+def argument_names(names: Collection[str]) -> str:
+    """Names that anybody may have written, in order and in quotes; of many, or of a long one, not all."""
+    told = [f"'{visible(name, LONGEST_ARGUMENT)}'" for name in sorted(names)[:MOST_ARGUMENTS]]
+    more = len(names) - len(told)
+    return ", ".join(told) + (f" and {more:,} more" if more else "")

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
         read_file,
         read_text,
     )
-    from sayso.policy.problems import PolicyProblems, Problem
+    from sayso.policy.problems import PolicyProblem, PolicyProblems
 
 __all__ = [
     "LoadedPolicy",
+    "PolicyProblem",
     "PolicyProblems",
-    "Problem",
     "load_file",
     "load_preset",
     "load_text",
@@ -35,7 +35,7 @@ __all__ = [
 _HOMES = {
     "LoadedPolicy": "load",
     "PolicyProblems": "problems",
-    "Problem": "problems",
+    "PolicyProblem": "problems",
     "load_file": "load",
     "load_preset": "load",
     "load_text": "load",

@@ -17,10 +17,10 @@ from sayso.core.policy import (
     Detail,
     Domain,
     Policy,
+    PolicyWorkflow,
     Settings,
     SlashCommand,
     Tool,
-    Workflow,
     compile_policy,
 )
 from sayso.core.text.phrases import Phrases
@@ -65,7 +65,9 @@ def build_policy(file: PolicyFile, digest: str, own: Collection[str]) -> Policy:
         slash_commands={
             name: SlashCommand(**_present_fields(one)) for name, one in (file.slash_commands or {}).items()
         },
-        workflows={name: Workflow(**_present_fields(one)) for name, one in (file.workflows or {}).items()},
+        workflows={
+            name: PolicyWorkflow(**_present_fields(one)) for name, one in (file.workflows or {}).items()
+        },
         vip_contacts=dict(file.vip_contacts or {}),
         family_contacts=dict(file.family_contacts or {}),
     )

@@ -1,4 +1,4 @@
-"""What the types of a policy file cannot say: names that contradict each other, or that nothing declares."""
+"""Checks beyond the types of a policy file: contradictory names, and names that nothing declares."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sayso.core.policy import NEVER_REVIEWED, fold_spelling
 from sayso.policy.document import Node
 from sayso.policy.file import DomainFile, PolicyFile, ToolFile
 from sayso.policy.merge import TIER_LISTS
-from sayso.policy.problems import Problem
+from sayso.policy.problems import PolicyProblem
 
 NEVER_HARMLESS = frozenset(
     {
@@ -80,14 +80,14 @@ def check_merged_file(
     _check_spellings(merged, tree, say)
 
 
-def find_warnings(file: PolicyFile, tree: Node, source: str) -> Iterator[Problem]:
-    """What can be used, but surely was not meant."""
+def find_warnings(file: PolicyFile, tree: Node, source: str) -> Iterator[PolicyProblem]:
+    """Yield entries that work, but were surely not meant."""
     for kind in ("vip_contacts", "family_contacts"):
         for name, contact in (getattr(file, kind) or {}).items():
             if not _reachable(contact):
                 hint = "write a number as +1 555 010 0001, or an e-mail address"
                 place = tree.at(kind, name)
-                yield Problem(
+                yield PolicyProblem(
                     *place,
                     f"{name} is not a number or address, and matches nobody: {contact!r}",
                     hint,
@@ -97,7 +97,9 @@ def find_warnings(file: PolicyFile, tree: Node, source: str) -> Iterator[Problem
         written = domain.last_reviewed
         if isinstance(written, str) and parse_review_date(written) == NEVER_REVIEWED:
             said = f"last_reviewed of {name} is not a date: its autonomous permissions have decayed"
-            yield Problem(*tree.at("domains", name, "last_reviewed"), said, "write it as 2026-11-15", source)
+            yield PolicyProblem(
+                *tree.at("domains", name, "last_reviewed"), said, "write it as 2026-11-15", source
+            )
 
 
 def collect_operations(file: PolicyFile) -> set[str]:

@@ -12,7 +12,8 @@ import msgspec
 from msgspec import inspect as types
 
 from sayso.policy.document import UNREAD, Node
-from sayso.policy.problems import MAX_PROBLEMS, PolicyProblems, Problem, spelling_hint
+from sayso.policy.merge import TIER_LISTS
+from sayso.policy.problems import MAX_PROBLEMS, PolicyProblem, PolicyProblems, spelling_hint
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -31,17 +32,17 @@ _CALLED = {
 class NodeReader:
     """Reads nodes as types and keeps the problems found on the way."""
 
-    def __init__(self, source: str, problems: Iterable[Problem] = ()) -> None:
+    def __init__(self, source: str, problems: Iterable[PolicyProblem] = ()) -> None:
         self.source = source
         self.problems = list(problems)
 
     def read(self, node: Node, kind: type[T]) -> T | None:
-        """What of the node can be read as this type; None if it is no map. Use it only without problems."""
+        """Read the node as this type; None if it is not a map. Use the result only without problems."""
         value = self._value(node, types.type_info(kind), "the policy")
         return None if value is _BAD else value
 
     def say(self, place: tuple[int, int], message: str, hint: str = "") -> None:
-        self.problems.append(Problem(*place, message, hint, self.source))
+        self.problems.append(PolicyProblem(*place, message, hint, self.source))
         if len(self.problems) >= MAX_PROBLEMS:
             raise PolicyProblems(self.problems)
 
@@ -185,5 +186,4 @@ def _is_composed(text: str) -> bool:
 
 
 def _missing_key_hint(key: str) -> str:
-    lists = ("autonomous", "requires_approval", "blocked")
-    return f"write {key}: [] if it is empty" if key in lists else f"add {key}"
+    return f"write {key}: [] if it is empty" if key in TIER_LISTS else f"add {key}"

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from sayso.policy.problems import MAX_PROBLEMS, PolicyProblems, Problem
+from sayso.policy.problems import MAX_PROBLEMS, PolicyProblem, PolicyProblems
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 32
@@ -28,7 +28,7 @@ Scalar = str | int | float | bool | None
 
 
 class Unread(enum.Enum):
-    """What stands where a problem was noted already and nothing can be read."""
+    """The value of a node with a noted problem, which nothing can be read from."""
 
     UNREAD = "unread"
 
@@ -68,7 +68,7 @@ class Node:
         return node.value if node is not None and isinstance(node.value, list) else []
 
     def find(self, *path: str | int) -> Node | None:
-        """What lies down this path, if it exists."""
+        """Return the node at this path, if it exists."""
         node: Node | None = self
         for step in path:
             if node is not None and isinstance(step, str) and isinstance(node.value, dict):
@@ -80,7 +80,9 @@ class Node:
         return node
 
 
-def parse_document(content: bytes, source: str, *, empty: str = EMPTY_POLICY) -> tuple[Node, list[Problem]]:
+def parse_document(
+    content: bytes, source: str, *, empty: str = EMPTY_POLICY
+) -> tuple[Node, list[PolicyProblem]]:
     """The one document in these bytes, and what stands in it that is not allowed, left out of the tree.
 
     PolicyProblems if there is no whole document to go on with. `empty` is the hint for an empty file.
@@ -112,7 +114,7 @@ def _decode(content: bytes, source: str) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         column = error.start - content.rfind(b"\n", 0, error.start)
-        problem = Problem(line, column, "the file is not UTF-8", "save it as UTF-8 text", source)
+        problem = PolicyProblem(line, column, "the file is not UTF-8", "save it as UTF-8 text", source)
         raise PolicyProblems([problem]) from error
     return _without_tabs(text) if text.lstrip().startswith("{") else text
 
@@ -137,7 +139,7 @@ class _TreeBuilder:
 
     def __init__(self, source: str) -> None:
         self.source = source
-        self.problems: list[Problem] = []
+        self.problems: list[PolicyProblem] = []
         self.root: Node | None = None
         self._open: list[Node] = []
         self._key: list[Node | None] = []
@@ -258,13 +260,13 @@ class _TreeBuilder:
         self._say(Node(None, *_place_of_event(event)), message, hint)
 
     def _say(self, node: Node, message: str, hint: str) -> None:
-        self.problems.append(Problem(node.line, node.column, message, hint, self.source))
+        self.problems.append(PolicyProblem(node.line, node.column, message, hint, self.source))
         if len(self.problems) >= MAX_PROBLEMS:
             raise PolicyProblems(self.problems)
 
 
 def _parse_scalar(text: str) -> Scalar:
-    """What an unquoted word means."""
+    """Return the value of an unquoted word."""
     if text in _WORDS:
         return _WORDS[text]  # type: ignore[return-value]
     if text in _ENDLESS:
@@ -278,14 +280,14 @@ def _place_of_event(event: Any) -> tuple[int, int]:
     return event.start_mark.line + 1, event.start_mark.column + 1
 
 
-def _syntax_problem(error: Exception, source: str) -> Problem:
+def _syntax_problem(error: Exception, source: str) -> PolicyProblem:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     what = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be read"
     line, column = (mark.line + 1, mark.column + 1) if mark is not None else (0, 0)
-    return Problem(
+    return PolicyProblem(
         line, column, f"this is not YAML or JSON: {what}", "check quotes, colons and indentation", source
     )
 
 
 def _refusal(source: str, message: str, hint: str) -> PolicyProblems:
-    return PolicyProblems([Problem(0, 0, message, hint, source)])
+    return PolicyProblems([PolicyProblem(0, 0, message, hint, source)])

@@ -21,7 +21,7 @@ from sayso.core.model import Request, check_confidence, check_name
 from sayso.core.policy import Policy
 from sayso.policy.document import Node, parse_document
 from sayso.policy.probe import probe, view_with_reviews
-from sayso.policy.problems import PolicyProblems, Problem, spelling_hint
+from sayso.policy.problems import PolicyProblem, PolicyProblems, spelling_hint
 
 OUTCOMES = ("SILENT", "VISIBLE", "FORCED", "BLOCKED")
 VERDICTS = ("allow", "ask", "deny")
@@ -51,7 +51,7 @@ class Expectation(msgspec.Struct, frozen=True):
 
 
 class ExpectationResult(msgspec.Struct, frozen=True):
-    """What was expected and what came out."""
+    """An expectation and its actual result."""
 
     expectation: Expectation
     got: str
@@ -74,7 +74,7 @@ def read_expectations(text: str, *, name: str = "tests") -> tuple[Expectation, .
     if not isinstance(tree.value, list):
         raise PolicyProblems([_problem(tree, "expected decisions are a list", name)])
     found = [_parse_expectation(node, name) for node in tree.value]
-    problems = [one for one in found if isinstance(one, Problem)]
+    problems = [one for one in found if isinstance(one, PolicyProblem)]
     if problems:
         raise PolicyProblems(problems)
     return tuple(one for one in found if isinstance(one, Expectation))
@@ -110,7 +110,7 @@ def _decide_expectation(one: Expectation, policy: Policy, read: ReadCall | None,
     return decide(request, policy, view_with_reviews(policy, now), now)
 
 
-def _parse_expectation(node: Node, source: str) -> Expectation | Problem:
+def _parse_expectation(node: Node, source: str) -> Expectation | PolicyProblem:
     entry = node.value
     if not isinstance(entry, dict) or not (set(entry) == {"check", "expect"} or _is_call(entry)):
         call = isinstance(entry, dict) and "call" in entry
@@ -139,7 +139,9 @@ def _is_call(entry: Mapping[str, Node]) -> bool:
     return {"call", "expect"} <= set(entry) <= {"call", "args", "confidence", "expect"}
 
 
-def _parse_call(entry: Mapping[str, Node], node: Node, expected: str, source: str) -> Expectation | Problem:
+def _parse_call(
+    entry: Mapping[str, Node], node: Node, expected: str, source: str
+) -> Expectation | PolicyProblem:
     tool, args = entry["call"].value, _plain_value(entry["args"]) if "args" in entry else {}
     if not isinstance(tool, str) or not tool:
         return _problem(entry["call"], "call is the name of a tool", source, CALL_EXAMPLE)
@@ -160,5 +162,5 @@ def _plain_value(node: Node) -> Any:
     return [_plain_value(one) for one in node.value] if isinstance(node.value, list) else node.value
 
 
-def _problem(node: Node, message: str, source: str, hint: str = EXAMPLE) -> Problem:
-    return Problem(node.line, node.column, message, hint, source)
+def _problem(node: Node, message: str, source: str, hint: str = EXAMPLE) -> PolicyProblem:
+    return PolicyProblem(node.line, node.column, message, hint, source)

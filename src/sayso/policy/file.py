@@ -102,7 +102,7 @@ Time = Annotated[
 
 
 class SettingsFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """How the policy decides where its lists leave a choice."""
+    """The policy's choices where its lists leave one."""
 
     confidence_threshold: Share | UnsetType = UNSET
     confidence_bypass: bool | UnsetType = UNSET
@@ -163,7 +163,7 @@ class DetailFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
 
 
 class ToolFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True, rename={"source": "from"}):
-    """How calls of a tool become operations. `tool` may hold * and ?; the first entry that fits is used."""
+    """The operations of a tool's calls. `tool` may hold * and ?; the first entry that fits is used."""
 
     tool: NonEmptyName
     operation: OperationName | UnsetType = UNSET

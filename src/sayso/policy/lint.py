@@ -1,4 +1,4 @@
-"""What a policy leaves open or says in vain. Nothing here changes a decision; the gap is the danger."""
+"""Lint: what a policy leaves open or says in vain. Nothing here changes a decision."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sayso.core.text.phrases import HIGH_PHRASES, MEDIUM_PHRASES, REFUSALS, STOP
 from sayso.core.text.unmask import fold_text
 from sayso.policy.lint_titles import ArgumentsByTool, find_unknown_in_titles
 from sayso.policy.load import LoadedPolicy, load_preset, preset_names
-from sayso.policy.merge import GUARDED
+from sayso.reading.paths.protected_names import GUARDED_DOMAIN
 from sayso.reading.verbs import READ_VERBS, suggests_change, verb_of
 
 Severity = Literal["error", "warning", "note"]
@@ -207,7 +207,7 @@ def _find_overlong_trust(policy: Policy) -> Iterator[LintFinding]:
 
 
 def _find_guard_gaps(policy: Policy) -> Iterator[LintFinding]:
-    """Whether the guard guards itself."""
+    """Find gaps in what the policy blocks to protect the guard itself."""
     if not policy.domains:
         yield LintFinding(
             "warning", "domains", "no domain is listed, so everything asks", "start with extends: [balanced]"
@@ -230,20 +230,22 @@ def _find_guard_gaps(policy: Policy) -> Iterator[LintFinding]:
 
 def _find_loose_guards(policy: Policy) -> Iterator[LintFinding]:
     """Words that treat changing the guard or the agent itself as ordinary work."""
-    domain, known = policy.domains.get(GUARDED, Domain()), load_preset("graph").domains[GUARDED]
+    domain, known = policy.domains.get(GUARDED_DOMAIN, Domain()), load_preset("graph").domains[GUARDED_DOMAIN]
     listed = [(action, "runs unasked") for action in domain.autonomous if action not in known.autonomous]
     asked = (*known.autonomous, *known.requires_approval)
     listed += [(action, "can be approved") for action in domain.requires_approval if action not in asked]
     for action, how in listed:
         said = f"an agent that changes itself {how}"
-        yield LintFinding("warning", f"{GUARDED}.{action}", said, "put it into the blocked list")
+        yield LintFinding("warning", f"{GUARDED_DOMAIN}.{action}", said, "put it into the blocked list")
     for name, detail in policy.operations.items():
-        if name.startswith(f"{GUARDED}.") and detail.risk is Risk.LOW:
+        if name.startswith(f"{GUARDED_DOMAIN}.") and detail.risk is Risk.LOW:
             yield LintFinding("warning", name, "changing the agent itself is not low risk", "leave risk out")
     for kind in ("slash_commands", "workflows"):
         for name, declared in getattr(policy, kind).items():
-            if any(operation.startswith(f"{GUARDED}.") for operation in declared.operations):
-                yield LintFinding("warning", name, f"declares operations of {GUARDED}", "take them out")
+            if any(operation.startswith(f"{GUARDED_DOMAIN}.") for operation in declared.operations):
+                yield LintFinding(
+                    "warning", name, f"declares operations of {GUARDED_DOMAIN}", "take them out"
+                )
 
 
 def _find_writers_taken_for_readers(policy: Policy) -> Iterator[LintFinding]:

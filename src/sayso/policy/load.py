@@ -19,9 +19,10 @@ from sayso.policy.document import MAX_BYTES, UNREAD, Node, parse_document
 from sayso.policy.file import GRAPH_KEYS, PolicyFile
 from sayso.policy.file_bytes import read_bytes
 from sayso.policy.mentions import Mentions
-from sayso.policy.merge import GUARDED, TIER_LISTS, find_unblocked_actions, merge_files
-from sayso.policy.problems import PolicyProblems, Problem, spelling_hint
+from sayso.policy.merge import TIER_LISTS, find_unblocked_actions, merge_files
+from sayso.policy.problems import PolicyProblem, PolicyProblems, spelling_hint
 from sayso.reading.paths.own_places import guard_policy
+from sayso.reading.paths.protected_names import GUARDED_DOMAIN
 
 POLICY_KEYS = PolicyFile.__struct_fields__
 EMPTY_FILE = PolicyFile()
@@ -31,7 +32,7 @@ class LoadedPolicy(msgspec.Struct, frozen=True):
     """A policy, the digest of exactly the bytes it was parsed from, and what in them was surely not meant."""
 
     policy: Policy
-    warnings: tuple[Problem, ...]
+    warnings: tuple[PolicyProblem, ...]
     digest: str
 
 
@@ -69,7 +70,7 @@ def read_file(path: str | Path) -> LoadedPolicy:
         content = read_bytes(path, MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        problem = Problem(
+        problem = PolicyProblem(
             0, 0, f"the file cannot be read: {why}", "name a policy file that you may read", str(path)
         )
         raise PolicyProblems([problem]) from error
@@ -100,7 +101,7 @@ def _encode_text(text: str, name: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError as error:
         raise PolicyProblems(
-            [Problem(0, 0, "the text is not UTF-8", "save it as UTF-8 text", name)]
+            [PolicyProblem(0, 0, "the text is not UTF-8", "save it as UTF-8 text", name)]
         ) from error
 
 
@@ -151,15 +152,15 @@ def _merge_with_presets(
 
 
 def _check_guarded(file: PolicyFile, under: PolicyFile, tree: Node, typed: NodeReader) -> None:
-    """What the guard blocks stays blocked in every file, whether it extends a preset or not."""
+    """Refuse a file that frees what the guard blocks, whether it extends a preset or not."""
     for list_name, action in find_unblocked_actions(file, under, _load_guard()):
-        place = locate_entry(tree, action, "domains", GUARDED, list_name)
-        hint = "what guards the guard can be added to, not taken away"
-        typed.say(place, f"{GUARDED}.{action} stays blocked", hint)
+        place = locate_entry(tree, action, "domains", GUARDED_DOMAIN, list_name)
+        hint = "what guards the guard can be added to, not removed"
+        typed.say(place, f"{GUARDED_DOMAIN}.{action} stays blocked", hint)
 
 
 def _all_named(file: PolicyFile, tree: Node) -> bool:
-    """Whether every preset that the file extends could be read from it."""
+    """Return whether every preset that the file extends could be read from it."""
     wanted = tree.find("extends")
     if wanted is None:
         return True
@@ -195,7 +196,7 @@ def _merge_presets(
         else:
             over = _load_preset_file(name, presets[name], presets, above)
             for _, action in find_unblocked_actions(over, under):
-                typed.say(place, f"{name} would free {GUARDED}.{action}", "extend another preset")
+                typed.say(place, f"{name} would free {GUARDED_DOMAIN}.{action}", "extend another preset")
             under = merge_files(under, over)
     return under
 

@@ -1,4 +1,4 @@
-"""What a file with problems speaks of, read or not: so that one fault is not told again as another.
+"""The names in a file with problems, so that one fault is not reported again as another.
 
 A list that could not be read may have declared the operation a workflow names. To say that nothing declares
 it would send the reader after a second fault that is not there.

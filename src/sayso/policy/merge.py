@@ -8,17 +8,18 @@ from typing import TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from sayso.core.model import Tier
 from sayso.policy.file import DomainFile, PhrasesFile, PolicyFile
+from sayso.reading.paths.protected_names import GUARDED_DOMAIN
 
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
 
-TIER_LISTS = ("autonomous", "requires_approval", "blocked")
-GUARDED = "self_modification"
+TIER_LISTS = tuple(tier.value for tier in Tier)
 
 
 def merge_files(under: PolicyFile, over: PolicyFile) -> PolicyFile:
-    """What both say together. Where they differ, `over` is right."""
+    """Merge both. Where they differ, `over` wins."""
     return PolicyFile(
         sayso=1,
         mode=_later_if_set(under.mode, over.mode),
@@ -52,12 +53,12 @@ def _merge_phrases(under: PhrasesFile | UnsetType, over: PhrasesFile | UnsetType
 
 def find_unblocked_actions(over: PolicyFile, *under: PolicyFile) -> list[tuple[str, str]]:
     """The actions of self_modification that are blocked below and that `over` would move: to which list."""
-    after = (over.domains or {}).get(GUARDED)
+    after = (over.domains or {}).get(GUARDED_DOMAIN)
     if after is None:
         return []
-    guards = [(file.domains or {}).get(GUARDED) for file in under]
+    guards = [(file.domains or {}).get(GUARDED_DOMAIN) for file in under]
     blocked = {action for guard in guards if guard is not None for action in guard.blocked}
-    free = ("autonomous", "requires_approval")
+    free = [name for name in TIER_LISTS if name != Tier.BLOCKED.value]
     return [(name, action) for name in free for action in getattr(after, name) if action in blocked]
 
 

@@ -21,7 +21,7 @@ def probe(
     view: View | None = None,
     now: float = 0.0,
 ) -> Decision:
-    """What the policy decides of one operation. Without a view, it is taken as just reviewed."""
+    """Decide one operation by the policy. Without a view, it counts as just reviewed."""
     one = Operation(operation) if isinstance(operation, str) else operation
     request = Request(
         call=Call(tool=PROBE, command=PROBE),

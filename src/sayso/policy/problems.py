@@ -1,4 +1,4 @@
-"""What is wrong with a policy file: every problem at once, each with its place and what to do about it."""
+"""Problems of a policy file, all at once, each with its place and what to do about it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_PROBLEMS = 100
 """A file with so many is refused there and then: nobody reads on, and looking for more takes long."""
 
 
-class Problem(msgspec.Struct, frozen=True, order=True):
+class PolicyProblem(msgspec.Struct, frozen=True, order=True):
     """One fault at one place. Lines and columns count from 1; both are 0 where no place can be named."""
 
     line: int
@@ -32,7 +32,7 @@ class PolicyProblems(PolicyError):
 
     code = "policy_problems"
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    def __init__(self, problems: Sequence[PolicyProblem]) -> None:
         self.problems = tuple(sorted(problems))
         super().__init__("\n".join(map(str, self.problems)))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib import resources
 from typing import Any
 
 import msgspec
@@ -31,11 +30,6 @@ def build_schema() -> dict[str, Any]:
 def schema_text() -> str:
     """The schema as it is published."""
     return json.dumps(build_schema(), indent=2, ensure_ascii=False) + "\n"
-
-
-def read_published_schema() -> str:
-    """The schema in the package. A test sees to it that it is the current one."""
-    return (resources.files("sayso.policy") / "schema.json").read_text(encoding="utf-8")
 
 
 def _graph_schema(keys: dict[str, Any], domain: dict[str, Any]) -> dict[str, Any]:

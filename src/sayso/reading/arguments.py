@@ -7,7 +7,7 @@ from typing import Any
 
 
 def values_at(args: Mapping[str, Any], paths: str) -> list[Any]:
-    """What stands at `args.to`, or at several such paths separated by commas.
+    """Return the values at `args.to`, or at several such paths separated by commas.
 
     A list on the way gives each of its members; what is not there gives nothing.
     """
@@ -25,7 +25,7 @@ def arguments_at(args: Mapping[str, Any], paths: str) -> list[tuple[str, Any]]:
 
 
 def has_value_at(args: Mapping[str, Any], paths: str) -> bool:
-    """Whether something that is not empty stands at one of these paths."""
+    """Return whether something that is not empty stands at one of these paths."""
     return any(
         bool(value.strip()) if isinstance(value, str) else bool(value) for value in values_at(args, paths)
     )

@@ -34,7 +34,7 @@ from sayso.reading.verbs import is_git_operation
 
 
 class CallReading(msgspec.Struct, frozen=True):
-    """What the policy and the declarations make of a call, at the moment it was read.
+    """A call as the policy and the declarations read it, at one moment.
 
     `command_from` is the argument that the tool is declared to run as a command, if it is declared at all.
     """
@@ -63,7 +63,7 @@ def read_call(
 def _read_entry(
     tool: str, args: Mapping[str, Any], policy: Policy, where: CallFolders, declared: Declaration
 ) -> CallReading:
-    """What the entry that fits and the declarations say, before flags are read."""
+    """Read the matching entry and the declarations, before any flags."""
     entry, _ = find_tool_entry(tool, args, policy, folder=where.folder)
     if entry is None:
         return CallReading(_operations_without_entry(tool, args, policy, where, declared))
@@ -115,7 +115,7 @@ def command_argument(tool: str, args: Mapping[str, Any], policy: Policy, folder:
 def add_declared(
     read: Sequence[Operation], declared: Declaration, args: Mapping[str, Any], policy: Policy
 ) -> tuple[Operation, ...]:
-    """What was read in a call, and what was declared of it. A declaration adds and raises.
+    """Join the operations read in a call with those declared. A declaration adds and raises.
 
     Of several readings under one name (two paths, one of them a secret) each is kept, so that the strictest
     decides.
@@ -133,7 +133,7 @@ def add_declared(
 def _operations_without_entry(
     tool: str, args: Mapping[str, Any], policy: Policy, where: CallFolders, declared: Declaration
 ) -> tuple[Operation, ...]:
-    """What was declared. An agent's call is an operation of its own as well, which nothing lists."""
+    """Return the declared operations. An agent's call is one as well, which nothing lists."""
     if declared.by != "agent" and declared.operations:
         return add_declared((), declared, args, policy)
     folders = {"folder": where.folder, "workspace": where.workspace, "home": where.home}
@@ -169,7 +169,7 @@ _EMPTY: tuple[object, ...] = (None, "", [], {}, ())
 
 
 def _accept_declaration(operation: Operation, declared: Declaration) -> Operation:
-    """What counts of a declaration. Over a connection, that something is low is for the policy to say."""
+    """Return the part of a declaration that counts. Over a connection only the policy declares low risk."""
     if declared.by == "code":
         return msgspec.structs.replace(operation, declared=True)
     if declared.by == "name":

@@ -30,7 +30,7 @@ def compile_expression(expression: str) -> Any:
 
 
 def condition_holds(expression: str, args: Mapping[str, Any], tool: str, folder: str) -> bool:
-    """Whether the expression is true of this call. NotDecided if it fails or gives no yes or no."""
+    """Return whether the expression is true of this call. NotDecided if it fails or gives no yes or no."""
     try:
         answer = compile_expression(expression).execute({"args": dict(args), "tool": tool, "cwd": folder})
     except Exception as error:

@@ -42,7 +42,7 @@ def pieces_from_value(argument: str, value: object) -> tuple[Piece, ...]:
 
 
 def pieces_named_in(conditions: Iterable[str], args: Mapping[str, Any]) -> tuple[Piece, ...]:
-    """What the arguments hold that these `when` expressions name."""
+    """Return the arguments that these `when` expressions name."""
     found: dict[Piece, None] = {}
     for condition in conditions:
         for match in _NAMED.finditer(condition):

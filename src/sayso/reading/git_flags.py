@@ -1,4 +1,4 @@
-"""What a git call really does, by its arguments, whoever declared it.
+"""Git calls: their real operations, by their arguments, whoever declared them.
 
 A tool that is declared as `git.push` may take an argument that makes it a force push.
 
@@ -114,7 +114,7 @@ def _riskier(operation: Operation) -> Operation:
 
 
 def _adds_flags(operation: str, args: Mapping[str, Any]) -> bool:
-    """Whether any argument is not known to leave the operation what it is."""
+    """Return whether any argument is not known to leave the operation what it is."""
     if args.keys() >= _EVALUATED:
         return _holds_flags(args)
     prose = next((name for name in _MESSAGES if name in args), None) if operation in _RECORDING else None
@@ -137,7 +137,7 @@ def _is_harmless(operation: str, name: str, value: Any) -> bool:
 
 
 def _holds_flags(value: object) -> bool:
-    """Whether a flag is named or written anywhere in this value."""
+    """Return whether a flag is named or written anywhere in this value."""
     if isinstance(value, Mapping):
         named = any(
             _NAMED_FLAG.fullmatch(name) and one not in (*_NOTHING, False) for name, one in value.items()
@@ -149,7 +149,7 @@ def _holds_flags(value: object) -> bool:
 
 
 def _is_prose(value: object) -> bool:
-    """Whether a message is one text, and not a flag in a message's place."""
+    """Return whether a message is one text, and not a flag in a message's place."""
     return value is None or (isinstance(value, str) and not re.match(r"\s*['\"]?[-+]{1,2}\w\S*\s*$", value))
 
 
@@ -190,7 +190,7 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
 
 
 def _command_adds_flags(operation: str, command: str | None) -> bool:
-    """Whether a command line has words that make it more than it is declared to be."""
+    """Return whether a command line has words that make it more than it is declared to be."""
     if command is None:
         return False
     spoken = _split(command)

@@ -1,4 +1,4 @@
-"""Who a message goes to: numbers and addresses in one spelling, to be compared with contacts."""
+"""Recipients: numbers and addresses in one spelling, to be compared with contacts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def split_recipients(value: object) -> list[str]:
 
 
 def is_contact(recipient: str, contacts: Iterable[str]) -> bool:
-    """Whether a recipient is one of these contacts."""
+    """Return whether a recipient is one of these contacts."""
     wanted = normalise_recipient(recipient)
     return wanted is not None and any(normalise_recipient(contact) == wanted for contact in contacts)
 
@@ -79,7 +79,7 @@ def _normalise_address(text: str) -> str | None:
 
 
 def _hidden(text: str) -> bool:
-    """Whether the text holds characters that cannot be seen."""
+    """Return whether the text holds characters that cannot be seen."""
     return any(unicodedata.category(character)[0] == "C" for character in text)
 
 

@@ -16,7 +16,6 @@ from sayso.core.model import Operation, Piece, Risk
 from sayso.core.policy import Domain, Policy, Tool
 from sayso.reading.arguments import arguments_at, has_value_at, values_at
 from sayso.reading.evidence import add_evidence, merge_same_operations, pieces_from_value, pieces_named_in
-from sayso.reading.paths.own_places import home_folder
 from sayso.reading.verbs import CONTENT_VERBS, DELETE_VERBS, LIST_VERBS, READ_VERBS, verb_of
 
 if TYPE_CHECKING:
@@ -74,28 +73,13 @@ def _choose_entry(
     return None, True, asked
 
 
-def target_for(
-    tool: str,
-    args: Mapping[str, Any],
-    policy: Policy,
-    *,
-    folder: str,
-    workspace: str,
-    home: str | None = None,
-) -> str | None:
-    """Everything the call is declared to work on, in one text for people; None if no argument names it."""
-    where = CallFolders(folder, workspace, home_folder() if home is None else home)
-    entry, _ = find_tool_entry(tool, args, policy, folder=folder)
-    return join_targets(find_declared_targets(entry, args, where))
-
-
 def join_targets(targets: tuple[str, ...]) -> str | None:
     """Several targets as one text; None only if there is none."""
     return ", ".join(targets) if targets else None
 
 
 def find_declared_targets(entry: Tool | None, args: Mapping[str, Any], where: CallFolders) -> tuple[str, ...]:
-    """What the call works on, for plans, which name targets: the argument `target` names, or its path.
+    """Return the call's targets, which plans name: the argument named by `target`, or its path.
 
     A path inside the workspace is told from there on, with links resolved.
     """
@@ -197,7 +181,7 @@ _CROWD = "it goes to several recipients without context"
 def _operation_for_recipient(
     recipient: str, domain: str, policy: Policy, said: tuple[Piece, ...]
 ) -> Operation:
-    """What sending to this recipient is. Only one whom nobody knows is told as what made it so."""
+    """Return the operation of sending to this recipient; an unknown one is named as the cause."""
     from sayso.reading.recipients import is_contact
 
     if is_contact(recipient, policy.vip_contacts.values()):
@@ -244,7 +228,7 @@ def _default_folder(operation: str, where: CallFolders) -> str | None:
 def _operations_at_other_paths(
     operation: str, entry: Tool, args: Mapping[str, Any], policy: Policy, where: CallFolders
 ) -> Iterator[Operation]:
-    """What the arguments beside the declared ones add: a tool may take a path under another name."""
+    """Yield operations at paths in undeclared arguments: a tool may take a path under another name."""
     from sayso.reading.paths.path_arguments import collect_texts, find_other_paths
     from sayso.reading.paths.places import locate
     from sayso.reading.paths.targets import may_be_file
@@ -268,7 +252,7 @@ def _operations_at_other_paths(
 def _operation_at_path(
     operation: str, path: object, policy: Policy, where: CallFolders, said: tuple[Piece, ...]
 ) -> Operation:
-    """What an operation on this path is, and that the path made it so, unless it is plainly inside."""
+    """Return the operation at this path, with the path as its cause unless it is plainly inside."""
     from sayso.reading.paths.guard import operation_on_guard
     from sayso.reading.paths.places import locate
 
@@ -287,7 +271,7 @@ def _operation_at_path(
 
 
 def _at_address(operation: str, url: object, said: tuple[Piece, ...]) -> Operation:
-    """What a file tool does besides that is given an address: it goes to the network."""
+    """Return the network operation of a file tool that is given an address."""
     from sayso.reading.urls import read_url
 
     found, reads = read_url(url), verb_of(operation) in READ_VERBS
@@ -297,7 +281,7 @@ def _at_address(operation: str, url: object, said: tuple[Piece, ...]) -> Operati
 
 
 def _is_nowhere(path: object, place: PathPlace, where: CallFolders) -> bool:
-    """Whether it is a plain relative path of somebody without folder or workspace: outside of what?"""
+    """Return whether it is a plain relative path of somebody without folder or workspace: outside of what?"""
     from sayso.reading.paths.spellings import is_plain
 
     if where.folder or where.workspace or not isinstance(path, str) or not path.strip():
@@ -407,12 +391,12 @@ def _mark_declared(operation: Operation, entry: Tool) -> Operation:
 
 
 def watches_content(operation: Operation, policy: Policy) -> bool:
-    """Whether the operation's domain watches for the same content going out twice."""
+    """Return whether the operation's domain watches for the same content going out twice."""
     return _content_from(operation, policy) is not None
 
 
 def add_content_digest(operation: Operation, args: Mapping[str, Any], policy: Policy) -> Operation:
-    """What is sent, as a digest, where the domain watches for the same content going out twice."""
+    """Add the digest of the content where the domain watches for the same content sent twice."""
     path = _content_from(operation, policy)
     found = values_at(args, path) if path else []
     if not found:

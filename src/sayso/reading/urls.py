@@ -1,4 +1,4 @@
-"""What a URL reaches: the open internet, or something near that a stranger could not reach."""
+"""Targets of URLs: the open internet, or something near that a stranger could not reach."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ import msgspec
 from sayso.core.text.patterns import lazy_pattern
 
 _NUMERIC = lazy_pattern(r"[0-9a-fx.]+")
-_AROUND = " \t\r\n'\"`<>()[]"
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+"""The names of this machine."""
+AROUND = " \t\r\n'\"`<>()[]"
 _NEAR = ("localhost", "local", "internal", "intranet", "lan", "home", "corp", "test", "invalid", "onion")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
@@ -31,12 +33,12 @@ _ADDRESS = lazy_pattern(r"(?!file:|unix:|vscode|cursor)[a-z][a-z0-9+.-]+:[/\\\\]
 
 
 def is_address(text: object) -> bool:
-    """Whether a text given as a path begins as an address that some program would fetch."""
-    return isinstance(text, str) and _ADDRESS.match(text.strip(_AROUND)) is not None
+    """Return whether a text given as a path begins as an address that some program would fetch."""
+    return isinstance(text, str) and _ADDRESS.match(text.strip(AROUND)) is not None
 
 
 def read_url(url: object) -> UrlTarget | None:
-    """What this URL reaches; None if it cannot be read in one way only."""
+    """Parse this URL; None if it has more than one reading."""
     if not isinstance(url, str) or _odd(url):
         return None
     try:

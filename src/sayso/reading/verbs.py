@@ -58,7 +58,7 @@ def words_in(name: str) -> set[str]:
 
 
 def only_reads(names: Iterable[str]) -> bool:
-    """Whether the names of a tool and its operations say that it reads, each, and nothing of changing.
+    """Return whether the names of a tool and its operations say that it reads, each, and nothing of changing.
 
     What a name does not say for sure it does not say.
     """
@@ -68,7 +68,7 @@ def only_reads(names: Iterable[str]) -> bool:
 
 
 def _reads(name: str) -> bool:
-    """Whether reading verbs stand where the verbs of this name stand: at the start, and after an `and`."""
+    """Return whether the verbs of this name, at the start and after an `and`, are reading ones."""
     words = _words(re.split(r"[./:]|__", name)[-1])
     if words[:1] == ["git"]:
         return words[1:2] != [] and words[1] in _LOOKS | _GIT_LOOKS
@@ -83,15 +83,15 @@ def _words(name: str) -> list[str]:
 
 
 def suggests_change(names: Iterable[str]) -> bool:
-    """Whether one of these names speaks of changing something."""
+    """Return whether one of these names speaks of changing something."""
     return any(words_in(name) & _CHANGES for name in names)
 
 
 def is_git_operation(operation: str) -> bool:
-    """Whether this is one of git's operations, whose flags count."""
+    """Return whether this is one of git's operations, whose flags count."""
     return operation.startswith("git.")
 
 
 def is_git(names: Iterable[str]) -> bool:
-    """Whether one of these names is that of a git command, which keeps a link as a link."""
+    """Return whether one of these names is that of a git command, which keeps a link as a link."""
     return any("git" in words_in(name) for name in names)

@@ -20,6 +20,7 @@ from starlette.routing import BaseRoute, Route
 
 from sayso.core.digest import parse_json
 from sayso.core.errors import SaysoError
+from sayso.core.ledger import LONGEST_KEY
 from sayso.gate.gate import Gate
 from sayso.gate.people.tokens import Token
 from sayso.service import openapi
@@ -62,7 +63,6 @@ LARGEST_UNSIGNED = 64 * 1024
 URGENT = 30.0
 """How many seconds an operator's act is tried again while others hold the store."""
 LOOK_AGAIN = 0.05
-LONGEST_KEY = 200
 LONGEST_PARAMETER = 300
 LONGEST_QUERY = 4_000
 REQUEST_ID = "x-request-id"
@@ -150,7 +150,7 @@ async def _wait_for_disconnect(request: Request) -> None:
 
 
 async def _run_endpoint(endpoint: Endpoint, context: Context) -> Any:
-    """What the endpoint answers. What is urgent is tried again while others hold the store."""
+    """Run the endpoint. What is urgent is tried again while others hold the store."""
     if inspect.iscoroutinefunction(endpoint.answer):
         return await endpoint.answer(context)
     if endpoint.in_batch:
@@ -193,7 +193,7 @@ def _prepare(endpoint: Endpoint, context: Context) -> Step:
 
 
 async def _check_caller(running: ServiceState, endpoint: Endpoint, request: Request) -> Token:
-    """Who asks, if that matters; refused if they may not, or ask too often."""
+    """Return the caller's token; refuse callers that may not ask, or ask too often."""
     if not endpoint.roles or (endpoint is system.METRICS and running.settings.open_metrics):
         return NOBODY
     token = await _find_caller(running, endpoint, request)
@@ -243,7 +243,7 @@ def _query(endpoint: Endpoint, request: Request) -> dict[str, str]:
 
 
 def _base(running: ServiceState, request: Request) -> str:
-    """Where the caller found us. The name is one of ours; before TLS stands whoever speaks it for us."""
+    """Return the base URL the caller used: one of our origins, or the host it named."""
     host = request.headers.get("host", "")
     known = (origin for origin in running.settings.origins if origin.partition("://")[2] == host)
     return next(known, f"{request.url.scheme}://{host}")
@@ -292,7 +292,7 @@ async def _read(running: ServiceState, request: Request, token: Token) -> bytes:
 
 
 def _content_length(request: Request) -> int | None:
-    """How long the body is going to be, 0 without one; None if that is not told."""
+    """Return how long the body is going to be, 0 without one; None if that is not told."""
     if "transfer-encoding" in request.headers:
         return None
     text = request.headers.get("content-length", "0")

@@ -44,7 +44,7 @@ def openapi_endpoint(described: Sequence[Endpoint]) -> Endpoint:
             made.append(build_document((*described, own)))
         return made[0]
 
-    own = Endpoint("GET", "/openapi.json", frozenset(), "This description", tell, result=dict[str, Any])
+    own = Endpoint("GET", "/openapi.json", frozenset(), "Get this description", tell, result=dict[str, Any])
     return own
 
 

@@ -27,12 +27,15 @@ PATHS = (
 """Every page is the same file: its script looks at the address."""
 MISSING = "missing.html"
 AT_THE_ROOT = ("sw.js", "manifest.webmanifest")
+FILES = "/web/files.json"
+"""The paths of the page's files, for the browser to keep them at its first visit."""
 TYPES = {
     "html": "text/html; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
     "css": "text/css; charset=utf-8",
     "svg": "image/svg+xml",
     "png": "image/png",
+    "json": "application/json",
     "webmanifest": "application/manifest+json",
 }
 LARGEST_CODE = 1_000
@@ -43,7 +46,7 @@ class CodeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SignedInUser(msgspec.Struct, frozen=True):
-    """Who is signed in. `page` is told once, at signing in: the key this page proves itself with."""
+    """The signed-in user. `page`, the key that this page proves itself with, is sent once, at signing in."""
 
     name: str
     page: str | None = None
@@ -60,7 +63,9 @@ def page_routes(gate: Gate) -> list[BaseRoute]:
     found = web_files()
     routes: list[BaseRoute] = [_file_route(path, found["index.html"]) for path in PATHS]
     routes += [_file_route(f"/{name}", found[name]) for name in AT_THE_ROOT]
-    routes += [_file_route(f"/web/{name}", file) for name, file in found.items() if name != "index.html"]
+    below = {f"/web/{name}": file for name, file in found.items() if name != "index.html"}
+    routes += [_file_route(path, file) for path, file in below.items()]
+    routes.append(_file_route(FILES, _file(FILES, msgspec.json.encode(sorted(below)))))
     acts = (
         ("POST", "/sign-in", _sign_in),
         ("POST", "/sign-out", _sign_out),
@@ -70,7 +75,7 @@ def page_routes(gate: Gate) -> list[BaseRoute]:
 
 
 def missing_page_response(request: Request, status: int) -> Response | None:
-    """What a person sees at an address that is none, with a way back; None for who did not want a page."""
+    """Return a page for an unknown address, with a way back; None for callers that want no page."""
     wanted = {one.partition(";")[0].strip() for one in request.headers.get("accept", "").split(",")}
     if request.method not in ("GET", "HEAD") or "text/html" not in wanted:
         return None

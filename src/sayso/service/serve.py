@@ -28,6 +28,7 @@ from sayso.gate.ledger.workflows import reconcile_runs
 from sayso.gate.questions.expiry import expire_questions
 from sayso.gate.rows.webauthn import host_of
 from sayso.reading.paths.own_places import guard_socket
+from sayso.reading.urls import LOOPBACK
 from sayso.service.app import make_app
 from sayso.service.http.connections import Strangers, protocol_for
 from sayso.service.http.state import ServiceSettings, ServiceState
@@ -42,7 +43,6 @@ BACKLOG = 2_048
 AT_ONCE = 256
 """How many connections are taken in before those that are there are heard."""
 MOST_FILES = 8_192
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 class CannotListen(SaysoError):
@@ -52,7 +52,7 @@ class CannotListen(SaysoError):
 
 
 class Address(msgspec.Struct, frozen=True):
-    """Where the service is reached: a host and port, and a Unix socket where the system has them."""
+    """The address of the service: a host and port, and a Unix socket where the system has them."""
 
     host: str = "127.0.0.1"
     port: int = PORT
@@ -62,7 +62,7 @@ class Address(msgspec.Struct, frozen=True):
 
     @property
     def page(self) -> str:
-        """Where people open the page. Passkeys need a name, so on this machine it is localhost."""
+        """Return where people open the page. Passkeys need a name, so on this machine it is localhost."""
         return self.origin or (f"http://localhost:{self.port}" if self.host in LOOPBACK else self.url)
 
     @property

@@ -1,4 +1,4 @@
-"""What the operator's endpoints tell, as types: the page, the OpenAPI description and clients use these."""
+"""Shapes of the operator's endpoints, for the page, the OpenAPI description and clients."""
 
 from __future__ import annotations
 
@@ -50,6 +50,8 @@ class QuestionDetails(msgspec.Struct, frozen=True):
     turn: int
     title: str
     """What would run, in a line: it tells questions apart in a list, and shows not all of the call."""
+    sentence: bool
+    """Whether that is the policy's own title, and not the call's command or arguments once more."""
     message: str | None
     """What the user last said in the session, if a host told it."""
     risk: str
@@ -70,6 +72,8 @@ class QuestionDetails(msgspec.Struct, frozen=True):
     digest: str
     opened_at: float
     expires_at: float
+    approval_lasts: float
+    """For how many seconds after a yes the agent can start the call."""
     waiting: bool | None
     """Whether the agent still waits for the answer; null if that is not known.
 
@@ -146,7 +150,7 @@ class EditPreview(msgspec.Struct, frozen=True):
 
 
 class AnswerResult(msgspec.Struct, frozen=True):
-    """How the question stands now, and whether it was this answer."""
+    """The question after the answer, and whether this answer counted."""
 
     question: str
     state: str
@@ -298,7 +302,7 @@ class PolicyView(msgspec.Struct, frozen=True):
 
 
 class AuditState(msgspec.Struct, frozen=True):
-    """How far the trail goes, and how far it is signed."""
+    """The length of the trail, and how far it is signed."""
 
     entries: int
     newest_at: float | None
@@ -308,7 +312,7 @@ class AuditState(msgspec.Struct, frozen=True):
 
 
 class AuditVerification(msgspec.Struct, frozen=True):
-    """What verifying came to. `tampering` says how often the trail reports rows changed by hand, if it does.
+    """The result of verifying. `tampering` says how often the trail reports tampering with rows, if it does.
 
     A trail that is `clean` was not changed itself.
     """

@@ -55,7 +55,7 @@ def write_unit(
         listed = "".join(f"<string>{escape(word)}</string>" for word in command)
         _write(path, LAUNCHD.format(arguments=listed))
         return [f"wrote {path}", f"start it with: launchctl bootstrap gui/$UID {path}"]
-    raise SaysoError(f"there are no units for {platform}", hint="start `sayso serve` by hand")
+    raise SaysoError(f"there are no units for {platform}", hint="start `sayso serve` yourself")
 
 
 def _command(address: Address, store: str | None, policy: Path | None, preset: str | None) -> list[str]:

@@ -1,4 +1,4 @@
-"""What every store promises: small reads and writes in transactions, all or nothing, seen by every process.
+"""The contract of every store: reads and writes in transactions, all or nothing, seen by every process.
 
 A store keeps rows and knows nothing of consent: what a row means, and whether its MAC is right, is the gate's
 to say. Rows that grant or end something are only ever added. A transaction that writes is alone, reads what
@@ -57,8 +57,8 @@ class MetaRow(msgspec.Struct, frozen=True):
 class SessionRow(msgspec.Struct, frozen=True):
     """A session: whose it is, and its head (everything of it that is not rows of its own), encoded.
 
-    `spends` counts the spend rows of the session; the MAC covers head and count, so that a spend row taken
-    away by hand is noticed.
+    `spends` counts the spend rows of the session; the MAC covers head and count, so that a deleted
+    spend row is noticed.
     """
 
     id: str
@@ -301,10 +301,10 @@ class Reader(Protocol):
         """A page of questions, oldest first, `after` an id; of one session, of one owner's, or of all."""
 
     def count_questions(self, session: str, *, since: float) -> tuple[int, int]:
-        """How many are open, and how many were opened since."""
+        """Return how many are open, and how many were opened since."""
 
     def count_open(self) -> int:
-        """How many questions are open, in all sessions."""
+        """Return how many questions are open, in all sessions."""
 
     def late_sessions(self, now: float) -> Sequence[str]:
         """The sessions with an open question whose time is over, in order of their ids."""
@@ -319,7 +319,7 @@ class Reader(Protocol):
         """The calls in these states, oldest first; with `runs_only`, those that may be runs of a workflow."""
 
     def bytes_of_calls(self, session: str, states: Iterable[str]) -> int:
-        """How much the bodies of a session's calls in these states hold.
+        """Return how much the bodies of a session's calls in these states hold.
 
         Those that are pending although their question is closed do not count: nobody has tried them since.
         """
@@ -475,6 +475,6 @@ class Store(Protocol):
 
     @property
     def bound(self) -> float:
-        """How many seconds, at most, a change of another process can go unseen by `changed`."""
+        """Return how many seconds, at most, a change of another process can go unseen by `changed`."""
 
     def close(self) -> None: ...

@@ -1,4 +1,4 @@
-"""What a person has to know before answering, as plain facts that any surface can lay out."""
+"""Facts a person needs before answering, which any surface can lay out."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class QuestionFact(msgspec.Struct, frozen=True):
 
 
 def facts_of(asked: AskedQuestion, now: float) -> Iterator[QuestionFact]:
-    """What runs, what it does and how risky that is, who asks, until when."""
+    """Yield what runs, what it does and how risky that is, who asks, until when."""
     question = asked.question
     request, call = question.request, question.request.call
     yield _make_fact("Tool", call.tool)
@@ -130,7 +130,7 @@ def _place_facts(call: Call) -> Iterator[QuestionFact]:
 
 
 def _operation_facts(item: Item, request: Request) -> Iterator[QuestionFact]:
-    """What it does in the words of its declaration, if there are any, and why that is asked."""
+    """Yield what it does in the words of its declaration, if there are any, and why that is asked."""
     named = f"{item.operation} ({item.risk.word} risk)"
     said = (one for one in request.operations if one.name == item.operation)
     declared = next((one.found or one.reason for one in said), None)

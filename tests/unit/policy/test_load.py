@@ -12,8 +12,8 @@ import pytest
 
 import sayso.policy as policy_package
 from sayso.core.model import Mode, Risk, Tier
-from sayso.core.policy import NEVER_REVIEWED, Policy, SlashCommand, Tool, Workflow
-from sayso.policy import PolicyProblems, Problem, load_file, load_text, read_file, read_text
+from sayso.core.policy import NEVER_REVIEWED, Policy, PolicyWorkflow, SlashCommand, Tool
+from sayso.policy import PolicyProblem, PolicyProblems, load_file, load_text, read_file, read_text
 
 FULL = """\
 sayso: 1
@@ -37,7 +37,7 @@ workflows: {digest: {operations: [email.read]}}
 """
 
 
-def problems(text: str) -> tuple[Problem, ...]:
+def problems(text: str) -> tuple[PolicyProblem, ...]:
     with pytest.raises(PolicyProblems) as caught:
         load_text(text)
     return caught.value.problems
@@ -79,7 +79,7 @@ def test_tools_slash_commands_and_workflows_are_read(full: Policy) -> None:
     )
     assert full.slash_commands["/push"] == SlashCommand(operations=("git.push",))
     assert full.slash_commands["/allowlist"].query == "allowlist"
-    assert full.workflows["digest"] == Workflow(operations=("email.read",))
+    assert full.workflows["digest"] == PolicyWorkflow(operations=("email.read",))
 
 
 def test_a_written_review_is_midnight_utc_of_its_day(full: Policy) -> None:

@@ -11,6 +11,7 @@ from ruamel.yaml import YAML
 
 from sayso.policy import schema
 from sayso.policy.load import preset_texts
+from tests.support.repository import PUBLISHED_SCHEMA
 from tests.unit.policy.test_graph_form import GRAPH
 from tests.unit.policy.test_load import FULL
 
@@ -73,7 +74,7 @@ def parsed(text: str) -> Any:
 
 
 def test_the_published_schema_is_the_current_one() -> None:
-    assert schema.read_published_schema() == schema.schema_text()
+    assert PUBLISHED_SCHEMA.read_text("utf-8") == schema.schema_text()
 
 
 @pytest.mark.parametrize("name", sorted(preset_texts()))

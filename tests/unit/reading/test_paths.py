@@ -10,9 +10,8 @@ from sayso.core.model import Operation, Risk
 from sayso.core.policy import Policy
 from sayso.policy import load_preset, load_text
 from sayso.reading.paths.places import find_workspace, locate
-from sayso.reading.resolve import target_for
 from tests.unit.deciding import bare
-from tests.unit.resolving import read_operations
+from tests.unit.resolving import read_operations, target_for
 
 GRAPH_FILES = """
 domains:

@@ -9,9 +9,8 @@ import pytest
 
 from sayso.core.model import Operation, Risk
 from sayso.policy import PolicyProblems, load_preset, load_text
-from sayso.reading.resolve import target_for
 from tests.unit.deciding import bare
-from tests.unit.resolving import read_operations
+from tests.unit.resolving import read_operations, target_for
 
 HOME = "/home/ana"
 WORK = "/home/ana/work"

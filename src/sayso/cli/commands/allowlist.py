@@ -109,7 +109,7 @@ def sessions_end(session: SessionId, store: StoreOption = None, as_json: JsonOpt
 
 
 def has_subcommand(context: typer.Context) -> bool:
-    """Whether a command of the group follows. Options before it would not reach it, so they are refused."""
+    """Return whether a subcommand follows. Options before it would be lost, so they are refused."""
     from sayso.core.errors import MalformedRequest
 
     if context.invoked_subcommand is None:

@@ -10,9 +10,9 @@ from sayso.cli.commands.allowlist import has_subcommand
 from sayso.cli.commands.operator import open_gate_to_act, open_gate_to_look, optional_session_id, show_or_json
 from sayso.cli.policy_choice import JsonOption, PolicyOption, PresetOption, choose_policy, print_note
 from sayso.cli.short_ids import AmbiguousCallId, CallId, RunId, SessionOption, StoreOption, expand_call_id
+from sayso.core.durations import LONGEST_WAIT, RUN_SILENCE
 
 SUCCEEDED, ENDED_OTHERWISE, UNDER_WAY, NOT_FOUND = 0, 1, 2, 3
-RESOLVED = ("succeeded", "failed")
 
 calls = typer.Typer(
     help="List calls: waiting, running, and those whose end nobody knows.",
@@ -74,9 +74,10 @@ def calls_resolve(
     from sayso.cli.operator_name import operator_name
     from sayso.cli.views import calls
     from sayso.core.errors import MalformedRequest
+    from sayso.core.ledger import RESOLUTIONS
     from sayso.gate.ledger.recovery import resolve_call
 
-    if became not in RESOLVED:
+    if became not in RESOLUTIONS:
         raise MalformedRequest(f"{became!r} is no way to resolve a call", hint="say succeeded or failed")
     with open_gate_to_act(store, choose_policy(policy, preset, None)) as gate:
         call = expand_call_id(gate, call)
@@ -111,8 +112,15 @@ def runs_list(
 def runs_watch(
     run: RunId,
     timeout: Annotated[
-        float, typer.Option("--timeout", metavar="SECONDS", min=0, max=600, help="Of silence; at most 600.")
-    ] = 60.0,
+        float,
+        typer.Option(
+            "--timeout",
+            metavar="SECONDS",
+            min=0,
+            max=int(LONGEST_WAIT),
+            help=f"Of silence; at most {LONGEST_WAIT:.0f}.",
+        ),
+    ] = RUN_SILENCE,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from sayso.gate.running_services import AnnouncedService
 
 USUAL = "http://localhost:7333"
-HERE = frozenset({"localhost", "127.0.0.1", "::1"})
 LOOKS = 1.0
 NOT_RUNNING = "no service runs on this store here; `sayso serve` starts one"
 
@@ -79,9 +78,11 @@ def note_if_refused(url: str) -> None:
 
 
 def _is_at(page: str, url: str) -> bool:
-    """Whether both name the same port of this machine."""
+    """Return whether both name the same port of this machine."""
+    from sayso.reading.urls import LOOPBACK
+
     one, other = _host_and_port(page), _host_and_port(url)
-    return one[1] == other[1] and {one[0], other[0]} <= HERE
+    return one[1] == other[1] and {one[0], other[0]} <= {*LOOPBACK}
 
 
 def _host_and_port(url: str) -> tuple[str, int]:
@@ -98,11 +99,13 @@ def _host_and_port(url: str) -> tuple[str, int]:
 
 
 def _listens(url: str) -> bool:
-    """Whether anybody takes a connection there; of what is not on this machine, nothing is known."""
+    """Return whether anybody takes a connection there; of what is not on this machine, nothing is known."""
     import socket
 
+    from sayso.reading.urls import LOOPBACK
+
     host, port = _host_and_port(url)
-    if host not in HERE:
+    if host not in LOOPBACK:
         return True
     try:
         with socket.create_connection((host, port), timeout=LOOKS):

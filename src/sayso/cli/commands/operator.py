@@ -33,7 +33,7 @@ from sayso.cli.short_ids import (
     expand_shown_question_id,
     open_session_ids,
 )
-from sayso.core.durations import DAY
+from sayso.core.durations import DAY, LONGEST_WAIT, USUAL_WAIT
 
 if TYPE_CHECKING:
     from sayso.core.policy import Policy
@@ -132,8 +132,11 @@ def deny_question(
 def wait_for_question(
     question: QuestionId,
     timeout: Annotated[
-        float, typer.Option("--timeout", metavar="SECONDS", min=0, max=600, help="At most 600.")
-    ] = 90.0,
+        float,
+        typer.Option(
+            "--timeout", metavar="SECONDS", min=0, max=int(LONGEST_WAIT), help=f"At most {LONGEST_WAIT:.0f}."
+        ),
+    ] = USUAL_WAIT,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -300,7 +303,7 @@ def open_gate_to_look(store: str | None, *, sealed: bool = False) -> Iterator[Ga
 
 
 def _open_empty_gate() -> Gate:
-    """What a store shows to which nothing was ever written: nothing."""
+    """Return a gate on an empty store."""
     from sayso.core.policy import compile_policy
     from sayso.gate.open import open_gate
     from sayso.gate.rows.keys import make_key

@@ -28,7 +28,6 @@ app = typer.Typer(help="Read, check and compare policies.", no_args_is_help=True
 
 FOUND = 1
 MAX_TESTS = 1_000_000
-TIERS = ("autonomous", "requires_approval", "blocked")
 TIER_STYLES = {"autonomous": "green", "requires_approval": "yellow", "blocked": "red"}
 
 
@@ -204,9 +203,9 @@ def _print_policy(policy: Policy) -> None:
     for name, domain in policy.domains.items():
         out.print(Text(f"\n{name}", style="bold cyan"))
         lists = Table.grid(padding=(0, 2, 0, 2))
-        for tier in TIERS:
+        for tier, style in TIER_STYLES.items():
             actions = _format_actions(policy, name, domain, tier) or "(none)"
-            lists.add_row(Text(tier.replace("_", " "), style=TIER_STYLES[tier]), Text(actions))
+            lists.add_row(Text(tier.replace("_", " "), style=style), Text(actions))
         out.print(lists)
     out.print()
     out.print("! high risk, ~ low risk, * only through the trusted channel", style="dim")

@@ -84,6 +84,7 @@ def run_service(
     from sayso.core.extras import needs_extra
     from sayso.gate.open import open_gate
     from sayso.gate.settings import socket_path
+    from sayso.reading.urls import LOOPBACK
 
     with needs_extra("service", "the service"):
         from sayso.service.serve import Address
@@ -102,7 +103,7 @@ def run_service(
     settings = load_service_settings({**limits, **sizes})
     _log_as(log)
     gate = open_gate(choose_policy(policy, preset, approval), store)
-    if host not in ("127.0.0.1", "::1", "localhost"):
+    if host not in LOOPBACK:
         print_note("this address can be reached from other machines, and what is sent there is not encrypted")
     with ExitStack() as open_until_end:
         open_until_end.callback(gate.store.close)

@@ -92,7 +92,7 @@ def _describe_resume(resumed: int, tampered: int, busy: int) -> str:
 
 
 def _format_cleared(one: Stopped) -> list[str]:
-    """What a session lost; the first line of `cleared` only says how far it reached."""
+    """Return the consent a session lost; the first line of `cleared` only says how far it reached."""
     return [f"  {one.session}", *(f"    cleared: {each}" for each in one.cleared[1:])]
 
 

@@ -222,7 +222,7 @@ def _open_both(where: Path, to: str) -> Iterator[tuple[SigningKey, Store, Store]
 
 @contextmanager
 def _progress() -> Iterator[Callable[[str, int], None]]:
-    """What is being done and how far it is, on a terminal only, and gone when it is over."""
+    """Show the progress on a terminal, and remove it at the end; elsewhere show nothing."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn
 

@@ -26,14 +26,14 @@ class DemoJob(msgspec.Struct, frozen=True):
 
 
 class AllowedCall(msgspec.Struct, frozen=True):
-    """What was allowed: a person may have changed it."""
+    """The call that was allowed; a person may have changed it."""
 
     tool: str
     args: dict[str, Any]
 
 
 class CallStatus(msgspec.Struct, frozen=True):
-    """What the service told of a call."""
+    """The state of a call as the service reports it."""
 
     operation_id: str
     status: str
@@ -96,7 +96,7 @@ def make_repository(folder: Path) -> Path:
 
 
 class DemoWatch(msgspec.Struct, frozen=True):
-    """How the agent's work is seen: `tell` says what it does, `ask` puts a question on the terminal.
+    """Shows the agent's work: `tell` prints what it does, `ask` puts a question on the terminal.
 
     `ask` gives a way to take the question down again. `is_over`: the demo ends, and nothing more is done.
     """
@@ -199,7 +199,7 @@ def _git(folder: Path, *words: str) -> ToolOutcome:
 
 
 def missing_programs(program: str = "git") -> Sequence[str]:
-    """What the demo cannot do without, if it is missing."""
+    """Return the programs that the demo needs and that are missing."""
     from shutil import which
 
     return [] if which(program) else [program]

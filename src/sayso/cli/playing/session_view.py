@@ -1,4 +1,4 @@
-"""What a played session shows on the terminal: what each step led to, and where the session stands."""
+"""Show a played session on the terminal: the result of each step, and the state of the session."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def print_step_result(out: Console, step: dict[str, Any], told: dict[str, Any]) -> None:
-    """What one step led to."""
+    """Print the result of one step."""
     (name,) = step
     if name == "call":
         print_decision(out, told)
@@ -64,7 +64,7 @@ def print_events(out: Console, told: dict[str, Any]) -> None:
 
 
 def print_state(out: Console, player: Player) -> None:
-    """Where the session stands, on one line."""
+    """Print the state of the session on one line."""
     s = player.session
     parts = [f"turn {s.turn}"]
     if s.stopped is not None:

@@ -1,4 +1,4 @@
-"""What `sayso audit …` prints: entries, what verifying found, how far it is."""
+"""Views of `sayso audit …`: entries, the findings of a verification, progress."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def verification_to_json(verified: AuditReport) -> dict[str, Any]:
 
 @contextmanager
 def show_progress(doing: str) -> Iterator[Callable[[int], None]]:
-    """How many entries were done, on a terminal only, and gone when it is over."""
+    """Show the number of entries done on a terminal, and remove it at the end; elsewhere show nothing."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn
 

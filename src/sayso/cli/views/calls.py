@@ -1,9 +1,9 @@
-"""What `sayso calls …` and `sayso runs …` show: calls and workflow runs in plain lines."""
+"""Views of `sayso calls …` and `sayso runs …`: calls and workflow runs in plain lines."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 
@@ -24,9 +24,7 @@ from sayso.gate.ledger.start import with_question_outcome
 from sayso.gate.ledger.workflows import MOST, RunProgress
 from sayso.store.contract import CallRow, Reader
 
-STATES: tuple[ledger.State, ...] = get_args(ledger.State)
-NOT_OVER = tuple(state for state in STATES if state not in ledger.ENDED)
-BY_HAND = "CHANGED BY HAND: it is not run"
+TAMPERED = "TAMPERED WITH: it is not run"
 UNSTARTED = ("ran_out", "taken_back", "used_elsewhere")
 TRY_AGAIN = "a retry asks again"
 HOLDER_GONE = "its holder is gone, so nobody knows whether it ran"
@@ -37,7 +35,7 @@ class CallSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     `state` says also what became of an approval that it did not start with (see `approvals.stands`).
 
-    `tampered`: what was kept of it was changed by hand. Then only what its row says is told.
+    `tampered`: its record was tampered with. Then only what its row says is shown.
     """
 
     id: str
@@ -79,11 +77,11 @@ class CallDetails(CallSummary, frozen=True, kw_only=True):
 def load_call_summaries(gate: Gate, session: str | None, *, everything: bool) -> list[CallSummary]:
     """The calls that are not over, or all of them, oldest first."""
     with gate.store.read() as tx:
-        kept = tx.calls(states=STATES if everything else NOT_OVER, limit=MOST)
+        kept = tx.calls(states=ledger.STATES if everything else ledger.NOT_OVER, limit=MOST)
         rows = [_as_it_stands(gate, tx, row) for row in kept if session in (None, row.session)]
         now = tx.now
     told = (CallSummary(**_summary_fields(gate, row, now) | more) for row, more in rows)
-    return [one for one in told if everything or one.state in NOT_OVER]
+    return [one for one in told if everything or one.state in ledger.NOT_OVER]
 
 
 def load_call_details(gate: Gate, call: str) -> CallDetails:
@@ -108,7 +106,7 @@ def load_call_details(gate: Gate, call: str) -> CallDetails:
 
 
 def _as_it_stands(gate: Gate, tx: Reader, row: CallRow) -> tuple[CallRow, dict[str, Any]]:
-    """The call as it is now, where it stands, and whether its row was changed or put back by hand."""
+    """The call as it is now, where it stands, and whether its row was tampered with."""
     tampered = sound_call(gate, tx, row) is None
     row = with_question_outcome(gate, tx, row)
     return row, {"state": state_of_call(gate, tx, row), "tampered": tampered}
@@ -227,7 +225,7 @@ def _remarks(one: CallSummary) -> list[str]:
     if one.lapsed or one.state == "ambiguous":
         remarks += ["look what happened, then:"]
         remarks += [f"  sayso calls resolve {visible(one.id)} succeeded|failed"]
-    return remarks + ([BY_HAND] if one.tampered else [])
+    return remarks + ([TAMPERED] if one.tampered else [])
 
 
 def _format_lease(left: float) -> str:

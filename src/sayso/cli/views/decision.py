@@ -1,4 +1,4 @@
-"""How decisions look on a terminal: words first, colour only as a help, readable at 80 columns."""
+"""Views of decisions: words first, colour only as a help, readable at 80 columns."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def load_pinned_arguments(gate: Gate, found: Iterable[ListedGrant]) -> dict[str,
 
 
 def grant_lines(found: Iterable[ListedGrant], arguments: Mapping[str, str] = NO_ARGUMENTS) -> list[str]:
-    """What each grant is and is for, its limits and its pins. `arguments` tells the exact ones pinned."""
+    """Return lines for these grants: subject, limits, pins; with `arguments`, the pinned ones in full."""
     lines: list[str] = []
     for one in found:
         uses = f"used {_times(one.used)}" if one.uses is None else f"used {one.used} of {_times(one.uses)}"
@@ -52,7 +52,7 @@ def grant_lines(found: Iterable[ListedGrant], arguments: Mapping[str, str] = NO_
 
 
 def _pin_lines(one: ListedGrant, arguments: str | None) -> list[str]:
-    """What a covered call has to match, one line a pin."""
+    """Return one line for each value that a covered call has to match."""
     pins = one.pins
     facts = [
         ("tool", pins.tool),

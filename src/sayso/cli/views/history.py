@@ -1,4 +1,4 @@
-"""What `sayso history` shows: one story a call, in plain lines."""
+"""Views of `sayso history`: one story a call, in plain lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the operator's commands show: questions, grants, sessions and figures in plain lines."""
+"""Views of the operator's commands: questions, grants, sessions and figures in plain lines."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class InboxItem(msgspec.Struct, frozen=True):
 
 
 class WaitOutcome(msgspec.Struct, frozen=True):
-    """How waiting ended: granted, denied, cancelled, expired, timeout or not_found."""
+    """The end of a wait: granted, denied, cancelled, expired, timeout or not_found."""
 
     question: str
     status: str
@@ -65,7 +65,7 @@ class WaitOutcome(msgspec.Struct, frozen=True):
 
 
 class OpenSession(msgspec.Struct, frozen=True):
-    """An open session as it is listed. `tampered`: its row was changed by hand, and it decides nothing."""
+    """An open session as it is listed. `tampered`: its row was tampered with; it decides nothing."""
 
     id: str
     agent: str
@@ -83,7 +83,7 @@ class OpenSession(msgspec.Struct, frozen=True):
 
 
 def load_open_questions(gate: Gate, session: str | None) -> tuple[list[InboxItem], list[str]]:
-    """The questions that wait for an answer; and those that were changed by hand, which nobody is shown."""
+    """The questions that wait for an answer; and those that were tampered with, which nobody is shown."""
     found: list[InboxItem] = []
     changed: list[str] = []
     after = ""
@@ -185,7 +185,7 @@ def session_lines(found: Iterable[OpenSession]) -> list[str]:
         facts += [f"on {visible(one.task)}"] if one.task else []
         facts += [f"started by {one.parent}"] if one.parent else []
         facts += ["STOPPED"] if one.stopped else []
-        facts += ["CHANGED BY HAND: nothing is decided in it"] if one.tampered else []
+        facts += ["TAMPERED WITH: nothing is decided in it"] if one.tampered else []
         lines += [f"{one.id}  {visible(one.agent)}", f"    {', '.join(facts)}"]
     return lines or ["No session is open."]
 

@@ -17,7 +17,7 @@ NARROWEST = 20
 
 
 def width_of(stream: TextIO) -> int | None:
-    """How wide lines may be: as the terminal is; elsewhere as COLUMNS says, for lists; else any width."""
+    """Return the width for lines: the terminal's; else, for lists, that of COLUMNS; else None."""
     asked = stream is sys.stdout is not sys.stderr and os.environ.get("COLUMNS")
     if not stream.isatty() and not asked:
         return None

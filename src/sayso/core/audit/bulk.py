@@ -36,7 +36,7 @@ _encoder = msgspec.json.Encoder()
 
 
 def read_raw_body(body: bytes) -> RawBody | None:
-    """What a body says; None if it is not spelled as an entry is."""
+    """Parse a body; None if it is not spelled as an entry is."""
     try:
         one = _decoder.decode(body)
         return one if _encoder.encode(one) == body else None

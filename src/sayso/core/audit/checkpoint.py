@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from sayso.core.audit.entry import HASH_BYTES
 from sayso.core.errors import SaysoError
 from sayso.core.text.patterns import lazy_pattern
 
 MOST_SIGNATURES = 32
 MOST_BYTES = 1 << 20
-_HASH_BYTES = 32
 SIZE = lazy_pattern(r"0|[1-9][0-9]{0,18}")
 _CONTROL = lazy_pattern(r"[\x00-\x09\x0b-\x1f]")
 _DASH = "\N{EM DASH} "
@@ -134,7 +134,7 @@ def parse_note(note: bytes) -> SignedNote:
 
 
 def key_name_fits(name: str) -> bool:
-    """Whether a key may bear this name on a note: text without spaces, plus signs or control characters."""
+    """Return whether this can name a key on a note: no spaces, plus signs or control characters."""
     return bool(name) and "+" not in name and not re.search(r"[\s\x00-\x1f]", name)
 
 
@@ -156,7 +156,7 @@ def decode_base64(text: str) -> bytes:
 def root_hash(text: str) -> bytes:
     """One SHA-256 hash from base64."""
     content = decode_base64(text)
-    if len(content) != _HASH_BYTES:
+    if len(content) != HASH_BYTES:
         raise BadCheckpoint(f"{text[:80]!r} is not a hash")
     return content
 

@@ -9,7 +9,7 @@ stay as they were.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
@@ -38,20 +38,10 @@ class RevealState(Enum):
 
 
 class RevealedValue(msgspec.Struct, frozen=True):
-    """What is known of a committed value now."""
+    """The present state of a committed value."""
 
     state: RevealState
     value: Any = None
-
-
-def commit_values(
-    values: Mapping[str, object], salt: Callable[[], bytes]
-) -> tuple[dict[str, str], tuple[SaltedValue, ...]]:
-    """Commitments for an entry, and what to keep beside it. `salt` gives 32 fresh random bytes a call."""
-    kept = tuple(SaltedValue(name, encode_canonical(value), salt()) for name, value in sorted(values.items()))
-    if len({sealed.salt for sealed in kept}) != len(kept):
-        raise AuditError("the same salt was given twice", hint="a salt is random and used once")
-    return {sealed.name: commitment_of(sealed) for sealed in kept}, kept
 
 
 def commitment_of(sealed: SaltedValue) -> str:
@@ -63,7 +53,7 @@ def commitment_of(sealed: SaltedValue) -> str:
 
 
 def opens(sealed: SaltedValue, committed: str) -> bool:
-    """Whether this is the value that was committed to."""
+    """Return whether this is the value that was committed to."""
     return len(sealed.salt) == SALT_BYTES and hmac.compare_digest(commitment_of(sealed), committed)
 
 

@@ -27,7 +27,7 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.digest import decode_canonical, encode_canonical, plain
+from sayso.core.digest import EXACT_INTEGERS, decode_canonical, encode_canonical, plain
 from sayso.core.errors import NotCanonical, SaysoError
 from sayso.core.text.patterns import lazy_pattern
 
@@ -45,7 +45,6 @@ _COMMITMENT = lazy_pattern(r"[0-9a-f]{64}")
 _TIME = lazy_pattern(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  a zone would only be written out and cut off again
 _END_OF_TIME = 253_402_300_799
-_EXACT = 2**53
 _encoder = msgspec.json.Encoder(order="sorted")
 
 
@@ -114,7 +113,7 @@ def chain_hash(prev: bytes, body: bytes) -> bytes:
 
 
 def leaf_content(prev: bytes, body: bytes) -> bytes:
-    """What an RFC 6962 implementation must be given as the leaf to come to the same hash."""
+    """Return the leaf for an RFC 6962 implementation, which then computes the same hash."""
     return TAG[1:] + prev + body
 
 
@@ -192,7 +191,7 @@ def _format_second(second: int) -> str:
 
 
 def _check_entry(entry: AuditEntry) -> None:
-    if type(entry.seq) is not int or not 1 <= entry.seq <= _EXACT:
+    if type(entry.seq) is not int or not 1 <= entry.seq <= EXACT_INTEGERS:
         raise AuditError(f"{entry.seq!r} cannot number an entry")
     if type(entry.event) is not str or len(entry.event) > _MOST_LETTERS or not _EVENT.fullmatch(entry.event):
         raise AuditError(f"{entry.event!r} cannot name an event", hint="use upper-case words, like GRANTED")

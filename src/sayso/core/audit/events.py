@@ -230,7 +230,7 @@ class Parked(DigestedCallEvent, frozen=True):
     question: str
 
 
-class Resumed(DigestedCallEvent, frozen=True):
+class CallResumed(DigestedCallEvent, frozen=True):
     """somebody continues a parked call"""
 
     event = "RESUMED"
@@ -247,7 +247,7 @@ class Executed(DigestedCallEvent, frozen=True):
     claimed: bool | UnsetType = UNSET
 
 
-class Ambiguous(CallEvent, frozen=True):
+class CallAmbiguous(CallEvent, frozen=True):
     """the process that ran a call is gone, and nobody knows how the call ended"""
 
     event, sign_of_life = "AMBIGUOUS", False
@@ -287,7 +287,7 @@ class SessionEnded(SessionEvent, frozen=True):
     by: Text = UNSET
 
 
-class Stopped(SessionEvent, frozen=True):
+class SessionStopped(SessionEvent, frozen=True):
     """somebody stopped a session other than by a message in it: who, and what that cleared"""
 
     event, sign_of_life, ends_consent = "STOPPED", False, True
@@ -302,7 +302,7 @@ class GoesOn(SessionEvent, frozen=True):
     by: str
 
 
-class Heard(SessionEvent, frozen=True):
+class MessageHeard(SessionEvent, frozen=True):
     """a message of the user was received; its kind, not its words"""
 
     event, ends_consent = "HEARD", True
@@ -479,7 +479,7 @@ class EpochBegun(AuditEvent, frozen=True):
     by: Text = UNSET
 
 
-class Tampered(SessionEvent, frozen=True):
+class TamperingFound(SessionEvent, frozen=True):
     """a row was tampered with; what it would have granted does not count"""
 
     event, sign_of_life = "TAMPERED", False

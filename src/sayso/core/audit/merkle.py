@@ -137,7 +137,7 @@ def prove_consistency(old: int, new: int, hashes: Hashes) -> tuple[bytes, ...]:
 
 
 def includes(root: bytes, size: int, index: int, leaf: bytes, path: Sequence[bytes]) -> bool:
-    """Whether the path leads from the leaf at `index` to the root of a tree of `size` leaves."""
+    """Return whether the path leads from the leaf at `index` to the root of a tree of `size` leaves."""
     if not 0 <= index < size:
         return False
     at, last, hashed = index, size - 1, leaf
@@ -155,7 +155,7 @@ def includes(root: bytes, size: int, index: int, leaf: bytes, path: Sequence[byt
 
 
 def consistent(old_root: bytes, old: int, new_root: bytes, new: int, path: Sequence[bytes]) -> bool:
-    """Whether the path shows that the tree of `new` leaves begins with the tree of `old` leaves."""
+    """Return whether the path shows that the tree of `new` leaves begins with the tree of `old` leaves."""
     if not 0 < old <= new:
         return False
     if old == new:
@@ -183,7 +183,7 @@ def _both_roots(steps: Sequence[bytes], at: int, last: int) -> tuple[bytes, byte
 
 
 def _split(width: int) -> int:
-    """How many of these leaves lie under the left branch: the largest power of two below their number."""
+    """Return the number of leaves under the left branch: the largest power of two below the size."""
     return 1 << (width - 1).bit_length() - 1
 
 

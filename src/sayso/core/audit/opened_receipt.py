@@ -52,7 +52,7 @@ def format_opened(parts: Sequence[OpenedPart]) -> bytes:
 
 
 def is_opened(text: bytes) -> bool:
-    """Whether this is an opened receipt, and not a plain one."""
+    """Return whether this is an opened receipt, and not a plain one."""
     return text.lstrip()[:1] == b"{"
 
 
@@ -73,7 +73,7 @@ def check_opened(text: bytes, verifiers: Sequence[Verifier]) -> tuple[ProvenEntr
 
 
 def is_about(entry: AuditBody, committed: AuditBody) -> bool:
-    """Whether the second entry commits to the call, or the question, that the first speaks of."""
+    """Return whether the second entry commits to the call, or the question, that the first speaks of."""
     if entry.session != committed.session:
         return False
     question, digest = entry.details.get("question"), entry.details.get("digest")

@@ -47,7 +47,7 @@ def format_receipt(receipt: Receipt) -> bytes:
 
 
 def parse_receipt(proof: bytes) -> Receipt:
-    """What a receipt says, nothing verified."""
+    """Parse a receipt, and verify nothing."""
     head, _, checkpoint = proof.partition(b"\n\n")
     try:
         title, extra, index, *path = head.decode("ascii").split("\n")

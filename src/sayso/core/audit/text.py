@@ -9,12 +9,11 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping
 
-from sayso.core.audit.entry import AuditBody, AuditError, ChainRow, read_body
-from sayso.core.digest import decode_canonical, encode_canonical
-from sayso.core.errors import NotCanonical
+from sayso.core.audit.entry import AuditBody, ChainRow, read_body
+from sayso.core.digest import encode_canonical
+from sayso.core.text.foreign import FOLD_AT
 from sayso.core.text.patterns import lazy_pattern
 
-FOLD_AT = 2_000
 NONE = "-"
 _WORD = lazy_pattern(r"[A-Za-z0-9_./:@+-]{1,200}")
 
@@ -36,21 +35,6 @@ def format_json_line(row: ChainRow, stream: str) -> bytes:
     seq, body, prev, digest = row
     rest = encode_canonical({"hash": digest.hex(), "prev": prev.hex(), "seq": seq, "stream": stream})
     return b'{"entry":' + (b"null" if body is None else body) + b"," + rest[1:]
-
-
-def parse_json_line(line: bytes) -> tuple[str, ChainRow]:
-    """Stream and stored entry from an exported line, so that an export can be verified on its own."""
-    try:
-        said = decode_canonical(line)
-        row = (
-            int(said["seq"]),
-            None if said["entry"] is None else encode_canonical(said["entry"]),
-            bytes.fromhex(said["prev"]),
-            bytes.fromhex(said["hash"]),
-        )
-        return str(said["stream"]), row
-    except (NotCanonical, KeyError, TypeError, ValueError) as error:
-        raise AuditError(f"this line is not an exported entry: {error}") from error
 
 
 def _format_details(said: AuditBody) -> str:

@@ -4,7 +4,7 @@ Rows are read in the order of their numbers. Three things are held against each 
 follows the one before), the tree (kept hashes are those of the entries) and marks (sizes and roots that a
 trusted key signed, or that entries `JOINED` of `main` speak of). Without a mark that was kept elsewhere,
 nobody can tell that the newest entries were cut off together with everything that speaks of them, or that
-whoever holds the key wrote the whole trail anew.
+whoever holds the key rewrote the whole trail.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RUN = 256
 
 
 class VerifyReport(msgspec.Struct, frozen=True):
-    """What verifying found. Past the first hundred findings only their number is kept."""
+    """The result of verifying. Past the first hundred findings only their number is kept."""
 
     stream: str
     entries: int
@@ -199,7 +199,7 @@ def _close(above: Frontier, leaves: Sequence[bytes]) -> tuple[Frontier, list[Tre
 
 
 def _same(closed: list[TreeNode], stored: Iterator[TreeNode], found: AddFinding) -> bool:
-    """Whether kept hashes go on, and are those of the entries where they do."""
+    """Return whether kept hashes go on, and are those of the entries where they do."""
     for height, place, hashed in closed:
         kept = next(stored, None)
         if kept is None:

@@ -129,27 +129,42 @@ _MEDIUM = pattern(MEDIUM_PHRASES)
 _ONCE = pattern(ONCE_PHRASES)
 _END_OF_WORD = r"(?![\w'/]|[-.]\w)"
 _PLAN = "(?:(?:the|this|that|your) (?:plan|change|changes|proposal|approach)|(?:these|those) changes)"
+_ALLOWED = "(?:approved|confirmed|agreed|accepted|granted|allowed|fine|okay|ok|alright|all right)"
+_SEEMS = "(?:(?:looks|sounds|seems) (?:good|great|fine|okay|ok|alright)|works for me|that works|makes sense)"
+_AGREEING = "(?:okay|ok|fine|agreed|alright|all right|sure|happy with (?:it|this|that))"
+_GOING_ON = (
+    "(?:proceed|go right ahead|go ahead|go for it|go on|go|do (?:it|so|this|that)|ship it|make it so"
+    "|continue|carry on"
+    "|keep going|approve|allow|accept)"
+)
+# Each beginning of a sentence only before a phrase that makes one with it: "it is certainly" is none.
 _LEAD = _with_any_space(
-    f"(?:(?:and|so|then|please|just|you can|you may|feel free to|we can|i'm|i am|we're|we are"
-    f"|(?:it|this|that)(?: all)?(?:'?s| is)?|(?:all|everything|{_PLAN})(?: is)?) )*"
+    "(?:(?:and|so|then|please|just) )*"
+    f"(?:(?:(?:it|this|that)(?: all)?(?:'?s| is)|(?:all|everything|{_PLAN})(?: is"
+    f"| are)?) (?={_ALLOWED}(?!\\w))"
+    f"|(?:it|this|that|all|everything|{_PLAN}) (?:all )?(?={_SEEMS}(?!\\w))"
+    f"|(?:i'm|i am|we're|we are) (?:all )?(?={_AGREEING}(?!\\w))"
+    f"|(?:you can|you may|feel free to|we can) (?:just |now |then )?(?={_GOING_ON}(?!\\w)))?"
 )
 # "Everything but the commit" is not everything.
 _WHOLE = r"(?![\s,]+(?:but|except\w*|besides|bar|save|minus|without|apart|aside|other|excluding|not)\b)"
-_NAMES = "(?:sir|boss|mate|man|bro|buddy|dude|chief|everyone|team)"
+_NAMES = "(?:sir|boss|mate|man|bro|buddy|dude|chief|team)"
 _TAIL = _with_any_space(
     f"(?: (?:(?:with|on|for|by) (?:it|this|that|me|us|{_PLAN})|to me|to us"
     f"|to (?:(?:all|both|everything|all of (?:it|them|these|this)|each){_WHOLE}|this|that|it)"
     f"|as (?:planned|proposed|described|discussed|suggested|shown)|then|now|thing))*"
 )
 _FILLER = _with_any_space(
-    f"(?:{pattern(POLITE)}|oh|well|um+|uh+|er+|hell|heck|ofc|let'?s|(?:that |it |this )?makes sense"
-    f"|right now|right away"
+    f"(?:(?:and )?(?:{pattern(POLITE)})|oh|well|um+|uh+|er+|hell|heck|ofc|let'?s|(?:that |it "
+    f"|this )?makes sense"
+    f"|right now|right away|feel free|(?:(?:that|this|it)(?:'?s| is) )?(?:exactly |just |precisely )?what i "
+    "(?:want|wanted|need|needed|meant|asked for|was asking for|had in mind)"
     "|(?:(?:that|this|it)(?:'?s| is) )?(?:great|good|nice|excellent|perfect|awesome|cool)(?: plan| work"
     "| idea)?"
     "|(?:(?:that|this|it)(?:'?s| is) )?(?:right|correct|exactly(?: right)?)"
     f"|(?:and )?(?:run it|execute it)|(?:both(?: files| of them)?|all of it|all of them"
     f"|everything){_WHOLE}|all good|all fine"
-    f"|now|immediately|you can|you may|{_NAMES})"
+    f"|now|immediately|(?:you can|you may)(?=\\s*(?:[.,!;]|\\Z))|{_NAMES})"
 )
 _UNIT = _expression(
     rf"(?:(?P<once>(?:but\s+|and\s+|for\s+)?(?:{_ONCE}))"
@@ -157,7 +172,8 @@ _UNIT = _expression(
 )
 _IDIOM = _expression(
     rf"\s*(?:(?:{_FILLER}[\s,]+)?(?:{pattern(NO_IDIOMS)})"
-    r"(?:\s+(?:at\s+all|here|whatsoever|from\s+(?:me|us|my\s+side)|on\s+my\s+(?:side|end)|with\s+(?:that|it|this)|for\s+(?:me|us)|by\s+(?:me|us)))*"
+    r"(?:\s+(?:at\s+all|here|whatsoever|from\s+(?:me|us|my\s+side)|on\s+my\s+(?:side|end)|with\s+(?:that|it"
+    r"|this)|for\s+(?:me|us)|by\s+(?:me|us)))*"
     rf"{_END_OF_WORD}[\s,.!;:–—-]+){{1,3}}"
 )
 _PLUS_ONE = lazy_pattern(r"\s*\+1[\s.!]*")
@@ -176,14 +192,18 @@ _ADDRESS = _expression(rf"[\s,]+{_NAMES}(?=[\s,.!]|\Z)")
 # Said in good faith as often as not, so it is asked back.
 _HALF_HEARTED = _expression(
     r"\bi\s+(?:guess|suppose)\b|\A(?:well|um+|uh+|er+)\b"
+    r"|\Aoh[\s,]+(?:of\s+course|certainly|definitely|absolutely|indeed|for\s+sure"
+    r"|ofc)(?:[\s,.!]+\w+)?[\s.!]*\Z"
     r"|\A(?:oh[\s,]+)?(?:yeah|yea)(?:[\s,.!]+(?:yeah|yea|sure|fine|okay|ok)(?:\s+thing)?)+[\s.!]*\Z"
     r"|\Asure[\s,]+(?:yeah|yea)[\s.!]*\Z"
 )
 _OF_PLAN = _expression(
-    r"\b(?:(?<!like\sa\s)plan|changes?|proposal|approach)\b|\bas\s+(?:planned|proposed|described|discussed|suggested)\b"
+    r"\b(?:(?<!like\sa\s)plan|changes?|proposal|approach)\b|\bas\s+(?:planned|proposed|described|discussed"
+    r"|suggested)\b"
 )
 _ALL_BUT = (
-    r"(?:(?:to\s+)?(?:all|both|everything|anything|each)(?:\s+(?:of\s+)?(?:it|them|these|this|the))?(?:\s+\w+)?"
+    r"(?:(?:to\s+)?(?:all|both|everything|anything|each)(?:\s+(?:of\s+)?(?:it|them|these|this"
+    r"|the))?(?:\s+\w+)?"
     r"[\s,]+(?:but|except\w*|besides|bar|save|minus|without|apart|aside|other|excluding|not)\b|besides\b)"
 )
 _CHANGE = _expression(rf"(?:{pattern((*CHANGE_WORDS, *LIMIT_WORDS))}){_END_OF_WORD}|{_ALL_BUT}")

@@ -7,7 +7,8 @@
 - A minus, a dash or "!" before a name, and a yes or no between two names, can be read in two ways: unclear.
 - What is quoted or fenced, and what trails off, is no choice. In backticks a name counts as it stands.
 - A yes that names a call by its name, or with "only" or "just", is for that call alone.
-- What is named by words of a command or target, which the agent wrote, is hesitant: it is asked back.
+- What is named by words of a command or target, which the agent wrote, is hesitant: it is asked back. So is
+  "change it", which may mean the call as well as the file.
 - Numbers, ordinals, "last", "both" and "all" mean places in the list as it was shown. A place whose question
   has closed stays empty, and names are hesitant then: they may fit only because another question has gone.
 """
@@ -105,7 +106,20 @@ def _answers_before_names(said: str) -> list[_Part]:
     first = [_Part("", said[: answers[0].start() if answers else len(said)])]
     ends = [*(each.start() for each in answers[1:]), len(said)]
     rest = [_Part(_sense(each), said[each.end() : end]) for each, end in zip(answers, ends, strict=False)]
-    return (first if first[0].words.strip() else []) + rest
+    return (first if first[0].words.strip() else []) + _join_yeses(rest)
+
+
+def _join_yeses(parts: list[_Part]) -> list[_Part]:
+    """The parts with a yes that goes on in the next one joined to it: "yes, go ahead and push"."""
+    joined: list[_Part] = []
+    for part in parts:
+        ahead = joined[-1] if joined else None
+        goes_on = ahead is not None and _ONLY_POLITE.fullmatch(ahead.words) is not None
+        if ahead is not None and goes_on and "no" not in (ahead.says, part.says):
+            joined[-1] = _Part("yes" if "yes" in (ahead.says, part.says) else "hesitant", part.words)
+        else:
+            joined.append(part)
+    return joined
 
 
 def _answers_after_names(said: str) -> list[_Part]:
@@ -232,6 +246,8 @@ def _by_words(said: str, asked: NumberedQuestions) -> _NamedPlaces | None:
     if not _PLAIN.fullmatch(said) or _SIGN_WITHIN.search(said):
         return None
     stems = {stem(word) for word in re.findall(r"[^\W_]+", _NOUNS.sub("", said.lower()))}
+    if stems and stems <= _EDITING:  # "change it": the file, or the call
+        stems = {stem("edit")}
     fitting = [
         (at, question)
         for at, question in _list_open(asked)
@@ -240,8 +256,8 @@ def _by_words(said: str, asked: NumberedQuestions) -> _NamedPlaces | None:
     if len(fitting) != 1:
         return None
     at, question = fitting[0]
-    hesitant = None in asked or not stems <= set(_operation_stems(question))
-    return _NamedPlaces((at,), hesitant=hesitant, by_name=True)
+    certain = stems <= set(_operation_stems(question)) and not _EDITS_SOMETHING.search(said)
+    return _NamedPlaces((at,), hesitant=None in asked or not certain, by_name=True)
 
 
 def _place(ordinal: re.Match[str], count: int) -> int:
@@ -285,7 +301,8 @@ _COUNT = "|".join(_NUMBERS)
 _NOS = rf"{NO_WORDS}|not|deny|reject|refuse|decline|denied|rejected|skip|but\s+not"
 _YESES = rf"{pattern(HIGH_PHRASES)}|approve|allow|accept|go\s+with"
 _ANSWER = _expression(
-    rf"(?<![\w./'-])(?:(?P<yes>{_YESES})|(?P<hesitant>{pattern(MEDIUM_PHRASES)})|(?P<no>{_NOS}))(?![\w'/-]|\.\w)"
+    rf"(?<![\w./'-])(?:(?P<yes>{_YESES})|(?P<hesitant>{pattern(MEDIUM_PHRASES)})|(?P<no>{_NOS}))(?![\w'/-]"
+    rf"|\.\w)"
 )
 _ONLY_BEFORE = _expression(r"(?:but\s+)?not|deny|reject|refuse|decline|skip|allow|approve|accept|i\s+approve")
 # "No. 2" and "no.2" are a number or a no, so they are asked back; "nr. 2" is a number.
@@ -305,16 +322,19 @@ _STROKE = _expression(
     rf"\s*[-–—−!~]+\s*(?=[\w./#`])(?!(?:{_YESES}|{pattern(MEDIUM_PHRASES)}|{_NOS})(?!\w))"
 )
 _BEFORE = _expression(
-    r"\A(?:(?:to|for|with|on|just|only|please|and|but|then|i\s+mean(?:t)?|i(?:'d)?\s+(?:want|pick|choose|take|like)"
+    r"\A(?:(?:you\s+(?:can|may)|you(?:'re|\s+are)\s+(?:free|welcome|allowed)\s+to|to|for|with|on|just|only"
+    r"|please|and|but|then|i\s+mean(?:t)?|i(?:'d)?\s+(?:want|pick|choose|take|like)"
     r"|pick|choose|take|let's\s+do|lets\s+do|go\s+with|do|run|execute)(?:\s*,\s*|\s+))+(?=\S)"
 )
 _ORDERS = _expression(
     r"(?:(?:just|only|please|and|then)\s+)*(?:let's\s+do|lets\s+do|go\s+with|do|run|execute)\s"
 )
 _BEHIND = _expression(rf"(?:[\s,.]+(?:{pattern(POLITE)}|only|then|and|but))+\Z")
+_ONLY_POLITE = _expression(rf"[\s,.!]*(?:(?:{pattern(POLITE)})[\s,.!]*)*")
 _LIMIT = _expression(r"\b(?:only|just|solely|alone|exclusively|merely)\b")
 _ALL = _expression(
-    r"(?:(?P<both>both)|all|each|every)(?:\s+(?:one|(?:of\s+)?(?:the\s+)?(?:them|these|those|it|questions|above)))?"
+    r"(?:(?P<both>both)|all|each|every)(?:\s+(?:one|(?:of\s+)?(?:the\s+)?(?:them|these|those|it|questions"
+    r"|above)))?"
     rf"|all\s+(?:the\s+)?(?P<number>{_COUNT}|\d+)(?:\s+of\s+(?:them|these|those))?|everything"
 )
 _EXCEPT = _expression(
@@ -324,19 +344,24 @@ _EXCEPT = _expression(
 _RANGE = _expression(r"#?(?P<first>\d{1,3})(?:[-–]|\s+(?:-|–|to|through|thru|till)\s+)#?(?P<last>\d{1,3})")
 _FIRST_FEW = _expression(rf"(?:the\s+)?(?P<end>first|last)\s+(?P<count>{_COUNT})")
 _NONE = _expression(
-    r"(?:none|neither|nothing|not\s+any)(?:\s+of\s+(?:them|these|those|it|the\s+(?:above|two)))?(?:,?\s+please)?"
+    r"(?:none|neither|nothing|not\s+any)(?:\s+of\s+(?:them|these|those|it|the\s+(?:above"
+    r"|two)))?(?:,?\s+please)?"
 )
 _SEPARATOR = lazy_pattern(
     r"\s*(?:,\s*and\s|,|;|\+|\s&\s|&|\sand\s|(?<=\d)\s*/\s*(?=\d)|(?<=\d)\s+(?=\d))\s*", re.IGNORECASE
 )
 _KIND = r"(?:number|no\.|nr\.?|question|option|item|choice|q)"
 _ORDINAL = _expression(
-    rf"(?:the\s+)?(?:{_KIND}\s*)?[#(\[]?\s*(?P<number>\d+)(?:st|nd|rd|th)?\s*[)\].]?(?:\s+(?:one|question|command|call))?"
+    rf"(?:the\s+)?(?:{_KIND}\s*)?[#(\[]?\s*(?P<number>\d+)(?:st|nd|rd|th)?\s*[)\].]?(?:\s+(?:one|question"
+    rf"|command|call))?"
     rf"|(?:the\s+)?(?P<word>{'|'.join(_ORDINALS)}|last|latest|final|former|latter|top|bottom)"
     r"(?:\s+(?:one|question|command|call))?"
     rf"|(?:(?:the\s+)?{_KIND}\s+)?(?P<count>{_COUNT})"
 )
+_EDITING = frozenset(map(stem, ("change", "modify", "update")))
+_EDITS_SOMETHING = _expression(r"\b(?:chang|modif|updat)\w+")
 _PLAIN = lazy_pattern(r"[\w\s./'-]{1,200}")
 _NOUNS = lazy_pattern(
-    r"\b(?:the|that|this|one|command|call|question|operation|file|request|step|thing|of|to|in|on|for|a|an|it|now)\b"
+    r"\b(?:the|that|this|one|command|call|question|operation|file|request|step|thing|of|to|in|on|for|a|an"
+    r"|it|now)\b"
 )

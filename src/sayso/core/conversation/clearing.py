@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from sayso.core.conversation import words
 from sayso.core.effects import ClearReach, ConsentCleared
 from sayso.core.grants import spent
@@ -20,13 +22,17 @@ def clear_consent(
 
 
 def list_lost_consents(before: Session, after: Session, now: float) -> tuple[str, ...]:
-    """What was live before and is not there any more, in words."""
+    """What was live before and is not there any more, in words; those of one name are counted."""
     kept = {held.grant.id for held in after.all_grants if not held.revoked}
     gone = [held.grant for held in before.all_grants if held.grant.id not in kept and not spent(held, now)]
     questions = [question for name, question in before.questions.items() if name not in after.questions]
-    named = [words.consent_name(grant) for grant in gone]
-    return tuple(
-        dict.fromkeys(
-            [*named, *(words.open_question_name(question.items[0].operation) for question in questions)]
-        )
+    plans = {grant.group for grant in gone if grant.group is not None}  # a plan is one consent in many grants
+    consents = Counter(
+        [words.PLAN_CONSENT for _ in plans]
+        + [words.consent_name(each) for each in gone if each.group is None]
+    )
+    asked = Counter(question.items[0].operation for question in questions)
+    return (
+        *(words.several_consents(name, count) for name, count in consents.items()),
+        *(words.open_questions_name(operation, count) for operation, count in asked.items()),
     )

@@ -301,6 +301,7 @@ def _loosen(h: Hearing, risk_of: Callable[[str], Risk]) -> None:
         h.add_effects(fx.SessionChanged(imperatives=m.imperatives))
     if m.assent is not None or (m.change is not None and not _is_forbidden(h)):
         replies.hear_yes(h)
+    replies.hear_unclear_yes(h)
 
 
 def _is_forbidden(h: Hearing) -> bool:

@@ -74,10 +74,6 @@ def report_stop(session: Session, assurance: Assurance, now: float) -> Report:
     return Report((*cleared.effects, fx.SessionChanged(stopped=held)), cleared.announced, cleared.cleared)
 
 
-def report_session_end(session: Session, now: float) -> Report:
-    return _report_clearing("everything", "the session ended", session, now)
-
-
 def report_call_end(
     session: Session,
     request: Request,

@@ -364,9 +364,15 @@ _STOP_LEAD = (
     "(?:(?:please|pls|plz|hm+|um+|uh+|lets|ok|okay|oh|hey|whoa|woah|no|yes|yeah|well|so|and|but|then|now|just"
     "|actually|sorry|you should|let's|can you|could you|i said) )*"
 )
+_WISH = (
+    "(?:(?:i'm asking|i beg) you to|(?:i|we)(?:'d| would)? (?:want|need|like|have|had)(?: you)? to"
+    "|you (?:must|need to|have to|ought to)|time to|i'm going to|i am going to|i'll|will you|would you)"
+)
 _STOP_OPENING = lazy_pattern(rf"{_STOP_LEAD}(?:{pattern(STOP_OPENINGS)})(?![\w'-])")
+# "I want to abort" stops, "I want to abort the transaction" is work.
 _WHOLE_STOP = lazy_pattern(
-    rf"{_STOP_LEAD}(?:{pattern(STOP_CLAUSES)})"
+    rf"{_STOP_LEAD}(?:{_WISH} {_STOP_LEAD}(?:{pattern((*STOP_OPENINGS, *STOP_CLAUSES))})"
+    rf"|{pattern(STOP_CLAUSES)})"
     r"(?: (?:please|pls|now|for now|right now|right there|there|here|everything|all|it|this|that|all work"
     r"|the work|work"
     r"|immediately|at once|for a (?:sec|second|moment|minute|bit|while)|a (?:sec|second|moment|minute"

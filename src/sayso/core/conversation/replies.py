@@ -20,7 +20,7 @@ from sayso.core.durations import DAY
 from sayso.core.grants import Grant, Pins
 from sayso.core.model import Risk
 from sayso.core.numbering import new_grant, new_task
-from sayso.core.plans.edit import adjust_plan
+from sayso.core.plans.edit import adjust_plan, begins_with_yes
 from sayso.core.plans.plan import beside_policy
 from sayso.core.session import PendingPrompt, Plan, Task
 from sayso.core.text.unmask import strip_decoration, undisguised, with_emoji
@@ -129,6 +129,16 @@ def hear_yes(h: Hearing) -> None:
         h.announced.append(words.PROCEED_WITH_WHAT)
         return
     _yes_to_plan(h, plan)
+
+
+def hear_unclear_yes(h: Hearing) -> None:
+    """A message that begins with a yes and goes on in other words answers nothing; the user is told so."""
+    shown = _just_shown(h)
+    if h.message.kind != "other" or not shown or h.announced or not begins_with_yes(h.message.text):
+        return
+    h.add_effects(*(fx.QuestionShown(question.id, h.session.turn) for question in shown))
+    h.did.append("not an answer: a yes and something else")
+    h.announced.append(words.NOT_A_PLAIN_YES)
 
 
 def _keep_asking(h: Hearing, shown: list[Question]) -> None:

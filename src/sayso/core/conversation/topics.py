@@ -18,7 +18,10 @@ def acknowledges(spoken: str) -> bool:
     """Whether a clause of folded own words says that the task is over: "done", "next task"."""
     said = [(words, asked) for words, asked in clauses(_SIGNS.sub(" ", spoken)) if words]
     part = len(said) > 1 and _PART_DONE.match(said[0][0]) is not None
-    return not part and any(_DONE.fullmatch(words) for words, asked in said if not asked)
+    if part or any(asked for _, asked in said):
+        return not part and any(_DONE.fullmatch(words) for words, asked in said if not asked)
+    wholly = all(_ALL.fullmatch(words) or _ASIDE.fullmatch(words) for words, _ in said)
+    return any(_DONE.fullmatch(words) or (wholly and _ALL.fullmatch(words)) for words, _ in said)
 
 
 def find_topic(spoken: str, shown: str) -> str | None:
@@ -27,7 +30,7 @@ def find_topic(spoken: str, shown: str) -> str | None:
         topic = shown[found.start("topic") : found.end("topic")].strip(" ,:-")
         bare = _INSTEAD.sub("", topic)
         turns = found["lead"] or found["turn"] or bare != topic
-        if bare and turns and bare.lower() not in ("it", "this", "that", "so"):
+        if bare and turns and not _NO_TOPIC.fullmatch(bare):
             return bare
     return _find_announced_topic(_ARROW.sub(": ", spoken), shown) or _find_turn(spoken, shown)
 
@@ -60,7 +63,9 @@ def announces_another(clause: str) -> bool:
 # Emphasis, emoji and other signs around words; what masks a quotation stays.
 _SIGNS = lazy_pattern(r"[^\w\s.,:;!?()'\"/`\ufffd—–-]+|(?<!\w)_+|_+(?!\w)")
 _ENDS = (
-    "completed|next one|(?:end|close|finish|wrap up) (?:the|this) (?:task|job|ticket|work)"
+    "completed|next one|(?:end|close|finish|wrap up) (?:(?:the|this) )?(?:task|job|ticket|work)"
+    "|end of (?:the )?task"
+    "|(?:job|work|mission) (?:done|complete|completed|accomplished|finished)"
     "|(?:that's|that is) (?:all|it) for (?:this task|today|now)|(?:let's |lets )?wrap (?:it |this )?up"
 )
 _DONE = lazy_pattern(
@@ -70,34 +75,78 @@ _DONE = lazy_pattern(
     r"|project)(?: \w+)?(?:'s| is"
     r"| was)|the \w+ is|(?:we|you|they)(?:'re| are)|i(?:'m| am)"
     r"|(?:it|this|that|everything|the task)(?:'s| is)|(?:move |moving )?on to the) )*"
-    rf"(?:{pattern(DONE_PHRASES)}|{_ENDS})(?: (?:{pattern(POLITE)}|now|then|here|with (?:it|this|that)))*"
+    rf"(?:{pattern(DONE_PHRASES)}|{_ENDS})"
+    rf"(?: (?:{pattern(POLITE)}|now|then|here|with (?:it|this|that|(?:the|this|that) [\w./-]+)))*"
+)
+# Said in passing of a finding ("that's it, line 10"), so the message may say nothing else.
+_ALL = lazy_pattern(
+    rf"(?:(?:ok|okay|great|good|perfect|so|and|well|cool) )*(?:(?:that's|thats|that is|that was|that'll be"
+    rf"|that will be)"
+    rf" (?:all|it|everything)|nothing (?:else|more) (?:to do|from me))(?: (?:folks|then|{pattern(POLITE)}"
+    rf"|from me|i need(?:ed)?|i wanted"
+    r"|for me|here))*"
+)
+_ASIDE = lazy_pattern(
+    rf"(?:(?:ok|okay|great|good|perfect|cool|nice|awesome|{pattern(POLITE)}|you can go|good (?:work|job)"
+    rf"|nice work|well done)(?: |$))+"
 )
 # "The parser is done, now write the tests" goes on with the task.
 _PART_DONE = lazy_pattern(
-    r"(?:(?:ok|okay|so|now|and) )*the (?!task|work|job|issue|ticket|feature|story|project)\w+ is\b"
+    r"(?:(?:ok|okay|so|now|and|great|good) )*(?:the (?!task|work|job|issue|ticket|feature|story"
+    r"|project)\w+ is\b"
+    r"|(?:we're|we are|you're|you are|i'm|i am) (?:done|finished) with (?!it\b|this\b|that\b|(?:the"
+    r"|this) task\b))"
+)
+_WHAT_YOU_DID = (
+    r"(?:that|this|it|everything|all|all\s+of\s+(?:it|that|this)|what\s+you\s+(?:just\s+)?did"
+    r"|(?:(?:your|these|those|all|all\s+your|all\s+the|the)\s+)(?:last\s+|latest\s+)?(?:changes?|edits?"
+    r"|work))"
 )
 _CORRECTION = lazy_pattern(
-    r"\A\W*(?:(?:no|nope|hmm?|ok|sorry)[\s,.!]+)*(?:wrong|incorrect)(?:\s+(?:file|approach|one|place|way|function"
+    r"\A\W*(?:(?:no|nope|hmm?|ok|sorry)[\s,.!]+)*(?:wrong|incorrect)(?:\s+(?:file|approach|one|place|way"
+    r"|function"
     r"|branch|folder|direction))?(?:[\s,.!]+try\s+again)?[\s.!]*\Z"
     r"|\A\W*(?:(?:no|nope|please|sorry|hmm?|ok)[\s,.!]+)*(?:that(?:'?s|\s+is)\s+not\s+it|that\s+isn't\s+it"
-    r"|(?:undo|revert)\s+(?:that|this|it)|roll\s+(?:it|that|this)\s+back|start\s+(?:over|again|from\s+scratch)"
+    rf"|(?:undo|revert|roll\s+back)(?:\s+{_WHAT_YOU_DID})?(?:\s+(?:please|now|again))*"
+    rf"|roll\s+{_WHAT_YOU_DID}\s+back"
+    r"|start\s+(?:over|again|from\s+scratch)"
     r"|i\s+meant\s+the\s+other\s+\w+)[\s.!]*\Z"
     r"|\b(?:try|use|take)\s+(?:a\s+different|another|some\s+other)\s+(?:approach|way|route)\b"
-    r"|\byou\s+should(?:'ve|\s+have)\s+asked\b|\bi\s+never\s+asked\s+(?:you\s+)?for\s+(?:that|this|it)\b"
+    r"|\byou\s+should(?:'ve|\s+have)\s+asked\b"
+    r"|\bi\s+(?:never|didn't|did\s+not)\s+ask(?:ed)?\s+(?:you\s+)?(?:for|to\s+do)\s+(?:that|this|it"
+    r"|any\s+of\s+(?:that|this|it))\b"
+    r"|\b(?:nobody|no\s+one|noone)\s+(?:approved|allowed|authori[sz]ed|wanted"
+    r"|asked\s+(?:you\s+)?for)\s+(?:that|this|it)[\s.!]*\Z"
+    r"|\b(?:nobody|no\s+one|noone|who)\s+(?:(?:told|asked|allowed)\s+you\s+to|said\s+you\s+(?:could|can|may"
+    r"|should))\b"
+    r"|\byou(?:'ve|\s+have)?\s+(?:just\s+)?(?:\w+ed|wrote|written|ran|run|did|took|put|broke|chose|sent"
+    r"|built)\s+(?:it\s+(?:in|into|to|on)\s+)?"
+    r"(?:in\s+|to\s+|on\s+|into\s+)?the\s+wrong\s+\w+"
+    r"|\byou(?:'ve|\s+have)?\s+(?:just\s+|now\s+|completely\s+)?(?:broke|broken|ruined|wrecked|messed\s+up"
+    r"|screwed\s+up|destroyed|botched"
+    r"|trashed|clobbered)\b"
+    r"|\bthat(?:'?s|\s+is|\s+was)\s+not\s+(?:the\s+plan|(?:what\s+)?we\s+agreed|what\s+(?:was"
+    r"|you)\s+(?:agreed|said|planned|promised))\b"
+    r"|\b(?:that|this)\s+(?:isn't|wasn't)\s+(?:the\s+plan|what\s+(?:we|was|you)\s+(?:agreed|said|planned"
+    r"|promised))\b"
     r"|\byou\s+(?:weren't|were\s+not)\s+(?:allowed|supposed|authori[sz]ed)\s+to\b"
     r"|\b(?:that|this|it)\s+(?:was\s+not|wasn't)\s+(?:authori[sz]ed|allowed|approved)\b"
     r"|\b(?:that|this|it)(?:'?s|\s+is|\s+was|\s+looks)\s+"
     r"(?:(?:all|also|completely|just|plain|quite|simply|still|totally)\s+)?(?:wrong|incorrect)\b"
     r"(?!\s+in\s+(?:the|this|that|our)\b)"
-    r"|\b(?:that|this|it)(?:'?s|\s+is|\s+was|\s+looks)\s+the\s+(?:wrong|incorrect)\s+(?:file|approach|one|place|way"
-    r"|function|branch|folder|direction|thing|module|command|repo|version|test|path|plan|order|name|project)\b"
+    r"|\b(?:that|this|it)(?:'?s|\s+is|\s+was|\s+looks)\s+the\s+(?:wrong|incorrect)\s+(?:file|approach|one"
+    r"|place|way"
+    r"|function|branch|folder|direction|thing|module|command|repo|version|test|path|plan|order|name"
+    r"|project)\b(?!\s+(?:a?round|up)\b)"
     r"|\b(?:that|this|it)(?:'s\s+not|\s+is\s+not|\s+isn't|\s+was\s+not|\s+wasn't)\s+(?:right|correct)\b"
     r"|(?:\bnot|\bisn'?t|\bwasn'?t)\s+what\s+i\s+(?:asked|meant|said|wanted)\b"
-    r"|\byou(?:'ve|\s+have)?\s+(?:did|got|have|read|do|done|understood)\s+(?:it|this|that|me)\s+(?:all\s+)?wrong\b"
+    r"|\byou(?:'ve|\s+have)?\s+(?:did|got|have|read|do|done|understood)\s+(?:it|this|that"
+    r"|me)\s+(?:all\s+)?wrong\b"
     r"|\byou(?:'re|\s+are|\s+were)\s+doing\s+(?:it|this|that)\s+(?:all\s+)?wrong\b"
     r"|\byou(?:'ve|\s+have)?\s+(?:misunderstood|misread|misheard)\b"
     r"|\byou(?:'ve|\s+have)?\s+made\s+a\s+mistake\b|\b(?:that|this|it)\s+was\s+a\s+mistake\b"
-    r"|\bdo\s+(?:it|this|that)\s+(?:differently|another\s+way|(?:in\s+)?a\s+different\s+way|some\s+other\s+way)\b"
+    r"|\bdo\s+(?:it|this|that)\s+(?:differently|another\s+way|(?:in\s+)?a\s+different\s+way"
+    r"|some\s+other\s+way)\b"
 )
 _WORK_ITEM = "(?:task|topic|subject|job|project|assignment|issue|ticket|item|feature|story|thing)"
 _OTHER_WORK = (
@@ -130,50 +179,69 @@ _ANNOUNCES = lazy_pattern(
 )
 _CLAUSE_START = r"(?:\A|(?<=[.:,;!?()\n—–])|(?<=\s-))[ \t>*_#-]{0,8}"
 _OPENING = (
-    r"(?:(?:ok|okay|so|and|but|then|alright|all\s+right|right|great|good|perfect|cool|thanks|thank\s+you|please"
+    r"(?:(?:ok|okay|so|and|but|then|alright|all\s+right|right|great|good|perfect|cool|thanks|thank\s+you"
+    r"|please"
     r"|yes|well|hey)[\s,]{1,3}){0,4}"
 )
 _LETS = (
     r"(?:let's|lets|let\s+us|we\s+should|we\s+could|can\s+we|could\s+we|i\s+want\s+to|i'd\s+like\s+to"
-    r"|i\s+would\s+like\s+to)"
+    r"|i\s+would\s+like\s+to|(?:can|could|would|will)\s+you(?:\s+please)?|you\s+(?:can|should|may)|we(?:'re"
+    r"|\s+are)"
+    r"|i(?:'m|\s+am)|i\s+want\s+you\s+to|i'd\s+like\s+you\s+to|time\s+to|please)"
 )
 _WORK = r"(?:work\s+on|focus\s+on|turn\s+to|start\s+on|tackle)"
 _TURN = (
-    r"(?:switch(?:ing)?(?:\s+over|\s+back)?\s+to|mov(?:e|ing)\s+on\s+to|mov(?:e|ing)\s+(?:over\s+)?to|turn(?:ing)?\s+to"
+    r"(?:switch(?:ing)?(?:\s+over|\s+back)?\s+to|mov(?:e|ing)\s+on\s+to|mov(?:e|ing)\s+(?:over\s+)?to"
+    r"|turn(?:ing)?\s+to"
     r"|chang(?:e|ing)\s+(?:the\s+)?(?:topic|subject|task)(?!\s+(?!to\b)\w)(?:\s+to)?)"
-    r"(?!\s+(?:(?:an?|using)\s+(?!different|new|separate|completely)|(?:f-strings|tabs|spaces|async\w*|pathlib"
+    r"(?!\s+(?:(?:an?|using)\s+(?!different|new|separate|completely)|(?:f-strings|tabs|spaces|async\w*"
+    r"|pathlib"
     r"|dataclass\w*|snake_case)\b))"
 )
 _NEW = (
     r"(?:(?:a\s+|the\s+|here's\s+a\s+|here\s+is\s+a\s+|start\s+a\s+|begin\s+a\s+)?"
-    r"(?:new|different|another|next|other|separate)\s+(?:task|topic|subject|job|project|assignment|issue|ticket|item|feature|story)\s*[:—–-]"
+    r"(?:new|different|another|next|other|separate)\s+(?:task|topic|subject|job|project|assignment|issue"
+    r"|ticket|item|feature|story)\s*[:—–-]"
     r"|next\s+up\s*[:—–-]|moving\s+on\s*[:—–-]"
     r"|change\s+of\s+(?:plans?|topic|subject)\s*[:,—–-]|on\s+to)"
 )
 _TOPIC = lazy_pattern(
     rf"{_CLAUSE_START}{_OPENING}"
-    r"(?P<lead>(?:actually|instead|now|next|for\s+now|from\s+now\s+on|forget\s+(?:it|that|this|(?:about\s+)?the\s+[\w./-]+))[\s,]+(?:please\s+)?)?"
+    r"(?P<lead>(?:actually|instead|now|next|for\s+now|from\s+now\s+on"
+    r"|(?P<leaves>(?:forget|drop|leave|skip|park)\s+(?:it|that|this"
+    r"|(?:about\s+)?the\s+[\w./-]+)(?:\s+for\s+now)?(?:\s+and)?))"
+    r"[\s,]+(?:please\s+)?)?"
     rf"(?:(?P<turn>{_LETS}\s+(?:now\s+|next\s+|please\s+)?{_TURN}\s+|{_TURN}\s+|{_NEW}\s*"
     rf"|{_LETS}\s+(?:do\s+|try\s+|work\s+on\s+|move\s+on\s+to\s+)(?=something\s+(?:else|different|new|other))"
-    rf"|{_LETS}\s+(?:now|next|instead)\s+{_WORK}\s+)"
+    rf"|{_LETS}\s+(?:now|next|instead)\s+{_WORK}\s+"
+    rf"|(?:{_LETS}\s+)?{_WORK}\s+(?=[^\n.!?]*\b(?:now|next)\s*(?:please\s*)?(?:\Z|[.!?,;\n]))"
+    r"|(?:let's|lets|let\s+us|we\s+should|please)\s+(?:do|tackle)\s+(?!(?:it|this|that|so|these|those|both"
+    r"|all|everything|an?|the\s+(?:same|rest|other))\b)"
+    r"(?=[^\n.!?,]*\b(?:now|next)\s*(?:please\s*)?(?:\Z|[.!?,;\n])))"
     rf"|{_LETS}\s+(?:{_WORK}|(?:do|try|look\s+at|fix)(?=[^\n.!?]*\binstead\b))\s+"
+    r"|(?(leaves)(?:do|fix|write|build|start(?:\s+on|\s+with)?|work\s+on|handle|tackle)\s+(?!(?:it|this"
+    r"|that|so|these|those)\b)|(?!))"
     rf"|(?(lead){_LETS}\s+(?:do|try|look\s+at|start(?:\s+on|\s+with)?|begin(?:\s+with)?|go\s+to|handle)\s+"
     r"(?!(?:it|this|that|so|these|those|the\s+(?:same|rest|other))\b)|(?!))"
     r"|(?:do|fix|write|try|build)\s+(?!(?:it|this|that|so|these|those)\b)(?=[^\n.!?]*\binstead\b)"
     r"|(?<=now\s)work\s+on\s+|(?<=instead,\s)work\s+on\s+|work\s+on\s+(?=[^\n.!?]*\binstead\b))"
     r"(?P<topic>(?:[^\n.!?]|\.(?=\w)){1,200})"
 )
+# "Switch to the builder pattern here" is work at hand.
+_NO_TOPIC = lazy_pattern(r"it|this|that|so|now|next|.*\s(?:here|there)", re.IGNORECASE | re.DOTALL)
 _ARROW = lazy_pattern(r"\s(?:→|->|=>)(?=\s)")
 _SAME = r"(?!(?:it|this|that|so|these|those|the\s+(?:same|rest|other))\b)"
 _ASKING = (
-    r"(?:(?:can|could|would|will)\s+you|i(?:'d|\s+would)\s+(?:rather|prefer\s+to|like\s+to)|i\s+want(?:\s+you\s+to)?"
+    r"(?:(?:can|could|would|will)\s+you|i(?:'d|\s+would)\s+(?:rather|prefer\s+to|like\s+to)"
+    r"|i\s+want(?:\s+you\s+to)?"
     r"|let's|lets|please)"
 )
 _DOING = r"(?:work(?:ing)?\s+on|do(?:ing)?|fix(?:ing)?|write|build|try|tackle|handle|look\s+at)"
 _TURNS = lazy_pattern(
     r"(?:(?:ok|okay|so|and|but|then|well|please|actually|instead)\s+)*"
     rf"(?:(?:now\s+(?:let's|lets|we)\s+(?:{_DOING})|now\s+for|back\s+to|(?:let's|lets)\s+start\s+on"
-    rf"|(?:put|set|leave)\s+(?:that|this|it)\s+aside\s+and\s+{_DOING}|actually\s+work\s+on)\s+{_SAME}(?P<topic>\S.{{0,200}})"
+    rf"|(?:put|set|leave)\s+(?:that|this|it)\s+aside\s+and\s+{_DOING}"
+    rf"|actually\s+work\s+on)\s+{_SAME}(?P<topic>\S.{{0,200}})"
     rf"|(?:(?:{_ASKING}\s+)?{_DOING}|i\s+want|i(?:'d|\s+would)\s+(?:rather\s+have|prefer|like))\s+{_SAME}"
     r"(?!an?\s+(?!different|new|separate)|early\b)(?P<instead>\S.{0,200}?)\s+instead)"
 )

@@ -78,10 +78,13 @@ def clear_reach_text(reach: str, why: str) -> str:
     return f"{REACHES[reach]} ({why})"
 
 
+PLAN_CONSENT = "plan consent"
+
+
 def consent_name(grant: Grant) -> str:
     """A grant in few words, for lists of what was cleared."""
     if grant.group is not None:
-        return "plan consent"
+        return PLAN_CONSENT
     names = {
         "call": f"approval of {', '.join(grant.pins.operations or ())}",
         "command": f"standing consent for {visible(grant.value)}",
@@ -94,8 +97,12 @@ def consent_name(grant: Grant) -> str:
     return names.get(grant.kind) or f"{grant.value} (granted turn {grant.turn})"
 
 
-def open_question_name(operation: str) -> str:
-    return f"open question about {operation}"
+def several_consents(name: str, count: int) -> str:
+    return name if count == 1 else f"{name} ({count} of them)"
+
+
+def open_questions_name(operation: str, count: int) -> str:
+    return f"open question about {operation}" if count == 1 else f"{count} open questions about {operation}"
 
 
 def confirm_question(lines: Iterable[str]) -> str:
@@ -127,6 +134,10 @@ def slash_in_doubt(slash: str) -> str:
 
 NO_LIMITS = (
     "Nothing was answered: a yes with a limit or a change cannot be kept here."
+    ' Say "yes", "just this once" or "no", or tell the agent what to do instead.'
+)
+NOT_A_PLAIN_YES = (
+    "Nothing was answered: there is more in this yes than can be understood for certain."
     ' Say "yes", "just this once" or "no", or tell the agent what to do instead.'
 )
 ALL_REVOKED = "All consent revoked"

@@ -8,7 +8,7 @@ import msgspec
 
 from sayso.core import words
 from sayso.core.deciding.rules import CHECKS, RULES, START_CHECKS, START_RULES
-from sayso.core.deciding.subject import Subject, subject_of
+from sayso.core.deciding.subject import RuleInput, subject_of
 from sayso.core.decision import Decision, Item, Ruling
 from sayso.core.effects import ContentSent, Effect, PlanDeviated, RetriesEnded, TaskActive
 from sayso.core.errors import MalformedRequest
@@ -115,19 +115,19 @@ def _decide(request: Request, policy: Policy, view: View, now: float) -> Decisio
     return Decision(verdict, ruling.rule, ruling.reason, announce, items, ruling.grants, effects)
 
 
-def _judge(subject: Subject) -> Item:
+def _judge(subject: RuleInput) -> Item:
     for check in CHECKS if subject.request.workflow is None else START_CHECKS:
         said = check(subject)
         if said.__class__ is str:  # the likeliest first: most checks keep silent
             continue
         if said.__class__ is Ruling:
             return _item(subject, said)
-        if said.__class__ is Subject:
+        if said.__class__ is RuleInput:
             subject = said
     raise AssertionError("the last check always speaks")
 
 
-def _trace(subject: Subject) -> Trace:
+def _trace(subject: RuleInput) -> Trace:
     checks = []
     at = subject
     for rule, check in RULES if subject.request.workflow is None else START_RULES:
@@ -135,14 +135,14 @@ def _trace(subject: Subject) -> Trace:
         if isinstance(said, Ruling):
             checks.append(TracedCheck(rule.name, True, said.reason))
             break
-        if isinstance(said, Subject):
+        if isinstance(said, RuleInput):
             at, said = said, f"a safe caller lowers it to {said.risk.word} risk"
         checks.append(TracedCheck(rule.name, False, said))
     tier = subject.tier.value if subject.tier else "unlisted"
     return Trace(subject.entry.name, subject.risk, subject.weight, tier, tuple(checks))
 
 
-def _item(subject: Subject, ruling: Ruling) -> Item:
+def _item(subject: RuleInput, ruling: Ruling) -> Item:
     s, entry = subject, subject.entry
     return Item(entry.name, entry.category, entry.category_words, s.undecayed, s.risk, s.weight, ruling)
 

@@ -1,4 +1,4 @@
-"""What a person may answer, and the grants each answer gives.
+"""Offers: the answers a person may give, and the grants each gives.
 
 Offers are computed, not listed: a wider grant is offered only if, with it, the identical request would be
 allowed next time. So no answer leads to being asked for ever.
@@ -76,7 +76,7 @@ def lift_suspensions(items: Iterable[Item], session: Session) -> tuple[Effect, .
 
 
 def _helps(answer: str, decision: Decision, request: Request, policy: Policy, view: View, now: float) -> bool:
-    """Whether the identical request would be allowed: by the approval, or by what is given beyond it."""
+    """Return whether the identical request would be allowed, by the approval or by a wider grant."""
     asked, session = decision.items_to_ask, view.session
     if answer == "once":
         shapes = [_approval(request, asked, policy, session, now)]
@@ -150,7 +150,7 @@ def _remember_grant(
 
 
 def _is_exact(request: Request, policy: Policy, items: Iterable[Item]) -> bool:
-    """Whether grants are pinned to the arguments: the policy says so, or nothing declares one of these."""
+    """Return whether grants are pinned to the arguments: by the policy, or for want of a declaration."""
     unknown = _find_undeclared(request, policy)
     return policy.settings.grant_pins == "exact" or any(item.operation in unknown for item in items)
 

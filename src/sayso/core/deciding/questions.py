@@ -90,7 +90,7 @@ def _after_stop(item: Item) -> Item:
 
 
 def is_open(question: Question, session: Session, policy: Policy, now: float) -> bool:
-    """Whether it can still be answered: neither closed nor expired, also by a policy that gives less time."""
+    """Return whether it can still be answered: neither closed nor expired, by the policy of now as well."""
     lasts = min(question.lasts, policy.settings.question_lasts)
     return question.id in session.questions and now - question.opened_at < lasts
 
@@ -100,7 +100,7 @@ def _same(question: Question, request: Request) -> bool:
 
 
 def _by_same_rules(question: Question, decision: Decision) -> bool:
-    """Whether it asks for the same operations, each by the rule and at the risk by which it would be now."""
+    """Return whether it asks for the same operations, each with the rule and risk of now."""
     before, now = (
         [(item.operation, item.ruling.rule, item.risk) for item in items]
         for items in (question.items, decision.items_to_ask)
@@ -123,7 +123,7 @@ def effects_of_answer(
     *,
     seen: str | None = None,
 ) -> tuple[Effect, ...]:
-    """What an answer changes. Only an exact, offered answer to a question still open allows anything.
+    """Return the effects of an answer. Only an exact, offered answer to an open question allows anything.
 
     `seen` is the digest of the call that whoever answers was shown whole; above moderate risk nothing is
     allowed without it.
@@ -236,20 +236,20 @@ def question_text(
 
 
 def describe_operation(name: str, request: Request, policy: Policy) -> str | None:
-    """What is told of an operation: what was found in this call, what the policy says, what was declared."""
+    """Return the description of an operation: from this call, the policy, or its declaration."""
     found = [one for one in request.operations if one.name == name]
     telling = (*(one.found for one in found), policy.entry(name).reason, *(one.reason for one in found))
     return next((text for text in telling if text), None)
 
 
 def only_declared(name: str, request: Request, policy: Policy) -> bool:
-    """Whether what is told of an operation are only the words of whoever declared it."""
+    """Return whether what is told of an operation are only the words of whoever declared it."""
     found = [one.found for one in request.operations if one.name == name]
     return not any((*found, policy.entry(name).reason))
 
 
 def _for_task(decision: Decision) -> bool:
-    """Whether a yes in the conversation holds for the task: offered, and of moderate risk."""
+    """Return whether a yes in the conversation holds for the task: offered, and of moderate risk."""
     offered = any(offer.answer == "task" for offer in decision.offers)
     return offered and max(item.risk for item in decision.items_to_ask) is Risk.MODERATE
 
@@ -259,6 +259,6 @@ def _describe_asker(request: Request, policy: Policy) -> str:
 
 
 def _complete(decision: Decision, request: Request, later: tuple[str, ...]) -> bool:
-    """Whether the question's text leaves nothing out."""
+    """Return whether the question's text leaves nothing out."""
     reasons = [operation.reason or "" for operation in request.operations]
     return shows_all(request, decision.items_to_ask, (request.agent, request.session, *later, *reasons))

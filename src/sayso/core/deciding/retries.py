@@ -49,7 +49,7 @@ def start_from_session(session: Session, decision: Decision, policy: Policy) -> 
 
 
 def retries_left(session: Session, category: str, digest: str, now: float, start: Start) -> int:
-    """How many retries there are now that the call failed: one less if it was the retry that failed."""
+    """Return the number of retries left after a failure: one less if a retry failed."""
     before = session.suspended.get(category)
     if before is None or before.digest != digest:
         return RETRIES if start.certain and start.lasts else 0
@@ -59,7 +59,7 @@ def retries_left(session: Session, category: str, digest: str, now: float, start
 
 
 def has_retry(session: Session, digest: str, now: float) -> bool:
-    """Whether a retry of this call is granted and unused."""
+    """Return whether a retry of this call is granted and unused."""
     return any(not spent(held, now) for held in session.grants.get(("retry", digest), ()))
 
 

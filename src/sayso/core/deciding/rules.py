@@ -1,10 +1,10 @@
 """The checks, one small function each, and the order in which they run.
 
-A check takes a Subject, one operation of one request with everything known about it, and returns
+A check takes a RuleInput, one operation of one request with everything known about it, and returns
 
 - a `Ruling`: it speaks, and that decides;
 - a sentence: it does not speak, and this is why (so `explain` shows exactly what `decide` did);
-- a `Subject`: it does not speak, but the checks after it see this one instead.
+- a `RuleInput`: it does not speak, but the checks after it see this one instead.
 
 Everything else about a rule is in its row of the rulebook.
 """
@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from sayso.core import rulebook, words
 from sayso.core.deciding.subject import (
-    Subject,
+    RuleInput,
     apply_reducers,
     find_covering_grants,
     fresh,
@@ -50,11 +50,11 @@ _NO_COMMAND = "the call is not a command line, or has arguments beside it that c
 UNATTENDED = (Origin.SUBAGENT, Origin.SCHEDULE)
 
 
-RuleResult = Ruling | Subject | str
-Check = Callable[[Subject], RuleResult]
+RuleResult = Ruling | RuleInput | str
+Check = Callable[[RuleInput], RuleResult]
 
 
-def check_blocked(s: Subject) -> RuleResult:
+def check_blocked(s: RuleInput) -> RuleResult:
     """Never runs: no grant, slash command, mode, signature or click is looked at after this."""
     if s.operation.barred is not None:  # whatever the policy says: that it blocks it too is not the reason
         return _deny(rulebook.BLOCKED, s.operation.barred, s.entry.name)
@@ -67,7 +67,7 @@ def check_blocked(s: Subject) -> RuleResult:
     return "the policy does not block it"
 
 
-def check_trusted_channel(s: Subject) -> RuleResult:
+def check_trusted_channel(s: RuleInput) -> RuleResult:
     """Self-modification counts only when it came through the signed endpoint."""
     if not s.entry.trusted_channel:
         return "it does not need the trusted channel"
@@ -78,7 +78,7 @@ def check_trusted_channel(s: Subject) -> RuleResult:
     )
 
 
-def check_approved_call(s: Subject) -> RuleResult:
+def check_approved_call(s: RuleInput) -> RuleResult:
     """A person said yes to exactly this call, and the yes has not been used."""
     if ("call", s.request.digest) not in s.session.grants:
         return "nobody approved exactly this call"
@@ -87,7 +87,7 @@ def check_approved_call(s: Subject) -> RuleResult:
     return "no unused approval of exactly this call"
 
 
-def check_denied_call(s: Subject) -> RuleResult:
+def check_denied_call(s: RuleInput) -> RuleResult:
     """A person said no to exactly this call in this turn; asking again would be nagging."""
     denial = s.session.denials.get(s.request.digest)
     if denial is None:
@@ -97,20 +97,20 @@ def check_denied_call(s: Subject) -> RuleResult:
     return Ruling(DENY, rulebook.DENIED_CALL.name, words.DENIED)
 
 
-def check_stopped(s: Subject) -> RuleResult:
+def check_stopped(s: RuleInput) -> RuleResult:
     """After a stop everything asks, allowlisted or not, until a later message lifts it."""
     if s.session.stopped is None and not s.view.parent_stopped:
         return "no stop is in force"
     return Ruling(ASK, rulebook.STOPPED.name, words.STOPPED)
 
 
-def check_always_ask(s: Subject) -> RuleResult:
+def check_always_ask(s: RuleInput) -> RuleResult:
     if not s.entry.always_ask:
         return "the policy does not ask for it every time"
     return Ruling(ASK, rulebook.ALWAYS_ASK.name, words.always_ask_reason(s.entry))
 
 
-def check_slash_command(s: Subject) -> RuleResult:
+def check_slash_command(s: RuleInput) -> RuleResult:
     """The user typed a command that declares this operation: that is the consent, for a short while."""
     name = s.session.slash
     if name is None:
@@ -133,7 +133,7 @@ def check_slash_command(s: Subject) -> RuleResult:
     )
 
 
-def check_user_initiated(s: Subject) -> RuleResult:
+def check_user_initiated(s: RuleInput) -> RuleResult:
     """The user clicked; the code that runs for the click is inside this scope."""
     clicked = s.view.scope.user_initiated
     if clicked is None:
@@ -141,13 +141,13 @@ def check_user_initiated(s: Subject) -> RuleResult:
     return Ruling(ALLOW, rulebook.USER_INITIATED.name, words.user_initiated_reason(clicked))
 
 
-def check_paranoid(s: Subject) -> RuleResult:
+def check_paranoid(s: RuleInput) -> RuleResult:
     if s.policy.mode is not PARANOID:
         return "the mode is not paranoid"
     return Ruling(ASK, rulebook.PARANOID.name, words.PARANOID)
 
 
-def check_allowlist(s: Subject) -> RuleResult:
+def check_allowlist(s: RuleInput) -> RuleResult:
     """The user gave standing consent for this command, verbatim, in this workspace."""
     command = s.request.call.command_line
     if command is None:
@@ -159,7 +159,7 @@ def check_allowlist(s: Subject) -> RuleResult:
     return "the whole command is not on the session allowlist of this workspace"
 
 
-def check_nested(s: Subject) -> RuleResult:
+def check_nested(s: RuleInput) -> RuleResult:
     """Inside an outer call that consent covers, what was granted there, or weighs no more, passes."""
     outer = s.view.scope.outer
     if outer is None:
@@ -174,7 +174,7 @@ def check_nested(s: Subject) -> RuleResult:
     return "it was not granted with the outer call and weighs more than what was"
 
 
-def check_reduced_risk(s: Subject) -> RuleResult:
+def check_reduced_risk(s: RuleInput) -> RuleResult:
     """A declared safe caller lowers the risk, never below what reading the call found."""
     lowered = risk_after_reducers(s) if s.view.scope.reducers else None
     if lowered is None:
@@ -184,7 +184,7 @@ def check_reduced_risk(s: Subject) -> RuleResult:
     return apply_reducers(s)
 
 
-def check_operation_grant(s: Subject) -> RuleResult:
+def check_operation_grant(s: RuleInput) -> RuleResult:
     """A live grant for this operation, for calls like this one."""
     standing = s.risk < HIGH or s.policy.settings.risky_grants == "standing"
     for held in find_covering_grants(s, "operation", s.entry.name):
@@ -193,7 +193,7 @@ def check_operation_grant(s: Subject) -> RuleResult:
     return "no live grant for this operation fits the call"
 
 
-def check_workflow_grant(s: Subject) -> RuleResult:
+def check_workflow_grant(s: RuleInput) -> RuleResult:
     """The run this call is part of was allowed, declares this operation, and may carry its weight."""
     run = s.view.scope.run
     if run is None or not run.alive:
@@ -208,7 +208,7 @@ def check_workflow_grant(s: Subject) -> RuleResult:
     return "neither the run nor its workflow was granted this operation"
 
 
-def check_fan_out(s: Subject) -> RuleResult:
+def check_fan_out(s: RuleInput) -> RuleResult:
     """The same content goes to one destination; a second one is asked for."""
     content = s.operation.content
     if not s.entry.fan_out or content is None:
@@ -222,7 +222,7 @@ def check_fan_out(s: Subject) -> RuleResult:
     return "this content has not gone out by another operation"
 
 
-def check_remembered(s: Subject) -> RuleResult:
+def check_remembered(s: RuleInput) -> RuleResult:
     """In mode trusting, a tool approved and remembered this session."""
     if s.policy.mode is not TRUSTING:
         return "the mode is not trusting"
@@ -234,7 +234,7 @@ def check_remembered(s: Subject) -> RuleResult:
     return "this tool was not approved and remembered for this"
 
 
-def check_autonomous(s: Subject) -> RuleResult:
+def check_autonomous(s: RuleInput) -> RuleResult:
     """The operator lists it as free, and reviewed that not too long ago."""
     if s.tier is not AUTONOMOUS:
         return "the permission has decayed" if s.decayed else "the policy does not list it as autonomous"
@@ -243,7 +243,7 @@ def check_autonomous(s: Subject) -> RuleResult:
     return Ruling(ALLOW, rulebook.AUTONOMOUS.name, words.AUTONOMOUS)
 
 
-def check_safe(s: Subject) -> RuleResult:
+def check_safe(s: RuleInput) -> RuleResult:
     """Low risk runs unasked, or when the user named exactly this command, as the policy says."""
     if s.risk > LOW:
         return "its risk is not low"
@@ -262,7 +262,7 @@ def check_safe(s: Subject) -> RuleResult:
     return Ruling(ALLOW, rulebook.SAFE.name, words.ORDERED, words.announce_command(command))
 
 
-def check_risky(s: Subject) -> RuleResult:
+def check_risky(s: RuleInput) -> RuleResult:
     if s.risk < HIGH:
         return "its risk is not high"
     settings = s.policy.settings
@@ -273,7 +273,7 @@ def check_risky(s: Subject) -> RuleResult:
     )
 
 
-def check_task_grant(s: Subject) -> RuleResult:
+def check_task_grant(s: RuleInput) -> RuleResult:
     """This category was consented to for the task; after a failure, only the identical call goes on."""
     suspension = s.session.suspended.get(s.entry.category)
     if suspension is not None:
@@ -292,7 +292,7 @@ def check_task_grant(s: Subject) -> RuleResult:
     return "this category was not consented to in this task"
 
 
-def _retry(s: Subject, suspension: Suspension) -> RuleResult:
+def _retry(s: RuleInput, suspension: Suspension) -> RuleResult:
     """After a failure one more run of the identical call is granted; nothing else in its category."""
     if suspension.digest != s.request.digest:
         return "an operation of this category failed, and this is not its identical retry"
@@ -303,7 +303,7 @@ def _retry(s: Subject, suspension: Suspension) -> RuleResult:
     return "an operation of this category failed, and no retry of it is left"
 
 
-def check_plan(s: Subject) -> RuleResult:
+def check_plan(s: RuleInput) -> RuleResult:
     """The user accepted a plan that names this operation and target."""
     accepted = s.session.plan
     if accepted is None or not accepted.accepted:
@@ -323,7 +323,7 @@ def check_plan(s: Subject) -> RuleResult:
     return "the accepted plan does not name this operation on this target"
 
 
-def check_confident(s: Subject) -> RuleResult:
+def check_confident(s: RuleInput) -> RuleResult:
     """The agent is sure enough, the policy lets that count, and the operator will be told."""
     if not s.entry.confidence_bypass:
         return "confidence does not count for it"
@@ -339,12 +339,12 @@ def check_confident(s: Subject) -> RuleResult:
     return Ruling(ALLOW, rulebook.CONFIDENT.name, text, words.announce_notice(text), effects=(Noticed(text),))
 
 
-def check_ask(s: Subject) -> RuleResult:
+def check_ask(s: RuleInput) -> RuleResult:
     """Nothing allowed it and nothing forbade it: a person decides."""
     return Ruling(ASK, rulebook.ASK.name, _why_asked(s))
 
 
-def check_workflow_start(s: Subject) -> RuleResult:
+def check_workflow_start(s: RuleInput) -> RuleResult:
     """A workflow is asked once, unless its class is granted or it weighs little."""
     name = s.request.workflow or ""
     for held in s.session.grants.get(("workflow", name), ()):
@@ -400,7 +400,7 @@ CHECKS: tuple[Check, ...] = tuple(check for _, check in RULES)
 START_CHECKS: tuple[Check, ...] = tuple(check for _, check in START_RULES)
 
 
-def _why_asked(s: Subject) -> str:
+def _why_asked(s: RuleInput) -> str:
     """The first reason that holds."""
     if has_lost_workspace(s.request, s.session):
         return words.workspace_replaced(s.request.call.workspace, s.request.call.leads_to)

@@ -36,18 +36,18 @@ def describe_whole_call(
 
 
 def shows_all(request: Request, items: tuple[Item, ...], others: Iterable[str] = ()) -> bool:
-    """Whether nothing has to be folded of the call, nor of what else is shown with it."""
+    """Return whether nothing has to be folded of the call, nor of what else is shown with it."""
     whole = describe_whole_call(request, items, fold=None) == describe_whole_call(request, items)
     return whole and all(len(text) <= words.FOLD_AT for text in others)
 
 
 def digest_seen_in_text(question: Question) -> str | None:
-    """What was seen by somebody who read the question's text: the call's digest, if nothing was folded."""
+    """Return the digest that a reader of the question's text has seen; None if anything was folded."""
     return question.request.digest if question.complete else None
 
 
 def is_only_command(call: Call) -> bool:
-    """Whether the command is all there is: every argument, if there are any, is the command itself."""
+    """Return whether the command is all there is: every argument, if there are any, is the command itself."""
     try:
         values = msgspec.json.decode(call.arguments, type=dict[str, Any]).values()
     except msgspec.MsgspecError:

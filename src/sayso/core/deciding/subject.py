@@ -21,7 +21,7 @@ WEIGHED = ("workflow", "run")
 BROAD = ("operation", "category", "tool")
 
 
-class Subject(msgspec.Struct, frozen=True):
+class RuleInput(msgspec.Struct, frozen=True):
     """One operation of a request as the checks see it.
 
     `declared` is its risk before the call itself was read, `undecayed` its risk with decay left aside.
@@ -42,7 +42,7 @@ class Subject(msgspec.Struct, frozen=True):
     weight: Risk
 
 
-def subject_of(request: Request, operation: Operation, policy: Policy, view: View, now: float) -> Subject:
+def subject_of(request: Request, operation: Operation, policy: Policy, view: View, now: float) -> RuleInput:
     """Return the operation with its current tier and risk."""
     entry = policy.table.get(operation.name) or policy.entry(operation.name)
     tier, gone = entry.tier, False
@@ -68,7 +68,7 @@ def subject_of(request: Request, operation: Operation, policy: Policy, view: Vie
     if has_lost_workspace(request, view.session):
         view = _without_consent(view)
     session = view.session
-    return Subject(
+    return RuleInput(
         request, operation, entry, policy, view, session, now, tier, gone, unread, undecayed, risk, weight
     )
 
@@ -100,13 +100,13 @@ def undeclared(operation: Operation, entry: Entry) -> bool:
     return not entry.named and not operation.declared
 
 
-def risk_after_reducers(s: Subject) -> Risk | None:
+def risk_after_reducers(s: RuleInput) -> Risk | None:
     """Return the risk that a safe caller lowers the operation to, never below the reading of the call."""
     lowered, reading = s.view.scope.reducers.get(s.entry.name), s.operation.reading
     return lowered if lowered is None or reading is None or reading < lowered else reading
 
 
-def apply_reducers(s: Subject) -> Subject:
+def apply_reducers(s: RuleInput) -> RuleInput:
     """Lower risk and weight as far as a safe caller around the call allows."""
     lowered = risk_after_reducers(s)
     if lowered is None:
@@ -114,7 +114,7 @@ def apply_reducers(s: Subject) -> Subject:
     return msgspec.structs.replace(s, risk=min(s.risk, lowered), weight=min(s.weight, lowered))
 
 
-def find_covering_grants(s: Subject, kind: str, value: str) -> Sequence[HeldGrant]:
+def find_covering_grants(s: RuleInput, kind: str, value: str) -> Sequence[HeldGrant]:
     """Return the grants for this key that are live, fit the call, and were given at its risk or above."""
     row = s.session.grants.get((kind, value))
     if row is None:
@@ -122,7 +122,7 @@ def find_covering_grants(s: Subject, kind: str, value: str) -> Sequence[HeldGran
     return [held for held in row if live(s, held) and _covers(s, held.grant)]
 
 
-def _covers(s: Subject, grant: Grant) -> bool:
+def _covers(s: RuleInput, grant: Grant) -> bool:
     """A call, a tool, a workflow or a run is granted for named operations only.
 
     What nothing declares is granted for its exact arguments only.
@@ -139,7 +139,7 @@ def _covers(s: Subject, grant: Grant) -> bool:
     return needed <= grant.risk and pins_fit(grant.pins, s.request, s.entry.name)
 
 
-def outlasts(s: Subject, grant: Grant) -> bool:
+def outlasts(s: RuleInput, grant: Grant) -> bool:
     """True if the policy is no stricter with this operation now than when the grant was asked for.
 
     An approval that does not say what it was asked under serves under its own policy only.
@@ -150,7 +150,7 @@ def outlasts(s: Subject, grant: Grant) -> bool:
     return no_stricter(Terms(s.policy.mode, s.entry.tier, s.entry.always_ask, s.risk), then)
 
 
-def live(s: Subject, held: HeldGrant) -> bool:
+def live(s: RuleInput, held: HeldGrant) -> bool:
     """Not spent, and the session, turn, task or run that the grant ends with is still the current one.
 
     With a clock that cannot be trusted, every grant counts as expired.
@@ -168,7 +168,7 @@ def live(s: Subject, held: HeldGrant) -> bool:
     return run is not None and run.alive and run.id == grant.bound_to
 
 
-def fresh(s: Subject, seconds: float) -> bool:
+def fresh(s: RuleInput, seconds: float) -> bool:
     """True if the last user message is younger than this, by a trusted clock."""
     heard_at = s.session.heard_at
     return heard_at is not None and s.view.time_trusted and s.now - heard_at < seconds

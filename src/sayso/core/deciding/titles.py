@@ -79,6 +79,15 @@ def make_title(
     return _line(_by_arguments(tool, given, target), whole, note)
 
 
+def has_sentence(call: Call) -> bool:
+    """Whether the policy's own title tells the call, and not its command or its arguments."""
+    return (
+        call.command is None
+        and call.title is not None
+        and not find_unfilled(call.title, _decode_arguments(call.arguments))
+    )
+
+
 def find_unfilled(template: str, given: Mapping[str, Any]) -> tuple[str, ...]:
     """The arguments that a title names and these are without, in order."""
     return tuple(name for name in placeholders(template) if _value_at(given, name) is _MISSING)
@@ -90,7 +99,7 @@ def placeholders(template: str) -> tuple[str, ...]:
 
 
 def check_template(template: str) -> str | None:
-    """What is wrong with a title of a policy; None if nothing is."""
+    """Return the fault in a policy's title; None if there is none."""
     if len(template) > LONGEST:
         return f"a title has {LONGEST} characters at most"
     if visible(template, None) != template:
@@ -131,7 +140,7 @@ def _fill_template(template: str, given: Mapping[str, Any]) -> tuple[str, bool]:
 
 
 def _leaves_out(given: Mapping[str, Any], named: set[str], way: str = "") -> bool:
-    """Whether a value in here is not among the named ones."""
+    """Return whether a value in here is not among the named ones."""
     for name, value in given.items():
         inside = isinstance(value, Mapping) and value and not _leaves_out(value, named, f"{way}{name}.")
         if "." in name or not (inside or f"{way}{name}" in named):
@@ -149,7 +158,7 @@ def _currency(name: str, named: tuple[str, ...], given: Mapping[str, Any]) -> st
 
 
 def _reads_one_way(template: str, text: str) -> bool:
-    """Whether it can be told where each value begins and ends: the shortest and the longest reading agree."""
+    """Return whether the limits of each value are clear: the shortest and the longest reading agree."""
     literals = [re.escape(one) for one in PLACE.sub("\0", template).split("\0")]
     if len(literals) > MOST_PLACES + 1:
         return False
@@ -199,7 +208,7 @@ def _text(value: Any) -> str:
 
 
 def _is_cut(value: Any) -> bool:
-    """Whether the title shows less of it, or shows it as another value would be shown."""
+    """Return whether the title shows less of it, or shows it as another value would be shown."""
     text = _text(value)
     if isinstance(value, str) and (_is_literal(text) or set(text) & set("“”…")):
         return True
@@ -207,7 +216,7 @@ def _is_cut(value: Any) -> bool:
 
 
 def _is_literal(text: str) -> bool:
-    """Whether this text would be shown as a number, a list, or any other value that is no text, is."""
+    """Return whether this text would be shown as a number, a list, or any other value that is no text, is."""
     try:
         return not isinstance(msgspec.json.decode(text), str)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
@@ -215,7 +224,7 @@ def _is_literal(text: str) -> bool:
 
 
 def _is_spelled(text: str) -> bool:
-    """Whether something in it is shown by its spelling, as the same spelling in plain letters would be."""
+    """Return whether something in it is shown spelled out."""
     return visible(text, None) != text
 
 

@@ -12,7 +12,7 @@ from sayso.core.session import Session
 
 
 def run_source(workflow: str) -> str:
-    """What run grants say of where they come from."""
+    """Return the source that run grants name."""
     return f"workflow:{workflow}"
 
 

@@ -32,6 +32,11 @@ def names_target(words: str) -> bool:
     )
 
 
+def speaks_of_act_or_target(words: str) -> bool:
+    """Whether folded words hold an act, a file, a branch everybody knows, or a program."""
+    return speaks_of_act(words) or names_target(words)
+
+
 def contains_forbidden(command: str, forbidden: Iterable[str]) -> bool:
     """Whether a command holds one of the words or names that a prohibition forbids, in any form."""
     spelled = set()
@@ -81,6 +86,8 @@ _NOUNS = {
     for plural in ("", "s")
 }
 ACT_STEMS = frozenset(map(_stem, ACTS))
+DONE_TO = f"(?:{'|'.join(re.sub('[ey]$', '', act) for act in ACTS)}|stopp|dropp|gett|shipp|run|writt)"
+"""How the participle of an act begins: "edited", "pushing"."""
 _MILD = (
     "run", "use", "call", "open", "read", "make", "add", "create", "start", "launch", "enable", "disable",
     "mess", "force", "fetch", "pull", "build", "format", "download", "move", "write", "test", "restart",

@@ -20,6 +20,7 @@ def in_one_clause(spoken: str) -> str:
     spoken = _LIST_BEHIND.sub(_spell_out_list, spoken)
     spoken = _LINE_WITHIN.sub(r"\1 ", _MENTION.sub("please ", spoken))
     spoken = _COLON_AHEAD.sub(" is ", _COLON_BEHIND.sub(r"\1 ", spoken))
+    spoken = _ADVERB_BEHIND.sub(r" \1", _ADVERB_AHEAD.sub(r"\1 ", spoken))
     return _ASIDE.sub(r"\1 ", _EVER.sub("never ", spoken))
 
 
@@ -33,15 +34,24 @@ def clean_clause(words: str) -> str:
     return " ".join(_NOT_A_WORD.sub(" ", words).split()).strip(" ._-/'")
 
 
+FROM_NOW_ON = (
+    "next time|from now on(?:wards)?|from here on(?: out)?|from this point on|in (?:the )?future"
+    "|going forwards?"
+    "|henceforth|for the rest of (?:this|the) (?:task|session|day)|as of now"
+)
+"""Says that a statement is for what comes."""
+
 LEAD_WORDS = (
-    "(?:please|pls|plz|oh|ah|hm+|um+|uh+|er+|erm|eh+|meh|ugh|mm+|argh|well|ok|okay|yes|yeah|so|and|but|then|also|actually|sorry"
+    "(?:please|pls|plz|oh|ah|hm+|um+|uh+|er+|erm|eh+|meh|ugh|mm+|argh|well|ok|okay|yes|yeah|so|and|but|then"
+    "|also|actually|sorry"
     "|i think|i said|hey|hell|heck|god|look|listen|now|just|thanks|thank you|i repeat"
-    "|again|one more thing|btw|fyi|lol|haha+|omg|wtf|thx|oops)"
+    "|again|one more thing|btw|fyi|lol|haha+|omg|wtf|thx|oops"
+    f"|{FROM_NOW_ON})"
 )
 LEAD = f"(?:{LEAD_WORDS} )*"
 """What may stand before the sense of a clause."""
 
-HARMLESS = rf"(?! (?:{pattern(HARMLESS_DONTS)})\b)"
+HARMLESS = rf"(?! (?:(?:have|need) to )?(?:{pattern(HARMLESS_DONTS)})\b)"
 
 NOT_MODAL = (
     "(?:don't|dont|do not|never ever|never|(?:must|should|may|can|will|shall|could) never"
@@ -85,6 +95,9 @@ _ASIDE = lazy_pattern(
 # "push: forbidden" and "off limits: git push" are one statement each.
 _COLON_AHEAD = lazy_pattern(rf":\s+(?={FORBIDDEN}\b)")
 _COLON_BEHIND = lazy_pattern(rf"\b({FORBIDDEN}|do not|don't|dont|never|avoid):\s+(?!\s)")
+# "Next time, ask me" and "ask me, from now on" are one statement each.
+_ADVERB_AHEAD = lazy_pattern(rf"\b({FROM_NOW_ON})\s*[,:—–-]+\s+(?=\w)")
+_ADVERB_BEHIND = lazy_pattern(rf"\s*,\s*((?:{FROM_NOW_ON})\b(?!\s*[,:—–-]*\s*\w))")
 _BULLET = r"[ \t]*(?:[-*+•–]|\d{1,2}[.)])[ \t]+"
 _ITEM = lazy_pattern(rf"(?m)^{_BULLET}(\S.*?)[.;,]*$")
 _LIST_BEHIND = lazy_pattern(

@@ -19,18 +19,20 @@ MOST_MARKS = 2
 MOST_SPACES = 8
 MOST_INDENT = 40
 MOST_LINE_ENDS = 4
+LONGEST_GAP = 60
+"""How long the spelling of a gap can be."""
 TAB = 4
 """How many columns a tab counts."""
 
 
 def visible(text: str, fold: int | None = FOLD_AT) -> str:
     """Foreign text on one line, as data; long text is folded. With `fold` None it is shown whole."""
-    part = text[:fold]
+    part = text if fold is None else text[: _end_of_part(text, fold)]
     spelled = {  # once for each character: a question may hold a million of them
         ord(c): _escape(c) for c in set(part) if not _plain(c)
     }
     shown = tame(part).translate(spelled)
-    return shown if fold is None or len(text) <= fold else f"{shown}{full_length_note(text)}"
+    return shown if len(part) == len(text) else f"{shown}{full_length_note(text)}"
 
 
 def tame(text: str) -> str:
@@ -59,13 +61,30 @@ def full_length_note(text: str) -> str:
 
 
 def cut_middle(text: str, start: int, end: int) -> str:
-    """The first and last so many characters of a text, an ellipsis between; no letter loses its marks."""
+    """The first and last so many characters of a text, an ellipsis between.
+
+    No letter loses its marks, and no gap told by its size loses a digit of it.
+    """
+    begin = len(text) - end
+    opened, closed = (
+        text.rfind("⟨", max(0, start - LONGEST_GAP), start),
+        text.find("⟩", begin, begin + LONGEST_GAP),
+    )
+    if opened >= 0 and "⟩" not in text[opened:start]:
+        start = opened
+    if closed >= 0 and "⟨" not in text[begin:closed]:
+        begin = closed + 1
     while _is_mark(text[start : start + 1]):
         start -= 1
-    begin = len(text) - end
     while _is_mark(text[begin : begin + 1]):
         begin += 1
     return f"{text[:start]}…{text[begin:]}"
+
+
+def _end_of_part(text: str, fold: int) -> int:
+    """Where a text is cut: never within a gap, which is told by all of its size on every surface."""
+    within = _BLANKS_FROM_HERE.match(text, fold) if text[fold - 1 : fold] in _BLANK else None
+    return fold if within is None else within.end()
 
 
 def _spell_piled_marks(text: str) -> str:
@@ -123,6 +142,8 @@ _SHOWS_NOTHING = lazy_pattern(
 )
 _JOINS_ON = lazy_pattern("[\u1160-\u11ff\ud7b0-\ud7ff]")
 _BLANKS = lazy_pattern(r"[ \t\n]{3,}")
+_BLANKS_FROM_HERE = lazy_pattern(r"[ \t\n]+")
+_BLANK = (" ", "\t", "\n")
 _GAP = lazy_pattern(r"[ \t]+")
 _BLANK_NAMES = (("\n", "line end"), (" ", "space"), ("\t", "tab"))
 _S = ("s", "")

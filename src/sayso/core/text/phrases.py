@@ -34,7 +34,7 @@ STOP_CLAUSES = (
     "put it on hold", "put this on hold", "put everything on hold", "put that on hold", "hold the phone",
     "hold your fire", "hold fire", "terminate", "end this", "end it", "shut it down", "shut down", "kill",
     "slow down", "not just yet", "not so fast", "i'm cancelling", "i'm canceling", "i am cancelling",
-    "drop everything", "ctrl-c", "ctrl c",
+    "drop everything", "ctrl-c", "ctrl c", "too fast", "you're too fast", "you're going too fast",
 )  # fmt: skip
 """A stop where a clause is nothing else but them and small words."""
 
@@ -49,7 +49,9 @@ HIGH_PHRASES = (
     "you have my permission", "permission granted", "for sure", "i'm good with that", "i'm good with it",
     "i'm good with this", "i am good with that", "approve this", "i allow it", "i allow this",
     "i authorize this", "i authorize it", "i authorise this", "let's do that", "the answer is yes",
-    "my answer is yes", "it's a yes", "that's a yes", "it is a yes",
+    "my answer is yes", "it's a yes", "that's a yes", "it is a yes", "i approve this", "i approve that",
+    "i allow that", "i authorize that", "i authorise it", "i authorise that", "go right ahead", "i say yes",
+    "you have my ok", "you have my okay", "you have my go-ahead", "you have my blessing",
 )  # fmt: skip
 
 PLAN_PHRASES = (
@@ -67,7 +69,9 @@ MEDIUM_PHRASES = (
     "alright", "all right", "why not", "works for me", "looks fine", "looks okay", "looks ok",
     "sounds fine", "sounds ok", "sounds okay", "sounds like a plan", "happy with it", "happy with this",
     "happy with that", "i guess", "i guess so", "i suppose", "i suppose so", "go", "go on", "carry on",
-    "keep going", "do that", "do this", "granted", "allowed", "ya", "yas", "totally", "indeed",
+    "keep going", "do that", "do this", "granted", "allowed", "ya", "yas", "totally", "indeed", "feel free",
+    "be my guest", "good to go", "we're good to go", "thumbs up", "green light", "you have the green light",
+    "seems fine", "seems good", "seems ok", "seems okay", "looks alright", "looks all right", "ye", "yeh",
 )  # fmt: skip
 """A yes that is asked back once."""
 
@@ -153,7 +157,8 @@ NO_WORDS = (
 NO_IDIOMS = (
     "no problem", "no problems", "no prob", "no worries", "no worry", "no objection", "no objections",
     "no issue", "no issues", "no concerns", "no complaints", "no questions", "no doubt", "no trouble",
-    "no sweat", "no biggie", "no rush", "no hurry", "no probs", "no notes", "np", "not a problem",
+    "no sweat", "no need to ask", "no biggie", "no rush", "no hurry", "no probs", "no notes", "np",
+    "not a problem",
     "i have no objection", "i have no objections", "i don't mind",
 )  # fmt: skip
 """What refuses nothing, if an assent follows: "no problem, go ahead"."""

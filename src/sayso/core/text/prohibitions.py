@@ -11,16 +11,19 @@ import re
 from collections.abc import Iterator
 
 from sayso.core.text.acts import (
+    DONE_TO,
     find_names,
     names_file,
     names_target,
     speaks_of_act,
+    speaks_of_act_or_target,
     speaks_of_strong_act,
 )
 from sayso.core.text.denials import FORBIDDEN, HARMLESS, LEAD, NOT_MODAL, clean_clause
 from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.phrases import ACTS, HARMLESS_DONTS, pattern
 from sayso.core.text.product_talk import is_about_product
+from sayso.core.text.reservations import A_TEST, reserves
 from sayso.core.text.unmask import clauses
 
 
@@ -34,7 +37,7 @@ def forbids(words: str, asked: bool) -> bool:
         return True
     return not asked and (
         _FORBIDS_PLAINLY.search(words) is not None
-        or _KEEPS.search(words) is not None
+        or reserves(words)
         or _denies_subject(words)
         or _speaks_against(words)
     )
@@ -55,7 +58,7 @@ def find_forbidden(shown: str) -> Iterator[str]:
 
 def _names_nothing(rest: str) -> bool:
     """Whether what is forbidden stands before a mark, not behind it: "git push must not run"."""
-    return _RUNS.fullmatch(rest) is not None or not _is_act_or_target(rest)
+    return _RUNS.fullmatch(rest) is not None or not speaks_of_act_or_target(rest)
 
 
 def _denies_subject(words: str) -> bool:
@@ -81,22 +84,15 @@ def _speaks_against(words: str) -> bool:
         (_NOTHING_MAY, speaks_of_strong_act),
         (_MAKE_SURE, _changes_something),
         (_NO_RIGHT, lambda rest: True),
-        (_AGAINST, _is_act_or_target),
-        (_ASK_FIRST, lambda rest: True),
-        (_PREDICATE, lambda rest: _is_act_or_target(words)),
-        (_MUST_BE_CONFIRMED, lambda rest: _is_act_or_target(words)),
-        (_TAKES_OVER, lambda rest: True),
-        (_DENIES, lambda rest: _is_act_or_target(words)),
+        (_AGAINST, speaks_of_act_or_target),
+        (_PREDICATE, lambda rest: speaks_of_act_or_target(words)),
+        (_DENIES, lambda rest: speaks_of_act_or_target(words)),
     )
     for mark, needs in rows:
         found = mark.search(words)
-        if found is not None and not _A_TEST.search(words[: found.start()]) and needs(words[found.end() :]):
+        if found is not None and not A_TEST.search(words[: found.start()]) and needs(words[found.end() :]):
             return True
     return False
-
-
-def _is_act_or_target(words: str) -> bool:
-    return speaks_of_act(words) or names_target(words)
 
 
 def _changes_something(rest: str) -> bool:
@@ -105,7 +101,6 @@ def _changes_something(rest: str) -> bool:
 
 _MARKS = lazy_pattern(r"""[`"“”«»*]|(?<!\w)'|'(?!\w)|(?<!\w)_+|_+(?!\w)|\bmake sure\b""")
 _ACT = f"(?:{'|'.join(ACTS)})"
-_DONE_TO = f"(?:{'|'.join(re.sub('[ey]$', '', act) for act in ACTS)}|stopp|dropp|gett|shipp|run|writt)"
 _JUST_NO = r"(?: (?:do|try)(?: (?:it|that|this|so))?)?(?: (?!(?:ap|re|sup|im|multi|com)p?ly)\w+ly)?\Z"
 _DONT = lazy_pattern(rf"{LEAD}(?:you ?)?{NOT_MODAL}(?!\w){HARMLESS}(?!{_JUST_NO})(?= \S)")
 _DONT_WE = lazy_pattern(rf"\A{LEAD}{NOT_MODAL} (?:i|you|we|they|it|this|that)\b")
@@ -116,7 +111,7 @@ _FORBIDS = lazy_pattern(
     rf"\b(?:and|but|or|so|also|just|then|please|to|sure|you|we|it) (?:please |you )?"
     rf"(?:don't|dont|do not|never|not|won't|can't|cannot|mustn't|must not) (?:to )?(?:ever )?{_ACT}\b"
     rf"|\bnot to {_ACT}\b"
-    rf"|\b(?:must|may|should|shall|could)(?: not| never|n't) be {_DONE_TO}\w*"
+    rf"|\b(?:must|may|should|shall|could)(?: not| never|n't) be {DONE_TO}\w*"
     r"|\b(?:stay|keep|remain) (?:well )?(?:away from|out of|off|clear of)\b|\bsteer clear of\b"
     r"|\b(?:keep |get |take )?(?:your )?(?:hands|paws|fingers) off\b"
     r"|\bleave (?:\S+ ){1,6}(?:alone|as is|as it is|as they are|untouched|unchanged|be)\b"
@@ -128,7 +123,8 @@ _FORBIDS = lazy_pattern(
     r"|\b(?:is|are|'s|'re|stays?|remains?) (?:strictly |absolutely |completely )?"
     rf"{FORBIDDEN}(?!\w)"
     r"|\bi (?:hereby |strictly )?(?:forbid|prohibit|ban)\b"
-    r"|\bi (?:really )?(?:don't|do not|never) want (?:you|it|anything|anyone|any|\S+ to be)\b"
+    r"|\bi (?:really )?(?:don't|do not|never|didn't|did not) want(?:ed)? (?:you|it|anything|anyone|any"
+    r"|\S+ to be)\b"
     r"|\bi(?:'d| would) (?:prefer|rather)(?: (?:you|it|that|if))+ (?:not|didn't|did not|don't|do not)\b"
     r"|\bunder no circumstances?\b"
 )
@@ -142,24 +138,6 @@ _FORBIDS_PLAINLY = lazy_pattern(
     r"|\bi (?:really |still |absolutely )?(?:don't|dont|do not|never) want (?!to\b|(?:it|this|that)\Z)\S"
     r"|\bi (?:don't|dont|do not|won't|will not|no longer|never|can't|cannot) (?:\w+ly )?"
     r"(?:consent|allow|permit|authori[sz]e|approve)(?: to| of)? (?!(?:it|this|that|to|of)\Z)\S"
-)
-# Kept for the user, or put to them first.
-_KEEPS = lazy_pattern(
-    rf"\bi(?:'ll| will|'m going to| am going to|'d rather| want to|'d like to) (?:.{{1,200}} )?{_ACT}\b"
-    r".*\b(?:myself|by hand|manually)\b"
-    r"|\bi(?:'ll| will) do .*\b(?:myself|by hand|manually)\b"
-    r"|\b(?:ask|check with|consult|confirm with|talk to|get approval from) (?:me|us)(?: first)? before \S"
-    r"|\A(?:(?:please|always|from now on|in future|you must|you should|you have to|you need to"
-    r"|i want you to|but|and|so"
-    r"|just|instead|actually|again|better) )*(?:ask|check with|consult|confirm with) (?:me |us )?(?:first"
-    r"|beforehand|every ?time|each time"
-    r"|always|again|from now on|before (?:anything|everything)|for (?:everything|each (?:\w+)"
-    r"|every (?:\w+)|all of it))"
-    r"(?: (?:please|first|from now on|again|every time|each time))*\Z"
-    r"|\A(?:(?:please|but|and|so) )*(?:always|from now on|in future) (?:please )?(?:ask|check with"
-    r"|consult|confirm with)(?: me| us| first| again)*\Z"
-    r"|\b(?:always )?(?:ask|confirm|check)(?: first)? before (?:you )?"
-    rf"(?:{_DONE_TO}\w*|any\w*|every\w*|each)\b"
 )
 _FORBIDS_ASKING = lazy_pattern(
     r"\b(?:can|could|would|will) you (?:please |kindly )?(?:mind )?(?:not|refrain)\b"
@@ -175,7 +153,6 @@ _MARK_OF_FORBIDDING = lazy_pattern(
 
 # --- the wide net: a mark, and what has to stand beside it --------------------------------------------------
 
-_A_TEST = lazy_pattern(r"\b(?:tests?|checks?|asserts?|asserting|verif(?:y|ies)) (?:that|whether|which|if)?\b")
 _MODAL_DENIED = (
     "(?:can't|cannot|can not|(?:must|may|should|shall|could|ought|need|will|would)(?: not|n't"
     "| never)(?: to)?|won't"
@@ -212,7 +189,8 @@ _NO_RIGHT = lazy_pattern(
     r"|\byou(?:'re| are|r| were)? (?:(?:not|never|no longer) (?:supposed|meant|entitled|authori[sz]ed|allowed"
     r"|free|permitted)"
     r"|barred|banned|forbidden|prohibited|disallowed)\b"
-    r"|\byou have no (?:permission|right|rights|business|authority|authori[sz]ation|mandate|licen[cs]e) \S"
+    r"|\byou (?:have|had|'ve got|got) no (?:permission|right|rights|business|authority|authori[sz]ation"
+    r"|mandate|licen[cs]e) \S"
     r"|\bno longer yours\b"
 )
 _AGAINST = lazy_pattern(
@@ -223,39 +201,6 @@ _AGAINST = lazy_pattern(
     r"|did not ask(?: you)?(?: to| for)|never asked(?: you)?(?: to| for)|never told you to"
     r"|didn't tell you to)\b"
     r"|\bwe(?:'re| are) not(?= \w+ing\b)|\bwe aren't(?= \w+ing\b)"
-)
-_OK = "(?:ok|okay|approval|consent|permission|go[ -]ahead|sign[ -]?off|yes|blessing|say[ -]?so|agreement)"
-_ASK_FIRST = lazy_pattern(
-    rf"\b(?:get|ask for|ask me for|need|needs|requires?|want|seek|obtain|without) my (?:explicit "
-    rf"|prior )?{_OK}"
-    r"(?: (?:before|for|first|again|each|every|to)\b|\Z)"
-    r"|\b(?:check in|check back|check|confirm|clear it|talk) with me before\b|\b(?:run|clear) (?:it|this"
-    r"|that|them) "
-    r"(?:by|past|with) me (?:before|first)\b"
-    r"|\bi(?:'d)? (?:want|like|need|have)(?: to)? (?:be asked|approve (?:each|every|all|any|it before)"
-    r"|sign off on (?:each|every)|confirm (?:each|every))\b"
-    rf"|\A{LEAD}{_ACT}(?: \S+){{0,2}} (?:only|just) (?:after|when|once|if|with) (?:i|my|we)\b"
-    rf"|\A{LEAD}(?:always )?ask me (?:next time|again|before|each time|every time|first)\b"
-    r"|\A(?:and |so |but |please )*(?:next time|from now on|in future),? (?:please )?ask(?: me)?(?: first)?\Z"
-    r"|\A(?:please )?ask (?:me )?next time\Z|\byou (?:must|have to|need to) (?:always )?ask(?: me)?\Z"
-    r"|\blet me (?:approve|review|see|check|confirm) (?:each|every|all|any|it before|before)\b"
-    r"|\bshow me (?:each|every|all) \w+ before (?:you|making|writing|doing)\b"
-    r"|\bask (?:me )?(?:again )?before (?:git|npm|docker) "
-)
-_MUST_BE_CONFIRMED = lazy_pattern(
-    r"\b(?:must|has to|have to|needs? to|should) be (?:confirmed|approved|signed off)(?: by (?:me|us))?\Z"
-    r"|\b(?:requires?|needs?) (?:my )?(?:approval|confirmation|consent)\Z"
-)
-# What is taken over, kept, or was never meant as a yes. Nothing has to stand beside it.
-_TAKES_OVER = lazy_pattern(
-    rf"\A{LEAD}(?:read[ -]only(?: please| from now on| now| mode)?|you(?:'re| are) read[ -]only(?: now)?"
-    r"|do nothing (?:until|till|unless) (?:i|we|told|further)\b.*"
-    r"|i(?:'ll| will) (?:take over|take it from here|do the rest)"
-    r"(?: now| from here)?|leave (?:it|this|that|the rest) to me)\Z"
-    r"|\bthat (?:wasn't|was not) a yes\b|\bmy yes (?:doesn't|does not|didn't) count\b"
-    r"|\bi (?:shouldn't|should not) have said yes\b|\b(?:forget|ignore) (?:that )?i said yes\b"
-    rf"|\bonly i (?:may |can |will |get to )?{_ACT}\b|\A{LEAD}only \w+ (?:may|can) {_ACT}\b"
-    rf"|\bwe(?:'re| are) done {_DONE_TO}ing\b|\bdo anything but {_ACT}\b"
 )
 _DENIES = lazy_pattern(
     r"\bi(?:'d| would) (?:rather|prefer) not\b|\bi(?:'d| would) prefer no\b|\bthere(?:'ll| will) be no\b"

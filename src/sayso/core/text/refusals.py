@@ -88,6 +88,7 @@ _REFUSES = lazy_pattern(
     r" (?:ok|okay|fine|good|happy|comfortable|approved|confirmed|agreed|proceed|go ahead|do it|ship it)\b"
 )
 _WITHHOLDS = lazy_pattern(
+    rf"{LEAD}i (?:really |still )?(?:don't|do not) (?:want|like) (?:it|this|that)(?: any ?more| at all)?|"
     rf"(?:{pattern(POLITE)}|sorry)|{LEAD}{NO_WORDS}(?: {NO_WORDS}|(?: \w+)? (?:it|that|this|so))*"
     rf"|{LEAD}(?:you ?)?{NOT_MODAL}(?: (?:do|try))?(?: (?:it|that|this|so))?(?: any ?more| now| please)*"
     r"|.*\bi (?:really |still )?(?:don't|do not|won't|will not|can't|cannot)"
@@ -96,20 +97,18 @@ _WITHHOLDS = lazy_pattern(
     r" (?:ok|okay|fine|happy|comfortable|approved|confirmed|agreed|proceed|go ahead|do it|ship it)"
     r"(?: with \w+)?"
 )
-_SAID = (
-    "(?:yes|yep|yeah|ok|okay|sure|approval|answer|reply|response|consent|permission|assent|agreement"
-    "|go[ -]ahead"
-    "|message|command|order|request|instruction|vote|thumbs up)"
-)
+_YES = "(?:yes|yep|yeah|ok|okay|sure|approval|consent|permission|assent|agreement|go[ -]ahead|thumbs up)"
+_SAID = f"(?:{_YES}|answer|reply|response|message|command|order|request|instruction|vote)"
 _UNSAYS = lazy_pattern(
     rf"{LEAD}(?:"
     r"(?:i|i've|i have|we|we've|we have)(?: just| since)? ?changed (?:my|our) minds?\b"
     r"|changed my mind\b|(?:a )?change of (?:mind|heart)\b|(?:i'm |i am )?having second thoughts\b"
     r"|i have second thoughts\b"
     r"|on (?:second|further|reflection|2nd)(?: thoughts?| reflection| consideration)?\Z"
-    r"|(?:scratch|strike|belay|disregard|ignore|forget|erase|unsay)"
+    r"|(?:scratch|scrap|strike|belay|disregard|ignore|forget|erase|unsay|nix|bin|scrub)"
     rf"(?: (?:it|that|this|what i (?:just )?said|my (?:last |previous )?{_SAID}|the last (?:one|{_SAID})))\Z"
-    r"|(?:undo|cancel|void|annul|unsay|reverse|nullify|scratch|strike|ignore|disregard|forget|delete|drop|remove"
+    r"|(?:undo|cancel|void|annul|unsay|reverse|nullify|scratch|strike|ignore|disregard|forget|delete|drop"
+    r"|remove"
     rf"|take back|retract|withdraw|overrule|rescind|revoke) (?:my|that|this|the) (?:last |previous |earlier "
     rf"|first )?{_SAID}\b"
     rf"|take (?:my|that|this|the) (?:last |previous |earlier )?{_SAID} back\b"
@@ -118,7 +117,8 @@ _UNSAYS = lazy_pattern(
     rf"|i (?:didn't|did not|never) (?:really |actually )?(?:mean|meant|say|said|intend|intended|agreed?"
     rf"|approved?|want|wanted)"
     rf"(?: (?:to|that|this|it|so|say|a|my|agree|approve|do|{_SAID}))*\Z"
-    rf"|(?:my|that|the) {_SAID} (?:was|is|came|happened) (?:\w+ )?(?:a mistake|an error|an accident"
+    rf"|(?:my {_SAID}|(?:that|the) {_YES}) (?:was|is|came|happened) (?:\w+ )?(?:a mistake|an error"
+    rf"|an accident"
     rf"|a slip|a typo|accidental"
     r"|premature|wrong|void|invalid|by (?:mistake|accident)|too (?:early|soon|fast|quick)|not (?:meant"
     r"|intended|for that))\b"

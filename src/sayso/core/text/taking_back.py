@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from sayso.core.text.denials import with_apostrophes
 from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.unmask import clause_spans
 
@@ -17,6 +18,7 @@ CONSENT_NOUN = "(?:consents?|permissions?|approvals?|grants?|authori[sz]ations?|
 
 def says_all_ended(own: str) -> bool:
     """Whether a statement in folded own words takes all consent back."""
+    own = with_apostrophes(own)
     return any(
         _ALL_ENDED.fullmatch(words) and own[start + len(words) : start + len(words) + 1] != ":"
         for words, start in _statements(own)
@@ -67,12 +69,14 @@ _DROP = (
 )
 _OFF = r"(?: (?:off|out|away|again|please|now|from (?:the|my) list|off (?:the|my) list))*"
 _KINDS = (
-    r"(?:(?:the|my|any|your|all|of|every|each|single|absolutely|standing|session|task|given|granted|existing|previous"
+    r"(?:(?:the|my|any|your|all|of|every|each|single|absolutely|standing|session|task|given|granted"
+    r"|existing|previous"
     r"|last|current|earlier)\s+)*"
 )
 _IS = r"(?:(?:is|are|has|have|been|be|now|hereby|considered|to)\s+)*"
 _GONE = (
-    r"(?:revoked|withdrawn|rescinded|retracted|over|ended|ends|expired|expires?|void|gone|cancel?led|terminated|lifted|null"
+    r"(?:revoked|withdrawn|rescinded|retracted|over|ended|ends|expired|expires?|void|gone|cancel?led"
+    r"|terminated|lifted|null"
     r"|no\s+longer\s+(?:holds?|valid|stands?|appl(?:y|ies)|given|granted|in\s+force)|not\s+valid)"
 )
 _TAIL = (
@@ -82,13 +86,22 @@ _TAIL = (
 _TAKEN = r"(?:revok(?:e|ed|ing)?|withdr[ae]wn?|rescind(?:ed)?|retract(?:ed)?|strip|cancel|pull)"
 _ALL_ENDED = lazy_pattern(
     rf"{_LEAD}(?:"
-    rf"(?:consider\s+|regard\s+)?(?:{_KINDS}{CONSENT_NOUN}|everything|all|all\s+of\s+(?:it|them))\s+{_IS}(?:as\s+)?{_GONE}"
-    rf"|(?:i(?:'ve|\s+have)?\s+|i\s+want\s+to\s+)?{_TAKEN}\s+(?:both|absolutely\s+everything|{_KINDS}{CONSENT_NOUN}"
+    rf"(?:consider\s+|regard\s+)?(?:{_KINDS}{CONSENT_NOUN}|everything|all|all\s+of\s+(?:it"
+    rf"|them))\s+{_IS}(?:as\s+)?{_GONE}"
+    rf"|(?:i(?:'ve|\s+have)?\s+|i\s+want\s+to\s+)?{_TAKEN}\s+(?:both|absolutely\s+everything"
+    rf"|{_KINDS}{CONSENT_NOUN}"
     r"(?:\s+(?:given|granted)(?:\s+so\s+far)?)?)"
-    rf"|i\s+(?:did\s+not|didn't|never)\s+consent(?:ed)?(?:\s+to\s+(?:this|that|it|any\s+of\s+(?:this|that|it)))?"
+    rf"|i\s+(?:did\s+not|didn't|never)\s+consent(?:ed)?(?:\s+to\s+(?:this|that|it|any\s+of\s+(?:this|that"
+    rf"|it)))?"
     rf"|(?:remove|end|undo|expire|terminate|void|delete|cancel|drop)\s+{_KINDS}consents?"
     rf"|clear\s+(?:everything|all(?:\s+of\s+it)?)|{_TAKEN}\s+the\s+(?:whole\s+)?lot"
-    rf"|i\s+(?:do\s+not|don't)\s+consent(?:\s+to\s+any\s+of\s+(?:this|that|it)|(?=\s+any\s?more))"
+    r"|i\s+(?:do\s+not|don't|no\s+longer|never)\s+consent(?:\s+to\s+any(?:thing|\s+of\s+(?:this|that|it)))?"
+    r"|i\s+(?:have\s+not|haven't|have\s+never|never|did\s+not|didn't)\s+consent(?:ed)?\s+to\s+any(?:thing"
+    r"|\s+of\s+(?:this|that|it))"
+    rf"|i\s+(?:have\s+not|haven't|never|have\s+never|did\s+not|didn't)\s+(?:give|gave"
+    rf"|given)\s+(?:you\s+)?{_KINDS}{CONSENT_NOUN}"
+    rf"|(?:there\s+is\s+|there's\s+|you\s+have\s+|i\s+give\s+)?no\s+{_KINDS}consent"
+    rf"|consent\s+(?:is\s+)?not\s+given"
     rf"|i\s+un-?consent|i\s+want\s+{_KINDS}{CONSENT_NOUN}\s+back"
     rf"|(?:reset|strip|drop|clear)\s+{_KINDS}(?:permissions?|consents?|approvals?)"
     r"|(?:forget|undo|drop|ignore)\s+(?:everything|all|anything|whatever)(?:\s+that)?\s+i(?:'ve|\s+have)?"
@@ -99,10 +112,13 @@ _ALL_ENDED = lazy_pattern(
 _NAME = r"[^\s,;:!?\n][^,;:!?\n]{0,200}?"
 _ENDED = lazy_pattern(
     rf"{_LEAD}(?:{_KINDS}{CONSENT_NOUN}\s+(?:for|to|of|on)\s+(?P<for>{_NAME})\s+{_IS}{_GONE}"
-    rf"|(?:take\s+back|withdraw|retract|rescind)\s+(?:the\s+|my\s+)?(?P<taken>[\w-]+(?:\s+[\w-]+){{0,2}})\s+{CONSENT_NOUN}"
+    rf"|(?:take\s+back|withdraw|retract|rescind)\s+(?:the\s+"
+    rf"|my\s+)?(?P<taken>[\w-]+(?:\s+[\w-]+){{0,2}})\s+{CONSENT_NOUN}"
     rf"|no\s+longer\s+{_KINDS}{CONSENT_NOUN}\s+(?:for|to|of|on)\s+(?P<order>{_NAME})"
-    rf"|(?!(?:the|a|an|it|this|that|which|who|all|my|your|everything)\b)(?P<of>{_NAME})\s+{CONSENT_NOUN}\s+{_IS}{_GONE}"
-    rf"|(?!(?:the|a|an|it|this|that|which|who|all|my|your|everything|i|consider)\b)(?P<bare>[\w./-]+(?:\s+[\w./-]+){{0,3}}?)"
+    rf"|(?!(?:the|a|an|it|this|that|which|who|all|my|your"
+    rf"|everything)\b)(?P<of>{_NAME})\s+{CONSENT_NOUN}\s+{_IS}{_GONE}"
+    rf"|(?!(?:the|a|an|it|this|that|which|who|all|my|your|everything|i"
+    rf"|consider)\b)(?P<bare>[\w./-]+(?:\s+[\w./-]+){{0,3}}?)"
     r"\s+(?:revoked|withdrawn|rescinded))"
     rf"{_TAIL}"
 )

@@ -16,8 +16,8 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from sayso.core.errors import SaysoError
 from sayso.core.words import visible
-from sayso.doors.python.sayso import Sayso
 from sayso.doors.python.session import Session
+from sayso.doors.sayso import Sayso
 
 log = logging.getLogger("sayso")
 LONGEST_NAME = 60
@@ -71,7 +71,7 @@ class Clients:
 
 
 def agent_name_of(context: McpContext) -> str:
-    """What the client calls itself, marked as such: it is shown to people, and decides nothing."""
+    """Return what the client calls itself, marked as such: it is shown to people, and decides nothing."""
     params = context.session.client_params
     said = "" if params is None else params.client_info.name
     return f"mcp:{visible(said[:LONGEST_NAME]) or 'client'}"

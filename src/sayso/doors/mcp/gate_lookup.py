@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 from sayso.core.errors import SaysoError
-from sayso.doors.python.sayso import Sayso
+from sayso.doors.sayso import Sayso
 
 FORM = "write module:gate, as in tasks.gates:gate, or file.py:gate"
 
@@ -74,7 +74,7 @@ def _from_file(path: Path) -> ModuleType:
 
 
 def _place(error: BaseException) -> str:
-    """Where it went wrong, as an editor wants it."""
+    """Return the place of the error as an editor reads it."""
     if isinstance(error, SyntaxError):
         return f" at {error.filename}:{error.lineno}"
     frames = traceback.extract_tb(error.__traceback__)

@@ -21,11 +21,12 @@ from starlette.routing import Route
 
 from sayso.core.errors import SaysoError
 from sayso.doors.mcp.tokens import Tokens
+from sayso.reading.urls import LOOPBACK
 
 PATH = "/mcp"
 MOST_CONNECTIONS = 100
 GOODBYE = 3  # seconds for requests under way, once the server is told to stop
-HERE = ("127.0.0.1", "localhost", "[::1]")
+HERE = tuple(f"[{host}]" if ":" in host else host for host in LOOPBACK)
 
 
 class BadAddress(SaysoError):

@@ -1,4 +1,4 @@
-"""What an agent can run by name: each capability of a gate, with a JSON Schema of its parameters."""
+"""Runnables: each capability that an agent can run by name, with a JSON Schema of its parameters."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from sayso.doors.python.sayso import Sayso
 from sayso.doors.python.values.parameter_schema import describe_parameters, parameter_type, parameters_schema
 from sayso.doors.python.workflow import Workflow
+from sayso.doors.sayso import Sayso
 
 
 class Runnable(msgspec.Struct, frozen=True):

@@ -24,7 +24,7 @@ from sayso.doors.mcp.clients import Clients, McpContext
 from sayso.doors.mcp.stdio import read_lines
 from sayso.doors.mcp.tokens import Tokens
 from sayso.doors.mcp.tools import TOOLS, AgentTool, ToolAnswer, describe_run, use_tool
-from sayso.doors.python.sayso import Sayso
+from sayso.doors.sayso import Sayso
 
 EVERY = 2.0
 """Seconds between two signs of life while a call is not finished."""

@@ -14,31 +14,30 @@ from typing import Annotated, Any
 import msgspec
 
 from sayso.core.decision import Decision, Item
+from sayso.core.durations import LONGEST_WAIT, USUAL_WAIT
 from sayso.core.errors import SaysoError
 from sayso.core.model import Verdict
 from sayso.doors.mcp.runnables import list_runnables
-from sayso.doors.python.calls.run import PATIENCE
-from sayso.doors.python.sayso import Sayso
 from sayso.doors.python.session import Session
-from sayso.gate.questions.wait import LONGEST
+from sayso.doors.sayso import Sayso
 from sayso.gate.sessions.operator_grants import ListedGrant
 
 log = logging.getLogger("sayso")
 ToolAnswer = dict[str, Any]
 Seconds = Annotated[
-    float, msgspec.Meta(ge=0, le=LONGEST, description="How long to wait for a person, in seconds.")
+    float, msgspec.Meta(ge=0, le=LONGEST_WAIT, description="How long to wait for a person, in seconds.")
 ]
 
 
 class RunInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: Annotated[str, msgspec.Meta(description="The capability to run.")]
     params: Annotated[dict[str, Any], msgspec.Meta(description="Its parameters, by name.")] = {}
-    wait: Seconds = PATIENCE
+    wait: Seconds = USUAL_WAIT
 
 
 class RetryInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     operation_id: Annotated[str, msgspec.Meta(description="The operation_id of a result that timed out.")]
-    wait: Seconds = PATIENCE
+    wait: Seconds = USUAL_WAIT
 
 
 class CheckInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -68,7 +67,7 @@ class AgentTool(msgspec.Struct, frozen=True):
 async def use_tool(
     gate: Sayso, session: Session, tool: AgentTool, arguments: Mapping[str, Any]
 ) -> ToolAnswer:
-    """What the tool answers. Whatever goes wrong is an answer too, and never an allowing one."""
+    """Return what the tool answers. Whatever goes wrong is an answer too, and never an allowing one."""
     try:
         wanted = msgspec.convert(dict(arguments), tool.takes)
     except msgspec.ValidationError as error:
@@ -83,7 +82,7 @@ async def use_tool(
 
 
 def describe_run(gate: Sayso) -> str:
-    """What is said of `run`: how it goes, and everything that can be run."""
+    """Return what is said of `run`: how it goes, and everything that can be run."""
     lines = [
         f"- {one.name}{f': {one.about}' if one.about else ''}\n  params: {_json(one.params)}"
         for one in list_runnables(gate)

@@ -119,7 +119,7 @@ def user_initiated_scope(door: EmbeddedDoor, operation: str) -> Scoped[None]:
 
 
 def _check_side_functions(made: Capability) -> None:
-    """What is asked of a function besides its work is told at once, from its arguments as written down."""
+    """Refuse side functions that are async, or that would need a live object."""
     told = {
         "health": made.health,
         "effect_key": made.effect_key,
@@ -162,7 +162,7 @@ def _own_operation_only(door: Door, wrapped: Callable[..., Any]) -> Capability:
 
 
 def _find_capability(door: Door, function: Callable[..., Any]) -> Capability | None:
-    """What this gate, and no other, made of the function already."""
+    """Return the wrapper that this gate made for the function before."""
     made: dict[Door, Capability] = getattr(function, GATED, {})
     return made.get(door)
 

@@ -38,7 +38,7 @@ class Called:
 
     @property
     def runs(self) -> RunnableCall | None:
-        """What to run, once it is allowed: decoded from the bytes that were approved."""
+        """Return the call to run, decoded from the approved bytes."""
         call = self._attempt.record.request.call
         return (
             RunnableCall(call.tool, decode_canonical(call.arguments), call.command, call.folder)

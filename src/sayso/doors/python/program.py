@@ -1,4 +1,4 @@
-"""What programs do with a gate, wherever it is: declare what needs consent, and run it."""
+"""Programs with a gate, here or remote: declare what needs consent, and run it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from types import TracebackType
 from typing import Any, Generic, ParamSpec, Self, TypeVar
 
 from sayso.core.decision import Decision
+from sayso.core.durations import USUAL_WAIT
 from sayso.core.model import Risk
 from sayso.doors.python import consent
 from sayso.doors.python.calls.capability import operation_names
 from sayso.doors.python.calls.door import Door
 from sayso.doors.python.calls.results import Result
-from sayso.doors.python.calls.run import PATIENCE
 from sayso.doors.python.calls.steps import adrive, drive
 from sayso.doors.python.session import AnySession
 from sayso.doors.python.values.inputs import check_wait
@@ -98,7 +98,7 @@ class Program(ABC, Generic[S]):
 
     @abstractmethod
     def user_initiated(self, operation: str) -> AbstractContextManager[None]:
-        """What runs in this block is what the user started. Never for code that an agent can reach."""
+        """Mark what runs in this block as started by the user. Never for code that an agent can reach."""
 
     def workflow(
         self,
@@ -119,7 +119,7 @@ class Program(ABC, Generic[S]):
         params: Mapping[str, Any] | None = None,
         *,
         session: S | str | None = None,
-        wait: float = PATIENCE,
+        wait: float = USUAL_WAIT,
         key: str | None = None,
     ) -> Result:
         """Run a capability or workflow: check what it declares, ask in one question, wait, run it once."""
@@ -131,12 +131,12 @@ class Program(ABC, Generic[S]):
         params: Mapping[str, Any] | None = None,
         *,
         session: S | str | None = None,
-        wait: float = PATIENCE,
+        wait: float = USUAL_WAIT,
         key: str | None = None,
     ) -> Result:
         return await self._session(session).arun(name, params, wait=wait, key=key)
 
-    def retry(self, operation_id: str, *, session: S | str | None = None, wait: float = PATIENCE) -> Result:
+    def retry(self, operation_id: str, *, session: S | str | None = None, wait: float = USUAL_WAIT) -> Result:
         """Go on with a call that timed out, without its parameters.
 
         Its session is found by itself, where this program owns it, also after a restart.
@@ -147,21 +147,23 @@ class Program(ABC, Generic[S]):
         return self._session(session).retry(operation_id, wait=wait)
 
     async def aretry(
-        self, operation_id: str, *, session: S | str | None = None, wait: float = PATIENCE
+        self, operation_id: str, *, session: S | str | None = None, wait: float = USUAL_WAIT
     ) -> Result:
         check_wait(wait)
         if session is None:
             return await adrive(retry_owned(self.door, operation_id, {"wait": wait, "is_async": True}))
         return await self._session(session).aretry(operation_id, wait=wait)
 
-    def replay(self, operation_id: str, *, session: S | str | None = None, wait: float = PATIENCE) -> Result:
+    def replay(
+        self, operation_id: str, *, session: S | str | None = None, wait: float = USUAL_WAIT
+    ) -> Result:
         """Run an operation that was queued, later: never by the trust in a workflow of back then."""
         return self._session(session).replay(operation_id, wait=wait)
 
     def check(
         self, name: str, params: Mapping[str, Any] | None = None, *, session: S | str | None = None
     ) -> Decision:
-        """What would be decided if this were run now. Nothing is asked or used up."""
+        """Decide this run without running it: nothing is asked or used up."""
         return check_any(self.door, name, params, self._session(session).id)
 
     # --- sessions ---
@@ -174,7 +176,7 @@ class Program(ABC, Generic[S]):
     def end_session(self, session: str) -> None: ...
 
     def list_consents(self, session: S | str) -> list[ListedGrant]:
-        """What is granted in this session now: the way to see that a grant landed."""
+        """Return the grants of this session, to see that one was given."""
         return self._session(session).consents()
 
     @abstractmethod

@@ -82,7 +82,7 @@ class AnySession(ABC):
 
     @abstractmethod
     def show_handoff(self) -> str | None:
-        """What was kept for this context, to be shown to the user. Only a yes heard right after loads it."""
+        """Return the allowlist kept for this context, to show the user. Only a yes right after loads it."""
 
     @abstractmethod
     def take_handoff(self) -> tuple[str, ...]:
@@ -90,7 +90,7 @@ class AnySession(ABC):
 
     @abstractmethod
     def consents(self) -> list[ListedGrant]:
-        """What is granted in this session now."""
+        """Return the grants of this session."""
 
     # --- running ---
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, Protocol
 
@@ -13,6 +14,7 @@ import msgspec
 from sayso.core.decision import Decision
 from sayso.core.digest import decode_canonical, sha256
 from sayso.core.errors import SaysoError
+from sayso.core.ledger import AWAITING
 from sayso.core.model import Declaration, Operation, Request, Risk
 from sayso.core.session import Run, Scope
 from sayso.doors.python.calls.capability import (
@@ -24,21 +26,18 @@ from sayso.doors.python.calls.capability import (
     operation_names,
 )
 from sayso.doors.python.calls.door import CallKeys, Door
-from sayso.doors.python.calls.gated_call import describe_ending, obtain_consent
-from sayso.doors.python.calls.results import ConsentDenied, ConsentTimeout, Result
+from sayso.doors.python.calls.gated_call import describe_ending
+from sayso.doors.python.calls.results import Result
 from sayso.doors.python.calls.run import (
     RunOptions,
     check_capability,
     conclude_run,
-    handle_denial,
-    handle_timeout,
     join_call,
-    result_from_attempt,
-    resume_run,
+    rerun,
     retry_capability,
     run_capability,
+    run_with_consent,
     settle_stopped_run,
-    timeout_result,
 )
 from sayso.doors.python.calls.scope import Frame, Job, scope_here, session_around
 from sayso.doors.python.calls.steps import Enter, Outcome, Steps, Work, adrive, drive
@@ -46,7 +45,7 @@ from sayso.doors.python.values.arguments import Shape, WrongArguments
 from sayso.doors.python.values.inputs import check_params
 from sayso.gate.call_rows import Attempt
 from sayso.gate.deciding.request import make_call
-from sayso.gate.ledger.workflows import RunNote, decode_note
+from sayso.gate.ledger.workflows import RunNote
 from sayso.gate.telemetry import RunningSpan
 
 StepInputs = tuple[Mapping[str, Any], Mapping[str, Any]]
@@ -168,7 +167,7 @@ def _retry_any(door: Door, operation_id: str, wish: RunOptions) -> Steps[Result]
         name = attempt.record.request.workflow
         if name is None:
             return (yield from retry_capability(door, operation_id, wish))
-        if attempt.state not in ("pending", "waiting"):
+        if attempt.state not in AWAITING:
             return (yield from join_call(door, attempt, wish))
         workflow: Workflow | None = door.workflows.get(name)
         if workflow is None:
@@ -189,7 +188,7 @@ def retry_owned(door: Door, operation_id: str, how: Mapping[str, Any]) -> Steps[
 
 
 def check_any(door: Door, name: str, params: Mapping[str, Any] | None, session: str) -> Decision:
-    """What would be decided if a workflow or a capability of this name were run now."""
+    """Decide a run of the workflow or capability of this name, without running it."""
     workflow: Workflow | None = door.workflows.get(name)
     if workflow is None:
         return check_capability(door, name, params, session)
@@ -216,32 +215,19 @@ def _retry_run(door: Door, workflow: Workflow, attempt: Attempt, wish: RunOption
     if attempt.state == "pending":
         tried: Attempt = yield Work(lambda: door.retry(workflow.asked, attempt, scope))
         return (yield from _ask_for_run(door, workflow, tried, scope, wish))
-    restartable = workflow.restartable
-    resumed: Attempt | None = yield from resume_run(door, attempt, scope, wish, restartable=restartable)
-    if resumed is None:
-        return timeout_result(attempt.call)
-    if not resumed.runs:
-        return result_from_attempt(resumed)
-    runs = decode_note(resumed.note).runs + 1
-    return (yield from _carry_out(door, workflow, resumed, scope, wish, runs=runs))
+    execute = partial(_carry_out, door, workflow, scope, wish)
+    return (yield from rerun(door, attempt, scope, wish, execute, restartable=workflow.restartable))
 
 
 def _ask_for_run(
     door: Door, workflow: Workflow, attempt: Attempt, scope: Scope, wish: RunOptions
 ) -> Steps[Result]:
-    if not attempt.runs and attempt.state not in ("pending", "denied"):
-        return (yield from join_call(door, attempt, wish))
-    try:
-        started: Attempt = yield from obtain_consent(door, workflow.asked, attempt, scope, wish.wait)
-    except ConsentTimeout as error:
-        return handle_timeout(door, error)
-    except ConsentDenied as error:
-        return (yield from handle_denial(door, error, attempt, wish))
-    return (yield from _carry_out(door, workflow, started, scope, wish, runs=1))
+    execute = partial(_carry_out, door, workflow, scope, wish)
+    return (yield from run_with_consent(door, workflow.asked, attempt, scope, wish, execute))
 
 
 def _carry_out(
-    door: Door, workflow: Workflow, attempt: Attempt, scope: Scope, wish: RunOptions, *, runs: int
+    door: Door, workflow: Workflow, scope: Scope, wish: RunOptions, attempt: Attempt, runs: int
 ) -> Steps[Result]:
     given: dict[str, Any] = decode_canonical(attempt.record.request.call.arguments)
     note = RunNote(runs=runs, restartable=workflow.restartable)

@@ -18,6 +18,7 @@ from sayso.core.ledger import NotNow
 from sayso.core.model import Risk
 from sayso.doors.python.host_call import Called
 from sayso.doors.python.program import Program
+from sayso.doors.python.values.inputs import check_workspace
 from sayso.doors.remote.decode import decode_attempt, decode_grants
 from sayso.doors.remote.discovery import find_service
 from sayso.doors.remote.door import NotConnected, RemoteDoor
@@ -74,7 +75,8 @@ class Connected(Program[ConnectedSession]):
         stays ended: then it is a new one, and `after` names the old one.
         """
         if name is None and key is not None:
-            found = self.door.open_by_key(key, SessionWish(agent, user, workspace, parent))
+            asked = SessionWish(agent, user, check_workspace(workspace) or None, parent)
+            found = self.door.open_by_key(key, asked)
             return ConnectedSession(self.door, found.session, reopened=found.reopened, after=found.after)
         if name is None:
             return self.session_by_id(

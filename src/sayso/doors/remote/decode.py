@@ -1,4 +1,4 @@
-"""What the service tells of calls and decisions, as the objects an embedded gate gives."""
+"""Decode the service's answers into the objects that an embedded gate gives."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STATES = {"allowed": "running", "blocked": "denied"}
 
 
 class RemoteAttempt(Attempt, frozen=True):
-    """Where a call stands. `asks` is what it waits for; `answered` that the question is closed."""
+    """The standing of a remote call. `asks` is what it waits for; `answered`: the question is closed."""
 
     asks: PendingAsk | None = None
     answered: bool = False

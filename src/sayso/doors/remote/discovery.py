@@ -36,7 +36,7 @@ class WrongService(SaysoError):
 
 
 class NoAddress(SaysoError):
-    """What was given as the address of a service is none."""
+    """The given address of a service is not one."""
 
     code = "no_address"
 

@@ -17,13 +17,13 @@ import msgspec
 from sayso.core import words
 from sayso.core.decision import Decision
 from sayso.core.digest import decode_canonical
+from sayso.core.durations import LONGEST_WAIT
 from sayso.core.errors import SaysoError
-from sayso.core.ledger import NotNow, State
+from sayso.core.ledger import AWAITING, NotNow, State
 from sayso.core.model import Call, Declaration, Operation, Request
 from sayso.core.session import Scope
 from sayso.doors.python.calls.capability import Capability
 from sayso.doors.python.calls.door import NO_CALL_KEYS, CallKeys, Door, PendingAsk, WaitResult, workspace_here
-from sayso.doors.python.values.inputs import note_missing_workspace
 from sayso.doors.remote.decode import RemoteAttempt, decode_attempt, decode_decision
 from sayso.doors.remote.line import AWAY, ServiceLine, ServiceRequest, Unreachable
 from sayso.gate.call_rows import Attempt
@@ -32,7 +32,6 @@ from sayso.gate.deciding.request import make_request
 from sayso.gate.gate import UnknownSession
 from sayso.gate.ledger.outcome import KEPT_RESULT, LONGEST_REASON
 from sayso.gate.ledger.workflows import RunNote
-from sayso.gate.questions.wait import LONGEST
 from sayso.gate.sessions.reopen import KeyedSession, SessionWish
 
 REPORTING = 120.0
@@ -70,7 +69,7 @@ class RemoteDoor(Door):
     def request_for_call(
         self, call: Call, declared: Declaration, session: str, workflow: str | None = None
     ) -> Request:
-        """What is asked for. The service makes the request of it that counts, and says who made it."""
+        """Return what is asked for. The service makes the request of it that counts, and says who made it."""
         return make_request(call, declared.operations, session=session, workflow=workflow, declared=declared)
 
     def check_workflow(self, name: str, operations: Sequence[str]) -> None:
@@ -232,7 +231,6 @@ class RemoteDoor(Door):
 
     def open_by_key(self, key: str, asked: SessionWish) -> KeyedSession:
         """The session this key of this token stands for. Sent again, it is the same one."""
-        note_missing_workspace(asked.workspace or "")
         said = {name: value for name, value in msgspec.structs.asdict(asked).items() if value is not None}
         body = {**said, "key": key, "agent": asked.agent or "", "any_agent": asked.agent is None}
         opened = self.line.ask(ServiceRequest("POST", "/v1/sessions", {**body, "folder": workspace_here()}))
@@ -275,7 +273,7 @@ def _call_body(request: Request) -> dict[str, Any]:
 
 
 def _parameters_body(request: Request) -> dict[str, Any]:
-    """What the function takes, so that an edit that its types refuse is refused before anybody allows it."""
+    """Return the types of the function's parameters, so that an edit they refuse is never allowed."""
     takes = "" if request.declared is None else request.declared.parameters
     return {"parameters": msgspec.json.decode(takes)} if takes and request.workflow is None else {}
 
@@ -297,13 +295,13 @@ def _scope_body(scope: Scope) -> dict[str, Any]:
 
 
 def _wait_request(attempt: Attempt, seconds: float) -> ServiceRequest:
-    return ServiceRequest("GET", f"/v1/calls/{attempt.call}", wait=min(seconds, LONGEST))
+    return ServiceRequest("GET", f"/v1/calls/{attempt.call}", wait=min(seconds, LONGEST_WAIT))
 
 
 def _wait_end_request(call: str, seconds: float) -> ServiceRequest:
-    return ServiceRequest("GET", f"/v1/calls/{call}", query={"until": "end"}, wait=min(seconds, LONGEST))
+    return ServiceRequest("GET", f"/v1/calls/{call}", query={"until": "end"}, wait=min(seconds, LONGEST_WAIT))
 
 
 def _wait_result_of(attempt: RemoteAttempt) -> WaitResult:
-    still = attempt.state in ("pending", "waiting") and not attempt.answered
+    still = attempt.state in AWAITING and not attempt.answered
     return WaitResult("open" if still else "answered")

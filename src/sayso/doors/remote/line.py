@@ -1,6 +1,6 @@
 """The line to the service: requests over its Unix socket or a URL, sent again while it is away.
 
-A service that is started anew knows every question and call of before, so whoever waits just asks again. What
+A restarted service knows every question and call of before, so whoever waits just asks again. What
 could be done twice by sending it twice is only sent again if it never reached the service.
 """
 
@@ -123,7 +123,7 @@ class ServiceRequest(msgspec.Struct, frozen=True):
 
 
 class ServiceAddress(msgspec.Struct, frozen=True):
-    """Where a service listens: a URL, or the path of its socket; and what to do before speaking to it."""
+    """The address of a service: a URL or a socket; and what to do before connecting to it."""
 
     where: str | Path
     before: Callable[[], None]
@@ -147,7 +147,7 @@ class ServiceLine:
         self._reached = False
 
     def ask(self, sent: ServiceRequest, away: float = AWAY) -> Any:
-        """What the service answers. While it is away the request is sent again, for so many seconds."""
+        """Send the request, again while the service is away, for so many seconds; return its answer."""
         tries = self._tries(sent, away)
         while True:
             place, client = self._places[0]
@@ -201,7 +201,7 @@ class ServiceLine:
         return _Tries(sent, min(away, NEVER_THERE), places=len(self._places), began=True)
 
     def _note_reached(self, response: httpx.Response) -> httpx.Response:
-        """Whatever it says, a service is there."""
+        """Note that a service is there, whatever it answered."""
         self._reached = True
         return response
 
@@ -257,7 +257,7 @@ class _Tries:
         return msgspec.structs.replace(self._first, wait=max(left, 0.0))
 
     def answer(self, response: httpx.Response, place: ServiceAddress) -> Any:
-        """What was answered; an error of the kind an embedded gate raises if it was refused."""
+        """Return the answer; a refusal raises the error that an embedded gate would raise."""
         if not response.is_success:
             error = _error_from_response(response, place)
             raise _TryLater(response, error) if response.status_code in (TOO_MANY, AWAY_NOW) else error
@@ -267,7 +267,7 @@ class _Tries:
             raise _not_sayso(response, place) from error
 
     def pause(self, error: httpx.TransportError | _TryLater, place: ServiceAddress) -> float:
-        """How long to pause before the next attempt; raises if there is to be none."""
+        """Return how long to pause before the next attempt; raises if there is to be none."""
         now = time.monotonic()
         self._until = now + self._away if self._until is None else self._until
         self._untried -= 1
@@ -294,14 +294,14 @@ def _hint(why: str, place: ServiceAddress) -> str:
 
 
 def _undone(error: httpx.TransportError | _TryLater) -> bool:
-    """Whether the request was certainly not taken."""
+    """Return whether the request was certainly not taken."""
     if isinstance(error, _TryLater):
         return error.refused
     return isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout))
 
 
 def _not_sayso(response: httpx.Response, place: ServiceAddress) -> NotSayso:
-    """Whoever answered does not speak as the service does: another server, or a proxy before the service."""
+    """Make the error for an answer that is not the service's: another server, or a proxy before it."""
     status = response.status_code
     if status in BY_PROXIES:
         return NotSayso(

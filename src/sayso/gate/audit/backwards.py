@@ -46,16 +46,17 @@ def find_newest_entries(
             places[row.stream] = row.seq
             if events is not None and row.event not in events:
                 continue
-            said = _try_read_entry(row)
+            said = entry_of_row(row)
             if wanted(tx, row, said):
                 found.append((row, said))
     return EntryPage(tuple(found), None)
 
 
-def _try_read_entry(row: EntryRow) -> AuditEntry | None:
+def entry_of_row(row: EntryRow) -> AuditEntry | None:
+    """Read the row's entry; None if it was pruned or cannot be read."""
     try:
         return None if row.body is None else read_entry(row.body)
-    except SaysoError:  # one that was changed by hand: `audit verify` says so
+    except SaysoError:  # it was tampered with, which `audit verify` reports
         return None
 
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from sayso.core.audit.anchors import AuditFinding, FindingKind
+from sayso.gate import words
 from sayso.gate.call_rows import find_fault_beside
 from sayso.gate.gate import Gate
 from sayso.gate.rows.row_seals import SessionState
@@ -43,12 +44,12 @@ def _find_faults(gate: Gate, tx: Reader) -> Iterator[tuple[FindingKind, str]]:
         if kept is not None:
             sessions[row.id], counts[row.id] = kept, row.spends
         elif gate.sealer.void_session(row) is None:
-            yield FindingKind.EDITED, f"session {row.id} was changed or put back by hand"
+            yield FindingKind.EDITED, words.changed_or_restored(f"session {row.id}")
     yield from _check_session_rows(gate, tx, sessions, counts)
     for review in tx.every(ReviewRow):
         names["review"].add(review.name)
         if not gate.sealer.reviews([review]):
-            yield FindingKind.EDITED, f"the review of {review.name} was changed or put back by hand"
+            yield FindingKind.EDITED, words.changed_or_restored(f"the review of {review.name}")
     for fact in tx.every(MetaRow):
         if is_value(fact.name):
             names["value"].add(fact.name)
@@ -56,7 +57,7 @@ def _find_faults(gate: Gate, tx: Reader) -> Iterator[tuple[FindingKind, str]]:
     for kind, there in names.items():
         missing = gate.sealer.mark.missing(kind, there)
         if missing:
-            yield FindingKind.DELETED, f"{missing} rows were taken away by hand: {kind}s that the mark knows"
+            yield FindingKind.DELETED, words.rows_deleted(missing, kind)
 
 
 def _check_session_rows(
@@ -75,7 +76,7 @@ def _check_session_rows(
         called.add(call.id)
         kept = sessions.get(call.session)
         if gate.sealer.open_call(call) is None:
-            yield FindingKind.EDITED, f"call {call.id} was changed by hand"
+            yield FindingKind.EDITED, words.changed_outside(f"call {call.id}")
         elif kept is not None and (finding := find_fault_beside(call, kept)) is not None:
             yield FindingKind.EDITED, finding
     for name, kept in sessions.items():
@@ -83,7 +84,7 @@ def _check_session_rows(
         named = {"grant": kept.spent, "question": kept.questions, "call": {**kept.calls, **kept.untried}}
         for what, wanted in named.items():
             yield from (
-                (FindingKind.DELETED, f"{what} {one} was taken away")
+                (FindingKind.DELETED, words.deleted_outside(f"{what} {one}"))
                 for one in wanted
                 if one not in there[what]
             )
@@ -96,13 +97,13 @@ def _check_question(
     gate: Gate, tx: Reader, row: QuestionRow, kept: SessionState
 ) -> Iterator[tuple[FindingKind, str]]:
     if gate.sealer.open_question(row) is None:
-        yield FindingKind.EDITED, f"question {row.id} was changed by hand"
+        yield FindingKind.EDITED, words.changed_outside(f"question {row.id}")
     elif row.state == "open" and row.id not in kept.questions and tx.now < row.expires_at:
-        yield FindingKind.EDITED, f"question {row.id} was closed, and opened again by hand"
+        yield FindingKind.EDITED, words.reopened_outside(row.id)
 
 
 def _check_value(gate: Gate, fact: MetaRow) -> Iterator[tuple[FindingKind, str]]:
     try:
         check_value(gate, fact.name, fact.value)
     except TamperedValue:
-        yield FindingKind.EDITED, f"what is kept as {fact.name[:40]} was changed or put back by hand"
+        yield FindingKind.EDITED, words.changed_or_restored(f"the value {fact.name[:40]}")

@@ -11,6 +11,7 @@ from sayso.core.audit.checkpoint import BadCheckpoint, Checkpoint, open_checkpoi
 from sayso.core.audit.entry import MAIN, AuditError, leaf_content
 from sayso.core.audit.merkle import prove_inclusion, root_at
 from sayso.core.audit.receipt import Receipt, check_receipt, format_receipt
+from sayso.gate import words
 from sayso.gate.audit.read import load_entry_row, require_body
 from sayso.gate.audit.tree import (
     LOOK_AT_IT,
@@ -130,7 +131,7 @@ def _count_checkpoint(gate: Gate, tx: Writer, key: SigningKey, end: TreeEnd) -> 
     mark = gate.sealer.mark
     marked = mark.version(*LAST_CHECKPOINT)
     if end.last_signed < marked:
-        gate.sealer.doubts.note("the end of the audit tree was put back, and checkpoints may be missing")
+        gate.sealer.doubts.note(words.TREE_END_RESTORED)
     last = 1 + max(end.last_signed, marked)
     signed = 1 + (end.signed or _count_stored(tx))
     save_end(tx, key, MAIN, msgspec.structs.replace(end, signed=signed, last_signed=last))

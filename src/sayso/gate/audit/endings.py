@@ -12,13 +12,16 @@ from collections.abc import Collection, Iterator
 import msgspec
 
 from sayso.core.audit import events
-from sayso.core.audit.entry import AuditEntry, read_entry
-from sayso.core.errors import SaysoError
+from sayso.core.audit.entry import AuditEntry
 from sayso.gate import words
-from sayso.store.contract import EntryRow, Reader
+from sayso.gate.audit.backwards import entry_of_row
+from sayso.store.contract import Reader
 
 CLEARING = frozenset(name for name, kind in events.EVENTS.items() if kind.ends_consent)
-ENDED_WITH = {events.Stopped.event: words.SESSION_STOPPED, events.SessionEnded.event: words.SESSION_ENDED}
+ENDED_WITH = {
+    events.SessionStopped.event: words.SESSION_STOPPED,
+    events.SessionEnded.event: words.SESSION_ENDED,
+}
 """Why consent ended, where the entry itself does not say it."""
 MOST_AT_ONCE = 1_000
 """How many entries of one moment are looked at."""
@@ -40,7 +43,7 @@ def who_ended(tx: Reader, session: str, at: float, grants: Collection[str]) -> E
 
 
 def _ender(entry: AuditEntry) -> Ender:
-    by = "user" if entry.event == events.Heard.event else str(entry.details.get("by") or "")
+    by = "user" if entry.event == events.MessageHeard.event else str(entry.details.get("by") or "")
     why = entry.details.get("why") or ENDED_WITH.get(entry.event)
     return Ender(by or None, None if why is None else str(why))
 
@@ -49,7 +52,7 @@ def _entries_at(tx: Reader, stream: str, session: str, at: float) -> Iterator[Au
     for row in tx.entries(stream, after=_last_before(tx, stream, at), limit=MOST_AT_ONCE):
         if row.at != at:
             return
-        entry = _read(row) if row.session == session else None
+        entry = entry_of_row(row) if row.session == session else None
         if entry is not None:
             yield entry
 
@@ -63,10 +66,3 @@ def _last_before(tx: Reader, stream: str, at: float) -> int:
         row = next(iter(tx.entries(stream, after=middle, limit=1)), None)
         low, high = (middle + 1, high) if row is not None and row.at < at else (low, middle)
     return low
-
-
-def _read(row: EntryRow) -> AuditEntry | None:
-    try:
-        return None if row.body is None else read_entry(row.body)
-    except SaysoError:  # one that was changed by hand: `audit verify` says so
-        return None

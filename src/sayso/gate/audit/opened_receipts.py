@@ -35,12 +35,12 @@ def prove_entry_opened(gate: Gate, seq: int) -> bytes:
 
 
 def discloses(proof: bytes) -> bool:
-    """Whether an opened receipt that was made here holds any value."""
+    """Return whether an opened receipt that was made here holds any value."""
     return any(part.values for part in msgspec.json.decode(proof, type=OpenedReceipt).parts)
 
 
 def commits(proof: bytes) -> bool:
-    """Whether an entry of an opened receipt commits to a value, be it disclosed or erased."""
+    """Return whether an entry of an opened receipt commits to a value, be it disclosed or erased."""
     receipts = [part.receipt.encode() for part in msgspec.json.decode(proof, type=OpenedReceipt).parts]
     bodies = [read_body(split_leaf(parse_receipt(receipt).content)[1]) for receipt in receipts]
     return any(body.commitments for body in bodies)

@@ -16,6 +16,7 @@ from sayso.core.audit import events
 from sayso.core.audit.checkpoint import Verifier
 from sayso.core.audit.entry import MAIN, AuditError, chain_hash, genesis
 from sayso.core.audit.merkle import Frontier, Hashes, TreeNode, extend_tree
+from sayso.gate import words
 from sayso.gate.gate import Gate
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import SigningKey, make_verifier, public_key_of
@@ -69,7 +70,7 @@ def load_end(tx: Reader, key: SigningKey, stream: str) -> TreeEnd | None:
         return None
     mac, _, body = kept.partition(" ")
     if not hmac.compare_digest(mac.encode(), _mac(tx, key, stream, body).encode()):
-        raise AuditError(f"the kept end of the audit tree of {stream} was changed by hand", hint=LOOK_AT_IT)
+        raise AuditError(words.changed_outside(f"the end of the audit tree of {stream}"), hint=LOOK_AT_IT)
     return msgspec.json.decode(body, type=TreeEnd)
 
 
@@ -113,7 +114,7 @@ def _load_end_or_start(tx: Writer, key: SigningKey, stream: str) -> TreeEnd:
     try:
         kept = load_end(tx, key, stream)
     except AuditError as error:
-        record(tx, events.Tampered(finding=error.message))
+        record(tx, events.TamperingFound(finding=error.message))
         kept = None
     return kept or TreeEnd(0, (), genesis(stream).hash)
 

@@ -34,7 +34,6 @@ from sayso.gate.audit.signatures import Proofs
 from sayso.gate.audit.tree import TreeEnd, load_end, log_origin, own_verifiers, require_key
 from sayso.gate.gate import Gate
 from sayso.gate.rows.keys import SigningKey
-from sayso.gate.rows.watermark import LOST_MARK
 from sayso.store.contract import CheckpointRow, EntryTuple, Reader
 
 PAGE = 1_000
@@ -51,7 +50,7 @@ VerifyProgress = Callable[[str, int], None]
 
 
 class Tampering(msgspec.Struct, frozen=True):
-    """What the trail reports of tampered rows: the number of entries, and the time of the last.
+    """The trail's reports of tampering: the number of entries, and the time of the last.
 
     A trail can be intact and still report tampering beside it.
     """
@@ -159,13 +158,13 @@ class Walk:
             )
         for row, one in zip(run, told, strict=True):
             event = row[5] if one is None else one.event  # of a pruned one the column is left
-            if event == events.Tampered.event:
+            if event == events.TamperingFound.event:
                 self.tampering |= Tampering(1, row[4])
             if one is not None and (one.commitments or one.event in _TELLING):
                 self._check_entry(row, one)
 
     def end(self) -> list[AuditFinding]:
-        """What only shows once all rows were seen."""
+        """Return the findings that need all rows."""
         findings = [
             AuditFinding(
                 FindingKind.DELETED, seq, f"the value {name!r} of entry {seq} is gone, and no entry erased it"
@@ -303,7 +302,7 @@ def _check_checkpoint_rows(stored: Iterable[CheckpointRow]) -> Iterator[AuditFin
 def _check_checkpoint_count(
     gate: Gate, stored: int, end: TreeEnd | AuditFinding | None
 ) -> Iterator[AuditFinding]:
-    """Whether all checkpoints are there that were ever stored, and the newest is the one that was marked."""
+    """Check that every stored checkpoint is still there, and that the newest is the marked one."""
     kept = end if isinstance(end, TreeEnd) else TreeEnd(0, (), b"")
     if kept.last_signed < gate.sealer.mark.version(*LAST_CHECKPOINT):
         yield AuditFinding(
@@ -321,7 +320,7 @@ def _check_mark(gate: Gate) -> Iterator[AuditFinding]:
     newest = gate.mark.newest()  # before the transaction: others go on writing meanwhile
     with gate.store.read() as tx:
         if gate.mark.lost:
-            yield AuditFinding(FindingKind.TRUNCATED, 0, LOST_MARK)
+            yield AuditFinding(FindingKind.TRUNCATED, 0, words.LOST_MARK)
         elif not gate.mark.holds(tx, MAIN, newest):
             text = "the entry that the mark beside the key speaks of is missing, or another"
             yield AuditFinding(FindingKind.TRUNCATED, 0, text)

@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 
 from sayso.core.grants import Grant, outlived
+from sayso.core.ledger import NOT_STARTED
 from sayso.core.terms import no_stricter, terms_of
 from sayso.gate import words
 from sayso.gate.audit.endings import who_ended
@@ -68,7 +69,7 @@ def state_of_call(gate: Gate, tx: Reader, row: CallRow) -> str:
     again.
     """
     question = tx.question(row.question) if row.question is not None else None
-    if row.state not in ("pending", "allowed") or question is None:
+    if row.state not in NOT_STARTED or question is None:
         return row.state
     approval = load_approval(gate, tx, question)
     if approval is None:
@@ -79,14 +80,14 @@ def state_of_call(gate: Gate, tx: Reader, row: CallRow) -> str:
 
 
 def question_behind(gate: Gate, tx: Reader, grants: Iterable[str]) -> bool:
-    """Whether one of these grants is the answer to a question that is still known."""
+    """Return whether one of these grants is the answer to a question that is still known."""
     opened = (gate.sealer.open_grant(row) for row in map(tx.grant, grants) if row is not None)
     asked = (grant.question for grant in opened if grant is not None and grant.question is not None)
     return any(tx.question(name) is not None for name in asked)
 
 
 def has_story(gate: Gate, tx: Reader, row: CallRow, kept: Record) -> bool:
-    """Whether the history lists this call by itself.
+    """Return whether the history lists this call by itself.
 
     It does not if the call only joined a question, or if another call ran on the approval it had asked for.
     """
@@ -118,7 +119,7 @@ def _find_end(
 
 
 def _is_outdated(gate: Gate, tx: Reader, grant: Grant) -> bool:
-    """Whether the policy of now is stricter than the one that the approval was asked under.
+    """Return whether the policy of now is stricter than the one that the approval was asked under.
 
     Told by what it says of the operations; how the call would be read now is found out when it is tried. A
     gate that only looks may not know the policy in force, and then cannot say.
@@ -132,7 +133,7 @@ def _is_outdated(gate: Gate, tx: Reader, grant: Grant) -> bool:
 
 
 def _lives_on(gate: Gate, tx: Reader, question: QuestionRow) -> bool:
-    """Whether the answer gave more than this call, and some of that still stands."""
+    """Return whether the answer gave more than this call, and some of that still stands."""
     session = tx.session(question.session)
     if session is None or session.ended_at is not None:
         return False

@@ -44,7 +44,7 @@ class Bundle(msgspec.Struct, frozen=True):
 
 
 class Authorization(msgspec.Struct, frozen=True):
-    """What was decided and recorded; the question, if a person has to answer one, and whether it is new.
+    """A recorded decision; its question, if a person has to answer one, and whether that is new.
 
     `entry` is 0 if the call keeps waiting for the question it had opened. `clearings` is how often all
     consent of the session had been cleared by then. `begins`: a story begins with the entry.
@@ -115,12 +115,12 @@ def authorize_in(
 
 
 def is_answer(gate: Gate, tx: Reader, decision: Decision) -> bool:
-    """Whether the answer to a question allows the call. It then belongs to that question's story."""
+    """Return whether the answer to a question allows the call. It then belongs to that question's story."""
     return decision.rule == APPROVED_CALL.name and question_behind(gate, tx, decision.grants)
 
 
 def _is_harmless(decision: Decision) -> bool:
-    """Whether all it does is to allow what has low risk. Whatever uses or changes more has to last."""
+    """Return whether all it does is to allow what has low risk. Whatever uses or changes more has to last."""
     low = decision.verdict is Verdict.ALLOW and decision.risk == Risk.LOW
     return low and not decision.grants and not decision.effects
 
@@ -276,6 +276,6 @@ def record_decision(
 
 
 def _commits_to_call(decision: Decision) -> bool:
-    """Whether a person has to do with it: they are asked, or alerted, or it was their click."""
+    """Return whether a person has to do with it: they are asked, or alerted, or it was their click."""
     clicked = any(item.ruling.rule == USER_INITIATED.name for item in decision.items)
     return decision.verdict is not Verdict.ALLOW or clicked

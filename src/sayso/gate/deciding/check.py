@@ -23,7 +23,7 @@ from sayso.store.contract import Reader
 
 
 class CheckResult(msgspec.Struct, frozen=True):
-    """What would be decided, with its offers and every check on the way."""
+    """A decision without effects, with its offers and every check on the way."""
 
     decision: Decision
     traces: tuple[Trace, ...]

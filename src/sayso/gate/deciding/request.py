@@ -88,7 +88,7 @@ def read_request(
 
 
 class CallDeclaration(msgspec.Struct, frozen=True):
-    """What a program declares about a call besides its tool and arguments."""
+    """A program's declarations about a call, besides tool and arguments."""
 
     declared: Declaration = Declaration()
     schema: str = ""

@@ -93,7 +93,7 @@ class Count:
         self._add_repeated(one.session, digest, rule, prompted)
 
     def _opens(self, session: str, digest: str, at: float) -> bool:
-        """Whether this entry is the one that opened a question: they were written in the same moment."""
+        """Return whether this entry opened the question: both were written in the same moment."""
         if not self._unseen[session, digest, at]:
             return False
         self._unseen[session, digest, at] -= 1
@@ -160,7 +160,7 @@ def pace_of(asked: Iterable[LoggedQuestion]) -> Pace:
 
 
 def spared_a_question(one: LoggedDecision) -> bool:
-    """Whether an earlier word of a person, or the agent's confidence, spared a question here."""
+    """Return whether an earlier word of a person, or the agent's confidence, spared a question here."""
     return one.verdict is Verdict.ALLOW and one.said is not None and one.said.details.rule in SPARING
 
 

@@ -24,13 +24,14 @@ from sayso.core.audit.events import DECISIONS, DecisionEvent, read_decision
 from sayso.core.deciding.titles import make_title, title_of
 from sayso.core.digest import decode_canonical, encode_canonical
 from sayso.core.errors import SaysoError
+from sayso.core.ledger import IN_PROGRESS, NOT_STARTED, OUTCOMES
 from sayso.core.model import Call, Request, Verdict
 from sayso.core.rulebook import APPROVED_CALL, DENIED_CALL
 from sayso.core.words import visible
 from sayso.gate.call_rows import find_record, sound_call
 from sayso.gate.deciding.approvals import CallApproval, load_approval, question_behind
 from sayso.gate.gate import Gate
-from sayso.gate.ledger.start import with_question_outcome
+from sayso.gate.ledger.start import STATE_OF_VERDICT, with_question_outcome
 from sayso.gate.questions.read import Read, questions_in
 from sayso.gate.rows.journal import call_for_entry
 from sayso.store.contract import CallRow, EntryRow, QuestionRow, Reader, SecretRow, SpendRow
@@ -58,9 +59,7 @@ STEP_OF: Mapping[Verdict, StepKind] = {
     Verdict.ASK: "asked",
     Verdict.DENY: "denied",
 }
-STATE_OF = {Verdict.ALLOW: "allowed", Verdict.ASK: "pending", Verdict.DENY: "denied"}
-STARTED = ("running", "waiting", "succeeded", "failed", "ambiguous")
-ENDED = ("succeeded", "failed", "ambiguous")
+STARTED = (*IN_PROGRESS, *OUTCOMES)
 NEAR = 1_000
 """How many entries around a denial are looked through for repetitions of its call."""
 
@@ -105,7 +104,7 @@ class Story(msgspec.Struct, frozen=True):
 
 
 def begins_story(gate: Gate, tx: Reader, row: EntryRow, said: AuditEntry) -> bool:
-    """Whether a story begins with the decision of this entry. Any other entry begins none."""
+    """Return whether a story begins with the decision of this entry. Any other entry begins none."""
     decided = read_decision(said.details)
     if decided.again or said.event not in DECISIONS:
         return False
@@ -191,7 +190,7 @@ def _describe_first_call(
 
 
 def _is_meant(kept: SecretRow, committed: str) -> bool:
-    """Whether this is the value that the entry speaks of, and none that was put in its place."""
+    """Return whether this is the value that the entry speaks of, and none that was put in its place."""
     return opens(SaltedValue(kept.name, kept.value, kept.salt), committed)
 
 
@@ -281,7 +280,7 @@ def _run_steps(
         return ()
     at_once = said.at if DECISIONS[said.event] is Verdict.ALLOW else None
     started = StoryStep("started", at_once if used is None else used.at)
-    if ledger.state not in ENDED:
+    if ledger.state not in OUTCOMES:
         return (started,)
     kept = find_record(gate, ledger) if ledger.state == "failed" else None
     why = None if kept is None else kept.unkept
@@ -291,7 +290,7 @@ def _run_steps(
 def _repeat_steps(
     tx: Reader, row: EntryRow, said: AuditEntry, decided: DecisionEvent, question: QuestionRow | None
 ) -> tuple[StoryStep, ...]:
-    """How often a denied call was made again, among the entries that follow."""
+    """Return how often a denied call was made again, among the entries that follow."""
     if question is None or question.answer != "deny":
         return ()
     later = tx.entries(row.stream, after=row.seq, limit=NEAR)
@@ -300,13 +299,13 @@ def _repeat_steps(
 
 
 def _follows_denial(tx: Reader, row: EntryRow, session: str, digest: str) -> bool:
-    """Whether this call was first decided, otherwise than as a repetition, shortly before this entry."""
+    """Return whether this call was decided shortly before this entry, and not as a repetition."""
     before = tx.entries(row.stream, after=max(row.seq - 1 - NEAR, 0), limit=min(NEAR, row.seq - 1))
     return any(_decides_call(one, session, digest, repeated=False) for one in reversed(before))
 
 
 def _decides_call(row: EntryRow, session: str, digest: str, *, repeated: bool) -> bool:
-    """Whether this entry decides this call: as a repetition of what was denied, or else as the first time."""
+    """Return whether this entry decides this call, as a repetition of a denied one or as the first."""
     if row.session != session or row.event not in DECISIONS or row.body is None:
         return False
     try:
@@ -323,10 +322,10 @@ def _state(
     ledger: CallRow | None,
     now: float,
 ) -> str:
-    if ledger is not None and ledger.state not in ("pending", "allowed"):
+    if ledger is not None and ledger.state not in NOT_STARTED:
         return ledger.state
     if question is None:
-        return STATE_OF[DECISIONS[said.event]]
+        return STATE_OF_VERDICT[DECISIONS[said.event]]
     if question.state == "answered":
         ended = None if approval is None else approval.ended
         return "denied" if question.answer == "deny" else ended or "allowed"

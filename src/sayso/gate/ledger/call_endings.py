@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
+from sayso.core.durations import LONGEST_WAIT
 from sayso.core.ledger import IN_PROGRESS
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.recovery import recover_call
-from sayso.gate.questions.wait import LONGEST
 from sayso.gate.row_watcher import RowWatcher
 from sayso.store.contract import Reader
 
@@ -21,17 +21,17 @@ class CallEndings:
 
     @property
     def waiting(self) -> int:
-        """How many wait here."""
+        """Return how many wait here."""
         return self._watcher.waiting
 
     def wait(self, call: str, seconds: float) -> None:
-        """Wait until the call is over or the time is up, ten minutes at most."""
-        self._watcher.wait(call, min(seconds, LONGEST))
+        """Wait until the call is over or the time is up, LONGEST_WAIT at most."""
+        self._watcher.wait(call, min(seconds, LONGEST_WAIT))
         recover_call(self._gate, call)
 
     async def await_end(self, call: str, seconds: float, left: asyncio.Future[None] | None = None) -> None:
         """Do the same in a coroutine. It also ends when `left` is done: whoever waits is gone."""
-        await self._watcher.await_over(call, min(seconds, LONGEST), left)
+        await self._watcher.await_over(call, min(seconds, LONGEST_WAIT), left)
         await asyncio.to_thread(recover_call, self._gate, call)
 
     def let_go(self) -> None:

@@ -7,13 +7,14 @@
 from __future__ import annotations
 
 from sayso.core.audit.entry import format_timestamp
+from sayso.core.ledger import IN_PROGRESS
 from sayso.core.model import Request
 from sayso.gate import words
 from sayso.gate.call_rows import EffectTaken, find_record, with_effect_turn
 from sayso.gate.gate import Gate
 from sayso.store.contract import CallRow, Reader
 
-TAKEN = ("running", "waiting", "succeeded", "ambiguous")
+TAKEN = (*IN_PROGRESS, "succeeded", "ambiguous")
 
 
 def check_effect(
@@ -29,7 +30,7 @@ def check_effect(
     claimed = {row.id for row, one in zip(rows, kept, strict=True) if one is not None and one.claimed}
     last = gate.sealer.mark.version("effect", effect_key)
     if None in kept or (last and last not in {one.effect_turn for one in kept if one is not None}):
-        finding = "a call with an effect key was changed, put back or taken away"
+        finding = words.EFFECT_ROW_CHANGED
         gate.sealer.doubts.note(finding, request.session)
         raise EffectTaken(request, call, *words.EFFECT_TAMPERED, again=again)
     taken = (row for row in rows if row.id != call and (row.state in TAKEN or row.id in claimed))

@@ -128,7 +128,7 @@ def unpark_call(
         else:
             running = with_record(gate, running, kept)
         running = move_call_row(gate, tx, row, running)
-        resumed = events.Resumed(call, row.digest, row.question or "", holder)
+        resumed = events.CallResumed(call, row.digest, row.question or "", holder)
         record(tx, resumed, session=row.session, stream=gate.stream)
         return attempt_from_row(gate, tx, running, mine=True)
 

@@ -14,7 +14,7 @@ from sayso.core.conversation.lifecycle import Report
 from sayso.core.deciding.retries import Start
 from sayso.core.effects import Effect, GrantAdded, GrantRevoked, RetriesEnded, SessionChanged
 from sayso.core.grants import Grant, GrantKey, HeldGrant
-from sayso.core.ledger import NotNow
+from sayso.core.ledger import OUTCOMES, NotNow
 from sayso.core.session import Session
 from sayso.gate.audit.consent_entries import record_grant
 from sayso.gate.call_rows import (
@@ -32,11 +32,11 @@ from sayso.gate.ledger.resume import find_ending_since
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_session
 from sayso.gate.telemetry import log_tampering
+from sayso.gate.words import changed_outside
 from sayso.store.contract import Ahead, CallRow, GrantRow, Reader, Writer
 
 KEPT_RESULT = 64 * 1024
 LONGEST_REASON = 500
-ENDINGS = ("succeeded", "failed", "ambiguous")
 
 
 def end_call(
@@ -54,8 +54,8 @@ def end_call(
     `unkept` is why there is no result: why the returned value is not stored, or how the call failed.
     `claimed`: the holder is the agent itself, whose word tightens and frees nothing.
     """
-    if state not in ENDINGS:
-        raise NotNow(f"a call does not end as {state}", hint=f"say one of: {', '.join(ENDINGS)}")
+    if state not in OUTCOMES:
+        raise NotNow(f"a call does not end as {state}", hint=f"say one of: {', '.join(OUTCOMES)}")
     with writing(gate) as tx:
         if not tx.local:
             tx.read_ahead(rows_ahead_of_end(gate, call))
@@ -99,8 +99,8 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow, *, doubted: bool = False) ->
     kept = find_record(gate, row)
     executed = events.Executed(row.id, row.digest, row.state)
     if kept is None:
-        finding = f"call {row.id} was changed by hand"
-        record(tx, events.Tampered(finding=finding), session=row.session, stream=gate.stream)
+        finding = changed_outside(f"call {row.id}")
+        record(tx, events.TamperingFound(finding=finding), session=row.session, stream=gate.stream)
         log_tampering(row.session, finding)
         record(tx, executed, session=row.session, stream=gate.stream)
         return Report()
@@ -157,7 +157,7 @@ def _keys_of(call: str, digest: str, grants: Iterable[Grant | GrantRow | None]) 
 
 
 def _ends_plainly(session: Session, row: CallRow, kept: Record) -> bool:
-    """Whether the success of this call can change nothing but the grants it was started with.
+    """Return whether the success of this call can change nothing but the grants it was started with.
 
     Then the other grants of the session, of which there may be thousands, need not be read.
     """
@@ -188,7 +188,7 @@ def _start(
 
 
 def _goes_on(grant: Grant, session: Session) -> bool:
-    """Whether the task that the grant belongs to is still the one under way."""
+    """Return whether the task that the grant belongs to is still the one under way."""
     return grant.ends_with != "task" or (session.task is not None and session.task.id == grant.bound_to)
 
 

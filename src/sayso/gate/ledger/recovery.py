@@ -10,7 +10,7 @@ import msgspec
 from sayso.core import ledger
 from sayso.core.audit import events
 from sayso.core.durations import HOUR
-from sayso.core.ledger import NotNow
+from sayso.core.ledger import IN_PROGRESS, NotNow
 from sayso.core.model import Request
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.call_rows import (
@@ -45,7 +45,7 @@ def recover_calls(gate: Gate) -> list[str]:
     question was closed long enough ago.
     """
     with gate.store.read() as tx:
-        rows = tx.calls(states=("running", "waiting"), limit=MOST)
+        rows = tx.calls(states=IN_PROGRESS, limit=MOST)
         dead = [
             row.id for row in rows if _row_if_abandoned(gate, tx, row) != row and _is_sound(gate, tx, row)
         ]
@@ -106,13 +106,13 @@ def _recover(gate: Gate, call: str) -> bool:
             return False
         end_retries(gate, tx, row, load_record(gate, row))
         move_call_row(gate, tx, row, lapsed)
-        record(tx, events.Ambiguous(row.id), session=row.session, stream=gate.stream)
+        record(tx, events.CallAmbiguous(row.id), session=row.session, stream=gate.stream)
     log_holder_gone(row.id, row.session)
     return True
 
 
 def _is_sound(gate: Gate, tx: Reader, row: CallRow) -> bool:
-    """Whether the row is untampered; a tampered one is reported once, and left alone."""
+    """Return whether the row is untampered; a tampered one is reported once, and left alone."""
     finding = find_fault(gate, tx, row)
     if finding is not None:
         gate.sealer.doubts.note_once(finding, row.session)

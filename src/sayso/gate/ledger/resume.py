@@ -184,5 +184,5 @@ def _start_as_approval(kept: Record, request: Request, session: str, now: float)
 
 
 def _allows(answer: str) -> bool:
-    """Whether every part of an answer allows: "once", or item by item "1: once, 2: task"."""
+    """Return whether every part of an answer allows: "once", or item by item "1: once, 2: task"."""
     return all(part.rpartition(": ")[2] in ALLOWING for part in answer.split(", "))

@@ -20,6 +20,7 @@ from sayso.core.ledger import LEASE, NotNow
 from sayso.core.model import Operation, Request, Risk, Verdict
 from sayso.core.policy import Policy
 from sayso.core.session import Scope
+from sayso.gate import words
 from sayso.gate.call_rows import (
     Attempt,
     KeyReused,
@@ -53,7 +54,7 @@ from sayso.gate.rows.sessions import RowSelection, load_kept
 from sayso.store.contract import CallRow, QuestionRow, Reader, Writer
 
 UNGATED = "nothing in it needs consent by itself"
-STATES: dict[Verdict, ledger.State] = {
+STATE_OF_VERDICT: dict[Verdict, ledger.State] = {
     Verdict.ALLOW: "allowed",
     Verdict.ASK: "pending",
     Verdict.DENY: "denied",
@@ -140,7 +141,7 @@ def new_call_row(
         digest=request.digest,
         tool=request.call.tool,
         body=b"",
-        state=STATES[done.decision.verdict],
+        state=STATE_OF_VERDICT[done.decision.verdict],
         at=tx.now,
         host_id=host_id,
         key=key,
@@ -196,13 +197,13 @@ def start_ungated(
 
 
 def _policy_knows(policy: Policy, request: Request) -> bool:
-    """Whether a tool entry is about this tool, or the policy names what the function is called by."""
+    """Return whether a tool entry is about this tool, or the policy names what the function is called by."""
     entries = [policy.entry(one.name) for one in request.operations]  # refuses a look-alike of a listed name
     return bool(policy.entries_for(request.call.tool)) or any(entry.named for entry in entries)
 
 
 def _was_read(operation: Operation) -> bool:
-    """Whether the reading of the call refuses the operation or raises its risk."""
+    """Return whether the reading of the call refuses the operation or raises its risk."""
     return operation.barred is not None or operation.reading is Risk.HIGH
 
 
@@ -237,7 +238,7 @@ def with_question_outcome(gate: Gate, tx: Reader, row: CallRow) -> CallRow:
 
     The ledger moves a call when somebody tries it. Until then only its question says that it was denied.
     """
-    kept = find_record(gate, row) if row.state in ("pending", "allowed") else None
+    kept = find_record(gate, row) if row.state in ledger.NOT_STARTED else None
     question = tx.question(row.question) if row.question is not None else None
     if kept is None or (question is not None and read_question(gate, tx, question) is None):
         return row
@@ -260,14 +261,14 @@ def retry_call(
     """Try a call again that had to be asked or was given back: it runs if it is allowed now, once.
 
     `state` is what the tool says of the world now. If it was another when the call was asked for, that
-    approval is for something else, and the call is decided, and if need be asked, anew. `meant` are
+    approval is for something else, and the call is decided, and if need be asked, again. `meant` are
     the arguments that state and effect key were found out for: if a person has edited them since, it is not
     run.
     """
     ready = _read_ahead(gate, call)
     with reporting(gate, session_of_call(gate, call)) as report, writing(gate) as tx:
         row = load_call_row(gate, tx, call)
-        if row.state not in ("pending", "allowed"):
+        if row.state not in ledger.NOT_STARTED:
             return attempt_from_row(gate, tx, row)
         question = _question_of(gate, tx, row)
         over = _row_after_question(gate, tx, row, question, state)
@@ -307,7 +308,7 @@ def _read_ahead(gate: Gate, call: str) -> _ReadAhead | None:
     """Reading takes its time, in which others must be able to write: so it is done first."""
     with gate.store.read() as tx:
         row = load_call_row(gate, tx, call)
-        if row.state not in ("pending", "allowed"):
+        if row.state not in ledger.NOT_STARTED:
             return None
         question = _question_of(gate, tx, row)
     policy, wish = gate.policy, _request_to_retry(gate, row, question)
@@ -366,7 +367,7 @@ def _row_after_decision(
     gate: Gate, row: CallRow, request: Request, done: Authorization, kept: Record, lease: float
 ) -> CallRow:
     """The call as it stands after it was decided again."""
-    where, to = standing_of(row), STATES[done.decision.verdict]
+    where, to = standing_of(row), STATE_OF_VERDICT[done.decision.verdict]
     if where.state != "pending":
         where = ledger.move_to_state(where, "pending")
     after = msgspec.structs.replace(
@@ -425,7 +426,7 @@ def _question_of(gate: Gate, tx: Reader, row: CallRow) -> QuestionRow | None:
         return None
     question = tx.question(row.question)
     if question is None:
-        finding = f"the question of call {row.id} was taken away by hand"
+        finding = words.deleted_outside(f"the question of call {row.id}")
         gate.sealer.doubts.note(finding, row.session)
         raise TamperedCall(finding, hint="make the call again, and look at the audit")
     if read_question(gate, tx, question) is None:

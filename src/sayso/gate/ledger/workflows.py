@@ -9,9 +9,11 @@ import msgspec
 from sayso.core import ledger
 from sayso.core.audit import events
 from sayso.core.deciding.workflow import run_source
+from sayso.core.durations import RUN_SILENCE
 from sayso.core.effects import GrantRevoked
 from sayso.core.errors import SaysoError
 from sayso.core.grants import HeldGrant
+from sayso.core.ledger import IN_PROGRESS
 from sayso.core.policy import Policy
 from sayso.core.session import Run, Scope, find_ended_grants
 from sayso.gate.audit.operator_transaction import operator_act
@@ -23,7 +25,7 @@ from sayso.gate.rows.sessions import LoadedSession, load_session
 from sayso.store.contract import CallRow, Reader, Writer
 
 MOST = 1_000_000
-UNDER_WAY = ("pending", "running", "waiting", "ambiguous")
+UNDER_WAY = ("pending", *IN_PROGRESS, "ambiguous")
 
 
 class BeyondPolicy(SaysoError, TypeError):
@@ -102,7 +104,7 @@ def load_run_progress(gate: Gate, run: str) -> RunProgress:
     return progress
 
 
-def watch_run(gate: Gate, run: str, timeout: float = 60.0) -> Iterator[RunProgress]:
+def watch_run(gate: Gate, run: str, timeout: float = RUN_SILENCE) -> Iterator[RunProgress]:
     """The run's progress now, and after each change, until it is over or nothing happens for a while."""
     mark, seen = 0, None
     while True:

@@ -109,7 +109,7 @@ def begin_sign_in(gate: Gate) -> dict[str, Any]:
 
 
 def finish_sign_in(gate: Gate, proof: Proof, origins: Collection[str]) -> tuple[str, str]:
-    """Whoever holds the passkey is signed in: their name, and the secret of the browser's cookie."""
+    """Sign in the holder of the passkey; return their name and the secret of the browser's cookie."""
     try:
         challenge = decode_base64url(
             read_client_data(decode_base64url(proof.client_data), "webauthn.get").challenge

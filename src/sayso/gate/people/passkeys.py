@@ -15,6 +15,7 @@ import msgspec
 from sayso.core.audit import events
 from sayso.core.errors import SaysoError
 from sayso.core.model import Risk
+from sayso.gate import words
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate
 from sayso.gate.rows.journal import record
@@ -26,7 +27,7 @@ Level = Literal["high", "all", "never"]
 LEVELS: tuple[Level, ...] = ("high", "all", "never")
 ROW = "passkeys"
 MOST = 20
-RESET = "look at the audit; `sayso passkey remove --all` forgets them, and you register anew"
+RESET = "look at the audit; `sayso passkey remove --all` forgets them; then register again"
 
 
 class UnknownPasskey(SaysoError):
@@ -90,7 +91,7 @@ def load_required_level(gate: Gate) -> Level | None:
 
 
 def needs_proof(gate: Gate, tx: Reader, risk: Risk) -> bool:
-    """Whether an answer that allows this risk has to be signed: by default high, once there is a passkey."""
+    """Return whether an answer at this risk must be signed: by default at high, once there is a passkey."""
     try:
         kept = load_passkeys(gate, tx)
     except PasskeysVoid:
@@ -214,7 +215,7 @@ def load_passkeys(gate: Gate, tx: Reader) -> PasskeySet:
     try:
         return read_value(gate, tx, ROW, PasskeySet) or PasskeySet()
     except TamperedValue as error:
-        raise PasskeysVoid("the passkeys were changed by hand, or are of an old copy", hint=RESET) from error
+        raise PasskeysVoid(words.PASSKEYS_CHANGED, hint=RESET) from error
 
 
 def save_passkeys(gate: Gate, tx: Writer, kept: PasskeySet) -> None:

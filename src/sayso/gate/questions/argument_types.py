@@ -1,4 +1,4 @@
-"""What the arguments of a function take, as its program declared them: a JSON Schema of its parameters.
+"""Types of a function's arguments, from the JSON Schema that its program declared.
 
 - An edited argument is checked here before a person can allow it. The program checks it again when it runs.
 - Keywords not known here say nothing. Patterns are left to the program: they may take long to match.
@@ -14,6 +14,9 @@ from uuid import UUID
 
 import msgspec
 
+from sayso.core.words import visible
+from sayso.gate.words import LONGEST_ARGUMENT
+
 DEEPEST = 40
 MOST_CHOICES = 200
 MOST_TOLD = 8
@@ -21,21 +24,21 @@ Schema = Mapping[str, Any]
 
 
 class ArgumentType(msgspec.Struct, frozen=True):
-    """What an argument takes, for a form: one of some values, a date, a number, or any value of its kind."""
+    """The type of an argument, for a form: one of some values, a date, a number, or any of its kind."""
 
     kind: Literal["choice", "date", "whole", "number", "other"]
     choices: tuple[Any, ...] = ()
 
 
 def argument_types(parameters: str, arguments: Mapping[str, Any]) -> dict[str, ArgumentType]:
-    """What is known of these arguments, by name."""
+    """Return the types of these arguments, by name."""
     root = _read_schema(parameters)
     found = {name: _describe(schema, root) for name, schema in _known(root, arguments)}
     return {name: one for name, one in found.items() if one.kind != "other"}
 
 
 def has_type(parameters: str, arguments: Mapping[str, Any], name: str) -> bool:
-    """Whether the schema says what this argument takes."""
+    """Return whether the schema says what this argument takes."""
     return any(name == known for known, _ in _known(_read_schema(parameters), arguments))
 
 
@@ -176,10 +179,10 @@ def _find_map_fault(value: dict[str, Any], schema: Schema, root: Schema, depth: 
     for name, one in value.items():
         shape = shapes.get(name, schema.get("additionalProperties"))
         if shape is False:
-            return f"takes no {name}"
+            return f"takes no {visible(name, LONGEST_ARGUMENT)}"
         fault = _find_fault(one, shape, root, depth + 1) if isinstance(shape, dict) else None
         if fault is not None:
-            return f"{name} {fault}"
+            return f"{visible(name, LONGEST_ARGUMENT)} {fault}"
     return None
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sayso.core.decision import Question
+from sayso.core.durations import LONGEST_WAIT
 from sayso.core.errors import SaysoError
 from sayso.core.model import Request
 from sayso.gate import words
@@ -17,7 +18,7 @@ from sayso.gate.questions.editable import find_editable
 from sayso.gate.questions.expiry import ends_at, is_answerable
 from sayso.gate.questions.explain import decide_edit, describe_why_asked
 from sayso.gate.questions.surface import AskedQuestion, Reply, Surface
-from sayso.gate.questions.wait import LONGEST, load_question_now, load_question_row
+from sayso.gate.questions.wait import load_question_now, load_question_row
 from sayso.gate.row_watcher import RowWatcher
 from sayso.gate.telemetry import log_surface_failure
 from sayso.store.contract import QuestionRow, Reader
@@ -38,7 +39,7 @@ class Asker:
 
     @property
     def able(self) -> bool:
-        """Whether anybody can be asked."""
+        """Return whether anybody can be asked."""
         return any(surface.able() for surface in self._surfaces)
 
     @property
@@ -47,7 +48,7 @@ class Asker:
         return self._answers.waiting
 
     def awaits(self, question: str) -> bool:
-        """Whether somebody waits here for the answer to this question."""
+        """Return whether somebody waits here for the answer to this question."""
         return self._answers.awaits(question)
 
     def show(self, question: Question, edit: Edit) -> threading.Event:
@@ -91,14 +92,14 @@ class Asker:
 
     def wait(self, question: str, seconds: float) -> QuestionRow:
         """The question once it is closed or has expired, or as it stands when the time is over."""
-        self._answers.wait(question, min(seconds, LONGEST))
+        self._answers.wait(question, min(seconds, LONGEST_WAIT))
         return load_question_now(self._gate, question)
 
     async def await_answer(
         self, question: str, seconds: float, left: asyncio.Future[None] | None = None
     ) -> QuestionRow:
         """The same for a coroutine. It also ends when `left` is done: whoever waits is gone."""
-        await self._answers.await_over(question, min(seconds, LONGEST), left)
+        await self._answers.await_over(question, min(seconds, LONGEST_WAIT), left)
         return await asyncio.to_thread(load_question_now, self._gate, question)
 
     def let_go(self) -> None:

@@ -1,4 +1,4 @@
-"""What an answer would have spared: the session's last questions, decided again as if it had been given."""
+"""Coverage: the session's last questions, decided again as if an answer had been given before."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def ends_at(gate: Gate, row: QuestionRow) -> float:
 
 
 def is_answerable(gate: Gate, row: QuestionRow, now: float) -> bool:
-    """Whether the question can still be answered. At the very second of its end it cannot."""
+    """Return whether the question can still be answered. At the very second of its end it cannot."""
     return row.state == "open" and now < ends_at(gate, row)
 
 

@@ -16,7 +16,7 @@ from sayso.gate.rows.sessions import RowSelection
 
 
 def preview_decision(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Decision:
-    """Return what would be decided now. Nothing is used up, opened or written."""
+    """Decide as of now, without effects. Nothing is used up, opened or written."""
     with gate.store.read() as tx:
         found = load_open_session(gate, tx, request.session, select_rows_for_preview(gate, request, scope))
         return decide(request, gate.policy, view_of(gate, tx, found, request, scope), tx.now)

@@ -2,7 +2,7 @@
 
 - This is the only way from a row to its question. So everything people see was asked by this gate, and the
   digest beside it is computed again from what is shown.
-- A row that was changed, or reopened by hand, is shown to nobody, and reported.
+- A row that was changed or reopened outside Sayso is shown to nobody, and reported.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from sayso.core.decision import Question
 from sayso.core.digest import action_digest, call_digest
 from sayso.core.errors import SaysoError
 from sayso.core.model import Request
+from sayso.gate import words
 from sayso.gate.gate import Gate
 from sayso.gate.rows.sessions import load_kept
 from sayso.gate.rows.tampering import Tampered
@@ -82,7 +83,7 @@ def refuse_tampered_question(gate: Gate, row: QuestionRow) -> NoReturn:
 
 
 def finding_of(row: QuestionRow) -> str:
-    return f"question {row.id} was changed or opened again by hand"
+    return words.changed_or_reopened(row.id)
 
 
 def _open_row(gate: Gate, tx: Reader, row: QuestionRow) -> Question | None:
@@ -99,14 +100,14 @@ def _open_row(gate: Gate, tx: Reader, row: QuestionRow) -> Question | None:
 def _as_it_is_now(row: QuestionRow, now: float) -> QuestionRow:
     """The row; expired once its time is over, though nobody has closed it yet.
 
-    Its session does not name it any more by then, so nobody could tell it from a closed one put back as open.
+    Its session does not name it any more by then, so nobody could tell it from a closed one restored as open.
     """
     over = row.state == "open" and now >= row.expires_at
     return msgspec.structs.replace(row, state="expired") if over else row
 
 
 def _is_digested(request: Request) -> bool:
-    """Whether the digest of the request is that of the call in it."""
+    """Return whether the digest of the request is that of the call in it."""
     names = [operation.name for operation in request.operations]
     made = call_digest(request.call, names, request.agent, request.session)
     return (made, action_digest(request.call)) == (request.digest, request.arguments_digest)

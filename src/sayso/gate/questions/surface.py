@@ -63,7 +63,7 @@ class Surface(Protocol):
     def name(self) -> str: ...
 
     def able(self) -> bool:
-        """Whether a person can be asked here at this moment."""
+        """Return whether a person can be asked here at this moment."""
 
     def ask(self, asked: AskedQuestion, over: threading.Event) -> Reply | None:
         """Show the question and wait for the person. Called in a thread of its own for each question.

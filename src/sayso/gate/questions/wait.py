@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import time
 
+from sayso.core.durations import LONGEST_WAIT
 from sayso.gate.gate import Gate
 from sayso.gate.questions.expiry import as_of, ends_at, is_answerable
 from sayso.gate.questions.read import UnknownQuestion, find_question, question_of, refuse_tampered_question
 from sayso.store.contract import QuestionRow
 
-LONGEST = 600.0
-
 
 def wait_for_answer(gate: Gate, question: str, timeout: float) -> QuestionRow:
-    """The question once it is closed or has expired, or as it stands when the time is over.
-
-    The time is ten minutes at most.
-    """
-    until = time.monotonic() + min(max(timeout, 0.0), LONGEST)
+    """Wait until the question is closed or the time is up, LONGEST_WAIT at most; return its row."""
+    until = time.monotonic() + min(max(timeout, 0.0), LONGEST_WAIT)
     mark = 0
     while True:
         with gate.store.read() as tx:
@@ -45,7 +41,7 @@ def load_question_now(gate: Gate, question: str) -> QuestionRow:
 
 
 def seconds_left(gate: Gate, question: str) -> float:
-    """How long the question can still be answered; 0 if it cannot."""
+    """Return how long the question can still be answered; 0 if it cannot."""
     with gate.store.read() as tx:
         row = question_of(gate, tx, question).row
         return ends_at(gate, row) - tx.now if is_answerable(gate, row, tx.now) else 0.0

@@ -12,6 +12,7 @@ import msgspec
 
 from sayso.core.audit import events
 from sayso.core.audit.entry import MAIN
+from sayso.gate import words
 from sayso.store.contract import EntryRow, Reader, StoreError, Writer
 
 SEAL, ARRIVING, PLACE = "sealed", "copying", "mark"
@@ -94,4 +95,4 @@ def _decode_fact(text: str | None, fact: type[Fact]) -> Fact | None:
     try:
         return msgspec.json.decode(text, type=fact) if text else None
     except msgspec.MsgspecError as error:
-        raise StoreMoved("the seal of this store was changed by hand", hint="look at the audit") from error
+        raise StoreMoved(words.changed_outside("the seal of this store"), hint=words.LOOK_AT_AUDIT) from error

@@ -1,4 +1,4 @@
-"""Seals on rows: they tell what we wrote from what was written, revived or refilled by hand.
+"""Seals on rows: they show whether Sayso wrote a row, and whether it is the newest version.
 
 - A seal covers all columns of its row.
 - Rows that may not go back (sessions, reviews, values) have a version under their seal, which is compared
@@ -19,6 +19,7 @@ from sayso.core.decision import Question
 from sayso.core.grants import Grant
 from sayso.core.model import Request
 from sayso.core.session import Denial, SessionHead
+from sayso.gate import words
 from sayso.gate.rows.seals import compute_seal, seal_matches
 from sayso.gate.rows.tampering import Doubts
 from sayso.gate.rows.watermark import FORGOTTEN_AFTER, Watermark
@@ -36,7 +37,7 @@ MOST_CALLS = 256
 NEVER = 0.0
 """When something was reviewed that was not, or whose row cannot be believed."""
 JUMP = 2**40
-"""A new epoch is a number nobody has seen: the same old copy put back twice is two epochs."""
+"""A new epoch is a number nobody has seen: the same old copy restored twice is two epochs."""
 
 
 class GrantUsage(msgspec.Struct, frozen=True):
@@ -64,7 +65,7 @@ class Untried(msgspec.Struct, frozen=True, array_like=True):
 
 
 class SessionState(msgspec.Struct, frozen=True):
-    """What is sealed in a session's row: its head, and all that is alive in the session.
+    """The sealed content of a session's row: its head, and all that is alive in the session.
 
     A grant that `spent` does not name is over; a question that `questions` does not name is closed, and says
     until when it is open; a call that `calls` does not name is neither running nor parked; one that `untried`
@@ -174,12 +175,12 @@ class Sealer:
         return kept if ours and kept.epoch < self.epoch else None
 
     def has_dropped(self, row: SessionRow) -> bool:
-        """Whether this session, which we wrote, ended so long ago that the mark has dropped it."""
+        """Return whether this session, which we wrote, ended so long ago that the mark has dropped it."""
         ours = seal_matches(self._key, row.mac, "session", *self._session_parts(row))
         return ours and row.ended_at is not None and self._is_forgotten(row)
 
     def is_missing(self, session: str) -> bool:
-        """Whether a session of this name existed and its row is gone."""
+        """Return whether a session of this name existed and its row is gone."""
         return self.mark.version("session", session) > 0
 
     def grant(self, grant: Grant) -> GrantRow:
@@ -198,14 +199,14 @@ class Sealer:
         if known is None and seal_matches(self._key, row.mac, "grant", self._where, row.body):
             grant = _decode_grant(row.body)
             same = (grant.id, grant.session, *grant.key) == (row.id, row.session, row.kind, row.value)
-            # The end is not sealed by itself: moved by hand it would hide a live grant from the lists.
+            # The end is not sealed by itself: moved, it would hide a live grant from the lists.
             same = same and row.expires_at in (grant.expires_at, UNKNOWN_EXPIRY)
             if same and _encode(grant) == row.body:
                 known = self._grants.put(row.id, row, grant)
         return known
 
     def is_void(self, row: GrantRow) -> bool:
-        """Whether we gave this grant in an earlier epoch: it grants nothing, and nobody tampered with it."""
+        """Return whether this grant is from an earlier epoch: it grants nothing, but is not tampered with."""
         where = f"{self._store.decode()}/{row.epoch}".encode()
         return row.epoch < self.epoch and seal_matches(self._key, row.mac, "grant", where, row.body)
 
@@ -230,12 +231,12 @@ class Sealer:
         times = {row.name: self._review_time(row) or NEVER for row in rows}
         for name in marked:
             if name not in times:
-                self.doubts.note_once(f"the review of {name} was taken away")
+                self.doubts.note_once(words.deleted_outside(f"the review of {name}"))
                 times[name] = NEVER
         return times
 
     def was_reviewed(self, name: str) -> bool:
-        """Whether this name had a review, or was seen, and its row is gone."""
+        """Return whether this name had a review, or was seen, and its row is gone."""
         return self.mark.version("review", name) > 0
 
     def _review_time(self, row: ReviewRow) -> float | None:
@@ -246,7 +247,7 @@ class Sealer:
                 known = self._reviews.put(row.name, row, row.at)
         if known is not None and self.is_current("review", row.name, _review_version(row)):
             return known
-        self.doubts.note_once(f"the review of {row.name} was changed by hand or put back")
+        self.doubts.note_once(words.changed_or_restored(f"the review of {row.name}"))
         return None
 
     def _review_mac(self, bare: ReviewRow) -> bytes:
@@ -309,7 +310,7 @@ class Sealer:
     def open_call(self, row: CallRow, *, any_result: bool = False) -> bytes | None:
         """Return the record in this row, if the row is untampered; `any_result`: whatever its result is.
 
-        A lease that was shortened by hand only ends sooner, as if its holder had died.
+        A lease that somebody shortened only ends sooner, as if its holder had died.
         """
         known = self._calls.get(row.id, row)
         if known is not None:
@@ -342,20 +343,20 @@ class Sealer:
         return (self._where, row.head, _encode((*rest, row.opened_at, row.ended_at, row.spends)))
 
     def is_current(self, kind: str, name: str, version: int, *, until: float = 0.0) -> bool:
-        """Whether nothing newer was marked. What is newer than its mark is marked from now on."""
+        """Return whether nothing newer was marked. What is newer than its mark is marked from now on."""
         marked = self.mark.version(kind, name)
         if version > marked:
             self.mark.note(kind, name, version, until=until)
         return version >= marked
 
     def _is_forgotten(self, row: SessionRow) -> bool:
-        """Whether the mark has dropped sessions as old as this one, and does not know it."""
+        """Return whether the mark has dropped sessions as old as this one, and does not know it."""
         old = row.opened_at < self.mark.floor
         return old and not self.mark.version("session", row.id)
 
 
 def _result_fits(row: CallRow, beside: bytes) -> bool:
-    """Whether the result of this call is the one that was sealed, or was dropped since it ended."""
+    """Return whether the result of this call is the one that was sealed, or was dropped since it ended."""
     if row.result is None and row.ended_at is not None:
         return True
     return beside[:RESULT_BYTES] == (NO_RESULT if row.result is None else sha256(row.result).digest())

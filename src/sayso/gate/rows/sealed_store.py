@@ -197,7 +197,7 @@ class MarkedStore:
             with self.write() as tx:
                 if doubt.burns:
                     self.mark.note("session", doubt.session, BURNED)
-                found = events.Tampered(finding=doubt.finding)
+                found = events.TamperingFound(finding=doubt.finding)
                 record(tx, found, session=doubt.session, stream=self._stream)
         except SaysoError as error:
             log.warning("tampering was not recorded: %s", error)

@@ -21,5 +21,5 @@ def compute_seal(key: bytes, tag: str, *parts: bytes) -> bytes:
 
 
 def seal_matches(key: bytes, mac: bytes, tag: str, *parts: bytes) -> bool:
-    """Whether this is the seal of these parts."""
+    """Return whether this is the seal of these parts."""
     return hmac.compare_digest(mac, compute_seal(key, tag, *parts))

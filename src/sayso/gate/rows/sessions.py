@@ -24,6 +24,7 @@ from sayso.core.durations import DAY
 from sayso.core.grants import Grant, GrantKey, HeldGrant
 from sayso.core.model import Request
 from sayso.core.session import CallUnderWay, Sending, Session, SessionHead
+from sayso.gate import words
 from sayso.gate.rows.row_seals import GrantUsage, Sealer, SentOnce, SessionState, Untried
 from sayso.store.contract import CallRow, QuestionRow, Reader, SessionRow, SpendKind, SpendRow, Writer
 
@@ -32,7 +33,7 @@ ENDED_LASTS = 30 * DAY
 UNTRIED_LASTS = 30 * DAY
 """How long a call can be tried that nobody has tried: longer than questions and approvals can last."""
 MOST_UNTRIED = 256
-"""How many of those a session names. Who polls by making the same call anew leaves one each time."""
+"""How many of those a session names. Who polls by making the same call again leaves one each time."""
 COUNTS: dict[SpendKind, int] = {"use": 1, "return": -1, "enter": 0, "revoke": 0}
 
 
@@ -51,7 +52,7 @@ class LoadedSession(msgspec.Struct, frozen=True):
 
 
 class Closing(msgspec.Struct, frozen=True):
-    """How questions that are no longer open were closed: by these answers, the others by whom and why."""
+    """The closing of questions: by these answers; for the others, by whom and why."""
 
     answers: Mapping[str, str] = {}
     by: str | None = None
@@ -89,7 +90,7 @@ def load_session(tx: Reader, sealer: Sealer, session: str, wanted: RowSelection)
         return None
     kept = sealer.open_session(row)
     if kept is None:
-        why = ("the session row was changed by hand or put back",)
+        why = (words.changed_or_restored("the session row"),)
         return LoadedSession(
             row, _without_consent(row), SessionState(SessionHead()), findings=why, believed=False
         )
@@ -159,7 +160,7 @@ def save_session(
 def _without_restarted_call(
     over: Mapping[str, float], stands: tuple[str, str | None] | None
 ) -> dict[str, float]:
-    """What is over for calls under way; a call that is started again just now rests on a consent of now."""
+    """Return these without a call that was restarted just now, which rests on new consent."""
     begun = None if stands is None or stands[1] is None else stands[0]
     return {name: until for name, until in over.items() if name != begun}
 
@@ -258,7 +259,7 @@ def load_children(tx: Reader, sealer: Sealer, session: str, wanted: RowSelection
     for name in names:
         child = load_session(tx, sealer, name, wanted)
         if child is None or not child.believed:
-            sealer.doubts.note("the session row was changed by hand or taken away", name, burns=True)
+            sealer.doubts.note(words.changed_or_deleted("the session row"), name, burns=True)
         elif child.row.ended_at is None:
             found.append(child)
     return found
@@ -301,7 +302,7 @@ def _find_used_up(session: Session) -> set[str]:
 
 
 def _number_last(tx: Reader, spend: SpendRow) -> SpendRow:
-    """A revocation after whatever stands in the log: no row put there or taken away keeps it out."""
+    """A revocation after whatever stands in the log: no row added or deleted there keeps it out."""
     taken = max((row.number for row in tx.spends([spend.grant])), default=0)
     return msgspec.structs.replace(spend, number=taken + 1)
 
@@ -347,7 +348,7 @@ def close_question_row(tx: Writer, sealer: Sealer, row: QuestionRow, **how: Any)
     epoch = None if kept is None else kept.epoch
     closed = msgspec.structs.replace(row, **how)
     if sealer.open_question(row, epoch=epoch) is None:
-        sealer.doubts.note_once(f"question {row.id} was changed or opened again by hand", row.session)
+        sealer.doubts.note_once(words.changed_or_reopened(row.id), row.session)
         return tx.close_question(closed)
     return tx.close_question(sealer.question(closed, epoch=epoch))
 
@@ -394,14 +395,14 @@ def _load_grants(
         grant = sealer.open_grant(row)
         if grant is None:
             if not sealer.is_void(row):
-                findings.append(f"grant {row.id} was written by hand or is of an earlier epoch")
+                findings.append(words.changed_or_void(f"grant {row.id}"))
             continue
         found.add(grant.id)
         became = kept.spent.get(grant.id)
         one = _dead_grant(grant, kept) if became is None else HeldGrant(grant, became.used)
         held[grant.key] = (*held.get(grant.key, ()), one)
     missing = frozenset(kept.spent) - found if keys is None else frozenset()
-    findings += (f"grant {name} was taken away" for name in sorted(missing))
+    findings += (words.deleted_outside(f"grant {name}") for name in sorted(missing))
     return held, missing, tuple(findings)
 
 
@@ -415,7 +416,7 @@ def _dead_grant(grant: Grant, kept: SessionState) -> HeldGrant:
 def _new_spends(
     old: Session, after: Session, spent: dict[str, GrantUsage], now: float, call: str | None
 ) -> Iterator[SpendRow]:
-    """What became of each grant that was used, given back, entered on or ended; `spent` is kept up."""
+    """Yield what became of each grant that was used, given back, entered on or ended; `spent` is kept up."""
     still = {held.grant.id: held for held in after.all_grants}
     entered = [
         grant for name in old.unentered if name not in after.unentered for grant in old.unentered[name]
@@ -459,11 +460,11 @@ def _load_questions(
     for row in rows:
         question = sealer.open_question(row)
         if question is None:
-            findings.append(f"question {row.id} was changed by hand")
+            findings.append(words.changed_outside(f"question {row.id}"))
         elif row.id in kept.questions:
             questions[row.id] = question
         elif tx.now < row.expires_at:
-            findings.append(f"question {row.id} was closed, and opened again by hand")
+            findings.append(words.reopened_outside(row.id))
     return questions, tuple(findings)
 
 

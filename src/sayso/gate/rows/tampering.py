@@ -38,7 +38,7 @@ class Doubts:
         self._told: set[Doubt] = set()
 
     def __bool__(self) -> bool:
-        """Whether anything was noticed in the transaction under way."""
+        """Return whether anything was noticed in the transaction under way."""
         return bool(self._thread_doubts())
 
     def note(self, finding: str, session: str = "", *, burns: bool = False) -> None:

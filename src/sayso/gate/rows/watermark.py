@@ -3,7 +3,7 @@
 - The head of the file names the newest entry. A store that does not reach it, or has another entry there, was
   restored or rewritten: a new epoch begins, and no grant of the old one counts.
 - Behind the head follows a log of versions: sessions, reviews, tokens, passkeys, effect keys and the like
-  each have one, which only grows. A row whose version is below its mark was put back by hand.
+  each have one, which only grows. A row whose version is below its mark is an older copy.
 - Both are raised after every durable commit. A row above its mark is fine: a process died between the commit
   and the mark, or another service with a mark of its own wrote it.
 - A commit that is not synced is marked for as long as this machine runs, and for good with the next one that
@@ -23,20 +23,20 @@ from hashlib import blake2b
 from pathlib import Path
 
 from sayso.core.durations import DAY
+from sayso.gate import words
 from sayso.gate.rows.moves import PLACE, StoreMoved
 from sayso.gate.rows.watermark_file import MarkFile, MarkReplaced, Record
 from sayso.reading.paths.own_places import guard_keys
 from sayso.store.contract import EntryRow, Reader, StoreError
 
 OPENED_AGAIN = 64
-"""After how many times of being raised it is opened again, so that one that was taken away is there again."""
+"""After how many times of being raised it is opened again, so that one that was deleted is there again."""
 LOOKED_AGAIN = 256
 """After how many looks it is seen to that the file looked at is the one that is there."""
 MOST_LATE = 200_000
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 FORGOTTEN_AFTER = 8 * DAY
 """So long after its end a session is kept in the mark; then it counts as ended because it is so old."""
-LOST_MARK = "the place of the store was changed by hand, or its mark was taken away"
 MOVED = ("fact", "moved")
 """Its version is odd while the store is sealed because it moves or has moved."""
 _PLAIN = re.compile(r"[\w-]+")
@@ -82,7 +82,7 @@ def load_watermark(tx: Reader, folder: Path, name: str) -> Watermark:
 def watermark_at(folder: Path, name: str, place: str | None) -> Watermark:
     file = f"{name}-{place}" if place else name
     if not _PLAIN.fullmatch(file):
-        raise StoreError("the name of the store was changed by hand", hint="restore an intact backup")
+        raise StoreError(words.changed_outside("the name of the store"), hint="restore an intact backup")
     path = folder / f"{file}.mark"
     guard_keys(path)
     return Watermark(path)
@@ -92,7 +92,7 @@ def refuse_moved_watermark(mark: Watermark) -> None:
     """Refuse a store that has moved by its mark, whatever its rows say."""
     if mark.is_retired:
         raise StoreMoved(
-            "this store was moved, or is being moved, and its seal was taken off by hand",
+            words.SEAL_REMOVED,
             hint="use the place it was moved to, and look at the audit",
         )
 
@@ -164,12 +164,12 @@ class Watermark:
 
     @property
     def is_retired(self) -> bool:
-        """Whether the store has moved away from this mark, or the mark was given up: it serves nobody."""
+        """Return whether the store moved away from this mark, or the mark was given up."""
         return self.version(*MOVED) % 2 == 1
 
     @property
     def marks_unsynced(self) -> bool:
-        """Whether it can mark a commit until the machine starts again."""
+        """Return whether it can mark a commit until the machine starts again."""
         return self._path is None or boot_number() != 0
 
     # --- what a transaction may know ---
@@ -394,7 +394,7 @@ class Watermark:
             self.reach(None)
 
     def holds(self, tx: Reader, stream: str, newest: tuple[int, bytes] | None) -> bool:
-        """Whether the store still has the entry that the mark named before this transaction began to read."""
+        """Return whether the store has the entry that the mark named before this transaction began."""
         if newest is None:
             return tx.head(stream) is None
         found = tx.entries(stream, after=newest[0] - 1, limit=1)

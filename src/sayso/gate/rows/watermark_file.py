@@ -73,7 +73,7 @@ class MarkFile:
         fcntl.flock(self.number, fcntl.LOCK_UN)
 
     def is_at(self, path: Path) -> bool:
-        """Whether the path names this file. Whoever replaced it may have died before saying so."""
+        """Return whether the path names this file. Whoever replaced it may have died before saying so."""
         try:
             return os.path.samestat(os.fstat(self.number), path.stat())
         except FileNotFoundError:
@@ -119,7 +119,7 @@ class MarkFile:
             self._add(records)
 
     def long_for(self, alive: int) -> bool:
-        """Whether the log holds much more than what is alive of it."""
+        """Return whether the log holds much more than what is alive of it."""
         return (self._end - _LOG) // _RECORD.size > 4 * alive + SPARE
 
     def replace(self, kept: Sequence[Record]) -> None:

@@ -103,7 +103,7 @@ def read_client_data(text: bytes, kind: str, challenge: bytes | None = None) -> 
 
 
 def is_at(origin: str, place: str) -> bool:
-    """Whether a page of this origin is one of this host, where passkeys can be used at all."""
+    """Return whether a page of this origin is one of this host, where passkeys can be used at all."""
     return place != "" and host_of(origin) == place
 
 

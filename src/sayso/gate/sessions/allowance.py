@@ -81,7 +81,7 @@ def _select(wish: GrantWish, policy: Policy, session: Session) -> tuple[GrantKin
     command = trim_command(wish.command or "")
     if not command or not undisguised(command):
         raise GrantRefused(
-            "the command is empty, or holds hidden or look-alike characters", hint="type it out by hand"
+            "the command is empty, or holds hidden or look-alike characters", hint="type it out"
         )
     # Written out word for word it wins over risk, as it does when the user says it in the conversation.
     return "command", command, Risk.HIGH if wish.risk is None else wish.risk

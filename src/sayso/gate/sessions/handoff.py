@@ -84,7 +84,7 @@ def ask_to_save_handoff(gate: Gate, session: str) -> str | None:
 
 
 def ask_to_load_handoff(gate: Gate, session: str) -> str | None:
-    """What was saved for this context, and whether to load it, for the next message to answer; else None."""
+    """Return the saved allowlist and the question whether to load it; None if there is nothing."""
     with writing(gate) as tx:
         found = load_open_session(gate, tx, session, select_all_rows())
         saved = _load_handoff(gate, tx, found)
@@ -157,7 +157,7 @@ def end_in_handoff(gate: Gate, tx: Writer, found: LoadedSession, effects: Iterab
 
 
 def _was_last_yes(saved: Handoff, session: Session) -> bool:
-    """Whether no other yes came after the one that saved it: then it is the one that a no takes back."""
+    """Return whether its yes was the last one, so that a no takes it back."""
     later = (held for held in session.all_grants if held.grant.given_at > saved.at)
     return saved.session == session.id and not any(held.grant.kind in FROM_A_YES for held in later)
 

@@ -81,7 +81,7 @@ def record_message(
         asked, more = _open_claim_question(gate, tx, found, heard)
         apply_and_save(gate, tx, found, (*heard.effects, *more), by=USER)
         heard = with_sessions_below(gate, tx, session, heard)
-        event = events.Heard(heard.kind, heard.turn, heard.cleared, _why_cleared(heard.effects))
+        event = events.MessageHeard(heard.kind, heard.turn, heard.cleared, _why_cleared(heard.effects))
         if keep:
             save_last_message(gate, tx, session, text)
         record(tx, event, session=session, agent=found.row.agent, stream=gate.stream)

@@ -38,11 +38,11 @@ from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_children,
 from sayso.gate.sessions.allowance import NO_PINS, GrantWish, build_grant
 from sayso.gate.sessions.grant_title import call_of_grant
 from sayso.gate.sessions.handoff import end_in_handoff
+from sayso.gate.words import GRANT_ROWS_CHANGED, doubtful_sessions
 from sayso.store.contract import GrantRow, Reader, Writer
 
 AT_ONCE = 200
 """How many rows are read at a time."""
-BY_HAND = "the rows of this grant were changed by hand, so it grants nothing and cannot be revoked"
 
 
 NOTHING = RowSelection(keys=())
@@ -155,7 +155,7 @@ def revoke_grant(gate: Gate, grant: str, by: str) -> EndedGrant:
         if held is not None:
             return _revoke_one(gate, tx, found, held, by)
         apply_and_save(gate, tx, found, ())
-    raise TamperedGrant(BY_HAND, hint="end the session, and look at the audit")
+    raise TamperedGrant(GRANT_ROWS_CHANGED, hint="end the session, and look at the audit")
 
 
 def revoke_all(gate: Gate, session: str, by: str) -> list[EndedGrant]:
@@ -165,7 +165,7 @@ def revoke_all(gate: Gate, session: str, by: str) -> list[EndedGrant]:
         ended, doubtful = _revoke_all(gate, tx, found, by)
     if doubtful:
         raise TamperedGrant(
-            f"what could be believed was revoked; rows were changed by hand in {', '.join(doubtful)}",
+            doubtful_sessions(", ".join(doubtful)),
             hint="end these sessions, and look at the audit",
         )
     return ended
@@ -189,7 +189,7 @@ def clear_allowlist(gate: Gate, session: str, by: str, command: str | None = Non
 
 
 def is_live(gate: Gate, held: HeldGrant, session: Session, now: float) -> bool:
-    """Whether the grant can still be used: it is not spent, and what it ends with has not ended."""
+    """Return whether the grant can still be used: it is not spent, and what it ends with has not ended."""
     grant, plan = held.grant, session.plan
     if spent(held, now) or outlived(grant, gate.policy.settings, now):
         return False
@@ -226,7 +226,7 @@ def one_for_each_answer(gate: Gate, found: Sequence[ListedGrant]) -> list[Listed
 
 
 def _is_within(gate: Gate, approval: ListedGrant, wider: list[ListedGrant]) -> bool:
-    """Whether every operation of the approval is covered by what the same answer gave beyond this call."""
+    """Return whether wider grants of the same answer cover every operation of the approval."""
     given = [grant for grant in wider if grant.question == approval.question]
     operations = approval.pins.operations or ()
     return bool(operations) and all(any(_is_for(gate, grant, name) for grant in given) for name in operations)
@@ -249,7 +249,7 @@ def _find_live(
     *,
     as_one: bool = False,
 ) -> Iterator[ListedGrant]:
-    """What is granted in open sessions, as it ends. Of each session only what may be live is read.
+    """Yield what is granted in open sessions, as it ends. Of each session only what may be live is read.
 
     With `as_one`, one for each answer.
     """

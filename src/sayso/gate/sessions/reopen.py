@@ -15,13 +15,12 @@ import msgspec
 
 from sayso.core.digest import encode_canonical, sha256
 from sayso.core.errors import MalformedRequest, SaysoError
+from sayso.core.ledger import LONGEST_KEY
 from sayso.gate.gate import Gate, refuse_tampered, writing
 from sayso.gate.rows.sessions import RowSelection, load_session
 from sayso.gate.sealed_values import lock_values, read_value_of_epoch, value_name, write_value
 from sayso.gate.sessions.sessions import close_session, open_session
 from sayso.store.contract import Reader, SessionRow
-
-LONGEST_KEY = 200
 
 
 class OtherSession(SaysoError):
@@ -57,8 +56,9 @@ def open_session_by_key(
     gate: Gate, key: str, *, owner: str, asked: SessionWish, agent: str, workspace: str
 ) -> KeyedSession:
     """Return the session of this key, or a new one with this agent and workspace if none were named."""
-    if not key or len(key) > LONGEST_KEY or not key.isprintable():
-        raise MalformedRequest(f"a session's key has 1 to {LONGEST_KEY} printable characters")
+    printable = isinstance(key, str) and key.isprintable()  # a program may pass anything
+    if not printable or not 1 <= len(key) <= LONGEST_KEY:
+        raise MalformedRequest(f"a session's key is a text of 1 to {LONGEST_KEY} printable characters")
     place = value_name("session-key", sha256(encode_canonical([owner, key])))
     new = {
         "agent": asked.agent or agent,

@@ -29,7 +29,7 @@ from sayso.store.contract import Writer
 
 
 class EndedBelow(msgspec.Struct, frozen=True):
-    """What a name ended in the sessions below, and which of its parts matched nothing in any of them."""
+    """The consent a name ended in the sessions below, and its parts that matched nothing there."""
 
     ended: tuple[EndedGrant, ...]
     missing: tuple[str, ...]

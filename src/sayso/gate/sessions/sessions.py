@@ -16,7 +16,6 @@ from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_all_
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.sessions import add_child, end_session_row, new_session_row
 from sayso.gate.sessions.last_message import forget_last_message
-from sayso.store.contract import SessionRow
 
 
 def open_session(
@@ -50,8 +49,3 @@ def close_session(gate: Gate, session: str, *, by: str = "") -> None:
         forget_last_message(gate, tx, session)
         ended = events.SessionEnded(by or UNSET)
         record(tx, ended, session=session, agent=found.row.agent, stream=gate.stream)
-
-
-def list_session_rows(gate: Gate) -> list[SessionRow]:
-    with gate.store.read() as tx:
-        return list(tx.sessions())

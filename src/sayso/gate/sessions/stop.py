@@ -14,6 +14,7 @@ from sayso.core.audit import events
 from sayso.core.conversation import lifecycle
 from sayso.core.effects import SessionChanged
 from sayso.core.model import Assurance
+from sayso.gate import words
 from sayso.gate.audit.operator_transaction import sign_off
 from sayso.gate.gate import (
     Gate,
@@ -44,7 +45,7 @@ class Stopped(msgspec.Struct, frozen=True):
 
 
 class StoppedAll(msgspec.Struct, frozen=True):
-    """How many sessions were stopped; in how many nothing is decided anyway, as they were changed by hand.
+    """How many sessions were stopped; in how many nothing is decided anyway, as they were tampered with.
 
     `settled`: the last look found none that had not been seen to. It is False if sessions were opened faster
     than they could be stopped, or if one stayed held by others all the time.
@@ -137,7 +138,7 @@ def _stop(gate: Gate, session: str, by: str, assurance: Assurance) -> Stopped:
         found = load_open_session(gate, tx, session, select_all_rows())
         report = lifecycle.report_stop(found.session, assurance, tx.now)
         apply_and_save(gate, tx, found, report.effects, by=by)
-        stopped = events.Stopped(by, report.cleared)
+        stopped = events.SessionStopped(by, report.cleared)
         record(tx, stopped, session=session, agent=found.row.agent, stream=gate.stream)
         below = clear_children(gate, tx, session, report.effects, by=by)
     already = found.session.stopped is not None
@@ -179,8 +180,8 @@ def _find_stopped_above(gate: Gate, tx: Reader, session: str | None) -> str | No
 def _record_hidden(gate: Gate) -> None:
     """Sessions that were not to be found have lost the right to go on, should their rows come back."""
     with writing(gate) as tx:
-        finding = "rows of open sessions were taken away or changed while all were stopped"
-        record(tx, events.Tampered(finding=finding), stream=gate.stream)
+        finding = words.HIDDEN_WHILE_STOPPING
+        record(tx, events.TamperingFound(finding=finding), stream=gate.stream)
 
 
 def _try_to_stop(gate: Gate, session: str, by: str) -> str | Stopped:

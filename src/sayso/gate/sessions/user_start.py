@@ -1,4 +1,4 @@
-"""What the user starts with a click, recorded before anything runs for it."""
+"""User starts: a user's click, recorded before anything runs for it."""
 
 from __future__ import annotations
 

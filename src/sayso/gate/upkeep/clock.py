@@ -31,7 +31,7 @@ class ClockReading(msgspec.Struct, frozen=True):
 
     @property
     def behind(self) -> float:
-        """How many seconds the clock is behind the highest time stored."""
+        """Return how many seconds the clock is behind the highest time stored."""
         return max(0.0, (self.stored or self.now) - self.now)
 
 
@@ -96,7 +96,7 @@ def _is_long(row: CallRow, now: float) -> bool:
 
 
 def _void_reviews(gate: Gate, tx: Writer) -> None:
-    """What was first seen at a time yet to come is first seen now; what was reviewed then was not."""
+    """Void times of the future: what was seen then is first seen now; a review then does not count."""
     for row in tx.reviews():
         if row.at > tx.now:
             tx.put_review(gate.sealer.review(row.name, tx.now if row.by is None else 0.0, row.by, before=row))

@@ -19,6 +19,8 @@ import msgspec
 
 from sayso.core.audit import events
 from sayso.core.audit.entry import MAIN, AuditError
+from sayso.core.audit.verify import MOST_FINDINGS
+from sayso.gate import words
 from sayso.gate.audit.checkpoints import sign_audit
 from sayso.gate.audit.tree import LOOK_AT_IT
 from sayso.gate.audit.verify import verify_audit
@@ -52,7 +54,6 @@ from sayso.gate.upkeep.fingerprint import (
 from sayso.gate.upkeep.reseal import Carrier
 from sayso.store.contract import EntryRow, Reader, Store, StoreError, Writer
 
-MOST_FINDINGS = 100
 EMPTY_IT = "empty it, or name another"
 GIVE_UP = "empty the target and run `sayso store copy` again, or give it up with `sayso store unseal`"
 
@@ -188,7 +189,7 @@ def unseal_store(
 
 
 def _has_arrived(move: Move) -> bool:
-    """Whether the target is finished already. One that is neither empty nor ours is refused."""
+    """Return whether the target is finished already. One that is neither empty nor ours is refused."""
     with move.target.read() as new:
         if new.meta(PLACE) == move.token:
             return True
@@ -205,7 +206,7 @@ def _seal_source(move: Move) -> None:
     gate = audit_gate(move.source, move.key, move.marks)
     if move.marks is not None and (gate.mark is None or gate.mark.lost):
         raise StoreError(
-            "there is no mark of the source beside the key, so it may have been put back from a copy",
+            words.NO_MARK_OF_SOURCE,
             hint="open it once, with `sayso sessions` for example: a new epoch begins",
         )
     sign_audit(gate)
@@ -279,7 +280,7 @@ def _finish(move: Move, findings: tuple[str, ...]) -> None:
     with _holding(move.source) as old:
         seal = load_move_seal(old)
         if seal is None or seal.token != move.token:
-            raise StoreMoved("the seal was taken off while the store was copied", hint="begin again")
+            raise StoreMoved("the seal was removed while the store was copied", hint="begin again")
         with move.target.write() as new:
             here = load_unfinished_copy(new)
             if here is None or here.token != move.token:
@@ -296,7 +297,7 @@ def _begin_epoch(move: Move, new: Writer, findings: tuple[str, ...]) -> None:
         begun = events.EpochBegun(move.after.epoch, why=f"copied from {move.came_from}", by=move.by)
         record(new, begun, stream=stream)
     if findings:
-        record(new, events.Tampered(findings=findings[:MOST_FINDINGS], found=len(findings)))
+        record(new, events.TamperingFound(findings=findings[:MOST_FINDINGS], found=len(findings)))
 
 
 def _abandon(target: Store, seal: MoveSeal) -> None:

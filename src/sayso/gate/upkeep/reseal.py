@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import msgspec
 
 from sayso.core.session import Plan, SessionHead, Suspension
+from sayso.gate import words
 from sayso.gate.rows.moves import OWN
 from sayso.gate.rows.row_seals import Sealer
 from sayso.store.contract import (
@@ -82,7 +83,7 @@ class Carrier:
     def _doubt(self, what: str, *, void: bool = False) -> None:
         """Report a row, unless it is `void` and counts for nothing anyway."""
         if not void:
-            self.findings.append(f"{what} was changed by hand or is of an earlier epoch")
+            self.findings.append(words.changed_or_void(what))
 
 
 def without_consent(head: SessionHead) -> SessionHead:

@@ -73,7 +73,7 @@ def possible_modes(pair: Pair) -> list[str]:
 
 
 def possible_risks(pair: Pair) -> list[str]:
-    """What a declaration says counts only where a policy does not fix the risk itself."""
+    """Return the declared risks to compare: any, or none where the policy fixes the risk."""
     fixed = all(entry.risk is not None for entry in pair.entries)
     return [NO_VALUE] if fixed else [NO_VALUE, *(risk.word for risk in Risk)]
 
@@ -92,7 +92,7 @@ def possible_confidences(pair: Pair) -> list[str]:
 
 
 def possible_reviews(pair: Pair) -> list[str]:
-    """How many days ago the domain was reviewed: right now, at the end of each interval, never."""
+    """Return ages of a review in days: now, at the end of each interval, never."""
     if all(entry.tier is not Tier.AUTONOMOUS for entry in pair.entries):
         return ["0"]
     days = {policy.decay.review_interval_days for policy in pair.policies}
@@ -100,7 +100,7 @@ def possible_reviews(pair: Pair) -> list[str]:
 
 
 def possible_readings(pair: Pair) -> list[str]:
-    """What the reading of the actual call may raise the risk to."""
+    """Return the risks that reading the actual call may raise to."""
     return [NO_VALUE, Risk.MODERATE.word, Risk.HIGH.word]
 
 

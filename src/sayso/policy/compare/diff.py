@@ -47,7 +47,7 @@ class DecisionChange(msgspec.Struct, frozen=True):
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """What the second policy allows that the first did not, and the other way round.
+    """The difference between two policies: what the second newly allows, and what it no longer does.
 
     `beyond` is what changed besides decisions: contacts, tools, and settings that shape grants.
     """
@@ -72,7 +72,7 @@ def compare_policies(a: Policy, b: Policy) -> Difference:
 
 
 def loosens(a: Policy, b: Policy) -> bool:
-    """Whether b is looser than a anywhere."""
+    """Return whether b is looser than a anywhere."""
     return compare_policies(a, b).loosens
 
 
@@ -105,14 +105,14 @@ def _find_changes(name: str, a: Policy, b: Policy) -> list[DecisionChange]:
 
 
 def _decides_alike(pair: Pair) -> bool:
-    """Whether both policies must decide alike about this operation, whatever the case."""
+    """Return whether both policies must decide alike about this operation, whatever the case."""
     if all(entry.tier is Tier.BLOCKED for entry in pair.entries):
         return True
     return pair.first == pair.second and _has_same_context(pair)
 
 
 def _has_same_context(pair: Pair) -> bool:
-    """Whether all else that a decision about this operation can depend on is the same in both."""
+    """Return whether all else that a decision about this operation can depend on is the same in both."""
     a, b = pair.policies
     return (
         (a.mode, a.settings, a.decay) == (b.mode, b.settings, b.decay)

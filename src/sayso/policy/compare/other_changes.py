@@ -1,4 +1,4 @@
-"""What differs between two policies besides decisions about operations, and whether that loosens."""
+"""Differences between two policies besides decisions, and whether they loosen."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _domain_changes(name: str, a: Domain | None, b: Domain | None) -> Iterator[O
 
 
 def _tool_changes(a: Policy, b: Policy) -> Iterator[OtherChange]:
-    """How a tool's calls become operations.
+    """Yield the differences in how a tool's calls become operations.
 
     Which of two readings is stricter depends on a call's arguments, so every change counts as loosened,
     unless all it does is to make more calls a blocked operation.
@@ -116,7 +116,7 @@ def _tool_changes(a: Policy, b: Policy) -> Iterator[OtherChange]:
 
 
 def _only_blocks(before: tuple[Tool, ...], after: tuple[Tool, ...], policy: Policy) -> bool:
-    """Whether the entries are the same but for new ones, each of which denies every call it is for."""
+    """Return whether the entries are the same but for new ones, each of which denies every call it is for."""
     new = [tool for tool in after if tool not in before]
     return tuple(tool for tool in after if tool in before) == before and all(
         tool.operation is not None
@@ -133,7 +133,7 @@ def _entries_for(policy: Policy, name: str) -> tuple[Tool, ...]:
 
 
 def _overlap(one: str, other: str) -> bool:
-    """Whether some name may fit both patterns; told generously."""
+    """Return whether some name may fit both patterns; told generously."""
     wild = any(c in "*?[" for c in one) and any(c in "*?[" for c in other)
     return wild or fnmatch.fnmatchcase(one, other) or fnmatch.fnmatchcase(other, one)
 

@@ -1,4 +1,4 @@
-"""How much is looked at for one call: enough for any honest one, and never more.
+"""The budget of file system lookups for one call: enough for any honest one, and never more.
 
 What a call is given to read costs looks at the file system. All the readings of one call share one number of
 them. Once they are spent, nobody can tell what the rest is: it counts by its spelling alone, and the call is
@@ -51,7 +51,7 @@ def current_budget() -> LookBudget:
 
 
 def may_look(cost: int) -> bool:
-    """Whether there are looks left for this; if so, they are taken."""
+    """Return whether there are looks left for this; if so, they are taken."""
     looks = current_budget()
     if looks.spent:
         return False

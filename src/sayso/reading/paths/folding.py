@@ -9,7 +9,7 @@ from sayso.core.text.patterns import lazy_pattern
 
 MAX_PATH_LENGTH = 4096
 """The longest path that systems take."""
-_MOST_LINE_ENDS = 4
+_LINES_OF_PROSE = 4
 _SHORTEST_CODE = 8
 _INVISIBLE = lazy_pattern(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
@@ -21,8 +21,8 @@ _CODE = lazy_pattern(r"[A-Za-z0-9+/]+={0,2}")
 
 
 def is_odd(text: str) -> bool:
-    """Whether a text is too long for a path, or has more line ends than one has."""
-    return len(text) > MAX_PATH_LENGTH or text.count("\n") + text.count("\r") >= _MOST_LINE_ENDS
+    """Return whether a text is too long for a path, or has more line ends than one has."""
+    return len(text) > MAX_PATH_LENGTH or text.count("\n") + text.count("\r") >= _LINES_OF_PROSE
 
 
 def fold_away(text: str) -> str:
@@ -47,7 +47,7 @@ def _drop_parents(names: list[str]) -> list[str]:
 
 
 def decode_text(text: str) -> str | None:
-    """What a text says in base64, as bytes are written down; None if it is no base64."""
+    """Decode base64; None if the text is not base64."""
     if len(text) < _SHORTEST_CODE or len(text) % 4 or _CODE.fullmatch(text) is None:
         return None
     try:

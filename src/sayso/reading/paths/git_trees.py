@@ -48,7 +48,7 @@ class _Pathspec(msgspec.Struct, frozen=True):
 def trees_reached(
     texts: Sequence[ArgumentText], named: Sequence[str], folder: str, workspace: str
 ) -> Iterator[Reached]:
-    """What a git command of these names writes over by its pathspecs."""
+    """Yield the pathspecs that a git command of these names overwrites."""
     if not any(words_in(name) & _WRITERS for name in named):
         return
     for one in texts:

@@ -43,7 +43,7 @@ def _look(named: str, workspace: str) -> tuple[str, str, tuple[str, ...]]:
 
 
 def _folder_here() -> str:
-    """Where this process works: what the system tells is real, and is looked at no further."""
+    """Return this process's folder; the system gives its real path, which is not looked up again."""
     with suppress(OSError):
         return os.getcwd()  # noqa: PTH109  for every call of a program, to which a Path would be slow
     return ""

@@ -22,7 +22,7 @@ from sayso.reading.paths.own_places import home_folder
 from sayso.reading.paths.path_arguments import ArgumentText, PathArgument, collect_texts, find_paths
 from sayso.reading.paths.places import PathPlace, locate
 from sayso.reading.paths.protected import GuardMatch
-from sayso.reading.paths.protected_names import DOMAIN, Guarded
+from sayso.reading.paths.protected_names import GUARDED_DOMAIN, Guarded
 from sayso.reading.paths.targets import targets_in
 from sayso.reading.urls import is_address
 from sayso.reading.verbs import (
@@ -40,7 +40,7 @@ _TOO_MUCH = "more than can be followed"
 
 
 def operation_on_guard(operation: str, place: PathPlace) -> Operation | None:
-    """What an operation on this path does to the guard, if anything."""
+    """Return the change an operation on this path makes to the guard, if any."""
     verb, found = verb_of(operation), place.guarded
     if verb not in READ_VERBS:
         guarded = found.at or found.around
@@ -68,7 +68,7 @@ class PathReading(msgspec.Struct, frozen=True):
 
 
 def follow_paths(call: Call, operations: Sequence[Operation]) -> PathReading:
-    """What the paths in the call's arguments make of it, whatever tool and door it comes from.
+    """Return the operations from paths in the call's arguments, whatever its tool and door.
 
     What touches the guard adds an operation of self_modification; a secret or the system raises the risk.
     """
@@ -124,17 +124,17 @@ def _targets(call: Call, texts: Sequence[ArgumentText], named: Sequence[str]) ->
 
 
 def _only_looks(given: PathArgument, named: Sequence[str]) -> bool:
-    """Whether a tool of these names only reads this path."""
+    """Return whether a tool of these names only reads this path."""
     return only_reads(named) and not given.written
 
 
 def _is_risky(given: PathArgument, place: PathPlace, named: Sequence[str]) -> bool:
-    """Whether a tool of these names does more than its declaration says, on this path."""
+    """Return whether a tool of these names does more than its declaration says, on this path."""
     return place.secret or place.telling or (place.system and not _only_looks(given, named))
 
 
 def _is_doubtful(given: PathArgument, place: PathPlace, named: Sequence[str]) -> bool:
-    """Whether a tool is given a guarded file of which its names do not say that it only reads it."""
+    """Return whether a tool is given a guarded file of which its names do not say that it only reads it."""
     return given.sure and place.guarded.at is not None and not _only_looks(given, named)
 
 
@@ -145,7 +145,7 @@ def _raise_to_high(operation: Operation) -> Operation:
 def bar_action(action: str, meant: str | None) -> Operation:
     """An operation of self_modification that no policy, grant or click allows, on the file that was meant."""
     return Operation(
-        f"{DOMAIN}.{action}", barred=words.guard_reason(action, meant or "a path in its arguments")
+        f"{GUARDED_DOMAIN}.{action}", barred=words.guard_reason(action, meant or "a path in its arguments")
     )
 
 
@@ -158,7 +158,7 @@ def _change_action(guarded: Guarded, verb: str) -> str:
 
 
 def _action_on_file(guarded: Guarded | None, named: Sequence[str], given: PathArgument) -> str | None:
-    """What a tool with these names does to a file.
+    """Return the action on a file of a tool with these names.
 
     Of one that names neither reading nor changing, Sayso's own files are safe, and those that nobody sees it
     is given.

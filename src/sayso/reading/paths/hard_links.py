@@ -32,7 +32,7 @@ class HardLink(msgspec.Struct, frozen=True):
 def read_hard_link(
     real: str, found: os.stat_result, roots: tuple[str, str], is_secret: Callable[[str], bool]
 ) -> HardLink:
-    """What is known of a file with several names. Secrets are looked for in home and workspace."""
+    """Look up a file with several names. Secrets are searched in home and workspace."""
     name = f"{real} is file {found.st_dev}:{found.st_ino}"
     secret = (found.st_dev, found.st_ino) in _SecretFiles.of(roots, is_secret)
     return HardLink(name, secret, library=not LIBRARIES.isdisjoint(real.split("/")))

@@ -1,4 +1,4 @@
-"""Where Sayso's own things lie: its folders, its program, and the files this process has opened.
+"""Sayso's own places: its folders, its program, and the files this process has opened.
 
 The folders are read from this process's environment; a request has no say in it.
 """
@@ -103,7 +103,7 @@ def guard_keys(path: str | Path) -> None:
 
 
 def find_own_places(home: str) -> OwnPlaces:
-    """What there is now, for this environment and for this home folder."""
+    """Return the places of now, for this environment and home folder."""
     places = _build_place_table(_environment(), home, len(_opened))
     seen = tuple(_stat_folder(path, known) for path, known in places.folders if known != "program")
     files = _files_in(seen)
@@ -112,12 +112,12 @@ def find_own_places(home: str) -> OwnPlaces:
 
 
 def list_opened_files() -> tuple[tuple[str, OwnKind], ...]:
-    """What this process has opened elsewhere."""
+    """Return the files this process has opened elsewhere."""
     return tuple(_opened.items())
 
 
 def identity_of(path: str) -> Identity | None:
-    """What the file system takes this path for, links followed; None if there is nothing."""
+    """Return device and inode of the file at this path, links followed; None if nothing is there."""
     try:
         found = os.stat(path)  # noqa: PTH116  asked several times a call
     except (OSError, ValueError):

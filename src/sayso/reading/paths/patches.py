@@ -34,7 +34,7 @@ _ATTRIBUTE = lazy_pattern(r"""(?:path|file|name)\s*=\s*["']?([^"'>\s]+)""", re.I
 
 
 def is_patch(text: str) -> bool:
-    """Whether a text is a patch from its first line on, or has edit blocks in it."""
+    """Return whether a text is a patch from its first line on, or has edit blocks in it."""
     return _BEGINS.match(text) is not None or any(_find_edited_files(text))
 
 

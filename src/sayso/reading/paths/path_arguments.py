@@ -27,6 +27,7 @@ from sayso.reading.paths.patches import find_patched_files, is_patch
 from sayso.reading.paths.places import is_secret, spells_secret
 from sayso.reading.paths.protected import find_mentioned, find_named
 from sayso.reading.paths.spellings import WILD
+from sayso.reading.urls import AROUND
 from sayso.reading.verbs import words_in
 
 _FILES = lazy_pattern(
@@ -76,7 +77,6 @@ _REMOTE = lazy_pattern(
 _PLAIN = lazy_pattern(r"(?:/|~|\.\.?/|file:|\$|%|[A-Za-z]:)\S{3,300}")
 """A path whatever the argument is called."""
 _MOST_SHOWN = 80
-AROUND = " \t\r\n'\"`<>()[]"
 
 
 ArgumentKind = Literal["paths", "perhaps", "patterns", "mentions", "anything"]
@@ -101,13 +101,13 @@ class ArgumentText(msgspec.Struct, frozen=True):
 
     @property
     def is_file_name(self) -> bool:
-        """Whether its argument is for a file or folder, and not for an address or a file's content."""
+        """Return whether its argument is for a file or folder, and not for an address or a file's content."""
         named = _FILES.search(self.name) is not None and _FILE_NAMES.search(self.name) is not None
         return named and not _CONTENT.search(self.name)
 
     @property
     def is_piece(self) -> bool:
-        """Whether it may be one piece of a path in several arguments."""
+        """Return whether it may be one piece of a path in several arguments."""
         inner = self.text.strip(AROUND)
         if self.holds in ("mentions", "patterns") and not _TITLES.search(self.name):
             return not _NEVER_A_PIECE.search(self.name) and _ONE_WORD.fullmatch(inner) is not None
@@ -116,7 +116,7 @@ class ArgumentText(msgspec.Struct, frozen=True):
 
 @functools.lru_cache(maxsize=1024)
 def classify_argument(name: str) -> ArgumentKind:
-    """What an argument of this name holds, as names go."""
+    """Return the kind of value that an argument of this name holds."""
     if _FILES.search(name):
         return "paths"
     if _PERHAPS.search(name):
@@ -190,7 +190,7 @@ def _mark_coded(text: str, inside: Iterable[ArgumentText]) -> Iterator[ArgumentT
 
 
 def _inner_texts(one: ArgumentText) -> Iterator[ArgumentText]:
-    """What a text says besides: the value of an option, and what base64 stands for."""
+    """Yield further readings of a text: the value of an option, and decoded base64."""
     option = _OPTION.fullmatch(one.text) if len(one.text) <= MAX_PATH_LENGTH else None
     if option is not None:
         yield msgspec.structs.replace(one, text=option[1] or option[2])
@@ -218,7 +218,7 @@ def find_paths(
 def find_other_paths(
     texts: Sequence[ArgumentText], read: Collection[str], *, folder: str, home: str, named: Collection[str]
 ) -> Iterator[PathArgument]:
-    """What else may be a path where the policy reads some arguments as paths already."""
+    """Yield further possible paths where the policy reads some arguments as paths already."""
     given = find_paths(texts, folder=folder, home=home, named=named)
     yield from (one for one in given if one.hidden or one.argument not in read)
     for one in texts:
@@ -228,7 +228,7 @@ def find_other_paths(
 
 
 def is_for_output(name: str) -> bool:
-    """Whether an argument of this name says where a tool writes."""
+    """Return whether an argument of this name says where a tool writes."""
     return _OUTPUTS.search(name) is not None
 
 
@@ -270,7 +270,7 @@ def _paths_by_name(
 
 
 def _paths_in_odd_text(one: ArgumentText, inner: str, here: str) -> Iterator[PathArgument]:
-    """What is too long or odd to be one path, even folded: each line of it is one, or nobody can tell.
+    """Yield the lines of a text that is too long or odd to be one path, even folded.
 
     The content of a file is none, unless there is a file or folder so named.
     """
@@ -296,7 +296,7 @@ def _mentions_guard(text: str) -> bool:
 
 
 def _leads_somewhere(inner: str, here: str) -> bool:
-    """Whether there is a file so named, or the folder that it would lie in."""
+    """Return whether there is a file so named, or the folder that it would lie in."""
     if len(inner) > MAX_PATH_LENGTH:
         return False
     folder = os.path.dirname(inner)  # noqa: PTH120  a text, not a path yet
@@ -318,17 +318,17 @@ def files_in_patches(texts: Sequence[ArgumentText], words: set[str]) -> Iterator
 
 
 def holds_content(name: str) -> bool:
-    """Whether an argument of this name holds what is in a file."""
+    """Return whether an argument of this name holds what is in a file."""
     return _CONTENT.search(name) is not None
 
 
 def is_remote(text: str) -> bool:
-    """Whether a text is an address on the internet, as most programs read it."""
+    """Return whether a text is an address on the internet, as most programs read it."""
     return _REMOTE.match(text) is not None
 
 
 def is_link(text: str, here: str) -> bool:
-    """Whether a file of this name is a symbolic link, lies behind one, or has other names."""
+    """Return whether a file of this name is a symbolic link, lies behind one, or has other names."""
     if not text or len(text) > MAX_PATH_LENGTH or "\0" in text or not may_look(1 + text.count("/")):
         return False
     path = text if text.startswith("/") else f"{here}/{text}"

@@ -20,10 +20,11 @@ from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import may_look
 from sayso.reading.paths.folding import fold_away
 from sayso.reading.paths.own_places import OwnPlaces, find_own_places
-from sayso.reading.paths.path_arguments import AROUND, ArgumentText, PathArgument, is_for_output, is_link
+from sayso.reading.paths.path_arguments import ArgumentText, PathArgument, is_for_output, is_link
 from sayso.reading.paths.places import in_system, is_secret
 from sayso.reading.paths.protected import find_covered_places, find_named, find_spelled, fold_path
 from sayso.reading.paths.spellings import expand_braces
+from sayso.reading.urls import AROUND
 
 _SEVERAL = lazy_pattern(
     r"(?:path|file|target|source|destination|ur[il]|folder|dir)s$|directories$", re.IGNORECASE
@@ -69,7 +70,7 @@ def find_joined_paths(texts: Sequence[ArgumentText], *, folder: str, home: str) 
 
 
 def _is_guarded(path: str) -> bool:
-    """Whether a piece names a guarded file by itself."""
+    """Return whether a piece names a guarded file by itself."""
     return find_named(path if path.startswith("/") else f"x/{path}").at is not None
 
 
@@ -79,7 +80,7 @@ def _new_path_argument(argument: str, path: str) -> PathArgument:
 
 
 def _collect_pieces(texts: Iterable[ArgumentText]) -> list[_PathPiece]:
-    """What may be a piece of a path, each once; names with an ending from another argument as well."""
+    """Return possible pieces of a path, each once; also names with an ending from another argument."""
     found: dict[tuple[str, int], _PathPiece] = {}
     endings: dict[str, None] = {}
     prefixes: dict[str, None] = {}
@@ -122,7 +123,7 @@ def _clean_piece(text: str) -> str:
 
 
 def _paths_by_spelling(pieces: Sequence[_PathPiece]) -> Iterator[PathArgument]:
-    """What the pieces spell together in some order."""
+    """Yield the paths that the pieces spell together in some order."""
     parts = {one: set(fold_path(one.path)) for one in pieces}
     covered = find_covered_places(set().union(*parts.values()))
     wanted = set().union(*(place.parts for place in covered))
@@ -142,7 +143,7 @@ def _paths_in_any_order(likely: Sequence[_PathPiece]) -> Iterator[PathArgument]:
 
 
 def _clash(order: Sequence[_PathPiece]) -> bool:
-    """Whether two of them are separate paths in one list."""
+    """Return whether two of them are separate paths in one list."""
     groups = [one.group for one in order if one.group]
     return len(groups) != len(set(groups))
 
@@ -151,7 +152,7 @@ def _clash(order: Sequence[_PathPiece]) -> bool:
 
 
 def _paths_on_disk(pieces: Sequence[_PathPiece], folder: str, home: str) -> Iterator[PathArgument]:
-    """What lies in the folders that the pieces name, from one to the next."""
+    """Yield entries of the folders that the pieces name, one after the other."""
     here = os.path.realpath(folder) if folder.startswith("/") else ""
     reached: list[tuple[str, tuple[_PathPiece, ...]]] = [(here, ())]
     seen, own = {here, f"{here}/"}, find_own_places(home)
@@ -190,7 +191,7 @@ def _join_below(base: str, path: str) -> str:
 
 
 def _is_notable(path: str, own: OwnPlaces) -> bool:
-    """Whether a path leads to the guard, to a secret or into the system, or elsewhere by a link."""
+    """Return whether a path leads to the guard, to a secret or into the system, or elsewhere by a link."""
     plain = os.path.normpath(path)
     if is_secret(plain) or in_system(plain) or is_link(path, "/"):
         return True

@@ -1,4 +1,4 @@
-"""Where a path really leads: inside the workspace or out of it, to secrets, to the system, to the guard.
+"""Places of paths: inside the workspace or outside, at secrets, at the system, at the guard.
 
 A path that is not plain (white space or quotes around it, a URL, wildcards, variables) counts as outside,
 and as whatever the strictest of its plausible readings is.
@@ -65,7 +65,7 @@ _KEY_NAMES = lazy_pattern(r"id_(?:rsa|dsa|ecdsa|ed25519)|_netrc", re.IGNORECASE)
 
 
 class PathPlace(msgspec.Struct, frozen=True):
-    """What is known of a path. An unknown one lies outside."""
+    """The place of a path. An unknown one lies outside."""
 
     real: str | None
     inside: bool = False
@@ -85,7 +85,7 @@ class PathPlace(msgspec.Struct, frozen=True):
 
 
 def locate(path: object, *, folder: str, workspace: str, home: str) -> PathPlace:
-    """Where this path leads from this folder, with `~`, `..` and symbolic links resolved."""
+    """Locate this path from this folder, with `~`, `..` and symbolic links resolved."""
     if not isinstance(path, str):
         inner = [_locate_once(text, folder, workspace, home) for text in texts_in(path)]
         return _unknown_place(inner)
@@ -103,7 +103,7 @@ def _locate_once(*where: str) -> PathPlace:
 
 
 def _locate_by_spelling(path: str, folder: str, workspace: str, home: str) -> PathPlace:
-    """What a path is as it is written, no file looked at."""
+    """Locate a path by its spelling, without looking at any file."""
     written = _absolute(path, folder, home)
     guarded = (
         find_named(path) if written is None else find_spelled(os.path.normpath(written), _own_places(home))
@@ -147,7 +147,7 @@ def _locate_with_parts(literal: PathPlace, path: str, folder: str, workspace: st
 
 
 def _own_places(home: str) -> OwnPlaces:
-    """What is Sayso's, looked up once for a call."""
+    """Return Sayso's own files, looked up once for a call."""
     own: OwnPlaces = current_budget().seen.setdefault(("own", home), None) or find_own_places(home)
     current_budget().seen["own", home] = own
     return own
@@ -213,7 +213,7 @@ def _find_hard_link(real: str, roots: tuple[str, str]) -> HardLink | None:
 
 
 def _find_guards(written: str, real: str, rest: str, **where: str) -> GuardMatch:
-    """What the path touches: where it leads, the link that leads there, and as it is written."""
+    """Return the guarded files a path touches: its target, the link that leads there, and its spelling."""
     parent, name = os.path.split(written.removesuffix(rest).rstrip("/"))
     link = f"{os.path.realpath(parent)}/{name}{rest}"
     return find_guarded(real + rest, link, os.path.normpath(written), **where)
@@ -262,7 +262,7 @@ def is_secret(path: str) -> bool:
 
 
 def spells_secret(text: str) -> bool:
-    """Whether a text of which nobody says that it is a path is one all the same, and leads to a secret."""
+    """Return whether a text that is not declared as a path is one, and leads to a secret."""
     plain = unicodedata.normalize("NFKC", unquote(text)).replace("\\", "/")
     plain = re.sub(r"^\w+:(?=[^\s])", "", plain)
     if not plain or any(c.isspace() for c in plain):
@@ -271,7 +271,7 @@ def spells_secret(text: str) -> bool:
 
 
 def in_system(path: str) -> bool:
-    """Whether a path from the root on lies in a folder of the system."""
+    """Return whether a path from the root on lies in a folder of the system."""
     return any(_within(path, top) for top in SYSTEM_FOLDERS)
 
 
@@ -289,7 +289,7 @@ def _absolute(path: object, folder: str, home: str) -> str | None:
 
 
 def _unresolved(real: str) -> bool:
-    """Whether a symbolic link is left, which happens when links go in a circle; or nobody can say."""
+    """Return whether a symbolic link is left, which happens when links go in a circle; or nobody can say."""
     here = real
     try:
         while here != "/":
@@ -319,7 +319,7 @@ def _within(path: str, folder: str) -> bool:
 
 
 def _could_be(name: str, secrets: Iterable[str]) -> bool:
-    """Whether a name with wildcards fits one of these; `*` alone names nothing."""
+    """Return whether a name with wildcards fits one of these; `*` alone names nothing."""
     if WILD.search(name) is None or not name.strip("*?."):
         return False
     return any(fnmatch.fnmatchcase(secret, name) for secret in secrets)

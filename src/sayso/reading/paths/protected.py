@@ -43,7 +43,7 @@ _MOST_WILD = 16
 
 
 class GuardMatch(msgspec.Struct, frozen=True):
-    """What a path touches: the guarded file it leads to, and one that lies in the folder it leads to."""
+    """The guarded files a path touches: the one it leads to, and one in the folder it leads to."""
 
     at: Guarded | None = None
     around: Guarded | None = None
@@ -57,7 +57,7 @@ for _pattern in PATTERNS:
 
 
 def find_guarded(real: str, *also: str, folder: str, workspace: str, home: str) -> GuardMatch:
-    """What this resolved path touches, and what it touches as it is written otherwise."""
+    """Return the guarded files a resolved path touches, in any of its spellings."""
     own, roots = find_own_places(home), (workspace, folder, home)
     spelled = [_find_as_spelled(path, own, roots) for path in dict.fromkeys((real, *also))]
     return strictest_of((*spelled, _find_by_file(real, own, roots), _find_inside(real)))
@@ -72,12 +72,12 @@ def _find_as_spelled(path: str, own: OwnPlaces, roots: Iterable[str]) -> GuardMa
 
 
 def find_named(path: str) -> GuardMatch:
-    """What a path touches of which nobody knows where it starts."""
+    """Return the guarded files a path may touch if its start is unknown."""
     return _find_by_name(fold_path(path))
 
 
 def find_spelled(path: str, own: OwnPlaces) -> GuardMatch:
-    """What a path from the root on touches as it is written, no link followed."""
+    """Return the guarded files an absolute path touches by its spelling, no link followed."""
     parts = fold_path(path)
     return strictest_of((_find_by_place(parts, own), _find_by_name(parts)))
 
@@ -112,7 +112,7 @@ def _cover(wanted: tuple[str, ...], names: set[str], *, rooted: bool) -> Covered
 
 
 def find_mentioned(text: str) -> GuardMatch:
-    """What a text may touch that has too many readings to follow each: whatever it mentions."""
+    """Match everything a text mentions, where it has too many readings to follow each."""
     folded = fold_name(unquote(unquote(text)))
     if "sayso" in folded or "gate.key" in folded:
         return GuardMatch(KEYS)
@@ -234,7 +234,7 @@ def _match_deeper(parts: list[str], names: tuple[str, ...], pattern: Pattern) ->
 
 
 def _alike(part: str, wanted: str) -> bool:
-    """Whether a name fits; either side may hold wildcards."""
+    """Return whether a name fits; either side may hold wildcards."""
     if part == wanted:
         return True
     if WILD.search(wanted) and fnmatch.fnmatchcase(part, wanted):
@@ -246,7 +246,7 @@ def _alike(part: str, wanted: str) -> bool:
 
 
 def _only_wild(parts: Sequence[str]) -> bool:
-    """Whether nothing in it is a name: `*` alone is no attempt at anything."""
+    """Return whether nothing in it is a name: `*` alone is no attempt at anything."""
     return all(not part.strip("*?.") for part in parts)
 
 
@@ -261,7 +261,7 @@ def _is_ordinary_page(real: str, parts: list[str], roots: Iterable[str]) -> bool
 
 
 def _tells_case(folder: str) -> bool:
-    """Whether the file system there keeps apart names that differ only by case; False if nobody can say."""
+    """Return whether the file system there is case-sensitive; False if that is unknown."""
     for here in (Path(folder), *Path(folder).parents):
         found = identity_of(str(here))
         other = here.with_name(here.name.swapcase()) if here.name else here
@@ -331,7 +331,7 @@ def find_guarded_in(folder: str, pattern: str = "*") -> Guarded | None:
 
 
 def _fits(name: str, pattern: str) -> bool:
-    """Whether a pattern fits this name or a folder on its way; `**/` may stand for no folder at all."""
+    """Return whether a pattern matches this name or a folder above it; `**/` may match no folder."""
     parts = name.split("/")
     ways = ["/".join(parts[: end + 1]) for end in range(len(parts))]
     short = pattern.replace("**/", "")

@@ -10,12 +10,12 @@ import msgspec
 
 from sayso.reading.paths.own_places import OwnKind
 
-DOMAIN = "self_modification"
+GUARDED_DOMAIN = "self_modification"
 BELOW = "**"
 
 
 class Guarded(msgspec.Struct, frozen=True):
-    """What touching a file is: the action of self_modification for changing it, and the one for reading it.
+    """The actions of self_modification for a file: one for changing it, one for reading it.
 
     `own`: it is Sayso's, so that a tool of which nobody knows what it does has no business there.
     """

@@ -34,7 +34,7 @@ _STRUCTURE = set("/\\.~*?[{$%:")
 
 
 def is_plain(path: str) -> bool:
-    """Whether every program reads this path in the same way."""
+    """Return whether every program reads this path in the same way."""
     if path != path.strip() or any(unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp") for c in path):
         return False
     if path[:1] in _QUOTES or path[-1:] in _QUOTES or "\\" in path or WILD.search(path):
@@ -46,7 +46,7 @@ def is_plain(path: str) -> bool:
 
 
 def is_url(path: str) -> bool:
-    """Whether the text starts like a URL that could lead to a file: `file:x`, `vscode://file/x`, `C:/x`."""
+    """Return whether the text starts like a URL of a file: `file:x`, `vscode://file/x`, `C:/x`."""
     head = _HEAD.match(path)
     if head is None or head[1].casefold() in _REMOTE:
         return False
@@ -120,7 +120,7 @@ def _turn_backslashes(path: str) -> Iterator[str]:
 
 
 def _without_scheme(path: str) -> Iterator[str]:
-    """What follows the scheme: with and without a host, from the root and from the folder."""
+    """Yield the rest after the scheme: with and without a host, from the root and from the folder."""
     if not is_url(path):
         return
     rest = path.partition(":")[2]
@@ -166,7 +166,7 @@ def _at_home(path: str) -> Iterator[str]:
 
 
 def _hides_structure(path: str) -> bool:
-    """Whether another Unicode form of it has separators, dots or wildcards that it does not show."""
+    """Return whether another Unicode form of it has separators, dots or wildcards that it does not show."""
     if path.isascii():
         return False
     return any(

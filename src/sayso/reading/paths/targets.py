@@ -17,7 +17,6 @@ from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import may_look
 from sayso.reading.paths.folding import MAX_PATH_LENGTH
 from sayso.reading.paths.path_arguments import (
-    AROUND,
     ArgumentText,
     classify_argument,
     files_in_patches,
@@ -25,6 +24,7 @@ from sayso.reading.paths.path_arguments import (
     is_remote,
 )
 from sayso.reading.paths.places import PathPlace, locate
+from sayso.reading.urls import AROUND
 
 _LOOKS_LIKE_PATH = lazy_pattern(r"(?:/|~|\.\.?/|file:|[A-Za-z]:[\\/])\S+|[^\s:]*[/\\][^\s/\\]*\.\w{1,8}")
 """From a root or a folder on, or with a folder and an ending."""
@@ -66,7 +66,7 @@ def as_written_in_plans(path: object, place: PathPlace, workspace: str) -> str:
 
 
 def may_be_file(name: str, text: str, folder: str) -> bool:
-    """Whether a text under this name is spelled like a path, or is a file."""
+    """Return whether a text under this name is spelled like a path, or is a file."""
     inner = text.strip(AROUND)
     if len(inner) > MAX_PATH_LENGTH or "\n" in inner or is_remote(inner):
         return False

@@ -44,7 +44,7 @@ class AuditEntryView(msgspec.Struct, frozen=True):
 
 
 def get_audit_state(context: Context) -> AuditState:
-    """How far the trail goes, and how far it is signed."""
+    """Return the length of the trail, and how far it is signed."""
     with context.gate.store.read() as tx:
         streams = tuple(tx.streams())
         heads = [head for head in map(tx.head, streams) if head is not None]
@@ -138,10 +138,29 @@ LISTING = {
 IN_STREAM = {"stream": "Of this stream; main unless told."}
 ENTRY = "/v1/audit/entries/{seq}"
 ENDPOINTS = (
-    Endpoint("GET", "/v1/audit", OPERATORS, "How far the trail goes", get_audit_state, result=AuditState),
-    Endpoint("GET", "/v1/audit/entries", OPERATORS, "Entries", list_entries, result=ENTRIES, query=LISTING),
-    Endpoint("GET", ENTRY, OPERATORS, "One entry", get_entry, result=dict[str, Any], query=IN_STREAM),
-    Endpoint("GET", "/v1/audit/proof/{seq}", OPERATORS, "A receipt", get_proof, media="text/plain"),
+    Endpoint(
+        "GET", "/v1/audit", OPERATORS, "Get the length of the trail", get_audit_state, result=AuditState
+    ),
+    Endpoint(
+        "GET",
+        "/v1/audit/entries",
+        OPERATORS,
+        "List audit entries",
+        list_entries,
+        result=ENTRIES,
+        query=LISTING,
+    ),
+    Endpoint(
+        "GET", ENTRY, OPERATORS, "Get an audit entry", get_entry, result=dict[str, Any], query=IN_STREAM
+    ),
+    Endpoint(
+        "GET",
+        "/v1/audit/proof/{seq}",
+        OPERATORS,
+        "Get the receipt of an entry",
+        get_proof,
+        media="text/plain",
+    ),
     Endpoint(
         "POST", "/v1/audit/verify", OPERATORS, "Verify the trail", post_verify, VerifyBody, AuditVerification
     ),

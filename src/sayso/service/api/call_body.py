@@ -1,4 +1,4 @@
-"""What callers may say of a call besides its tool and arguments, and where it stands, told back to them.
+"""Bodies of calls: what callers may say besides tool and arguments, and the view they get back.
 
 What a call does is for the policy to read. A program that is an agent's host names the operations of tools
 the policy does not know, as it does when the gate is in its own process; whatever else is declared only adds.
@@ -13,7 +13,7 @@ import msgspec
 
 from sayso.core.decision import Item
 from sayso.core.durations import DAY
-from sayso.core.ledger import BEATEN
+from sayso.core.ledger import AWAITING, BEATEN
 from sayso.core.model import Call, Declaration, Operation, Risk, Verdict
 from sayso.core.rulebook import BLOCKING
 from sayso.core.session import Run, Scope
@@ -40,10 +40,9 @@ from sayso.wire import CallView, OperationRuling, RunnableCall
 
 HTTP = "http"
 """The door of every call that comes over HTTP."""
-LONGEST_NAME = 200
+LONGEST_TAG = 200
 MOST_OPERATIONS = 100
 LONGEST_SAID = 10_000
-UNDER_WAY = ("pending", "allowed", "running", "waiting", "ambiguous")
 
 
 class DeclaredBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -56,7 +55,7 @@ class DeclaredBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class HostFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What a host, and nobody else, says of a call that its program makes."""
+    """The fields that only a host may send about a call of its program."""
 
     state: str | None = None
     """The state of the world the call would meet. It is shown, and the approval is bound to it."""
@@ -78,7 +77,7 @@ def declaration_from_body(
     said: HostFields,
     parameters: Mapping[str, Any] | None = None,
 ) -> CallDeclaration:
-    """What this caller may say of its call, checked."""
+    """Return what this caller may say of its call, checked."""
     check_host_fields(token, said)
     if folder is not None and token.role == "agent":
         raise RequestRefused(403, "forbidden", "the folder of a call is its host's to say")
@@ -89,7 +88,7 @@ def declaration_from_body(
         raise RequestRefused(
             422, "malformed", f"a schema of parameters has {LONGEST_SAID:,} characters at most"
         )
-    if len(operations) > MOST_OPERATIONS or len(schema) > LONGEST_NAME:
+    if len(operations) > MOST_OPERATIONS or len(schema) > LONGEST_TAG:
         raise RequestRefused(422, "malformed", f"a call declares {MOST_OPERATIONS} operations at most")
     if schema.startswith(MARK):
         raise RequestRefused(422, "malformed", f"no schema of a tool begins with {MARK}")
@@ -110,7 +109,7 @@ def check_host_fields(token: Token, said: HostFields) -> None:
 
 
 def scope_from_body(gate: Gate, session: str, said: HostFields) -> Scope:
-    """Where in a program of this session's host the call is made: in one of its runs, or nowhere."""
+    """Return the scope of the call in its host's program: one of its runs, or none."""
     if said.run is None:
         return NO_SCOPE
     with gate.store.read() as tx:
@@ -122,16 +121,16 @@ def scope_from_body(gate: Gate, session: str, said: HostFields) -> Scope:
 
 
 def lease_of(said: HostFields) -> float:
-    """How long a start is believed without a word: a day, or two minutes if heartbeats are promised."""
+    """Return the lease of a start: a day, or two minutes if heartbeats are promised."""
     return BEATEN if said.beats else DAY
 
 
 def holder_of(token: Token, attempt: str | None) -> str:
-    """Who holds a call that is started: the token, and the attempt if it has a name."""
+    """Return who holds a call that is started: the token, and the attempt if it has a name."""
     if attempt is None:
         return token.id
-    if not 1 <= len(attempt) <= LONGEST_NAME or not attempt.isascii() or not attempt.isprintable():
-        raise RequestRefused(400, "malformed", f"an attempt's name has 1 to {LONGEST_NAME} plain characters")
+    if not 1 <= len(attempt) <= LONGEST_TAG or not attempt.isascii() or not attempt.isprintable():
+        raise RequestRefused(400, "malformed", f"an attempt's name has 1 to {LONGEST_TAG} plain characters")
     return f"{token.id}:{attempt}"
 
 
@@ -189,7 +188,7 @@ def describe_call(gate: Gate, attempt: Attempt) -> CallView:
     )
     if attempt.question is None:
         return here
-    if status not in ("pending", "waiting"):
+    if status not in AWAITING:
         over = status in ("denied", "expired", "cancelled") and not attempt.fence
         return msgspec.structs.replace(here, answered=True) if over else here
     return _add_question(gate, attempt, here)
@@ -211,7 +210,7 @@ def _add_question(gate: Gate, attempt: Attempt, here: CallView) -> CallView:
 
 
 def _is_approved(gate: Gate, question: QuestionRow) -> bool:
-    """Whether the call would start if it were tried now, as far as its answer goes."""
+    """Return whether the call would start if it were tried now, as far as its answer goes."""
     if question.state != "answered":
         return False
     with gate.store.read() as tx:
@@ -220,7 +219,7 @@ def _is_approved(gate: Gate, question: QuestionRow) -> bool:
 
 
 def _read_note(attempt: Attempt) -> RunNote | None:
-    """How far the run has come. Its note is not sealed; one that cannot be read says nothing."""
+    """Return how far the run has come. Its note is not sealed; one that cannot be read says nothing."""
     if attempt.note is None or (attempt.record.request.workflow is None and attempt.state != "waiting"):
         return None
     try:

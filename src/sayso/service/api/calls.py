@@ -1,4 +1,4 @@
-"""What agents may do: check, request, wait, retry, list their own, and say how their own calls ended."""
+"""Endpoints for agents: check, request, wait, retry, list and end their own calls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from sayso.core.digest import encode_canonical
-from sayso.core.ledger import IN_PROGRESS, State
+from sayso.core.durations import COME_BACK_AFTER, LONGEST_WAIT
+from sayso.core.ledger import AWAITING, IN_PROGRESS, NOT_OVER, State
 from sayso.core.model import Declaration, Operation, Request
 from sayso.gate.as_json import decision_to_json
 from sayso.gate.call_rows import Attempt, UnknownCall, find_record, sound_call
@@ -20,9 +21,7 @@ from sayso.gate.ledger import outcome, start
 from sayso.gate.ledger.access_requests import PREFIX as ACCESS_REQUEST
 from sayso.gate.ledger.workflows import check_workflow
 from sayso.gate.questions.explain import preview_decision
-from sayso.gate.questions.wait import LONGEST
 from sayso.service.api.call_body import (
-    UNDER_WAY,
     DeclaredBody,
     HostFields,
     check_host_fields,
@@ -68,7 +67,7 @@ class CallBody(HostFields, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 
 class RetryBody(HostFields, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What is said anew when a call is tried again."""
+    """What may be said again when a call is retried."""
 
     meant: dict[str, Any] | None = None
     """The arguments that state and effect key were found out for; if others would run now, none do."""
@@ -83,7 +82,7 @@ class OutcomeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def post_check(context: Context) -> dict[str, Any]:
-    """What would be decided now. Opens no question and uses nothing up."""
+    """Decide as of now. Opens no question and uses nothing up."""
     wanted = _request_from_body(context)
     scope = scope_from_body(context.gate, wanted.session, context.body)
     return decision_to_json(preview_decision(context.gate, wanted, scope))
@@ -118,7 +117,7 @@ def _start_call(context: Context, wanted: Request, holder: str) -> CallView:
 
 
 async def get_call(context: Context) -> CallView:
-    """Where the call stands; with `wait`, once its question is closed or the time is over.
+    """Return the call; with `wait`, once its question is closed or the time is over.
 
     With `until=end` as well, a call that runs is waited for, and told once it is over.
     """
@@ -141,7 +140,7 @@ async def post_retry(context: Context) -> CallView:
 
 
 def post_outcome(context: Context) -> Step:
-    """Whoever ran the call says how it ended, and is told which consent ended by it.
+    """Record how the call ended; return the consent that ended by it.
 
     An agent's word about its own call only tightens.
     """
@@ -165,17 +164,17 @@ def list_calls(context: Context) -> list[CallView]:
     """The calls that are not over, of one session or of all that the caller may see."""
     seen = visible_sessions(context, context.query.get("session"))
     with context.gate.store.read() as tx:
-        kept = tx.calls(states=UNDER_WAY, limit=MOST)
+        kept = tx.calls(states=NOT_OVER, limit=MOST)
         sound = (row for row in kept if sound_call(context.gate, tx, row) is not None)
         found = (start.with_question_outcome(context.gate, tx, row) for row in sound)
-        under_way = [row for row in found if row.state in UNDER_WAY]
+        under_way = [row for row in found if row.state in NOT_OVER]
     rows = [row for row in under_way if seen is None or row.session in seen]
     return [one for row in rows if (one := _call_from_row(context, row)) is not None]
 
 
 async def _wait_for_answer(context: Context, attempt: Attempt) -> None:
     question = attempt.question
-    if attempt.state not in ("pending", "waiting") or question is None:
+    if attempt.state not in AWAITING or question is None:
         return
 
     async def await_answer(seconds: float, left: asyncio.Future[None]) -> None:
@@ -189,7 +188,7 @@ async def _let_wait(
     context: Context, waiting: Callable[[float, asyncio.Future[None]], Awaitable[object]]
 ) -> None:
     """Wait as long as the caller wants to; a token may have only so many waits at the same time."""
-    wait = context.number("wait", 0.0, 0.0, LONGEST)
+    wait = context.number("wait", 0.0, 0.0, LONGEST_WAIT)
     if wait <= 0:
         return
     trail, token = context.running.trail, context.token.id
@@ -226,7 +225,7 @@ def _check_room(context: Context, wanted: Request) -> None:
         return
     context.running.limits.check_refused(context.token.id, size)
     with context.gate.store.read() as tx:
-        held = tx.bytes_of_calls(wanted.session, UNDER_WAY)
+        held = tx.bytes_of_calls(wanted.session, NOT_OVER)
     most = context.running.settings.held
     if held + size > most:
         raise RequestRefused(
@@ -234,7 +233,7 @@ def _check_room(context: Context, wanted: Request) -> None:
             "too_much",
             f"the calls of this session that are not over hold {held:,} bytes, of {most:,} at most",
             hint="end some of them first: say how they ended, or wait for their answers",
-            after=60,
+            after=COME_BACK_AFTER,
         )
 
 
@@ -318,10 +317,10 @@ def _call_from_row(context: Context, row: CallRow) -> CallView | None:
     )
 
 
-WAIT = {"wait": "Seconds to wait for an answer, at most 600."}
+WAIT = {"wait": f"Seconds to wait for an answer, at most {LONGEST_WAIT:.0f}."}
 UNTIL = {"until": "answer (its question is closed) or end (nobody runs it any more)."}
 ENDPOINTS = (
-    Endpoint("POST", "/v1/check", ANY, "What would be decided now", post_check, CallBody, dict[str, Any]),
+    Endpoint("POST", "/v1/check", ANY, "Decide a call, without effect", post_check, CallBody, dict[str, Any]),
     Endpoint(
         "POST",
         "/v1/calls",
@@ -336,19 +335,17 @@ ENDPOINTS = (
         "GET",
         "/v1/calls",
         ANY,
-        "The calls that are not over",
+        "List the calls that are not over",
         list_calls,
         result=list[CallView],
         query={"session": "Only those of this session."},
     ),
-    Endpoint(
-        "GET", "/v1/calls/{call}", ANY, "Where a call stands", get_call, result=CallView, query=WAIT | UNTIL
-    ),
+    Endpoint("GET", "/v1/calls/{call}", ANY, "Get a call", get_call, result=CallView, query=WAIT | UNTIL),
     Endpoint(
         "POST",
         "/v1/calls/{call}/retry",
         ANY,
-        "Start a call once it was approved",
+        "Retry a call; start it if it was approved",
         post_retry,
         RetryBody,
         CallView,
@@ -359,7 +356,7 @@ ENDPOINTS = (
         "POST",
         "/v1/calls/{call}/outcome",
         ANY,
-        "Say how a call ended",
+        "Report how a call ended",
         post_outcome,
         OutcomeBody,
         CallView,

@@ -23,7 +23,7 @@ LONGEST_NAME = 500
 
 
 class MessageBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the user typed, whole and nothing else: no text of the model, a tool or a file."""
+    """The user's message, exactly as typed: no text of the model, a tool or a file."""
 
     text: str
 
@@ -44,7 +44,7 @@ class TaskBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class MessageResult(msgspec.Struct, frozen=True):
-    """What a message was, and what it did, announced, cleared and answered."""
+    """The kind of a message, and what it did, announced, cleared and answered."""
 
     kind: str
     turn: int
@@ -58,7 +58,7 @@ class MessageResult(msgspec.Struct, frozen=True):
 
 
 class PlanView(msgspec.Struct, frozen=True):
-    """What was read in a plan. `shown` is what the user has to see before their yes counts.
+    """A plan as it was read. `shown` is what the user has to see before their yes counts.
 
     `covers` is what a yes covers, each operation with its targets; what is `asked` each time or `blocked` is
     named by the plan and not covered.
@@ -145,7 +145,7 @@ def post_handoff_save(context: Context) -> HandoffResult:
 
 
 def get_handoff(context: Context) -> HandoffResult:
-    """What was kept for this context, to be shown to the user. Only a yes heard right after loads it."""
+    """Return the allowlist kept for this context, to show the user. Only a yes right after loads it."""
     return HandoffResult(handoff.ask_to_load_handoff(context.gate, _session(context)))
 
 
@@ -156,7 +156,7 @@ def post_handoff_take(context: Context) -> HandoffResult:
 
 
 def assurance_of(context: Context) -> Assurance:
-    """How sure it is that the user typed what this token brings: as sure as whoever made the token was."""
+    """Return how sure it is that the user typed what this token sends, as its maker declared."""
     known = context.token.role == "host" and context.token.assured is True
     return Assurance.ASSURED if known else Assurance.CLAIMED
 
@@ -188,23 +188,56 @@ def _describe_report(report: Report) -> TaskReport:
     return TaskReport(report.announced, report.cleared)
 
 
-ONE = "/v1/sessions/{session}"
+ONE_SESSION = "/v1/sessions/{session}"
 ENDPOINTS = (
     Endpoint(
-        "POST", f"{ONE}/messages", HOST, "The user said something", post_message, MessageBody, MessageResult
+        "POST",
+        f"{ONE_SESSION}/messages",
+        HOST,
+        "Send a message of the user",
+        post_message,
+        MessageBody,
+        MessageResult,
     ),
-    Endpoint("POST", f"{ONE}/plans", HOST, "The assistant showed a plan", post_plan, PlanBody, PlanView),
-    Endpoint("POST", f"{ONE}/tasks", HOSTS, "A task begins", post_task, TaskBody, TaskReport),
-    Endpoint("DELETE", f"{ONE}/tasks", HOSTS, "The task is done", delete_task, result=TaskReport),
-    Endpoint("POST", f"{ONE}/switch", HOSTS, "Something else entirely", post_switch, result=TaskReport),
     Endpoint(
-        "GET", f"{ONE}/handoff/offer", HOST, "Ask before renewing", get_handoff_offer, result=HandoffResult
+        "POST",
+        f"{ONE_SESSION}/plans",
+        HOST,
+        "Send a plan the assistant showed",
+        post_plan,
+        PlanBody,
+        PlanView,
+    ),
+    Endpoint("POST", f"{ONE_SESSION}/tasks", HOSTS, "Begin a task", post_task, TaskBody, TaskReport),
+    Endpoint("DELETE", f"{ONE_SESSION}/tasks", HOSTS, "End the task", delete_task, result=TaskReport),
+    Endpoint(
+        "POST", f"{ONE_SESSION}/switch", HOSTS, "Switch to another context", post_switch, result=TaskReport
     ),
     Endpoint(
-        "POST", f"{ONE}/handoff/save", HOST, "Keep the allowlist", post_handoff_save, result=HandoffResult
+        "GET",
+        f"{ONE_SESSION}/handoff/offer",
+        HOST,
+        "Ask whether to keep the allowlist for the next context",
+        get_handoff_offer,
+        result=HandoffResult,
     ),
-    Endpoint("GET", f"{ONE}/handoff", HOST, "What was kept", get_handoff, result=HandoffResult),
     Endpoint(
-        "POST", f"{ONE}/handoff/take", HOST, "Load what was kept", post_handoff_take, result=HandoffResult
+        "POST",
+        f"{ONE_SESSION}/handoff/save",
+        HOST,
+        "Save the allowlist",
+        post_handoff_save,
+        result=HandoffResult,
+    ),
+    Endpoint(
+        "GET", f"{ONE_SESSION}/handoff", HOST, "Get the saved allowlist", get_handoff, result=HandoffResult
+    ),
+    Endpoint(
+        "POST",
+        f"{ONE_SESSION}/handoff/take",
+        HOST,
+        "Load the saved allowlist",
+        post_handoff_take,
+        result=HandoffResult,
     ),
 )

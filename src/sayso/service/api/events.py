@@ -91,7 +91,5 @@ def _message(name: str, event: LiveEvent) -> bytes:
 
 
 ENDPOINTS = (
-    Endpoint(
-        "GET", "/v1/events", ANY, "Live events, as they happen", get_events, result=LiveEvent, media=MEDIA
-    ),
+    Endpoint("GET", "/v1/events", ANY, "Stream live events", get_events, result=LiveEvent, media=MEDIA),
 )

@@ -30,7 +30,7 @@ MOST = 1_000
 
 
 class PinsBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a covered call must match."""
+    """The values a covered call must match."""
 
     tool: str | None = None
     workspace: str | None = None
@@ -39,7 +39,7 @@ class PinsBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class GrantBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A grant by hand: exactly one of operation, category and command."""
+    """What to grant: exactly one of operation, category and command."""
 
     session: str
     operation: str | None = None
@@ -52,7 +52,7 @@ class GrantBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NameBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What to take consent back for."""
+    """The name to take consent back for."""
 
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=2_000)]
 
@@ -128,7 +128,7 @@ LISTING = {
 
 
 def _check_signed(context: Context, risk: Risk | None) -> None:
-    """Where a yes has to be signed, a grant by hand does not get around that: it is given at a terminal."""
+    """Refuse a grant here where a yes must be signed; it can be given at a terminal."""
     asked = Risk.HIGH if risk is None else risk
     with context.gate.store.read() as tx:
         needed = needs_proof(context.gate, tx, asked)
@@ -136,18 +136,18 @@ def _check_signed(context: Context, risk: Risk | None) -> None:
         raise RequestRefused(
             403,
             "signature_needed",
-            f"consent at {asked.word} risk is signed with a passkey, and a grant by hand is not",
+            f"consent at {asked.word} risk is signed with a passkey, and a grant given here is not",
             hint="answer a question, give a grant of a lower risk, or use `sayso grant` at a terminal",
         )
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/v1/grants", ANY, "What is granted now", list_all_grants, result=ALL, query=LISTING),
+    Endpoint("GET", "/v1/grants", ANY, "List the live grants", list_all_grants, result=ALL, query=LISTING),
     Endpoint(
         "POST",
         "/v1/grants",
         OPERATORS,
-        "Give a grant by hand",
+        "Give a grant",
         post_grant,
         GrantBody,
         ListedGrant,

@@ -118,13 +118,13 @@ LISTING = {
 }
 ENDPOINTS = (
     Endpoint(
-        "GET", "/v1/history", OPERATORS, "What was decided", list_decisions, result=DECIDED, query=LISTING
+        "GET", "/v1/history", OPERATORS, "List decided calls", list_decisions, result=DECIDED, query=LISTING
     ),
     Endpoint(
         "GET",
         "/v1/history/{seq}",
         OPERATORS,
-        "One decision, and the same decided again now",
+        "Get a decision, and decide it again now",
         get_decision,
         result=DecisionRecord,
         query=IN_STREAM,

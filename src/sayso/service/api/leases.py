@@ -1,4 +1,4 @@
-"""What the holder of a started call may do with it over HTTP: keep it, park it, go on with it, replay it.
+"""Endpoints for the holder of a started call: keep, park, resume and replay it.
 
 Only hosts: whoever runs a program knows what becomes of its calls, and the agent in it does not say.
 """
@@ -45,7 +45,7 @@ class ParkBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NoteBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How far a run has come."""
+    """The progress of a run."""
 
     fence: int
     note: RunNote
@@ -71,7 +71,7 @@ class ReplayBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ResolveBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What became of a call of which nobody knew: succeeded or failed."""
+    """The outcome of an ambiguous call: succeeded or failed."""
 
     state: State
 
@@ -154,17 +154,25 @@ ENDPOINTS = (
         "POST",
         f"{ONE}/heartbeat",
         HOSTS,
-        "Its holder is alive",
+        "Renew the lease of a call",
         post_heartbeat,
         BeatBody,
         CallView,
         in_batch=True,
     ),
-    Endpoint("POST", f"{ONE}/park", HOSTS, "It waits for a question", post_park, ParkBody, CallView),
     Endpoint(
-        "POST", f"{ONE}/resume", HOSTS, "Go on with a parked call", post_call_resume, ResumeBody, CallView
+        "POST",
+        f"{ONE}/park",
+        HOSTS,
+        "Park a call until its question is closed",
+        post_park,
+        ParkBody,
+        CallView,
     ),
-    Endpoint("PUT", f"{ONE}/note", HOSTS, "How far a run has come", put_note, NoteBody, CallView),
-    Endpoint("POST", f"{ONE}/replay", HOSTS, "Run a queued call later", post_replay, ReplayBody, CallView),
-    Endpoint("POST", f"{ONE}/resolve", HOSTS, "What became of it", post_resolution, ResolveBody, CallView),
+    Endpoint("POST", f"{ONE}/resume", HOSTS, "Resume a parked call", post_call_resume, ResumeBody, CallView),
+    Endpoint("PUT", f"{ONE}/note", HOSTS, "Record the progress of a run", put_note, NoteBody, CallView),
+    Endpoint("POST", f"{ONE}/replay", HOSTS, "Replay a queued call", post_replay, ReplayBody, CallView),
+    Endpoint(
+        "POST", f"{ONE}/resolve", HOSTS, "Resolve an ambiguous call", post_resolution, ResolveBody, CallView
+    ),
 )

@@ -131,12 +131,24 @@ def _describe_passkey(passkey: Passkey) -> PasskeyView:
 
 OPTIONS: Any = dict[str, Any]
 ENDPOINTS = (
-    Endpoint("GET", "/v1/passkeys", OPERATORS, "Your passkeys", list_own_passkeys, result=PasskeysView),
+    Endpoint("GET", "/v1/passkeys", OPERATORS, "List your passkeys", list_own_passkeys, result=PasskeysView),
     Endpoint(
-        "POST", "/v1/passkeys/options", OPERATORS, "Begin a passkey", post_passkey_options, result=OPTIONS
+        "POST",
+        "/v1/passkeys/options",
+        OPERATORS,
+        "Begin to register a passkey",
+        post_passkey_options,
+        result=OPTIONS,
     ),
     Endpoint(
-        "POST", "/v1/passkeys", OPERATORS, "Keep a passkey", post_passkey, NewPasskeyBody, PasskeyView, 201
+        "POST",
+        "/v1/passkeys",
+        OPERATORS,
+        "Register a passkey",
+        post_passkey,
+        NewPasskeyBody,
+        PasskeyView,
+        201,
     ),
     Endpoint(
         "DELETE", "/v1/passkeys/{passkey}", OPERATORS, "Remove a passkey", delete_passkey, result=PasskeyView
@@ -154,7 +166,7 @@ ENDPOINTS = (
         "POST",
         "/v1/questions/{question}/challenge",
         OPERATORS,
-        "What a passkey has to sign for an answer",
+        "Get the challenge that a passkey signs for an answer",
         post_answer_challenge,
         AnswerBody,
         OPTIONS,

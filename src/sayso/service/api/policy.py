@@ -24,7 +24,7 @@ class DraftBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DraftDiff(msgspec.Struct, frozen=True):
-    """What a draft decides otherwise than the policy in force. Nothing is applied."""
+    """The differences between a draft and the policy in force. Nothing is applied."""
 
     loosened: tuple[DecisionChange, ...]
     tightened: tuple[DecisionChange, ...]
@@ -105,8 +105,14 @@ def _describe_operation(gate: Gate, name: str) -> dict[str, Any]:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/v1/policy", OPERATORS, "The policy in force", get_policy, result=PolicyView),
+    Endpoint("GET", "/v1/policy", OPERATORS, "Get the policy in force", get_policy, result=PolicyView),
     Endpoint(
-        "POST", "/v1/policy/diff", OPERATORS, "What a draft changes", post_policy_diff, DraftBody, DraftDiff
+        "POST",
+        "/v1/policy/diff",
+        OPERATORS,
+        "Compare a draft with the policy in force",
+        post_policy_diff,
+        DraftBody,
+        DraftDiff,
     ),
 )

@@ -27,6 +27,8 @@ def get_run(context: Context) -> RunProgress:
 ALL: Any = list[RunProgress]
 IN_SESSION = {"session": "Only those of this session."}
 ENDPOINTS = (
-    Endpoint("GET", "/v1/runs", ANY, "Workflow runs under way", list_all_runs, result=ALL, query=IN_SESSION),
-    Endpoint("GET", "/v1/runs/{run}", ANY, "How far a run has come", get_run, result=RunProgress),
+    Endpoint(
+        "GET", "/v1/runs", ANY, "List workflow runs under way", list_all_runs, result=ALL, query=IN_SESSION
+    ),
+    Endpoint("GET", "/v1/runs/{run}", ANY, "Get the progress of a run", get_run, result=RunProgress),
 )

@@ -26,7 +26,7 @@ from sayso.gate.sessions.stop import (
     stop_session,
 )
 from sayso.service.api.asking.question_details import find_known_waits
-from sayso.service.api.conversation import assurance_of
+from sayso.service.api.conversation import ONE_SESSION, assurance_of
 from sayso.service.http.callers import own_session, session_for, unknown_session, visible_owner
 from sayso.service.http.endpoints import ANY, HOSTS, OPERATORS, Context, Endpoint, Paged
 from sayso.service.http.problems import RequestRefused
@@ -159,7 +159,7 @@ def post_resume_all(context: Context) -> ResumedAll:
 
 
 class SessionFacts(NamedTuple):
-    """What is known of sessions besides their rows: their last signs of life, and the names of tokens."""
+    """Facts about sessions besides their rows: their last signs of life, and the names of tokens."""
 
     seen: Mapping[str, float]
     names: Mapping[str, str]
@@ -177,7 +177,7 @@ def _load_session_view(context: Context, session: str) -> SessionView:
 
 
 def _presence(context: Context, tx: Reader, found: LoadedSession, beat: float | None) -> str:
-    """Whether its program is known to be there: heartbeats that keep a lease, or a connection that waits."""
+    """Return the presence of its program: heartbeats that keep a lease, or a connection that waits."""
     if beat is not None and tx.now - beat <= HEARD_WITHIN:
         return "working"
     open_now = (name for name, end in found.kept.questions.items() if tx.now < end)
@@ -242,7 +242,6 @@ def _describe_session(context: Context, tx: Reader, session: str, known: Session
 
 OPEN: Any = list[SessionView]
 LISTING = {"after": "Only those after this session.", "limit": f"How many at most, up to {MOST:,}."}
-ONE = "/v1/sessions/{session}"
 ENDPOINTS = (
     Endpoint(
         "POST", "/v1/sessions", HOSTS, "Open a session", post_session, SessionBody, OpenedSessionView, 201
@@ -252,15 +251,22 @@ ENDPOINTS = (
         "POST",
         "/v1/sessions/resume",
         OPERATORS,
-        "Let every stopped session go on",
+        "Resume every stopped session",
         post_resume_all,
         result=ResumedAll,
     ),
-    Endpoint("GET", "/v1/sessions", ANY, "The open sessions", list_all_sessions, result=OPEN, query=LISTING),
-    Endpoint("GET", ONE, ANY, "One session", get_session, result=SessionView),
-    Endpoint("DELETE", ONE, HOSTS, "End a session", delete_session, result=EndedSessionView),
-    Endpoint("POST", f"{ONE}/stop", HOSTS, "Stop a session", post_stop, result=Stopped),
     Endpoint(
-        "POST", f"{ONE}/resume", OPERATORS, "Let a stopped session go on", post_session_resume, result=Resumed
+        "GET", "/v1/sessions", ANY, "List the open sessions", list_all_sessions, result=OPEN, query=LISTING
+    ),
+    Endpoint("GET", ONE_SESSION, ANY, "Get a session", get_session, result=SessionView),
+    Endpoint("DELETE", ONE_SESSION, HOSTS, "End a session", delete_session, result=EndedSessionView),
+    Endpoint("POST", f"{ONE_SESSION}/stop", HOSTS, "Stop a session", post_stop, result=Stopped),
+    Endpoint(
+        "POST",
+        f"{ONE_SESSION}/resume",
+        OPERATORS,
+        "Resume a stopped session",
+        post_session_resume,
+        result=Resumed,
     ),
 )

@@ -29,5 +29,5 @@ def get_stats(context: Context) -> StatsView:
 
 LISTING = {"seconds": "How far to look back; a week unless told."}
 ENDPOINTS = (
-    Endpoint("GET", "/v1/stats", OPERATORS, "The figures", get_stats, result=StatsView, query=LISTING),
+    Endpoint("GET", "/v1/stats", OPERATORS, "Get the figures", get_stats, result=StatsView, query=LISTING),
 )

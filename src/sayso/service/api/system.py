@@ -26,6 +26,8 @@ def get_metrics(context: Context) -> Response:
     return Response(running.metrics.text(gauges), headers={"Content-Type": VERSION})
 
 
-HEALTH = Endpoint("GET", "/healthz", frozenset(), "Whether it lives", get_health, media="text/plain")
-METRICS = Endpoint("GET", "/metrics", OPERATORS, "Counters", get_metrics, media="text/plain")
+HEALTH = Endpoint(
+    "GET", "/healthz", frozenset(), "Check that the service is up", get_health, media="text/plain"
+)
+METRICS = Endpoint("GET", "/metrics", OPERATORS, "Get the metrics", get_metrics, media="text/plain")
 ENDPOINTS = (HEALTH, METRICS)

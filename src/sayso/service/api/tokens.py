@@ -38,7 +38,9 @@ def delete_token(context: Context) -> Token:
 
 ALL: Any = list[Token]
 ENDPOINTS = (
-    Endpoint("GET", "/v1/tokens", OPERATORS, "Tokens that are not revoked", list_all_tokens, result=ALL),
+    Endpoint(
+        "GET", "/v1/tokens", OPERATORS, "List the tokens that are not revoked", list_all_tokens, result=ALL
+    ),
     Endpoint("POST", "/v1/tokens", OPERATORS, "Make a token", post_token, TokenBody, IssuedToken, status=201),
     Endpoint("DELETE", "/v1/tokens/{token}", OPERATORS, "Revoke a token", delete_token, result=Token),
 )

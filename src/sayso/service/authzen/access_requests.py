@@ -14,6 +14,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from sayso.core.digest import encode_canonical, sha256
+from sayso.core.durations import ACCESS_OFFER_LASTS, COME_BACK_AFTER
 from sayso.core.model import Request
 from sayso.gate.call_rows import KeyReused
 from sayso.gate.gate import Gate
@@ -41,7 +42,6 @@ REQUESTS = "/access/v1/requests"
 CAPABILITY = "urn:openid:authzen:capability:access-request"
 PROBLEM = "urn:openid:authzen:access-request:error:"
 TEMPLATE = "approval"
-DENIAL_LASTS = 600
 """Seconds in which access can be asked for after a denial."""
 LONGEST_TOKEN = 200
 INSTEAD = "a person allowed another call instead; retry the call by this id to run that one"
@@ -50,14 +50,14 @@ TaskStatus = Literal["pending", "approved", "denied", "expired", "cancelled", "f
 
 
 class DenialBody(msgspec.Struct, frozen=True):
-    """What came with the denial, sent back as it was."""
+    """The `denial` of the evaluation, sent back unchanged."""
 
     expires_at: str
     binding_token: str = ""
 
 
 class AccessRequestBody(EvaluationBody, frozen=True, kw_only=True):
-    """What was evaluated, with what came with its denial."""
+    """The evaluation, with its denial."""
 
     denial: DenialBody
 
@@ -91,9 +91,9 @@ class AccessTaskView(msgspec.Struct, frozen=True):
 
 
 def describe_access_offer(context: Context, request: Request, body: EvaluationBody) -> dict[str, str]:
-    """What goes with a denial that a person could lift."""
+    """Return the offer that goes with a denial a person could lift."""
     with context.gate.store.read() as tx:
-        expires = int(tx.now) + DENIAL_LASTS
+        expires = int(tx.now) + int(ACCESS_OFFER_LASTS)
     return {
         "endpoint": f"{context.base}{REQUESTS}",
         "template": TEMPLATE,
@@ -118,13 +118,15 @@ def post_access_request(context: Context) -> AccessTaskView:
     except NotRequestable as error:
         raise _make_refusal(400, "not_requestable", error.message) from error
     except TooManyQuestions as error:
-        raise RequestRefused(429, "too_many", error.message, hint=error.hint, after=60) from error
+        raise RequestRefused(
+            429, "too_many", error.message, hint=error.hint, after=COME_BACK_AFTER
+        ) from error
     with context.gate.store.read() as tx:
         return _describe_task(context, tx, asked)
 
 
 def get_access_request(context: Context) -> AccessTaskView:
-    """What came of it. Only approved means that it is worth evaluating again."""
+    """Return the state of the request. Only approved means that it is worth evaluating again."""
     with context.gate.store.read() as tx:
         found = load_access_request(context.gate, tx, context.parameters["task"])
         if found is None or not is_own(context, tx.session(found[0].session)):
@@ -212,7 +214,7 @@ ENDPOINTS = (
         "POST",
         REQUESTS,
         ANY,
-        "AuthZEN: ask for access",
+        "AuthZEN: request access",
         post_access_request,
         AccessRequestBody,
         AccessTaskView,
@@ -223,7 +225,7 @@ ENDPOINTS = (
         "GET",
         f"{REQUESTS}/{{task}}",
         ANY,
-        "AuthZEN: what came of asking",
+        "AuthZEN: get an access request",
         get_access_request,
         result=AccessTaskView,
         authzen=True,

@@ -68,7 +68,7 @@ class EvaluationBody(msgspec.Struct, frozen=True):
 
     @property
     def content(self) -> dict[str, Any]:
-        """Who would do what to what, in which context: what is decided by, shown and approved."""
+        """Return who would do what to what, in which context: what is decided by, shown and approved."""
         told: dict[str, Any] = msgspec.to_builtins(
             {
                 "subject": self.subject,
@@ -125,7 +125,7 @@ def _is_tool(kind: str) -> bool:
 
 
 def _tool_request(context: Context, session: str, body: EvaluationBody) -> Request:
-    """What a call of this tool would be, with all that was evaluated among its arguments."""
+    """Return what a call of this tool would be, with all that was evaluated among its arguments."""
     if body.action.name not in CALLS:
         raise MalformedRequest(
             f"{body.action.name!r} cannot be done with a tool", hint=f"use one of: {', '.join(CALLS)}"
@@ -136,7 +136,7 @@ def _tool_request(context: Context, session: str, body: EvaluationBody) -> Reque
 
 
 def _operation_request(context: Context, session: str, body: EvaluationBody) -> Request:
-    """What the policy says a tool of that name does; if it has none, the operation of that name."""
+    """Return what the policy says a tool of that name does; if it has none, the operation of that name."""
     name = _operation_name(body)
     said = CallDeclaration(Declaration((Operation(name),), "name"), EVALUATED_OPERATION, door=HTTP)
     return request_in_session(context.gate, session, name, body.content, None, 0.0, said)

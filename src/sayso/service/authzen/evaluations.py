@@ -72,7 +72,7 @@ class EvaluationList(msgspec.Struct, frozen=True):
 
 
 class Configuration(msgspec.Struct, frozen=True):
-    """What there is of AuthZEN here. There is no search."""
+    """The AuthZEN endpoints of this service. There is no search."""
 
     policy_decision_point: str
     access_evaluation_endpoint: str
@@ -82,7 +82,7 @@ class Configuration(msgspec.Struct, frozen=True):
 
 
 def post_evaluation(context: Context) -> Evaluation:
-    """What would be decided now. Opens no question and uses nothing up; a denial is no error."""
+    """Decide as of now. Opens no question and uses nothing up; a denial is no error."""
     return _evaluate(context, evaluation_session(context), context.body)
 
 
@@ -107,7 +107,7 @@ def post_evaluations(context: Context) -> EvaluationList:
 
 
 def get_configuration(context: Context) -> Configuration:
-    """Where the endpoints are, for the name the service was asked by."""
+    """Return the endpoints' URLs, under the name the service was asked by."""
     return Configuration(
         policy_decision_point=context.base,
         access_evaluation_endpoint=f"{context.base}{EVALUATION}",
@@ -179,7 +179,7 @@ ENDPOINTS = (
         "POST",
         EVALUATION,
         ANY,
-        "AuthZEN: one evaluation",
+        "AuthZEN: evaluate a request",
         post_evaluation,
         EvaluationBody,
         Evaluation,
@@ -189,7 +189,7 @@ ENDPOINTS = (
         "POST",
         EVALUATIONS,
         ANY,
-        "AuthZEN: many evaluations",
+        "AuthZEN: evaluate many requests",
         post_evaluations,
         EvaluationsBody,
         EvaluationList,
@@ -199,7 +199,7 @@ ENDPOINTS = (
         "GET",
         CONFIGURATION,
         frozenset(),
-        "AuthZEN: what there is of it",
+        "AuthZEN: get the configuration",
         get_configuration,
         result=Configuration,
         authzen=True,

@@ -1,4 +1,4 @@
-"""Who a request comes from: a bearer token, or a browser that signed in. Nothing in its body says so."""
+"""Authentication: by a bearer token, or by a signed-in browser; never by anything in the body."""
 
 from __future__ import annotations
 

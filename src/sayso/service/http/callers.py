@@ -47,12 +47,12 @@ def visible_sessions(context: Context, wanted: str | None) -> list[str] | None:
 
 
 def visible_owner(context: Context) -> str | None:
-    """Whose sessions this caller may look at: everybody's (None) for an operator, else their own."""
+    """Return whose sessions this caller may look at: everybody's (None) for an operator, else their own."""
     return None if context.token.role == "operator" else context.token.id
 
 
 def is_own(context: Context, row: SessionRow | None) -> bool:
-    """Whether the session exists for this caller."""
+    """Return whether the session exists for this caller."""
     if row is None:
         return False
     return context.token.role == "operator" or row.owner == context.token.id

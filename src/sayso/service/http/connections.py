@@ -49,7 +49,7 @@ class Strangers:
             self._show_out(next(iter(self._silent if len(self._silent) > 1 else self._speaking)))
 
     def hear(self, visitor: Visitor) -> None:
-        """They sent something. Their time does not begin anew with it."""
+        """They sent something. Their time does not start again with it."""
         since = self._silent.pop(visitor, None)
         if since is not None:
             self._speaking[visitor] = since

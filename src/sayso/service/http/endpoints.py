@@ -122,7 +122,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     whatever else is wrong with one is a 400, and an X-Request-ID comes back."""
 
     def is_urgent_for(self, role: Role) -> bool:
-        """Whether this is an operator's act, like an answer, a revocation or a stop.
+        """Return whether this is an operator's act, like an answer, a revocation or a stop.
 
         It is never refused for asking too often, and is tried again while others hold the store.
         """

@@ -12,7 +12,7 @@ _STEP = re.compile(r"\.(?P<field>\w+)|\[[^]]*\]")
 
 
 def hint_for(problem: str, body: Any) -> str | None:
-    """What to send instead of what msgspec refused so; None if nothing can be listed."""
+    """Return what to send instead of what msgspec refused so; None if nothing can be listed."""
     found = _PLACE.search(problem)
     shape = shapes.type_info(body)
     for step in _STEP.finditer(found["path"] if found else ""):

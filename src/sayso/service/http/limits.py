@@ -1,4 +1,4 @@
-"""How much one token may ask for: requests and bytes a second, and how many waits at a time."""
+"""Limits for each token: requests and bytes a second, and the number of waits at a time."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from sayso.core.durations import HOUR
+from sayso.core.durations import COME_BACK_AFTER, HOUR
 from sayso.service.http.problems import RequestRefused
 
 MOST_KNOWN = 10_000
 FREE_BYTES = 4_096
 """So much of every body costs nothing: an ordinary call is counted as a request and no more."""
-NEVER = 60
-"""The seconds to come back after where nothing ever comes back."""
 
 
 class Buckets:
@@ -42,7 +40,7 @@ class Buckets:
         return 0 if enough else self._seconds_until(amount, left)
 
     def look(self, token: str, amount: float) -> int:
-        """What `take` would say, without taking anything."""
+        """Return what `take` would say, without taking anything."""
         with self._lock:
             left = self._left_at(token, self._clock())
         return 0 if left >= amount else self._seconds_until(amount, left)
@@ -52,7 +50,7 @@ class Buckets:
         return min(self._brim, left + (now - at) * self._rate)
 
     def _seconds_until(self, amount: float, left: float) -> int:
-        return max(1, math.ceil((amount - left) / self._rate)) if self._rate > 0 else NEVER
+        return max(1, math.ceil((amount - left) / self._rate)) if self._rate > 0 else COME_BACK_AFTER
 
 
 class Limits:

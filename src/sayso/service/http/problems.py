@@ -61,7 +61,7 @@ STATUSES: tuple[tuple[type[SaysoError], int], ...] = (
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """What went wrong, as RFC 9457 has it. `code` is ours, `hint` says what to do."""
+    """A problem, as RFC 9457 defines it. `code` is ours, `hint` says what to do."""
 
     type: str
     title: str

@@ -1,4 +1,4 @@
-"""What one running service holds besides the gate: its settings, limits, live events and counters."""
+"""The state of a running service besides the gate: settings, limits, live events and counters."""
 
 from __future__ import annotations
 

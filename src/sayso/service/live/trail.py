@@ -100,7 +100,7 @@ class Trail:
             return [self._events[i] for i in range(skip, len(self._events))]
 
     def count_revocations(self, token: str) -> int:
-        """How often this token was revoked, or its browser signed out: more often than before, it is over."""
+        """Return how often this token was revoked, or its browser signed out; a higher count ends streams."""
         return self._gone.get(token, 0)
 
     def close(self) -> None:

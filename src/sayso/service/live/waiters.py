@@ -49,7 +49,7 @@ class Waiters:
             self._leave(question)
 
     def find_waits(self, question: str) -> Waits | None:
-        """What is known; None if nobody has ever waited for it here."""
+        """Return what is known; None if nobody has ever waited for it here."""
         with self._lock:
             if question in self._count:
                 return Waits(now=True)

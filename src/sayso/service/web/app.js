@@ -52,8 +52,8 @@ const page = { live: () => holds === true };
 
 async function start() {
   whenSignedOut(leave);
-  if (location.pathname === "/sign-in" && !(await useCode(main))) return;
   whenSlow(slowChanged);
+  if (location.pathname === "/sign-in" && !(await useCode(main))) return;
   const asked = whoAmI().catch((problem) => (problem.status === 0 ? "" : null));
   const name = await Promise.race([asked, later("")]);
   if (name === null) return leave();

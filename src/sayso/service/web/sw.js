@@ -15,12 +15,15 @@ const PAGES = [
   "/passkeys",
 ];
 
+const FILES = "/web/files.json";
 const PATIENCE = 2_000;
+const LONGEST = 10_000; // for what was never kept: then the browser says that the service cannot be reached
 const STAYS_SILENT = 10_000;
 let silentUntil = 0; // the service did not answer in time: until then nothing waits for it
 
+// Kept at the first visit, all of it or nothing: a page that opened once opens again, whatever the service does.
 worker.addEventListener("install", (event) => {
-  event.waitUntil(worker.skipWaiting());
+  event.waitUntil(keepShell().then(() => worker.skipWaiting()));
 });
 
 worker.addEventListener("activate", (event) => {
@@ -35,6 +38,12 @@ worker.addEventListener("fetch", (event) => {
   else if (url.pathname.startsWith("/web/")) event.respondWith(fresh(request, url.pathname));
 });
 
+async function keepShell() {
+  const listed = await fetch(FILES, { cache: "no-store" });
+  const shell = await caches.open(SHELL);
+  await shell.addAll(["/", ...(await listed.json())]);
+}
+
 /**
  * What the service has now; if it cannot be reached, or does not answer soon, what it had.
  *
@@ -48,7 +57,7 @@ async function fresh(request, name) {
     return response;
   });
   const kept = await shell.match(name);
-  if (!kept) return asked;
+  if (!kept) return Promise.race([asked, errorLater()]);
   let answered = false;
   const now = asked
     .catch(() => kept)
@@ -74,5 +83,12 @@ function keptLater(kept, answered) {
       },
       Date.now() < silentUntil ? 0 : PATIENCE,
     );
+  });
+}
+
+/** @returns {Promise<Response>} */
+function errorLater() {
+  return new Promise((resolve) => {
+    setTimeout(() => resolve(Response.error()), LONGEST);
   });
 }

@@ -64,7 +64,7 @@ class Layers(MutableMapping[Key, Value]):
         return Layers(dict(self.items()), {}, self._size)
 
     def shares_with(self, other: Layers[Key, Value]) -> bool:
-        """Whether both have the same base, so that one is the other with little changed."""
+        """Return whether both have the same base, so that one is the other with little changed."""
         return self._base is other._base
 
     def __reversed__(self) -> Iterator[Key]:

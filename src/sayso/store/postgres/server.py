@@ -98,7 +98,7 @@ def database_schema_version(dsn: str, *, busy: float = CONNECT) -> int:
 
 
 def bytes_used(dsn: str, *, busy: float = CONNECT) -> int:
-    """How much room the tables of this schema take, with their indexes."""
+    """Return how much room the tables of this schema take, with their indexes."""
     with connect_to_server(dsn, busy=busy) as connection:
         return int(_StatementRunner(connection, describe_database(dsn)).rows(_BYTES, ())[0][0])
 
@@ -142,7 +142,7 @@ class _StatementRunner:
 
 
 def explain_connection_error(error: psycopg.Error, place: str) -> StoreError:
-    """What a person needs to know when no connection could be had."""
+    """Return what a person needs to know when no connection could be had."""
     said = _first_line(error)
     for pattern, message, hint in _UNREACHABLE:
         if re.search(pattern, str(error)):
@@ -153,7 +153,7 @@ def explain_connection_error(error: psycopg.Error, place: str) -> StoreError:
 
 
 def explain_postgres_error(error: Exception, place: str) -> StoreError:
-    """What a person needs to know of an error of PostgreSQL."""
+    """Return what a person needs to know of an error of PostgreSQL."""
     said = _first_line(error)
     for kinds, message, hint in _BUSY_ERRORS:
         if isinstance(error, kinds):

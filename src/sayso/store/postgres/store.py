@@ -83,7 +83,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
     def _begin(self, statement: str) -> PostgresTransaction:
         """Begin, and learn the time and the name of the transaction, in one round trip.
 
-        After the server was started anew the pool is full of dead connections, so it is tried again once.
+        After a restart of the server the pool is full of dead connections, so it is tried again once.
         """
         try:
             return self._begin_on(self._take(), statement)
@@ -118,7 +118,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
             raise StoreError(f"{self._place} did not keep this transaction")
 
     def _was_kept(self, xid: str) -> bool:
-        """What became of a transaction whose connection was cut while it committed."""
+        """Return what became of a transaction whose connection was cut while it committed."""
         end = time.monotonic() + self._busy
         try:
             with server.connect_to_server(self._dsn, busy=self._busy) as connection:

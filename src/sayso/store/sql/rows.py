@@ -58,7 +58,7 @@ class Connection(Protocol):
     def rows(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]: ...
 
     def change(self, statement: str, parameters: Sequence[object]) -> int:
-        """How many rows it added, changed or took away."""
+        """Return how many rows it added, changed or took away."""
 
     def put(self, statement: str, parameters: Sequence[object], otherwise: str = "") -> None:
         """Add rows, or change what this transaction holds: it may be done any time before the next read.
@@ -288,7 +288,7 @@ class SqlReader:
         return [row(*values) for values in self._connection.rows(statement, parameters)]
 
     def _place(self, statement: str, after: str) -> int | None:
-        """What a page after this row begins behind: 0 if none is named, None if it is unknown."""
+        """Return what a page after this row begins behind: 0 if none is named, None if it is unknown."""
         if not after:
             return 0
         found = self._connection.rows(statement, (after,))
@@ -497,5 +497,5 @@ class SqlWriter(HoldingReader):
         self._connection.put(statement, msgspec.structs.astuple(row))
 
     def _store(self, statement: str, row: msgspec.Struct, *rest: object) -> bool:
-        """Whether the statement, given the fields of the row and the rest, changed anything."""
+        """Return whether the statement, given the fields of the row and the rest, changed anything."""
         return self._connection.change(statement, (*msgspec.structs.astuple(row), *rest)) > 0

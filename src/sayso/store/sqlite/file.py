@@ -143,7 +143,7 @@ def file_schema_version(path: Path, *, busy: float = 5.0) -> int:
 
 
 def _is_ready(run: _StatementRunner, path: Path, *, upgrade: bool) -> bool:
-    """Whether there is nothing to do. Refuses files of others, and schemas it may not touch."""
+    """Return whether there is nothing to do. Refuses files of others, and schemas it may not touch."""
     version = _read_version(run, path)
     if not upgrade or version >= migrate.LATEST:
         migrate.check_schema_version(version, str(path))
@@ -217,7 +217,7 @@ else:
 
 
 def explain_sqlite_error(error: Exception, path: Path) -> StoreError:
-    """What a person needs to know of an error of SQLite."""
+    """Return what a person needs to know of an error of SQLite."""
     code = getattr(error, "sqlite_errorcode", None)
     if isinstance(error, sqlite3.IntegrityError):
         return StoreError(f"the row does not fit what is stored: {error}")

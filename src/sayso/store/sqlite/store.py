@@ -29,7 +29,7 @@ POLL = 0.1
 COMMITS = 256
 """After how many commits of its own a process offers to move the write-ahead log into the file."""
 LONG_LOG = 8 * 2**20
-"""From this size on, readers are waited for, so that the log begins anew instead of growing."""
+"""From this size on, readers are waited for, so that the log starts over instead of growing."""
 READERS_WAITED_FOR = 0.2
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.0001, 0.002
 

@@ -20,7 +20,7 @@ class WriterTurn:
 
     @property
     def waiting(self) -> int:
-        """How many wait for it."""
+        """Return how many wait for it."""
         return len(self._waiting)
 
     def take(self, timeout: float) -> bool:

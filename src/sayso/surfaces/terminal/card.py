@@ -190,7 +190,7 @@ def _answer_choices(asked: AskedQuestion) -> Iterator[tuple[str, str, str]]:
 
 
 def _describe_offer(offer: Offer, question: Question) -> str:
-    """What an answer grants. A command too long for a line was shown above, and is not repeated."""
+    """Return what an answer grants. A command too long for a line was shown above, and is not repeated."""
     command = question.request.call.command
     if command and (len(command) > SHORT or "\n" in command):
         return offer.words.replace(command, "exactly the command above").replace("\n", "\\n")

@@ -2,7 +2,7 @@
 
 The kernel edits the line, so the terminal is never raw. Only two things change for the time of a question:
 Ctrl-C raises no signal (it would go to the main thread and end the program) but ends the line, where it is
-read as a no; and keys are not echoed before an answer is wanted. The modes are put back in every case: when
+read as a no; and keys are not echoed before an answer is wanted. The modes are restored in every case: when
 the question is over, when the program ends, and when it is told to stop (SIGTERM, if nobody else minds it).
 """
 
@@ -101,7 +101,7 @@ class Device:
         return typed[:-1].decode("utf-8", "replace")
 
     def _more(self) -> bytes:
-        """What has come, or nothing yet."""
+        """Return the bytes that have come, if any."""
         try:
             if not select.select([self.descriptor], [], [], LOOKS_UP_EVERY)[0]:
                 return b""
@@ -145,7 +145,7 @@ def _make_device(descriptor: int) -> Device:
 
 
 def _in_front(descriptor: int) -> bool:
-    """Whether the terminal is ours to read: the system stops a program in the background that tries."""
+    """Return whether we may read the terminal: the system stops a background program that tries."""
     try:
         return os.tcgetpgrp(descriptor) == os.getpgrp()
     except OSError:

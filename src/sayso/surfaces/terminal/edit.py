@@ -75,7 +75,7 @@ def _ask_value(old: Any, ask: Callable[[str], str], say: Callable[[str], None]) 
 
 
 def edit_in_editor(device: Device, editor: list[str], draft: str, look_up: Callable[[], None]) -> str:
-    """What the person made of the draft. The file is theirs alone and gone afterwards."""
+    """Return what the person made of the draft. The file is theirs alone and gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="sayso-") as folder:
         path = Path(folder) / "arguments.json"
         path.touch(mode=0o600)

@@ -68,14 +68,14 @@ def spell_for_terminal(character: str, ascii_only: bool) -> str:
 
 
 def odd_characters(text: str, look: Screen) -> int:
-    """How many characters are spelled out because they would not show, or would mislead."""
+    """Return how many characters are spelled out because they would not show, or would mislead."""
     odd = (spell_for_terminal(character, look.ascii) != character for character in text if character != "\n")
     return sum(odd) + foreign.count_piled_marks(text)
 
 
 @lru_cache(maxsize=4096)
 def count_cells(piece: str) -> int:
-    """How many columns it takes, measured rather too wide than too narrow."""
+    """Return how many columns it takes, measured rather too wide than too narrow."""
     if piece.isascii():
         return len(piece)
     return sum(2 if _wide(character) else 1 for character in piece)

@@ -69,7 +69,7 @@ class TerminalPrompt:
         self._device.write("\n" + render_approval(self._asked, self._look, self._now, answer))
 
     def confirm(self) -> bool:
-        """Whether the person types the whole word."""
+        """Return whether the person types the whole word."""
         return self._read(APPROVE_PROMPT).strip().lower() == "allow"
 
     def answer(self) -> Reply:
@@ -79,7 +79,7 @@ class TerminalPrompt:
                 return reply
 
     def _reply_to(self, line: str) -> Reply | None:
-        """What this line says; None if that was no answer yet."""
+        """Read this line; None if it is not an answer yet."""
         first, _, rest = line.partition(" ")
         word = line.lower()
         if not line or first.lower().rstrip(",:") in DENY_WORDS:
@@ -123,7 +123,7 @@ class TerminalPrompt:
         return None if self._folded else self._question.request.digest
 
     def _may_allow(self, risk: Risk = Risk.LOW) -> bool:
-        """What is folded cannot be allowed above moderate risk, be it that of the call or of its edit."""
+        """Return whether this may be allowed: a folded call or edit above moderate risk may not."""
         if self._folded and max(self._question.risk, risk) > Risk.MODERATE:
             self._say(
                 "Part of this call is folded, and its risk is high. Type all to see the whole call first."

@@ -21,7 +21,7 @@ class TerminalQueue:
 
     @property
     def waiting(self) -> int:
-        """How many wait behind the one that has the terminal."""
+        """Return the number that wait behind the one that has the terminal."""
         return max(0, len(self._tickets) - 1)
 
     @contextmanager
@@ -50,7 +50,7 @@ class TerminalQueue:
             write(now)
 
     def notices(self) -> list[str]:
-        """What there is to tell, given once."""
+        """Return the pending notices, each once."""
         with self._changed:
             return self._take_notices()
 

@@ -40,7 +40,7 @@ _queues: dict[str, TerminalQueue] = {}
 class Terminal:
     """Asks on the controlling terminal, whatever stdin and stdout are; with none it asks nobody and says so.
 
-    Make it in the main thread: then the terminal's modes are put back even if the program is told to stop.
+    Make it in the main thread: then the terminal's modes are restored even if the program is told to stop.
     With `ctrl_c_ends_program`, Ctrl-C is no answer but ends the program, as if nothing were asked.
     `wait` lets the half second pass in which keys are ignored; it ends early once the event is set.
     """
@@ -68,7 +68,7 @@ class Terminal:
         return f"{self.who} at the terminal"
 
     def able(self) -> bool:
-        """Whether there is a terminal to ask on."""
+        """Return whether there is a terminal to ask on."""
         try:
             with open_device(self._path):
                 return True

@@ -10,13 +10,13 @@ import pytest
 from sayso.core.audit.commitments import (
     RevealState,
     SaltedValue,
-    commit_values,
     commitment_of,
     opens,
     reveal_values,
 )
 from sayso.core.audit.entry import AuditEntry, AuditError, append_entry, genesis
 from sayso.core.audit.verify import verify_rows
+from tests.support.audit_trails import commit_values
 
 SECRETS = {"recipient": "ana@example.com", "body": {"text": "hello", "parts": [1, 2]}}
 
@@ -76,9 +76,7 @@ def test_the_same_value_under_another_salt_or_name_has_another_commitment() -> N
     assert len(hashes) == 8
 
 
-def test_a_salt_that_comes_twice_or_is_short_is_refused() -> None:
-    with pytest.raises(AuditError, match="twice"):
-        commit_values(SECRETS, lambda: bytes(32))
+def test_a_short_salt_is_refused() -> None:
     with pytest.raises(AuditError, match="32 bytes"):
         commit_values({"one": 1}, lambda: bytes(16))
 

@@ -25,10 +25,10 @@ from sayso.core.audit.entry import (
     split_leaf,
 )
 from sayso.core.audit.merkle import leaf_hash
-from sayso.core.audit.text import format_json_line, format_pruned_line, format_text_line, parse_json_line
+from sayso.core.audit.text import format_json_line, format_pruned_line, format_text_line
 from sayso.core.digest import decode_canonical, encode_canonical
 from sayso.core.errors import NotCanonical
-from tests.support.audit_trails import entry
+from tests.support.audit_trails import entry, parse_json_line
 
 AT = 1_794_729_600.0  # 2026-11-15T08:00:00Z
 

@@ -65,12 +65,9 @@ def test_a_task_the_host_begins_ends_the_one_before() -> None:
     [
         (lifecycle.report_task_end, "task"),
         (lifecycle.report_switch, "all_but_allowlist"),
-        (lifecycle.report_session_end, "everything"),
     ],
 )
-def test_the_end_of_a_task_a_context_or_a_session_clears_as_much_as_it_should(
-    report: Any, reach: str
-) -> None:
+def test_the_end_of_a_task_or_a_context_clears_as_much_as_it_should(report: Any, reach: str) -> None:
     (effect,) = report(Session(task=TASK), NOW).effects
     assert effect.reach == reach
 

@@ -72,6 +72,20 @@ def test_what_clearing_tells_is_what_was_live_before_and_is_gone_or_revoked_afte
     )
 
 
+def test_no_question_or_consent_is_missing_from_what_clearing_tells_because_another_has_its_name() -> None:
+    pinned = [
+        HeldGrant(grant(f"g{n}", "call", f"digest {n}", pins=Pins(operations=("git.push",)))) for n in (1, 2)
+    ]
+    planned = [HeldGrant(grant(f"p{n}", "operation", f"git.{n}", group="plan 1")) for n in (1, 2)]
+    open_ones = {f"q{n}": question(f"q{n}", "git.push") for n in (1, 2, 3)}
+    before = holding(*pinned, *planned, questions=open_ones)
+    assert list_lost_consents(before, Session(), NOW) == (
+        "plan consent",
+        "approval of git.push (2 of them)",
+        "3 open questions about git.push",
+    )
+
+
 # Questions and answers
 
 

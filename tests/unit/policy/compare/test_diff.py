@@ -10,7 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sayso.core.model import Mode, Risk, Verdict
-from sayso.core.policy import Decay, Detail, Domain, Policy, Settings, SlashCommand, Workflow, compile_policy
+from sayso.core.policy import (
+    Decay,
+    Detail,
+    Domain,
+    Policy,
+    PolicyWorkflow,
+    Settings,
+    SlashCommand,
+    compile_policy,
+)
 from sayso.policy import load_preset, load_text, preset_names
 from sayso.policy.compare.cases import Case, Pair, view_for_case
 from sayso.policy.compare.diff import DecisionChange, Difference, compare_policies, difference_lines, loosens
@@ -264,7 +273,7 @@ def test_every_kind_of_consent_that_is_tried_really_allows(consent: str) -> None
         domains={"mail": Domain(requires_approval=("send",))},
         operations={"mail.send": Detail(category="mail", risk=Risk.LOW if consent == "order" else None)},
         slash_commands={"/go": SlashCommand(operations=("mail.send",))},
-        workflows={"w": Workflow(operations=("mail.send",))},
+        workflows={"w": PolicyWorkflow(operations=("mail.send",))},
     )
     entry = policy.entry("mail.send")
     pair = Pair("mail.send", policy, policy, entry, entry)
@@ -303,7 +312,7 @@ def policies(draw: st.DrawFn) -> Policy:
         domains=domains,
         operations=draw(st.dictionaries(names, details, max_size=2)),
         slash_commands=draw(st.sampled_from(({}, {"/go": SlashCommand(operations=("mail.send",))}))),
-        workflows=draw(st.sampled_from(({}, {"w": Workflow(operations=("disk.read",))}))),
+        workflows=draw(st.sampled_from(({}, {"w": PolicyWorkflow(operations=("disk.read",))}))),
     )
 
 

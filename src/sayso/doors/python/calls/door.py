@@ -1,4 +1,4 @@
-"""What Python code holds of a gate, wherever that is: its functions, the calls under way here, who calls.
+"""The gate as Python code sees it, here or remote: its functions, the calls under way, who calls.
 
 The procedures of this door (calls, run, workflow) are the same for a gate in this process and for a service;
 what differs is how a call is decided, kept and waited for.
@@ -30,7 +30,7 @@ from sayso.doors.python.calls.results import ConsentDenied
 from sayso.doors.python.calls.scope import Job, session_around
 from sayso.doors.python.calls.shared_results import HandingOn
 from sayso.doors.python.calls.steps import Outcome, Steps
-from sayso.doors.python.values.inputs import note_missing_workspace
+from sayso.doors.python.values.inputs import check_workspace
 from sayso.doors.python.values.parameter_schema import parameters_text
 from sayso.gate.call_rows import Attempt
 from sayso.gate.deciding.authorize import Bundle
@@ -49,7 +49,7 @@ class CannotSay(SaysoError):
 
 
 class PendingAsk(msgspec.Struct, frozen=True):
-    """What a pending call asks for: the riskiest of it, and the answers there are."""
+    """The request of a pending call: its riskiest operation, and the answers there are."""
 
     question: str
     operation: str
@@ -60,14 +60,14 @@ class PendingAsk(msgspec.Struct, frozen=True):
 
 
 class WaitResult(msgspec.Struct, frozen=True):
-    """How a question stands after waiting for it; `open` if nobody answered."""
+    """A question after waiting for it; `open` if nobody answered."""
 
     state: str
     answer: str | None = None
 
 
 class CallKeys(msgspec.Struct, frozen=True):
-    """What makes two calls the same one: the host's id for it, a key of the caller's, or its effect."""
+    """Keys that make two calls the same one: the host's id, the caller's key, or the effect."""
 
     host_id: str | None = None
     key: str | None = None
@@ -110,7 +110,7 @@ class Door(ABC):
 
     @abstractmethod
     def preview(self, request: Request, scope: Scope) -> Decision:
-        """What would be decided now."""
+        """Decide as of now, without effects."""
 
     @abstractmethod
     def begin(
@@ -124,7 +124,7 @@ class Door(ABC):
 
     @abstractmethod
     def find_call(self, call: str, session: str) -> Attempt:
-        """Where a call of this session stands in the ledger."""
+        """Load a call of this session from the ledger."""
 
     @abstractmethod
     def look_now(self, call: str, session: str) -> Attempt:
@@ -139,7 +139,7 @@ class Door(ABC):
 
     @abstractmethod
     def request_to_retry(self, call: str) -> Request:
-        """What trying the call again would run: what was asked for, or what a person made of it."""
+        """Return the request that a retry would run: as it was asked for, or as a person edited it."""
 
     @abstractmethod
     def begin_again(
@@ -186,7 +186,7 @@ class Door(ABC):
 
     @abstractmethod
     def asks(self, attempt: Attempt) -> PendingAsk:
-        """What a pending call asks for."""
+        """Return what a pending call asks for."""
 
     @abstractmethod
     def show(self, capability: Capability, attempt: Attempt) -> threading.Event:
@@ -330,11 +330,11 @@ class Door(ABC):
         return run_gated_call(self, capability, args, kwargs)
 
     def state_of(self, capability: Capability, request: Request) -> str | None:
-        """What the function says of the world it would meet. If it cannot say, nothing is asked or run."""
+        """Return the state function's value for this call. If it fails, nothing is asked or run."""
         return _ask_capability(capability, capability.state, request)
 
     def effect_of(self, capability: Capability, request: Request) -> str | None:
-        """What makes another call the same effect as this one."""
+        """Return the effect key of this call."""
         said = _ask_capability(capability, capability.effect_key, request)
         return None if said is None else f"{capability.name}:{said}"
 
@@ -376,7 +376,7 @@ class Door(ABC):
 
 
 def _ask_capability(capability: Capability, tells: Callable[..., str] | None, request: Request) -> str | None:
-    """What a function declared beside the capability says of these arguments; an error if it cannot."""
+    """Return the value of a side function for these arguments; an error if it fails."""
     if tells is None:
         return None
     args, kwargs = capability.shape.read(request.call.arguments, {})
@@ -398,7 +398,6 @@ def _operation_from_name(name: str) -> Operation:
     return Operation(f"capability.{name}", risk=Risk.LOW)
 
 
-def workspace_here(named: str = "") -> str:
+def workspace_here(named: object = None) -> str:
     """The workspace of a session of this process: the one named, else the project around its folder."""
-    note_missing_workspace(named)
-    return named or find_workspace(folder_here())
+    return check_workspace(named) or find_workspace(folder_here())

@@ -55,7 +55,7 @@ class EmbeddedDoor(Door):
         self.holder = name_holder()
 
     def check_host(self) -> None:
-        """Whoever has the gate in their own process is its host."""
+        """Accept: code with the gate in its own process is its host."""
 
     def row(self, session: str) -> SessionRow:
         return find_session_row(self.gate, session)
@@ -117,7 +117,7 @@ class EmbeddedDoor(Door):
         return session.id
 
     def _is_ours(self, session: SessionRow, here: SessionRow | None) -> bool:
-        """Whether the session belongs to the owner at this point of the program, or to the program itself."""
+        """Return whether the session belongs to the owner at this point of the program, or to the program."""
         if here is not None:
             return session.owner == here.owner
         return session.owner in (PROGRAM, self.holder) or has_left(session.owner)

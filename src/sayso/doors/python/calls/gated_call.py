@@ -134,7 +134,7 @@ def enter_function(
 
 
 class End(NamedTuple):
-    """How a call ended, as it is written down: with its result, or with why there is none."""
+    """The recorded end of a call: with its result, or the reason why there is none."""
 
     state: State
     result: bytes | None
@@ -167,7 +167,7 @@ def report_outcome(door: Door, call: str, fence: int, done: Outcome) -> Steps[No
 
 
 def describe_ending(done: Outcome, job: Job | None) -> str:
-    """How a run ended, in a word; stopped if a gate on its way was not passed."""
+    """Describe the end of a run in a word; stopped if a gate inside it was not passed."""
     if job is not None and job.stopped is not None:
         return "stopped"
     return "succeeded" if done.error is None else state_after_error(done.error)

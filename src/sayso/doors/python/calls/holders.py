@@ -1,4 +1,4 @@
-"""Who holds a call or a session of this process: a name that no other process has.
+"""Holders: the name under which this process holds calls and sessions; no other process has it.
 
 A session that nobody opened by name belongs to the process that needed it. When that process is gone, the
 program that comes after it on the same machine may go on with what it left.
@@ -20,7 +20,7 @@ def name_holder() -> str:
 
 
 def has_left(holder: str) -> bool:
-    """Whether this names a holder of this machine whose process is gone. In doubt it is still there."""
+    """Return whether this holder's process, on this machine, is gone. In doubt it is still there."""
     host, _, rest = holder.partition(":")
     number, _, mark = rest.partition(":")
     if host != socket.gethostname() or not (number.isascii() and number.isdigit() and mark):

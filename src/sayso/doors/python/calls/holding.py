@@ -1,4 +1,4 @@
-"""Who is inside a block: the code that its function runs, and the tasks and threads that code started.
+"""Blocks, and the code inside them: their function, and the tasks and threads that it started.
 
 A block is held by the Python frame of the function in which it stands. Whatever runs inside has that frame on
 its stack; a task or a thread with a copy of the context has it on the stack of the thread it was entered in,
@@ -45,7 +45,7 @@ class Holding:
         self._holder = None
 
     def surrounds(self, *, is_open: bool) -> bool:
-        """Whether this point of the program is inside the block; once closed, whether it comes from it.
+        """Return whether this point of the program is inside the block, or after its end comes from it.
 
         A process that was forked inside never is: its copy of the stack says that the block lasts for ever.
         """
@@ -59,7 +59,7 @@ class Holding:
         return not is_open or self._goes_on()
 
     def _goes_on(self) -> bool:
-        """Whether the function is at work in the block now: it runs, or waits for something in its task.
+        """Return whether the function is at work in the block now: running, or waiting in its task.
 
         While one look follows the other, it may have changed from one to the other; so both are taken twice.
         """
@@ -74,7 +74,7 @@ class Holding:
         return holder is not None and task is not None and holder in _awaiting(task.get_coro())
 
     def _same_context(self) -> bool:
-        """Whether this is the very context the block was entered in, shared instead of copied."""
+        """Return whether this is the very context the block was entered in, shared instead of copied."""
         try:
             _entered.reset(self._token)
         except (ValueError, RuntimeError):
@@ -92,7 +92,7 @@ def _here() -> tuple[int, asyncio.Task[Any] | None]:
 
 
 def _top_of(thread: int) -> FrameType | None:
-    """What this thread does now.
+    """Return the frame that this thread runs now.
 
     Before Python 3.12 a collection of garbage in the middle of this question can hang the process: it holds a
     lock of the interpreter that the end of a thread-local value wants as well (python/cpython#106883). So

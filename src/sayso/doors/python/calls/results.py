@@ -1,4 +1,4 @@
-"""What a caller gets to see: the five results of a run, and the errors of a gated call outside one."""
+"""Results for callers: the five results of a run, and the errors of a gated call outside one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Status = Literal["ok", "denied", "blocked", "timeout", "error"]
 
 
 class Result(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How a run ended. `value` is what the function returned, the object itself.
+    """The end of a run. `value` is the very object that the function returned.
 
     Who made the same call in this process before it ended gets that object too. Whoever comes later, or from
     another process, gets its JSON form; if there is none, `reason` says why. `kept` says whether there is

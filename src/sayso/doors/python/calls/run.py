@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from sayso.core import words
 from sayso.core.decision import Decision
+from sayso.core.durations import USUAL_WAIT
 from sayso.core.errors import SaysoError
-from sayso.core.ledger import IN_PROGRESS, NotNow
+from sayso.core.ledger import AWAITING, IN_PROGRESS, NotNow
 from sayso.core.model import Request, Risk, Verdict
 from sayso.core.rulebook import BLOCKING
 from sayso.core.session import Scope
@@ -45,9 +47,11 @@ from sayso.gate.deciding.authorize import Bundle
 from sayso.gate.ledger.workflows import decode_note
 from sayso.gate.telemetry import AskingSpan
 
-PATIENCE = 90.0
 MOST_RUNS = 3
 RETRY = "retry"
+
+Execute = Callable[[Attempt, int], Steps[Result]]
+"""Run a call whose consent is there; the number says how often it has been run, this time included."""
 
 
 class Unhealthy(SaysoError):
@@ -61,10 +65,10 @@ class OtherFunction(SaysoError):
 
 
 class RunOptions(msgspec.Struct, frozen=True):
-    """Who wants something run, and how long they wait."""
+    """Options of a run: its session, and how long the caller waits."""
 
     session: str
-    wait: float = PATIENCE
+    wait: float = USUAL_WAIT
     key: str | None = None
     host_id: str | None = None
     is_async: bool = False
@@ -76,7 +80,7 @@ class RunOptions(msgspec.Struct, frozen=True):
 
     @property
     def left(self) -> float:
-        """What is left of the time to wait."""
+        """Return the rest of the time to wait."""
         return self.wait - (time.monotonic() - self.began)
 
 
@@ -102,7 +106,7 @@ def retry_capability(door: Door, operation_id: str, wish: RunOptions) -> Steps[R
     """Go on with a call that had to be asked about, without its parameters being sent again."""
     try:
         attempt: Attempt = yield Work(lambda: door.find_call(operation_id, wish.session))
-        if attempt.state not in ("pending", "waiting"):
+        if attempt.state not in AWAITING:
             return (yield from join_call(door, attempt, wish))
         capability = door.capabilities.find(attempt.record.request.call.tool)
         capability.shape.check_no_live()
@@ -111,7 +115,8 @@ def retry_capability(door: Door, operation_id: str, wish: RunOptions) -> Steps[R
         yield from check_health(capability)
         scope = scope_here(door, wish.session)
         if attempt.state == "waiting":
-            return (yield from _rerun(door, capability, attempt, scope, wish))
+            execute, restartable = partial(_execute, door, capability, scope, wish), capability.restartable
+            return (yield from rerun(door, attempt, scope, wish, execute, restartable=restartable))
         tried: Attempt = yield Work(lambda: door.retry(capability, attempt, scope))
         return (yield from _carry_out(door, capability, tried, scope, wish))
     except NotNow:  # somebody else was quicker
@@ -137,7 +142,7 @@ def replay_capability(door: Door, operation_id: str, wish: RunOptions) -> Steps[
 
 
 def check_capability(door: Door, name: str, params: Mapping[str, Any] | None, session: str) -> Decision:
-    """What would be decided if this were run now."""
+    """Decide this run without running it."""
     capability = door.capabilities.find(name)
     request = door.request(capability, capability.shape.write_params(check_params(params)), session)
     return door.preview(request, scope_here(door, session))
@@ -175,7 +180,7 @@ def conclude_run(door: Door, call: str, fence: int, done: Outcome, ran: tuple[st
 
 
 def result_from_attempt(attempt: Attempt) -> Result:
-    """What the ledger knows of a call that is over, or in other hands."""
+    """Make a result from the ledger, for a call that is over or in other hands."""
     record, name = attempt.record, attempt.call
     if attempt.state == "succeeded":
         if attempt.result is None:
@@ -194,7 +199,7 @@ def result_from_denial(error: ConsentDenied, call: str, ran: tuple[str, ...] = (
     return Result(status, reason=error.reason, operation_id=call, ran=ran)
 
 
-def handle_denial(door: Door, error: ConsentDenied, attempt: Attempt, wish: RunOptions) -> Steps[Result]:
+def _handle_denial(door: Door, error: ConsentDenied, attempt: Attempt, wish: RunOptions) -> Steps[Result]:
     """A call that may not run, or that somebody else was quicker to run."""
     if error.rule not in STATE_WORDS:
         return result_from_denial(error, attempt.call)
@@ -202,7 +207,7 @@ def handle_denial(door: Door, error: ConsentDenied, attempt: Attempt, wish: RunO
     return (yield from join_call(door, now, wish))
 
 
-def handle_timeout(door: Door, error: ConsentRequired) -> Result:
+def _handle_timeout(door: Door, error: ConsentRequired) -> Result:
     """Nobody answered in time: the question stays, and whoever sees it is told that the agent went on."""
     door.tell_left(error.operation, error.question or "")
     return timeout_result(error.operation_id, error)
@@ -238,14 +243,40 @@ def settle_stopped_run(door: Door, job: Job, *, restartable: bool) -> Steps[Resu
     return result
 
 
-def resume_run(
+def rerun(
+    door: Door, attempt: Attempt, scope: Scope, wish: RunOptions, execute: Execute, *, restartable: bool
+) -> Steps[Result]:
+    """Run a parked run again from the top, once the question it stopped at is closed."""
+    resumed: Attempt | None = yield from _resume_run(door, attempt, scope, wish, restartable=restartable)
+    if resumed is None:
+        return timeout_result(attempt.call)
+    if not resumed.runs:
+        return result_from_attempt(resumed)
+    return (yield from execute(resumed, decode_note(resumed.note).runs + 1))
+
+
+def run_with_consent(
+    door: Door, capability: Capability, attempt: Attempt, scope: Scope, wish: RunOptions, execute: Execute
+) -> Steps[Result]:
+    """Wait for the consent that the call needs, then run it for the first time."""
+    if not attempt.runs and attempt.state not in ("pending", "denied"):
+        return (yield from join_call(door, attempt, wish))
+    try:
+        ready: Attempt = yield from obtain_consent(door, capability, attempt, scope, wish.wait)
+    except ConsentTimeout as error:
+        return _handle_timeout(door, error)
+    except ConsentDenied as error:
+        return (yield from _handle_denial(door, error, attempt, wish))
+    return (yield from execute(ready, 1))
+
+
+def _resume_run(
     door: Door, attempt: Attempt, scope: Scope, wish: RunOptions, *, restartable: bool
 ) -> Steps[Attempt | None]:
-    """A parked run under a new number, once its question is closed; None if it is still open.
+    """Give a parked run its next number once its question is closed; None if it is still open.
 
-    Whether it may go on is decided at that moment; one that may not comes back as it ended.
-
-    One in which something has been begun that cannot be begun again belongs to whoever waits in it.
+    It is decided again at that moment; one that may not go on comes back as it ended. A run that began
+    something which cannot be begun again belongs to whoever waits in it.
     """
     note = decode_note(attempt.note)
     if note.runs >= MOST_RUNS or (note.ran and not restartable):
@@ -289,7 +320,7 @@ def _begin_run(
 
 
 def _for_later(capability: Capability, decision: Decision, *, nests: bool) -> tuple[str, ...]:
-    """What is asked when it is reached, other than the function's own: high risk that has to be asked.
+    """Return the operations to ask when they are reached: high risk, other than the function's own.
 
     Where calls are not believed to be part of another, all of it is; unless it would be denied anyway.
     """
@@ -317,36 +348,15 @@ def check_health(capability: Capability) -> Steps[None]:
 def _carry_out(
     door: Door, capability: Capability, attempt: Attempt, scope: Scope, wish: RunOptions
 ) -> Steps[Result]:
-    if not attempt.runs and attempt.state not in ("pending", "denied"):
-        return (yield from join_call(door, attempt, wish))
-    try:
-        ready: Attempt = yield from obtain_consent(door, capability, attempt, scope, wish.wait)
-    except ConsentTimeout as error:
-        return handle_timeout(door, error)
-    except ConsentDenied as error:
-        return (yield from handle_denial(door, error, attempt, wish))
-    if ready.record.items:
-        note_start(door, ready.record.request.operations[0].name)
-    return (yield from _execute(door, capability, ready, scope, wish, runs=1))
-
-
-def _rerun(
-    door: Door, capability: Capability, attempt: Attempt, scope: Scope, wish: RunOptions
-) -> Steps[Result]:
-    """A run that stopped at a gate inside it, once that gate's question is closed: again from the top."""
-    restartable = capability.restartable
-    resumed: Attempt | None = yield from resume_run(door, attempt, scope, wish, restartable=restartable)
-    if resumed is None:
-        return timeout_result(attempt.call)
-    if not resumed.runs:
-        return result_from_attempt(resumed)
-    runs = decode_note(resumed.note).runs + 1
-    return (yield from _execute(door, capability, resumed, scope, wish, runs=runs))
+    execute = partial(_execute, door, capability, scope, wish)
+    return (yield from run_with_consent(door, capability, attempt, scope, wish, execute))
 
 
 def _execute(
-    door: Door, capability: Capability, attempt: Attempt, scope: Scope, wish: RunOptions, *, runs: int
+    door: Door, capability: Capability, scope: Scope, wish: RunOptions, attempt: Attempt, runs: int
 ) -> Steps[Result]:
+    if runs == 1 and attempt.record.items:
+        note_start(door, attempt.record.request.operations[0].name)
     note = msgspec.structs.replace(decode_note(None), runs=runs, restartable=capability.restartable)
     folder = attempt.record.request.call.folder
     job = Job(attempt.call, attempt.fence, time.monotonic() + wish.wait, note, scope, folder)

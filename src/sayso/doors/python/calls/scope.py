@@ -1,4 +1,4 @@
-"""Where in the program a call is made: open scopes, carried by contextvars and closed when their call ends.
+"""Scopes: the place in the program where a call is made, carried by contextvars until the call ends.
 
 A frame is opened by an outer call, a click, a safe caller, a session or a workflow step. What runs inside
 sees it, tasks it starts as well, as long as it is open; threads of their own do not. A closed frame gives
@@ -94,7 +94,7 @@ class Frame:
 
     @property
     def surrounds(self) -> bool:
-        """Whether this point of the program is inside the block, or was left behind by it."""
+        """Return whether this point of the program is inside the block, or was left behind by it."""
         return self.held is not None and self.held.surrounds(is_open=self.open)
 
 
@@ -139,7 +139,7 @@ def frames(gate: object, session: str) -> Iterator[Frame]:
 
 
 def scope_here(gate: object, session: str) -> Scope:
-    """What the frames around this point come to.
+    """Return the scope that the frames around this point make.
 
     A step that wants a consent of its own keeps out what is around it, from work that it leaves behind too. A
     call approved inside the step still carries what that call does, and so does a run started inside it.
@@ -205,7 +205,7 @@ def session_around(gate: object) -> str | None:
 
 
 def outer_consent(items: tuple[Item, ...], scope: Scope) -> OuterCall | None:
-    """What a call allowed like this, in this scope, passes on to the calls inside it.
+    """Return the consent that an allowed call passes on to the calls inside it.
 
     What a safe caller lowered was asked for and approved as lower: no more than that is passed on.
     """

@@ -26,7 +26,7 @@ class HandingOn:
 
     @property
     def held(self) -> int:
-        """How many results are held now."""
+        """Return how many results are held now."""
         return len(self._results)
 
     @contextmanager
@@ -55,7 +55,7 @@ class HandingOn:
                 self._drop_unwanted()
 
     def find(self, call: str, began: float) -> Result | None:
-        """What the call ended with, for somebody who came before its end."""
+        """Return the call's result for a caller that came before its end."""
         with self._lock:
             ended, result = self._results.get(call, (-inf, None))
         return result if began <= ended else None

@@ -44,7 +44,7 @@ class Enter(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What the function returned or raised."""
+    """A function's result or exception."""
 
     value: Any = None
     error: BaseException | None = None
@@ -162,7 +162,7 @@ async def _ado(step: Instruction, cancelled: list[BaseException]) -> Any:
 
 
 def _complete(value: Any) -> Any:
-    """What a function returned, unless it put its work off: that would be done when the consent is over."""
+    """Return the result; refuse a coroutine or generator, which would run after the consent was used."""
     if inspect.iscoroutine(value) or inspect.isgenerator(value):
         value.close()
     elif not inspect.isasyncgen(value):

@@ -32,6 +32,7 @@ from sayso.doors.python.values.misfits import (
     union_arms,
 )
 from sayso.doors.python.values.plain import NotPlain, read_argument, write_argument
+from sayso.gate.words import argument_names, other_arguments
 
 _EMPTY = inspect.Parameter.empty
 _SELF = ("self", "cls")
@@ -48,7 +49,7 @@ class WrongArguments(SaysoError, TypeError):
 
 
 class _Marked(dict[str, str]):
-    """What stands for a live object in a call that was written before."""
+    """The stand-in for a live object in a call that was written before."""
 
 
 class Shape:
@@ -96,7 +97,7 @@ class Shape:
         return plain, objects
 
     def _mark_live(self, name: str, value: object) -> dict[str, str]:
-        """What stands for a live object in the written call: no text, so that no reader takes it for a path.
+        """Return the stand-in for a live object in the written call; no text, which might look like a path.
 
         Whatever can be written down has to be shown and read by the policy, so it cannot be live; `self` can.
         """
@@ -144,8 +145,12 @@ class Shape:
     def write_edit(self, arguments: Mapping[str, Any], before: bytes) -> dict[str, Any]:
         """Arguments a person edited, checked like any others. The live objects stay those of the call."""
         known: dict[str, Any] = decode_canonical(before)
-        if set(arguments) - self.live != set(known) - self.live:
-            raise WrongArguments(f"{self._name} takes exactly: {', '.join(sorted(set(known) - self.live))}")
+        given, wanted = set(arguments) - self.live, set(known) - self.live
+        if given != wanted:
+            raise WrongArguments(
+                other_arguments(given - wanted, wanted - given),
+                hint=f"{self._name} takes exactly: {', '.join(sorted(wanted))}",
+            )
         typed = {
             name: _Marked(known[name]) if name in self.live else self._read_value(name, arguments[name])
             for name in known
@@ -154,7 +159,7 @@ class Shape:
         return plain | {name: known[name] for name in self.live}
 
     def read(self, arguments: bytes, objects: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """What to call the function with, from the bytes that were digested."""
+        """Return the function's arguments, decoded from the digested bytes."""
         values: dict[str, Any] = decode_canonical(arguments)
         typed = {
             name: objects[name] if name in self.live else self._read_value(name, value)
@@ -201,7 +206,7 @@ class Shape:
     def _read_value(self, name: str, value: Any, passed: Any = _EMPTY) -> Any:
         """The value as what the parameter is declared to be. `passed` is the object it was written from."""
         if name not in self.signature.parameters:
-            raise WrongArguments(f"{self._name} has no parameter {name!r}")
+            raise WrongArguments(f"{self._name} has no parameter {argument_names([name])}")
         hint = self.hint(name)
         if hint is _EMPTY or hint is Any or _is_member(value, hint):
             return value
@@ -229,7 +234,7 @@ class Shape:
 
 
 def live_object_mark(value: object) -> str:
-    """What a live object is called in the digest: its `consent_id`, or a mark that only this object has."""
+    """Return a live object's name in the digest: its `consent_id`, or a mark of this object alone."""
     named = getattr(value, "consent_id", None)
     if isinstance(named, str):
         return f"{_type_name(value)} {named}"
@@ -264,7 +269,7 @@ _marks = _Marks()
 
 
 def _is_member(value: object, hint: Any) -> bool:
-    """Whether the value is a member of the enum that is declared."""
+    """Return whether the value is a member of the enum that is declared."""
     if not isinstance(value, enum.Enum):
         return False
     kinds = tuple(kind for kind in union_arms(hint) if isinstance(kind, type) and issubclass(kind, enum.Enum))

@@ -26,7 +26,7 @@ PLAIN = "pass plain values; in calls from Python the parameter can also be named
 
 
 class Misfit(NamedTuple):
-    """What is wrong, and what to do about it."""
+    """A fault in an argument, and what to do about it."""
 
     reason: str
     hint: str
@@ -94,7 +94,7 @@ class _Difference(NamedTuple):
 
 
 def _find_difference(one: Any, other: Any, where: str) -> _Difference:
-    """The innermost place where the two differ, inside lists, dicts, sets and dataclasses."""
+    """The innermost place where the two differ, inside lists, dicts, sets, dataclasses and models."""
     if type(one) is type(other):
         for step, mine, theirs in _parts(one, other):
             if mine != theirs:
@@ -109,9 +109,16 @@ def _parts(one: Any, other: Any) -> Iterator[tuple[str, Any, Any]]:
         yield from ((f"[{key!r}]", one[key], other[key]) for key in one)
     elif isinstance(one, (set, frozenset)) and one - other and other - one:
         yield "{…}", next(iter(one - other)), next(iter(other - one))
-    elif dataclasses.is_dataclass(one):
-        for field in dataclasses.fields(one):
-            yield f".{field.name}", getattr(one, field.name, None), getattr(other, field.name, None)
+    else:
+        for field in _fields(one):
+            yield f".{field}", getattr(one, field, None), getattr(other, field, None)
+
+
+def _fields(value: Any) -> list[str]:
+    """The names of the fields of a dataclass or a Pydantic model."""
+    if dataclasses.is_dataclass(value):
+        return [field.name for field in dataclasses.fields(value)]
+    return list(getattr(type(value), "model_fields", ()))
 
 
 def _suggest(value: object, found: _Difference) -> str | None:
@@ -130,7 +137,7 @@ def _suggest(value: object, found: _Difference) -> str | None:
 
 
 def _is_readable(kind: type[enum.Enum]) -> bool:
-    """Whether a member of the enum can be told by what it is written as."""
+    """Return whether a member of the enum can be told by what it is written as."""
     values = [one.value for one in kind]
     return all(type(one) is str for one in values) or all(type(one) is int for one in values)
 

@@ -45,7 +45,7 @@ def write_argument(value: object, hint: Any = None) -> Any:
     adapter = pydantic_adapter(hint)
     if adapter is None:
         return _write(value, _argument_hook, order="deterministic")
-    return _dump(lambda **how: adapter.dump_python(value, **how, **AGAIN), value)
+    return _dump_by(adapter, value)
 
 
 def read_argument(value: object, hint: Any) -> Any:
@@ -70,7 +70,7 @@ def write_result(value: object) -> Any:
 
 
 def keep_result(value: object) -> tuple[bytes | None, str | None]:
-    """What the ledger keeps of a result: its JSON text, or the reason why there is none."""
+    """Return the JSON text of a result for the ledger, or the reason why there is none."""
     try:
         text = _result_text(value)
     except NotPlain as error:
@@ -144,11 +144,17 @@ def _dump(dump: Callable[..., Any], value: object) -> Any:
             return _spell_out(dump(mode="python"))
 
 
+def _dump_by(adapter: Any, value: object) -> Any:
+    return _dump(lambda **how: adapter.dump_python(value, **how, **AGAIN), value)
+
+
 @contextmanager
 def _own_code_of(value: object) -> Iterator[None]:
     """Around code of a model, which may fail in any way: then there is no plain form."""
     try:
         yield
+    except NotPlain:
+        raise
     except Exception as error:
         raise NotPlain(words.model_failed(type(value).__name__, type(error).__name__)) from error
 
@@ -172,6 +178,7 @@ def _mark_bytes(live: Any) -> Any:
         except UnicodeDecodeError:
             return {BYTES: base64.b64encode(live).decode()}
     if isinstance(live, dict):
+        _check_keys(live)
         return {name: _mark_bytes(one) for name, one in live.items()}
     if isinstance(live, (list, tuple)):
         return [_mark_bytes(one) for one in live]
@@ -180,8 +187,19 @@ def _mark_bytes(live: Any) -> Any:
     return live
 
 
+def _check_keys(live: dict[Any, Any]) -> None:
+    """Refuse a dict that looks like spelled-out bytes, or whose keys are bytes that are not text."""
+    if live.keys() == {BYTES}:
+        raise NotPlain(words.only_key_is(BYTES))
+    for key in live:
+        try:
+            key.decode() if isinstance(key, bytes) else None
+        except UnicodeDecodeError:
+            raise NotPlain(words.no_json_key("bytes")) from None
+
+
 def _restore_bytes(plain: Any) -> Any:
-    """What `_mark_bytes` was given, as far as its bytes go. ValueError if that is not what was written."""
+    """Undo `_mark_bytes`. ValueError if the text was not written by it."""
     if isinstance(plain, dict):
         if plain.keys() == {BYTES}:
             return base64.b64decode(plain[BYTES], validate=True)
@@ -189,19 +207,37 @@ def _restore_bytes(plain: Any) -> Any:
     return [_restore_bytes(one) for one in plain] if isinstance(plain, list) else plain
 
 
-def _validate(plain: Any, from_json: Callable[[bytes], Any], from_python: Callable[[Any], Any]) -> Any:
-    """A model from its plain form: as JSON, or, if bytes in it are spelled out, with these restored."""
+def _validate(
+    plain: Any, from_json: Callable[[bytes], Any], from_python: Callable[..., Any], dump: Callable[[Any], Any]
+) -> Any:
+    """A model from its plain form: as JSON, or, if bytes in it are spelled out, with these restored.
+
+    Bytes can only be restored for Python, where a strict model takes no text for a date or a path. It is then
+    read as one that is not strict, and counts only if it is written again exactly as it was given.
+    """
     try:
         return from_json(msgspec.json.encode(plain))
-    except ValueError as error:
+    except ValueError:
         restored = None
         with suppress(ValueError, TypeError):
             restored = _restore_bytes(plain)
         if restored is None or restored == plain:
             raise
-        with suppress(ValueError):
-            return from_python(restored)
-        raise error from None
+    with suppress(ValueError):
+        return from_python(restored)
+    read = from_python(restored, strict=False)
+    if not _is_part(plain, dump(read)):
+        raise NotPlain(words.not_written_so(type(read).__name__), words.WRITE_IT_SO)
+    return read
+
+
+def _is_part(plain: Any, whole: Any) -> bool:
+    """Whether all that one plain form says is said by the other, too, which may have more fields."""
+    if isinstance(plain, dict) and isinstance(whole, dict):
+        return all(name in whole and _is_part(one, whole[name]) for name, one in plain.items())
+    if isinstance(plain, list) and isinstance(whole, list) and len(plain) == len(whole):
+        return all(_is_part(one, other) for one, other in zip(plain, whole, strict=True))
+    return type(plain) is type(whole) and bool(plain == whole)
 
 
 def _sort_sets(plain: Any, live: Any) -> Any:
@@ -217,7 +253,7 @@ def _sort_sets(plain: Any, live: Any) -> Any:
 
 
 def _read(kind: type, value: object) -> object:
-    """What msgspec does not know: paths, and models inside other types."""
+    """Encode what msgspec does not know: paths, and models inside other types."""
     if isinstance(kind, type) and isinstance(value, kind):
         return value
     if isinstance(kind, type) and issubclass(kind, PurePath) and isinstance(value, str):
@@ -225,17 +261,23 @@ def _read(kind: type, value: object) -> object:
     from_json = getattr(kind, "model_validate_json", None)
     if from_json is None:
         raise NotImplementedError(f"{kind!r} cannot be read back")
-    found: object = _validate(value, from_json, kind.model_validate)  # type: ignore[attr-defined]
+    validate = kind.model_validate  # type: ignore[attr-defined]
+    found: object = _validate(value, from_json, validate, write_argument)
     return found
 
 
 def _read_by_pydantic(value: object, adapter: Any) -> Any:
     """Validated from JSON, also where an object was given: what is approved is what is written down."""
+    by_pydantic = _of_pydantic(type(value)) and not _is_model(
+        value
+    )  # msgspec writes its bytes in another way
     try:
-        plain = write_argument(value)
+        plain = _dump_by(adapter, value) if by_pydantic else write_argument(value)
     except NotPlain:  # a type that only pydantic can write
-        plain = _dump(lambda **how: adapter.dump_python(value, **how, **AGAIN), value)
-    read = _validate(plain, adapter.validate_json, adapter.validate_python)
+        plain = _dump_by(adapter, value)
+    read = _validate(
+        plain, adapter.validate_json, adapter.validate_python, lambda one: _dump_by(adapter, one)
+    )
     if plain != value and read != value:
         raise NotPlain(words.not_the_same_again(type(value).__name__), words.ONLY_FIELDS)
     return read
@@ -268,7 +310,7 @@ def _adapter(hint: Any) -> Any:
 
 
 def _is_pydantics(hint: Any) -> bool:
-    """Whether pydantic has to read this type: it is one of its own, or says something to pydantic."""
+    """Return whether pydantic has to read this type: it is one of its own, or says something to pydantic."""
     if "pydantic" not in sys.modules:
         return False
     try:

@@ -24,6 +24,7 @@ from sayso.gate.questions.evaluated_calls import EVALUATED
 from sayso.gate.questions.evaluated_calls import TOOL as EVALUATED_TOOL
 from sayso.gate.questions.explain import describe_reason, preview_decision
 from sayso.gate.questions.read import find_question
+from sayso.gate.words import argument_names, other_arguments
 from sayso.reading.call import command_argument
 from sayso.service.http.endpoints import Context
 from sayso.service.shapes import AnswerBody, EditBody, EditPreview
@@ -110,25 +111,29 @@ def _check_fits(call: Call, parameters: str, arguments: dict[str, Any], body: An
     _check_alike(before, arguments, parameters)
     misfit = find_misfit(parameters, before, arguments)
     if misfit is not None:
-        raise EditRefused(misfit, hint="the function would refuse it")
+        raise EditRefused(misfit, hint="that is what the function declares")
 
 
 def _check_alike(before: dict[str, Any], after: dict[str, Any], parameters: str) -> None:
     """Refuse other arguments than the call has, and values of another kind where no type is declared."""
-    other = sorted(set(before) ^ set(after))
-    if other:
-        raise EditRefused(f"the call has no such argument, or needs it: {', '.join(map(repr, other))}")
+    if set(before) != set(after):
+        raise EditRefused(
+            other_arguments(set(after) - set(before), set(before) - set(after)),
+            hint="send every argument of the call, and no others",
+        )
     for name, value in before.items():
         if not _same_kind(value, after[name]) and not has_type(parameters, before, name):
-            raise EditRefused(f"{name!r} is a {_kind(value)}, and stays one", hint="edit its value")
+            raise EditRefused(
+                f"{argument_names([name])} is a {_kind(value)}, and stays one", hint="edit its value"
+            )
 
 
 def _same_kind(before: object, after: object) -> bool:
-    """Whether what takes the one takes the other: what takes fractions takes whole numbers."""
+    """Return whether what takes the one takes the other: what takes fractions takes whole numbers."""
     return _kind(before) == _kind(after) or (_kind(before), _kind(after)) == ("number", "whole number")
 
 
 def _kind(value: object) -> str:
-    """What it is in JSON, whole numbers told apart."""
+    """Return the JSON type, with integers as a type of their own."""
     kinds = {bool: "boolean", int: "whole number", float: "number", str: "text", list: "list", dict: "map"}
     return kinds.get(type(value), "null")

@@ -6,7 +6,7 @@ import msgspec
 
 from sayso.core import words
 from sayso.core.deciding.questions import describe_operation, only_declared
-from sayso.core.deciding.titles import title_of
+from sayso.core.deciding.titles import has_sentence, title_of
 from sayso.core.decision import Item, Question
 from sayso.core.digest import decode_canonical
 from sayso.core.model import Request
@@ -39,6 +39,7 @@ def describe_question(context: Context, tx: Reader, found: Read) -> QuestionDeta
         agent=asked.request.agent,
         turn=asked.turn,
         title=title_of(call) if asked.bundle is None else words.bundle_title(asked.bundle, len(asked.items)),
+        sentence=asked.bundle is None and has_sentence(call),
         message=load_last_message(context.gate, tx, row.session),
         risk=asked.risk.word,
         tool=call.tool,
@@ -57,6 +58,7 @@ def describe_question(context: Context, tx: Reader, found: Read) -> QuestionDeta
         digest=asked.request.digest,
         opened_at=row.opened_at,
         expires_at=ends_at(context.gate, row),
+        approval_lasts=context.gate.policy.settings.approval_of(asked.risk),
         waiting=_is_waiting(waits, state),
         left_at=None if waits is None else waits.left_at,
         signed=must_sign(context.gate, tx, asked),
@@ -84,7 +86,7 @@ def add_coverage(gate: Gate, told: QuestionDetails, asked: Question) -> Question
 
 
 def find_known_waits(context: Context, question: str) -> Waits | None:
-    """What is known here of who waits. To know more, every wait would be two writes more."""
+    """Return what is known here of who waits. To know more, every wait would be two writes more."""
     if context.running.asker.awaits(question):
         return Waits(now=True)
     return context.running.waiters.find_waits(question)

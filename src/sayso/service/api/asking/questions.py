@@ -118,15 +118,13 @@ LISTING: dict[str, str] = {
 }
 RESULT: Any = list[QuestionDetails]
 ENDPOINTS = (
-    Endpoint("GET", "/v1/questions", ANY, "Questions", list_questions, result=RESULT, query=LISTING),
-    Endpoint(
-        "GET", "/v1/questions/{question}", ANY, "One question, whole", get_question, result=QuestionDetails
-    ),
+    Endpoint("GET", "/v1/questions", ANY, "List questions", list_questions, result=RESULT, query=LISTING),
+    Endpoint("GET", "/v1/questions/{question}", ANY, "Get a question", get_question, result=QuestionDetails),
     Endpoint(
         "GET",
         "/v1/questions/{question}/why",
         ANY,
-        "Why it is asked",
+        "Explain why a question is asked",
         get_question_reason,
         result=QuestionReason,
     ),
@@ -134,7 +132,7 @@ ENDPOINTS = (
         "POST",
         "/v1/questions/{question}/show",
         HOST,
-        "Put it in the conversation",
+        "Put a question into the conversation",
         post_question_show,
         result=ShownQuestion,
     ),
@@ -142,7 +140,7 @@ ENDPOINTS = (
         "POST",
         "/v1/questions/{question}/edited",
         OPERATORS,
-        "How an edited call would be decided",
+        "Decide an edited call, without effect",
         post_edit_preview,
         EditBody,
         EditPreview,
@@ -151,7 +149,7 @@ ENDPOINTS = (
         "POST",
         "/v1/questions/{question}/answer",
         OPERATORS,
-        "Answer it",
+        "Answer a question",
         post_answer,
         AnswerBody,
         AnswerResult,

@@ -14,17 +14,17 @@ from sayso.store.contract import Reader
 
 
 def must_sign(gate: Gate, tx: Reader, question: Question) -> bool:
-    """Whether an answer to this question that allows something needs a passkey's signature."""
+    """Return whether an answer to this question that allows something needs a passkey's signature."""
     return needs_proof(gate, tx, question.risk)
 
 
 def signing_from_body(context: Context, body: AnswerBody) -> Signing:
-    """What came to prove the answer; the gate refuses it where that is not enough."""
+    """Return what came to prove the answer; the gate refuses it where that is not enough."""
     return Signing(body.proof, context.running.settings.origins)
 
 
 def challenge_for_answer(question: Question, body: AnswerBody, edited: str = "") -> bytes:
-    """What a passkey signs to give exactly this answer. `edited` is the digest of the edited call."""
+    """Return what a passkey signs to give exactly this answer. `edited` is the digest of the edited call."""
     given = body.answer or ""
     if body.items is not None:
         if set(body.items) != set(question.item_ids):

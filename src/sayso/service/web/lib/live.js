@@ -56,7 +56,7 @@ export function listen(heard, changed) {
     line = way()(take);
   }
 
-  /** Two heartbeats missed is not live, whoever failed to pass them on; then the way to the stream is made anew. */
+  /** Two heartbeats missed is not live, whoever failed to pass them on; then it connects again. */
   function look() {
     const silent = Date.now() - last > silence(every);
     if (silent) state(false);

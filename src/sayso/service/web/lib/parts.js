@@ -151,13 +151,15 @@ const turns = new WeakMap();
 
 /**
  * Fill a place with what `read` finds: first a word that it is read, then the content, or what went wrong.
- * Of several reads at once the one begun last is shown, whichever comes back last.
+ * Of several reads at once the one begun last is shown, whichever comes back last. Gives what this one found,
+ * shown or not; null if it failed.
  *
  * @template T
  * @param {Element} place
  * @param {string} what
  * @param {() => Promise<T>} read
  * @param {(found: T) => Child} draw
+ * @returns {Promise<T | null>}
  */
 export async function fill(place, what, read, draw) {
   const turn = (turns.get(place) ?? 0) + 1;
@@ -166,19 +168,21 @@ export async function fill(place, what, read, draw) {
   try {
     const found = await read();
     await whenReleased();
-    if (turns.get(place) !== turn) return;
+    if (turns.get(place) !== turn) return found;
     const rows = () => [...queryAll(place, "tbody tr[tabindex]")];
     const focused = rows().findIndex((row) => row.contains(document.activeElement));
     show(place, draw(found));
     if (focused >= 0) rows()[Math.min(focused, rows().length - 1)]?.focus({ preventScroll: true });
+    return found;
   } catch (thrown) {
-    if (turns.get(place) !== turn) return;
+    if (turns.get(place) !== turn) return null;
     const problem = faultIn(thrown);
     if (problem.status !== 401)
       show(
         place,
         failed(problem, () => fill(place, what, read, draw)),
       );
+    return null;
   }
 }
 

@@ -16,6 +16,9 @@ const SHOWS_NOTHING =
 /** @type {Record<string, string>} */
 const SHORT = { "\t": "\\t", "\n": "\\n", "\r": "\\r" };
 
+/** @param {string} text */
+export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
 /**
  * The text on one line, as the terminal and the audit show it.
  *
@@ -23,10 +26,10 @@ const SHORT = { "\t": "\\t", "\n": "\\n", "\r": "\\r" };
  */
 export function visible(text) {
   const characters = Array.from(text);
-  const part = characters.slice(0, FOLD_AT);
+  const part = characters.slice(0, endOfPart(characters, FOLD_AT));
   const spellings = spell(part);
   const shown = part.map((character, at) => spellings[at] ?? character).join("");
-  return characters.length <= FOLD_AT ? shown : `${shown} … (${characters.length} characters in all)`;
+  return part.length === characters.length ? shown : `${shown} … (${characters.length} characters in all)`;
 }
 
 /**
@@ -38,11 +41,12 @@ export function visible(text) {
 export function foreign(text, { fold = FOLD_AT, label = null, places = [] } = {}) {
   const characters = Array.from(text);
   const box = h("pre", { class: "foreign", tabindex: "-1", "aria-label": label, role: label && "group" });
-  show(box, pieces(characters.slice(0, fold), { places }));
-  if (characters.length <= fold) return box;
-  const [part, all] = [fold.toLocaleString("en"), characters.length.toLocaleString("en")];
+  const end = endOfPart(characters, fold);
+  show(box, pieces(characters.slice(0, end), { places }));
+  if (characters.length <= end) return box;
+  const [part, all] = [end.toLocaleString("en"), characters.length.toLocaleString("en")];
   const unfold = h("button", { type: "button", class: "unfold" }, "Show all of it");
-  const hidden = places.some(([, end]) => end > characters.slice(0, fold).join("").length);
+  const hidden = places.some(([, last]) => last > characters.slice(0, end).join("").length);
   const further = hidden ? "A marked part is further down. " : null;
   const note = h("p", { class: "fold small" }, `The first ${part} of ${all} characters. `, further, unfold);
   const both = h("div", { data: { folded: "yes" } }, box, note);
@@ -75,11 +79,12 @@ export function ownLines(text, { label = null } = {}) {
  */
 export function inline(text, most = 160) {
   const characters = Array.from(text);
-  const cut = characters.length > most;
+  const end = endOfPart(characters, most);
+  const cut = characters.length > end;
   const note = cut
     ? h("span", { class: "cut" }, `… ${characters.length.toLocaleString("en")} characters`)
     : null;
-  return h("code", { class: "quoted" }, pieces(characters.slice(0, most), { breaks: false }), note);
+  return h("code", { class: "quoted" }, pieces(characters.slice(0, end), { breaks: false }), note);
 }
 
 /**
@@ -216,6 +221,18 @@ function spell(characters) {
     at = end;
   }
   return found;
+}
+
+/**
+ * Where a text is cut: never within a gap, which is told by all of its size on every surface.
+ *
+ * @param {string[]} characters
+ * @param {number} fold
+ */
+function endOfPart(characters, fold) {
+  let end = fold;
+  if (isBlank(characters[fold - 1])) while (isBlank(characters[end])) end += 1;
+  return end;
 }
 
 /**

@@ -5,7 +5,7 @@ import { bars, columns, key } from "../lib/charts.js";
 import { h, show } from "../lib/dom.js";
 import { empty, fill, table, title } from "../lib/parts.js";
 import { moment, span } from "../lib/time.js";
-import { inline } from "../lib/visible.js";
+import { capital, inline } from "../lib/visible.js";
 
 /** @import {Bar} from "../lib/charts.js" */
 /** @import {Child} from "../lib/dom.js" */
@@ -253,8 +253,6 @@ function haste(by, tallies) {
  * @param {Sayso.Tally} one
  */
 const named = (one) => inline(one.name, 40);
-/** @param {string} word */
-const capital = (word) => word.charAt(0).toUpperCase() + word.slice(1);
 /** @param {Sayso.Tally} one */
 const median = (one) => one.median_time_to_answer ?? 0;
 /** @param {number} count */

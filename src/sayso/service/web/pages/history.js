@@ -19,7 +19,8 @@ import {
 } from "../lib/parts.js";
 import { ruleName } from "../lib/rules.js";
 import { inline, visible } from "../lib/visible.js";
-import { ANSWERS, openPast, SINCE, triedAgain } from "./past.js";
+import { ANSWERED, SINCE, STEPS } from "../lib/words.js";
+import { openPast, triedAgain } from "./past.js";
 
 /** @import {Page, Query} from "../lib/api.js" */
 /** @import {Child, Properties} from "../lib/dom.js" */
@@ -189,13 +190,13 @@ function result(one) {
 
 /** @param {string} answer */
 function answered(answer) {
-  const words = ANSWERS[answer] ?? `allowed (${visible(answer)})`; // item by item
-  return h("span", { class: `verdict ${answer === "deny" ? "deny" : "allow"}` }, words.toLowerCase());
+  const words = ANSWERED[answer] ?? `allowed (${visible(answer)})`; // item by item
+  return h("span", { class: `verdict ${answer === "deny" ? "deny" : "allow"}` }, words);
 }
 
 /** @param {string} state */
 function unanswered(state) {
-  /** @type {Record<string, string>} */
-  const words = { expired: "nobody answered", cancelled: "taken back", denied: "denied" };
-  return h("span", { class: `verdict ${state === "denied" ? "deny" : "ask"}` }, words[state] ?? "asked");
+  const denied = state === "denied";
+  const words = denied ? ANSWERED.deny : STEPS[state];
+  return h("span", { class: `verdict ${denied ? "deny" : "ask"}` }, words ?? "asked");
 }

@@ -149,7 +149,7 @@ export function view(place, page) {
     if (focused) query(list, `[data-id="${CSS.escape(focused)}"]`)?.focus();
   }
 
-  /** The card, made anew only if the question is another one or was closed; what is read stays as it is. */
+  /** The card, made again only if the question is another one or was closed; what is read stays as it is. */
   function drawCard() {
     const known = all.questions.get(chosen ?? "");
     if (!known) return;

@@ -3,7 +3,8 @@
 import { faultIn, get } from "../lib/api.js";
 import { h, show } from "../lib/dom.js";
 import { failed, loading, proof, risk, table, time, verdict } from "../lib/parts.js";
-import { inline, visible } from "../lib/visible.js";
+import { capital, inline, visible } from "../lib/visible.js";
+import { ANSWERED, SINCE, STEPS } from "../lib/words.js";
 import { whatRuns } from "../question/shown.js";
 
 /** @import {Child} from "../lib/dom.js" */
@@ -19,23 +20,6 @@ const COLUMNS = [
   ["Why", "across"],
 ];
 const SHORT = 12;
-
-/**
- * How far a call came, where its answer does not say it all.
- *
- * @type {Record<string, string>}
- */
-export const SINCE = {
-  pending: "waits for an answer",
-  allowed: "has not started",
-  ran_out: "was not started in time",
-  taken_back: "was taken back before it started",
-  running: "is running",
-  waiting: "waits inside",
-  succeeded: "ended well",
-  failed: "failed",
-  ambiguous: "nobody knows how it ended",
-};
 
 /**
  * Fill this place with all that is known of the decision in this row of the history.
@@ -117,39 +101,21 @@ function story({ steps }) {
   return h("ol", { class: "story" }, lines);
 }
 
-/** @type {Record<Sayso.StoryStep["what"], (step: Sayso.StoryStep) => string>} */
-const STEPS = {
-  asked: () => "Asked",
-  edited: () => "Edited and allowed",
-  answered: (step) => ANSWERS[step.answer ?? ""] ?? `Answered ${visible(step.answer ?? "")}`,
-  expired: () => "Nobody answered in time",
-  cancelled: () => "Taken back",
-  allowed: () => "Allowed",
-  ran_out: () => "The approval ran out",
-  taken_back: () => "The approval was taken back",
-  denied: () => "Denied",
-  started: () => "Started",
-  repeated: ({ times }) => triedAgain(times),
-  ended: (step) => ENDS[step.state ?? ""] ?? "Ended",
-};
-/** @type {Record<string, string>} */
-export const ANSWERS = {
-  once: "Allowed once",
-  task: "Allowed for this task",
-  temporary: "Allowed for 15 minutes",
-  always: "Allowed for this session",
-  remember: "Allowed and remembered",
-  edit: "Edited and allowed",
-  deny: "Denied",
-};
 /** @param {number} times */
 export const triedAgain = (times) => (times === 1 ? "Tried once more" : `Tried ${times} more times`);
 
-/** @type {Record<string, string>} */
-const ENDS = { succeeded: "Ended well", failed: "Failed", ambiguous: "Nobody knows how it ended" };
+/**
+ * What happened at this step.
+ *
+ * @param {Sayso.StoryStep} step
+ */
+function told({ what, answer, state, times }) {
+  if (what === "repeated") return triedAgain(times);
+  if (what === "ended") return capital(SINCE[state ?? ""] ?? what);
+  if (what !== "answered" && what !== "edited") return capital(STEPS[what] ?? what);
+  return capital(ANSWERED[answer ?? ""] ?? `answered ${visible(answer ?? "")}`);
+}
 
-/** @param {Sayso.StoryStep} step */
-const told = (step) => STEPS[step.what](step);
 const OF_OTHERS = new Set(["answered", "edited", "ended"]);
 
 /**
@@ -251,7 +217,7 @@ function again({ decision, again: now, again_not: why }) {
     h(
       "p",
       {},
-      "This is not what happened then, but what would be decided as things stand now. Nothing came of it. ",
+      "This is not what happened then, but what would be decided now. It changed nothing. ",
       h("strong", {}, same ? "It would be decided alike: " : "It would be decided otherwise: "),
       verdict(now.verdict),
       ` by the rule ${visible(now.rule)}: ${visible(now.reason)}.`,

@@ -34,8 +34,7 @@ export function view(place) {
   const found = h("section", { "aria-label": "Sessions" });
   const { read, soon, close } = paged(found, "the sessions", "/v1/sessions", draw);
   const all = act("Stop all agents", { class: "outlined deny" }, async () => {
-    await read(); // what is told was read just now
-    if (!(await confirmed("Stop all agents?", clearing(shown), "Stop all"))) return;
+    if (!(await confirmed("Stop all agents?", clearing(await read()), "Stop all"))) return;
     const { stopped, settled } = await post("/v1/sessions/stop");
     const others = settled ? "" : " New ones kept coming: stop them again.";
     say(`${stopped} stopped: everything asks until you let them go on.${others}`, settled ? "" : "bad");
@@ -48,8 +47,6 @@ export function view(place) {
     say(`${resumed} may go on: the policy decides again. What was cleared stays cleared.${others}`);
     await read();
   });
-  /** @type {{ rows: Session[], more: boolean }} */
-  let shown = { rows: [], more: false };
   show(
     place,
     title(
@@ -64,12 +61,8 @@ export function view(place) {
     found,
   );
 
-  /**
-   * @param {Session[]} rows
-   * @param {boolean} more
-   */
-  function draw(rows, more) {
-    shown = { rows, more };
+  /** @param {Session[]} rows */
+  function draw(rows) {
     all.classList.toggle("away", !rows.some((one) => !one.stopped));
     onAll.hidden = !rows.some((one) => one.stopped);
     if (!rows.length)
@@ -194,11 +187,13 @@ function taken(session) {
 const lost = (session) => session.grants.filter((grant) => grant.kind !== "command").length;
 
 /**
- * What stopping all of these clears, in words, before it is done.
+ * What stopping all of these clears, in words, before it is done; they were read just now, or could not be.
  *
- * @param {{ rows: Session[], more: boolean }} shown
+ * @param {{ rows: Session[], more: unknown } | null} found
  */
-function clearing({ rows, more }) {
+function clearing(found) {
+  if (!found) return ["Stops every session. How much that clears could not be read. This cannot be undone."];
+  const { rows, more } = found;
   const working = rows.filter((one) => !one.stopped);
   /** @param {(session: Session) => number} count */
   const sum = (count) => working.reduce((whole, one) => whole + count(one), 0);
@@ -228,7 +223,7 @@ function agent(session) {
     session.opened_by !== session.agent && [" through ", inline(session.opened_by, 60)];
   const marks = [
     session.stopped && h("strong", { class: "mark" }, "stopped"),
-    session.tampered && h("strong", { class: "mark bad" }, "rows changed by hand: it grants nothing"),
+    session.tampered && h("strong", { class: "mark bad" }, "tampered with: it grants nothing"),
   ];
   return h(
     "div",

@@ -4,6 +4,7 @@ import { faultIn, signIn } from "../lib/api.js";
 import { h, show } from "../lib/dom.js";
 import { act, title } from "../lib/parts.js";
 import { signIn as signInWith, unusable } from "../lib/passkeys.js";
+import { capital } from "../lib/visible.js";
 
 /** @import {Fault} from "../lib/api.js" */
 
@@ -16,6 +17,7 @@ export async function useCode(place) {
   const code = location.hash.slice(1);
   window.history.replaceState(null, "", "/sign-in");
   if (!code) return true;
+  show(place, h("div", { class: "state", role: "status" }, h("p", {}, "Signing in …")));
   try {
     await signIn(code);
     return true;
@@ -51,9 +53,6 @@ export function signInHelp(problem = null) {
     ),
   );
 }
-
-/** @param {string} text */
-const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function withPasskey() {
   return act("Sign in with a passkey", { class: "outlined" }, async () => {

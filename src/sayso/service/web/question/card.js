@@ -6,6 +6,7 @@ import { h, query, show } from "../lib/dom.js";
 import { risk, time } from "../lib/parts.js";
 import { clock, now, span } from "../lib/time.js";
 import { foreign, inline, ownLines, sentence, told, visible } from "../lib/visible.js";
+import { ANSWERED, STEPS } from "../lib/words.js";
 import { bar, EDITING, isClaim } from "./bar.js";
 import { editor } from "./edit.js";
 import { follow } from "./reading.js";
@@ -19,16 +20,6 @@ import { whatRuns } from "./shown.js";
 const INSTEAD =
   "This is the call as the agent asked for it. It is not what runs: the edited call is further down.";
 const SENTENCE = 80;
-/** @type {Record<string, string>} */
-const SAID = {
-  once: "allowed once",
-  task: "allowed for this task",
-  temporary: "allowed for 15 minutes",
-  always: "allowed for this session",
-  remember: "allowed and remembered",
-  edit: "edited and allowed",
-  deny: "denied",
-};
 
 /**
  * What is asked in one go, without the word that its label begins with.
@@ -43,10 +34,10 @@ const bundled = (question) => (question.bundle ?? "").replace(/^bundle:/, "");
  * @param {Question} question
  */
 export function ending(question) {
-  if (question.state === "expired") return "nobody answered in time";
+  if (question.state === "expired") return STEPS.expired;
   if (question.state === "cancelled")
-    return question.by ? `taken back by ${visible(question.by)}` : "taken back";
-  const what = SAID[question.answer ?? ""] ?? `answered ${visible(question.answer ?? "")}`;
+    return question.by ? `${STEPS.cancelled} by ${visible(question.by)}` : STEPS.cancelled;
+  const what = ANSWERED[question.answer ?? ""] ?? `answered ${visible(question.answer ?? "")}`;
   return `${what} by ${question.yours ? "you" : visible(question.by ?? "somebody")}`;
 }
 
@@ -271,12 +262,13 @@ function head(question) {
 }
 
 /**
- * The call in a line, as the list tells it, and large if it is short; a command tells itself.
+ * The policy's title for the call, and large if it is short. A command and arguments tell themselves, below.
  *
  * @param {Question} question
  */
 function headline(question) {
   if (question.command !== null || question.bundle || isClaim(question)) return null;
+  if (!question.sentence && Object.keys(question.arguments).length > 0) return null;
   const short = Array.from(question.title).length <= SENTENCE;
   return h("p", { class: short ? "headline sentence" : "headline" }, told(question.title));
 }
@@ -396,10 +388,16 @@ function waits(question) {
   const since = `Asked ${clock(now() - question.opened_at)} ago`;
   if (isClaim(question)) return `${since}; ${left}. The next message of the conversation takes it back.`;
   if (question.waiting) return `${since}; the agent waits. ${left}.`;
-  const again = `a yes lets it try again for ${question.risk === "high" ? 10 : 15} minutes`;
+  const again = `a yes lets it try again for ${minutes(question.approval_lasts)}`;
   if (question.waiting === false) return `${since}; the agent left${leftAgo(question)}. ${left}; ${again}.`;
   // It may wait in another process, which this service cannot see.
   return `${since}; ${left}. If the agent has stopped waiting, ${again}.`;
+}
+
+/** @param {number} seconds */
+function minutes(seconds) {
+  const whole = Math.round(seconds / 60);
+  return whole < 1 ? `${Math.round(seconds)} seconds` : `${whole} minute${whole === 1 ? "" : "s"}`;
 }
 
 /**

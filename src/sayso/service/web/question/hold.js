@@ -63,11 +63,13 @@ function keepHolding(button, event, done) {
   const changes = new MutationObserver(end);
   const intact = () => !isAsleep(button) && placeOf(button) === began && isUnder(button, x, y);
   const look = () => intact() || end();
-  const timer = setTimeout(() => {
+  const finish = () => {
     const sound = intact() && !over.signal.aborted;
     end();
     if (sound) done();
-  }, HOLD);
+  };
+  // Where the finger went last is told with the next frame: a busy page hears of it later than of its timer.
+  const timer = setTimeout(() => requestAnimationFrame(finish), HOLD);
   const looking = setInterval(look, LOOKS_EVERY);
 
   function end() {
@@ -93,8 +95,15 @@ function keepHolding(button, event, done) {
   document.addEventListener("pointermove", move, options);
   button.addEventListener("pointerleave", end, options);
   // A field that loses the focus to this button is no interruption; the window that loses it is.
-  /** @param {Event} event */
-  const other = ({ type, target }) => (type === "blur" && target !== window) || end();
+  // A busy page may hear that the finger was lifted before its timer; how long it was held, the events say.
+  /** @param {Event} ended */
+  function other(ended) {
+    if (ended.type === "blur" && ended.target !== window) return;
+    const lifted = ended instanceof PointerEvent && ended.type === "pointerup";
+    const held = lifted && ended.pointerId === event.pointerId && ended.timeStamp - event.timeStamp >= HOLD;
+    if (held) finish();
+    else end();
+  }
   for (const kind of ENDS) window.addEventListener(kind, other, options);
 }
 

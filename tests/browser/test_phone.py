@@ -7,7 +7,7 @@ import enum
 import threading
 from typing import Any
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from sayso import Inbox, Sayso
 from tests.browser.conftest import SignedIn
@@ -41,6 +41,9 @@ def asks_to_book(desk: Desk) -> None:
     asking.join()
 
 
+HALF_LINES = "e => e.clientHeight % parseFloat(getComputedStyle(e).lineHeight)"
+
+
 def test_the_word_about_an_answer_is_read_whole_and_moves_nothing(desk: Desk, signed_in: SignedIn) -> None:
     session = desk.session()
     long = "src/a/long/way/down/to/the/file/that/is/meant/" * 3
@@ -53,6 +56,7 @@ def test_the_word_about_an_answer_is_read_whole_and_moves_nothing(desk: Desk, si
     said = page.locator("#said p")
     expect(said).to_contain_text("allowed once by you")
     assert said.evaluate("e => e.scrollWidth <= e.clientWidth && e.offsetHeight <= 44")
+    assert said.evaluate(HALF_LINES) == 0, "a sliver of the next line shows below the last"
     expect(page.locator(".card")).to_contain_text("two.py")
     assert top_of(page, ".card") == before
     said.click()
@@ -93,7 +97,7 @@ def test_a_form_offers_what_the_function_takes_and_complains_beside_the_field(
 
 def test_the_sentence_of_a_payment_is_larger_than_its_arguments(desk: Desk, signed_in: SignedIn) -> None:
     args = {"amount": 40, "currency": "EUR", "payee": "ACME"}
-    desk.ask(desk.session(), "money.pay", tool="pay", args=args)
+    desk.ask(desk.session(), "money.pay", tool="pay", args=args, title="Pay {amount} to {payee}")
     page = signed_in(viewport=PHONE)
     size = "e => parseFloat(getComputedStyle(e).fontSize)"
     headline = page.locator(".headline .quoted").evaluate(size)
@@ -109,6 +113,31 @@ def test_stopping_all_counts_what_waits_now(desk: Desk, signed_in: SignedIn) -> 
     desk.edit(session, "other.py")
     page.get_by_role("button", name="Stop all agents").click()
     expect(page.get_by_role("dialog")).to_contain_text("withdraws 2 open questions")
+
+
+def test_stopping_all_does_not_tell_an_earlier_count_while_the_list_is_read_once_more(
+    desk: Desk, signed_in: SignedIn
+) -> None:
+    session = desk.session()
+    desk.edit(session)
+    page = signed_in("/sessions")
+    expect(page.locator("tbody")).to_contain_text("claude-code")
+    held: list[Route] = []
+    page.route("**/v1/sessions", lambda route: held.append(route))  # noqa: PLW0108  Playwright marks it
+    desk.edit(session, "other.py")
+    page.get_by_role("button", name="Stop all agents").click()
+    for number in range(3, 40):
+        if len(held) > 1:
+            break
+        desk.edit(session, f"{number}.py")  # news, after which the list is read again
+        page.wait_for_timeout(200)
+    first, *later = held
+    told = first.fetch()
+    waiting = told.json()[0]["questions"]
+    first.fulfill(response=told)
+    expect(page.get_by_role("dialog")).to_contain_text(f"withdraws {waiting} open questions")
+    for one in later:
+        one.continue_()
 
 
 def test_the_error_of_a_used_link_begins_as_a_sentence(desk: Desk, signed_in: SignedIn) -> None:

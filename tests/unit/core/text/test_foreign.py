@@ -58,6 +58,27 @@ def test_a_gap_that_pushes_text_out_of_sight_is_told_by_its_size(text: str, show
     assert visible(text) == shown
 
 
+@pytest.mark.parametrize("fold", [3, 8, 160, 2_000, None])
+def test_a_gap_is_never_told_smaller_because_the_text_is_cut_there(fold: int | None) -> None:
+    assert visible("ls" + " " * 5_000 + "; rm", fold).startswith("ls⟨5,000 spaces⟩")
+    assert visible("ls" + "\n\t" * 900 + "; rm", fold).startswith("ls⟨900 line ends, 900 tabs⟩")
+    assert visible("ls" + " " * 5_000, fold) == "ls⟨5,000 spaces⟩"
+
+
+def test_a_text_without_a_gap_is_cut_where_it_is_to_be_cut() -> None:
+    assert visible("abcd" * 10, 6) == "abcdab … (40 characters in all)"
+    assert visible("abc   def", 3) == "abc … (9 characters in all)"
+    assert visible("", 3) == ""
+
+
+@pytest.mark.parametrize("at", range(12))
+def test_no_cut_leaves_a_part_of_the_number_that_tells_a_gap(at: int) -> None:
+    gap = "⟨1,500 spaces⟩"
+    for cut in (cut_middle(f"ab{gap}{'x' * 90}", 2 + at, 9), cut_middle(f"{'x' * 90}{gap}ab", 9, 2 + at)):
+        assert ("1" in cut) == (gap in cut)
+        assert "…" in cut
+
+
 def test_a_terminal_shows_no_piled_marks_and_counts_them() -> None:
     text = "…" + ACUTE * 60
     assert most_piled("".join(wrap_text(text, 70, SCREEN))) == 2

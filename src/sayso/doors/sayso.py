@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 
 from sayso.core.conversation.hear import Heard
+from sayso.core.durations import USUAL_WAIT
 from sayso.core.extras import needs_extra
 from sayso.core.model import Assurance, Request, Risk
 from sayso.core.policy import Policy
@@ -15,10 +16,9 @@ from sayso.doors.python import consent
 from sayso.doors.python.calls.door import workspace_here
 from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.doors.python.calls.holders import PROGRAM
-from sayso.doors.python.calls.run import PATIENCE
 from sayso.doors.python.program import Program
 from sayso.doors.python.session import Session
-from sayso.doors.python.values.inputs import note_missing_workspace
+from sayso.doors.python.values.inputs import check_workspace
 from sayso.gate.audit.operator_transaction import sign_off
 from sayso.gate.deciding import authorize
 from sayso.gate.deciding.authorize import Authorization
@@ -114,8 +114,7 @@ class Sayso(Program[Session]):
         restart. One that ended stays ended: then it is a new one, and `after` names the old one.
         """
         if name is None and key is not None:
-            note_missing_workspace(workspace or "")
-            asked = reopen.SessionWish(agent, user, workspace, parent)
+            asked = reopen.SessionWish(agent, user, check_workspace(workspace) or None, parent)
             here = {"agent": AGENT_NAME, "workspace": workspace_here()}
             found = reopen.open_session_by_key(self.gate, key, owner=owner, asked=asked, **here)
             return Session(self.door, found.session, reopened=found.reopened, after=found.after)
@@ -173,7 +172,7 @@ class Sayso(Program[Session]):
             return answer.answer_question(self.gate, question, given, by=by, reason=reason, seen=seen)
         return answer.answer_items(self.gate, question, given, by=by, reason=reason, seen=seen)
 
-    def wait(self, question: str, timeout: float = PATIENCE) -> QuestionRow:
+    def wait(self, question: str, timeout: float = USUAL_WAIT) -> QuestionRow:
         return wait.wait_for_answer(self.gate, question, timeout)
 
     def grants(self, session: str | None = None) -> list[ListedGrant]:
