@@ -85,6 +85,7 @@ _NOUNS = {
     )
     for plural in ("", "s")
 }
+ACT = f"(?:{'|'.join(ACTS)})"
 ACT_STEMS = frozenset(map(_stem, ACTS))
 DONE_TO = f"(?:{'|'.join(re.sub('[ey]$', '', act) for act in ACTS)}|stopp|dropp|gett|shipp|run|writt)"
 """How the participle of an act begins: "edited", "pushing"."""

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 
 from sayso.core.text.acts import (
+    ACT,
     DONE_TO,
     find_names,
     names_file,
@@ -21,7 +22,7 @@ from sayso.core.text.acts import (
 )
 from sayso.core.text.denials import FORBIDDEN, HARMLESS, LEAD, NOT_MODAL, clean_clause
 from sayso.core.text.patterns import lazy_pattern
-from sayso.core.text.phrases import ACTS, HARMLESS_DONTS, pattern
+from sayso.core.text.phrases import HARMLESS_DONTS, pattern
 from sayso.core.text.product_talk import is_about_product
 from sayso.core.text.reservations import A_TEST, reserves
 from sayso.core.text.unmask import clauses
@@ -100,7 +101,6 @@ def _changes_something(rest: str) -> bool:
 
 
 _MARKS = lazy_pattern(r"""[`"“”«»*]|(?<!\w)'|'(?!\w)|(?<!\w)_+|_+(?!\w)|\bmake sure\b""")
-_ACT = f"(?:{'|'.join(ACTS)})"
 _JUST_NO = r"(?: (?:do|try)(?: (?:it|that|this|so))?)?(?: (?!(?:ap|re|sup|im|multi|com)p?ly)\w+ly)?\Z"
 _DONT = lazy_pattern(rf"{LEAD}(?:you ?)?{NOT_MODAL}(?!\w){HARMLESS}(?!{_JUST_NO})(?= \S)")
 _DONT_WE = lazy_pattern(rf"\A{LEAD}{NOT_MODAL} (?:i|you|we|they|it|this|that)\b")
@@ -109,15 +109,15 @@ _BARE_ACT = (
 )
 _FORBIDS = lazy_pattern(
     rf"\b(?:and|but|or|so|also|just|then|please|to|sure|you|we|it) (?:please |you )?"
-    rf"(?:don't|dont|do not|never|not|won't|can't|cannot|mustn't|must not) (?:to )?(?:ever )?{_ACT}\b"
-    rf"|\bnot to {_ACT}\b"
+    rf"(?:don't|dont|do not|never|not|won't|can't|cannot|mustn't|must not) (?:to )?(?:ever )?{ACT}\b"
+    rf"|\bnot to {ACT}\b"
     rf"|\b(?:must|may|should|shall|could)(?: not| never|n't) be {DONE_TO}\w*"
     r"|\b(?:stay|keep|remain) (?:well )?(?:away from|out of|off|clear of)\b|\bsteer clear of\b"
     r"|\b(?:keep |get |take )?(?:your )?(?:hands|paws|fingers) off\b"
     r"|\bleave (?:\S+ ){1,6}(?:alone|as is|as it is|as they are|untouched|unchanged|be)\b"
     r"|\b(?:refrain|abstain|desist) from\b|\bkeep from \w+ing\b"
     rf"|\A{LEAD}no (?:more |further |other |additional )?(?:git )?"
-    rf"(?:\w+ing\b|(?:{_BARE_ACT}|(?:{_ACT})(?:e?s)?)\b)"
+    rf"(?:\w+ing\b|(?:{_BARE_ACT}|(?:{ACT})(?:e?s)?)\b)"
     rf"|\b(?:avoid|quit|cease|stop|discontinue|enough)(?: (?:all|the|any|further|more|these|those|your))*"
     rf"(?: using)? (?:\w+ing\b|\S*[./]\w|{_BARE_ACT}\b)"
     r"|\b(?:is|are|'s|'re|stays?|remains?) (?:strictly |absolutely |completely )?"
@@ -131,8 +131,8 @@ _FORBIDS = lazy_pattern(
 # Said of what is planned or allowed, and no question.
 _FORBIDS_PLAINLY = lazy_pattern(
     rf"\b(?:let's|lets|let us) not(?! (?:{pattern(HARMLESS_DONTS)})\b)(?= \S)"
-    rf"|\b(?:we|you|they|agents?|nobody)(?:'d| had)? (?:{NOT_MODAL}|won't|will not)(?: \w+){{0,2}}? {_ACT}\b"
-    rf"|\b(?:nobody|no one|noone) (?:\w+ )?{_ACT}(?:e?s)?\b|\b(?:'d|had) better not\b|\Abetter not\b"
+    rf"|\b(?:we|you|they|agents?|nobody)(?:'d| had)? (?:{NOT_MODAL}|won't|will not)(?: \w+){{0,2}}? {ACT}\b"
+    rf"|\b(?:nobody|no one|noone) (?:\w+ )?{ACT}(?:e?s)?\b|\b(?:'d|had) better not\b|\Abetter not\b"
     r"|\b(?:isn't|aren't|is not|are not|'s not|'re not|is no longer|are no longer)"
     r" (?:\w+ly )?(?:allowed|permitted|authori[sz]ed|acceptable|approved)\b"
     r"|\bi (?:really |still |absolutely )?(?:don't|dont|do not|never) want (?!to\b|(?:it|this|that)\Z)\S"

@@ -7,10 +7,9 @@
 
 from __future__ import annotations
 
-from sayso.core.text.acts import DONE_TO, speaks_of_act_or_target
+from sayso.core.text.acts import ACT, DONE_TO, speaks_of_act_or_target
 from sayso.core.text.denials import FROM_NOW_ON, LEAD
 from sayso.core.text.patterns import lazy_pattern
-from sayso.core.text.phrases import ACTS
 
 
 def reserves(words: str) -> bool:
@@ -32,13 +31,12 @@ def reserves(words: str) -> bool:
     return False
 
 
-_ACT = f"(?:{'|'.join(ACTS)})"
 A_TEST = lazy_pattern(r"\b(?:tests?|checks?|asserts?|asserting|verif(?:y|ies)) (?:that|whether|which|if)?\b")
 """Begins what a test checks: "a test that nothing is deleted"."""
 
 # Kept for the user, or put to them first.
 _KEEPS = lazy_pattern(
-    rf"\bi(?:'ll| will|'m going to| am going to|'d rather| want to|'d like to) (?:.{{1,200}} )?{_ACT}\b"
+    rf"\bi(?:'ll| will|'m going to| am going to|'d rather| want to|'d like to) (?:.{{1,200}} )?{ACT}\b"
     r".*\b(?:myself|by hand|manually)\b"
     r"|\bi(?:'ll| will) do .*\b(?:myself|by hand|manually)\b"
     r"|\b(?:ask|check with|consult|confirm with|talk to|get approval from) (?:me|us)(?: first)? before \S"
@@ -55,8 +53,8 @@ _ASK_FIRST = lazy_pattern(
     r"(?:by|past|with) me (?:before|first)\b"
     r"|\bi(?:'d)? (?:want|like|need|have)(?: to)? (?:be asked|approve (?:each|every|all|any|it before)"
     r"|sign off on (?:each|every)|confirm (?:each|every))\b"
-    rf"|\A{LEAD}(?:you (?:can|may|should) )?(?:{_ACT}(?: \S+){{0,2}} (?:only|just)|(?:only"
-    rf"|just) {_ACT}(?: \S+){{0,2}}?)"
+    rf"|\A{LEAD}(?:you (?:can|may|should) )?(?:{ACT}(?: \S+){{0,2}} (?:only|just)|(?:only"
+    rf"|just) {ACT}(?: \S+){{0,2}}?)"
     r" (?:after|when|once|if|with|on) (?:i|my|we|me)\b"
     rf"|\A{LEAD}(?:always )?ask me (?:again|before|each time|every time|first)\b"
     r"|\blet me (?:approve|review|see|check|confirm) (?:each|every|all|any|it before|before)\b"
@@ -103,8 +101,8 @@ _TAKES_OVER = lazy_pattern(
     r"|leave (?:it|this|that|the rest|everything) (?:to|for) me)\Z"
     r"|\bthat (?:wasn't|was not) a yes\b|\bmy yes (?:doesn't|does not|didn't) count\b"
     r"|\bi (?:shouldn't|should not) have said yes\b|\b(?:forget|ignore) (?:that )?i said yes\b"
-    rf"|\bonly i (?:may |can |will |get to )?{_ACT}\b|\A{LEAD}only \w+ (?:may|can) {_ACT}\b"
-    rf"|\bwe(?:'re| are) done {DONE_TO}ing\b|\bdo anything but {_ACT}\b"
+    rf"|\bonly i (?:may |can |will |get to )?{ACT}\b|\A{LEAD}only \w+ (?:may|can) {ACT}\b"
+    rf"|\bwe(?:'re| are) done {DONE_TO}ing\b|\bdo anything but {ACT}\b"
 )
 # A yes that was for less than it is used for.
 _YES = "(?:yes|ok|okay|approval|consent|permission|go[ -]ahead|agreement)"
