@@ -178,30 +178,25 @@ class Policy(msgspec.Struct, frozen=True):
     def entries_for(self, tool: str) -> list[Tool]:
         """The entries that are about this tool, in their order; some may fit other arguments only.
 
-        A name that differs from a listed one only in case, white space or Unicode form is refused.
+        A pattern fits no name with control or invisible characters.
         """
-        found = self.find_entries(tool)
-        if tool not in self.tools_named:
-            twin = self._find_tool_twin(tool, found)
-            if twin is not None:
-                raise MalformedRequest(f"{tool!r} is not {twin!r}", hint=f"write {twin} exactly")
-        return found
-
-    def find_entries(self, tool: str) -> list[Tool]:
-        """The entries that are about a tool of exactly this name."""
-        like = [index for index in self.tools_like if fnmatchcase(tool, self.tools[index].tool)]
+        seen = self.tools_like if tool.isprintable() else ()
+        like = [index for index in seen if fnmatchcase(tool, self.tools[index].tool)]
         return [self.tools[index] for index in sorted((*self.tools_named.get(tool, ()), *like))]
 
-    def _find_tool_twin(self, tool: str, found: Sequence[Tool]) -> str | None:
-        """The listed tool, or the pattern of one, that this name could be mistaken for."""
+    def check_tool_name(self, tool: str) -> None:
+        """Refuse a name that differs from a listed one only in case, white space or Unicode form."""
+        if tool in self.tools_named:
+            return
         folded = fold_spelling(tool)
         twin = self.tools_folded.get(folded)
-        if twin is not None or (folded == tool and tool.isprintable()):
-            return twin
-        fit = {one.tool for one in found}
-        patterns = (self.tools[index].tool for index in self.tools_like)
-        seen = (one for one in patterns if one not in fit and fnmatchcase(folded, fold_spelling(one)))
-        return next(seen, None)
+        if twin is None and (folded != tool or not tool.isprintable()):
+            fit = {one.tool for one in self.entries_for(tool)}
+            patterns = (self.tools[index].tool for index in self.tools_like)
+            near = (one for one in patterns if one not in fit and fnmatchcase(folded, fold_spelling(one)))
+            twin = next(near, None)
+        if twin is not None:
+            raise MalformedRequest(f"{tool!r} is not {twin!r}", hint=f"write {twin} exactly")
 
     def _default_entry(self, name: str) -> Entry:
         twin = self.folded.get(fold_spelling(name))
