@@ -75,15 +75,26 @@ def test_a_call_that_ended_does_not_end_again_by_its_rows_of_before(
     assert place.reported()
 
 
+@pytest.fixture
+def another_boot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
+    """What starts the machine again."""
+
+    def start() -> None:
+        (tmp_path / "another-boot").write_text("other")
+        monkeypatch.setattr(watermark, "BOOT", tmp_path / "another-boot")
+        watermark.boot_number.cache_clear()
+
+    yield start
+    monkeypatch.undo()
+    watermark.boot_number.cache_clear()
+
+
 def test_after_the_machine_started_again_an_end_that_was_lost_is_no_tampering(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    another_boot: Callable[[], None], place: Place
 ) -> None:
     """A power failure takes what was not synced: that must not look like a hand in the rows."""
     call, fence = ended(place)
-    watermark.boot_number.cache_clear()
-    monkeypatch.setattr(watermark, "BOOT", place.marks / "another-boot")
-    (place.marks / "another-boot").write_text("other")
+    another_boot()
     gate = place.another()
     end_call(gate, call, fence, "succeeded")
-    watermark.boot_number.cache_clear()
     assert not place.reported()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from sayso import Sayso
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Verdict
-from tests.attack.opening import a_gate
+from tests.attack.opening import a_gate, a_service
 
 POLICY = """
 extends: [balanced]
@@ -48,17 +49,27 @@ def test_no_near_name_of_a_blocked_tool_is_asked_or_run(gate: Sayso, name: str) 
 
 
 @pytest.mark.parametrize("name", NEAR)
-def test_no_function_of_a_near_name_runs_as_what_it_declares(gate: Sayso, name: str) -> None:
+@pytest.mark.parametrize("role", ["agent", "host"])
+def test_no_near_name_gets_past_the_service(gate: Sayso, name: str, role: str) -> None:
+    with a_service(gate) as service:
+        body: dict[str, Any] = {"tool": name, "args": {}}
+        if role == "host":
+            body["session"] = service.told("host", "POST", "/v1/sessions", {"agent": "a"})["id"]
+        for path in ("/v1/calls", "/v1/check"):
+            assert service.post(role, path, body).status_code == 400
+
+
+def test_a_function_of_a_near_name_is_what_its_code_declares(gate: Sayso) -> None:
+    """A program's own functions may be called `read` where a preset lists another program's `Read`."""
     ran = []
 
-    def wipe() -> None:
-        ran.append(name)
+    @gate.requires_consent("bank.look", risk="low")
+    def PEEK() -> None:  # noqa: N802  that is the point
+        ran.append("peek")
 
-    wipe.__name__ = name
-    gated = gate.requires_consent("bank.look", risk="low")(wipe)
-    with pytest.raises(MalformedRequest), gate.session(agent="a").active():
-        gated()
-    assert not ran
+    with gate.session(agent="a").active():
+        PEEK()
+    assert ran == ["peek"]
 
 
 def test_listed_names_that_look_alike_are_each_themselves(gate: Sayso) -> None:

@@ -72,6 +72,13 @@ def test_no_surface_tells_a_gap_smaller_than_it_is(desk: Desk, signed_in: Signed
     assert set(re.findall(r"⟨([\d,]+) spaces", told)) == {"5,000"}
 
 
+def test_nothing_is_folded_away_because_a_gap_stands_before_it(desk: Desk, signed_in: SignedIn) -> None:
+    desk.ask(desk.session(), "files.edit", command="ls" + " " * 5_000 + "&& rm -rf ~/projects")
+    page = signed_in(viewport=PHONE)
+    expect(page.locator(".hero")).to_contain_text("ls⟨5,000 spaces⟩&& rm -rf ~/projects")
+    expect(page.get_by_role("button", name="Show all of it")).to_have_count(0)
+
+
 def test_blank_lines_are_counted_and_what_follows_stands_below_them(desk: Desk, signed_in: SignedIn) -> None:
     desk.ask(desk.session(), "files.delete", command="ls" + "\n" * 300 + "rm -rf ~")
     page = signed_in(viewport=PHONE)

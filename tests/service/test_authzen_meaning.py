@@ -78,9 +78,14 @@ def test_a_name_that_is_nearly_one_is_an_error_and_permits_nothing(service: Serv
     assert told.status_code == 400, told.text
 
 
-@pytest.mark.parametrize("name", ["Read_file", "read_file ", "reаd_file", "READ_FILE"])
-def test_a_tool_of_nearly_the_same_name_borrows_nothing(service: Service, name: str) -> None:
-    assert service.told("agent", "POST", ONE_EVALUATION, tool(name))["decision"] is False
+@pytest.mark.parametrize("name", ["Read_file", "read_file ", "READ_FILE"])
+def test_a_tool_of_nearly_the_same_name_is_an_error(service: Service, name: str) -> None:
+    told = service.post("agent", ONE_EVALUATION, tool(name))
+    assert told.status_code == 400, told.text
+
+
+def test_a_tool_in_other_letters_borrows_nothing(service: Service) -> None:
+    assert service.told("agent", "POST", ONE_EVALUATION, tool("reаd_file"))["decision"] is False
 
 
 def test_a_tool_whose_name_has_letters_that_nobody_sees_is_an_error(service: Service) -> None:

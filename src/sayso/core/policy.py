@@ -178,30 +178,28 @@ class Policy(msgspec.Struct, frozen=True):
     def entries_for(self, tool: str) -> list[Tool]:
         """The entries that are about this tool, in their order; some may fit other arguments only.
 
-        A name that differs from a listed one only in case, white space or Unicode form is refused.
+        A pattern fits no name with control or invisible characters.
         """
-        found = self.find_entries(tool)
-        if tool not in self.tools_named:
-            twin = self._find_tool_twin(tool, found)
-            if twin is not None:
-                raise MalformedRequest(f"{tool!r} is not {twin!r}", hint=f"write {twin} exactly")
-        return found
-
-    def find_entries(self, tool: str) -> list[Tool]:
-        """The entries that are about a tool of exactly this name."""
-        like = [index for index in self.tools_like if fnmatchcase(tool, self.tools[index].tool)]
+        seen = self.tools_like if tool.isprintable() else ()
+        like = [index for index in seen if fnmatchcase(tool, self.tools[index].tool)]
         return [self.tools[index] for index in sorted((*self.tools_named.get(tool, ()), *like))]
 
-    def _find_tool_twin(self, tool: str, found: Sequence[Tool]) -> str | None:
-        """The listed tool, or the pattern of one, that this name could be mistaken for."""
+    def check_tool_name(self, tool: str) -> None:
+        """Refuse a name that differs from a listed one only in case, white space or Unicode form.
+
+        Presets list the tools of many programs, and some of those are called alike: `Edit` here, `edit`
+        there. Only what the operator's own file lists is meant.
+        """
+        if tool in self.tools_named:
+            return
         folded = fold_spelling(tool)
         twin = self.tools_folded.get(folded)
-        if twin is not None or (folded == tool and tool.isprintable()):
-            return twin
-        fit = {one.tool for one in found}
-        patterns = (self.tools[index].tool for index in self.tools_like)
-        seen = (one for one in patterns if one not in fit and fnmatchcase(folded, fold_spelling(one)))
-        return next(seen, None)
+        if twin is None and (folded != tool or not tool.isprintable()):
+            fit = {one.tool for one in self.entries_for(tool)}
+            patterns = (one for one in self.tools_folded.values() if _is_pattern(one) and one not in fit)
+            twin = next((one for one in patterns if fnmatchcase(folded, fold_spelling(one))), None)
+        if twin is not None:
+            raise MalformedRequest(f"{tool!r} is not {twin!r}", hint=f"write {twin} exactly")
 
     def _default_entry(self, name: str) -> Entry:
         twin = self.folded.get(fold_spelling(name))
@@ -225,6 +223,8 @@ def compile_policy(
     settings, domains, operations = settings or Settings(), domains or {}, operations or {}
     categories: Mapping[str, str] = rest.get("categories") or {}
     tools: tuple[Tool, ...] = tuple(rest.get("tools") or ())
+    own_tools = rest.get("own_tools")
+    own_tools = {one.tool for one in tools} if own_tools is None else own_tools
     table: dict[str, Entry] = {}
     for name in _names(domains, operations):
         domain = domains.get(name.partition(".")[0], _NOWHERE)
@@ -247,7 +247,7 @@ def compile_policy(
         folded={fold_spelling(name): name for name in table},
         tools_named=_by_name(tools),
         tools_like=tuple(index for index, tool in enumerate(tools) if _is_pattern(tool.tool)),
-        tools_folded={fold_spelling(one.tool): one.tool for one in tools if not _is_pattern(one.tool)},
+        tools_folded={fold_spelling(one.tool): one.tool for one in tools if one.tool in own_tools},
         phrases=rest.get("phrases") or Phrases(),
     )
 

@@ -43,10 +43,11 @@ TIMES = ("question_lasts", "approval_lasts")
 S = TypeVar("S", bound=msgspec.Struct)
 
 
-def build_policy(file: PolicyFile, digest: str, own: Collection[str]) -> Policy:
+def build_policy(file: PolicyFile, digest: str, own: Collection[str], own_tools: Collection[str]) -> Policy:
     """The policy this file means. Call it only on a file in which no problem was found.
 
     `own` names the operations whose risk the operator's own file sets; the other risks are those of presets.
+    `own_tools` names the tools that it lists.
     """
     settings = _settings_from_file(file.settings) if file.settings else Settings()
     return compile_policy(
@@ -62,6 +63,7 @@ def build_policy(file: PolicyFile, digest: str, own: Collection[str]) -> Policy:
         phrases=Phrases(**_present_fields(file.phrases)) if file.phrases else Phrases(),
         categories=dict(file.categories or {}),
         tools=tuple(_tool_from_file(tool) for tool in file.tools or ()),
+        own_tools=own_tools,
         slash_commands={
             name: SlashCommand(**_present_fields(one)) for name, one in (file.slash_commands or {}).items()
         },

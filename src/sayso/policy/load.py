@@ -93,7 +93,8 @@ def lay_over(policy: Policy, text: str, *, name: str) -> Policy:
     own = operations_with_own_risk(file) | {
         name for name, detail in policy.operations.items() if not detail.preset
     }
-    return build_policy(whole, sha256(f"{policy.digest}\n{sha256(content)}".encode()), own)
+    tools = {one.tool for one in file.tools or ()} | set(policy.tools_folded.values())
+    return build_policy(whole, sha256(f"{policy.digest}\n{sha256(content)}".encode()), own, tools)
 
 
 def _encode_text(text: str, name: str) -> bytes:
@@ -109,9 +110,9 @@ def _load_content(
     content: bytes, source: str, presets: Mapping[str, bytes], above: tuple[str, ...]
 ) -> LoadedPolicy:
     tree, file, whole = _merge_with_presets(content, source, presets, above)
-    policy = build_policy(
-        whole, _digest_of_merged(content, whole), () if above else operations_with_own_risk(file)
-    )
+    own, tools = operations_with_own_risk(file), {one.tool for one in file.tools or ()}
+    digest = _digest_of_merged(content, whole)
+    policy = build_policy(whole, digest, *(((), ()) if above else (own, tools)))
     return LoadedPolicy(policy, tuple(sorted(find_warnings(file, tree, source))), sha256(content))
 
 

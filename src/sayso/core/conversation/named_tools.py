@@ -33,7 +33,7 @@ def find_named_tool(name: str, policy: Policy, session: Session) -> NamedTool:
     ]
     listed = [entry.tool for entry in policy.tools if is_named(entry.tool, name)]
     spelled = {name, re.sub(r"[\s-]+", "_", name), *listed, *(tool for tool, _ in seen)}
-    entries = [entry for tool in spelled for entry in policy.find_entries(tool) if entry.tool.strip("*?[]")]
+    entries = [entry for tool in spelled for entry in policy.entries_for(tool) if entry.tool.strip("*?[]")]
     declared = (_operations_of(entry, policy) for entry in entries)
     operations = frozenset().union(*declared, *(does for _, does in seen))
     return NamedTool(name, operations, any(entry.resolve == "shell" for entry in entries))

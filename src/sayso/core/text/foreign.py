@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 
 from sayso.core.text.patterns import lazy_pattern
 
@@ -42,7 +43,11 @@ def tame(text: str) -> str:
 
 def describe_gaps(text: str) -> str:
     """The text with long gaps told by their size: ⟨1,500 spaces⟩."""
-    return _BLANKS.sub(_describe_blanks, text)
+    parts, at = [], 0
+    for start, stop in _gaps(text):
+        parts += [text[at:start], _describe_gap(text[start:stop])]
+        at = stop
+    return "".join([*parts, text[at:]])
 
 
 def count_piled_marks(text: str) -> int:
@@ -82,9 +87,13 @@ def cut_middle(text: str, start: int, end: int) -> str:
 
 
 def _end_of_part(text: str, fold: int) -> int:
-    """Where a text is cut: never within a gap, which is told by all of its size on every surface."""
-    within = _BLANKS_FROM_HERE.match(text, fold) if text[fold - 1 : fold] in _BLANK else None
-    return fold if within is None else within.end()
+    """Where a text is cut: never within a gap, which counts as one character, as it takes no more room."""
+    end = fold
+    for start, stop in _gaps(text):
+        if start >= end:
+            break
+        end += stop - start - 1
+    return end
 
 
 def _spell_piled_marks(text: str) -> str:
@@ -100,18 +109,17 @@ def _spell_piled_marks(text: str) -> str:
     return re.sub(f"[{marks}]+", spell, text)
 
 
-def _describe_blanks(found: re.Match[str]) -> str:
-    """White space as it is, or its size if it would push what follows out of sight."""
-    run, opens = found[0], found.start() == 0
-    if run.count("\n") > MOST_LINE_ENDS:
-        return _describe_gap(run)
-
-    def describe(gap: re.Match[str]) -> str:
-        indents = opens or gap.start() > 0
-        columns = len(gap[0]) + gap[0].count("\t") * (TAB - 1)
-        return gap[0] if columns <= (MOST_INDENT if indents else MOST_SPACES) else _describe_gap(gap[0])
-
-    return _GAP.sub(describe, run)
+def _gaps(text: str) -> Iterator[tuple[int, int]]:
+    """Where white space would push what follows out of sight: from where to where, in order."""
+    for run in _BLANKS.finditer(text):
+        if run[0].count("\n") > MOST_LINE_ENDS:
+            yield run.span()
+            continue
+        for gap in _GAP.finditer(run[0]):
+            indents = run.start() == 0 or gap.start() > 0
+            columns = len(gap[0]) + gap[0].count("\t") * (TAB - 1)
+            if columns > (MOST_INDENT if indents else MOST_SPACES):
+                yield run.start() + gap.start(), run.start() + gap.end()
 
 
 def _describe_gap(run: str) -> str:
@@ -142,8 +150,6 @@ _SHOWS_NOTHING = lazy_pattern(
 )
 _JOINS_ON = lazy_pattern("[\u1160-\u11ff\ud7b0-\ud7ff]")
 _BLANKS = lazy_pattern(r"[ \t\n]{3,}")
-_BLANKS_FROM_HERE = lazy_pattern(r"[ \t\n]+")
-_BLANK = (" ", "\t", "\n")
 _GAP = lazy_pattern(r"[ \t]+")
 _BLANK_NAMES = (("\n", "line end"), (" ", "space"), ("\t", "tab"))
 _S = ("s", "")

@@ -61,6 +61,7 @@ def test_a_gap_that_pushes_text_out_of_sight_is_told_by_its_size(text: str, show
 @pytest.mark.parametrize("fold", [3, 8, 160, 2_000, None])
 def test_a_gap_is_never_told_smaller_because_the_text_is_cut_there(fold: int | None) -> None:
     assert visible("ls" + " " * 5_000 + "; rm", fold).startswith("ls⟨5,000 spaces⟩")
+    assert visible("ls" + " " * 5_000 + "; rm", fold).endswith("; rm") == (fold != 3)
     assert visible("ls" + "\n\t" * 900 + "; rm", fold).startswith("ls⟨900 line ends, 900 tabs⟩")
     assert visible("ls" + " " * 5_000, fold) == "ls⟨5,000 spaces⟩"
 

@@ -86,7 +86,7 @@ def test_the_guard_cannot_be_freed_from_a_project() -> None:
 @pytest.mark.parametrize("name", preset_names())
 def test_a_policy_written_out_as_a_file_is_the_same_policy(name: str) -> None:
     policy = load_preset(name)
-    assert build_policy(file_from_policy(policy), policy.digest, ()) == policy
+    assert build_policy(file_from_policy(policy), policy.digest, (), ()) == policy
 
 
 def test_a_projects_file_may_add_ways_to_stop_but_none_to_agree() -> None:

@@ -213,25 +213,22 @@ function spell(characters) {
   /** @type {(string | null)[]} */
   const found = characters.map((one) => (isPlain(one) ? null : escaped(one)));
   spellPiledMarks(characters, found);
-  for (let at = 0; at < characters.length; at += 1) {
-    if (!isBlank(characters[at])) continue;
-    let end = at;
-    while (isBlank(characters[end])) end += 1;
-    describeBlanks(characters, found, at, end);
-    at = end;
-  }
+  for (const [start, end] of gapsIn(characters)) describeGap(characters, found, start, end);
   return found;
 }
 
 /**
- * Where a text is cut: never within a gap, which is told by all of its size on every surface.
+ * Where a text is cut: never within a gap, which counts as one character, as it takes no more room.
  *
  * @param {string[]} characters
  * @param {number} fold
  */
 function endOfPart(characters, fold) {
   let end = fold;
-  if (isBlank(characters[fold - 1])) while (isBlank(characters[end])) end += 1;
+  for (const [start, stop] of gapsIn(characters)) {
+    if (start >= end) break;
+    end += stop - start - 1;
+  }
   return end;
 }
 
@@ -252,22 +249,38 @@ function spellPiledMarks(characters, found) {
 }
 
 /**
- * A run of white space stays as it is, or is told by its size if it would push what follows out of sight.
+ * Where white space would push what follows out of sight: from where to where, in order.
  *
  * @param {string[]} characters
- * @param {(string | null)[]} found
+ * @returns {Generator<Place>}
+ */
+function* gapsIn(characters) {
+  for (let start = 0; start < characters.length; start += 1) {
+    if (!isBlank(characters[start])) continue;
+    let end = start;
+    let ends = 0;
+    while (isBlank(characters[end])) ends += Number(characters[end++] === "\n");
+    if (ends > MOST_LINE_ENDS) yield [start, end];
+    else yield* gapsInLines(characters, start, end);
+    start = end;
+  }
+}
+
+/**
+ * The same within one run of white space of few lines.
+ *
+ * @param {string[]} characters
  * @param {number} start
  * @param {number} end
+ * @returns {Generator<Place>}
  */
-function describeBlanks(characters, found, start, end) {
-  const ends = characters.slice(start, end).filter((one) => one === "\n").length;
-  if (ends > MOST_LINE_ENDS) return describeGap(characters, found, start, end);
+function* gapsInLines(characters, start, end) {
   for (let at = start; at < end; at += 1) {
     let until = at;
     let columns = 0;
     while (until < end && characters[until] !== "\n") columns += characters[until++] === "\t" ? TAB : 1;
     const most = at === 0 || at > start ? MOST_INDENT : MOST_SPACES;
-    if (columns > most) describeGap(characters, found, at, until);
+    if (columns > most) yield [at, until];
     at = until;
   }
 }
