@@ -1,7 +1,7 @@
 """What one machine carries: N agents on M services, on SQLite and on PostgreSQL.
 
-A call is two requests over HTTP: it is decided and started, and its end is reported. Each agent has a token, a
-session and a connection of its own, and makes its next call as soon as the last one ended. Agents run in
+A call is two requests over HTTP: it is decided and started, and its end is reported. Each agent has a token,
+a session and a connection of its own, and makes its next call as soon as the last one ended. Agents run in
 processes of their own beside the services, on the same processors.
 
 `python -m bench.scale serve FOLDER STORE` and `… agents` are those processes.
@@ -21,6 +21,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from typing import Self
 
 import msgspec
 
@@ -103,8 +104,8 @@ def _served(folder: Path, where: str) -> Iterator[tuple[subprocess.Popen[str], i
     command = [sys.executable, "-m", "bench.scale", "serve", str(folder), where]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603  ourselves
         try:
-            assert process.stdout is not None
-            yield process, int(process.stdout.readline().rpartition(":")[2])
+            line = "" if process.stdout is None else process.stdout.readline()
+            yield process, int(line.rpartition(":")[2])
         finally:
             process.terminate()
 
@@ -118,18 +119,16 @@ def _drive(
     with ExitStack() as held:
         for group in groups:
             command = [sys.executable, "-m", "bench.scale", "agents"]
-            client = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # noqa: S603
-            held.enter_context(client)
+            client = held.enter_context(Client(command))
             clients.append(client)
-            client.stdin.write(msgspec.json.encode(Load(ports, group, seconds)).decode() + "\n")
-            client.stdin.flush()
+            client.say(msgspec.json.encode(Load(ports, group, seconds)).decode())
         for client in clients:
-            assert client.stdout.readline() == "ready\n"
+            if client.hear() != "ready\n":
+                raise AssertionError("the agents did not start")
         before = [_processor_time(process.pid) for process, _ in running]
         for client in clients:
-            client.stdin.write("go\n")
-            client.stdin.flush()
-        told = [json.loads(client.stdout.readline()) for client in clients]
+            client.say("go")
+        told = [json.loads(client.hear()) for client in clients]
         after = [_processor_time(process.pid) for process, _ in running]
     for one in told:
         if one["failed"]:
@@ -145,6 +144,29 @@ def _drive(
         cpu=(sum(after) - sum(before)) / len(took),
         memory=max(_memory(process.pid) for process, _ in running),
     )
+
+
+class Client:
+    """A process of agents, which is spoken to in lines."""
+
+    def __init__(self, command: list[str]) -> None:
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)  # noqa: S603  ourselves
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._process.terminate()
+        self._process.communicate()
+
+    def say(self, line: str) -> None:
+        if self._process.stdin is not None:
+            self._process.stdin.write(f"{line}\n")
+            self._process.stdin.flush()
+
+    def hear(self) -> str:
+        return "" if self._process.stdout is None else self._process.stdout.readline()
 
 
 def _processor_time(process: int) -> float:
@@ -214,7 +236,9 @@ def run_agents() -> None:
     load = msgspec.json.decode(sys.stdin.readline(), type=Load)
     print("ready", flush=True)
     sys.stdin.readline()
-    end, took, failed = time.monotonic() + load.seconds, [[] for _ in load.agents], []
+    end = time.monotonic() + load.seconds
+    took: list[list[float]] = [[] for _ in load.agents]
+    failed: list[str] = []
 
     def work(number: int) -> None:
         try:

@@ -28,7 +28,7 @@ from sayso.gate.rows.keys import make_key
 from sayso.gate.sessions.messages import record_message, record_task_start
 from sayso.gate.sessions.operator_grants import give_grant
 from sayso.gate.sessions.sessions import open_session
-from sayso.store.contract import Reader, Store, Writer
+from sayso.store.contract import Batch, Reader, Store, Writer
 from sayso.store.memory.store import MemoryStore
 from sayso.store.sqlite import log_sync
 from sayso.store.sqlite.store import SqliteStore
@@ -58,6 +58,7 @@ class Noting:
     """A store that notes of every entry whether it was committed without waiting for the disk."""
 
     bound = 0.0
+    local = True
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -77,6 +78,9 @@ class Noting:
             new = reader.entries("main", after=self._seen)
         self._seen += len(new)
         kept.extend(row.body for row in new if row.body is not None)
+
+    def batch(self) -> AbstractContextManager[Batch]:
+        return self._store.batch()
 
     def wait_for_change(self, seen: int, timeout: float) -> int:
         return self._store.wait_for_change(seen, timeout)

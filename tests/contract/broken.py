@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
+from typing import Any, cast
 
 from msgspec.structs import replace
 
@@ -15,6 +16,7 @@ from sayso.core.grants import GrantKey
 from sayso.store.bodies import operations_in
 from sayso.store.contract import (
     AnyRow,
+    Batch,
     CallRow,
     CheckpointRow,
     EntryRow,
@@ -30,7 +32,7 @@ from sayso.store.contract import (
     Store,
     Writer,
 )
-from sayso.store.memory.store import MemoryStore, MemoryWriter
+from sayso.store.memory.store import MemoryBatch, MemoryStore, MemoryWriter
 from sayso.store.memory.tables import MemoryReader
 from sayso.store.sqlite.store import SqliteStore, SqliteTransaction
 from sayso.store.threads import ChangeProbe
@@ -416,6 +418,41 @@ class LeaksWhatFailed(MemoryStore):
                 raise
 
 
+class KeepsWhatFailedInABatch(MemoryStore):
+    @contextmanager
+    def batch(self) -> Iterator[Batch]:
+        with super().batch() as whole:
+            yield cast("Batch", _Leaking(cast("MemoryBatch", whole)))
+
+
+class _Leaking:
+    def __init__(self, batch: MemoryBatch) -> None:
+        self._batch = batch
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._batch, name)
+
+    @contextmanager
+    def write(self, *, durable: bool = True) -> Iterator[Writer]:
+        with self._batch.write(durable=durable) as w:
+            try:
+                yield w
+            except Exception:
+                self._batch.tables = cast("MemoryWriter", w).tables
+                raise
+
+
+class KeepsABatchThatFails(MemoryStore):
+    @contextmanager
+    def batch(self) -> Iterator[Batch]:
+        with super().batch() as whole:
+            try:
+                yield whole
+            except Exception:
+                self._tables = cast("MemoryBatch", whole).tables
+                raise
+
+
 class ShowsWhatIsNotCommitted(MemoryStore):
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[Writer]:
@@ -462,6 +499,7 @@ class Remembers:
     """Reads what it read first, whatever others committed since."""
 
     bound = 0.0
+    local = True
 
     def __init__(self, whole: Store) -> None:
         self._whole = whole
@@ -476,6 +514,9 @@ class Remembers:
 
     def write(self, *, durable: bool = True) -> AbstractContextManager[Writer]:
         return self._whole.write(durable=durable)
+
+    def batch(self) -> AbstractContextManager[Batch]:
+        return self._whole.batch()
 
     def wait_for_change(self, seen: int, timeout: float) -> int:
         return self._whole.wait_for_change(seen, timeout)
@@ -600,6 +641,8 @@ WRITERS: dict[type[MemoryWriter], str] = {
 }
 MEMORIES: dict[type[MemoryStore], str] = {
     LeaksWhatFailed: "changes_of_a_transaction_that_fails_are_undone",
+    KeepsWhatFailedInABatch: "a_transaction_that_fails_in_a_batch_is_undone_alone",
+    KeepsABatchThatFails: "a_batch_that_fails_keeps_nothing",
     ShowsWhatIsNotCommitted: "nobody_sees_what_is_not_committed",
     LetsTwoWriteAtOnce: "a_transaction_that_writes_is_alone_with_its_session",
     NeverTellsOfChanges: "who_missed_a_commit_is_told_at_once",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, cast
 
-from sayso.store.contract import Reader, Store, Writer
+from sayso.store.contract import Batch, Reader, Store, Writer
 
 WRITES = frozenset({
     "set_meta", "put_session", "change_session", "add_grant", "add_spend", "put_denial", "add_sending",
@@ -36,6 +36,10 @@ class Fate:
         self._count = 0
         self.step = ""
         self.commits = 0
+
+    def strike_after(self, boundaries: int) -> None:
+        """Strike when so many more have been passed."""
+        self._at = self._count + boundaries
 
     def point(self, name: str) -> None:
         self._count += 1
@@ -70,6 +74,20 @@ class MortalStore:
             self._committed()
         self._fate.point("after the commit")
 
+    @contextmanager
+    def batch(self) -> Iterator[Batch]:
+        with self._store.batch() as whole:
+            yield cast(Batch, _MortalBatch(whole, self._fate))
+            self._fate.point("before the commit of a batch")
+        self._fate.commits += 1
+        if self._committed is not None:
+            self._committed()
+        self._fate.point("after the commit of a batch")
+
+    @property
+    def local(self) -> bool:
+        return self._store.local
+
     def wait_for_change(self, seen: int, timeout: float) -> int:
         return self._store.wait_for_change(seen, timeout)
 
@@ -79,6 +97,21 @@ class MortalStore:
 
     def close(self) -> None:
         self._store.close()
+
+
+class _MortalBatch:
+    def __init__(self, batch: Batch, fate: Fate) -> None:
+        self._batch = batch
+        self._fate = fate
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._batch, name)
+
+    @contextmanager
+    def write(self, *, durable: bool = True) -> Iterator[Writer]:
+        with self._batch.write(durable=durable) as tx:
+            yield cast(Writer, _MortalWriter(tx, self._fate))
+            self._fate.point("before the end of a part")
 
 
 class _MortalWriter:

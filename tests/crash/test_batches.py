@@ -1,0 +1,154 @@
+"""Many callers in one batch, and something goes wrong in it: each is told what is stored, and no more."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sayso.core.policy import Policy
+from sayso.gate.audit.verify import verify_audit
+from sayso.gate.gate import Gate
+from sayso.gate.open import open_gate
+from sayso.gate.rows.keys import make_key
+from sayso.policy import load_text
+from sayso.service.http import batches
+from sayso.store.contract import Store, StoreError
+from sayso.store.postgres.store import PostgresStore
+from sayso.store.sqlite.store import SqliteStore
+from tests.crash.mortal import Fate, MortalStore
+from tests.support.postgres_place import new_schema
+from tests.support.service import Service
+
+CALLERS = 32
+KEY = make_key("batches")
+POLICY: Policy = load_text(
+    "extends: [balanced]\ndomains:\n  desk: {autonomous: [tidy], requires_approval: [], blocked: []}\n"
+)
+TIDY = {"tool": "tidy", "args": {}, "operations": [{"operation": "desk.tidy"}]}
+
+
+def full_disk() -> None:
+    raise StoreError("the disk is full")
+
+
+class Together:
+    """A service whose callers all come at the same moment, on a store that is struck at one boundary."""
+
+    def __init__(self, store: Store, marks: Path, fate: Fate, runner: asyncio.Runner) -> None:
+        self.runner = runner
+        self.gate = open_gate(POLICY, MortalStore(store, fate), key=KEY, marks=marks)
+        self.service = Service(self.gate, runner)
+        self.session = self.service.told("host", "POST", "/v1/sessions", {"agent": "a"})["id"]
+
+    def call_all(self, told: Callable[[int, Any], None]) -> None:
+        """Every caller makes one call; `told` hears what each is answered."""
+
+        async def one(number: int) -> None:
+            body = {**TIDY, "session": self.session, "call_id": f"caller {number}"}
+            answer = await self.service.ask("host", "POST", "/v1/calls", body)
+            told(number, answer.json())
+
+        async def everybody() -> None:
+            await asyncio.gather(*(one(number) for number in range(CALLERS)))
+
+        self.runner.run(everybody())
+
+
+def stored(gate: Gate, session: str) -> dict[str, str]:
+    """The state of each caller's call, by its number."""
+    with gate.store.read() as tx:
+        found = {f"caller {n}": tx.call_by_host(session, f"caller {n}") for n in range(CALLERS)}
+    return {name: row.state for name, row in found.items() if row is not None}
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Store]]:
+    opened: list[Store] = []
+
+    def make() -> Store:
+        store: Store = SqliteStore(tmp_path / "s.db")
+        if request.param == "postgres":
+            store.close()
+            store = PostgresStore(address)
+        opened.append(store)
+        return store
+
+    address = new_schema(request.getfixturevalue("postgres_server")) if request.param == "postgres" else ""
+    yield make
+    for store in opened:
+        store.close()
+
+
+@pytest.mark.parametrize("after", [1, 9, 40, 77, 120])
+def test_a_full_disk_in_a_batch_is_told_to_whoever_it_undid(
+    make_store: Callable[[], Store], tmp_path: Path, after: int
+) -> None:
+    answers: dict[int, Any] = {}
+    passed: list[str] = []
+    fate = Fate(0, lambda name, commits: passed.append(name), full_disk)
+    with asyncio.Runner() as runner:
+        one = Together(make_store(), tmp_path, fate, runner)
+        passed.clear()
+        fate.strike_after(after)
+        one.call_all(answers.__setitem__)
+    kept_before = "after the commit" in passed[after - 1]  # then whoever is told of a failure may have a call
+    states = stored(open_gate(POLICY, make_store(), key=KEY, marks=tmp_path), one.session)
+    assert len(answers) == CALLERS
+    assert fate.struck
+    for number, answer in answers.items():
+        allowed, runs = answer.get("status") == "allowed", states.get(f"caller {number}") == "running"
+        assert allowed == runs or (runs and kept_before), answer
+    assert any(answer.get("code") in ("store", "batch_lost") for answer in answers.values())
+
+
+def test_many_at_once_share_few_transactions(make_store: Callable[[], Store], tmp_path: Path) -> None:
+    """Otherwise nothing in this file happens in the middle of a batch."""
+    answers: dict[int, Any] = {}
+    fate = Fate(0)
+    with asyncio.Runner() as runner:
+        one = Together(make_store(), tmp_path, fate, runner)
+        before = fate.commits
+        one.call_all(answers.__setitem__)
+    assert {answer["status"] for answer in answers.values()} == {"allowed"}
+    assert fate.commits - before <= CALLERS // 2
+    assert batches.MOST >= CALLERS
+
+
+KILLED = """
+import asyncio, os, sys
+from pathlib import Path
+from sayso.store.sqlite.store import SqliteStore
+from tests.crash.mortal import Fate
+from tests.crash.test_batches import Together
+fate = Fate(0)
+with asyncio.Runner() as runner:
+    one = Together(SqliteStore(Path(sys.argv[1]) / "s.db"), Path(sys.argv[1]), fate, runner)
+    os.write(1, (one.session + "\\n").encode())
+    fate.strike_after(int(sys.argv[2]))
+    one.call_all(lambda number, answer: os.write(1, f"{number} {answer.get('status')}\\n".encode()))
+"""
+
+
+@pytest.mark.parametrize("after", [1, 5, 23, 64, 101, 128, 160])
+def test_nobody_is_told_allowed_by_a_service_that_is_killed_before_it_is_stored(
+    tmp_path: Path, after: int
+) -> None:
+    command = [sys.executable, "-c", KILLED, str(tmp_path), str(after)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    session, *answers = done.stdout.splitlines()
+    with closing(SqliteStore(tmp_path / "s.db")) as store:
+        gate = open_gate(POLICY, store, key=KEY, marks=tmp_path)
+        states = stored(gate, session)
+        assert verify_audit(gate).clean
+    for number, status in (line.split() for line in answers):
+        assert status == "allowed"
+        assert states[f"caller {number}"] == "running"
