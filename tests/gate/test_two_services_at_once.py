@@ -64,6 +64,7 @@ def let_in(dsn: str, services: list[Gate], kept: str, way: Callable[[Gate], obje
                 if one.name.startswith(kept) and not one.name.endswith("held")
             ]
             tx.set_meta(row.name, row.value)
+            tx.count_open()  # what was to be written is written with the next read
             trying = [pool.submit(tried, gate) for gate in services]
             until_waiting(dsn, 2)
         return sum(one.result(PATIENCE) for one in trying)

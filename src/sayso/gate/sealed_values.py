@@ -56,6 +56,7 @@ def secret_value_name(kind: ValueKind, secret: str) -> str:
 def lock_values(tx: Writer, kind: LockedKind) -> None:
     """Let one transaction at a time change values of this kind: the others wait here for it to end."""
     tx.set_meta(_LOCKS[kind], "")
+    tx.meta(_LOCKS[kind])  # what is to be written may wait until something is read
 
 
 def read_value(gate: Gate, tx: Reader, name: str, kind: type[Value]) -> Value | None:
