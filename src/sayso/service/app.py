@@ -43,7 +43,7 @@ from sayso.service.api import (
 from sayso.service.api.asking import questions
 from sayso.service.authzen import access_requests, evaluations
 from sayso.service.http.auth import check_caller_again, find_caller, token_name
-from sayso.service.http.batches import Step
+from sayso.service.http.batches import BatchedStep
 from sayso.service.http.connections import mark_caller_known
 from sayso.service.http.endpoints import NOBODY, Context, Endpoint, Paged
 from sayso.service.http.guard import Guard
@@ -186,10 +186,10 @@ def _run_alone(endpoint: Endpoint, context: Context) -> Any:
     return _prepare(endpoint, context).do()
 
 
-def _prepare(endpoint: Endpoint, context: Context) -> Step:
+def _prepare(endpoint: Endpoint, context: Context) -> BatchedStep:
     if context.authorization is not None:
         check_caller_again(context.gate, context.running.callers, context.authorization, context.token)
-    return cast("Step", endpoint.answer(context))
+    return cast("BatchedStep", endpoint.answer(context))
 
 
 async def _check_caller(running: ServiceState, endpoint: Endpoint, request: Request) -> Token:

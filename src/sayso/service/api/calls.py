@@ -32,7 +32,7 @@ from sayso.service.api.call_body import (
     restore_fence,
     scope_from_body,
 )
-from sayso.service.http.batches import Step
+from sayso.service.http.batches import BatchedStep
 from sayso.service.http.callers import MOST, is_own, session_for, visible_sessions
 from sayso.service.http.endpoints import ANY, Context, Endpoint
 from sayso.service.http.problems import RequestRefused
@@ -88,11 +88,11 @@ def post_check(context: Context) -> dict[str, Any]:
     return decision_to_json(preview_decision(context.gate, wanted, scope))
 
 
-def post_call(context: Context) -> Step:
+def post_call(context: Context) -> BatchedStep:
     """Decide the call for real. If it is allowed, this is its start."""
     body: CallBody = context.body
     holder, wanted = holder_of(context.token, body.attempt), _request_from_body(context)
-    return Step(partial(_start_call, context, wanted, holder), partial(_rows_ahead, context, wanted))
+    return BatchedStep(partial(_start_call, context, wanted, holder), partial(_rows_ahead, context, wanted))
 
 
 def _rows_ahead(context: Context, wanted: Request) -> Ahead:
@@ -139,13 +139,13 @@ async def post_retry(context: Context) -> CallView:
     return await context.in_thread(_retry_own, context, attempt.call)
 
 
-def post_outcome(context: Context) -> Step:
+def post_outcome(context: Context) -> BatchedStep:
     """Record how the call ended; return the consent that ended by it.
 
     An agent's word about its own call only tightens.
     """
     call = context.parameters["call"]
-    return Step(partial(_end_call, context), partial(outcome.rows_ahead_of_end, context.gate, call))
+    return BatchedStep(partial(_end_call, context), partial(outcome.rows_ahead_of_end, context.gate, call))
 
 
 def _end_call(context: Context) -> CallView:

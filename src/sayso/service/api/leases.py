@@ -22,7 +22,7 @@ from sayso.service.api.call_body import (
     restore_fence,
 )
 from sayso.service.api.calls import find_own_call
-from sayso.service.http.batches import Step
+from sayso.service.http.batches import BatchedStep
 from sayso.service.http.callers import session_for
 from sayso.service.http.endpoints import HOSTS, Context, Endpoint
 from sayso.service.http.problems import RequestRefused
@@ -76,10 +76,10 @@ class ResolveBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     state: State
 
 
-def post_heartbeat(context: Context) -> Step:
+def post_heartbeat(context: Context) -> BatchedStep:
     """Its holder is alive."""
     call = frozenset({context.parameters["call"]})
-    return Step(partial(_keep_alive, context), lambda: Ahead(calls=call))
+    return BatchedStep(partial(_keep_alive, context), lambda: Ahead(calls=call))
 
 
 def _keep_alive(context: Context) -> CallView:

@@ -27,20 +27,20 @@ MOST = 64
 """How many requests share a batch at most."""
 
 
-class Step(msgspec.Struct, frozen=True):
+class BatchedStep(msgspec.Struct, frozen=True):
     """Something to be done in the batch, and what it is going to read."""
 
     do: Callable[[], Any]
     ahead: Callable[[], Ahead] = Ahead
 
 
-NOTHING = Step(lambda: None)
+NOTHING = BatchedStep(lambda: None)
 
 
 class BatchedRequest:
     """A request that waits: `prepare` returns what is to be done in the batch."""
 
-    def __init__(self, prepare: Callable[[], Step], first: Ahead, answer: asyncio.Future[Any]) -> None:
+    def __init__(self, prepare: Callable[[], BatchedStep], first: Ahead, answer: asyncio.Future[Any]) -> None:
         self.first = first
         self.answer = answer
         self.result: Any = None
@@ -84,7 +84,7 @@ class Batches:
         self._queue: SimpleQueue[BatchedRequest | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
-    async def run(self, prepare: Callable[[], Step], first: Ahead = NO_AHEAD) -> Any:
+    async def run(self, prepare: Callable[[], BatchedStep], first: Ahead = NO_AHEAD) -> Any:
         """Prepare it, do what that returned in the next batch, and return its result once it is stored.
 
         `first` is what preparing it is going to read.
