@@ -17,7 +17,7 @@ from sayso.core.policy import Policy
 from sayso.gate.audit.verify import verify_audit
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
-from sayso.gate.rows.keys import make_key
+from sayso.gate.rows.keys import load_or_make_key
 from sayso.policy import load_text
 from sayso.service.http import batches
 from sayso.store.contract import Store, StoreError
@@ -28,11 +28,16 @@ from tests.support.postgres_place import new_schema
 from tests.support.service import Service
 
 CALLERS = 32
-KEY = make_key("batches")
 POLICY: Policy = load_text(
     "extends: [balanced]\ndomains:\n  desk: {autonomous: [tidy], requires_approval: [], blocked: []}\n"
 )
 TIDY = {"tool": "tidy", "args": {}, "operations": [{"operation": "desk.tidy"}]}
+
+
+def gate_on(store: Store, folder: Path) -> Gate:
+    """A gate with its key and marks in this folder."""
+    key = load_or_make_key("batches", folder / "gate.key")
+    return open_gate(POLICY, store, key=key, marks=folder)
 
 
 def full_disk() -> None:
@@ -44,7 +49,7 @@ class Together:
 
     def __init__(self, store: Store, marks: Path, fate: Fate, runner: asyncio.Runner) -> None:
         self.runner = runner
-        self.gate = open_gate(POLICY, MortalStore(store, fate), key=KEY, marks=marks)
+        self.gate = gate_on(MortalStore(store, fate), marks)
         self.service = Service(self.gate, runner)
         self.session = self.service.told("host", "POST", "/v1/sessions", {"agent": "a"})["id"]
 
@@ -100,7 +105,7 @@ def test_a_full_disk_in_a_batch_is_told_to_whoever_it_undid(
         fate.strike_after(after)
         one.call_all(answers.__setitem__)
     kept_before = "after the commit" in passed[after - 1]  # then whoever is told of a failure may have a call
-    states = stored(open_gate(POLICY, make_store(), key=KEY, marks=tmp_path), one.session)
+    states = stored(gate_on(make_store(), tmp_path), one.session)
     assert len(answers) == CALLERS
     assert fate.struck
     for number, answer in answers.items():
@@ -146,7 +151,7 @@ def test_nobody_is_told_allowed_by_a_service_that_is_killed_before_it_is_stored(
     assert done.returncode == -signal.SIGKILL, done.stderr
     session, *answers = done.stdout.splitlines()
     with closing(SqliteStore(tmp_path / "s.db")) as store:
-        gate = open_gate(POLICY, store, key=KEY, marks=tmp_path)
+        gate = gate_on(store, tmp_path)
         states = stored(gate, session)
         assert verify_audit(gate).clean
     for number, status in (line.split() for line in answers):

@@ -13,7 +13,9 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
+from functools import partial
 from pathlib import PurePath
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from opentelemetry import trace
 
 Facts = dict[str, str]
+WhenCommitted = Callable[[Callable[[], object]], None]
+"""Does something once what was decided is committed."""
 
 LONGEST = 120
 SHORT = 12
@@ -94,13 +98,14 @@ class Span:
 
 
 class DecidingSpan(Span):
-    """The span around a decision's transaction: the decision is logged once it is written."""
+    """The span around a decision's transaction: the decision is logged once it is committed."""
 
-    __slots__ = ("_decided", "_session")
+    __slots__ = ("_decided", "_session", "_when_committed")
 
-    def __init__(self, session: str) -> None:
+    def __init__(self, session: str, when_committed: WhenCommitted) -> None:
         super().__init__("sayso.decide")
         self._session = session
+        self._when_committed = when_committed
         self._decided: tuple[Request, Decision, Question | None, bool] | None = None
 
     def set_decision(
@@ -136,14 +141,18 @@ class DecidingSpan(Span):
         if question is not None:
             facts["question"] = question.id
         self.tell(facts)
-        line = "%(verdict)s %(operation)s: rule %(rule)s, tool %(tool)s, session %(session)s, %(digest)s"
-        _log_line(GATE, logging.INFO, line, facts)
-        if opened:
-            asks = "question %(question)s opened: %(operation)s, %(risk)s risk, asked by %(agent)s"
-            _log_line(ASKING, logging.INFO, asks, facts)
+        self._when_committed(partial(_log_decided, facts, opened=opened))
 
     def _refusal_facts(self, error: SaysoError) -> Facts:
         return {"session": printable_name(self._session), "error": error.code}
+
+
+def _log_decided(facts: Facts, *, opened: bool) -> None:
+    line = "%(verdict)s %(operation)s: rule %(rule)s, tool %(tool)s, session %(session)s, %(digest)s"
+    _log_line(GATE, logging.INFO, line, facts)
+    if opened:
+        asks = "question %(question)s opened: %(operation)s, %(risk)s risk, asked by %(agent)s"
+        _log_line(ASKING, logging.INFO, asks, facts)
 
 
 class AskingSpan(Span):

@@ -179,7 +179,9 @@ def _first_reads(context: Context) -> Ahead:
     """What is read before a call is decided: the token, and the session that the request names."""
     token = frozenset() if context.authorization is None else frozenset({token_name(context.authorization)})
     named = getattr(context.body, "session", None)
-    return Ahead(metas=token, sessions=frozenset() if named is None else frozenset({named}))
+    if not isinstance(named, str) or not named.isprintable() or len(named) > LONGEST_PARAMETER:
+        return Ahead(metas=token)
+    return Ahead(metas=token, sessions=frozenset({named}))
 
 
 def _run_alone(endpoint: Endpoint, context: Context) -> Any:

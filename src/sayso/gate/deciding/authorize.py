@@ -132,7 +132,7 @@ def reporting(gate: Gate, session: str) -> Iterator[DecidingSpan]:
     A call that was refused for its effect key changed nothing in it; its entry is written here.
     """
     refusal: EffectTaken | None = None
-    with DecidingSpan(session) as told:
+    with DecidingSpan(session, gate.marked_store.when_committed) as told:
         try:
             yield told
         except EffectTaken as taken:

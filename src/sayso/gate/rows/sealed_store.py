@@ -50,6 +50,8 @@ class _OwnPlace(threading.local):
         self.batch: Batch | None = None
         self.kept = kept
         """What happens with the mark after a transaction."""
+        self.later: list[Callable[[], object]] = []
+        """What is to be done once the batch under way is committed."""
 
 
 class _Snapshot:
@@ -130,6 +132,13 @@ class MarkedStore:
         if self._own.batch is not None:
             self._own.batch.read_ahead(wanted)
 
+    def when_committed(self, call: Callable[[], object]) -> None:
+        """Do this now, or once the batch that this thread has under way is committed; never if it is not."""
+        if self._own.batch is None:
+            call()
+        else:
+            self._own.later.append(call)
+
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Let this thread read one moment of the store, until this ends or the thread writes."""
@@ -155,12 +164,15 @@ class MarkedStore:
                     batch.after_commit = partial(self._mark_until_synced, _join(kept).raised)
                 finally:
                     self._own.place, self._own.batch, self._own.kept = self.unmarked, None, self._raise
+                    later, self._own.later = self._own.later, []
         except BaseException:
             for one in reversed(kept):
                 self.mark.withdraw(one.before)
             raise
         if kept:
             self._raise(_join(kept))
+        for call in later:
+            call()
 
     def _mark_until_synced(self, raised: Raised) -> None:
         """While the disk is waited for, the mark says it already: even if this process is killed meanwhile.

@@ -25,6 +25,8 @@ from sayso.store.contract import Ahead, BatchLost, StoreBusy, join_ahead
 NO_AHEAD = Ahead()
 MOST = 64
 """How many requests share a batch at most."""
+IDLE = 10.0
+"""After so many seconds without a request the thread ends; the next one starts another."""
 
 
 class BatchedStep(msgspec.Struct, frozen=True):
@@ -77,11 +79,12 @@ class BatchedRequest:
 
 
 class Batches:
-    """The queue, and the thread that works on it. The thread is started with the first request."""
+    """The queue, and the thread that works on it as long as there is something in it."""
 
     def __init__(self, store: MarkedStore) -> None:
         self._store = store
-        self._queue: SimpleQueue[BatchedRequest | None] = SimpleQueue()
+        self._queue: SimpleQueue[BatchedRequest] = SimpleQueue()
+        self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
 
     async def run(self, prepare: Callable[[], BatchedStep], first: Ahead = NO_AHEAD) -> Any:
@@ -89,38 +92,34 @@ class Batches:
 
         `first` is what preparing it is going to read.
         """
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name="sayso-batches", daemon=True)
-            self._thread.start()
         request = BatchedRequest(prepare, first, asyncio.get_running_loop().create_future())
-        self._queue.put(request)
+        with self._starting:
+            self._queue.put(request)
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._work, name="sayso-batches", daemon=True)
+                self._thread.start()
         return await request.answer
 
-    def close(self) -> None:
-        """End the thread after what waits now."""
-        self._queue.put(None)
-
     def _work(self) -> None:
+        """Take what waits, again and again, until nothing has come for a while."""
         while True:
-            waiting, over = self._take()
+            waiting = self._take()
             if waiting:
                 self._decide(waiting)
-            if over:
-                return
+                continue
+            with self._starting:
+                if self._queue.empty():
+                    self._thread = None
+                    return
 
-    def _take(self) -> tuple[list[BatchedRequest], bool]:
-        """Take the requests that wait, at least one; whether the queue was closed."""
+    def _take(self) -> list[BatchedRequest]:
+        """The requests that wait, after one was waited for."""
         found: list[BatchedRequest] = []
-        one = self._queue.get()
-        while one is not None:
-            found.append(one)
-            if len(found) >= MOST:
-                return found, False
-            try:
-                one = self._queue.get_nowait()
-            except Empty:
-                return found, False
-        return found, True
+        with suppress(Empty):
+            found.append(self._queue.get(timeout=IDLE))
+            while len(found) < MOST:
+                found.append(self._queue.get_nowait())
+        return found
 
     def _decide(self, requests: Sequence[BatchedRequest], *, tell: bool = True) -> None:
         try:
