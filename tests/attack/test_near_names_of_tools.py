@@ -72,6 +72,17 @@ def test_a_function_of_a_near_name_is_what_its_code_declares(gate: Sayso) -> Non
     assert ran == ["peek"]
 
 
+@pytest.mark.parametrize("name", ["BASH", "Edit ", "ｅdit", "Ed\u200bit", "eDit", "Read_File", "read_file "])
+def test_no_near_name_of_a_preset_is_weaker_than_the_tool_itself(name: str) -> None:
+    with a_gate("extends: [coding]") as opened, pytest.raises(MalformedRequest):
+        opened.session(agent="a").call(name, {"command": "ls"})
+
+
+def test_small_letters_are_another_programs_tool_where_only_a_preset_lists_capitals() -> None:
+    with a_gate("extends: [coding]") as opened:
+        assert opened.session(agent="a").call("edit", {"path": "a.py"}).decision.verdict is Verdict.ASK
+
+
 def test_listed_names_that_look_alike_are_each_themselves(gate: Sayso) -> None:
     session = gate.session(agent="a")
     assert [session.call(name, {}).decision.verdict for name in ("Peek", "peek")] == [Verdict.ALLOW] * 2

@@ -125,11 +125,11 @@ def a_second_finger(finger: Finger) -> None:
 
 
 def heard(finger: Finger, event: str, act: Callable[[], object]) -> None:
-    """Do this, and wait until the page has heard this event of it."""
-    finger.page.evaluate(f"addEventListener('{event}', () => {{ window.heard = true; }}, {{ once: true }})")
+    """Do this, and wait until the page has heard this event of it, even if its clock stands still."""
+    hears = f"new Promise((hear) => addEventListener('{event}', () => hear(true), {{ once: true }}))"
+    finger.page.evaluate(f"window.heard = {hears}; null")
     act()
-    finger.page.wait_for_function("window.heard === true")
-    finger.page.evaluate("window.heard = false")
+    assert finger.page.evaluate("window.heard")
 
 
 def turned(finger: Finger) -> None:

@@ -164,6 +164,8 @@ class Policy(msgspec.Struct, frozen=True):
     tools_named: Mapping[str, tuple[int, ...]]
     tools_like: tuple[int, ...]
     tools_folded: Mapping[str, str]
+    own_tools: frozenset[str]
+    """The tools, and patterns of tools, that the operator's own file lists."""
     phrases: Phrases = Phrases()
 
     def entry(self, name: str) -> Entry:
@@ -188,7 +190,7 @@ class Policy(msgspec.Struct, frozen=True):
         """Refuse a name that differs from a listed one only in case, white space or Unicode form.
 
         Presets list the tools of many programs, and some of those are called alike: `Edit` here, `edit`
-        there. Only what the operator's own file lists is meant.
+        there. So a name in small letters is only refused where the operator's own file lists the other.
         """
         if tool in self.tools_named:
             return
@@ -196,9 +198,9 @@ class Policy(msgspec.Struct, frozen=True):
         twin = self.tools_folded.get(folded)
         if twin is None and (folded != tool or not tool.isprintable()):
             fit = {one.tool for one in self.entries_for(tool)}
-            patterns = (one for one in self.tools_folded.values() if _is_pattern(one) and one not in fit)
+            patterns = (one for one in self.own_tools if _is_pattern(one) and one not in fit)
             twin = next((one for one in patterns if fnmatchcase(folded, fold_spelling(one))), None)
-        if twin is not None:
+        if twin is not None and (twin in self.own_tools or folded != tool):
             raise MalformedRequest(f"{tool!r} is not {twin!r}", hint=f"write {twin} exactly")
 
     def _default_entry(self, name: str) -> Entry:
@@ -224,7 +226,6 @@ def compile_policy(
     categories: Mapping[str, str] = rest.get("categories") or {}
     tools: tuple[Tool, ...] = tuple(rest.get("tools") or ())
     own_tools = rest.get("own_tools")
-    own_tools = {one.tool for one in tools} if own_tools is None else own_tools
     table: dict[str, Entry] = {}
     for name in _names(domains, operations):
         domain = domains.get(name.partition(".")[0], _NOWHERE)
@@ -247,7 +248,8 @@ def compile_policy(
         folded={fold_spelling(name): name for name in table},
         tools_named=_by_name(tools),
         tools_like=tuple(index for index, tool in enumerate(tools) if _is_pattern(tool.tool)),
-        tools_folded={fold_spelling(one.tool): one.tool for one in tools if one.tool in own_tools},
+        tools_folded={fold_spelling(one.tool): one.tool for one in tools if not _is_pattern(one.tool)},
+        own_tools=frozenset((one.tool for one in tools) if own_tools is None else own_tools),
         phrases=rest.get("phrases") or Phrases(),
     )
 

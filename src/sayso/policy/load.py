@@ -93,7 +93,7 @@ def lay_over(policy: Policy, text: str, *, name: str) -> Policy:
     own = operations_with_own_risk(file) | {
         name for name, detail in policy.operations.items() if not detail.preset
     }
-    tools = {one.tool for one in file.tools or ()} | set(policy.tools_folded.values())
+    tools = {one.tool for one in file.tools or ()} | policy.own_tools
     return build_policy(whole, sha256(f"{policy.digest}\n{sha256(content)}".encode()), own, tools)
 
 

@@ -73,6 +73,7 @@ def test_an_empty_policy_is_balanced_and_holds_nothing() -> None:
         tools_named={},
         tools_like=(),
         tools_folded={},
+        own_tools=frozenset(),
         table={},
         folded={},
     )

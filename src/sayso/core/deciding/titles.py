@@ -170,7 +170,7 @@ def _by_arguments(tool: str, given: Mapping[str, Any], target: str | None) -> tu
     """The tool and its arguments, the most telling first, as many as fit."""
     parts = [visible(tool, LONGEST_VALUE)]
     left_out = len(tool) > LONGEST_VALUE or _is_spelled(tool)
-    if target is not None and target not in given.values():
+    if target is not None and not any(_tells(value, target) for value in given.values()):
         parts.append(_value(target))
         left_out = True
     for part, cut in _describe_arguments(given):
@@ -180,6 +180,11 @@ def _by_arguments(tool: str, given: Mapping[str, Any], target: str | None) -> tu
         parts.append(part)
         left_out = left_out or cut
     return f"{parts[0]} {', '.join(parts[1:])}".strip(), left_out
+
+
+def _tells(value: Any, target: str) -> bool:
+    """Whether an argument says where the call leads: it is the target, or the whole path to it."""
+    return value == target or (isinstance(value, str) and value.endswith(f"/{target}"))
 
 
 def _describe_arguments(given: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:

@@ -47,7 +47,8 @@ def find_service(where: str | Path | None, *, start: bool) -> ServiceAddress:
         return ServiceAddress(_url(where), lambda: None)
     if isinstance(where, str) and (_LIKE_AN_ADDRESS.fullmatch(where) or "://" in where):
         bare = where.rpartition("://")[2]
-        raise NoAddress(f"{where!r} is not the URL of a service", hint=f"write http://{bare}")
+        right = bare if bare.startswith("/") else f"http://{bare}"
+        raise NoAddress(f"{where!r} is not the URL of a service", hint=f"write {right}")
     path = socket_path() if where is None else Path(where)
     if path is None:
         raise Unreachable("this system has no Unix sockets", hint="give the URL of the service")

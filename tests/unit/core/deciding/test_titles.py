@@ -188,3 +188,9 @@ def test_an_amount_is_never_told_without_its_currency() -> None:
     assert titled({"amount": 40, "note": "n", "currency": "USD"}).startswith("pay amount 40, currency USD")
     nested = {"of": {"amount": 4, "currency": "USD"}, "payee": "A"}
     assert titled(nested, "Pay {of.amount} to {payee}").startswith("Pay 4 USD to A ·")
+
+
+def test_a_whole_path_is_not_told_twice() -> None:
+    told = titled({"file_path": "/home/ana/work/src/new.py"}, tool="Write", target="src/new.py")
+    assert told == "Write /home/ana/work/src/new.py"
+    assert titled({"file_path": "new.py"}, tool="Write", target="src/new.py").startswith("Write src/new.py, ")

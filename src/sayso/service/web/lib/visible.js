@@ -72,18 +72,18 @@ export function ownLines(text, { label = null } = {}) {
 }
 
 /**
- * Foreign text inside a line of ours: marked, on one line, and cut with its true length.
+ * Foreign text inside a line of ours: marked, on one line, and cut with its true length. What was cut before,
+ * as titles are, has no true length any more: it is not counted.
  *
  * @param {string} text
  * @param {number} [most]
+ * @param {boolean} [counted]
  */
-export function inline(text, most = 160) {
+export function inline(text, most = 160, counted = true) {
   const characters = Array.from(text);
   const end = endOfPart(characters, most);
-  const cut = characters.length > end;
-  const note = cut
-    ? h("span", { class: "cut" }, `… ${characters.length.toLocaleString("en")} characters`)
-    : null;
+  const length = counted ? ` ${characters.length.toLocaleString("en")} characters` : "";
+  const note = characters.length > end ? h("span", { class: "cut" }, `…${length}`) : null;
   return h("code", { class: "quoted" }, pieces(characters.slice(0, end), { breaks: false }), note);
 }
 

@@ -205,7 +205,7 @@ export function view(place, page) {
       const { yours } = stands;
       const told = ending(all.questions.get(question.id) ?? question);
       say(
-        [`${yours ? "" : "already "}${told}: `, inline(yours ? title : question.title, 80)],
+        [`${yours ? "" : "already "}${told}: `, inline(yours ? title : question.title, 80, false)],
         yours ? "" : "bad",
       );
       if (yours) next(question.id);
