@@ -110,7 +110,8 @@ def open_to_act(
         key, marks = _own_key(), marks or gate_data_folder(make=False)
     if key is None:
         raise SaysoError(
-            "the gate's key is not at hand", hint=f"it is {_own_key_file()} of who runs the gate"
+            "the gate's key is not at hand",
+            hint=f"it is {_own_key_file()} of who runs the gate; the first gate that opens makes it",
         )
     opened = _open_existing_store(store)
     with opened.read() as looked:
