@@ -200,8 +200,7 @@ async def _check_caller(running: ServiceState, endpoint: Endpoint, request: Requ
         return NOBODY
     token = await _find_caller(running, endpoint, request)
     mark_caller_known()
-    if not endpoint.is_urgent_for(token.role):
-        running.limits.take(token.id)
+    running.limits.take(token, follows_call=endpoint.follows_call)
     if token.role not in endpoint.roles:
         roles = " or ".join(sorted(endpoint.roles))
         hint = f"use a token of the role {roles}: `sayso token new {min(endpoint.roles)} NAME`"
@@ -281,7 +280,7 @@ async def _read(running: ServiceState, request: Request, token: Token) -> bytes:
         raise _too_large(most)
     raw = bytearray()
     if not free:
-        running.limits.take_bytes(token.id, most if told is None else told)
+        running.limits.take_bytes(token, most if told is None else told)
     try:
         async with asyncio.timeout(running.settings.slowest_body):
             async for part in request.stream():

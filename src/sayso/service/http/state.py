@@ -25,7 +25,7 @@ class ServiceSettings(msgspec.Struct, frozen=True):
     open_metrics: bool = False
     """Whether /metrics is told without a token. Only where the service is reached from this machine alone."""
     rate: float = 1_000.0
-    """Requests a second that one token may make, and how many at once."""
+    """Calls a second that a token may make if its own record says nothing, and how many at once."""
     burst: int = 2_000
     waits: int = 2_000
     """How many waits and event streams one token may have open."""
