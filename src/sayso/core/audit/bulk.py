@@ -103,12 +103,15 @@ def read_sound_run(
 
 
 def _hash_rows(run: Sequence[StoredRow]) -> list[bytes]:
-    """The hash of each row, made of what is stored in it. To go on from the tag saves copying each body."""
+    """The hash of each row, made of what is stored in it; TypeError if a body is gone.
+
+    To go on from the tag saves copying each body.
+    """
     hashes: list[bytes] = []
     for row in run:
         made = _tagged.copy()
         made.update(row[2])
-        made.update(row[1])  # type: ignore[arg-type]  None is a TypeError, which the caller expects
+        made.update(row[1])  # type: ignore[arg-type]
         hashes.append(made.digest())
     return hashes
 

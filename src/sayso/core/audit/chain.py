@@ -15,6 +15,7 @@ from sayso.core.audit.bulk import (
 )
 from sayso.core.audit.entry import HASH_BYTES, AuditError, chain_hash, genesis, read_body
 from sayso.core.audit.events import Pruned
+from sayso.core.audit.merkle import BrokenTree
 
 AddFinding = Callable[[FindingKind, int, str], None]
 
@@ -56,7 +57,7 @@ class Chain:
     def pass_over(self, span: SoundSpan) -> Sequence[RawBody | None]:
         """Go on by entries that were verified elsewhere; what the notable ones say."""
         if not span.follows(self.entries, self.head):
-            raise AuditError(f"entries from {span.first} on were verified apart, and do not join")
+            raise BrokenTree(f"the entries from {span.first} on were verified apart, and do not join")
         self.entries, self.head = span.last, span.head
         if span.pruned:
             self.pruned, self.pruned_through = self.pruned + span.pruned, span.pruned_through

@@ -19,7 +19,6 @@ from sayso.gate.audit.columns import find_differing_rows
 from sayso.gate.audit.signatures import PASSKEY_EVENTS
 from sayso.store.contract import EntryTuple, Reader, ReadOnlyStore
 
-SPAN = 64 * WIDTH
 PAGE = 4 * WIDTH
 BEFORE_ALL = -(2**63)
 TELLING = frozenset({events.Erased.event, events.Joined.event}) | PASSKEY_EVENTS
@@ -28,10 +27,11 @@ _NOTABLE = TELLING | {events.TamperingFound.event, events.Pruned.event}
 
 
 class SpanTask(msgspec.Struct, frozen=True, array_like=True):
-    """Verify the entries of a stream from `first` on, as many as a span has."""
+    """Verify so many entries of a stream, from `first` on; `size` is a number of full tiles."""
 
     stream: str
     first: int
+    size: int
 
 
 def check_span(store: ReadOnlyStore, task: SpanTask) -> SoundSpan | None:
@@ -41,14 +41,15 @@ def check_span(store: ReadOnlyStore, task: SpanTask) -> SoundSpan | None:
     tiles: list[bytes] = []
     notable: list[EntryTuple] = []
     pruned = pruned_through = 0
-    for start in range(0, SPAN, PAGE):
+    while last < task.first - 1 + task.size:
+        wanted = min(PAGE, task.first - 1 + task.size - last)
         with store.read() as tx:
-            page = tx.entry_tuples(task.stream, after=last or BEFORE_ALL, limit=PAGE)
-            if len(page) != PAGE:
+            page = tx.entry_tuples(task.stream, after=last or BEFORE_ALL, limit=wanted)
+            if len(page) != wanted:
                 return None
-            if start == 0:
+            if not leaves:
                 prev = head = page[0][2]
-            for tile in range(0, PAGE, WIDTH):
+            for tile in range(0, wanted, WIDTH):
                 run = page[tile : tile + WIDTH]
                 checked = _check_run(run, task.stream, last, head)
                 if checked is None:

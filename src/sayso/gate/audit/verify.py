@@ -10,7 +10,7 @@ and the rest after the last one, is read here, entry by entry: so it does not ma
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 
 import msgspec
@@ -35,7 +35,7 @@ from sayso.gate.audit.checkpoints import LAST_CHECKPOINT
 from sayso.gate.audit.columns import find_differing_rows
 from sayso.gate.audit.signatures import PASSKEY_EVENTS as SIGNED
 from sayso.gate.audit.signatures import Proofs
-from sayso.gate.audit.spans import BEFORE_ALL, SPAN, TELLING
+from sayso.gate.audit.spans import BEFORE_ALL, TELLING
 from sayso.gate.audit.tree import TreeEnd, load_end, log_origin, own_verifiers, require_key
 from sayso.gate.audit.workers import Workers
 from sayso.gate.gate import Gate
@@ -156,38 +156,42 @@ class Walk:
         self.gate = gate
         self._progress = progress
         self._proofs = proofs if proofs is not None else Proofs()
-        self._workers = workers
+        self._workers = workers if workers is not None else Workers(gate.store, 1)
         self._after = BEFORE_ALL
         self._gone: set[tuple[int, str]] = set()
         self._erased: set[tuple[int, str]] = set()
 
-    def runs(self) -> Iterator[Sequence[EntryTuple] | SoundSpan]:
-        """All rows in their order, many at a time; those that were verified before come as spans.
+    def runs(self) -> Iterator[Sequence[EntryTuple]]:
+        """The rows that were not read yet, in their order, many at a time."""
+        for page in self._read_pages():
+            yield from _cut_page(page)
+
+    def spans_and_runs(self) -> Iterator[Sequence[EntryTuple] | SoundSpan]:
+        """All rows in their order; those that were verified already come as spans.
 
         Where numbers are missing or too many, spans and rows would get out of step: from there on, rows.
         """
         last, head = 0, genesis(self.stream).hash
-        with closing(self._check_spans()) as spans:
+        with closing(self._workers.check_spans(self.stream, self._count_entries())) as spans:
             for span in spans:
                 if span is not None and span.follows(last, head):
                     yield span
                     head = span.head
                     self._note_read(span.last)
                 else:
-                    for page in self._read_pages(SPAN):
+                    for page in self._read_pages(self._workers.span):
                         yield from _cut_page(page)
                         head = page[-1][3]
-                last += SPAN
+                last += self._workers.span
                 if self._after != last:
                     break
-        for page in self._read_pages():
-            yield from _cut_page(page)
+        yield from self.runs()
 
-    def _check_spans(self) -> Generator[SoundSpan | None, None, None]:
-        if self._workers is not None:
-            with self.gate.store.read() as tx:
-                newest = tx.head(self.stream)
-            yield from self._workers.check_spans(self.stream, 0 if newest is None else newest.seq)
+    def _count_entries(self) -> int:
+        """Return how many entries the newest one says there are; what is wrong with that is found later."""
+        with self.gate.store.read() as tx:
+            newest = tx.head(self.stream)
+        return 0 if newest is None else newest.seq
 
     def _read_pages(self, most: int | None = None) -> Iterator[Sequence[EntryTuple]]:
         """The rows after the last one read, at most so many."""
@@ -306,7 +310,7 @@ def _report_on_stream(
     nodes = _load_nodes(walk.gate, walk.stream, end.size) if isinstance(end, TreeEnd) else None
     try:
         report = verify_runs(
-            walk.runs(),
+            walk.spans_and_runs(),
             stream=walk.stream,
             marks=_merge_marks(marks, sealed),
             nodes=nodes,

@@ -13,20 +13,23 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Generator
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
 from typing import IO, Self
 
 import msgspec
 
 from sayso.core.audit.bulk import SoundSpan
-from sayso.core.audit.entry import AuditError
+from sayso.core.audit.merkle import WIDTH
+from sayso.core.errors import SaysoError
 from sayso.gate.audit.span_worker import SpanAnswer, encode, read_frame, write_frame
-from sayso.gate.audit.spans import SPAN, SpanTask, check_span
+from sayso.gate.audit.spans import SpanTask, check_span
 from sayso.gate.open import ReaderPlace, find_reader_place
 from sayso.store.contract import Store
 
+SPAN = 64 * WIDTH
 FEWEST_SPANS = 4
 """With fewer in a stream, one process is done before others have started."""
 MOST_PROCESSES = 32
@@ -41,6 +44,13 @@ _ENDED = "a process that verified part of the trail ended early"
 _decode_answer = msgspec.msgpack.Decoder(SpanAnswer).decode
 
 
+class VerifyFailed(SaysoError):
+    """The trail could not be verified to its end, so nobody knows whether it is clean."""
+
+    code = "verify_failed"
+    advice = "look for a full memory or disk, then verify again"
+
+
 def count_cores() -> int:
     """The number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
@@ -52,6 +62,7 @@ class Workers:
     """The processes, started when the first long stream comes; `processes` counts this one."""
 
     def __init__(self, store: Store, processes: int) -> None:
+        self.span = SPAN
         self._store = store
         self._others = min(processes, MOST_PROCESSES) - 1
         self._place = find_reader_place(store) if self._others > 0 else None
@@ -71,19 +82,19 @@ class Workers:
                 with suppress(OSError):  # what was not written yet
                     _opened(pipe).close()
 
-    def check_spans(self, stream: str, entries: int) -> Iterator[SoundSpan | None]:
+    def check_spans(self, stream: str, entries: int) -> Generator[SoundSpan | None, None, None]:
         """The spans of a stream of so many entries, in order; None for each that is not right.
 
         A rest that fills no span is not among them, and neither is anything of a short stream.
         """
-        count = max(entries, 0) // SPAN
+        count = max(entries, 0) // self.span
         if self._place is None or count < FEWEST_SPANS:
             return
         if not self._started:
             self._start(self._place)
         share = _Share(count, AHEAD * (len(self._started) + 1))
         threads = [
-            threading.Thread(target=_serve, args=(process, stream, share), daemon=True)
+            threading.Thread(target=_serve, args=(process, partial(self._task, stream), share), daemon=True)
             for process in self._started
         ]
         for thread in threads:
@@ -95,12 +106,15 @@ class Workers:
                     if mine is None:
                         share.wait(number)
                     else:
-                        share.put(mine, check_span(self._store, _task(stream, mine)))
+                        share.put(mine, check_span(self._store, self._task(stream, mine)))
                 yield share.pop(number)
         finally:
             share.close()
             for thread in threads:
                 thread.join()
+
+    def _task(self, stream: str, number: int) -> SpanTask:
+        return SpanTask(stream, number * self.span + 1, self.span)
 
     def _start(self, place: ReaderPlace) -> None:
         command = [sys.executable, "-I", *(["-B"] if sys.dont_write_bytecode else []), "-c", _BOOT]
@@ -122,7 +136,7 @@ class _Share:
         self._taken = 0
         self._wanted = 0
         self._results: dict[int, SoundSpan | None] = {}
-        self._fault: AuditError | None = None
+        self._fault: VerifyFailed | None = None
         self._news = threading.Condition()
 
     def take(self) -> int | None:
@@ -147,7 +161,7 @@ class _Share:
 
     def fail(self, fault: str, hint: str | None) -> None:
         with self._news:
-            self._fault = self._fault or AuditError(fault, hint=hint)
+            self._fault = self._fault or VerifyFailed(fault, hint=hint)
             self._news.notify_all()
 
     def is_there(self, number: int) -> bool:
@@ -175,11 +189,11 @@ class _Share:
             self._news.notify_all()
 
 
-def _serve(process: subprocess.Popen[bytes], stream: str, share: _Share) -> None:
+def _serve(process: subprocess.Popen[bytes], task: Callable[[int], SpanTask], share: _Share) -> None:
     """Pass spans to one process as long as there are any."""
     try:
         while (number := share.take_or_wait()) is not None:
-            write_frame(_opened(process.stdin), encode(_task(stream, number)))
+            write_frame(_opened(process.stdin), encode(task(number)))
             found = read_frame(_opened(process.stdout))
             answer = SpanAnswer(fault=_ENDED) if found is None else _decode_answer(found)
             if answer.fault:
@@ -189,11 +203,7 @@ def _serve(process: subprocess.Popen[bytes], stream: str, share: _Share) -> None
         share.fail(f"{_ENDED}: {error}", None)
 
 
-def _task(stream: str, number: int) -> SpanTask:
-    return SpanTask(stream, number * SPAN + 1)
-
-
 def _opened(pipe: IO[bytes] | None) -> IO[bytes]:
     if pipe is None:
-        raise AuditError(_ENDED)
+        raise VerifyFailed(_ENDED)
     return pipe
