@@ -20,10 +20,10 @@ app: typer.Typer
 def __getattr__(name: str) -> typer.Typer:
     if name != "app":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return make_app()
+    return make_command_line()
 
 
-def make_app(only: str | None = None) -> typer.Typer:
+def make_command_line(only: str | None = None) -> typer.Typer:
     """The program with all of its commands, or with one."""
     made = typer.Typer(
         name="sayso",
@@ -70,7 +70,7 @@ def run_command() -> None:
     if sys.stdout is None:
         sys.exit(FAILURE)  # nobody would see the answer
     try:
-        make_app(find_command(sys.argv[1:]))()
+        make_command_line(find_command(sys.argv[1:]))()
     except (MalformedRequest, UnknownAnswer) as error:
         _fail(error.message, error.hint, USAGE)
     except SaysoError as error:

@@ -10,13 +10,13 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from sayso.cli.front import COMMANDS, find_command, format_front_page
-from sayso.cli.main import make_app
+from sayso.cli.main import make_command_line
 
 HEAVY = {"typer", "click", "rich", "ruamel", "msgspec", "cryptography"}
 
 
 def print_help(only: str | None, *arguments: str) -> str:
-    ran = CliRunner().invoke(make_app(only), [*arguments, "--help"], prog_name="sayso")
+    ran = CliRunner().invoke(make_command_line(only), [*arguments, "--help"], prog_name="sayso")
     assert ran.exit_code == 0
     return ran.output
 
@@ -26,7 +26,7 @@ def test_the_front_page_is_the_help_of_all_commands(
     columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
-    make_app()(["--help"], prog_name="sayso", standalone_mode=False)
+    make_command_line()(["--help"], prog_name="sayso", standalone_mode=False)
     assert format_front_page("sayso", columns) == capsys.readouterr().out
 
 
@@ -42,7 +42,7 @@ def test_a_command_alone_is_the_same_as_among_all(name: str) -> None:
 
 
 def test_every_command_has_its_place() -> None:
-    commands = getattr(get_command(make_app()), "commands", {})
+    commands = getattr(get_command(make_command_line()), "commands", {})
     assert sorted(commands) == sorted(one.name for one in COMMANDS)
 
 

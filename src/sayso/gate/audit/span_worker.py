@@ -31,7 +31,7 @@ _decode_place = msgspec.msgpack.Decoder(ReaderPlace).decode
 _decode_task = msgspec.msgpack.Decoder(SpanTask).decode
 
 
-def main() -> None:
+def serve_spans() -> None:
     """Serve tasks until there are no more."""
     tasks, answers = sys.stdin.buffer, sys.stdout.buffer
     try:

@@ -3,7 +3,7 @@
 - This process verifies spans as well, so nothing waits for the others to start.
 - Spans come out in their order. Only so many are verified ahead of the one that is wanted next.
 - A process that ends early, or fails, fails the whole verification.
-- Processes are started anew, never forked, and run none of the program that started them.
+- Processes are spawned, never forked, and run none of the program that started them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ AHEAD = 4
 _BOOT = (
     "import json, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); "
     "sys.path[:] = json.loads(sys.stdin.buffer.readline()); "
-    "from sayso.gate.audit.span_worker import main; main()"
+    "from sayso.gate.audit.span_worker import serve_spans; serve_spans()"
 )
 _ENDED = "a process that verified part of the trail ended early"
 _decode_answer = msgspec.msgpack.Decoder(SpanAnswer).decode
