@@ -84,9 +84,13 @@ def find_command(arguments: Sequence[str]) -> str | None:
 
 
 def print_front_page() -> None:
-    """Print what `sayso --help` prints."""
-    sys.stdout.write(format_front_page(_program_name(), _columns()))
-    sys.stdout.flush()
+    """Print what `sayso --help` prints. Exit 1 if nobody reads it to its end."""
+    try:
+        sys.stdout.write(format_front_page(_program_name(), _columns()))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
 
 
 def format_front_page(program: str, columns: int) -> str:

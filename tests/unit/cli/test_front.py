@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -64,6 +65,15 @@ def test_help_loads_nothing_heavy() -> None:
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.startswith("Usage: ")
     assert ran.stdout.endswith("[]\n")
+
+
+def test_help_that_nobody_reads_ends_without_a_traceback() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "sayso", "--help"]
+    ran = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(write)
+    assert (ran.returncode, ran.stderr) == (1, "")
 
 
 def test_a_check_loads_no_yaml_and_nothing_that_signs() -> None:
