@@ -35,6 +35,8 @@ FEWEST_SPANS = 4
 MOST_PROCESSES = 32
 AHEAD = 4
 """How many spans each process may be ahead of the one that is wanted next."""
+ANSWER = 1 << 20
+"""More than one answer takes on its way here."""
 _BOOT = (
     "import json, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); "
     "sys.path[:] = json.loads(sys.stdin.buffer.readline()); "
@@ -122,6 +124,7 @@ class Workers:
         for _ in range(self._others):
             process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nowhere)  # noqa: S603  ourselves
             self._started.append(process)
+            _widen(_opened(process.stdout))
             with suppress(OSError):  # it has ended: found when its first answer is missing
                 _opened(process.stdin).write(json.dumps(sys.path).encode() + b"\n")
                 write_frame(_opened(process.stdin), encode(place))
@@ -192,15 +195,35 @@ class _Share:
 def _serve(process: subprocess.Popen[bytes], task: Callable[[int], SpanTask], share: _Share) -> None:
     """Pass spans to one process as long as there are any."""
     try:
-        while (number := share.take_or_wait()) is not None:
-            write_frame(_opened(process.stdin), encode(task(number)))
+        number = share.take_or_wait()
+        _send(process, task, number)
+        while number is not None:
+            following = share.take()
+            _send(process, task, following)  # so that it never waits for us
             found = read_frame(_opened(process.stdout))
             answer = SpanAnswer(fault=_ENDED) if found is None else _decode_answer(found)
             if answer.fault:
                 return share.fail(answer.fault, answer.hint)
             share.put(number, answer.span)
+            number = following
+            if number is None:
+                number = share.take_or_wait()
+                _send(process, task, number)
     except (OSError, ValueError, msgspec.MsgspecError) as error:
         share.fail(f"{_ENDED}: {error}", None)
+
+
+def _send(process: subprocess.Popen[bytes], task: Callable[[int], SpanTask], number: int | None) -> None:
+    if number is not None:
+        write_frame(_opened(process.stdin), encode(task(number)))
+
+
+def _widen(pipe: IO[bytes]) -> None:
+    """Make room for a whole answer, so that nobody waits until it is taken up; where that is possible."""
+    with suppress(ImportError, AttributeError, OSError):
+        import fcntl
+
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, ANSWER)
 
 
 def _opened(pipe: IO[bytes] | None) -> IO[bytes]:
