@@ -25,6 +25,7 @@ from bench.measure import Row, Watch
 from bench.peers import PEERS
 from bench.questions import many_questions_against_few
 from bench.service import many_questions_over_http, many_waiting_connections
+from bench.startup import commands_against_bare_python
 from bench.world import MIX, REQUESTS, check, make_world
 
 BENCHMARKS: tuple[Callable[[Watch], list[Row]], ...] = (
@@ -37,6 +38,7 @@ BENCHMARKS: tuple[Callable[[Watch], list[Row]], ...] = (
     decorated_calls,
     many_questions_over_http,
     many_waiting_connections,
+    commands_against_bare_python,
 )
 """A further measurement is a further function here; it returns its rows of the table."""
 

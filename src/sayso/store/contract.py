@@ -447,6 +447,14 @@ class Batch(Protocol):
     def write(self, *, durable: bool = True) -> AbstractContextManager[Writer]: ...
 
 
+class ReadOnlyStore(Protocol):
+    """A place where state lives, for looking alone."""
+
+    def read(self) -> AbstractContextManager[Reader]: ...
+
+    def close(self) -> None: ...
+
+
 class Store(Protocol):
     """A place where state lives.
 

@@ -100,11 +100,19 @@ def audit_verify(
 
     Only a checkpoint kept elsewhere reveals that the whole store was restored from an older copy.
     """
+    from sayso.gate.audit.read import count_entries
     from sayso.gate.audit.verify import verify_audit
+    from sayso.gate.audit.workers import count_cores
 
     outside = [_read_file(file) for file in checkpoint or ()]
-    with _open_audit(store) as gate, show_progress("Verifying") as told:
-        verified = verify_audit(gate, outside, progress=lambda stream, entries: told(entries))
+    done: dict[str, int] = {}
+    with _open_audit(store) as gate, show_progress("Verifying", of=count_entries(gate)) as told:
+
+        def progress(stream: str, entries: int) -> None:
+            done[stream] = entries
+            told(sum(done.values()))
+
+        verified = verify_audit(gate, outside, progress=progress, processes=count_cores())
     if as_json:
         echo_json(verification_to_json(verified))
     else:
