@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from sayso.gate.figures.decision_log import Details
 
 from sayso.core.audit.events import EVENTS, Answered, DecisionEvent
 from sayso.gate.audit.signatures import SignedAnswer
-from sayso.gate.figures.decision_log import Details
 from tests.support.repository import ROOT
 
 SOURCE = ROOT / "src" / "sayso"

@@ -1,0 +1,103 @@
+"""Keeping the summaries up with the trail: what is new is added in steps, each a short transaction.
+
+- It is done when the trail is signed, never while a call is decided.
+- A step is worked out while others write. It is stored if the summaries are still as they were read.
+- A store that is being moved is left alone.
+- Whoever reads adds what is newer than the summaries for itself, and stores nothing (`load_*`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import takewhile
+
+from sayso.core.audit import events
+from sayso.core.audit.entry import MAIN
+from sayso.gate.gate import Gate
+from sayso.gate.summaries.decisions import add_entries, read_tail
+from sayso.gate.summaries.questions import add_question, is_final, read_questions
+from sayso.gate.summaries.shapes import QUESTIONS, THROUGH, Through
+from sayso.gate.summaries.source import SourceSummaries
+from sayso.store.contract import Reader
+
+STEP = 1_000
+"""How many entries are added in one transaction."""
+FEW = 500
+"""So many may wait until there are more: whoever reads adds them up in a few milliseconds."""
+MOST_AT_ONCE = 20_000
+"""How many are added with one signature, so that it does not take long in a store that is behind."""
+
+AddProgress = Callable[[int], None]
+"""Told how many entries were added."""
+
+
+def add_up(gate: Gate, *, most: int | None = MOST_AT_ONCE, progress: AddProgress = lambda done: None) -> int:
+    """Add what is new to the summaries of every stream and of the questions; how much was added."""
+    with gate.store.read() as tx:
+        sources = [*tx.streams(), QUESTIONS]
+    done = 0
+    for source in sources:
+        while most is None or done < most:
+            added = _add_step(gate, source)
+            if not added:
+                break
+            done += added
+            progress(done)
+    return done
+
+
+def load_decisions(tx: Reader, stream: str) -> SourceSummaries:
+    """The summaries of a stream, with all that is newer than those stored."""
+    sums = SourceSummaries(stream, tx)
+    after = find_through(sums).entry
+    while added := add_entries(sums, tx, read_tail(tx, stream, after, most=STEP)):
+        after += added
+    return sums
+
+
+def load_questions(tx: Reader) -> SourceSummaries:
+    """The summaries of all questions, with those that are newer or still open."""
+    sums = SourceSummaries(QUESTIONS, tx)
+    for row in read_questions(tx, find_through(sums).question):
+        add_question(sums, row, tx.now)
+    return sums
+
+
+def find_through(sums: SourceSummaries) -> Through:
+    """How far the stored summaries go."""
+    found = sums.find(THROUGH)
+    return Through() if found is None else Through(found.entry, found.question)
+
+
+def _add_step(gate: Gate, source: str) -> int:
+    """Add the next entries or questions, unless there are few; how many."""
+    with gate.store.read() as tx:
+        sums = SourceSummaries(source, tx)
+        before = find_through(sums)
+        if source == QUESTIONS:
+            added = _add_final_questions(sums, tx, before.question)
+        else:
+            newest = tx.head(source)
+            waiting = 0 if newest is None else newest.seq - before.entry
+            added = (
+                add_entries(sums, tx, read_tail(tx, source, before.entry, most=STEP)) if waiting >= FEW else 0
+            )
+        rows = sums.rows()
+    if not added:
+        return 0
+    with gate.store.write(durable=False) as tx:
+        head = tx.head(MAIN if source == QUESTIONS else source)  # held: nobody else adds to this source now
+        if head is None or head.event == events.Sealed.event:
+            return 0
+        if find_through(SourceSummaries(source, tx)) == before:
+            tx.put_summaries(rows)
+    return added
+
+
+def _add_final_questions(sums: SourceSummaries, tx: Reader, after: str) -> int:
+    rows = list(takewhile(lambda row: is_final(row, tx.now), read_questions(tx, after)))
+    if len(rows) < FEW:
+        return 0
+    for row in rows[:STEP]:
+        add_question(sums, row, tx.now)
+    return len(rows[:STEP])
