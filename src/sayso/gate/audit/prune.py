@@ -57,7 +57,9 @@ def prune_audit(
             bodies += _prune_stream(gate, name, first, last, by, progress)
     if through:
         sign_audit(gate, rejoin=True)  # the entries that anchor other streams may be among the dropped
-        add_up(gate, most=None)  # what the dropped bodies had been added to went with them
+        add_up(
+            gate, most=None, progress=progress or _ignore
+        )  # what the dropped bodies had been added to went with them
     return PruneReport(through, bodies)
 
 
@@ -105,6 +107,10 @@ def _prune_stream(
         if progress is not None:
             progress(end)
     return dropped
+
+
+def _ignore(done: int) -> None:
+    """Nobody wants to know how far it is."""
 
 
 def _erase_values(tx: Writer, row: EntryRow) -> None:

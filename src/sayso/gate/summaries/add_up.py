@@ -8,8 +8,9 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from sayso.core.audit import events
 from sayso.core.audit.entry import MAIN
@@ -18,7 +19,7 @@ from sayso.gate.summaries.decisions import add_entries, read_tail
 from sayso.gate.summaries.questions import add_question, is_final, read_questions
 from sayso.gate.summaries.shapes import QUESTIONS, THROUGH, Through
 from sayso.gate.summaries.source import SourceSummaries
-from sayso.store.contract import Reader
+from sayso.store.contract import Reader, Writer
 
 STEP = 1_000
 """How many entries are added in one transaction."""
@@ -31,19 +32,38 @@ AddProgress = Callable[[int], None]
 """Told how many entries were added."""
 
 
-def add_up(gate: Gate, *, most: int | None = MOST_AT_ONCE, progress: AddProgress = lambda done: None) -> int:
-    """Add what is new to the summaries of every stream and of the questions; how much was added."""
+def add_up(
+    gate: Gate,
+    *,
+    most: int | None = MOST_AT_ONCE,
+    least: int = FEW,
+    progress: AddProgress = lambda done: None,
+) -> int:
+    """Add what is new to the summaries of every stream and of the questions; how much was added.
+
+    It goes on until so many were added, or less than `least` are left of every source.
+    """
     with gate.store.read() as tx:
         sources = [*tx.streams(), QUESTIONS]
     done = 0
     for source in sources:
         while most is None or done < most:
-            added = _add_step(gate, source)
+            added = _add_step(gate, source, least)
             if not added:
                 break
             done += added
             progress(done)
     return done
+
+
+def recount(gate: Gate, progress: AddProgress = lambda done: None) -> int:
+    """Drop all summaries and add them up again from the beginning; how many entries and questions."""
+    with gate.store.write() as tx:
+        tx.head(MAIN)
+        for source in (*tx.streams(), QUESTIONS):
+            if _may_store(tx, source):
+                tx.drop_summaries(source)
+    return add_up(gate, most=None, least=1, progress=progress)
 
 
 def load_decisions(tx: Reader, stream: str) -> SourceSummaries:
@@ -66,38 +86,48 @@ def load_questions(tx: Reader) -> SourceSummaries:
 def find_through(sums: SourceSummaries) -> Through:
     """How far the stored summaries go."""
     found = sums.find(THROUGH)
-    return Through() if found is None else Through(found.entry, found.question)
+    return Through() if found is None else Through(found.entry, found.question, found.step)
 
 
-def _add_step(gate: Gate, source: str) -> int:
+def _add_step(gate: Gate, source: str, least: int) -> int:
     """Add the next entries or questions, unless there are few; how many."""
     with gate.store.read() as tx:
         sums = SourceSummaries(source, tx)
         before = find_through(sums)
         if source == QUESTIONS:
-            added = _add_final_questions(sums, tx, before.question)
+            added = _add_final_questions(sums, tx, before.question, least)
         else:
-            newest = tx.head(source)
-            waiting = 0 if newest is None else newest.seq - before.entry
-            added = (
-                add_entries(sums, tx, read_tail(tx, source, before.entry, most=STEP)) if waiting >= FEW else 0
-            )
+            added = _add_new_entries(sums, tx, before.entry, least)
+        if not added:
+            return 0
+        sums.change(THROUGH).step = secrets.token_hex(8)
         rows = sums.rows()
-    if not added:
-        return 0
     with gate.store.write(durable=False) as tx:
-        head = tx.head(MAIN if source == QUESTIONS else source)  # held: nobody else adds to this source now
-        if head is None or head.event == events.Sealed.event:
+        if not _may_store(tx, source):
             return 0
         if find_through(SourceSummaries(source, tx)) == before:
             tx.put_summaries(rows)
     return added
 
 
-def _add_final_questions(sums: SourceSummaries, tx: Reader, after: str) -> int:
-    rows = list(takewhile(lambda row: is_final(row, tx.now), read_questions(tx, after)))
-    if len(rows) < FEW:
+def _may_store(tx: Writer, source: str) -> bool:
+    """Return whether the store is not being moved. Until this transaction ends, nobody else adds or seals."""
+    head = tx.head(MAIN if source == QUESTIONS else source)
+    return head is not None and head.event != events.Sealed.event
+
+
+def _add_new_entries(sums: SourceSummaries, tx: Reader, after: int, least: int) -> int:
+    newest = tx.head(sums.source)
+    if newest is None or newest.seq - after < least:
         return 0
-    for row in rows[:STEP]:
+    return add_entries(sums, tx, read_tail(tx, sums.source, after, most=STEP))
+
+
+def _add_final_questions(sums: SourceSummaries, tx: Reader, after: str, least: int) -> int:
+    final = takewhile(lambda row: is_final(row, tx.now), read_questions(tx, after))
+    rows = list(islice(final, STEP))
+    if len(rows) < least:
+        return 0
+    for row in rows:
         add_question(sums, row, tx.now)
-    return len(rows[:STEP])
+    return len(rows)

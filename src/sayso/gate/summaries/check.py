@@ -14,7 +14,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.summaries.add_up import STEP, find_through
 from sayso.gate.summaries.decisions import add_entries, read_tail
 from sayso.gate.summaries.questions import add_question
-from sayso.gate.summaries.shapes import QUESTIONS, Through
+from sayso.gate.summaries.shapes import QUESTIONS, THROUGH, Through
 from sayso.gate.summaries.source import SourceSummaries, UnreadableSummary
 from sayso.store.contract import QuestionRow, Reader, SummaryRow
 
@@ -55,9 +55,10 @@ def _try_find_through(tx: Reader, source: str) -> Through | None:
 
 def _add_again(reads: Reads, source: str, through: Through | None) -> Rows | None:
     """The summaries of a source from its beginning to where the stored ones go; None if that is nowhere."""
-    again = SourceSummaries(source)
     if through is None:
         return None
+    again = SourceSummaries(source)
+    again.change(THROUGH).step = through.step
     if source == QUESTIONS:
         found = _add_questions_again(reads, again, through.question)
     else:

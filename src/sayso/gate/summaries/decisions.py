@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
+from itertools import groupby
+from typing import Any
 
 import msgspec
 
@@ -31,6 +33,7 @@ from sayso.store.contract import EntryTuple, Reader
 
 PAGE = 1_000
 FIELDS = {Verdict.ALLOW: "allowed_at", Verdict.ASK: "asked_at", Verdict.DENY: "refused_at"}
+_HIGH = Risk.HIGH.word
 _CONSENT = SPARING | {ALLOWLIST.name, APPROVED_CALL.name}
 
 
@@ -72,11 +75,9 @@ def add_entries(sums: SourceSummaries, tx: Reader, rows: Iterable[EntryTuple]) -
     if not page:
         return 0
     read = [(row, _try_decode(row[1])) for row in page if row[5] in DECISIONS]
+    for (hour, block), run in groupby(read, _hour_and_block):
+        _Run(hour, block, run).store(sums)
     known = [(row, said) for row, said in read if said is not None]
-    _count_unread(sums, [row for row, said in read if said is None])
-    _count(sums, known)
-    _note_uses(sums, known)
-    _note_found(sums, read)
     _add_consented(sums, tx, [one for one in known if _wants_consent(*one)])
     sums.change(THROUGH).entry = page[-1][0]
     return len(page)
@@ -94,73 +95,105 @@ def _try_decode(body: bytes | None) -> _Decision | None:
         return None
 
 
-def _count_unread(sums: SourceSummaries, rows: Iterable[EntryTuple]) -> None:
-    for hour, count in Counter(int(row[4] // HOUR) for row in rows).items():
-        for totals in _totals(sums, hour):
-            totals.pruned += count
+def _hour_and_block(one: _Read) -> tuple[int, int]:
+    return int(one[0][4] // HOUR), one[0][0] // BLOCK
 
 
-def _count(sums: SourceSummaries, known: Sequence[_Known]) -> None:
-    """Count the decisions: alike ones together."""
-    agents: Counter[tuple[int, str, str, bool, str]] = Counter()
-    operations: Counter[tuple[int, str, str, bool, tuple[str, ...]]] = Counter()
-    unasked: Counter[tuple[int, str]] = Counter()
-    for (_, _, _, _, at, event, _), said in known:
-        hour, verdict, rule = int(at // HOUR), DECISIONS[event], said.details.rule
-        avoided = verdict is Verdict.ALLOW and rule in SPARING
-        agents[hour, "agents", verdict.value, avoided, said.agent] += 1
-        operations[hour, "operations", verdict.value, avoided, said.operations] += 1
-        if verdict is Verdict.ALLOW and _counts_as_high(said.details.risk, rule):
-            unasked[hour, rule] += 1
-    for (hour, where, verdict_name, was_avoided, named), count in (*agents.items(), *operations.items()):
-        name = named if isinstance(named, str) else "\n".join(sorted(set(named)))
-        for totals in _totals(sums, hour):
-            totals.hours.add(hour)
-            counts: VerdictCounts = getattr(totals, where).setdefault(name, VerdictCounts())
-            setattr(counts, verdict_name, getattr(counts, verdict_name) + count)
-            counts.avoided += count * was_avoided
-    for (hour, rule), count in unasked.items():
-        for totals in _totals(sums, hour):
-            totals.high_unasked[rule] = totals.high_unasked.get(rule, 0) + count
+class _Run:
+    """Decisions of one hour and one block: counted together before any summary is looked up."""
 
+    def __init__(self, hour: int, block: int, read: Iterable[_Read]) -> None:
+        self._hour, self._block = hour, block
+        self._agents: Counter[tuple[str, str, str]] = Counter()
+        self._operations: Counter[tuple[str, str, tuple[str, ...]]] = Counter()
+        self._risks: Counter[tuple[str, str, str]] = Counter()
+        self._latest: dict[tuple[str, tuple[str, ...]], float] = {}
+        self._offsets: dict[str, dict[Any, list[int]]] = {name: defaultdict(list) for name in _FOUND_BY}
+        self._unread = 0
+        for row, said in read:
+            self._add(row, said)
 
-def _note_uses(sums: SourceSummaries, known: Sequence[_Known]) -> None:
-    latest: dict[tuple[tuple[str, ...], str], float] = {}
-    for (_, _, _, _, at, event, _), said in known:
-        key = (said.operations, event)
-        latest[key] = max(at, latest.get(key, at))
-    for (operations, event), at in latest.items():
-        field = FIELDS[DECISIONS[event]]
-        for name in operations:
-            place = int.from_bytes(sha256(name.encode()).digest()[:2], "big") % PARTS
-            use = sums.change(USES, place=place).operations.setdefault(name, LastUse())
-            before = getattr(use, field)
-            setattr(use, field, at if before is None else max(at, before))
-
-
-def _note_found(sums: SourceSummaries, read: Sequence[_Read]) -> None:
-    """Note under each value which entries have it. Of those without a body only the session is known."""
-    places: dict[tuple[str, str, int], list[int]] = defaultdict(list)
-    domains: dict[tuple[tuple[str, ...], int], list[int]] = defaultdict(list)
-    for (seq, _, _, _, _, event, session), said in read:
-        block, offset = divmod(seq, BLOCK)
-        places["session", session, block].append(offset)
+    def _add(self, row: EntryTuple, said: _Decision | None) -> None:
+        """Of an entry without a body only the session is known."""
+        offset, at, event, by = row[0] - self._block * BLOCK, row[4], row[5], self._offsets
+        by["session"][row[6]].append(offset)
         if said is None:
-            continue
-        details = said.details
-        places["agent", said.agent, block].append(offset)
-        places["rule", details.rule, block].append(offset)
-        places["risk", details.risk, block].append(offset)
-        places["verdict", DECISIONS[event].value, block].append(offset)
-        domains[said.operations, block].append(offset)
-    for (operations, block), offsets in domains.items():
-        for domain in {name.partition(".")[0] for name in operations}:
-            places["domain", domain, block] += offsets
-    named = {(found_name(what, value), block): offsets for (what, value, block), offsets in places.items()}
-    sums.load(FOUND, named)
-    for key, offsets in named.items():
-        found = sums.change(FOUND, *key)
-        found.offsets = sorted(found.offsets + offsets)
+            self._unread += 1
+            return
+        agent, operations, rule, risk = said.agent, said.operations, said.details.rule, said.details.risk
+        by["agent"][agent].append(offset)
+        by["rule"][rule].append(offset)
+        by["risk"][risk].append(offset)
+        by["verdict"][event].append(offset)
+        by["domain"][operations].append(offset)
+        self._agents[event, rule, agent] += 1
+        self._operations[event, rule, operations] += 1
+        self._risks[event, rule, risk] += 1
+        if at > self._latest.get((event, operations), 0.0):
+            self._latest[event, operations] = at
+
+    def store(self, sums: SourceSummaries) -> None:
+        """Add all of it to the summaries."""
+        for span in SPANS:
+            self._add_to(_totals(sums, self._hour, span))
+        for (event, operations), at in self._latest.items():
+            for name in operations:
+                _note_use(sums, name, FIELDS[DECISIONS[event]], at)
+        found = self._find_names()
+        sums.load(FOUND, ((name, self._block) for name in found))
+        for name, offsets in found.items():
+            one = sums.change(FOUND, name, self._block)
+            one.offsets = sorted({*one.offsets, *offsets})
+
+    def _add_to(self, totals: DecisionTotals) -> None:
+        totals.pruned += self._unread
+        if self._agents:
+            totals.hours.add(self._hour)
+        for (event, rule, agent), count in self._agents.items():
+            _add_decisions(totals.agents, agent, event, rule, count)
+        for (event, rule, operations), count in self._operations.items():
+            _add_decisions(totals.operations, "\n".join(sorted(set(operations))), event, rule, count)
+        for (event, rule, risk), count in self._risks.items():
+            if DECISIONS[event] is Verdict.ALLOW and _counts_as_high(risk, rule):
+                totals.high_unasked[rule] = totals.high_unasked.get(rule, 0) + count
+
+    def _find_names(self) -> dict[str, list[int]]:
+        """The entries by the names under which they are found."""
+        found: dict[str, list[int]] = defaultdict(list)
+        for what, values in self._offsets.items():
+            for value, offsets in values.items():
+                for name in _FOUND_BY[what](value):
+                    found[found_name(what, name)] += offsets
+        return found
+
+
+_FOUND_BY: dict[str, Callable[[Any], Iterable[str]]] = {
+    "session": lambda session: (session,),
+    "agent": lambda agent: (agent,),
+    "rule": lambda rule: (rule,),
+    "risk": lambda risk: (risk,),
+    "verdict": lambda event: (DECISIONS[event].value,),
+    "domain": lambda operations: {name.partition(".")[0] for name in operations},
+}
+"""What entries are found by, and the names of what was noted of them."""
+
+
+def _add_decisions(by: dict[str, VerdictCounts], name: str, event: str, rule: str, count: int) -> None:
+    counts, verdict = by.setdefault(name, VerdictCounts()), DECISIONS[event]
+    if verdict is Verdict.ALLOW:
+        counts.allow += count
+        counts.avoided += count if rule in SPARING else 0
+    elif verdict is Verdict.ASK:
+        counts.ask += count
+    else:
+        counts.deny += count
+
+
+def _note_use(sums: SourceSummaries, name: str, field: str, at: float) -> None:
+    place = int.from_bytes(sha256(name.encode()).digest()[:2], "big") % PARTS
+    use = sums.change(USES, place=place).operations.setdefault(name, LastUse())
+    before = getattr(use, field)
+    setattr(use, field, at if before is None else max(at, before))
 
 
 def _wants_consent(row: EntryTuple, said: _Decision) -> bool:
@@ -178,8 +211,8 @@ def _add_consented(sums: SourceSummaries, tx: Reader, read: Sequence[_Known]) ->
         seen.times += 1
         details, hour = said.details, int(row[4] // HOUR)
         if again and details.rule == ALLOWLIST.name:
-            for totals in _totals(sums, hour):
-                totals.covered += 1
+            for span in SPANS:
+                _totals(sums, hour, span).covered += 1
         if DECISIONS[row[5]] is not Verdict.ASK or not details.question or seen.question == details.question:
             continue
         question = tx.question(details.question)
@@ -187,19 +220,20 @@ def _add_consented(sums: SourceSummaries, tx: Reader, read: Sequence[_Known]) ->
             continue
         seen.question = question.id
         asked = read_asked(question)
-        for totals in _totals(sums, hour):
+        for span in SPANS:
+            totals = _totals(sums, hour, span)
             totals.high_asked += _counts_as_high(details.risk, details.rule)
             totals.asked_again += again and asked is not None and asked.is_command
 
 
-def _totals(sums: SourceSummaries, hour: int) -> list[DecisionTotals]:
-    """The totals of the spans that this hour lies in."""
-    return [sums.change(DECIDED[span], place=hour * SPANS[0] // span) for span in SPANS]
+def _totals(sums: SourceSummaries, hour: int, span: int) -> DecisionTotals:
+    """The totals of the span of this length that this hour lies in."""
+    return sums.change(DECIDED[span], place=hour * SPANS[0] // span)
 
 
 def _counts_as_high(risk: str, rule: str) -> bool:
     """A call that runs on its approval was counted when it was asked."""
-    return risk == Risk.HIGH.word and rule != APPROVED_CALL.name
+    return risk == _HIGH and rule != APPROVED_CALL.name
 
 
 def _seen_place(digest: str) -> int:

@@ -35,10 +35,14 @@ class Shape(Generic[Body]):
 
 
 class Through(msgspec.Struct):
-    """How far a source was added up: the number of the last entry, or the id of the last question."""
+    """How far a source was added up: the number of the last entry, or the id of the last question.
+
+    `step` is another word each time anything is stored, so that whoever has read the summaries can tell.
+    """
 
     entry: int = 0
     question: str = ""
+    step: str = ""
 
 
 class VerdictCounts(msgspec.Struct):
