@@ -96,7 +96,7 @@ def test_what_was_added_up_in_any_steps_reads_as_if_nothing_had_been(
     sessions = live(gate, clock)
     middle = clock.now
     before = everything(gate, sessions, middle - 5_000)
-    monkeypatch.setattr(adding, "STEP", step)
+    monkeypatch.setattr(adding, "ADDED_AT_ONCE", step)
     assert add_up(gate, least=1) > 20
     assert {row.source for row in stored(gate)} >= {MAIN}
     assert everything(gate, sessions, middle - 5_000) == before
@@ -189,7 +189,7 @@ def test_a_step_worked_out_before_a_prune_is_not_stored_after_it(
     gate: Gate, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     live(gate, clock)
-    monkeypatch.setattr(adding, "STEP", 10)
+    monkeypatch.setattr(adding, "ADDED_AT_ONCE", 10)
     add_up(gate, most=10, least=1)
     others = SummaryRow(MAIN, "through", "", 0, b'{"entry":10,"question":"","step":"of others"}')
 

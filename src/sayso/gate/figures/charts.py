@@ -9,7 +9,7 @@ import msgspec
 from sayso.core.errors import MalformedRequest
 from sayso.core.policy import Policy
 from sayso.gate.figures.figures import Figures, figures_of, pace_of
-from sayso.gate.figures.totals import HOUR, Totals, load_totals, start_of_hour
+from sayso.gate.figures.totals import SHORTEST, Totals, load_totals, start_of_hour
 from sayso.gate.gate import Gate
 from sayso.gate.summaries.shapes import ASKED, DECIDED, AnswerCounts, QuestionTotals, VerdictCounts
 
@@ -56,20 +56,20 @@ def compute_figures_and_charts(gate: Gate, *, since: float = 0.0) -> tuple[Figur
 
 def _chart_hours(totals: Totals) -> tuple[Tally, ...]:
     """The newest hours in which anything was decided."""
-    first = int(start_of_hour(totals.since) // HOUR)
+    first = int(start_of_hour(totals.since) // SHORTEST)
     decided: dict[int, VerdictCounts] = {}
     for stream in totals.streams:
-        for hour, one in stream.newest_first(DECIDED[HOUR], first=first, limit=MOST_ROWS):
+        for hour, one in stream.newest_first(DECIDED[SHORTEST], first=first, limit=MOST_ROWS):
             if one.agents:
                 decided.setdefault(hour, VerdictCounts()).add(one.sum_agents())
     newest = sorted(decided)[-MOST_ROWS:]
     asked: Mapping[int, QuestionTotals] = (
-        dict(totals.questions.newest_first(ASKED[HOUR], first=newest[0], before=newest[-1] + 1))
+        dict(totals.questions.newest_first(ASKED[SHORTEST], first=newest[0], before=newest[-1] + 1))
         if newest
         else {}
     )
     return tuple(
-        _tally(str(hour * HOUR), decided[hour], asked.get(hour, QuestionTotals()).sum_agents())
+        _tally(str(hour * SHORTEST), decided[hour], asked.get(hour, QuestionTotals()).sum_agents())
         for hour in newest
     )
 

@@ -20,6 +20,7 @@ import msgspec
 from sayso.gate.figures.totals import Totals, load_session_totals, load_totals
 from sayso.gate.gate import Gate
 from sayso.gate.summaries.shapes import AnswerCounts
+from sayso.gate.summaries.source import unreadable_summary
 
 
 class Figures(msgspec.Struct, frozen=True):
@@ -57,7 +58,8 @@ def figures_of(totals: Totals) -> Figures:
     """Work out the figures from what was added up."""
     decided, asked = totals.decided, totals.asked
     counts, answers = decided.sum_agents(), asked.sum_agents()
-    pairs = sum(asked.tasks.values())
+    prompts_in_tasks = _read_task_counts(asked.tasks)
+    pairs = sum(prompts_in_tasks.values())
     repeated = decided.covered + decided.asked_again
     return Figures(
         decisions=counts.total,
@@ -66,8 +68,10 @@ def figures_of(totals: Totals) -> Figures:
         denied=counts.deny,
         prompts=answers.prompts,
         avoided=counts.avoided,
-        prompts_per_category_per_task=_ratio(sum(n * many for n, many in asked.tasks.items()), pairs),
-        most_prompts_in_a_category_of_a_task=max(asked.tasks, default=0),
+        prompts_per_category_per_task=_ratio(
+            sum(times * many for times, many in prompts_in_tasks.items()), pairs
+        ),
+        most_prompts_in_a_category_of_a_task=max(prompts_in_tasks, default=0),
         high_risk_asked=_ratio(decided.high_asked, decided.high_asked + sum(decided.high_unasked.values())),
         high_risk_unasked=decided.high_unasked,
         repeated_commands_on_allowlist=_ratio(decided.covered, repeated),
@@ -80,6 +84,13 @@ def figures_of(totals: Totals) -> Figures:
     )
 
 
+def _read_task_counts(tasks: Mapping[str, int]) -> dict[int, int]:
+    try:
+        return {int(times): pairs for times, pairs in tasks.items()}
+    except ValueError as error:
+        raise unreadable_summary() from error
+
+
 class Pace(msgspec.Struct, frozen=True):
     """The speed of answers: their number, the median in seconds, and how many came too fast."""
 
@@ -90,7 +101,10 @@ class Pace(msgspec.Struct, frozen=True):
 
 def pace_of(counts: AnswerCounts) -> Pace:
     """Return how fast these questions were answered."""
-    times = sorted((float(time), count) for time, count in counts.times.items())
+    try:
+        times = sorted((float(time), count) for time, count in counts.times.items())
+    except ValueError as error:
+        raise unreadable_summary() from error
     total = sum(count for _, count in times)
     if not total:
         return Pace(0, None, counts.too_fast)

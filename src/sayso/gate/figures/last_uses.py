@@ -6,22 +6,22 @@ from collections.abc import Mapping
 
 from sayso.gate.gate import Gate
 from sayso.gate.summaries.add_up import load_decisions
-from sayso.gate.summaries.shapes import USES, LastUse
+from sayso.gate.summaries.shapes import USES, UseTimes
 
 
-def load_last_uses(gate: Gate) -> Mapping[str, LastUse]:
+def load_last_uses(gate: Gate) -> Mapping[str, UseTimes]:
     """For each operation that was ever decided when that was last, as far as the bodies of entries tell."""
-    found: dict[str, LastUse] = {}
+    found: dict[str, UseTimes] = {}
     with gate.store.read() as tx:
         for stream in tx.streams():
             for _, part in load_decisions(tx, stream).newest_first(USES):
                 for name, use in part.operations.items():
-                    found[name] = _join(use, found.get(name, LastUse()))
+                    found[name] = _join(use, found.get(name, UseTimes()))
     return found
 
 
-def _join(one: LastUse, other: LastUse) -> LastUse:
-    return LastUse(
+def _join(one: UseTimes, other: UseTimes) -> UseTimes:
+    return UseTimes(
         _later(one.allowed_at, other.allowed_at),
         _later(one.asked_at, other.asked_at),
         _later(one.refused_at, other.refused_at),

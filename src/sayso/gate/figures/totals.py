@@ -18,12 +18,13 @@ from sayso.gate.summaries.shapes import (
     SPANS,
     DecisionTotals,
     QuestionTotals,
-    Shape,
+    SummaryKind,
 )
 from sayso.gate.summaries.source import Body, SourceSummaries
 from sayso.store.contract import EntryTuple, Reader
 
-HOUR = SPANS[0]
+SHORTEST = SPANS[0]
+"""Figures begin with one of these: an hour."""
 
 
 class Totals(msgspec.Struct, frozen=True):
@@ -53,7 +54,7 @@ def load_session_totals(tx: Reader, session: str, since: float) -> Totals:
 
 def start_of_hour(since: float) -> float:
     """The beginning of the hour that this time lies in."""
-    return float(since // HOUR * HOUR)
+    return float(since // SHORTEST * SHORTEST)
 
 
 def _sum_up(streams: tuple[SourceSummaries, ...], questions: SourceSummaries, since: float) -> Totals:
@@ -66,7 +67,7 @@ def _sum_up(streams: tuple[SourceSummaries, ...], questions: SourceSummaries, si
     return Totals(decided, asked, streams, questions, since)
 
 
-def _since(sums: SourceSummaries, shapes: Mapping[int, Shape[Body]], since: float) -> Iterator[Body]:
+def _since(sums: SourceSummaries, shapes: Mapping[int, SummaryKind[Body]], since: float) -> Iterator[Body]:
     """The fewest spans that make up the time since: hours until a day begins, days until thirty begin."""
     first = start_of_hour(since)
     for span, longer in zip(SPANS, (*SPANS[1:], 0), strict=True):

@@ -21,7 +21,7 @@ from sayso.gate.summaries.shapes import QUESTIONS, THROUGH, Through
 from sayso.gate.summaries.source import SourceSummaries
 from sayso.store.contract import Reader, Writer
 
-STEP = 1_000
+ADDED_AT_ONCE = 1_000
 """How many entries are added in one transaction."""
 FEW = 500
 """So many may wait until there are more: whoever reads adds them up in a few milliseconds."""
@@ -70,7 +70,7 @@ def load_decisions(tx: Reader, stream: str) -> SourceSummaries:
     """The summaries of a stream, with all that is newer than those stored."""
     sums = SourceSummaries(stream, tx)
     after = find_through(sums).entry
-    while added := add_entries(sums, tx, read_tail(tx, stream, after, most=STEP)):
+    while added := add_entries(sums, tx, read_tail(tx, stream, after, most=ADDED_AT_ONCE)):
         after += added
     return sums
 
@@ -120,12 +120,12 @@ def _add_new_entries(sums: SourceSummaries, tx: Reader, after: int, least: int) 
     newest = tx.head(sums.source)
     if newest is None or newest.seq - after < least:
         return 0
-    return add_entries(sums, tx, read_tail(tx, sums.source, after, most=STEP))
+    return add_entries(sums, tx, read_tail(tx, sums.source, after, most=ADDED_AT_ONCE))
 
 
 def _add_final_questions(sums: SourceSummaries, tx: Reader, after: str, least: int) -> int:
     final = takewhile(lambda row: is_final(row, tx.now), read_questions(tx, after))
-    rows = list(islice(final, STEP))
+    rows = list(islice(final, ADDED_AT_ONCE))
     if len(rows) < least:
         return 0
     for row in rows:

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 
 from sayso.gate import words
 from sayso.gate.gate import Gate
-from sayso.gate.summaries.add_up import STEP, find_through
+from sayso.gate.summaries.add_up import ADDED_AT_ONCE, find_through
 from sayso.gate.summaries.decisions import add_entries, read_tail
 from sayso.gate.summaries.questions import add_question
 from sayso.gate.summaries.shapes import QUESTIONS, THROUGH, Through
@@ -70,7 +70,7 @@ def _add_entries_again(reads: Reads, again: SourceSummaries, last: int) -> bool:
     after = 0
     while after < last:
         with reads() as tx:
-            rows = read_tail(tx, again.source, after, most=min(STEP, last - after))
+            rows = read_tail(tx, again.source, after, most=min(ADDED_AT_ONCE, last - after))
             added = add_entries(again, tx, rows)
         if not added:
             return False
@@ -82,7 +82,7 @@ def _add_questions_again(reads: Reads, again: SourceSummaries, last: str) -> boo
     after = ""
     while True:
         with reads() as tx:
-            page: Sequence[QuestionRow] = tx.questions(state=None, after=after, limit=STEP)
+            page: Sequence[QuestionRow] = tx.questions(state=None, after=after, limit=ADDED_AT_ONCE)
             for row in page:
                 add_question(again, row, tx.now)
                 if row.id == last:

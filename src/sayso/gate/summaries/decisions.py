@@ -25,7 +25,7 @@ from sayso.gate.summaries.shapes import (
     THROUGH,
     USES,
     DecisionTotals,
-    LastUse,
+    UseTimes,
     VerdictCounts,
 )
 from sayso.gate.summaries.source import SourceSummaries
@@ -37,7 +37,7 @@ _HIGH = Risk.HIGH.word
 _CONSENT = SPARING | {ALLOWLIST.name, APPROVED_CALL.name}
 
 
-class _Details(msgspec.Struct, frozen=True, gc=False):
+class DecisionDetails(msgspec.Struct, frozen=True, gc=False):
     digest: str
     risk: str
     rule: str
@@ -48,7 +48,7 @@ class _Decision(msgspec.Struct, frozen=True, gc=False):
     """The parts of a decision's entry that are added up."""
 
     agent: str
-    details: _Details
+    details: DecisionDetails
     operations: tuple[str, ...]
 
 
@@ -191,7 +191,7 @@ def _add_decisions(by: dict[str, VerdictCounts], name: str, event: str, rule: st
 
 def _note_use(sums: SourceSummaries, name: str, field: str, at: float) -> None:
     place = int.from_bytes(sha256(name.encode()).digest()[:2], "big") % PARTS
-    use = sums.change(USES, place=place).operations.setdefault(name, LastUse())
+    use = sums.change(USES, place=place).operations.setdefault(name, UseTimes())
     before = getattr(use, field)
     setattr(use, field, at if before is None else max(at, before))
 

@@ -38,7 +38,7 @@ class _Request(msgspec.Struct, frozen=True, gc=False):
     agent: str = "agent"
 
 
-class AskedQuestion(msgspec.Struct, frozen=True, gc=False):
+class QuestionFacts(msgspec.Struct, frozen=True, gc=False):
     """The parts of a question that are added up."""
 
     request: _Request
@@ -59,10 +59,10 @@ class AskedQuestion(msgspec.Struct, frozen=True, gc=False):
         return frozenset(item.category for item in self.items if item.risk < Risk.HIGH)
 
 
-_decode = msgspec.json.Decoder(AskedQuestion).decode
+_decode = msgspec.json.Decoder(QuestionFacts).decode
 
 
-def read_asked(row: QuestionRow) -> AskedQuestion | None:
+def read_asked(row: QuestionRow) -> QuestionFacts | None:
     """Read what the question asked; None if it cannot be read."""
     try:
         return _decode(row.body[MAC_BYTES:])
@@ -112,13 +112,13 @@ def _add_to_task(sums: SourceSummaries, name: str, hour: int) -> None:
     prompts = sums.change(TASKS, name)
     if prompts.times == 0:
         prompts.hour = hour
+    before, now = str(prompts.times), str(prompts.times + 1)
     for span in SPANS:
         tasks = _totals(sums, prompts.hour, span).tasks
-        if prompts.times:
-            tasks[prompts.times] -= 1
-            if not tasks[prompts.times]:
-                del tasks[prompts.times]
-        tasks[prompts.times + 1] = tasks.get(prompts.times + 1, 0) + 1
+        tasks[now] = tasks.get(now, 0) + 1
+        tasks[before] = tasks.get(before, 0) - 1
+        if tasks[before] <= 0:
+            del tasks[before]
     prompts.times += 1
 
 

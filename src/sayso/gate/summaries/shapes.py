@@ -25,7 +25,7 @@ PARTS = 64
 """Among how many rows the last uses of operations are spread."""
 
 
-class Shape(Generic[Body]):
+class SummaryKind(Generic[Body]):
     """One kind of summary."""
 
     def __init__(self, kind: str, body: type[Body]) -> None:
@@ -124,7 +124,7 @@ class QuestionTotals(msgspec.Struct):
 
     agents: dict[str, AnswerCounts] = {}
     categories: dict[str, AnswerCounts] = {}
-    tasks: dict[int, int] = {}
+    tasks: dict[str, int] = {}
 
     def add(self, other: QuestionTotals) -> None:
         for mine, theirs in ((self.agents, other.agents), (self.categories, other.categories)):
@@ -141,7 +141,7 @@ class QuestionTotals(msgspec.Struct):
         return counts
 
 
-class LastUse(msgspec.Struct):
+class UseTimes(msgspec.Struct):
     """When an operation was last part of a call that was allowed, asked about or refused."""
 
     allowed_at: float | None = None
@@ -150,7 +150,7 @@ class LastUse(msgspec.Struct):
 
 
 class LastUses(msgspec.Struct):
-    operations: dict[str, LastUse] = {}
+    operations: dict[str, UseTimes] = {}
 
 
 class Seen(msgspec.Struct):
@@ -175,10 +175,10 @@ class Found(msgspec.Struct):
 
 SPANS = (int(HOUR), int(DAY), int(30 * DAY))
 """In seconds, each a whole number of those before it."""
-DECIDED = {span: Shape(f"decided/{span}", DecisionTotals) for span in SPANS}
-ASKED = {span: Shape(f"asked/{span}", QuestionTotals) for span in SPANS}
-THROUGH = Shape("through", Through)
-USES = Shape("uses", LastUses)
-SEEN = Shape("seen", Seen)
-TASKS = Shape("tasks", TaskPrompts)
-FOUND = Shape("found", Found)
+DECIDED = {span: SummaryKind(f"decided/{span}", DecisionTotals) for span in SPANS}
+ASKED = {span: SummaryKind(f"asked/{span}", QuestionTotals) for span in SPANS}
+THROUGH = SummaryKind("through", Through)
+USES = SummaryKind("uses", LastUses)
+SEEN = SummaryKind("seen", Seen)
+TASKS = SummaryKind("tasks", TaskPrompts)
+FOUND = SummaryKind("found", Found)

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from sayso.core.errors import SaysoError
-from sayso.gate.summaries.shapes import Shape
+from sayso.gate import words
+from sayso.gate.summaries.shapes import SummaryKind
 from sayso.store.contract import Reader, SummaryRow
 
 Body = TypeVar("Body")
@@ -25,6 +26,11 @@ class UnreadableSummary(SaysoError):
     code = "unreadable_summary"
 
 
+def unreadable_summary() -> UnreadableSummary:
+    """The error to raise. It says how to get rid of it."""
+    return UnreadableSummary(words.WRONG_SUMMARY, hint="run `sayso audit recount`")
+
+
 class SourceSummaries:
     """What is known of a source. Nothing is stored from here; without a store it begins empty."""
 
@@ -35,14 +41,14 @@ class SourceSummaries:
         self._absent: set[Key] = set()
         self._changed: set[Key] = set()
 
-    def find(self, shape: Shape[Body], name: str = "", place: int = 0) -> Body | None:
+    def find(self, shape: SummaryKind[Body], name: str = "", place: int = 0) -> Body | None:
         """One summary to look at; None if there is none."""
         key = (shape.kind, name, place)
         if key not in self._known and key not in self._absent:
             self.load(shape, [(name, place)])
         return self._known.get(key)
 
-    def change(self, shape: Shape[Body], name: str = "", place: int = 0) -> Body:
+    def change(self, shape: SummaryKind[Body], name: str = "", place: int = 0) -> Body:
         """One summary to add to; a new one if there is none."""
         found = self.find(shape, name, place)
         key = (shape.kind, name, place)
@@ -51,7 +57,7 @@ class SourceSummaries:
         self._changed.add(key)
         return found
 
-    def load(self, shape: Shape[Body], keys: Iterable[tuple[str, int]]) -> None:
+    def load(self, shape: SummaryKind[Body], keys: Iterable[tuple[str, int]]) -> None:
         """Read these at once, if they are not known."""
         wanted = {(name, place) for name, place in keys if (shape.kind, name, place) not in self._known}
         self._absent |= {(shape.kind, *key) for key in wanted}
@@ -62,7 +68,7 @@ class SourceSummaries:
 
     def newest_first(
         self,
-        shape: Shape[Body],
+        shape: SummaryKind[Body],
         name: str = "",
         *,
         first: int = 0,
@@ -90,10 +96,8 @@ class SourceSummaries:
         return [SummaryRow(self.source, *key, _encode(self._known[key])) for key in changed]
 
 
-def _decode(shape: Shape[Body], row: SummaryRow) -> Body:
+def _decode(shape: SummaryKind[Body], row: SummaryRow) -> Body:
     try:
         return shape.decode(row.body)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        raise UnreadableSummary(
-            "what was added up from the trail was changed outside Sayso", hint="run `sayso audit recount`"
-        ) from error
+        raise unreadable_summary() from error
