@@ -28,7 +28,7 @@ FEW = 500
 MOST_AT_ONCE = 20_000
 """How many are added with one signature, so that it does not take long in a store that is behind."""
 
-AddProgress = Callable[[int], None]
+AddProgress = Callable[[int], object]
 """Told how many entries were added."""
 
 
