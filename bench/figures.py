@@ -30,7 +30,10 @@ from sayso.gate.summaries.add_up import add_up
 from sayso.store.sqlite.store import SqliteStore
 
 FEW, MANY = 10_000, 1_000_000
-PAGE = 5_000
+PAGES = 200
+"""In how many transactions the decisions are written, on both sides, so that both have as many hours."""
+STORIES = 5
+"""As many of each kind as the short trail has."""
 ROUNDS = 50
 TIMES_FEW = 2.0
 SESSIONS, AGENTS = 100, 20
@@ -54,8 +57,10 @@ READS: dict[str, Callable[[Gate], object]] = {
     "statistics of a week": lambda gate: compute_figures_and_charts(gate, since=BEGAN),
     "statistics of all time": compute_figures,
     "last uses of operations": load_last_uses,
-    "history of a session": lambda gate: find_stories(gate, StoryFilter(session="s_7")),
-    "history by verdict": lambda gate: find_stories(gate, StoryFilter(verdict="deny", agent="agent 3")),
+    "history of a session": lambda gate: find_stories(gate, StoryFilter(session="s_7"), limit=STORIES),
+    "history by verdict": lambda gate: find_stories(
+        gate, StoryFilter(verdict="deny", agent="agent 3"), limit=STORIES
+    ),
     "history that finds nothing": lambda gate: find_stories(gate, StoryFilter(rule="none", risk="high")),
 }
 
@@ -66,14 +71,15 @@ def _fill(place: Path, size: int, watch: Watch) -> None:
     clock = [BEGAN]
     store = SqliteStore(place / "sayso.db", clock=lambda: clock[0])
     gate = open_gate(make_world(DOMAINS).policy, store, key=KEY, marks=place)
-    for start in range(0, size, PAGE):
+    page = size // PAGES
+    for start in range(0, size, page):
         with gate.store.write(durable=False) as tx:
-            for n in range(start, start + PAGE):
+            for n in range(start, start + page):
                 operations = (f"domain{n % DOMAINS:04}.label",)
                 session, agent = f"s_{n % SESSIONS}", f"agent {n % AGENTS}"
                 record(tx, _decision(n), session=session, agent=agent, operations=operations)
-        clock[0] += (ENDED - BEGAN) * PAGE / size
-        watch(f"{size:,} decisions (writing them first)", start // PAGE + 1, size // PAGE)
+        clock[0] += (ENDED - BEGAN) / PAGES
+        watch(f"{size:,} decisions (writing them first)", start // page + 1, PAGES)
     add_up(gate, most=None, progress=lambda done: watch("adding them up", done, size))
     store.close()
 

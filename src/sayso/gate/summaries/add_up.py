@@ -25,6 +25,8 @@ ADDED_AT_ONCE = 1_000
 """How many entries are added in one transaction."""
 FEW = 500
 """So many may wait until there are more: whoever reads adds them up in a few milliseconds."""
+FEW_QUESTIONS = 50
+"""The same for questions."""
 MOST_AT_ONCE = 20_000
 """How many are added with one signature, so that it does not take long in a store that is behind."""
 
@@ -124,10 +126,13 @@ def _add_new_entries(sums: SourceSummaries, tx: Reader, after: int, least: int) 
 
 
 def _add_final_questions(sums: SourceSummaries, tx: Reader, after: str, least: int) -> int:
+    """Few rows are read unless there is enough to add, because this is asked with every signature."""
+    for wanted in (1, min(least, FEW_QUESTIONS)):
+        first = tx.questions(state=None, after=after, limit=wanted)
+        if len(first) < wanted or not all(is_final(row, tx.now) for row in first):
+            return 0
     final = takewhile(lambda row: is_final(row, tx.now), read_questions(tx, after))
     rows = list(islice(final, ADDED_AT_ONCE))
-    if len(rows) < least:
-        return 0
     for row in rows:
         add_question(sums, row, tx.now)
     return len(rows)
