@@ -21,6 +21,7 @@ from bench.audit import verify_against_hashing
 from bench.decide import LARGE, SMALL, decide_against_peers, decide_with_larger_policy
 from bench.decorated import decorated_calls
 from bench.durable import DURABLE_PEERS, allow_against_commit, allow_against_peers
+from bench.figures import figures_of_long_trails
 from bench.measure import Row, Watch
 from bench.peers import PEERS
 from bench.questions import many_questions_against_few
@@ -34,6 +35,7 @@ BENCHMARKS: tuple[Callable[[Watch], list[Row]], ...] = (
     allow_against_commit,
     allow_against_peers,
     verify_against_hashing,
+    figures_of_long_trails,
     many_questions_against_few,
     decorated_calls,
     many_questions_over_http,

@@ -254,6 +254,22 @@ def audit_prune(
         typer.echo(f"{pruned.bodies} {'body' if pruned.bodies == 1 else 'bodies'} dropped")
 
 
+@app.command("recount", short_help="Add up the figures again.")
+def audit_recount(store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Drop what was added up from the trail for figures and history, and add it up again.
+
+    Sayso keeps it up to date by itself. This is for when audit verify says that it was changed.
+    """
+    from sayso.gate.summaries.add_up import recount
+
+    with _open_audit(store) as gate, show_progress("Adding up") as told:
+        added = recount(gate, told)
+    if as_json:
+        echo_json({"added": added})
+    else:
+        typer.echo(f"{added} entries and questions added up")
+
+
 @app.command("erase", short_help="Erase one sensitive value.")
 def audit_erase(
     seq: SeqArg,

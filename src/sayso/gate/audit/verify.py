@@ -40,6 +40,7 @@ from sayso.gate.audit.tree import TreeEnd, load_end, log_origin, own_verifiers, 
 from sayso.gate.audit.workers import Workers
 from sayso.gate.gate import Gate
 from sayso.gate.rows.keys import SigningKey
+from sayso.gate.summaries.check import check_summaries
 from sayso.store.contract import CheckpointRow, EntryTuple, Reader
 
 PAGE = 1_000
@@ -125,7 +126,7 @@ def _verify(
     proofs = Proofs()
     walk = Walk(gate, MAIN, progress, proofs, workers)
     marks = anchors_from_checkpoints(notes, outside, own_verifiers(key), origin)
-    beside += [*_check_mark(gate), *(check_rows(gate) if rows else ())]
+    beside += [*_check_mark(gate), *((*check_rows(gate), *_check_summaries(gate)) if rows else ())]
     main = _report_on_stream(walk, ends[MAIN], marks, beside, expected=bool(stored))
     reports = [main]
     for stream in sorted((streams | walk.joined.keys()) - {MAIN}):
@@ -393,6 +394,12 @@ def _check_mark(gate: Gate) -> Iterator[AuditFinding]:
         elif not gate.mark.holds(tx, MAIN, newest):
             text = "the entry that the mark beside the key speaks of is missing, or another"
             yield AuditFinding(FindingKind.TRUNCATED, 0, text)
+
+
+def _check_summaries(gate: Gate) -> Iterator[AuditFinding]:
+    """Yield a finding for each stream whose summaries are not what its entries add up to."""
+    for text in check_summaries(gate):
+        yield AuditFinding(FindingKind.EDITED, 0, text)
 
 
 def _load_nodes(gate: Gate, stream: str, size: int) -> Iterator[TreeNode]:
