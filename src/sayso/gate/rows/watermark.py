@@ -463,8 +463,8 @@ class Watermark:
         try:
             self._take(file)
             file.write(entry, [(place, *one) for place, one in raised.items()])
-            if file.long_for(len(self._known)):
-                self._shorten(file, 0.0 if entry is None else entry.at)
+            if entry is not None and file.long_for(len(self._known)):  # an entry says what time it is
+                self._shorten(file, entry.at)
         finally:
             file.unlock()
 
