@@ -191,6 +191,6 @@ def test_an_amount_is_never_told_without_its_currency() -> None:
 
 
 def test_a_whole_path_is_not_told_twice() -> None:
-    told = titled({"file_path": "/home/ana/work/src/new.py"}, tool="Write", target="src/new.py")
-    assert told == "Write /home/ana/work/src/new.py"
+    told = titled({"file_path": "/w/src/new.py"}, tool="Write", target="src/new.py")
+    assert told == "Write /w/src/new.py"
     assert titled({"file_path": "new.py"}, tool="Write", target="src/new.py").startswith("Write src/new.py, ")
