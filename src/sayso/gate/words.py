@@ -54,6 +54,15 @@ def changed_outside(what: str) -> str:
     return f"{what} was changed outside Sayso"
 
 
+WRONG_SUMMARY = "what was added up from the trail was changed outside Sayso"
+
+
+def wrong_summaries(stream: str | None) -> str:
+    """The finding for figures that are not what the rows say; the stream, None for the questions."""
+    of = "the questions" if stream is None else f"stream {stream}"
+    return f"what was added up from {of} was changed outside Sayso; `sayso audit recount` adds it up again"
+
+
 def changed_or_restored(what: str) -> str:
     return f"{what} was changed outside Sayso, or an older copy was restored"
 

@@ -12,7 +12,6 @@ from sayso.service.http.auth import KnownCallers
 from sayso.service.http.batches import Batches
 from sayso.service.http.lanes import Lanes
 from sayso.service.http.limits import Limits
-from sayso.service.live.last_used import LastUses
 from sayso.service.live.metrics import Metrics
 from sayso.service.live.trail import Trail
 from sayso.service.live.waiters import Waiters
@@ -63,7 +62,6 @@ class ServiceState:
         self.callers = KnownCallers()
         self.metrics = Metrics()
         self.trail = Trail(gate, self.metrics)
-        self.uses = LastUses()
         self.activity = Activity()
         self.waiters = Waiters(self._tell_waiting)
 

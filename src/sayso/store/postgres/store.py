@@ -67,6 +67,11 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         server.set_up_database(dsn, busy=busy, upgrade=upgrade)
         super().__init__()
 
+    @property
+    def address(self) -> str:
+        """The address, with whatever secret is in it."""
+        return self._dsn
+
     def _start(self) -> None:
         super()._start()
         self._pool = None

@@ -24,7 +24,6 @@ from sayso.store.contract import (
 from sayso.store.postgres.server import explain_postgres_error, to_psycopg_parameters
 from sayso.store.sql import statements as sql
 from sayso.store.sql.known import KnownRows
-from sayso.store.sql.statements import EACH
 from sayso.store.sql.transactions import PART, Transaction
 
 try:
@@ -69,15 +68,6 @@ _OPEN_QUESTIONS = sql.QUESTION.replace(
     "id = ?",
     "state = 'open' AND (session, digest) IN (SELECT * FROM unnest(?::text[], ?::text[])) ORDER BY place",
 )
-# As bytes in letters, which every body has, whatever stands in it. OFFSET 0 as LIMIT -1 in statements.py.
-_LAST_NAMED = f"""
-SELECT event, MAX(at), decode(part, 'escape') FROM (
-    SELECT event, at, split_part(rest, '],"seq":', 1) AS part FROM (
-        SELECT event, at, split_part(encode(body, 'escape'), '"operations":[', 2) AS rest FROM entries
-        WHERE stream = ? AND seq > ? AND body IS NOT NULL AND event IN (VALUES {EACH}) OFFSET 0
-    ) AS after WHERE strpos(rest, '],"seq":') > 0 OFFSET 0
-) AS cut GROUP BY event, part
-"""  # noqa: S608  only names written in this file
 
 
 def _or_fail(statement: str) -> str:
@@ -88,7 +78,6 @@ def _or_fail(statement: str) -> str:
 class PostgresTransaction(Transaction):
     """`xid` names it on the server; a transaction that only reads has none."""
 
-    last_named = _LAST_NAMED
     local = False
 
     def __init__(self, connection: Connection, place: str, now: float, xid: str) -> None:

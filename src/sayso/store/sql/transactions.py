@@ -12,7 +12,6 @@ from typing import Any, Generic, TypeVar
 from sayso.store.contract import Ahead, Batch, BatchLost, FateUnknown, Reader, StoreBusy, StoreError, Writer
 from sayso.store.sql.known import KnownRows
 from sayso.store.sql.rows import HoldingReader, SqlReader, SqlWriter
-from sayso.store.sql.statements import LAST_NAMED
 from sayso.store.threads import ChangeProbe, ChangeWatcher, Pulse, Single
 
 PART = "part"
@@ -31,7 +30,6 @@ os.register_at_fork(after_in_child=_count_fork)
 class Transaction(ABC):
     """A transaction under way. The first error ends it: nothing more is done, and nothing of it is kept."""
 
-    last_named = LAST_NAMED
     local = True
 
     def __init__(self, now: float) -> None:
