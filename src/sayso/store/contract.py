@@ -294,8 +294,8 @@ class Reader(Protocol):
 
     def denial(self, session: str, digest: str) -> DenialRow | None: ...
     def sendings(self, session: str, keys: Iterable[GrantKey]) -> Sequence[SendingRow]: ...
-    def reviews(self, names: Iterable[str] | None = None) -> Sequence[ReviewRow]:
-        """The reviews of these names or all of them, by name."""
+    def reviews(self, names: Iterable[str] | None = None, *, anew: bool = False) -> Sequence[ReviewRow]:
+        """The reviews of these names or all of them, by name. With `anew`, not as read ahead."""
 
     def question(self, question: str) -> QuestionRow | None: ...
     def open_question(self, session: str, digest: str) -> QuestionRow | None: ...
@@ -439,6 +439,7 @@ class Ahead(msgspec.Struct, frozen=True):
     grants: frozenset[str] = frozenset()
     grants_by_key: frozenset[tuple[str, tuple[GrantKey, ...]]] = frozenset()
     open_questions: frozenset[tuple[str, str]] = frozenset()
+    reviews: frozenset[str] = frozenset()
     streams: frozenset[str] = frozenset()
     """Their heads."""
 

@@ -155,7 +155,8 @@ class MemoryReader:
         rows = self._group(self._tables.sendings, session).values()
         return [row for row in rows if (row.domain, row.content) in wanted]
 
-    def reviews(self, names: Iterable[str] | None = None) -> Sequence[ReviewRow]:
+    def reviews(self, names: Iterable[str] | None = None, *, anew: bool = False) -> Sequence[ReviewRow]:
+        del anew
         rows = self._group(self._tables.reviews)
         return [rows[name] for name in sorted(rows if names is None else set(names) & rows.keys())]
 

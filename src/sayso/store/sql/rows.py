@@ -157,7 +157,8 @@ class SqlReader:
         self._hold(session)
         return self._for_each(SendingRow, sql.SENDINGS, list(dict.fromkeys(keys)), session)
 
-    def reviews(self, names: Iterable[str] | None = None) -> Sequence[ReviewRow]:
+    def reviews(self, names: Iterable[str] | None = None, *, anew: bool = False) -> Sequence[ReviewRow]:
+        del anew
         if names is None:
             return self._all(ReviewRow, sql.REVIEWS)
         return self._for_each(ReviewRow, sql.REVIEWS_BY_NAME, [(name,) for name in sorted(set(names))])
@@ -193,7 +194,8 @@ class SqlReader:
 
     def count_questions(self, session: str, *, since: float) -> tuple[int, int]:
         self._hold(session)
-        return self._count(sql.COUNT_OPEN, session), self._count(sql.COUNT_SINCE, session, since)
+        ((open_now, lately),) = self._connection.rows(sql.COUNT_QUESTIONS, (session, session, since))
+        return open_now, lately
 
     def count_open(self) -> int:
         return self._count(sql.COUNT_OPEN_ANYWHERE)
@@ -341,6 +343,12 @@ class HoldingReader(SqlReader):
             known[wanted] = super().open_question(session, digest)
         return known[wanted]
 
+    def reviews(self, names: Iterable[str] | None = None, *, anew: bool = False) -> Sequence[ReviewRow]:
+        wanted, known = None if names is None else sorted(set(names)), self._known.reviews
+        if wanted is None or anew or not known.keys() >= set(wanted):
+            return super().reviews(wanted)
+        return [row for name in wanted if (row := known[name]) is not None]
+
     def call(self, call: str) -> CallRow | None:
         return self._keep(self._known.calls, call, super().call)
 
@@ -409,6 +417,7 @@ class SqlWriter(HoldingReader):
         self._put(sql.ADD_SENDING, row)
 
     def put_review(self, row: ReviewRow) -> None:
+        self._known.reviews.clear()
         self._put(sql.PUT_REVIEW, row)
 
     def add_question(self, row: QuestionRow) -> None:

@@ -170,10 +170,12 @@ QUESTIONS_OWNER_STATE = _select(
     "questions", contract.QuestionRow, f"WHERE {_ASKED_BY} AND state = ? AND {_PAGE}"
 )
 QUESTION_PLACE = "SELECT place FROM questions WHERE id = ?"
-COUNT_OPEN = "SELECT COUNT(*) FROM questions WHERE session = ? AND state = 'open'"
+COUNT_QUESTIONS = (
+    "SELECT (SELECT COUNT(*) FROM questions WHERE session = ? AND state = 'open'), "
+    "(SELECT COUNT(*) FROM questions WHERE session = ? AND opened_at >= ?)"
+)
 COUNT_OPEN_ANYWHERE = "SELECT COUNT(*) FROM questions WHERE state = 'open'"
 LATE_SESSIONS = "SELECT DISTINCT session FROM questions WHERE state = 'open' AND expires_at <= ?"
-COUNT_SINCE = "SELECT COUNT(*) FROM questions WHERE session = ? AND opened_at >= ?"
 ADD_QUESTION = _insert("questions", contract.QuestionRow)
 CLOSE_QUESTION = _update("questions", contract.QuestionRow, "WHERE id = ? AND state = 'open'")
 
