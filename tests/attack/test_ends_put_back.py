@@ -17,7 +17,7 @@ from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.outcome import end_call
 from sayso.gate.ledger.start import retry_call, start_call
-from sayso.gate.rows import watermark
+from sayso.gate.rows import unsynced
 from sayso.gate.sessions.sessions import open_session
 from tests.support.answers import answer_question
 from tests.support.by_hand import Place, sqlite_place
@@ -81,12 +81,12 @@ def another_boot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ca
 
     def start() -> None:
         (tmp_path / "another-boot").write_text("other")
-        monkeypatch.setattr(watermark, "BOOT", tmp_path / "another-boot")
-        watermark.boot_number.cache_clear()
+        monkeypatch.setattr(unsynced, "BOOT", tmp_path / "another-boot")
+        unsynced.boot_number.cache_clear()
 
     yield start
     monkeypatch.undo()
-    watermark.boot_number.cache_clear()
+    unsynced.boot_number.cache_clear()
 
 
 def test_after_the_machine_started_again_an_end_that_was_lost_is_no_tampering(

@@ -16,7 +16,7 @@ from sayso.core.errors import SaysoError
 from sayso.gate.open import open_gate
 from sayso.gate.rows import watermark_file
 from sayso.gate.rows.tampering import Tampered
-from sayso.gate.rows.watermark import FORGOTTEN_AFTER
+from sayso.gate.rows.versions import FORGOTTEN_AFTER
 from sayso.gate.sealed_values import is_value
 from sayso.gate.sessions.reopen import OtherSession
 from sayso.gate.sessions.sessions import open_session

@@ -14,7 +14,9 @@ import pytest
 
 from sayso.core.errors import SaysoError
 from sayso.gate.rows import watermark_file
-from sayso.gate.rows.watermark import FORGOTTEN_AFTER, OPENED_AGAIN, Watermark
+from sayso.gate.rows.versions import FORGOTTEN_AFTER
+from sayso.gate.rows.watermark import Watermark
+from sayso.gate.rows.watermark_log import OPENED_AGAIN
 from sayso.store.contract import EntryRow
 
 

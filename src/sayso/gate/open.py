@@ -23,9 +23,8 @@ from sayso.gate.rows.row_seals import JUMP, Sealer
 from sayso.gate.rows.sealed_store import MarkedStore
 from sayso.gate.rows.seals import mac_key
 from sayso.gate.rows.tampering import Doubts
+from sayso.gate.rows.versions import BURNED, FORGOTTEN_AFTER
 from sayso.gate.rows.watermark import (
-    BURNED,
-    FORGOTTEN_AFTER,
     Watermark,
     load_watermark,
     refuse_moved_watermark,

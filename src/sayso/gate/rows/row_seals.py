@@ -22,7 +22,8 @@ from sayso.core.session import Denial, SessionHead
 from sayso.gate import words
 from sayso.gate.rows.seals import compute_seal, seal_matches
 from sayso.gate.rows.tampering import Doubts
-from sayso.gate.rows.watermark import FORGOTTEN_AFTER, Watermark
+from sayso.gate.rows.versions import FORGOTTEN_AFTER
+from sayso.gate.rows.watermark import Watermark
 from sayso.store.contract import UNKNOWN_EXPIRY, CallRow, GrantRow, QuestionRow, ReviewRow, SessionRow
 
 MAC_BYTES = 32

@@ -19,7 +19,8 @@ from sayso.core.audit.entry import MAIN
 from sayso.core.errors import SaysoError
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.tampering import Doubt, Doubts
-from sayso.gate.rows.watermark import BURNED, Raised, Watermark, refuse_moved_watermark
+from sayso.gate.rows.versions import BURNED, Raised
+from sayso.gate.rows.watermark import Watermark, refuse_moved_watermark
 from sayso.gate.telemetry import log_tampering
 from sayso.store.contract import Ahead, Batch, EntryRow, Reader, Store, StoreError, Writer
 

@@ -12,51 +12,24 @@
 
 from __future__ import annotations
 
-import os
 import re
 import threading
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import cache
-from hashlib import blake2b
 from pathlib import Path
 
-from sayso.core.durations import DAY
 from sayso.gate import words
 from sayso.gate.rows.moves import PLACE, StoreMoved
-from sayso.gate.rows.watermark_file import MarkFile, MarkReplaced, Record
+from sayso.gate.rows.unsynced import boot_number, unsynced_key
+from sayso.gate.rows.versions import Raised, Versions, version_key
+from sayso.gate.rows.watermark_file import MarkFile
+from sayso.gate.rows.watermark_log import MarkLog
 from sayso.reading.paths.own_places import guard_keys
 from sayso.store.contract import EntryRow, Reader, StoreError
 
-OPENED_AGAIN = 64
-"""After how many times of being raised it is opened again, so that one that was deleted is there again."""
-LOOKED_AGAIN = 256
-"""After how many looks it is seen to that the file looked at is the one that is there."""
-MOST_LATE = 200_000
-BOOT = Path("/proc/sys/kernel/random/boot_id")
-FORGOTTEN_AFTER = 8 * DAY
-"""So long after its end a session is kept in the mark; then it counts as ended because it is so old."""
 MOVED = ("fact", "moved")
 """Its version is odd while the store is sealed because it moves or has moved."""
 _PLAIN = re.compile(r"[\w-]+")
-_PENDING = 2**63
-BURNED = 2**62
-"""A version that nothing ever reaches."""
-
-Raised = dict[bytes, tuple[int, int]]
-"""By name: the version, and after which time it may be forgotten (0: never)."""
-
-
-_forks = 0  # how many forks lie between the first process and this one
-
-
-def _count_fork() -> None:
-    global _forks  # noqa: PLW0603  a process is a fact about the whole program
-    _forks += 1
-
-
-os.register_at_fork(after_in_child=_count_fork)
 
 
 def load_watermark(tx: Reader, folder: Path, name: str) -> Watermark:
@@ -97,63 +70,19 @@ def refuse_moved_watermark(mark: Watermark) -> None:
         )
 
 
-def version_key(kind: str, name: str) -> bytes:
-    """Return the name under which a version is stored: it shows its kind; the rest is a hash."""
-    return kind[:1].encode() + blake2b(f"{kind}/{name}".encode(), digest_size=15).digest()
-
-
-def unsynced_key(place: bytes) -> bytes:
-    """The name under which a version stands that counts until this machine starts again."""
-    return place[:1].upper() + place[1:]
-
-
-@cache
-def boot_number() -> int:
-    """Which start of this machine this is, as far as the system tells; 0 if it does not."""
-    try:
-        told = BOOT.read_bytes()
-    except OSError:
-        return 0
-    return int.from_bytes(blake2b(told, digest_size=8).digest(), "big") if told.strip() else 0
-
-
-def _as_counts_now(record: Record) -> Record:
-    """The record; one of an unsynced commit counts if the machine has not started again since."""
-    place, version, until = record
-    if not place[:1].isupper():
-        return record
-    return (place[:1].lower() + place[1:], version if until == boot_number() else 0, 0)
-
-
-_FLOOR = version_key("fact", "floor")
-_PASSKEYS = version_key("value", "passkeys")
-
-
 class Watermark:
     """The mark of one store. Without a path it lives in memory, as long as the gate does."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
         self._own = threading.local()
-        self._known: dict[bytes, int] = {}
-        self._until: dict[bytes, int] = {}
-        self._past: dict[bytes, list[tuple[int, int]]] = {}
-        """For transactions that read: when a version was raised lately, and from which."""
+        self._versions = Versions()
+        self._log = MarkLog(path, self._versions)
         self._unsynced: Raised = {}
-        self._tick = 0
         self.lost = False
         """There is no such mark though others of the same store exist, or another is in use as well."""
         self.rivals: tuple[Watermark, ...] = ()
         """The other marks of the same store that nobody has retired."""
-        self._begin()
-
-    def _begin(self) -> None:
-        self._forks = _forks
-        self._guard = threading.RLock()
-        self._readers: Counter[int] = Counter()
-        self._file: MarkFile | None = None
-        self._left = OPENED_AGAIN
-        self._looks = LOOKED_AGAIN
 
     @property
     def exists(self) -> bool:
@@ -179,15 +108,9 @@ class Watermark:
         place = version_key(kind, name)
         reading: int | None = getattr(self._own, "reading", None)
         if reading is not None:
-            return self._version_at(place, reading)
+            return self._versions.version_at(place, reading)
         self._catch_up_on(place)
-        return self._known.get(place, 0)
-
-    def _version_at(self, place: bytes, tick: int) -> int:
-        """The version as it was known then."""
-        with self._guard:
-            later = (before for raised_at, before in self._past.get(place, ()) if raised_at > tick)
-            return next(later, self._known.get(place, 0))
+        return self._versions.version(place)
 
     def note(self, kind: str, name: str, version: int, *, until: float = 0.0) -> None:
         """Raise this version once the transaction under way is committed; what was read is, already."""
@@ -195,7 +118,7 @@ class Watermark:
         place = version_key(kind, name)
         if raised is None:
             if getattr(self._own, "reading", None) is not None and self._own.committed:
-                self._learn({place: (version, int(until))})
+                self._versions.learn({place: (version, int(until))})
         elif version > raised.get(place, (0, 0))[0]:
             raised[place] = (version, int(until))
 
@@ -203,54 +126,29 @@ class Watermark:
         """Count the names of this kind that live here (or did when reading began) and are not among these."""
         reading: int | None = getattr(self._own, "reading", None)
         if reading is None:
-            self._catch_up()
-        found = {version_key(kind, name) for name in there}
-        with self._guard:
-            mine = [place for place in self._known if place[:1] == kind[:1].encode() and place not in found]
-            return sum(
-                not self._until.get(place)
-                and self._known[place] < BURNED
-                and (reading is None or self._version_at(place, reading) > 0)
-                for place in mine
-            )
+            self._log.catch_up()
+        return self._versions.count_missing(kind, there, at=reading)
 
     def outdate(self, kinds: bytes, until: float) -> None:
         """All of these kinds are void from now on, so that they need not be kept for ever.
 
         Passkeys are: that there were some is why answers have to be signed.
         """
-        with self._guard:
-            raised = {
-                place: (version, int(until))
-                for place, version in self._known.items()
-                if place[:1] in kinds and not self._until.get(place) and place != _PASSKEYS
-            }
         noted: Raised | None = getattr(self._own, "raised", None)
         if noted is not None:
-            noted.update(raised)
+            noted.update(self._versions.outdate(kinds, until))
 
     @property
     def floor(self) -> int:
         """Sessions that were opened before this time and are not known have ended, and were dropped."""
-        return self._known.get(_FLOOR, 0)
+        return self._versions.floor
 
     def burn(self, kind: str, but: set[str], *, before: int) -> int:
         """Raise every version of this kind that was known then, except those of `but`; return how many.
 
         Whatever is restored afterwards is behind its mark.
         """
-        spared = {version_key(kind, name) for name in but}
-        with self._guard:
-            places = [
-                place
-                for place in self._known
-                if place[:1] == kind[:1].encode()
-                and place not in spared
-                and self._known[place] < BURNED
-                and not self._until.get(place)
-                and self._version_at(place, before) > 0
-            ]
-            burned = dict.fromkeys(places, (BURNED, 0))
+        burned = self._versions.burn(kind, but, before=before)
         if burned:
             self.reach(None, burned)
         return len(burned)
@@ -258,8 +156,8 @@ class Watermark:
     @property
     def tick(self) -> int:
         """The number of times anything was raised, as far as this process knows."""
-        self._catch_up()
-        return self._tick
+        self._log.catch_up()
+        return self._versions.tick
 
     @contextmanager
     def reading(self, *, committed: bool = True) -> Iterator[None]:
@@ -270,19 +168,14 @@ class Watermark:
         """
         before = getattr(self._own, "reading", None)
         if before is None:
-            self._catch_up()
-        with self._guard:
-            began = self._tick if before is None else before
-            self._own.reading, self._own.committed = began, committed
-            self._readers[began] += 1
+            self._log.catch_up()
+        began = self._versions.begin_reading(before)
+        self._own.reading, self._own.committed = began, committed
         try:
             yield
         finally:
             self._own.reading = before
-            with self._guard:
-                self._readers[began] -= 1
-                if self._readers[began] <= 0:
-                    del self._readers[began]
+            self._versions.end_reading(began)
 
     def begin_writing(self) -> Raised:
         """A transaction that writes begins; what it notes is gathered here."""
@@ -305,34 +198,25 @@ class Watermark:
 
     def promise(self, raised: Raised) -> Mapping[bytes, int]:
         """Raise these in memory while nobody else can write, just before the commit; how they stood."""
-        with self._guard:
-            before = {place: self._known.get(place, 0) for place in raised}
-            for place, (version, until) in raised.items():
-                self._set(place, version, until, _PENDING)
-        return before
+        return self._versions.promise(raised)
 
     def withdraw(self, before: Mapping[bytes, int]) -> None:
         """The commit failed: they stand as before."""
-        with self._guard:
-            for place, version in before.items():
-                self._known[place] = version
-                past = self._past.get(place)
-                if past and past[-1] == (_PENDING, version):
-                    past.pop()
+        self._versions.withdraw(before)
 
     # --- raising it ---
 
     def reach(self, entry: EntryRow | None, raised: Raised | None = None) -> None:
         """Raise the mark to this entry and these versions, unless another process has raised it further."""
-        with self._guard:
+        with self._versions.guard:
             unsynced, self._unsynced = self._unsynced, {}
-        known = {place: one for place, one in unsynced.items() if one[0] >= self._known.get(place, 0)}
+        known = {place: one for place, one in unsynced.items() if one[0] >= self._versions.version(place)}
         raised = {**known, **(raised or {})}
-        self._learn(raised)
+        self._versions.learn(raised)
         try:
-            self._write(entry, raised)
+            self._log.write(entry, raised)
         except OSError as error:
-            with self._guard:
+            with self._versions.guard:
                 self._unsynced = {**raised, **self._unsynced}  # to be written with the next
             raise self._unwritten(error) from error
 
@@ -345,23 +229,18 @@ class Watermark:
     def take_over(self, other: Watermark) -> None:
         """Know of effects, reviews and passkeys what the mark of the store knows that this copies."""
         other.version(*MOVED)
-        places = {
-            place: (version, 0)
-            for place, version in other._known.items()
-            if place[:1] in b"er" or place == _PASSKEYS
-        }
-        self._learn(places)
+        self._versions.learn(other._versions.outlasting())
 
     def learn(self, raised: Raised) -> None:
         """Mark these until this machine starts again: they are committed, and not synced yet."""
-        self._learn(raised)
-        with self._guard:
+        self._versions.learn(raised)
+        with self._versions.guard:
             self._unsynced.update(raised)
         boot = boot_number()
         if not boot or not raised:
             return
         try:
-            self._write(None, {unsynced_key(place): (one[0], boot) for place, one in raised.items()})
+            self._log.write(None, {unsynced_key(place): (one[0], boot) for place, one in raised.items()})
         except OSError as error:
             raise self._unwritten(error) from error
 
@@ -410,136 +289,11 @@ class Watermark:
             return None
         return file.newest()
 
-    def _learn(self, raised: Raised) -> None:
-        with self._guard:
-            self._tick += 1
-            for place, (version, until) in raised.items():
-                self._set(place, version, until, self._tick)
-            if len(self._past) > MOST_LATE:
-                self._forget_past()
-
-    def _set(self, place: bytes, version: int, until: int, tick: int) -> None:
-        old = self._known.get(place, 0)
-        if version < old:
-            return
-        past = self._past.get(place, [])
-        pending = bool(past) and past[-1][0] == _PENDING
-        if pending and tick != _PENDING:
-            past[-1] = (tick, past[-1][1])  # what was promised is committed
-        elif version > old and not pending:
-            oldest = min(self._readers, default=self._tick)
-            self._past[place] = [*(one for one in past if one[0] > oldest), (tick, old)]
-        self._known[place] = version
-        if until:
-            self._until[place] = until
-        else:
-            self._until.pop(place, None)
-
-    def _forget_past(self) -> None:
-        """Drop what no transaction under way can ask for."""
-        oldest = min(self._readers, default=self._tick)
-        kept = ((place, [one for one in past if one[0] > oldest]) for place, past in self._past.items())
-        self._past = {place: past for place, past in kept if past}
-
-    def _write(self, entry: EntryRow | None, raised: Raised) -> None:
-        if self._path is None:
-            return
-        if self._forks != _forks:
-            self._begin()
-        with self._guard:
-            while not self._try_write(self._path, entry, raised):
-                self._file = None
-
-    def _try_write(self, path: Path, entry: EntryRow | None, raised: Raised) -> bool:
-        """False if the log continues in another file."""
-        try:
-            self._write_to(self._open_file(path), entry, raised)
-        except MarkReplaced:
-            return False
-        return True
-
-    def _write_to(self, file: MarkFile, entry: EntryRow | None, raised: Raised) -> None:
-        file.lock()  # without a context manager, as this is done for every commit
-        try:
-            self._take(file)
-            file.write(entry, [(place, *one) for place, one in raised.items()])
-            if entry is not None and file.long_for(len(self._known)):  # an entry says what time it is
-                self._shorten(file, entry.at)
-        finally:
-            file.unlock()
-
-    def _open_file(self, path: Path) -> MarkFile:
-        """Return the file, reopened now and then. A deleted file is made again, with all we know."""
-        self._left -= 1
-        if self._file is not None and self._left >= 0:
-            return self._file
-        file = MarkFile(path, make=True)
-        self._left = OPENED_AGAIN
-        if self._file is not None and self._file.same_as(file):
-            return self._file
-        self._file = file
-        with file.hold_lock():
-            found = {place: version for place, version, _ in self._take(file)}
-            lost = [
-                (place, version, self._until.get(place, 0))
-                for place, version in self._known.items()
-                if version > found.get(place, 0)
-            ]
-            file.write(None, lost)
-        return file
-
     def _catch_up_on(self, place: bytes) -> None:
         """Read the news once a transaction: whoever has read a row in it holds it until it is over."""
         seen: set[bytes] | None = getattr(self._own, "seen", None)
         if seen is None:
-            self._catch_up()
+            self._log.catch_up()
         elif place not in seen:
-            self._catch_up()
+            self._log.catch_up()
             seen.add(place)
-
-    def _catch_up(self) -> None:
-        """Read what other processes have added."""
-        if self._path is None:
-            return
-        if self._forks != _forks:
-            self._begin()
-        with self._guard:
-            if self._file is None and not self._path.exists():
-                return
-            self._looks -= 1
-            if self._looks < 0:
-                self._looks = LOOKED_AGAIN
-                if self._file is not None and not self._file.is_at(self._path):
-                    self._file = None
-            while not self._try_read(self._path):
-                self._file = None
-
-    def _try_read(self, path: Path) -> bool:
-        """False if the log continues in another file."""
-        if self._file is None:
-            self._file = MarkFile(path, make=False)
-        try:
-            self._take(self._file)
-        except MarkReplaced:
-            return False
-        return True
-
-    def _take(self, file: MarkFile) -> list[Record]:
-        news = [one for one in map(_as_counts_now, file.news()) if one[1]]
-        if news:
-            first = self._tick == 0
-            self._tick += 1
-            for place, version, until in news:
-                self._set(place, version, until, 0 if first else self._tick)
-        return news
-
-    def _shorten(self, file: MarkFile, now: float) -> None:
-        """Write the log again with what is alive. Sessions that ended long ago are too old to come back."""
-        gone = {place for place, until in self._until.items() if until < now}
-        for place in gone:
-            del self._known[place], self._until[place]
-        if gone:
-            self._known[_FLOOR] = max(self.floor, int(now - FORGOTTEN_AFTER))
-        kept = [(place, version, self._until.get(place, 0)) for place, version in self._known.items()]
-        file.replace(kept)
-        self._file = None
