@@ -25,8 +25,8 @@ from sayso.core.audit.entry import ChainRow as Stored
 from sayso.core.audit.events import Decided
 from sayso.core.audit.verify import VerifyReport, verify_rows
 from sayso.gate.audit.checkpoints import sign_audit
-from sayso.gate.audit.verify import verify_audit
-from sayso.gate.audit.workers import count_cores
+from sayso.gate.audit.verifying.verify import verify_audit
+from sayso.gate.audit.verifying.workers import count_cores
 from sayso.gate.gate import Gate
 from sayso.gate.rows.journal import record
 

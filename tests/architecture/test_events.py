@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from sayso.core.audit.events import EVENTS, Answered, DecisionEvent
-from sayso.gate.audit.signatures import SignedAnswer
+from sayso.gate.audit.verifying.signatures import SignedAnswer
 from sayso.gate.summaries.decisions import DecisionDetails
 from tests.support.repository import ROOT
 

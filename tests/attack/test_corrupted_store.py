@@ -18,7 +18,7 @@ import pytest
 from sayso.core.audit.anchors import FindingKind
 from sayso.core.audit.entry import MAIN, chain_hash, genesis
 from sayso.gate.audit.checkpoints import sign_audit
-from sayso.gate.audit.verify import AuditReport, verify_audit
+from sayso.gate.audit.verifying.verify import AuditReport, verify_audit
 from sayso.gate.open import open_gate
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import make_key

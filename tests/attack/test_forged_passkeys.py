@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from sayso.core.audit.anchors import FindingKind
 from sayso.core.model import Risk
-from sayso.gate.audit.verify import verify_audit
+from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.gate.people.passkey_sign_in import (

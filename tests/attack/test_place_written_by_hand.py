@@ -14,7 +14,7 @@ import pytest
 
 from sayso.core.errors import SaysoError
 from sayso.core.model import Operation, Risk
-from sayso.gate.audit.verify import verify_audit
+from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.start import retry_call, start_call

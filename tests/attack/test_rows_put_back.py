@@ -16,8 +16,8 @@ import pytest
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import State
 from sayso.core.model import Operation, Request, Risk, Verdict
-from sayso.gate.audit.check_rows import check_rows
-from sayso.gate.audit.verify import verify_audit
+from sayso.gate.audit.verifying.check_rows import check_rows
+from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.call_rows import KeyReused, TamperedCall
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request

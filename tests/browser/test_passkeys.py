@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import CDPSession, Page, expect
 
-from sayso.gate.audit.verify import verify_audit
+from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.people.passkeys import list_passkeys
 from sayso.gate.questions.wait import load_question_row
 from tests.browser.conftest import SignedIn

@@ -8,7 +8,7 @@ from sayso.core.errors import SaysoError
 from sayso.core.grants import Grant
 from sayso.core.ledger import LEASE
 from sayso.core.model import Operation
-from sayso.gate.audit.verify import verify_audit
+from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate

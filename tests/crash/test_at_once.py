@@ -13,7 +13,7 @@ import pytest
 
 from sayso.core.model import Verdict
 from sayso.core.policy import Settings
-from sayso.gate.audit.verify import verify_audit
+from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.start import start_call

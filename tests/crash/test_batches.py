@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from sayso.core.policy import Policy
-from sayso.gate.audit.verify import verify_audit
+from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.gate.rows.keys import load_or_make_key

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from sayso.core.model import Verdict
-from sayso.gate.audit.verify import verify_audit
+from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.call_rows import Attempt
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sayso.gate.audit.read import load_newest_entries
-from sayso.gate.audit.verify import verify_audit
+from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.open import open_gate
 from sayso.gate.sessions.operator_grants import list_grants
 from sayso.policy import load_preset

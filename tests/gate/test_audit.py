@@ -27,7 +27,7 @@ from sayso.core.audit.verify import verify_rows
 from sayso.gate.audit.checkpoints import prove_entry, sign_audit
 from sayso.gate.audit.prune import erase_value, prune_audit
 from sayso.gate.audit.read import UnknownEntry, export_audit, load_entry_with_values, load_newest_entries
-from sayso.gate.audit.verify import CHECKPOINT_PAGE, Walk, verify_audit
+from sayso.gate.audit.verifying.verify import CHECKPOINT_PAGE, Walk, verify_audit
 from sayso.gate.gate import Gate
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import make_key, make_signer, make_verifier, public_key_of

@@ -8,7 +8,7 @@ import pytest
 
 from sayso.core.audit.bulk import read_raw_body
 from sayso.core.audit.entry import AuditEntry, append_entry, genesis
-from sayso.gate.audit.columns import find_differing_rows
+from sayso.gate.audit.verifying.columns import find_differing_rows
 from sayso.store.contract import EntryTuple
 
 NOW = 1_800_000_000

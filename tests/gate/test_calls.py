@@ -8,7 +8,7 @@ from sayso.core.audit.entry import AuditEntry, read_entry
 from sayso.core.durations import DAY
 from sayso.core.ledger import LEASE, NotNow, State
 from sayso.core.model import Operation, Request
-from sayso.gate.audit.verify import verify_audit
+from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.call_rows import KeyReused
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.figures.stories import StoryFilter, find_stories

@@ -7,7 +7,7 @@ from sayso.core.audit.opened_receipt import check_opened
 from sayso.core.session import Scope
 from sayso.gate.audit.opened_receipts import commits, discloses, prove_entry_opened
 from sayso.gate.audit.prune import erase_value
-from sayso.gate.audit.verify import verify_audit
+from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate
 from sayso.gate.sessions.messages import ask_in_conversation, record_message

@@ -9,7 +9,7 @@ import pytest
 
 from sayso.core.ledger import LEASE
 from sayso.core.model import Operation, Verdict
-from sayso.gate.audit.verify import verify_audit
+from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import CLOCK_SLACK, Gate

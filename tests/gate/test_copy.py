@@ -19,7 +19,7 @@ from sayso.core.errors import SaysoError
 from sayso.core.model import Operation, Request, Verdict
 from sayso.gate.audit.checkpoints import prove_entry, sign_audit
 from sayso.gate.audit.read import load_newest_entries
-from sayso.gate.audit.verify import verify_audit
+from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate, TamperedSession

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from sayso.gate.audit.verify import verify_audit
+from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sayso.core.errors import SaysoError
-from sayso.gate.audit.verify import verify_audit
+from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate
 from sayso.gate.open import NoStore, open_audit, open_gate, open_to_act, open_to_look, policy_in_force

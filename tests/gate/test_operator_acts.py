@@ -10,7 +10,7 @@ import pytest
 from sayso.core.audit import events
 from sayso.core.audit.entry import AuditError
 from sayso.gate.audit.operator_transaction import operator_act
-from sayso.gate.audit.verify import verify_audit
+from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate, writing
 from sayso.gate.ledger.recovery import recover_calls, resolve_call

@@ -12,7 +12,7 @@ from webauthn import verify_authentication_response
 
 from sayso.core.errors import SaysoError
 from sayso.core.model import Risk
-from sayso.gate.audit.verify import verify_audit
+from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.gate import Gate
 from sayso.gate.people.browsers import find_browser, make_link, use_link, user_of_browser
 from sayso.gate.people.passkey_sign_in import begin_registration, begin_sign_in, finish_sign_in

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from sayso.core.model import Assurance
-from sayso.gate.audit.verify import verify_audit
+from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate, TamperedSession, UnknownSession
 from sayso.gate.sessions.messages import record_message

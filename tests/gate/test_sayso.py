@@ -8,7 +8,7 @@ import pytest
 
 from sayso import Sayso, SaysoError
 from sayso.core.model import Operation, Verdict
-from sayso.gate.audit.verify import verify_audit
+from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.deciding.request import make_call, make_request
 from tests.support.gates import KEY
 

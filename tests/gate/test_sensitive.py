@@ -14,7 +14,7 @@ from sayso.core.model import Call, Operation, Request
 from sayso.gate.audit.checkpoints import sign_audit
 from sayso.gate.audit.prune import erase_value, prune_audit
 from sayso.gate.audit.read import load_entry_with_values
-from sayso.gate.audit.verify import verify_audit
+from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate

@@ -13,7 +13,7 @@ from sayso.cli.short_ids import expand_grant_id, live_grants
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Assurance
 from sayso.core.session import Session
-from sayso.gate.audit.verify import verify_audit
+from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate

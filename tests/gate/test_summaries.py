@@ -11,7 +11,7 @@ from sayso.core.audit.entry import MAIN
 from sayso.core.audit.events import Decided, Sealed
 from sayso.gate.audit.operator_transaction import sign_off
 from sayso.gate.audit.prune import prune_audit
-from sayso.gate.audit.verify import verify_audit
+from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.figures.charts import compute_figures_and_charts
 from sayso.gate.figures.figures import compute_figures

@@ -17,10 +17,10 @@ import pytest
 from sayso.core.audit import events
 from sayso.core.audit.entry import MAIN
 from sayso.core.policy import compile_policy
-from sayso.gate.audit import workers
 from sayso.gate.audit.checkpoints import sign_audit
 from sayso.gate.audit.prune import erase_value, prune_audit
-from sayso.gate.audit.verify import AuditReport, verify_audit
+from sayso.gate.audit.verifying import workers
+from sayso.gate.audit.verifying.verify import AuditReport, verify_audit
 from sayso.gate.gate import Gate
 from sayso.gate.open import find_reader_place, open_gate, open_reader
 from sayso.gate.rows.journal import record
@@ -226,9 +226,9 @@ def test_a_program_that_verifies_is_not_run_again_by_its_processes(gate: Gate, f
         dedent(f"""
         import sys
         sys.path[:] = {sys.path!r}
-        from sayso.gate.audit import workers
+        from sayso.gate.audit.verifying import workers
         workers.SPAN, workers.FEWEST_SPANS = {WIDTH}, 1
-        from sayso.gate.audit.verify import verify_audit
+        from sayso.gate.audit.verifying.verify import verify_audit
         from sayso.gate.open import audit_gate
         from sayso.gate.rows.keys import make_key
         from sayso.store.sqlite.store import SqliteStore

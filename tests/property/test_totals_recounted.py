@@ -17,7 +17,7 @@ from sayso.core.audit.events import DECISIONS
 from sayso.core.model import Verdict
 from sayso.core.rulebook import SPARING
 from sayso.gate.audit.prune import prune_audit
-from sayso.gate.audit.verify import verify_audit
+from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.figures.figures import compute_figures
 from sayso.gate.figures.last_uses import load_last_uses
 from sayso.gate.figures.stories import StoryFilter, find_stories

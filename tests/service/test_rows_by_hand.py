@@ -9,7 +9,7 @@ from msgspec.json import decode, encode
 from sayso.cli.views.audit import show_verification, verification_to_json
 from sayso.core.audit import events
 from sayso.core.audit.entry import format_timestamp
-from sayso.gate.audit.verify import verify_audit
+from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.rows.journal import record
 from sayso.gate.sessions.messages import record_message
 from sayso.store.contract import MetaRow

@@ -101,8 +101,8 @@ def audit_verify(
     Only a checkpoint kept elsewhere reveals that the whole store was restored from an older copy.
     """
     from sayso.gate.audit.read import count_entries
-    from sayso.gate.audit.verify import verify_audit
-    from sayso.gate.audit.workers import count_cores
+    from sayso.gate.audit.verifying.verify import verify_audit
+    from sayso.gate.audit.verifying.workers import count_cores
 
     outside = [_read_file(file) for file in checkpoint or ()]
     done: dict[str, int] = {}

@@ -18,7 +18,7 @@ BAR = 24
 if TYPE_CHECKING:
     from sayso.core.audit.opened_receipt import ProvenEntry
     from sayso.gate.audit.read import EntryWithValues
-    from sayso.gate.audit.verify import AuditReport
+    from sayso.gate.audit.verifying.verify import AuditReport
 
 
 def show_entry(found: EntryWithValues) -> None:

@@ -23,7 +23,7 @@ from sayso.core.audit.verify import MOST_FINDINGS
 from sayso.gate import words
 from sayso.gate.audit.checkpoints import sign_audit
 from sayso.gate.audit.tree import LOOK_AT_IT
-from sayso.gate.audit.verify import verify_audit
+from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.open import audit_gate
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import SigningKey

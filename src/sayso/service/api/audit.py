@@ -16,7 +16,7 @@ from sayso.gate.audit.read import (
     format_entry_text,
     load_entry_with_values,
 )
-from sayso.gate.audit.verify import verify_audit
+from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.service.http.endpoints import OPERATORS, Context, Endpoint, Paged
 from sayso.service.http.problems import RequestRefused
 from sayso.service.shapes import AuditState, AuditVerification

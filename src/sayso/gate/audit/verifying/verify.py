@@ -30,14 +30,14 @@ from sayso.core.audit.entry import MAIN, AuditError, format_timestamp, genesis
 from sayso.core.audit.merkle import TILE, WIDTH, TreeNode
 from sayso.core.audit.verify import MOST_FINDINGS, RUN, VerifyReport, verify_runs
 from sayso.gate import words
-from sayso.gate.audit.check_rows import check_rows
 from sayso.gate.audit.checkpoints import LAST_CHECKPOINT
-from sayso.gate.audit.columns import find_differing_rows
-from sayso.gate.audit.signatures import PASSKEY_EVENTS as SIGNED
-from sayso.gate.audit.signatures import Proofs
-from sayso.gate.audit.spans import BEFORE_ALL, TELLING
 from sayso.gate.audit.tree import TreeEnd, load_end, log_origin, own_verifiers, require_key
-from sayso.gate.audit.workers import Workers
+from sayso.gate.audit.verifying.check_rows import check_rows
+from sayso.gate.audit.verifying.columns import find_differing_rows
+from sayso.gate.audit.verifying.signatures import PASSKEY_EVENTS as SIGNED
+from sayso.gate.audit.verifying.signatures import Proofs
+from sayso.gate.audit.verifying.spans import BEFORE_ALL, TELLING
+from sayso.gate.audit.verifying.workers import Workers
 from sayso.gate.gate import Gate
 from sayso.gate.rows.keys import SigningKey
 from sayso.gate.summaries.check import check_summaries

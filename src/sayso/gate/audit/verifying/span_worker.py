@@ -12,7 +12,7 @@ import msgspec
 
 from sayso.core.audit.bulk import SoundSpan
 from sayso.core.errors import SaysoError
-from sayso.gate.audit.spans import SpanTask, check_span
+from sayso.gate.audit.verifying.spans import SpanTask, check_span
 from sayso.gate.open import ReaderPlace, open_reader
 
 LENGTH = 8

@@ -15,8 +15,8 @@ from sayso.core.audit import events
 from sayso.core.audit.bulk import RawBody, SoundSpan, read_pruned_run, read_sound_run
 from sayso.core.audit.commitments import SaltedValue, opens
 from sayso.core.audit.merkle import WIDTH, subtree_root
-from sayso.gate.audit.columns import find_differing_rows
-from sayso.gate.audit.signatures import PASSKEY_EVENTS
+from sayso.gate.audit.verifying.columns import find_differing_rows
+from sayso.gate.audit.verifying.signatures import PASSKEY_EVENTS
 from sayso.store.contract import EntryTuple, Reader, ReadOnlyStore
 
 PAGE = 4 * WIDTH

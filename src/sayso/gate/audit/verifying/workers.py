@@ -24,8 +24,8 @@ import msgspec
 from sayso.core.audit.bulk import SoundSpan
 from sayso.core.audit.merkle import WIDTH
 from sayso.core.errors import SaysoError
-from sayso.gate.audit.span_worker import SpanAnswer, encode, read_frame, write_frame
-from sayso.gate.audit.spans import SpanTask, check_span
+from sayso.gate.audit.verifying.span_worker import SpanAnswer, encode, read_frame, write_frame
+from sayso.gate.audit.verifying.spans import SpanTask, check_span
 from sayso.gate.open import ReaderPlace, find_reader_place
 from sayso.store.contract import Store
 
@@ -40,7 +40,7 @@ ANSWER = 1 << 20
 _BOOT = (
     "import json, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); "
     "sys.path[:] = json.loads(sys.stdin.buffer.readline()); "
-    "from sayso.gate.audit.span_worker import serve_spans; serve_spans()"
+    "from sayso.gate.audit.verifying.span_worker import serve_spans; serve_spans()"
 )
 _ENDED = "a process that verified part of the trail ended early"
 _decode_answer = msgspec.msgpack.Decoder(SpanAnswer).decode
