@@ -11,10 +11,10 @@ from collections.abc import Iterator
 import msgspec
 
 from sayso.core.text.acts import find_names
-from sayso.core.text.denials import FROM_NOW_ON, clean_clause
 from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.phrases import POLITE, pattern
 from sayso.core.text.programs import is_certainly_command
+from sayso.core.text.refusing.denials import FROM_NOW_ON, clean_clause
 from sayso.core.text.unmask import LONGEST, clauses, fold_text, has_sign_of, visible_readings
 
 

@@ -17,7 +17,6 @@ from sayso.core.conversation.assent import after_idiom, is_ironic, read_assent
 from sayso.core.conversation.standing_consent import read_query, read_standing
 from sayso.core.conversation.topics import acknowledges, announces_another, corrects, find_topic
 from sayso.core.text.acts import names_target, speaks_of_act
-from sayso.core.text.denials import LEAD, clean_clause
 from sayso.core.text.imperatives import read_imperatives
 from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.phrases import (
@@ -30,8 +29,9 @@ from sayso.core.text.phrases import (
     Phrases,
     pattern,
 )
-from sayso.core.text.refusals import read_refusal, refuses_flatly
-from sayso.core.text.taking_back import spell_out_order
+from sayso.core.text.refusing.denials import LEAD, clean_clause
+from sayso.core.text.refusing.refusals import read_refusal, refuses_flatly
+from sayso.core.text.refusing.taking_back import spell_out_order
 from sayso.core.text.unmask import (
     LONGEST,
     clause_spans,

@@ -23,7 +23,7 @@ from sayso.core.session import CallUnderWay, Session, find_ended_grants
 from sayso.core.text.acts import contains_forbidden, find_names, speaks_of_act
 from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.phrases import POLITE, pattern
-from sayso.core.text.taking_back import names_entry_to_drop
+from sayso.core.text.refusing.taking_back import names_entry_to_drop
 from sayso.core.text.unmask import LONGEST, fold_text, mask, visible_readings
 
 if TYPE_CHECKING:

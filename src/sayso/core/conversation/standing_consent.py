@@ -13,11 +13,11 @@ import msgspec
 
 from sayso.core.conversation import words
 from sayso.core.conversation.topics import corrects
-from sayso.core.text.list_speech import find_denied
 from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.phrases import POLITE, REFUSALS, STOP_OPENINGS, STOP_PHRASES, pattern
 from sayso.core.text.programs import holds_speech, is_certainly_command
-from sayso.core.text.taking_back import find_ended_names, says_all_ended
+from sayso.core.text.refusing.list_speech import find_denied
+from sayso.core.text.refusing.taking_back import find_ended_names, says_all_ended
 from sayso.core.text.unmask import (
     BLANK,
     LONGEST,

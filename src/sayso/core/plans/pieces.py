@@ -19,9 +19,9 @@ from sayso.core.plans.clause_senses import (
     takes_out,
 )
 from sayso.core.plans.names import words_of
-from sayso.core.text.denials import with_apostrophes
 from sayso.core.text.look_alikes import APOSTROPHES
 from sayso.core.text.patterns import lazy_pattern
+from sayso.core.text.refusing.denials import with_apostrophes
 from sayso.core.text.unmask import mask_quotations, spell_signs, with_apostrophes_typed
 
 PieceMode = Literal["out", "keep", "condition", "up_to"]

@@ -8,8 +8,8 @@
 from __future__ import annotations
 
 from sayso.core.text.acts import ACT, DONE_TO, speaks_of_act_or_target
-from sayso.core.text.denials import FROM_NOW_ON, LEAD
 from sayso.core.text.patterns import lazy_pattern
+from sayso.core.text.refusing.denials import FROM_NOW_ON, LEAD
 
 
 def reserves(words: str) -> bool:

@@ -20,11 +20,11 @@ from sayso.core.text.acts import (
     speaks_of_act_or_target,
     speaks_of_strong_act,
 )
-from sayso.core.text.denials import FORBIDDEN, HARMLESS, LEAD, NOT_MODAL, clean_clause
 from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.phrases import HARMLESS_DONTS, pattern
-from sayso.core.text.product_talk import is_about_product
-from sayso.core.text.reservations import A_TEST, reserves
+from sayso.core.text.refusing.denials import FORBIDDEN, HARMLESS, LEAD, NOT_MODAL, clean_clause
+from sayso.core.text.refusing.product_talk import is_about_product
+from sayso.core.text.refusing.reservations import A_TEST, reserves
 from sayso.core.text.unmask import clauses
 
 

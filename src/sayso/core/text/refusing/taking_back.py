@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from sayso.core.text.denials import with_apostrophes
 from sayso.core.text.patterns import lazy_pattern
+from sayso.core.text.refusing.denials import with_apostrophes
 from sayso.core.text.unmask import clause_spans
 
 CONSENT_NOUN = "(?:consents?|permissions?|approvals?|grants?|authori[sz]ations?|access|rights)"

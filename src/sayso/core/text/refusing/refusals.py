@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import msgspec
 
-from sayso.core.text.denials import (
+from sayso.core.text.patterns import lazy_pattern
+from sayso.core.text.phrases import NO_WORDS, POLITE, REFUSALS, pattern
+from sayso.core.text.refusing.denials import (
     HARMLESS,
     LEAD,
     LEAD_WORDS,
@@ -20,9 +22,7 @@ from sayso.core.text.denials import (
     in_one_clause,
     with_apostrophes,
 )
-from sayso.core.text.patterns import lazy_pattern
-from sayso.core.text.phrases import NO_WORDS, POLITE, REFUSALS, pattern
-from sayso.core.text.prohibitions import find_forbidden, forbids
+from sayso.core.text.refusing.prohibitions import find_forbidden, forbids
 from sayso.core.text.unmask import BLANK, clauses
 
 

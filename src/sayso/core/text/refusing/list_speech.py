@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sayso.core.text.acts import names_target, speaks_of_act
-from sayso.core.text.denials import with_apostrophes
 from sayso.core.text.patterns import lazy_pattern
+from sayso.core.text.refusing.denials import with_apostrophes
 
 
 def find_denied(own: str) -> Iterator[str]:
