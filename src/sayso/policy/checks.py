@@ -11,9 +11,9 @@ from sayso.core.deciding.titles import check_template
 from sayso.core.durations import parse_duration
 from sayso.core.errors import SaysoError
 from sayso.core.policy import NEVER_REVIEWED, fold_spelling
-from sayso.policy.document import Node
 from sayso.policy.file import DomainFile, PolicyFile, ToolFile
 from sayso.policy.merge import TIER_LISTS
+from sayso.policy.parsing.document import Node
 from sayso.policy.problems import PolicyProblem
 
 NEVER_HARMLESS = frozenset(

@@ -19,7 +19,7 @@ from sayso.core.decision import Decision
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Request, check_confidence, check_name
 from sayso.core.policy import Policy
-from sayso.policy.document import Node, parse_document
+from sayso.policy.parsing.document import Node, parse_document
 from sayso.policy.probe import probe, view_with_reviews
 from sayso.policy.problems import PolicyProblem, PolicyProblems, spelling_hint
 

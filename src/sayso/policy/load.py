@@ -15,12 +15,12 @@ from sayso.core.policy import Policy
 from sayso.policy.build import build_policy, file_from_policy, operations_with_own_risk
 from sayso.policy.checks import check_file, check_merged_file, collect_operations, find_warnings, locate_entry
 from sayso.policy.compiled import CompiledPresets, encode_compiled, find_compiled, read_compiled
-from sayso.policy.conversion import NodeReader
-from sayso.policy.document import MAX_BYTES, UNREAD, Node, parse_document
 from sayso.policy.file import GRAPH_KEYS, PolicyFile
-from sayso.policy.file_bytes import read_bytes
-from sayso.policy.mentions import Mentions
 from sayso.policy.merge import TIER_LISTS, find_unblocked_actions, merge_files
+from sayso.policy.parsing.conversion import NodeReader
+from sayso.policy.parsing.document import MAX_BYTES, UNREAD, Node, parse_document
+from sayso.policy.parsing.file_bytes import read_bytes
+from sayso.policy.parsing.mentions import Mentions
 from sayso.policy.problems import PolicyProblem, PolicyProblems, spelling_hint
 from sayso.reading.paths.own_places import guard_policy
 from sayso.reading.paths.protected_names import GUARDED_DOMAIN

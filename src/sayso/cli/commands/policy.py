@@ -174,7 +174,7 @@ def _echo_json(value: object) -> None:
 
 def _read_tests(file: Path) -> str:
     from sayso.core.errors import PolicyError
-    from sayso.policy.file_bytes import read_bytes
+    from sayso.policy.parsing.file_bytes import read_bytes
 
     try:
         return read_bytes(file, MAX_TESTS + 1).decode()

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import inspect as types
 
-from sayso.policy.document import UNREAD, Node
 from sayso.policy.merge import TIER_LISTS
+from sayso.policy.parsing.document import UNREAD, Node
 from sayso.policy.problems import MAX_PROBLEMS, PolicyProblem, PolicyProblems, spelling_hint
 
 T = TypeVar("T", bound=msgspec.Struct)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sayso.policy.document import UNREAD, Node
+from sayso.policy.parsing.document import UNREAD, Node
 
 NAMING = ("slash_commands", "workflows")
 """The parts that name operations and declare none."""
