@@ -20,7 +20,7 @@ from pathlib import Path
 
 from sayso.gate import words
 from sayso.gate.rows.moves import PLACE, StoreMoved
-from sayso.gate.rows.unsynced import boot_number, unsynced_key
+from sayso.gate.rows.unsynced import boot_number
 from sayso.gate.rows.versions import Raised, Versions, version_key
 from sayso.gate.rows.watermark_file import MarkFile
 from sayso.gate.rows.watermark_log import MarkLog
@@ -77,7 +77,7 @@ class Watermark:
         self._path = path
         self._own = threading.local()
         self._versions = Versions()
-        self._log = MarkLog(path, self._versions)
+        self._log = None if path is None else MarkLog(path, self._versions)
         self._unsynced: Raised = {}
         self.lost = False
         """There is no such mark though others of the same store exist, or another is in use as well."""
@@ -126,7 +126,7 @@ class Watermark:
         """Count the names of this kind that live here (or did when reading began) and are not among these."""
         reading: int | None = getattr(self._own, "reading", None)
         if reading is None:
-            self._log.catch_up()
+            self._catch_up()
         return self._versions.count_missing(kind, there, at=reading)
 
     def outdate(self, kinds: bytes, until: float) -> None:
@@ -156,7 +156,7 @@ class Watermark:
     @property
     def tick(self) -> int:
         """The number of times anything was raised, as far as this process knows."""
-        self._log.catch_up()
+        self._catch_up()
         return self._versions.tick
 
     @contextmanager
@@ -168,7 +168,7 @@ class Watermark:
         """
         before = getattr(self._own, "reading", None)
         if before is None:
-            self._log.catch_up()
+            self._catch_up()
         began = self._versions.begin_reading(before)
         self._own.reading, self._own.committed = began, committed
         try:
@@ -214,7 +214,8 @@ class Watermark:
         raised = {**known, **(raised or {})}
         self._versions.learn(raised)
         try:
-            self._log.write(entry, raised)
+            if self._log is not None:
+                self._log.write(entry, raised)
         except OSError as error:
             with self._versions.guard:
                 self._unsynced = {**raised, **self._unsynced}  # to be written with the next
@@ -236,11 +237,9 @@ class Watermark:
         self._versions.learn(raised)
         with self._versions.guard:
             self._unsynced.update(raised)
-        boot = boot_number()
-        if not boot or not raised:
-            return
         try:
-            self._log.write(None, {unsynced_key(place): (one[0], boot) for place, one in raised.items()})
+            if self._log is not None:
+                self._log.write_unsynced(raised)
         except OSError as error:
             raise self._unwritten(error) from error
 
@@ -293,7 +292,11 @@ class Watermark:
         """Read the news once a transaction: whoever has read a row in it holds it until it is over."""
         seen: set[bytes] | None = getattr(self._own, "seen", None)
         if seen is None:
-            self._log.catch_up()
+            self._catch_up()
         elif place not in seen:
-            self._log.catch_up()
+            self._catch_up()
             seen.add(place)
+
+    def _catch_up(self) -> None:
+        if self._log is not None:
+            self._log.catch_up()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from sayso.gate.rows.unsynced import record_as_counts_now
+from sayso.gate.rows.unsynced import boot_number, record_as_counts_now, unsynced_key
 from sayso.gate.rows.versions import Raised, Versions
 from sayso.gate.rows.watermark_file import MarkFile, MarkReplaced, Record
 from sayso.store.contract import EntryRow
@@ -32,9 +32,9 @@ os.register_at_fork(after_in_child=_count_fork)
 
 
 class MarkLog:
-    """The file of a mark that is in use. Without a path there is none, and nothing to do."""
+    """The log of a mark that is in use."""
 
-    def __init__(self, path: Path | None, versions: Versions) -> None:
+    def __init__(self, path: Path, versions: Versions) -> None:
         self._path = path
         self._versions = versions
         self._begin()
@@ -50,13 +50,17 @@ class MarkLog:
 
     def write(self, entry: EntryRow | None, raised: Raised) -> None:
         """Raise the file to this entry, unless it is further, and add these versions to it."""
-        if self._path is None:
-            return
         if self._forks != _forks:
             self._begin()
         with self._versions.guard:
             while not self._try_write(self._path, entry, raised):
                 self._file = None
+
+    def write_unsynced(self, raised: Raised) -> None:
+        """Add these versions for as long as this machine runs, if the system tells one start from another."""
+        boot = boot_number()
+        if boot and raised:
+            self.write(None, {unsynced_key(place): (one[0], boot) for place, one in raised.items()})
 
     def _try_write(self, path: Path, entry: EntryRow | None, raised: Raised) -> bool:
         """False if the log continues in another file."""
@@ -101,8 +105,6 @@ class MarkLog:
 
     def catch_up(self) -> None:
         """Read what other processes have added."""
-        if self._path is None:
-            return
         if self._forks != _forks:
             self._begin()
         with self._versions.guard:
