@@ -16,9 +16,8 @@ from sayso.core.digest import encode_canonical
 from sayso.core.errors import MalformedRequest, NotCanonical, UnknownAnswer
 from sayso.core.grants import Grant, GrantKind, HeldGrant, Pins
 from sayso.core.model import Call, Operation, Origin, Request, Risk, Verdict
-from sayso.core.policy import Detail, Domain, Policy, Settings, SlashCommand, compile_policy
+from sayso.core.policy import Detail, Domain, Policy, Settings, SlashCommand, compile_policy, terms_of
 from sayso.core.session import OuterCall, Plan, Run, Scope, Session, Task, View, apply_effects
-from sayso.core.terms import terms_of
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.sessions.play import Player
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from sayso.core.grants import Grant, GrantKey, GrantKind, HeldGrant, Pins
 from sayso.core.model import Mode, Request, Risk, Tier
-from sayso.core.policy import Policy
-from sayso.core.terms import Terms
+from sayso.core.policy import Policy, Terms
 from tests.property.draws import NOW, likely, usually
 
 _KINDS: dict[str, GrantKind] = {

@@ -16,9 +16,8 @@ from sayso.core.effects import GrantAdded, GrantRevoked, GrantUsed
 from sayso.core.errors import MalformedRequest
 from sayso.core.grants import Grant, HeldGrant, Pins
 from sayso.core.model import Assurance, Mode, Operation, Risk, Tier, Verdict
-from sayso.core.policy import Detail, Domain, Policy, compile_policy
+from sayso.core.policy import Detail, Domain, Policy, compile_policy, terms_of
 from sayso.core.session import Scope, apply_effects
-from sayso.core.terms import terms_of
 from tests.property.facts import is_decayed
 from tests.property.shrinking import hold
 from tests.property.worlds import RULE_NAMES, World

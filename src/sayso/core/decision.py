@@ -9,8 +9,8 @@ import msgspec
 from sayso.core.durations import QUESTION_LASTS
 from sayso.core.effects import Effect
 from sayso.core.model import Piece, Request, Risk, Verdict
+from sayso.core.policy import Terms
 from sayso.core.rulebook import CONFIDENT, source_of
-from sayso.core.terms import Terms
 
 
 class Ruling(msgspec.Struct, frozen=True):

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
 
 from sayso.core.model import Request, Risk
-from sayso.core.terms import Terms
-
-if TYPE_CHECKING:
-    from sayso.core.policy import Settings
+from sayso.core.policy import Settings, Terms
 
 GrantKind = Literal["call", "command", "operation", "category", "tool", "workflow", "run", "retry"]
 EXACT = ("call", "retry")

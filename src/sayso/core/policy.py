@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
@@ -211,6 +211,20 @@ class Policy(msgspec.Struct, frozen=True):
         return _entry(name, None, self.domains.get(domain, _NOWHERE), None, self.settings, self.categories)
 
 
+class Terms(msgspec.Struct, frozen=True, array_like=True):
+    """What a policy said of an operation when a person was asked about it: the mode, its tier, mark and risk.
+
+    An approval ends when the policy is tightened. The digest of a policy says only that another one is in
+    force, not whether it is stricter; so an approval keeps the terms it was asked under, and serves while
+    those of today are provably no stricter. In doubt it does not serve, and the call is asked about again.
+    """
+
+    mode: Mode
+    tier: Tier | None
+    always_ask: bool
+    risk: Risk
+
+
 def compile_policy(
     *,
     mode: Mode = Mode.BALANCED,
@@ -283,8 +297,29 @@ def decayed(policy: Policy, entry: Entry, reviewed: float | None, now: float) ->
     return reviewed is None or now - reviewed >= policy.decay.review_interval_days * DAY
 
 
+def terms_of(policy: Policy, risks: Iterable[tuple[str, Risk]]) -> Mapping[str, Terms]:
+    """The terms of each operation under this policy, at the highest risk it is named with."""
+    found: dict[str, Terms] = {}
+    for name, risk in risks:
+        before = found.get(name)
+        if before is None or before.risk < risk:
+            entry = policy.entry(name)
+            found[name] = Terms(policy.mode, entry.tier, entry.always_ask, risk)
+    return found
+
+
+def no_stricter(now: Terms, then: Terms) -> bool:
+    """Return whether what the policy says now is provably no stricter than what it said then."""
+    if STRICTNESS[now.mode] > STRICTNESS[then.mode] or now.risk > then.risk:
+        return False
+    if now.always_ask and not then.always_ask:
+        return False
+    return now.tier is then.tier or now.tier is Tier.AUTONOMOUS
+
+
 _NOWHERE = Domain()
 _NO_DETAIL = Detail()
+STRICTNESS = {Mode.TRUSTING: 0, Mode.BALANCED: 1, Mode.PARANOID: 2}
 FLOOR = {Tier.AUTONOMOUS: Risk.LOW, Tier.REQUIRES_APPROVAL: Risk.MODERATE, Tier.BLOCKED: Risk.HIGH}
 
 

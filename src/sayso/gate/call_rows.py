@@ -18,7 +18,7 @@ from sayso.core.durations import DAY
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import NOT_STARTED, CallStanding, NotNow, read_state
 from sayso.core.model import Request, Verdict
-from sayso.core.terms import Terms, terms_of
+from sayso.core.policy import Terms, terms_of
 from sayso.gate import words
 from sayso.gate.gate import Gate, refuse_tampered
 from sayso.gate.rows.row_seals import SessionState, Untried

@@ -20,9 +20,8 @@ from sayso.core.durations import MINUTE
 from sayso.core.grants import Grant, Pins, spent
 from sayso.core.model import Request
 from sayso.core.numbering import new_grant
-from sayso.core.policy import Policy
+from sayso.core.policy import Policy, Terms, terms_of
 from sayso.core.session import RETRIES, Session
-from sayso.core.terms import Terms, terms_of
 
 RETRY_LASTS = 15 * MINUTE
 

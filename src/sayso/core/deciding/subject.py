@@ -8,9 +8,8 @@ import msgspec
 
 from sayso.core.grants import EXACT, Grant, HeldGrant, outlived, pins_fit, spent
 from sayso.core.model import Operation, Request, Risk, Tier
-from sayso.core.policy import Entry, Policy, decayed
+from sayso.core.policy import Entry, Policy, Terms, decayed, no_stricter
 from sayso.core.session import Session, View
-from sayso.core.terms import Terms, no_stricter
 
 # Bound once: looking a member up on its enum class is slow, and this runs for every decision.
 AUTONOMOUS, REQUIRES_APPROVAL = Tier.AUTONOMOUS, Tier.REQUIRES_APPROVAL

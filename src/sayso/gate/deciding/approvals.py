@@ -13,7 +13,7 @@ import msgspec
 
 from sayso.core.grants import Grant, outlived
 from sayso.core.ledger import NOT_STARTED
-from sayso.core.terms import no_stricter, terms_of
+from sayso.core.policy import no_stricter, terms_of
 from sayso.gate import words
 from sayso.gate.audit.endings import who_ended
 from sayso.gate.call_rows import Record

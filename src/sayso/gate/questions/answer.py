@@ -19,7 +19,7 @@ from sayso.core.effects import Effect, GrantAdded, QuestionClosed, QuestionWithd
 from sayso.core.errors import SaysoError
 from sayso.core.grants import Grant
 from sayso.core.model import Origin, Request, Risk, Verdict
-from sayso.core.terms import Terms, terms_of
+from sayso.core.policy import Terms, terms_of
 from sayso.gate.audit.consent_entries import record_consents, record_lasting_grants
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_all_rows, view_of, writing

@@ -21,9 +21,8 @@ from sayso.core.effects import CallRefused, QuestionClosed, SuspensionLifted
 from sayso.core.errors import UnknownAnswer
 from sayso.core.grants import Grant, GrantKind, HeldGrant, Pins
 from sayso.core.model import Operation, Request, Risk
-from sayso.core.policy import Policy, Settings
+from sayso.core.policy import Policy, Settings, terms_of
 from sayso.core.session import Session, Suspension, View, apply_effects
-from sayso.core.terms import terms_of
 from sayso.gate.deciding.request import make_call, make_request
 from tests.unit.conversing import COMMIT, DAY, NOW, POLICY, PUSH, TASK, given
 
