@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from bench.approvals import calls_after_many_approvals
 from bench.audit import verify_against_hashing
 from bench.chart import draw_charts, scale_table
 from bench.decide import LARGE, SMALL, decide_against_peers, decide_with_larger_policy
@@ -34,7 +35,9 @@ from bench.questions import many_questions_against_few
 from bench.series import SMALL as SMALL_PLAN
 from bench.series import Plan, run_series
 from bench.service import many_questions_over_http, many_waiting_connections
+from bench.services import services_against_one
 from bench.startup import commands_against_bare_python
+from bench.threads import threads_on_sqlite
 from bench.world import MIX, REQUESTS, check, make_world
 from tools.scale_page import save_measured
 
@@ -47,8 +50,11 @@ BENCHMARKS: tuple[Callable[[Watch], list[Row]], ...] = (
     figures_of_long_trails,
     many_questions_against_few,
     decorated_calls,
+    calls_after_many_approvals,
+    threads_on_sqlite,
     many_questions_over_http,
     many_waiting_connections,
+    services_against_one,
     commands_against_bare_python,
 )
 """A further measurement is a further function here; it returns its rows of the table."""
