@@ -35,7 +35,7 @@ from bench.questions import many_questions_against_few
 from bench.series import SMALL as SMALL_PLAN
 from bench.series import Plan, run_series
 from bench.service import many_questions_over_http, many_waiting_connections
-from bench.services import services_against_one
+from bench.services import services_on_postgres
 from bench.startup import commands_against_bare_python
 from bench.threads import threads_on_sqlite
 from bench.world import MIX, REQUESTS, check, make_world
@@ -54,7 +54,7 @@ BENCHMARKS: tuple[Callable[[Watch], list[Row]], ...] = (
     threads_on_sqlite,
     many_questions_over_http,
     many_waiting_connections,
-    services_against_one,
+    services_on_postgres,
     commands_against_bare_python,
 )
 """A further measurement is a further function here; it returns its rows of the table."""
