@@ -11,7 +11,7 @@ from bench.series import STORES, Measured, Point, Series
 
 WIDTH = 80
 BAR = 15
-LABEL = 16
+LABEL = 19
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 TITLES: dict[Series, str] = {
@@ -68,34 +68,26 @@ def _unit(series: Series, value: int) -> str:
 
 
 def scale_table(measured: Measured) -> Table:
-    headings = (
-        "store",
-        "agents",
-        "services",
-        "history",
-        "registered",
-        "calls/s",
-        "p50",
-        "p99",
-        "CPU",
-        "memory",
-    )
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), title=f"{measured.seconds:g} seconds each")
+    headings = ("store", "agents", "of", "services", "history", "calls/s", "p50", "p99", "CPU", "memory")
+    table = Table(box=SIMPLE_HEAD, padding=0, title=f"{measured.seconds:g} seconds each")
     for number, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if number else "left")
+        table.add_column(heading, no_wrap=True, justify="right" if number else "left")
     for point in measured.points:
         figures = point.figures
         table.add_row(
             point.store,
             f"{figures.agents:,}",
+            f"{max(point.registered, figures.agents):,}",
             f"{figures.services}",
             f"{point.history:,}",
-            f"{max(point.registered, figures.agents):,}",
             f"{figures.per_second:,.0f}",
             f"{figures.p50 * 1e3:,.0f}",
             f"{figures.p99 * 1e3:,.0f}",
             f"{figures.cpu * 1e3:.1f}",
             f"{figures.memory:.0f}",
         )
-    table.caption = "p50, p99 and the services' CPU for a call in ms; memory of the largest service in MB"
+    table.caption = (
+        "of: agents registered. history: entries before. p50, p99 and the services' CPU for a call in ms; "
+        "memory of the largest service in MB"
+    )
     return table

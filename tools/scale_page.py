@@ -61,7 +61,7 @@ def describe_measured(measured: Measured) -> str:
     lines = [
         where,
         "",
-        "| store | agents | services | history | registered | calls/s | p50 | p99 | CPU | memory | carries |",
+        "| store | agents | of | services | history | calls/s | p50 | p99 | CPU | memory | carries |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for point in measured.points:
@@ -69,9 +69,9 @@ def describe_measured(measured: Measured) -> str:
         cells = (
             point.store,
             f"{figures.agents:,}",
+            f"{max(point.registered, figures.agents):,}",
             str(figures.services),
             f"{point.history:,}",
-            f"{max(point.registered, figures.agents):,}",
             f"{figures.per_second:,.0f}",
             f"{figures.p50 * 1e3:,.0f} ms",
             f"{figures.p99 * 1e3:,.0f} ms",
@@ -87,11 +87,11 @@ def describe_measured(measured: Measured) -> str:
 
 PANEL_WIDTH, PANEL_HEIGHT, MARGIN, TOP = 300, 170, 24, 64
 PANELS: dict[Series, str] = {
-    "agents": "agents, on one service",
-    "services": "services, {crew} agents",
-    "history": "entries before, {crew} agents",
+    "agents": "by agents, on one service",
+    "services": "by services, with {crew} agents",
+    "history": "by entries in the store, with {crew} agents",
 }
-ROWS = ("calls a second", "99 in 100 calls end within, ms")
+ROWS = ("Calls a second", "p99 in ms")
 STYLE = """
     .paper { fill: #ffffff } .ink { fill: #1f2328 } .faint { fill: #59636e } .line { stroke: #d1d9e0 }
     .SQLite { fill: #0969da } .PostgreSQL { fill: #bc4c00 }
@@ -105,7 +105,7 @@ STYLE = """
 def draw_chart(measured: Measured) -> str:
     """Draw six small charts: calls a second and p99 against agents, services and history."""
     width = MARGIN + len(PANELS) * (PANEL_WIDTH + MARGIN)
-    height = TOP + len(ROWS) * (PANEL_HEIGHT + 60)
+    height = TOP + len(ROWS) * (PANEL_HEIGHT + 60) - 20
     crew = next((p.figures.agents for p in measured.points if p.series == "services"), 0)
     machine = f"{measured.machine['processors']} processors for everything"
     body = [
@@ -124,7 +124,7 @@ def draw_chart(measured: Measured) -> str:
         for column, (series, title) in enumerate(PANELS.items()):
             points = [point for point in measured.points if point.series == series]
             left = MARGIN + column * (PANEL_WIDTH + MARGIN)
-            body.append(_text(left, top + 12, f"{what}, by {title.format(crew=crew)}", "ink"))
+            body.append(_text(left, top + 12, f"{what}, {title.format(crew=crew)}", "ink"))
             body += _draw_panel(points, left, top + 30, quick=row == 0)
     lines = "\n  ".join(body)
     return (
