@@ -15,7 +15,7 @@ from sayso.gate.open import open_gate
 from sayso.policy import load_preset
 from sayso.store.memory.store import MemoryStore
 from tests.browser.desk import Desk, serving
-from tests.browser.reading import PATIENCE, wait_drawn
+from tests.browser.reading import PATIENCE, follow_reads, wait_drawn, wait_settled
 from tests.support.gates import KEY, no_settings
 
 __all__ = ["KEY", "no_settings"]
@@ -64,6 +64,7 @@ def window(browser: Browser) -> Iterator[Callable[..., Page]]:
         page = context.new_page()
         if SLOW_BROWSER > 1:
             context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOW_BROWSER})
+        follow_reads(page)
         page.on("pageerror", lambda error: errors.append(str(error)))
         return page
 
@@ -75,7 +76,7 @@ def window(browser: Browser) -> Iterator[Callable[..., Page]]:
 
 @pytest.fixture
 def signed_in(desk: Desk, window: Callable[..., Page]) -> SignedIn:
-    """Somebody signed in, on this page; it is drawn."""
+    """Somebody signed in, on this page; it is drawn, and reads nothing any more."""
 
     def opened(path: str = "/", name: str = "ana", **settings: Any) -> Page:
         page = window(**settings)
@@ -84,6 +85,7 @@ def signed_in(desk: Desk, window: Callable[..., Page]) -> SignedIn:
         if path != "/":
             page.goto(desk.url + path)
             wait_drawn(page)
+        wait_settled(page)
         return page
 
     return opened

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
+from weakref import WeakKeyDictionary
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Request, expect
 
 from sayso.gate.questions.wait import load_question_row
 from tests.browser.desk import Desk
@@ -54,9 +55,31 @@ def wait_drawn(page: Page) -> None:
     expect(page.locator("main .state", has_text="Reading ")).to_have_count(0)
 
 
+UNDER_WAY: WeakKeyDictionary[Page, set[Request]] = WeakKeyDictionary()
+
+
+def follow_reads(page: Page) -> None:
+    """Note what the page asks of the service and has no answer to yet."""
+    under_way: set[Request] = set()
+    UNDER_WAY[page] = under_way
+
+    def begin(request: Request) -> None:
+        if request.is_navigation_request():
+            under_way.clear()
+        elif request.resource_type == "fetch":
+            under_way.add(request)
+
+    def end(request: Request) -> None:
+        under_way.discard(request)
+
+    page.on("request", begin)
+    page.on("requestfinished", end)
+    page.on("requestfailed", end)
+
+
 def wait_settled(page: Page) -> None:
-    """The page has nothing more to read: at the service's first word it reads everything once more."""
-    page.wait_for_load_state("networkidle")
+    """The page reads nothing any more: at the service's first word it has read everything once more."""
+    wait_until(page, lambda: not UNDER_WAY[page])
 
 
 def wait_awake(page: Page) -> None:

@@ -326,6 +326,7 @@ def test_a_double_click_on_stop_all_lets_nobody_go_on(desk: Desk, signed_in: Sig
     sessions = [desk.session(name) for name in ("one", "two", "three", "four", "five")]
     page = signed_in("/sessions", viewport=size)
     page.get_by_role("button", name="Stop all agents").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
     click_twice(page, middle(page, "Stop all"), marks(page), 5)
     page.goto(desk.url + "/sessions")
     expect(marks(page)).to_have_count(5)

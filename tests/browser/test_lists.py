@@ -60,9 +60,9 @@ def test_the_inbox_shows_the_oldest_first_and_more_on_demand(desk: Desk, signed_
     expect(rows).to_have_count(PAGE)
     wait_shown(page, questions[:PAGE])
     expect(page.locator(".count").first).to_have_text(f"{PAGE}+")
-    wait_settled(page)
     with page.expect_response("**/v1/questions"):  # the list, because there is a new session
         late = desk.edit(desk.session(), "late.py")
+    wait_settled(page)
     page.get_by_role("button", name="Show the next questions").click()
     expect(rows).to_have_count(PAGE + 13)
     wait_shown(page, [*questions, late])
@@ -145,7 +145,6 @@ def test_sessions_are_shown_a_page_at_a_time_and_all_of_them_are_stopped(
     rows = page.locator("tbody tr")
     expect(rows).to_have_count(listing.PAGE)
     no_violations(page)
-    wait_settled(page)
     page.get_by_role("button", name="Show more").click()
     expect(rows).to_have_count(count)
     expect(rows.nth(listing.PAGE)).to_be_focused()
