@@ -26,9 +26,9 @@ AHEAD = 3
 """Seconds by which a clock is put forward to stop it: the page has to get there first, and keep its line."""
 
 
-def wait_until(page: Page, is_so: Callable[[], object]) -> None:
+def wait_until(page: Page, is_so: Callable[[], object], patience: int = PATIENCE) -> None:
     """Let the page work until this is so."""
-    end = time.monotonic() + PATIENCE / 1_000
+    end = time.monotonic() + patience / 1_000
     while not is_so():
         assert time.monotonic() < end, "this never came to be so"
         page.wait_for_timeout(20)
@@ -146,7 +146,7 @@ def read_to_the_end(page: Page) -> None:
         page.clock.run_for(ASLEEP)
         return bool(page.evaluate(PRESS_IF_THERE))
 
-    wait_until(page, has_pressed_all)
+    wait_until(page, has_pressed_all, 4 * PATIENCE)
     page.clock.resume()
 
 

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, Route, expect
 from sayso import Inbox, Sayso
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
-from tests.browser.reading import wait_awake, wait_for_value, wait_until
+from tests.browser.reading import stop_clock, wait_awake, wait_for_value, wait_settled, wait_until
 
 PHONE = {"width": 360, "height": 740}
 
@@ -123,22 +123,24 @@ def test_stopping_all_does_not_tell_an_earlier_count_while_the_list_is_read_once
     desk.edit(session)
     page = signed_in("/sessions")
     expect(page.locator("tbody")).to_contain_text("claude-code")
+    stop_clock(page)
+    wait_settled(page)
     held: list[Route] = []
     page.route("**/v1/sessions", lambda route: held.append(route))  # noqa: PLW0108  Playwright marks it
-    desk.edit(session, "other.py")
     page.get_by_role("button", name="Stop all agents").click()
     wait_until(page, lambda: held)
-    for number in range(3, 20):
-        if len(held) > 1:
-            break
-        desk.edit(session, f"{number}.py")  # news, after which the list is read again
-        page.wait_for_timeout(200)
-    wait_until(page, lambda: len(held) > 1)
+    desk.edit(session, "other.py")  # news, after which the list is read again
+
+    def has_read_again() -> bool:
+        page.clock.run_for(100)
+        return len(held) > 1
+
+    wait_until(page, has_read_again)
     first, *later = held
     told = first.fetch()
-    waiting = told.json()[0]["questions"]
+    assert told.json()[0]["questions"] == 2
     first.fulfill(response=told)
-    expect(page.get_by_role("dialog")).to_contain_text(f"withdraws {waiting} open questions")
+    expect(page.get_by_role("dialog")).to_contain_text("withdraws 2 open questions")
     for one in later:
         one.continue_()
 
