@@ -136,6 +136,7 @@ def test_stopping_all_does_not_tell_an_earlier_count_while_the_list_is_read_once
         return len(held) > 1
 
     wait_until(page, has_read_again)
+    page.clock.resume()
     first, *later = held
     told = first.fetch()
     assert told.json()[0]["questions"] == 2
