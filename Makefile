@@ -58,6 +58,8 @@ lint: .venv/.dev .venv/.page ## ruff, mypy --strict, the arrows between the fold
 	@$(bin)/python -m mypy
 	@$(say) 'import-linter'
 	@$(bin)/lint-imports --no-logo
+	@$(say) 'presets'
+	@$(bin)/python -m tools.presets --check
 	@$(say) 'biome'
 	@$(biome) check --config-path=tools/page --error-on-warnings $(web)
 	@$(say) 'tsc --strict'
@@ -70,6 +72,7 @@ format: .venv/.dev .venv/.page ## let ruff and biome mend what they can
 	@$(biome) check --config-path=tools/page --write $(web)
 	@$(bin)/python -m tools.page.shapes
 	@$(bin)/python -m tools.page.words
+	@$(bin)/python -m tools.presets
 
 bench: .venv-bench/.bench ## measure the decision against its peers
 	@.venv-bench/bin/python -m bench $(ARGS)

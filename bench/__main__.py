@@ -21,10 +21,12 @@ from bench.audit import verify_against_hashing
 from bench.decide import LARGE, SMALL, decide_against_peers, decide_with_larger_policy
 from bench.decorated import decorated_calls
 from bench.durable import DURABLE_PEERS, allow_against_commit, allow_against_peers
+from bench.figures import figures_of_long_trails
 from bench.measure import Row, Watch
 from bench.peers import PEERS
 from bench.questions import many_questions_against_few
 from bench.service import many_questions_over_http, many_waiting_connections
+from bench.startup import commands_against_bare_python
 from bench.world import MIX, REQUESTS, check, make_world
 
 BENCHMARKS: tuple[Callable[[Watch], list[Row]], ...] = (
@@ -33,10 +35,12 @@ BENCHMARKS: tuple[Callable[[Watch], list[Row]], ...] = (
     allow_against_commit,
     allow_against_peers,
     verify_against_hashing,
+    figures_of_long_trails,
     many_questions_against_few,
     decorated_calls,
     many_questions_over_http,
     many_waiting_connections,
+    commands_against_bare_python,
 )
 """A further measurement is a further function here; it returns its rows of the table."""
 

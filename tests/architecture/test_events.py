@@ -10,7 +10,7 @@ import pytest
 
 from sayso.core.audit.events import EVENTS, Answered, DecisionEvent
 from sayso.gate.audit.signatures import SignedAnswer
-from sayso.gate.figures.decision_log import Details
+from sayso.gate.summaries.decisions import DecisionDetails
 from tests.support.repository import ROOT
 
 SOURCE = ROOT / "src" / "sayso"
@@ -62,7 +62,7 @@ def test_the_subject_of_an_event_is_one_of_its_details(name: str) -> None:
     assert not kind.subject or kind.subject in kind.__struct_fields__
 
 
-@pytest.mark.parametrize(("part", "whole"), [(Details, DecisionEvent), (SignedAnswer, Answered)])
+@pytest.mark.parametrize(("part", "whole"), [(DecisionDetails, DecisionEvent), (SignedAnswer, Answered)])
 def test_who_reads_a_part_of_an_entry_reads_fields_that_it_has(part: type, whole: type) -> None:
     assert set(part.__struct_fields__) <= set(whole.__struct_fields__)  # type: ignore[attr-defined]
 

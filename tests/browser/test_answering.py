@@ -48,6 +48,16 @@ def test_a_question_appears_by_itself_and_is_allowed_once(desk: Desk, signed_in:
     assert (row(desk, question).answer, row(desk, question).by) == ("once", "ana")
 
 
+def test_a_key_for_an_answer_that_is_not_offered_says_so(desk: Desk, signed_in: SignedIn) -> None:
+    question = desk.edit(desk.session())
+    page = signed_in()
+    expect(page.locator(".card")).to_contain_text("src/parse.py")
+    expect(page.get_by_text("This question does not offer that answer.")).to_have_count(0)
+    page.keyboard.press("t")
+    expect(page.get_by_text("This question does not offer that answer.")).to_be_visible()
+    assert row(desk, question).state == "open"
+
+
 def test_a_new_question_does_not_move_the_one_being_read(desk: Desk, signed_in: SignedIn) -> None:
     session = desk.session()
     desk.edit(session, "first.py")

@@ -13,7 +13,6 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from sayso.core.grants import GrantKey
-from sayso.store.bodies import operations_in
 from sayso.store.contract import (
     AnyRow,
     Batch,
@@ -22,7 +21,6 @@ from sayso.store.contract import (
     EntryRow,
     EntryTuple,
     GrantRow,
-    LastNamed,
     QuestionRow,
     QuestionState,
     Reader,
@@ -30,6 +28,7 @@ from sayso.store.contract import (
     SessionRow,
     SpendRow,
     Store,
+    SummaryRow,
     Writer,
 )
 from sayso.store.memory.store import MemoryBatch, MemoryStore, MemoryWriter
@@ -144,23 +143,39 @@ class FindsClosedQuestionsLate(MemoryWriter):
         return sorted({row.session for row in self.questions(state=None) if row.expires_at <= now})
 
 
-class TakesTheFirstTimeAnOperationIsNamed(MemoryWriter):
-    def last_named(self, stream: str, events: Iterable[str], *, after: int = 0) -> Sequence[LastNamed]:
-        wanted, found = set(events), dict[tuple[str, str], float]()
-        for row in self.entries(stream, after=after):
-            for name in operations_in(row.body) if row.event in wanted else ():
-                found.setdefault((name, row.event), row.at)
-        return [(*key, found[key]) for key in sorted(found)]
+class FindsSummariesOfAnyKind(MemoryWriter):
+    def summaries(self, source: str, kind: str, keys: Iterable[tuple[str, int]]) -> Sequence[SummaryRow]:
+        wanted = set(keys)
+        rows = (row for row in self.every(SummaryRow) if row.source == source)
+        return [row for row in rows if (row.name, row.place) in wanted]
 
 
-class NamesOperationsOfOtherEvents(MemoryWriter):
-    def last_named(self, stream: str, events: Iterable[str], *, after: int = 0) -> Sequence[LastNamed]:
-        return super().last_named(stream, {*events, "GRANTED"}, after=after)
+class ListsTheOldestSummariesFirst(MemoryWriter):
+    def newest_summaries(
+        self, source: str, kind: str, name: str, *, first: int = 0, before: int, limit: int = 1000
+    ) -> Sequence[SummaryRow]:
+        found = super().newest_summaries(source, kind, name, first=first, before=before)
+        return found[::-1][:limit]
 
 
-class NamesOperationsFromTheBeginning(MemoryWriter):
-    def last_named(self, stream: str, events: Iterable[str], *, after: int = 0) -> Sequence[LastNamed]:
-        return super().last_named(stream, events)
+class KeepsTheFirstSummary(MemoryWriter):
+    def put_summaries(self, rows: Iterable[SummaryRow]) -> None:
+        for row in rows:
+            self._touch("summaries", row.source).setdefault((row.kind, row.name, row.place), row)
+
+
+class KeepsSummariesOfPrunedEntries(MemoryWriter):
+    def prune_entries(self, stream: str, *, before: int) -> int:
+        kept = [row for row in self.every(SummaryRow) if row.source == stream]
+        pruned = super().prune_entries(stream, before=before)
+        self.put_summaries(kept)
+        return pruned
+
+
+class DropsSummariesOfOthers(MemoryWriter):
+    def drop_summaries(self, source: str) -> None:
+        for one in {row.source for row in self.every(SummaryRow)}:
+            super().drop_summaries(one)
 
 
 class DropsAnEntry(MemoryWriter):
@@ -598,9 +613,11 @@ WRITERS: dict[type[MemoryWriter], str] = {
     BeginsEveryPageAtTheTop: PAGES,
     CountsClosedQuestionsAsOpen: "questions_are_counted_by_session_state_and_time",
     FindsClosedQuestionsLate: "sessions_with_a_late_question_are_found",
-    TakesTheFirstTimeAnOperationIsNamed: "operations_are_found_by_when_they_were_named_last",
-    NamesOperationsOfOtherEvents: "operations_are_found_by_when_they_were_named_last",
-    NamesOperationsFromTheBeginning: "operations_are_found_by_when_they_were_named_last",
+    FindsSummariesOfAnyKind: "summaries_are_found_by_name_and_place",
+    ListsTheOldestSummariesFirst: "the_newest_summaries_of_a_name_come_first",
+    KeepsTheFirstSummary: "a_summary_takes_the_place_of_the_one_before",
+    KeepsSummariesOfPrunedEntries: "summaries_go_with_the_bodies_they_were_made_from",
+    DropsSummariesOfOthers: "summaries_go_with_the_bodies_they_were_made_from",
     DropsAnEntry: CHAIN,
     LeavesGapsInTheChain: PLACES,
     OverwritesEntries: PLACES,

@@ -21,6 +21,7 @@ from sayso.store.contract import (
     SendingRow,
     SessionRow,
     SpendRow,
+    SummaryRow,
     Writer,
 )
 
@@ -60,6 +61,7 @@ NODE = NodeRow("main", 0, 0, BYTES)
 CHECKPOINT = CheckpointRow(2**40, NOON, TEXT)
 SECRET = SecretRow("main", 1, "token", BYTES, b"\0")
 REVIEW = ReviewRow("email", NOON, "ana", BYTES)
+SUMMARY = SummaryRow("main", "hour", TEXT, 2**40, BYTES)
 
 
 def entry(seq: int, stream: str = "main") -> EntryRow:
@@ -102,6 +104,7 @@ def put_everything(writer: Writer) -> None:
     writer.add_checkpoint(CHECKPOINT)
     writer.add_secret(SECRET)
     writer.put_review(REVIEW)
+    writer.put_summaries([SUMMARY])
 
 
 def everything(reader: Reader) -> list[object]:
@@ -121,10 +124,11 @@ def everything(reader: Reader) -> list[object]:
         *reader.checkpoints(),
         *reader.secrets("main", 1),
         *reader.reviews(),
+        *reader.summaries("main", "hour", [(TEXT, 2**40)]),
     ]
 
 
 EVERYTHING: list[object] = [
     TEXT, SESSION, GRANT, SPEND, DENIAL, SENDING, QUESTION, CALL, FULL_CALL, ENTRY, NODE, CHECKPOINT, SECRET,
-    REVIEW,
+    REVIEW, SUMMARY,
 ]  # fmt: skip

@@ -255,6 +255,8 @@ def test_keys_are_looked_up_by_all_their_parts(path: Path) -> None:
             (statements.GRANTS_BY_KEY, "session=? AND kind=? AND value=?"),
             (statements.SENDINGS, "session=? AND domain=? AND content=?"),
             (statements.NODES, "stream=? AND level=? AND index=?"),
+            (statements.SUMMARIES, "source=? AND kind=? AND name=? AND place=?"),
         ):
-            plan = file.execute(f"EXPLAIN QUERY PLAN {statements.repeat_groups(text, 3, 2)}", [None] * 7)
+            asked = statements.repeat_groups(text, 3, 2)
+            plan = file.execute(f"EXPLAIN QUERY PLAN {asked}", [None] * asked.count("?"))
             assert [row[3] for row in plan if parts in row[3]]

@@ -34,7 +34,7 @@ try:
 except PolicyError as error:
     sys.exit(str(error))
 """
-SERVICE = ("starlette", "uvicorn", "httpx", "webauthn")
+SERVICE = ("starlette", "uvicorn", "h11", "webauthn")
 
 
 def run(folder: Path, missing: tuple[str, ...], work: str) -> subprocess.CompletedProcess[str]:
@@ -52,7 +52,7 @@ def run(folder: Path, missing: tuple[str, ...], work: str) -> subprocess.Complet
         ("service", ("uvicorn",), COMMAND.format(arguments=["serve", "--preset", "balanced"])),
         ("service", ("starlette",), COMMAND.format(arguments=["serve", "--install"])),
         ("service", SERVICE, COMMAND.format(arguments=["demo"])),
-        ("service", ("httpx",), CONNECT),
+        ("service", ("h11",), CONNECT),
         (
             "postgres",
             ("psycopg",),
@@ -98,8 +98,8 @@ def test_a_file_that_hides_a_module_is_not_called_a_missing_extra(
     tmp_path: Path, name: str, text: str
 ) -> None:
     (tmp_path / name).write_text(text)
-    work = f"sys.path.insert(0, {str(tmp_path)!r}){CONNECT}"
-    told = run(tmp_path, (), work)
+    serve = COMMAND.format(arguments=["serve", "--preset", "balanced"])
+    told = run(tmp_path, (), f"sys.path.insert(0, {str(tmp_path)!r}); {serve.lstrip()}")
     assert told.returncode == 1
     assert "pip install" not in told.stderr
     assert "rename it" in told.stderr

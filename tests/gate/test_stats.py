@@ -134,7 +134,7 @@ def test_the_figures_can_be_of_one_session_and_of_recent_times(
 ) -> None:
     other = open_session(gate, agent="other", owner="host")
     authorize(gate, edit(session))
-    clock.now += 100
+    clock.now += 3_600
     authorize(gate, edit(other))
     assert (compute_figures(gate).prompts, compute_figures(gate, session=other).prompts) == (2, 1)
     assert compute_figures(gate, session=other).decisions == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import httpx
 import pytest
 
 from sayso.gate.people.browsers import make_link, page_key, use_link
@@ -25,6 +26,18 @@ def test_a_name_that_is_not_ours_is_refused_whatever_else_is_right(service: Serv
     """So does a page whose own name was made to point here."""
     refused = service.get("operator", "/v1/questions", headers={"Host": name})
     assert (refused.status_code, refused.json()["code"]) == (421, "foreign_host")
+
+
+@pytest.mark.parametrize("names", [(HOST, "evil.test"), ("evil.test", HOST), (HOST, HOST)])
+def test_a_request_that_calls_us_by_two_names_is_refused(service: Service, names: tuple[str, str]) -> None:
+    headers = [*service.headers("operator").items(), *(("Host", name) for name in names)]
+    refused = service.runner.run(ask_raw(service, headers))
+    assert (refused.status_code, refused.json()["code"]) == (421, "foreign_host")
+
+
+async def ask_raw(service: Service, headers: list[tuple[str, str]]) -> httpx.Response:
+    async with service.client() as client:
+        return await client.get("/v1/questions", headers=headers)
 
 
 def test_a_signed_in_browser_answers_under_its_own_name(service: Service, cookie: dict[str, str]) -> None:

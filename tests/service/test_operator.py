@@ -173,6 +173,7 @@ def test_figures_come_with_what_charts_are_drawn_from(service: Service, clock: C
     ]
     assert {one["name"]: one["allowed"] for one in told["charts"]["agents"]} == {"agent": 2, "other agent": 0}
     assert {one["name"] for one in told["charts"]["categories"]} == {"file-edit", "files.read", "files.wipe"}
+    clock.now += 60
     lately = service.told("operator", "GET", "/v1/stats?seconds=60")
     assert lately["figures"]["decisions"] == 3
     assert len(lately["charts"]["hours"]) == 1

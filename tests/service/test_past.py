@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
+from sayso.core.audit.events import Decided
 from sayso.gate.audit.prune import erase_value
+from sayso.gate.figures.last_uses import load_last_uses
 from sayso.gate.rows.journal import record
-from sayso.service.live.last_used import LastUses
-from tests.support.forging import forged_event
 from tests.support.gates import Clock
 from tests.support.service import READ, WIPE, WRITE, Service
 
 pytestmark = pytest.mark.each_store
+ALLOWED = Decided("digest", "tool", "agent", "allow", "rule", "reason", "low", (), "policy")
 
 
 def answer(service: Service, question: str, given: str) -> None:
@@ -106,15 +107,17 @@ def test_the_last_use_of_each_operation_is_told_with_the_policy(service: Service
     assert set(found) == {"files.read", "files.write", "files.wipe"}
 
 
-def test_the_last_use_is_the_newest_of_all_streams_and_read_only_once(service: Service, clock: Clock) -> None:
+def test_the_last_use_is_the_newest_of_all_streams(service: Service, clock: Clock) -> None:
     service.told("agent", "POST", "/v1/calls", READ)
-    early = clock.now
-    uses = LastUses()
-    assert uses.read_uses(service.gate)["files.read"].allowed_at == early
-    with service.gate.store.write() as tx:
-        tx.prune_entries("main", before=10_000)
+    assert load_last_uses(service.gate)["files.read"].allowed_at == clock.now
     clock.now += 60
     with service.gate.store.write() as tx:
-        record(tx, forged_event("DECIDED"), operations=("files.read",), stream="worker")
-    assert uses.read_uses(service.gate)["files.read"].allowed_at == clock.now
-    assert LastUses().read_uses(service.gate)["files.read"].allowed_at == clock.now
+        record(tx, ALLOWED, operations=("files.read",), stream="another")
+    assert load_last_uses(service.gate)["files.read"].allowed_at == clock.now
+
+
+def test_a_use_whose_entry_was_pruned_is_not_known_any_more(service: Service) -> None:
+    service.told("agent", "POST", "/v1/calls", READ)
+    with service.gate.store.write() as tx:
+        tx.prune_entries("main", before=10_000)
+    assert "files.read" not in load_last_uses(service.gate)

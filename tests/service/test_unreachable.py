@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-import httpx
 import pytest
 
 from sayso import Sayso
 from sayso.core.errors import SaysoError
+from sayso.doors.remote.exchange import NotReached
 from sayso.doors.remote.line import NEVER_THERE, ServiceAddress, ServiceRequest, Unreachable, _Tries
 from tests.support.service_process import Home, Service
 
@@ -99,7 +99,7 @@ def test_a_refused_connection_is_not_paused_for_longer_than_what_is_left_of_two_
     assert NEVER_THERE < 2
     tries = _Tries(ServiceRequest("GET", "/v1/sessions"), 0.01, places=100, began=True)
     for _ in range(20):
-        assert tries.pause(httpx.ConnectError("refused"), place) <= 0.01
+        assert tries.pause(NotReached("refused"), place) <= 0.01
 
 
 @pytest.mark.parametrize(

@@ -4,39 +4,46 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 
 import typer
 
-from sayso.cli.commands import (
-    allowlist,
-    audit,
-    calls,
-    check,
-    history,
-    init,
-    link,
-    mcp,
-    operator,
-    passkey,
-    policy,
-    serve,
-    stop,
-    store,
-)
-from sayso.cli.playing import chat, demo, tour
+from sayso.cli.front import COMMANDS, EPILOG, HELP, find_command
 from sayso.cli.policy_choice import ApprovalOption, set_global_approval
 
 USAGE, FAILURE = 2, 1
 
-app = typer.Typer(
-    name="sayso",
-    help="Your agent acts on your say-so: may it do this now, must you approve it first, or never?",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes of check and explain: 0 allow, 3 ask, 4 deny, 2 usage, 1 failure.",
-)
+app: typer.Typer
+"""All commands; made when it is asked for."""
+
+
+def __getattr__(name: str) -> typer.Typer:
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return make_command_line()
+
+
+def make_command_line(only: str | None = None) -> typer.Typer:
+    """The program with all of its commands, or with one."""
+    made = typer.Typer(
+        name="sayso",
+        help=HELP,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+        epilog=EPILOG,
+    )
+    made.callback()(sayso_root)
+    for one in COMMANDS:
+        if only not in (None, one.name):
+            continue
+        found = getattr(import_module(f"sayso.cli.{one.module}"), one.attribute)
+        if one.group:
+            made.add_typer(found, name=one.name, short_help=one.help)
+        else:
+            made.command(one.name, short_help=one.help)(found)
+    return made
 
 
 def _version(wanted: bool) -> None:
@@ -47,7 +54,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def sayso_root(
     approval: ApprovalOption = None,
     version: bool = typer.Option(
@@ -57,37 +63,6 @@ def sayso_root(
     set_global_approval(approval)
 
 
-app.command("check", short_help="Decide one operation.")(check.check_operation)
-app.command("explain", short_help="Decide, and show every check.")(check.explain_operation)
-app.command("chat", short_help="Play a session, typed or scripted.")(chat.chat)
-app.command("init", short_help="Write a first policy of your own.")(init.write_first_policy)
-app.command("demo", short_help="Watch an agent that needs your say-so.")(demo.demo)
-app.command("tour", short_help="Watch Sayso decide in a conversation.")(tour.tour)
-app.command("inbox", short_help="List questions waiting for you.")(operator.show_inbox)
-app.command("approve", short_help="Approve an open question.")(operator.approve_question)
-app.command("deny", short_help="Deny an open question.")(operator.deny_question)
-app.command("wait", short_help="Wait for the answer to a question.")(operator.wait_for_question)
-app.command("grants", short_help="List live grants.")(operator.show_grants)
-app.command("grant", short_help="Grant something in advance.")(operator.grant_ahead)
-app.command("revoke", short_help="Revoke one grant, or all of a session.")(operator.revoke_grants)
-app.command("stats", short_help="Show how often people are asked, and answer.")(operator.show_stats)
-app.add_typer(allowlist.allowlist, name="allowlist", short_help="List commands with standing consent.")
-app.add_typer(allowlist.sessions, name="sessions", short_help="List open sessions.")
-app.command("stop", short_help="Stop a session, or all of them.")(stop.stop_sessions)
-app.command("resume", short_help="Resume a stopped session.")(stop.resume_sessions)
-app.command("serve", short_help="Run the service and its page.")(serve.run_service)
-app.command("link", short_help="Print a sign-in link for the page.")(link.link)
-app.add_typer(passkey.passkeys, name="passkey", short_help="Passkeys that sign answers.")
-app.add_typer(serve.tokens, name="token", short_help="Tokens that give access to the service.")
-app.command("history", short_help="Show past decisions, call by call.")(history.history)
-app.add_typer(calls.calls, name="calls", short_help="List calls: waiting, running or ambiguous.")
-app.add_typer(calls.runs, name="runs", short_help="List workflow runs and their progress.")
-app.add_typer(policy.app, name="policy")
-app.add_typer(audit.app, name="audit")
-app.add_typer(store.app, name="store")
-app.add_typer(mcp.app, name="mcp")
-
-
 def run_command() -> None:
     """Run one command. Whatever goes wrong ends with a sentence and a code that is not 0."""
     from sayso.core.errors import MalformedRequest, SaysoError, UnknownAnswer
@@ -95,7 +70,7 @@ def run_command() -> None:
     if sys.stdout is None:
         sys.exit(FAILURE)  # nobody would see the answer
     try:
-        app()
+        make_command_line(find_command(sys.argv[1:]))()
     except (MalformedRequest, UnknownAnswer) as error:
         _fail(error.message, error.hint, USAGE)
     except SaysoError as error:

@@ -110,6 +110,7 @@ def rows_ahead(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Ahead:
         sessions=frozenset({session}),
         grants_by_key=frozenset({(session, wanted.keys or ())}),
         open_questions=frozenset({(session, request.digest)}),
+        reviews=frozenset(_reviewed_names(gate, request)),
         streams=frozenset({gate.stream}),
     )
 
@@ -209,19 +210,21 @@ def _closing(effects: tuple[Effect, ...], by: str) -> Closing:
     return Closing(answers, None, None if opened is None else words.replacement_note(opened))
 
 
+def _reviewed_names(gate: Gate, request: Request) -> list[str]:
+    entries = (gate.policy.entry(operation.name) for operation in request.operations)
+    return [name for entry in entries if entry.tier is Tier.AUTONOMOUS for name in (entry.domain, entry.name)]
+
+
 def reviews_for(gate: Gate, tx: Reader, request: Request) -> dict[str, float]:
     """When what the request is about was reviewed. Only autonomous permissions decay."""
-    entries = (gate.policy.entry(operation.name) for operation in request.operations)
-    names = [
-        name for entry in entries if entry.tier is Tier.AUTONOMOUS for name in (entry.domain, entry.name)
-    ]
+    names = _reviewed_names(gate, request)
     if not names:
         return {}
     rows = tx.reviews(names)
     found = {row.name for row in rows}
     marked = [name for name in names if name not in found and gate.sealer.was_reviewed(name)]
     if marked:
-        rows = tx.reviews(names)  # another process may have written them just now
+        rows = tx.reviews(names, anew=True)  # another process may have written them just now
     return gate.sealer.review_times(marked, rows)
 
 

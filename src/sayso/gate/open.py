@@ -31,7 +31,7 @@ from sayso.gate.rows.watermark import (
     refuse_moved_watermark,
 )
 from sayso.reading.paths import own_places
-from sayso.store.contract import Reader, Store, StoreError, Writer
+from sayso.store.contract import Reader, ReadOnlyStore, Store, StoreError, Writer
 
 KEY_NAME = "sayso"
 EPOCH = ("fact", "epoch")
@@ -39,6 +39,14 @@ LOOK_BACK = 1_000
 """Among how many of the newest entries the one is looked for that began an epoch."""
 _PARAMETERS = re.compile(r"\s*(?:dbname|host|hostaddr|options|password|port|service|user)\s*=")
 """How PostgreSQL's other way to write an address begins. It would make a file of that name."""
+
+
+class ReaderPlace(msgspec.Struct, frozen=True):
+    """Where another process finds a store that is open here: a file and which one it is, or an address."""
+
+    path: str = ""
+    identity: tuple[int, int] = (0, 0)
+    address: str = ""
 
 
 class NoStore(SaysoError):
@@ -110,7 +118,8 @@ def open_to_act(
         key, marks = _own_key(), marks or gate_data_folder(make=False)
     if key is None:
         raise SaysoError(
-            "the gate's key is not at hand", hint=f"it is {_own_key_file()} of who runs the gate"
+            "the gate's key is not at hand",
+            hint=f"it is {_own_key_file()} of who runs the gate; the first gate that opens makes it",
         )
     opened = _open_existing_store(store)
     with opened.read() as looked:
@@ -245,6 +254,28 @@ def open_store(where: str | Path | None, *, upgrade: bool = True) -> Store:
     from sayso.store.sqlite.store import SqliteStore
 
     return SqliteStore(Path(where) if where is not None else gate_data_folder() / "sayso.db", upgrade=upgrade)
+
+
+def find_reader_place(store: Store) -> ReaderPlace | None:
+    """Where other processes can read this store; None if it lives in this one."""
+    unmarked = store.unmarked if isinstance(store, MarkedStore) else store
+    path, address = getattr(unmarked, "path", None), getattr(unmarked, "address", None)
+    if path is not None:
+        from sayso.store.sqlite.file import file_identity
+
+        return ReaderPlace(str(path), file_identity(path))
+    return None if address is None else ReaderPlace(address=address)
+
+
+def open_reader(place: ReaderPlace) -> ReadOnlyStore:
+    """The store at this place, only for reading."""
+    if place.address:
+        from sayso.store.postgres.store import PostgresStore
+
+        return PostgresStore(place.address, connections=1, upgrade=False)
+    from sayso.store.sqlite.read_only import ReadOnlySqliteStore
+
+    return ReadOnlySqliteStore(Path(place.path), place.identity)
 
 
 def gate_data_folder(*, make: bool = True) -> Path:

@@ -54,6 +54,15 @@ def changed_outside(what: str) -> str:
     return f"{what} was changed outside Sayso"
 
 
+WRONG_SUMMARY = "what was added up from the trail was changed outside Sayso"
+
+
+def wrong_summaries(stream: str | None) -> str:
+    """The finding for figures that are not what the rows say; the stream, None for the questions."""
+    of = "the questions" if stream is None else f"stream {stream}"
+    return f"what was added up from {of} was changed outside Sayso; `sayso audit recount` adds it up again"
+
+
 def changed_or_restored(what: str) -> str:
     return f"{what} was changed outside Sayso, or an older copy was restored"
 
@@ -181,7 +190,7 @@ SINCE = {
     "ran_out": "was not started in time",
     "taken_back": "was taken back before it started",
     "used_elsewhere": "the same call, made again, ran on its approval",
-    "running": "is running",
+    "running": "started, no end reported yet",
     "waiting": "waits inside",
     "succeeded": "ended well",
     "failed": "failed",

@@ -14,6 +14,7 @@ from sayso.core.errors import PolicyError
 from sayso.core.policy import Policy
 from sayso.policy.build import build_policy, file_from_policy, operations_with_own_risk
 from sayso.policy.checks import check_file, check_merged_file, collect_operations, find_warnings, locate_entry
+from sayso.policy.compiled import CompiledPresets, encode_compiled, find_compiled, read_compiled
 from sayso.policy.conversion import NodeReader
 from sayso.policy.document import MAX_BYTES, UNREAD, Node, parse_document
 from sayso.policy.file import GRAPH_KEYS, PolicyFile
@@ -51,7 +52,8 @@ def load_preset(name: str) -> Policy:
     """A policy that comes with Sayso, by its name."""
     if name not in preset_names():
         raise PolicyError(f"there is no preset {name!r}", hint=_preset_hint(name))
-    return _load_content(preset_texts()[name], f"preset {name}", preset_texts(), (name,)).policy
+    whole = _load_builtin_preset(name)
+    return build_policy(whole, _digest_of_merged(preset_texts()[name], whole), (), ())
 
 
 def preset_names() -> tuple[str, ...]:
@@ -84,6 +86,12 @@ def preset_texts() -> Mapping[str, bytes]:
     folder = resources.files("sayso.policy") / "presets"
     files = [file for file in folder.iterdir() if file.name.endswith(".yaml")]
     return {file.name.removesuffix(".yaml"): file.read_bytes() for file in files}
+
+
+def compile_presets() -> bytes:
+    """The presets as their YAML means them, to be kept beside it; nothing that was kept before is used."""
+    texts = dict(preset_texts())
+    return encode_compiled(texts, _parse_guard(), {name: _parse_preset(name, texts) for name in texts})
 
 
 def lay_over(policy: Policy, text: str, *, name: str) -> Policy:
@@ -212,12 +220,27 @@ def _load_preset_file(
 
 @functools.cache
 def _load_builtin_preset(name: str) -> PolicyFile:
-    return _merge_with_presets(preset_texts()[name], f"preset {name}", preset_texts(), (name,))[2]
+    compiled = _load_compiled()
+    return _parse_preset(name, preset_texts()) if compiled is None else read_compiled(compiled.presets[name])
 
 
 @functools.cache
 def _load_guard() -> PolicyFile:
     """The part that every preset stands on."""
+    compiled = _load_compiled()
+    return _parse_guard() if compiled is None else read_compiled(compiled.guard)
+
+
+@functools.cache
+def _load_compiled() -> CompiledPresets | None:
+    return find_compiled(preset_texts())
+
+
+def _parse_preset(name: str, presets: Mapping[str, bytes]) -> PolicyFile:
+    return _merge_with_presets(presets[name], f"preset {name}", presets, (name,))[2]
+
+
+def _parse_guard() -> PolicyFile:
     tree, problems = parse_document(preset_texts()["_guard"], "preset _guard")
     return NodeReader("preset _guard", problems).read(tree, PolicyFile) or EMPTY_FILE
 

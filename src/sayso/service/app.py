@@ -44,6 +44,7 @@ from sayso.service.api.asking import questions
 from sayso.service.authzen import access_requests, evaluations
 from sayso.service.http.auth import check_caller_again, find_caller, token_name
 from sayso.service.http.batches import BatchedStep
+from sayso.service.http.callers import agent_session_key
 from sayso.service.http.connections import mark_caller_known
 from sayso.service.http.endpoints import NOBODY, Context, Endpoint, Paged
 from sayso.service.http.guard import Guard
@@ -176,12 +177,17 @@ async def _run_in_batch(endpoint: Endpoint, context: Context) -> Any:
 
 
 def _first_reads(context: Context) -> Ahead:
-    """What is read before a call is decided: the token, and the session that the request names."""
-    token = frozenset() if context.authorization is None else frozenset({token_name(context.authorization)})
-    named = getattr(context.body, "session", None)
+    """What is read before a call is decided: the token, and the session it is likely about."""
+    token = context.token
+    metas = set() if context.authorization is None else {token_name(context.authorization)}
+    if token.role == "agent":
+        metas.add(agent_session_key(token))
+        named = context.running.callers.last_session(token)
+    else:
+        named = getattr(context.body, "session", None)
     if not isinstance(named, str) or not named.isprintable() or len(named) > LONGEST_PARAMETER:
-        return Ahead(metas=token)
-    return Ahead(metas=token, sessions=frozenset({named}))
+        return Ahead(metas=frozenset(metas))
+    return Ahead(metas=frozenset(metas), sessions=frozenset({named}))
 
 
 def _run_alone(endpoint: Endpoint, context: Context) -> Any:
@@ -200,8 +206,7 @@ async def _check_caller(running: ServiceState, endpoint: Endpoint, request: Requ
         return NOBODY
     token = await _find_caller(running, endpoint, request)
     mark_caller_known()
-    if not endpoint.is_urgent_for(token.role):
-        running.limits.take(token.id)
+    running.limits.take(token, follows_call=endpoint.follows_call)
     if token.role not in endpoint.roles:
         roles = " or ".join(sorted(endpoint.roles))
         hint = f"use a token of the role {roles}: `sayso token new {min(endpoint.roles)} NAME`"
@@ -281,7 +286,7 @@ async def _read(running: ServiceState, request: Request, token: Token) -> bytes:
         raise _too_large(most)
     raw = bytearray()
     if not free:
-        running.limits.take_bytes(token.id, most if told is None else told)
+        running.limits.take_bytes(token, most if told is None else told)
     try:
         async with asyncio.timeout(running.settings.slowest_body):
             async for part in request.stream():

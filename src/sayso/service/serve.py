@@ -31,7 +31,7 @@ from sayso.gate.rows.webauthn import host_of
 from sayso.reading.paths.own_places import guard_socket
 from sayso.reading.urls import LOOPBACK
 from sayso.service.app import make_app
-from sayso.service.http.connections import Strangers, protocol_for
+from sayso.service.http.connections import LARGEST_HEAD, Strangers, protocol_for
 from sayso.service.http.state import ServiceSettings, ServiceState
 from sayso.service.logs import AccessLog
 from sayso.service.pages import page_routes
@@ -131,7 +131,7 @@ def _config(app: Starlette, strangers: Strangers) -> uvicorn.Config:
         date_header=False,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=GRACE,
-        h11_max_incomplete_event_size=64 * 1024,
+        h11_max_incomplete_event_size=LARGEST_HEAD,
     )
 
 

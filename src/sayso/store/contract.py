@@ -189,10 +189,6 @@ EntryTuple = tuple[int, bytes | None, bytes, bytes, float, str, str]
 """An entry for those who read all of them: seq, body, prev, hash, at, event, session."""
 
 
-LastNamed = tuple[str, str, float]
-"""An operation, an event whose entries name it, and when the newest of them was written."""
-
-
 class NodeRow(msgspec.Struct, frozen=True):
     """A node of the audit tree that can never change again: the root of a full subtree."""
 
@@ -218,6 +214,20 @@ class SecretRow(msgspec.Struct, frozen=True):
     value: bytes
 
 
+class SummaryRow(msgspec.Struct, frozen=True):
+    """Something added up from rows that do not change any more, so that nobody has to read them all again.
+
+    `source` is what it was added up from: a stream, or something else that the gate names. What was added up
+    can be dropped and added up again; nothing is decided by it.
+    """
+
+    source: str
+    kind: str
+    name: str
+    place: int
+    body: bytes
+
+
 class ReviewRow(msgspec.Struct, frozen=True):
     """When a domain was reviewed, and by whom; with `by` None, when a permission was first seen."""
 
@@ -229,13 +239,13 @@ class ReviewRow(msgspec.Struct, frozen=True):
 
 KINDS = (
     MetaRow, SessionRow, GrantRow, SpendRow, DenialRow, SendingRow, ReviewRow, QuestionRow, CallRow,
-    EntryRow, NodeRow, CheckpointRow, SecretRow,
+    EntryRow, NodeRow, CheckpointRow, SecretRow, SummaryRow,
 )  # fmt: skip
 """Every kind of row. A store holds these and nothing else."""
 
 AnyRow = (
     MetaRow | SessionRow | GrantRow | SpendRow | DenialRow | SendingRow | ReviewRow | QuestionRow | CallRow
-    | EntryRow | NodeRow | CheckpointRow | SecretRow
+    | EntryRow | NodeRow | CheckpointRow | SecretRow | SummaryRow
 )  # fmt: skip
 RowT = TypeVar("RowT", bound=AnyRow)
 
@@ -284,8 +294,8 @@ class Reader(Protocol):
 
     def denial(self, session: str, digest: str) -> DenialRow | None: ...
     def sendings(self, session: str, keys: Iterable[GrantKey]) -> Sequence[SendingRow]: ...
-    def reviews(self, names: Iterable[str] | None = None) -> Sequence[ReviewRow]:
-        """The reviews of these names or all of them, by name."""
+    def reviews(self, names: Iterable[str] | None = None, *, anew: bool = False) -> Sequence[ReviewRow]:
+        """The reviews of these names or all of them, by name. With `anew`, not as read ahead."""
 
     def question(self, question: str) -> QuestionRow | None: ...
     def open_question(self, session: str, digest: str) -> QuestionRow | None: ...
@@ -331,18 +341,20 @@ class Reader(Protocol):
     def entry_tuples(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryTuple]:
         """The same entries in their plainest form, which is the quickest to read."""
 
-    def last_named(self, stream: str, events: Iterable[str], *, after: int = 0) -> Sequence[LastNamed]:
-        """For each operation that entries of these events name, after this one, when it was named last.
-
-        By operation and event. Bodies that were pruned or are not spelled as an entry is name nothing.
-        """
-
     def streams(self) -> Sequence[str]: ...
     def nodes(self, stream: str, places: Iterable[tuple[int, int]]) -> Sequence[NodeRow]: ...
     def checkpoints(self, *, limit: int = 1, skip: int = 0) -> Sequence[CheckpointRow]:
         """Newest first, passing over so many of the newest."""
 
     def secrets(self, stream: str, seq: int) -> Sequence[SecretRow]: ...
+
+    def summaries(self, source: str, kind: str, keys: Iterable[tuple[str, int]]) -> Sequence[SummaryRow]:
+        """The summaries of this kind with these names and places, as far as there are any; in any order."""
+
+    def newest_summaries(
+        self, source: str, kind: str, name: str, *, first: int = 0, before: int, limit: int = 1000
+    ) -> Sequence[SummaryRow]:
+        """Those of one name from place `first` up to the one before `before`, the highest place first."""
 
     def every(self, kind: type[RowT]) -> Iterator[RowT]:
         """All rows of one kind, read a page at a time; those of one session or stream in their order."""
@@ -399,7 +411,16 @@ class Writer(Reader, Protocol):
     def add_secret(self, row: SecretRow) -> None: ...
     def erase_secret(self, stream: str, seq: int, name: str) -> bool: ...
     def prune_entries(self, stream: str, *, before: int) -> int:
-        """Drop the bodies of entries before this one; how many were dropped."""
+        """Drop the bodies of entries before this one; how many were dropped.
+
+        The summaries of the stream go with them, because they were made from these bodies, too.
+        """
+
+    def put_summaries(self, rows: Iterable[SummaryRow]) -> None:
+        """Store these, each in the place of the one with the same source, kind, name and place."""
+
+    def drop_summaries(self, source: str) -> None:
+        """Forget everything that was added up from this source."""
 
     def put_rows(self, rows: Iterable[AnyRow]) -> None:
         """Add rows of any kind as they are, in this order: to fill a store that nobody else uses yet.
@@ -418,6 +439,7 @@ class Ahead(msgspec.Struct, frozen=True):
     grants: frozenset[str] = frozenset()
     grants_by_key: frozenset[tuple[str, tuple[GrantKey, ...]]] = frozenset()
     open_questions: frozenset[tuple[str, str]] = frozenset()
+    reviews: frozenset[str] = frozenset()
     streams: frozenset[str] = frozenset()
     """Their heads."""
 
@@ -445,6 +467,14 @@ class Batch(Protocol):
     def read(self) -> AbstractContextManager[Reader]: ...
 
     def write(self, *, durable: bool = True) -> AbstractContextManager[Writer]: ...
+
+
+class ReadOnlyStore(Protocol):
+    """A place where state lives, for looking alone."""
+
+    def read(self) -> AbstractContextManager[Reader]: ...
+
+    def close(self) -> None: ...
 
 
 class Store(Protocol):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 from msgspec.structs import replace
 
-from sayso.core.audit.entry import AuditEntry, encode_entry
-from sayso.store.contract import NodeRow, SecretRow, StoreError
+from sayso.store.contract import NodeRow, SecretRow, StoreError, SummaryRow
 from tests.contract import rows
-from tests.contract.rows import NOON, entry, filed
+from tests.contract.rows import entry, filed
 from tests.support.places import Open
 
 
@@ -31,46 +32,6 @@ def check_entries_are_read_in_the_order_of_the_chain(make: Open) -> None:
         assert list(r.entry_tuples("another")) == [filed(entry(seq, "another")) for seq in (1, 2)]
         assert (r.head("main"), r.head("another")) == (entry(12), entry(2, "another"))
         assert list(r.streams()) == ["another", "main"]
-
-
-def check_operations_are_found_by_when_they_were_named_last(make: Open) -> None:
-    store = make()
-    odd = {"tool": 'x","operations":["fake.name"],"seq":1\0\\', "reason": rows.TEXT}
-    said: list[tuple[str, tuple[str, ...]]] = [
-        ("DECIDED", ("pruned.away",)),
-        ("DECIDED", ("git.push", "files.edit")),
-        ("DECIDED", ("git.push",)),
-        ("ASKED", ("git.push",)),
-        ("GRANTED", ("git.push",)),
-        ("DECIDED", ()),
-        ("DECIDED", ("größe.東京",)),
-    ]
-    bodies = [
-        (event, encode_entry(AuditEntry(1, NOON, event, operations=names, details=odd)))
-        for event, names in said
-    ]
-    garbage = (rows.BYTES, b"", b'"operations":["half', b'"operations":[\xff],"seq":')
-    with store.write() as w:
-        for seq, (event, body) in enumerate([*bodies, *(("DECIDED", body) for body in garbage)], 1):
-            w.add_entry(replace(entry(seq), event=event, body=body))
-        w.prune_entries("main", before=2)
-        alone = encode_entry(AuditEntry(1, NOON, "DECIDED", operations=("a.b",)))
-        w.add_entry(replace(entry(1, "another"), event="DECIDED", body=alone))
-    with store.read() as r:
-        assert list(r.last_named("main", ["DECIDED", "ASKED"])) == [
-            ("files.edit", "DECIDED", NOON + 2),
-            ("git.push", "ASKED", NOON + 4),
-            ("git.push", "DECIDED", NOON + 3),
-            ("größe.東京", "DECIDED", NOON + 7),
-        ]
-        assert list(r.last_named("main", ["DECIDED"], after=2)) == [
-            ("git.push", "DECIDED", NOON + 3),
-            ("größe.東京", "DECIDED", NOON + 7),
-        ]
-        assert list(r.last_named("main", ["DECIDED"], after=11)) == []
-        assert list(r.last_named("main", [])) == []
-        assert list(r.last_named("another", ["DECIDED"])) == [("a.b", "DECIDED", NOON + 1)]
-        assert list(r.last_named("gone", ["DECIDED"])) == []
 
 
 def check_a_place_in_the_chain_is_taken_once_and_without_gaps(make: Open) -> None:
@@ -182,3 +143,72 @@ def check_an_erased_secret_is_gone_and_the_others_stay(make: Open) -> None:
     with store.read() as r:
         assert list(r.secrets("main", 1)) == [secrets[0]]
         assert list(r.secrets("main", 2)) == [SecretRow("main", 2, "a", b"salt", b"two")]
+
+
+def summary(
+    name: str, place: int, kind: str = "hour", source: str = "main", body: bytes = rows.BYTES
+) -> SummaryRow:
+    return SummaryRow(source, kind, name, place, body)
+
+
+def check_summaries_are_found_by_name_and_place(make: Open) -> None:
+    store = make()
+    mine = [summary(rows.TEXT, place) for place in (0, 1, 2**40)]
+    others = [summary("", 1), summary(rows.TEXT, 1, kind="day"), summary(rows.TEXT, 1, source="other")]
+    with store.write() as w:
+        w.put_summaries([*mine, *others])
+    with store.read() as r:
+        assert r.summaries("main", "hour", [(rows.TEXT, 1), ("", 1), ("", 0), ("gone", 1)]) in (
+            [mine[1], others[0]],
+            [others[0], mine[1]],
+        )
+        assert list(r.summaries("other", "hour", [(rows.TEXT, 1)])) == [others[2]]
+        assert list(r.summaries("gone", "hour", [(rows.TEXT, 1)])) == []
+        assert list(r.summaries("main", "hour", [])) == []
+
+
+def check_the_newest_summaries_of_a_name_come_first(make: Open) -> None:
+    store = make()
+    mine = [summary("one", place) for place in (1, 5, 6, 9)]
+    others = (summary("two", 7), summary("one", 7, kind="day"), summary("one", 7, source="other"))
+    with store.write() as w:
+        w.put_summaries([mine[2], mine[0], *others, mine[3], mine[1]])
+    with store.read() as r:
+        assert list(r.newest_summaries("main", "hour", "one", before=100)) == mine[::-1]
+        assert list(r.newest_summaries("main", "hour", "one", first=5, before=9)) == [mine[2], mine[1]]
+        assert list(r.newest_summaries("main", "hour", "one", before=9, limit=1)) == [mine[2]]
+        assert list(r.newest_summaries("main", "hour", "gone", before=9)) == []
+
+
+def check_a_summary_takes_the_place_of_the_one_before(make: Open) -> None:
+    store = make()
+    with store.write() as w:
+        w.put_summaries(summary("one", place) for place in range(1_200))
+        w.put_summaries([summary("one", 3, body=b"new"), summary("one", 1_200, body=b"")])
+        assert list(w.summaries("main", "hour", [("one", 3)])) == [summary("one", 3, body=b"new")]
+    with suppress(ZeroDivisionError), store.write() as w:
+        w.put_summaries([summary("one", 3, body=b"undone")])
+        raise ZeroDivisionError
+    with store.read() as r:
+        assert list(r.newest_summaries("main", "hour", "one", before=5, limit=2)) == [
+            summary("one", 4),
+            summary("one", 3, body=b"new"),
+        ]
+        assert len(list(r.every(SummaryRow))) == 1_201
+
+
+def check_summaries_go_with_the_bodies_they_were_made_from(make: Open) -> None:
+    store = make()
+    stays = summary("one", 1, source="other")
+    with store.write() as w:
+        for seq in (1, 2):
+            w.add_entry(entry(seq))
+        w.put_summaries([summary("one", 1), stays])
+        w.prune_entries("main", before=2)
+    with store.read() as r:
+        assert list(r.every(SummaryRow)) == [stays]
+    with store.write() as w:
+        w.put_summaries([summary("one", 1)])
+        w.drop_summaries("other")
+    with store.read() as r:
+        assert list(r.every(SummaryRow)) == [summary("one", 1)]

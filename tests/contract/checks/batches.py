@@ -173,6 +173,7 @@ def check_reading_ahead_changes_nothing_but_the_time_it_takes(make: Open) -> Non
             {("s1", (("command", rows.TEXT), ("tool", "x"))), ("none", (("tool", "x"),))}
         ),
         open_questions=frozenset({("s1", "d1"), ("s1", "none")}),
+        reviews=frozenset({"email", "none"}),
         streams=frozenset({"main", "none"}),
     )
     with store.batch() as batch:
@@ -183,6 +184,9 @@ def check_reading_ahead_changes_nothing_but_the_time_it_takes(make: Open) -> Non
             assert (w.session("none"), w.call("none"), w.grant("none"), w.head("none")) == (None,) * 4
             assert list(w.grants("s1", (("command", rows.TEXT), ("tool", "x")))) == [rows.GRANT]
             assert (w.open_question("s1", "d1"), w.open_question("s1", "none")) == (rows.QUESTION, None)
+            assert list(w.reviews(["email", "none"])) == [rows.REVIEW] == list(w.reviews())
+            assert list(w.reviews(["email", "none"], anew=True)) == [rows.REVIEW]
+            w.put_review(replace(rows.REVIEW, name="none"))
             w.change_session(session("s1", head=b"new"))
             w.set_meta("epoch", "9")
             w.add_grant(replace(rows.GRANT, id="g2"))
@@ -195,3 +199,17 @@ def check_reading_ahead_changes_nothing_but_the_time_it_takes(make: Open) -> Non
             assert [one.id for one in w.grants("s1", (("command", rows.TEXT), ("tool", "x")))] == ["g1", "g2"]
             assert w.call("c1") == call("c1", state="failed")
             assert w.open_question("s1", "d1") is None
+            assert [one.name for one in w.reviews(["email", "none"])] == ["email", "none"]
+
+
+def check_a_review_that_others_wrote_meanwhile_is_read_anew(make: Open) -> None:
+    store, other = make(), make()
+    if other is store or store.local:  # nobody else writes while a transaction does
+        return
+    with store.batch() as batch:
+        batch.read_ahead(Ahead(reviews=frozenset({"email"})))
+        with other.write() as w:
+            w.put_review(rows.REVIEW)
+        with batch.read() as r:
+            assert list(r.reviews(["email"])) == []
+            assert list(r.reviews(["email"], anew=True)) == [rows.REVIEW]

@@ -100,11 +100,19 @@ def audit_verify(
 
     Only a checkpoint kept elsewhere reveals that the whole store was restored from an older copy.
     """
+    from sayso.gate.audit.read import count_entries
     from sayso.gate.audit.verify import verify_audit
+    from sayso.gate.audit.workers import count_cores
 
     outside = [_read_file(file) for file in checkpoint or ()]
-    with _open_audit(store) as gate, show_progress("Verifying") as told:
-        verified = verify_audit(gate, outside, progress=lambda stream, entries: told(entries))
+    done: dict[str, int] = {}
+    with _open_audit(store) as gate, show_progress("Verifying", of=count_entries(gate)) as told:
+
+        def progress(stream: str, entries: int) -> None:
+            done[stream] = entries
+            told(sum(done.values()))
+
+        verified = verify_audit(gate, outside, progress=progress, processes=count_cores())
     if as_json:
         echo_json(verification_to_json(verified))
     else:
@@ -244,6 +252,22 @@ def audit_prune(
         echo_json(pruned)
     else:
         typer.echo(f"{pruned.bodies} {'body' if pruned.bodies == 1 else 'bodies'} dropped")
+
+
+@app.command("recount", short_help="Add up the figures again.")
+def audit_recount(store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Drop what was added up from the trail for figures and history, and add it up again.
+
+    Sayso keeps it up to date by itself. This is for when audit verify says that it was changed.
+    """
+    from sayso.gate.summaries.add_up import recount
+
+    with _open_audit(store) as gate, show_progress("Adding up") as told:
+        added = recount(gate, told)
+    if as_json:
+        echo_json({"added": added})
+    else:
+        typer.echo(f"{added} entries and questions added up")
 
 
 @app.command("erase", short_help="Erase one sensitive value.")

@@ -21,6 +21,7 @@ from sayso.cli.short_ids import StoreOption, TokenId, expand_token_id
 
 if TYPE_CHECKING:
     from sayso.gate.gate import Gate
+    from sayso.gate.people.tokens import Token
     from sayso.service.serve import Address
 
 HostOption = Annotated[
@@ -36,8 +37,8 @@ def _limit(flag: str, about: str) -> Any:
     return typer.Option(flag, metavar="N", min=1, help=about, rich_help_panel=LIMITS_PANEL)
 
 
-RateOption = Annotated[float | None, _limit("--rate", "Requests a second that one token may make; 1000.")]
-BurstOption = Annotated[int | None, _limit("--burst", "Requests it may make at once; 2000.")]
+RateOption = Annotated[float | None, _limit("--rate", "Calls a second that one token may make; 1000.")]
+BurstOption = Annotated[int | None, _limit("--burst", "Calls it may make at once; 2000.")]
 WaitsOption = Annotated[int | None, _limit("--waits", "Waits and event streams it may have open; 2000.")]
 BodyRateOption = Annotated[float | None, _limit("--body-rate", "Bytes a second it may send; 262144.")]
 BodyBurstOption = Annotated[int | None, _limit("--body-burst", "Bytes it may send at once; 8388608.")]
@@ -79,7 +80,7 @@ def run_service(
 ) -> None:
     """Run the service and its page until you stop it. It listens on this machine only by default.
 
-    Answers, revocations and stops of an operator are never refused for asking too often.
+    An operator is never refused for asking too often.
     """
     from sayso.core.extras import needs_extra
     from sayso.gate.open import open_gate
@@ -122,6 +123,10 @@ def token_new(
     assured: Annotated[
         bool, typer.Option("--assured", help="For a host: the agent's user cannot read this token.")
     ] = False,
+    rate: Annotated[
+        float | None,
+        typer.Option("--rate", metavar="N", help="Calls a second it may make, if not as many as anybody."),
+    ] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -140,6 +145,7 @@ def token_new(
             name,
             by=operator_name(),
             assured=assured,
+            rate=rate,
         )
     told = {
         "token": secret,
@@ -147,6 +153,7 @@ def token_new(
         "role": token.role,
         "name": token.name,
         "assured": token.assured,
+        "rate": token.rate,
     }
     show_or_json(as_json, told, [secret])
     print_note(f"{token.id}: keep it where only {name} can read it; it is not shown again")
@@ -158,8 +165,14 @@ def token_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
 
     with open_gate_to_look(store, sealed=True) as gate:
         found = list_tokens(gate)
-    lines = [f"{one.id}  {one.role:9} {one.name}{', assured' if one.assured else ''}" for one in found]
+    lines = [_describe_token(one) for one in found]
     show_or_json(as_json, found, lines or ["Nobody has a token."])
+
+
+def _describe_token(token: Token) -> str:
+    assured = ", assured" if token.assured else ""
+    rate = "" if token.rate is None else f", {token.rate:g} calls a second"
+    return f"{token.id}  {token.role:9} {token.name}{assured}{rate}"
 
 
 @tokens.command("revoke", short_help="Revoke a token.")

@@ -39,12 +39,12 @@ def demo(
 
     from rich.console import Console
 
-    from sayso.cli.playing.demo_agent import make_repository, missing_programs
     from sayso.core.errors import SaysoError
     from sayso.core.extras import needs_extra
 
     with needs_extra("service", "the demo"):
         import sayso.service.serve  # noqa: F401  before anything is made
+        from sayso.cli.playing.demo_agent import make_repository, missing_programs
     if missing_programs():
         raise SaysoError("the demo works in a git repository, and there is no git here", hint="install git")
     out = Console(highlight=False)
@@ -132,21 +132,22 @@ class Demo:
         return False
 
     def _work(self, gate: Gate, address: Address, here: bool) -> None:
-        import httpx
-
         from sayso.cli.playing.demo_agent import DemoWatch, do_jobs
+        from sayso.core.errors import SaysoError
+        from sayso.doors.remote.line import ServiceAddress, ServiceLine, ServiceRequest
         from sayso.gate.people.tokens import issue_token
 
         token, _ = issue_token(gate, "host", "demo agent", by=WHO)
-        headers = {"Authorization": f"Bearer {token}"}
+        line = ServiceLine([ServiceAddress(address.url, lambda: None)], token)
         watch = DemoWatch(self._tell, self._asking(gate) if here else _not_here, self._leaving.is_set)
         try:
-            with httpx.Client(base_url=address.url, headers=headers, timeout=60) as client:
-                body = {"agent": "demo agent", "user": WHO, "workspace": str(self._project)}
-                opened: dict[str, Any] = client.post("/v1/sessions", json=body).raise_for_status().json()
-                do_jobs(client, opened["id"], self._project, watch, patient=self._patient)
-        except httpx.HTTPError as error:
-            self._tell("failed", f"the agent lost the service: {type(error).__name__}")
+            body = {"agent": "demo agent", "user": WHO, "workspace": str(self._project)}
+            opened: dict[str, Any] = line.ask(ServiceRequest("POST", "/v1/sessions", body, again=False))
+            do_jobs(line, opened["id"], self._project, watch, patient=self._patient)
+        except SaysoError as error:
+            self._tell("failed", f"the agent lost the service: {error.message}")
+        finally:
+            line.close()
         if not self._leaving.is_set():
             self._say_that_was_all()
 

@@ -10,6 +10,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from sayso.doors.remote.line import ServiceLine, ServiceRequest
+
 HELLO = "def greet(name):\n    return 'Hello ' + name\n"
 LONGEST_WAIT = 30.0
 MOST_WAITS = 60
@@ -106,16 +108,16 @@ class DemoWatch(msgspec.Struct, frozen=True):
     is_over: Callable[[], bool]
 
 
-def do_jobs(client: Any, session: str, folder: Path, watch: DemoWatch, *, patient: bool) -> None:
+def do_jobs(line: ServiceLine, session: str, folder: Path, watch: DemoWatch, *, patient: bool) -> None:
     """Do the jobs one after the other. What is not allowed is not done, and the agent goes on."""
     tell = watch.tell
     for job in JOBS:
         tell("agent", job.says)
-        told = _request_call(client, session, job)
+        told = _request_call(line, session, job)
         if told.status == "pending":
             tell("asked", f"{job.line or job.tool}: {told.reason}")
             told = (
-                _ask_person(client, told, watch) if patient else replace(told, reason="nobody is here to ask")
+                _ask_person(line, told, watch) if patient else replace(told, reason="nobody is here to ask")
             )
         if watch.is_over():
             return
@@ -124,9 +126,8 @@ def do_jobs(client: Any, session: str, folder: Path, watch: DemoWatch, *, patien
             continue
         done = _run_tool(folder, told.call.tool, told.call.args)
         state = "succeeded" if done.returncode == 0 else "failed"
-        client.post(
-            f"/v1/calls/{told.operation_id}/outcome", json={"fence": told.fence, "state": state}
-        ).raise_for_status()
+        ended = {"fence": told.fence, "state": state}
+        line.ask(ServiceRequest("POST", f"/v1/calls/{told.operation_id}/outcome", ended))
         tell("ran" if state == "succeeded" else "failed", f"{job.line or job.tool} {done.said}".rstrip())
 
 
@@ -135,36 +136,36 @@ class ToolOutcome(msgspec.Struct, frozen=True):
     said: str = ""
 
 
-def _request_call(client: Any, session: str, job: DemoJob) -> CallStatus:
+def _request_call(line: ServiceLine, session: str, job: DemoJob) -> CallStatus:
     body = {"tool": job.tool, "args": job.args, "session": session}
-    return _read_status(client.post("/v1/calls", json=body))
+    return _ask(line, ServiceRequest("POST", "/v1/calls", body, again=False))
 
 
-def _ask_person(client: Any, told: CallStatus, watch: DemoWatch) -> CallStatus:
+def _ask_person(line: ServiceLine, told: CallStatus, watch: DemoWatch) -> CallStatus:
     """Ask, and wait until somebody has answered, here or on the page; then nobody is asked here any more."""
     if watch.is_over():
         return told
     take_down = watch.ask(told.question or "")
     try:
-        return _retry_until_answered(client, told, watch)
+        return _retry_until_answered(line, told, watch)
     finally:
         take_down()
 
 
-def _retry_until_answered(client: Any, told: CallStatus, watch: DemoWatch) -> CallStatus:
+def _retry_until_answered(line: ServiceLine, told: CallStatus, watch: DemoWatch) -> CallStatus:
     """The call once somebody has answered, which starts it if they allowed it; or as it stands at last."""
     for _ in range(MOST_WAITS):
         if told.status != "pending" or watch.is_over():
             break
-        told = _read_status(
-            client.post(f"/v1/calls/{told.operation_id}/retry", params={"wait": LONGEST_WAIT})
+        told = _ask(
+            line,
+            ServiceRequest("POST", f"/v1/calls/{told.operation_id}/retry", wait=LONGEST_WAIT, again=False),
         )
     return told
 
 
-def _read_status(response: Any) -> CallStatus:
-    response.raise_for_status()
-    return msgspec.json.decode(response.content, type=CallStatus)
+def _ask(line: ServiceLine, sent: ServiceRequest) -> CallStatus:
+    return msgspec.convert(line.ask(sent, away=0.0), CallStatus)
 
 
 def _run_tool(folder: Path, tool: str, args: Mapping[str, Any]) -> ToolOutcome:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,8 @@ import typer
 from sayso.cli.views.wrapping import echo_wrapped
 
 NOT_GIVEN = "erased, or not disclosed"
+BAR = 24
+"""The width of a bar, with which nine digits still fit on a line of 80."""
 
 if TYPE_CHECKING:
     from sayso.core.audit.opened_receipt import ProvenEntry
@@ -97,16 +100,27 @@ def verification_to_json(verified: AuditReport) -> dict[str, Any]:
 
 
 @contextmanager
-def show_progress(doing: str) -> Iterator[Callable[[int], None]]:
-    """Show the number of entries done on a terminal, and remove it at the end; elsewhere show nothing."""
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn
+def show_progress(doing: str, of: int | None = None) -> Iterator[Callable[[int], None]]:
+    """Show the number of entries done on a terminal, and remove it at the end; elsewhere show nothing.
 
-    err = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description} {task.completed} entries"))
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as shown:
-        task = shown.add_task(doing)
-        yield lambda done: shown.update(task, completed=done)
+    With `of`, how many there are, also as a bar.
+    """
+    if not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+
+    bar = () if of is None else (BarColumn(bar_width=BAR),)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), *bar, TextColumn("{task.fields[count]}"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(doing, total=of, count="")
+        yield lambda done: shown.update(task, completed=done, count=_count(done, of))
+
+
+def _count(done: int, of: int | None) -> str:
+    """`of` may fall behind where others go on writing."""
+    return f"{done:,} entries" if of is None else f"{done:,} of {max(done, of):,} entries"
 
 
 def decode_body(body: bytes) -> object:

@@ -11,10 +11,12 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.audit.entry import TAG
+from sayso.core.audit.entry import HASH_BYTES, TAG
 
 StoredRow = tuple[int, bytes | None, bytes, bytes, *tuple[Any, ...]]
 """A `Row`, and whatever columns its store keeps beside it."""
+FiledRow = tuple[int, bytes | None, bytes, bytes, float, str, str]
+"""A `Row` with the columns beside it: time, event and session."""
 
 
 class RawBody(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
@@ -31,8 +33,43 @@ class RawBody(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True)
     stream: str
 
 
-_decoder = msgspec.json.Decoder(RawBody)
+class _DecodedBody(RawBody, frozen=True, gc=False, forbid_unknown_fields=True):
+    """The same for the decoder, which takes a third longer for any other mapping than a dict."""
+
+    commitments: dict[str, str]
+
+
+class SoundSpan(msgspec.Struct, frozen=True):
+    """Entries one after another that were verified by themselves, and what joining them to others needs."""
+
+    first: int
+    prev: bytes
+    """The hash that the first of them follows; whoever joins spans must see that it is the one before."""
+    leaves: bytes
+    """Their hashes, one behind the other."""
+    tiles: bytes
+    """The roots of their full tiles, one behind the other."""
+    pruned: int
+    pruned_through: int
+    notable: tuple[FiledRow, ...]
+    """The rows of which more must be known than that they are right."""
+
+    @property
+    def last(self) -> int:
+        return self.first - 1 + len(self.leaves) // HASH_BYTES
+
+    @property
+    def head(self) -> bytes:
+        return self.leaves[-HASH_BYTES:]
+
+    def follows(self, last: int, head: bytes) -> bool:
+        """Return whether these go on from entry `last`, whose hash is `head`."""
+        return bool(self.leaves) and self.first == last + 1 and self.prev == head
+
+
+_decoder = msgspec.json.Decoder(_DecodedBody)
 _encoder = msgspec.json.Encoder()
+_tagged = sha256(TAG)
 
 
 def read_raw_body(body: bytes) -> RawBody | None:
@@ -55,7 +92,7 @@ def read_sound_run(
     """
     numbers = list(range(last + 1, last + 1 + len(run)))
     try:
-        hashes = [sha256(TAG + row[2] + row[1]).digest() for row in run]  # type: ignore[operator]
+        hashes = _hash_rows(run)
         lines = b"\n".join([row[1] for row in run] + [b""])  # type: ignore[arg-type]
         told = _decoder.decode_lines(lines)
     except (TypeError, msgspec.MsgspecError, UnicodeError, RecursionError):
@@ -69,3 +106,30 @@ def read_sound_run(
         and _encoder.encode_lines(told) == lines  # so each line is one body, in its one spelling
     )
     return (hashes, told) if whole else None
+
+
+def _hash_rows(run: Sequence[StoredRow]) -> list[bytes]:
+    """The hash of each row, made of what is stored in it; TypeError if a body is gone.
+
+    To go on from the tag saves copying each body.
+    """
+    hashes: list[bytes] = []
+    for row in run:
+        made = _tagged.copy()
+        made.update(row[2])
+        made.update(row[1])  # type: ignore[arg-type]
+        hashes.append(made.digest())
+    return hashes
+
+
+def read_pruned_run(run: Sequence[StoredRow], last: int, head: bytes) -> Sequence[bytes] | None:
+    """The hashes of these rows, if they go on from entry `last`, and not one of them has its body left."""
+    hashes = [row[3] for row in run]
+    whole = (
+        [row[1] for row in run] == [None] * len(run)
+        and [row[0] for row in run] == list(range(last + 1, last + 1 + len(run)))
+        and [row[2] for row in run] == [head, *hashes[:-1]]
+        and {type(each) for each in hashes} == {bytes}
+        and {len(each) for each in hashes} == {HASH_BYTES}
+    )
+    return hashes if whole else None

@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from sayso.core.audit.anchors import FindingKind
-from sayso.core.audit.bulk import RawBody, StoredRow, read_raw_body, read_sound_run
+from sayso.core.audit.bulk import (
+    RawBody,
+    SoundSpan,
+    StoredRow,
+    read_pruned_run,
+    read_raw_body,
+    read_sound_run,
+)
 from sayso.core.audit.entry import HASH_BYTES, AuditError, chain_hash, genesis, read_body
 from sayso.core.audit.events import Pruned
+from sayso.core.audit.merkle import BrokenTree
 
 AddFinding = Callable[[FindingKind, int, str], None]
 
@@ -32,16 +40,36 @@ class Chain:
         leaves: Sequence[bytes]
         told: Sequence[RawBody | None]
         whole = read_sound_run(run, self._stream, self.entries, self.head)
-        if whole is None:
+        if whole is not None:
+            leaves, told = whole
+            leaves = self._go_on(run[-1][0], leaves)
+        elif (pruned := read_pruned_run(run, self.entries, self.head)) is not None:
+            told = [None] * len(run)
+            self.pruned, self.pruned_through = self.pruned + len(run), run[-1][0]
+            leaves = self._go_on(run[-1][0], pruned)
+        else:
             told = [read_raw_body(row[1]) if type(row[1]) is bytes else None for row in run]
             leaves = [row[3] for row, one in zip(run, told, strict=True) if self._step(row, one)]
-        else:
-            leaves, told = whole
-            self.entries, self.head = run[-1][0], run[-1][3]
-            leaves = leaves if self.whole else ()
         if self.pruned:
             self._account(run, told)
         return leaves, told
+
+    def pass_over(self, span: SoundSpan) -> Sequence[RawBody | None]:
+        """Go on by entries that were verified elsewhere; what the notable ones say."""
+        if not span.follows(self.entries, self.head):
+            raise BrokenTree(f"the entries from {span.first} on were verified apart, and do not join")
+        self.entries, self.head = span.last, span.head
+        if span.pruned:
+            self.pruned, self.pruned_through = self.pruned + span.pruned, span.pruned_through
+        told = [None if row[1] is None else read_raw_body(row[1]) for row in span.notable]
+        if self.pruned:
+            self._account(span.notable, told)
+        return told
+
+    def _go_on(self, last: int, leaves: Sequence[bytes]) -> Sequence[bytes]:
+        """Take a run in which nothing is wrong."""
+        self.entries, self.head = last, leaves[-1]
+        return leaves if self.whole else ()
 
     def _step(self, row: StoredRow, one: RawBody | None) -> bool:
         """Go on by one row, and say what is wrong with it; whether its hash is the next leaf."""

@@ -373,6 +373,7 @@ class TokenIssued(AuditEvent, frozen=True):
     name: str
     by: str
     assured: bool
+    rate: float | None = None
 
 
 class TokenRevoked(AuditEvent, frozen=True):

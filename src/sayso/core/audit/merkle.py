@@ -17,6 +17,7 @@ from sayso.core.errors import SaysoError
 TILE = 8
 WIDTH = 1 << TILE
 EMPTY = sha256(b"").digest()
+_node = sha256(b"\x01")
 
 TreeNode = tuple[int, int, bytes]
 """A complete subtree that is kept: its height (8, 16, …), its place from the left, its hash."""
@@ -86,8 +87,13 @@ def subtree_root(leaves: Sequence[bytes]) -> bytes:
     """The root of a complete subtree over these hashes; their number is a power of two."""
     level = leaves
     while len(level) > 1:
-        pairs = iter(level)
-        level = [sha256(b"\x01" + left + right).digest() for left, right in zip(pairs, pairs, strict=True)]
+        pairs, above = iter(level), list[bytes]()
+        for left, right in zip(pairs, pairs, strict=True):
+            made = _node.copy()  # quicker than to put three pieces together
+            made.update(left)
+            made.update(right)
+            above.append(made.digest())
+        level = above
     return level[0]
 
 

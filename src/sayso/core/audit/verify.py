@@ -15,10 +15,19 @@ from itertools import islice
 import msgspec
 
 from sayso.core.audit.anchors import Anchor, AuditFinding, FindingKind
-from sayso.core.audit.bulk import RawBody, StoredRow
+from sayso.core.audit.bulk import RawBody, SoundSpan, StoredRow
 from sayso.core.audit.chain import AddFinding, Chain
-from sayso.core.audit.entry import MAIN
-from sayso.core.audit.merkle import TILE, WIDTH, Frontier, TreeNode, extend_tree, root_of_peaks, subtree_root
+from sayso.core.audit.entry import HASH_BYTES, MAIN
+from sayso.core.audit.merkle import (
+    TILE,
+    WIDTH,
+    BrokenTree,
+    Frontier,
+    TreeNode,
+    extend_tree,
+    root_of_peaks,
+    subtree_root,
+)
 
 MOST_FINDINGS = 100
 RUN = 256
@@ -67,14 +76,17 @@ def verify_rows(
 
 
 def verify_runs(
-    runs: Iterable[Sequence[StoredRow]],
+    runs: Iterable[Sequence[StoredRow] | SoundSpan],
     *,
     stream: str = MAIN,
     marks: Iterable[Anchor | AuditFinding] = (),
     nodes: Iterable[TreeNode] | None = None,
     look: RunObserver | None = None,
 ) -> VerifyReport:
-    """The same for rows that come many at a time. Each run has been looked at when the next is asked for."""
+    """The same for rows that come many at a time, or were verified already and only have to be joined.
+
+    Each run has been looked at when the next is asked for; of a span, the notable rows.
+    """
     findings: list[AuditFinding] = []
     counted = [0]
 
@@ -100,21 +112,56 @@ def verify_runs(
     )
 
 
+class Tile(msgspec.Struct, frozen=True):
+    """256 leaves side by side, the last time fewer. Of one whose root is known, the hashes come joined."""
+
+    found: Sequence[bytes] = ()
+    joined: bytes = b""
+    root: bytes | None = None
+
+    @property
+    def leaves(self) -> Sequence[bytes]:
+        return _split_hashes(self.joined) if self.joined else self.found
+
+    @property
+    def size(self) -> int:
+        return len(self.joined) // HASH_BYTES or len(self.found)
+
+
 def _tiles(
-    runs: Iterable[Sequence[StoredRow]], chain: Chain, look: RunObserver | None
-) -> Iterator[Sequence[bytes]]:
-    """The leaf hashes, 256 at a time, the last time fewer."""
+    runs: Iterable[Sequence[StoredRow] | SoundSpan], chain: Chain, look: RunObserver | None
+) -> Iterator[Tile]:
     rest: list[bytes] = []
     for run in runs:
+        if isinstance(run, SoundSpan):
+            told = chain.pass_over(run)
+            if look is not None:
+                look(run.notable, told)
+            if chain.whole:
+                yield from _tiles_of_span(run, rest)
+            continue
         leaves, told = chain.walk(run)
         if look is not None:
             look(run, told)
         rest += leaves
         full = len(rest) - len(rest) % WIDTH
         for start in range(0, full, WIDTH):
-            yield rest[start : start + WIDTH]
+            yield Tile(rest[start : start + WIDTH])
         del rest[:full]
-    yield rest
+    yield Tile(rest)
+
+
+def _tiles_of_span(span: SoundSpan, rest: Sequence[bytes]) -> Iterator[Tile]:
+    """The tiles of a span, which must begin and end where tiles do."""
+    width, roots = WIDTH * HASH_BYTES, _split_hashes(span.tiles)
+    if rest or len(span.leaves) != len(roots) * width:
+        raise BrokenTree(f"the entries from {span.first} on were verified apart, and fill no tiles")
+    for number, root in enumerate(roots):
+        yield Tile(joined=span.leaves[number * width : (number + 1) * width], root=root)
+
+
+def _split_hashes(joined: bytes) -> list[bytes]:
+    return [joined[start : start + HASH_BYTES] for start in range(0, len(joined), HASH_BYTES)]
 
 
 # --- the tree: tiles in, held against kept hashes and marks ---
@@ -132,7 +179,7 @@ class TreeProgress(msgspec.Struct, frozen=True):
 
 
 def _climb(
-    tiles: Iterable[Sequence[bytes]],
+    tiles: Iterable[Tile],
     chain: Chain,
     marks: Iterator[Anchor | AuditFinding],
     nodes: Iterable[TreeNode] | None,
@@ -144,17 +191,17 @@ def _climb(
     seen = held = largest = size = kept_through = 0
     comparing, rest = True, b""
     mark = _next_mark(marks, found)
-    for leaves in tiles:
-        base, size = size, size + len(leaves)
+    for tile in tiles:
+        base, size = size, size + tile.size
         while mark is not None and mark.size <= size:
             seen, largest = seen + 1, max(largest, mark.size)
-            if _holds(mark, base, above, leaves, found):
+            if _holds(mark, base, above, tile.leaves, found):
                 held = max(held, mark.size)
             mark = _next_mark(marks, found)
-        if len(leaves) < WIDTH:
-            rest = root_of_peaks((*above.peaks, *extend_tree(Frontier(), leaves)[0].peaks))
+        if tile.size < WIDTH:
+            rest = root_of_peaks((*above.peaks, *extend_tree(Frontier(), tile.leaves)[0].peaks))
             break
-        above, closed = _close(above, leaves)
+        above, closed = _close(above, tile.root or subtree_root(tile.leaves))
         comparing = comparing and _same(closed, stored, found)
         kept_through = size if comparing else kept_through
     while mark is not None:
@@ -191,9 +238,8 @@ def _holds(mark: Anchor, base: int, above: Frontier, leaves: Sequence[bytes], fo
     return False
 
 
-def _close(above: Frontier, leaves: Sequence[bytes]) -> tuple[Frontier, list[TreeNode]]:
+def _close(above: Frontier, tile: bytes) -> tuple[Frontier, list[TreeNode]]:
     """Put a full tile under the tree; the kept hashes that this closes."""
-    tile = subtree_root(leaves)
     grown, higher = extend_tree(above, (tile,))
     return grown, [(TILE, above.size, tile), *((height + TILE, place, h) for height, place, h in higher)]
 

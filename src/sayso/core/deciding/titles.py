@@ -31,6 +31,8 @@ MARK = 8
 """How many digits the mark has: nobody finds two calls with the same one by trying a few thousand."""
 TAIL = 36
 """How much of its end a line that is too long keeps: danger often stands there."""
+SHORT_WORD = 16
+"""How much longer that end may be, so that it begins with a whole word: `m -rf` is not `rm -rf`."""
 PLACE = lazy_pattern(r"\{(?:args\.)?([^\s{}.]+(?:\.[^\s{}.]+)*)\}")
 """A placeholder: an argument by its name, with or without `args.` before it."""
 MOST_PLACES = 4
@@ -257,8 +259,16 @@ def _line(said: tuple[str, bool], whole: str, note: str = "") -> str:
     text, left_out = said
     room = LONGEST - len(note)
     if len(text) > room:
-        text, left_out = cut_middle(text, room - TAIL, TAIL), True
+        end = _end_in_whole_words(text)
+        text, left_out = cut_middle(text, room - end - 1, end), True
     return f"{text}{note} ·{whole}" if left_out or _LIKE_A_MARK.search(text) else f"{text}{note}"
+
+
+def _end_in_whole_words(text: str) -> int:
+    """How many characters of its end are kept, so that its first word there is whole if it is a short one."""
+    begin = len(text) - TAIL
+    space = text.rfind(" ", begin - SHORT_WORD, begin)
+    return TAIL if space < 0 else len(text) - space - 1
 
 
 _LIKE_A_MARK = lazy_pattern(rf"·[0-9a-f]{{{MARK}}}\s*$")

@@ -15,10 +15,10 @@ import sys
 import threading
 import time
 from pathlib import Path
-
-import httpx
+from urllib.parse import urlsplit
 
 from sayso.core.errors import SaysoError
+from sayso.doors.remote.exchange import NotReached
 from sayso.doors.remote.line import ServiceAddress, Unreachable
 from sayso.gate.settings import service_user, socket_path
 
@@ -57,8 +57,9 @@ def find_service(where: str | Path | None, *, start: bool) -> ServiceAddress:
 
 def _url(where: str) -> str:
     try:
-        known = bool(httpx.URL(where).host)
-    except httpx.InvalidURL:
+        parts = urlsplit(where)
+        known = bool(parts.hostname) and parts.port != 0 and not parts.query and not parts.fragment
+    except ValueError:
         known = False
     if not known:
         raise NoAddress(f"{where!r} is not a URL", hint="it looks like http://127.0.0.1:7333")
@@ -73,7 +74,7 @@ def _check_listener(path: Path, start: bool) -> None:
         start_service(path)
         listener = _listener(path)
     if listener is None:
-        raise httpx.ConnectError(f"nobody listens on {path}")
+        raise NotReached(f"nobody listens on {path}")
     if listener != (os.getuid() if own else expected):
         raise WrongService(
             f"user {listener} listens on {path}, not the service's user",

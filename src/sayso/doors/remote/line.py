@@ -14,11 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import httpx
 import msgspec
 
 from sayso.core.errors import MalformedRequest, NotCanonical, SaysoError, UnknownAnswer
 from sayso.core.ledger import NotNow
+from sayso.doors.remote.exchange import Answer, LineLost, NotReached, Sent, Server
 from sayso.gate.call_rows import KeyReused, UnknownCall
 from sayso.gate.gate import UnknownSession
 from sayso.gate.ledger.workflows import BeyondPolicy
@@ -102,24 +102,18 @@ class ServiceRequest(msgspec.Struct, frozen=True):
     wait: float = 0.0
     again: bool = True
 
-    def parts(self, token: str) -> dict[str, Any]:
-        """The request as the HTTP client wants it."""
+    def with_token(self, token: str) -> Sent:
+        """The request as it is sent."""
         headers = {"Authorization": f"Bearer {token}"}
         if self.key is not None:
             headers[KEY_HEADER] = self.key
-        content = None
+        content = b""
         if self.body is not None:
             headers["Content-Type"] = "application/json"
             content = msgspec.json.encode(self.body)
-        query = {**self.query, "wait": f"{self.wait:.3f}"} if self.wait else dict(self.query)
-        return {
-            "method": self.method,
-            "url": self.path,
-            "params": query,
-            "content": content,
-            "headers": headers,
-            "timeout": httpx.Timeout(READ, connect=CONNECT, read=(self.wait or READ) + MORE),
-        }
+        query = {**self.query, "wait": f"{self.wait:.3f}"} if self.wait else self.query
+        reading = (self.wait or READ) + MORE
+        return Sent(self.method, self.path, query, headers, content, connecting=CONNECT, reading=reading)
 
 
 class ServiceAddress(msgspec.Struct, frozen=True):
@@ -129,12 +123,11 @@ class ServiceAddress(msgspec.Struct, frozen=True):
     before: Callable[[], None]
 
     @property
-    def socket(self) -> str | None:
-        return str(self.where) if isinstance(self.where, Path) else None
-
-    @property
     def url(self) -> str:
         return f"http://{SOCKET_HOST}" if isinstance(self.where, Path) else self.where
+
+    def make_server(self) -> Server:
+        return Server(self.url, str(self.where) if isinstance(self.where, Path) else None)
 
 
 class ServiceLine:
@@ -142,7 +135,7 @@ class ServiceLine:
 
     def __init__(self, places: Sequence[ServiceAddress], token: str) -> None:
         self._token = token
-        self._places = deque((place, _client(place)) for place in places)
+        self._places = deque((place, place.make_server()) for place in places)
         self._checked = False
         self._reached = False
 
@@ -150,13 +143,13 @@ class ServiceLine:
         """Send the request, again while the service is away, for so many seconds; return its answer."""
         tries = self._tries(sent, away)
         while True:
-            place, client = self._places[0]
+            place, server = self._places[0]
             try:
                 self._check(place)
-                return tries.answer(
-                    self._note_reached(client.request(**tries.next_request.parts(self._token))), place
-                )
-            except (httpx.TransportError, _TryLater) as error:
+                answer = server.ask(tries.next_request.with_token(self._token))
+                self._reached = True  # a service is there, whatever it answered
+                return tries.read(answer, place)
+            except (NotReached, LineLost, _TryLater) as error:
                 pause = tries.pause(error, place)
                 self._turn(place)
                 time.sleep(pause)
@@ -177,33 +170,25 @@ class ServiceLine:
         """The same for a coroutine; on a connection of its own, so that nobody waits behind another."""
         tries = self._tries(sent, away)
         while True:
-            place, _ = self._places[0]
+            place, server = self._places[0]
             try:
                 await asyncio.to_thread(self._check, place)
-                transport = httpx.AsyncHTTPTransport(uds=place.socket)
-                async with httpx.AsyncClient(base_url=place.url, transport=transport) as client:
-                    return tries.answer(
-                        self._note_reached(await client.request(**tries.next_request.parts(self._token))),
-                        place,
-                    )
-            except (httpx.TransportError, _TryLater) as error:
+                answer = await server.ask_later(tries.next_request.with_token(self._token))
+                self._reached = True
+                return tries.read(answer, place)
+            except (NotReached, LineLost, _TryLater) as error:
                 pause = tries.pause(error, place)
                 self._turn(place)
                 await asyncio.sleep(pause)
 
     def close(self) -> None:
-        for _, client in self._places:
-            client.close()
+        for _, server in self._places:
+            server.close()
 
     def _tries(self, sent: ServiceRequest, away: float) -> _Tries:
         if self._reached:
             return _Tries(sent, away)
         return _Tries(sent, min(away, NEVER_THERE), places=len(self._places), began=True)
-
-    def _note_reached(self, response: httpx.Response) -> httpx.Response:
-        """Note that a service is there, whatever it answered."""
-        self._reached = True
-        return response
 
     def _check(self, place: ServiceAddress) -> None:
         if not self._checked:
@@ -217,19 +202,13 @@ class ServiceLine:
             self._places.rotate(-1)
 
 
-def _client(place: ServiceAddress) -> httpx.Client:
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=20.0)
-    transport = httpx.HTTPTransport(uds=place.socket, limits=limits)
-    return httpx.Client(base_url=place.url, transport=transport)
-
-
 class _TryLater(Exception):
     """The service says to come back: at once refused, or in trouble of its own."""
 
-    def __init__(self, response: httpx.Response, error: SaysoError) -> None:
-        super().__init__(response.status_code)
-        self.after = _seconds(response.headers.get("retry-after"))
-        self.refused = response.status_code == TOO_MANY
+    def __init__(self, answer: Answer, error: SaysoError) -> None:
+        super().__init__(answer.status)
+        self.after = _seconds(answer.headers.get("retry-after"))
+        self.refused = answer.status == TOO_MANY
         self.error = error
 
 
@@ -256,17 +235,17 @@ class _Tries:
         left = self._first.wait - (time.monotonic() - self._began)
         return msgspec.structs.replace(self._first, wait=max(left, 0.0))
 
-    def answer(self, response: httpx.Response, place: ServiceAddress) -> Any:
-        """Return the answer; a refusal raises the error that an embedded gate would raise."""
-        if not response.is_success:
-            error = _error_from_response(response, place)
-            raise _TryLater(response, error) if response.status_code in (TOO_MANY, AWAY_NOW) else error
+    def read(self, answer: Answer, place: ServiceAddress) -> Any:
+        """Return what was answered; a refusal raises the error that an embedded gate would raise."""
+        if not answer.is_success:
+            error = _error_from_answer(answer, place)
+            raise _TryLater(answer, error) if answer.status in (TOO_MANY, AWAY_NOW) else error
         try:
-            return msgspec.json.decode(response.content) if response.content else None
+            return msgspec.json.decode(answer.content) if answer.content else None
         except msgspec.MsgspecError as error:
-            raise _not_sayso(response, place) from error
+            raise _not_sayso(answer, place) from error
 
-    def pause(self, error: httpx.TransportError | _TryLater, place: ServiceAddress) -> float:
+    def pause(self, error: NotReached | LineLost | _TryLater, place: ServiceAddress) -> float:
         """Return how long to pause before the next attempt; raises if there is to be none."""
         now = time.monotonic()
         self._until = now + self._away if self._until is None else self._until
@@ -280,10 +259,10 @@ class _Tries:
             return max(jittered, error.after)
         return min(jittered, max(self._until - now, 0.0))
 
-    def _final_error(self, error: httpx.TransportError | _TryLater, place: ServiceAddress) -> SaysoError:
+    def _final_error(self, error: NotReached | LineLost | _TryLater, place: ServiceAddress) -> SaysoError:
         if isinstance(error, _TryLater):
             return error.error
-        why = str(error) or type(error).__name__
+        why = str(error)
         return Unreachable(f"the service cannot be reached at {place.where}: {why}", hint=_hint(why, place))
 
 
@@ -293,16 +272,16 @@ def _hint(why: str, place: ServiceAddress) -> str:
     return "start it with `sayso serve`, or correct the address"
 
 
-def _undone(error: httpx.TransportError | _TryLater) -> bool:
+def _undone(error: NotReached | LineLost | _TryLater) -> bool:
     """Return whether the request was certainly not taken."""
     if isinstance(error, _TryLater):
         return error.refused
-    return isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout))
+    return isinstance(error, NotReached)
 
 
-def _not_sayso(response: httpx.Response, place: ServiceAddress) -> NotSayso:
+def _not_sayso(answer: Answer, place: ServiceAddress) -> NotSayso:
     """Make the error for an answer that is not the service's: another server, or a proxy before it."""
-    status = response.status_code
+    status = answer.status
     if status in BY_PROXIES:
         return NotSayso(
             f"something between here and the service at {place.where} answered for it, with {status}",
@@ -315,16 +294,16 @@ def _not_sayso(response: httpx.Response, place: ServiceAddress) -> NotSayso:
     )
 
 
-def _error_from_response(response: httpx.Response, place: ServiceAddress) -> SaysoError:
+def _error_from_answer(answer: Answer, place: ServiceAddress) -> SaysoError:
     try:
-        said = msgspec.json.decode(response.content, type=_Problem)
+        said = msgspec.json.decode(answer.content, type=_Problem)
     except msgspec.MsgspecError:
-        return _not_sayso(response, place)
+        return _not_sayso(answer, place)
     known = _KNOWN.get(said.code)
     hint = said.hint or None
     if known is not None:
         return known(said.detail, hint=hint)
-    return ServiceRefusal(response.status_code, said.code, said.detail, hint)
+    return ServiceRefusal(answer.status, said.code, said.detail, hint)
 
 
 def _seconds(text: str | None) -> float:

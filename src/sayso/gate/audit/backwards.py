@@ -1,4 +1,8 @@
-"""The audit trail backwards: the newest entries first, of all streams together, a page at a time."""
+"""The audit trail backwards: the newest entries first, of all streams together, a page at a time.
+
+With values to look for, only entries that have them are read, as far as the trail was added up; what is newer
+is looked through. A search for anything else looks through all entries, a bounded number for each page.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,9 @@ import msgspec
 from sayso.core.audit.entry import MAIN, AuditEntry, read_entry
 from sayso.core.errors import MalformedRequest, SaysoError
 from sayso.gate.gate import Gate
+from sayso.gate.summaries.add_up import find_through
+from sayso.gate.summaries.find import FoundValues, find_seqs
+from sayso.gate.summaries.source import SourceSummaries
 from sayso.store.contract import EntryRow, Reader
 
 PAGE = 200
@@ -35,12 +42,16 @@ def find_newest_entries(
     limit: int = 50,
     events: frozenset[str] | None = None,
     most: int = MOST_READ,
+    values: Sequence[FoundValues] = (),
 ) -> EntryPage:
-    """The newest entries that are wanted, before a place; each with what it says, None if that was pruned."""
+    """The newest entries that are wanted, before a place; each with what it says, None if that was pruned.
+
+    `values`: of each of these groups, an entry that is wanted has one.
+    """
     found: list[tuple[EntryRow, AuditEntry | None]] = []
     with gate.store.read() as tx:
         places = _start_places(tx, before)
-        for looked_at, row in enumerate(_merge_streams(tx, places)):
+        for looked_at, row in enumerate(_merge_streams(tx, places, values)):
             if len(found) == limit or looked_at == most:
                 return EntryPage(tuple(found), _format_places(places))
             places[row.stream] = row.seq
@@ -84,16 +95,30 @@ def _format_places(places: Mapping[str, int]) -> str:
     return ",".join(f"{stream}:{seq}" for stream, seq in places.items())
 
 
-def _merge_streams(tx: Reader, places: Mapping[str, int]) -> Iterator[EntryRow]:
+def _merge_streams(
+    tx: Reader, places: Mapping[str, int], values: Sequence[FoundValues]
+) -> Iterator[EntryRow]:
     return heapq.merge(
-        *(_read_backwards(tx, stream, seq) for stream, seq in places.items()), key=lambda row: -row.at
+        *(_read_stream(tx, stream, seq, values) for stream, seq in places.items()), key=lambda row: -row.at
     )
 
 
-def _read_backwards(tx: Reader, stream: str, before: int) -> Iterator[EntryRow]:
-    """The entries of one stream before this number, the newest first."""
-    while before > 1:
-        after = max(before - 1 - PAGE, 0)
+def _read_stream(tx: Reader, stream: str, before: int, values: Sequence[FoundValues]) -> Iterator[EntryRow]:
+    """The entries of one stream before this number that may have these values, the newest first."""
+    if not values:
+        yield from _read_backwards(tx, stream, before)
+        return
+    sums = SourceSummaries(stream, tx)
+    through = find_through(sums).entry
+    yield from _read_backwards(tx, stream, before, through)
+    for seq in find_seqs(sums, values, min(before, through + 1)):
+        yield from tx.entries(stream, after=seq - 1, limit=1)
+
+
+def _read_backwards(tx: Reader, stream: str, before: int, last: int = 0) -> Iterator[EntryRow]:
+    """The entries of one stream before this number and after `last`, the newest first."""
+    while before > last + 1:
+        after = max(before - 1 - PAGE, last)
         page: Sequence[EntryRow] = tx.entries(stream, after=after, limit=before - 1 - after)
         if not page:
             return

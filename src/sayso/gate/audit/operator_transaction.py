@@ -1,4 +1,4 @@
-"""Operator transactions: commit, then sign a checkpoint."""
+"""Operator transactions: commit, then sign a checkpoint, and add up what it covers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from sayso.core.errors import SaysoError
 from sayso.gate.audit.checkpoints import sign_audit
 from sayso.gate.gate import Gate, writing
+from sayso.gate.summaries.add_up import add_up
 from sayso.store.contract import Writer
 
 log = logging.getLogger("sayso")
@@ -23,10 +24,15 @@ def operator_act(gate: Gate) -> Iterator[Writer]:
 
 
 def sign_off(gate: Gate) -> None:
-    """Sign the trail. If it cannot be signed, log a warning: what was done stays done."""
+    """Sign the trail and add up what is new in it. If that fails, log a warning: what was done stays done."""
     if gate.key is None:
         return
     try:
         sign_audit(gate)
     except SaysoError as error:
         log.warning("no checkpoint was signed: %s", error)
+        return
+    try:
+        add_up(gate)
+    except SaysoError as error:
+        log.warning("the trail was not added up: %s", error)

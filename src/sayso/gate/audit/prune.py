@@ -15,6 +15,7 @@ from sayso.gate.audit.checkpoints import sign_audit
 from sayso.gate.audit.read import UnknownEntry, load_entry_row, require_body
 from sayso.gate.gate import Gate, writing
 from sayso.gate.rows.journal import record
+from sayso.gate.summaries.add_up import add_up
 from sayso.store.contract import EntryRow, Writer
 
 READ_PAGE = 1_000
@@ -56,6 +57,9 @@ def prune_audit(
             bodies += _prune_stream(gate, name, first, last, by, progress)
     if through:
         sign_audit(gate, rejoin=True)  # the entries that anchor other streams may be among the dropped
+        add_up(
+            gate, most=None, progress=progress or _ignore
+        )  # what the dropped bodies had been added to went with them
     return PruneReport(through, bodies)
 
 
@@ -103,6 +107,10 @@ def _prune_stream(
         if progress is not None:
             progress(end)
     return dropped
+
+
+def _ignore(done: int) -> None:
+    """Nobody wants to know how far it is."""
 
 
 def _erase_values(tx: Writer, row: EntryRow) -> None:

@@ -39,6 +39,13 @@ def load_newest_entries(gate: Gate, count: int = 20, *, stream: str = MAIN) -> S
         return [] if newest is None else tx.entries(stream, after=max(newest.seq - count, 0), limit=count)
 
 
+def count_entries(gate: Gate) -> int:
+    """Return how many entries all streams have, by the numbers of the newest."""
+    with gate.store.read() as tx:
+        heads = [tx.head(stream) for stream in tx.streams()]
+    return sum(head.seq for head in heads if head is not None)
+
+
 def load_entry_with_values(gate: Gate, seq: int, *, stream: str = MAIN) -> EntryWithValues:
     """One entry, and of its sensitive values those that are still kept."""
     with gate.store.read() as tx:

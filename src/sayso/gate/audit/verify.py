@@ -2,12 +2,16 @@
 
 The store is read in pages, each in a short transaction, while others go on writing. What was signed when
 verifying began is held against entries read afterwards, and those only ever grow.
+
+Long streams are verified in spans, by several processes if so many are allowed. What is not right in a span,
+and the rest after the last one, is read here, entry by entry: so it does not matter who verified what.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 
 import msgspec
 
@@ -19,10 +23,10 @@ from sayso.core.audit.anchors import (
     anchors_from_checkpoints,
     anchors_from_joins,
 )
-from sayso.core.audit.bulk import RawBody
+from sayso.core.audit.bulk import RawBody, SoundSpan
 from sayso.core.audit.checkpoint import BadCheckpoint, parse_checkpoint, parse_note
 from sayso.core.audit.commitments import SaltedValue, opens
-from sayso.core.audit.entry import MAIN, AuditError, format_timestamp
+from sayso.core.audit.entry import MAIN, AuditError, format_timestamp, genesis
 from sayso.core.audit.merkle import TILE, WIDTH, TreeNode
 from sayso.core.audit.verify import MOST_FINDINGS, RUN, VerifyReport, verify_runs
 from sayso.gate import words
@@ -31,9 +35,12 @@ from sayso.gate.audit.checkpoints import LAST_CHECKPOINT
 from sayso.gate.audit.columns import find_differing_rows
 from sayso.gate.audit.signatures import PASSKEY_EVENTS as SIGNED
 from sayso.gate.audit.signatures import Proofs
+from sayso.gate.audit.spans import BEFORE_ALL, TELLING
 from sayso.gate.audit.tree import TreeEnd, load_end, log_origin, own_verifiers, require_key
+from sayso.gate.audit.workers import Workers
 from sayso.gate.gate import Gate
 from sayso.gate.rows.keys import SigningKey
+from sayso.gate.summaries.check import check_summaries
 from sayso.store.contract import CheckpointRow, EntryTuple, Reader
 
 PAGE = 1_000
@@ -42,8 +49,6 @@ CHECKPOINT_PAGE = 1_000
 TILES = 256
 """How many full tiles of a tree are read at once."""
 MOST_JOINED = 1_000
-_BEFORE_ALL = -(2**63)
-_TELLING = frozenset({events.Erased.event, events.Joined.event}) | SIGNED
 
 VerifyProgress = Callable[[str, int], None]
 """Told the stream and how many of its entries were read."""
@@ -89,12 +94,25 @@ _decode_erased = msgspec.json.Decoder(events.Erased).decode
 
 
 def verify_audit(
-    gate: Gate, outside: Sequence[bytes] = (), *, progress: VerifyProgress | None = None, rows: bool = True
+    gate: Gate,
+    outside: Sequence[bytes] = (),
+    *,
+    progress: VerifyProgress | None = None,
+    rows: bool = True,
+    processes: int = 1,
 ) -> AuditReport:
     """Hold the whole trail against itself, its signatures, and the checkpoints that were kept outside.
 
-    With `rows`, the sealed rows beside it as well: against their seals and the mark.
+    With `rows`, the sealed rows beside it as well: against their seals and the mark. At most `processes` work
+    at it, this one included; a store in memory and a short trail are read by this one alone.
     """
+    with Workers(gate.store, processes) as workers:
+        return _verify(gate, outside, progress, workers, rows=rows)
+
+
+def _verify(
+    gate: Gate, outside: Sequence[bytes], progress: VerifyProgress | None, workers: Workers, *, rows: bool
+) -> AuditReport:
     key = require_key(gate)
     with gate.store.read() as tx:
         origin, streams = log_origin(tx), set(tx.streams())
@@ -106,14 +124,14 @@ def verify_audit(
         ]
     notes = [row.note.encode() for row in stored]
     proofs = Proofs()
-    walk = Walk(gate, MAIN, progress, proofs)
+    walk = Walk(gate, MAIN, progress, proofs, workers)
     marks = anchors_from_checkpoints(notes, outside, own_verifiers(key), origin)
-    beside += [*_check_mark(gate), *(check_rows(gate) if rows else ())]
+    beside += [*_check_mark(gate), *((*check_rows(gate), *_check_summaries(gate)) if rows else ())]
     main = _report_on_stream(walk, ends[MAIN], marks, beside, expected=bool(stored))
     reports = [main]
     for stream in sorted((streams | walk.joined.keys()) - {MAIN}):
         joined = walk.joined.get(stream, ())
-        other = Walk(gate, stream, progress, proofs)
+        other = Walk(gate, stream, progress, proofs, workers)
         reports.append(_report_on_stream(other, ends.get(stream), joined, (), expected=bool(joined)))
         walk.tampering |= other.tampering
     proofs.end(pruned=any(report.pruned for report in reports))
@@ -125,7 +143,12 @@ class Walk:
     """One stream, read from the first entry to the last, each row checked."""
 
     def __init__(
-        self, gate: Gate, stream: str, progress: VerifyProgress | None = None, proofs: Proofs | None = None
+        self,
+        gate: Gate,
+        stream: str,
+        progress: VerifyProgress | None = None,
+        proofs: Proofs | None = None,
+        workers: Workers | None = None,
     ) -> None:
         self.stream = stream
         self.joined: dict[str, deque[Anchor]] = defaultdict(lambda: deque(maxlen=MOST_JOINED))
@@ -134,21 +157,60 @@ class Walk:
         self.gate = gate
         self._progress = progress
         self._proofs = proofs if proofs is not None else Proofs()
+        self._workers = workers if workers is not None else Workers(gate.store, 1)
+        self._after = BEFORE_ALL
         self._gone: set[tuple[int, str]] = set()
         self._erased: set[tuple[int, str]] = set()
 
     def runs(self) -> Iterator[Sequence[EntryTuple]]:
-        after = _BEFORE_ALL
-        while True:
+        """The rows that were not read yet, in their order, many at a time."""
+        for page in self._read_pages():
+            yield from _cut_page(page)
+
+    def spans_and_runs(self) -> Iterator[Sequence[EntryTuple] | SoundSpan]:
+        """All rows in their order; those that were verified already come as spans.
+
+        Where numbers are missing or too many, spans and rows would get out of step: from there on, rows.
+        """
+        last, head = 0, genesis(self.stream).hash
+        with closing(self._workers.check_spans(self.stream, self._count_entries())) as spans:
+            for span in spans:
+                if span is not None and span.follows(last, head):
+                    yield span
+                    head = span.head
+                    self._note_read(span.last)
+                else:
+                    for page in self._read_pages(self._workers.span):
+                        yield from _cut_page(page)
+                        head = page[-1][3]
+                last += self._workers.span
+                if self._after != last:
+                    break
+        yield from self.runs()
+
+    def _count_entries(self) -> int:
+        """Return how many entries the newest one says there are; what is wrong with that is found later."""
+        with self.gate.store.read() as tx:
+            newest = tx.head(self.stream)
+        return 0 if newest is None else newest.seq
+
+    def _read_pages(self, most: int | None = None) -> Iterator[Sequence[EntryTuple]]:
+        """The rows after the last one read, at most so many."""
+        left = most
+        while left is None or left > 0:
             with self.gate.store.read() as tx:
-                page = tx.entry_tuples(self.stream, after=after, limit=PAGE)
+                wanted = PAGE if left is None else min(PAGE, left)
+                page = tx.entry_tuples(self.stream, after=self._after, limit=wanted)
             if not page:
                 return
-            for start in range(0, len(page), RUN):
-                yield page[start : start + RUN]
-            after = page[-1][0]
-            if self._progress is not None:
-                self._progress(self.stream, after)
+            yield page
+            self._note_read(page[-1][0])
+            left = None if left is None else left - len(page)
+
+    def _note_read(self, through: int) -> None:
+        self._after = through
+        if self._progress is not None:
+            self._progress(self.stream, through)
 
     def check_run(self, run: Sequence[EntryTuple], told: Sequence[RawBody | None]) -> None:
         """Hold the columns of these rows, and the values kept beside them, against what the bodies say."""
@@ -156,11 +218,15 @@ class Walk:
             self._add_finding(
                 FindingKind.EDITED, seq, f"the columns beside entry {seq} do not say what it says"
             )
+        reported = events.TamperingFound.event
         for row, one in zip(run, told, strict=True):
-            event = row[5] if one is None else one.event  # of a pruned one the column is left
-            if event == events.TamperingFound.event:
+            if one is None:
+                if row[5] == reported:  # of a pruned one the column is left
+                    self.tampering |= Tampering(1, row[4])
+                continue
+            if one.event == reported:
                 self.tampering |= Tampering(1, row[4])
-            if one is not None and (one.commitments or one.event in _TELLING):
+            if one.commitments or one.event in TELLING:
                 self._check_entry(row, one)
 
     def end(self) -> list[AuditFinding]:
@@ -221,6 +287,10 @@ class Walk:
         self.findings.append(AuditFinding(kind, seq, text))
 
 
+def _cut_page(page: Sequence[EntryTuple]) -> Iterator[Sequence[EntryTuple]]:
+    return (page[start : start + RUN] for start in range(0, len(page), RUN))
+
+
 def _report_on_stream(
     walk: Walk,
     end: TreeEnd | AuditFinding | None,
@@ -241,7 +311,7 @@ def _report_on_stream(
     nodes = _load_nodes(walk.gate, walk.stream, end.size) if isinstance(end, TreeEnd) else None
     try:
         report = verify_runs(
-            walk.runs(),
+            walk.spans_and_runs(),
             stream=walk.stream,
             marks=_merge_marks(marks, sealed),
             nodes=nodes,
@@ -324,6 +394,12 @@ def _check_mark(gate: Gate) -> Iterator[AuditFinding]:
         elif not gate.mark.holds(tx, MAIN, newest):
             text = "the entry that the mark beside the key speaks of is missing, or another"
             yield AuditFinding(FindingKind.TRUNCATED, 0, text)
+
+
+def _check_summaries(gate: Gate) -> Iterator[AuditFinding]:
+    """Yield a finding for each stream whose summaries are not what its entries add up to."""
+    for text in check_summaries(gate):
+        yield AuditFinding(FindingKind.EDITED, 0, text)
 
 
 def _load_nodes(gate: Gate, stream: str, size: int) -> Iterator[TreeNode]:

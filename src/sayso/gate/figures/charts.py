@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 import msgspec
 
-from sayso.core.durations import HOUR
 from sayso.core.errors import MalformedRequest
-from sayso.core.model import Verdict
 from sayso.core.policy import Policy
-from sayso.gate.figures.decision_log import LoggedDecision, LoggedQuestion, read_decisions, read_questions
-from sayso.gate.figures.figures import Count, Figures, pace_of, spared_a_question
+from sayso.gate.figures.figures import Figures, figures_of, pace_of
+from sayso.gate.figures.totals import SHORTEST, Totals, load_totals, start_of_hour
 from sayso.gate.gate import Gate
+from sayso.gate.summaries.shapes import ASKED, DECIDED, AnswerCounts, QuestionTotals, VerdictCounts
 
 MOST_ROWS = 1_000
-COLUMNS = (Verdict.ALLOW, Verdict.ASK, Verdict.DENY)
 
 
 class Tally(msgspec.Struct, frozen=True):
@@ -46,77 +43,61 @@ class Charts(msgspec.Struct, frozen=True):
 
 
 def compute_figures_and_charts(gate: Gate, *, since: float = 0.0) -> tuple[Figures, Charts]:
-    """Everything decided and asked since this time, read once, as of one moment."""
+    """Everything decided and asked since the beginning of this hour, as of one moment."""
     with gate.store.read() as tx:
-        asked = read_questions(tx, since=since)
-        count, drawn = Count(asked), _ChartCount(gate.policy, asked)
-        for one in read_decisions(tx, since=since):
-            count.add(one)
-            drawn.add(one)
-        return count.figures(tx.now), drawn.charts()
+        totals = load_totals(tx, since)
+        charts = Charts(
+            _chart_hours(totals),
+            _most(totals.decided.agents, totals.asked.agents),
+            _most(_by_category(gate.policy, totals), totals.asked.categories),
+        )
+        return figures_of(totals), charts
 
 
-class _Group:
-    """One way to tell decisions and questions apart: by hour, by agent or by category."""
-
-    def __init__(self) -> None:
-        self.counts: dict[str, Counter[str]] = defaultdict(Counter)
-        self.asked: dict[str, list[LoggedQuestion]] = defaultdict(list)
-
-    def add(self, name: str, verdict: Verdict, avoided: bool) -> None:
-        count = self.counts[name]
-        count[verdict.value] += 1
-        count["avoided"] += avoided
-
-    def tally(self, name: str) -> Tally:
-        count, asked = self.counts[name], self.asked.get(name, [])
-        pace = pace_of(asked)
-        allowed, stopped, denied = (count[verdict.value] for verdict in COLUMNS)
-        decided = (allowed, stopped, denied, count["avoided"])
-        return Tally(name, *decided, len(asked), pace.answers, pace.median, pace.too_fast)
-
-    def most(self) -> tuple[Tally, ...]:
-        """Those with the most decisions first."""
-        names = sorted(self.counts, key=lambda name: (-self.counts[name].total(), name))
-        return tuple(self.tally(name) for name in names[:MOST_ROWS])
+def _chart_hours(totals: Totals) -> tuple[Tally, ...]:
+    """The newest hours in which anything was decided."""
+    first = int(start_of_hour(totals.since) // SHORTEST)
+    decided: dict[int, VerdictCounts] = {}
+    for stream in totals.streams:
+        for hour, one in stream.newest_first(DECIDED[SHORTEST], first=first, limit=MOST_ROWS):
+            if one.agents:
+                decided.setdefault(hour, VerdictCounts()).add(one.sum_agents())
+    newest = sorted(decided)[-MOST_ROWS:]
+    asked: Mapping[int, QuestionTotals] = (
+        dict(totals.questions.newest_first(ASKED[SHORTEST], first=newest[0], before=newest[-1] + 1))
+        if newest
+        else {}
+    )
+    return tuple(
+        _tally(str(hour * SHORTEST), decided[hour], asked.get(hour, QuestionTotals()).sum_agents())
+        for hour in newest
+    )
 
 
-class _ChartCount:
-    """Running totals for the charts."""
-
-    def __init__(self, policy: Policy, asked: Iterable[LoggedQuestion]) -> None:
-        self._policy = policy
-        self._categories: dict[str, str] = {}
-        self._hour, self._agent, self._category = _Group(), _Group(), _Group()
-        for one in asked:
-            self._hour.asked[_hour_name(one.row.opened_at)].append(one)
-            self._agent.asked[one.agent].append(one)
-            for category in one.categories:
-                self._category.asked[category].append(one)
-
-    def add(self, one: LoggedDecision) -> None:
-        if one.said is None:
-            return
-        avoided = spared_a_question(one)
-        self._hour.add(_hour_name(one.at), one.verdict, avoided)
-        self._agent.add(one.said.agent, one.verdict, avoided)
-        for category in {self._category_of(name) for name in one.said.operations}:
-            self._category.add(category, one.verdict, avoided)
-
-    def charts(self) -> Charts:
-        newest = sorted(self._hour.counts, key=int)[-MOST_ROWS:]
-        hours = tuple(self._hour.tally(name) for name in newest)
-        return Charts(hours, self._agent.most(), self._category.most())
-
-    def _category_of(self, name: str) -> str:
-        """The category of an operation, looked up once for each."""
-        if name not in self._categories:
-            try:
-                self._categories[name] = self._policy.entry(name).category
-            except MalformedRequest:  # known under another spelling by now
-                self._categories[name] = name
-        return self._categories[name]
+def _by_category(policy: Policy, totals: Totals) -> dict[str, VerdictCounts]:
+    """Decisions by the categories that the policy puts their operations in now."""
+    found: dict[str, VerdictCounts] = {}
+    for operations, counts in totals.decided.operations.items():
+        names = operations.split("\n") if operations else ()
+        for category in {_category_of(policy, name) for name in names}:
+            found.setdefault(category, VerdictCounts()).add(counts)
+    return found
 
 
-def _hour_name(at: float) -> str:
-    return str(int(at // HOUR * HOUR))
+def _category_of(policy: Policy, name: str) -> str:
+    try:
+        return policy.entry(name).category
+    except MalformedRequest:  # known under another spelling by now
+        return name
+
+
+def _most(decided: Mapping[str, VerdictCounts], asked: Mapping[str, AnswerCounts]) -> tuple[Tally, ...]:
+    """Those with the most decisions first."""
+    names = sorted(decided, key=lambda name: (-decided[name].total, name))
+    return tuple(_tally(name, decided[name], asked.get(name, AnswerCounts())) for name in names[:MOST_ROWS])
+
+
+def _tally(name: str, counts: VerdictCounts, asked: AnswerCounts) -> Tally:
+    pace = pace_of(asked)
+    decided = (counts.allow, counts.ask, counts.deny, counts.avoided)
+    return Tally(name, *decided, asked.prompts, pace.answers, pace.median, pace.too_fast)

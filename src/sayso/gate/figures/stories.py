@@ -8,9 +8,12 @@ import msgspec
 
 from sayso.core.audit.entry import AuditEntry
 from sayso.core.audit.events import DECISIONS, read_decision
+from sayso.core.model import Verdict
 from sayso.gate.audit.backwards import MOST_READ, find_newest_entries
 from sayso.gate.figures.story import Story, begins_story, load_story
 from sayso.gate.gate import Gate
+from sayso.gate.summaries.decisions import found_name
+from sayso.gate.summaries.find import FoundValues
 from sayso.store.contract import EntryRow, Reader
 
 SEARCHED = 4_000
@@ -56,11 +59,28 @@ def find_stories(gate: Gate, wanted: StoryFilter, *, before: str | None = None, 
         told[row.stream, row.seq] = story
         return True
 
-    most = SEARCHED if wanted.text else MOST_READ
+    most = SEARCHED if wanted.text or wanted.verdict else MOST_READ
     found = find_newest_entries(
-        gate, fits, before=before, limit=limit, events=frozenset(DECISIONS), most=most
+        gate,
+        fits,
+        before=before,
+        limit=limit,
+        events=frozenset(DECISIONS),
+        most=most,
+        values=_values_of(wanted),
     )
     return StoryPage(tuple(told[row.stream, row.seq] for row, _ in found.entries), found.before)
+
+
+def _values_of(wanted: StoryFilter) -> list[FoundValues]:
+    """The values to find wanted stories by. A call that was asked about may come out any way."""
+    named = {name: getattr(wanted, name) for name in ("session", "agent", "rule", "risk", "domain")}
+    found: list[FoundValues] = [
+        (found_name(name, value),) for name, value in named.items() if value is not None
+    ]
+    if wanted.verdict is not None:
+        found.append(tuple({found_name("verdict", one): None for one in (wanted.verdict, Verdict.ASK.value)}))
+    return found
 
 
 def _fits_entry(wanted: StoryFilter, said: AuditEntry) -> bool:

@@ -18,6 +18,8 @@ from sayso.store.contract import MetaRow, Reader
 Role = Literal["agent", "host", "operator", "trusted"]
 ROLES: tuple[Role, ...] = ("agent", "host", "operator", "trusted")
 
+MOST_CALLS = 1_000_000
+
 
 class UnknownToken(SaysoError):
     code = "unknown_token"
@@ -29,6 +31,8 @@ class Token(msgspec.Struct, frozen=True):
 
     `assured`: whoever issued it vouches that the agent's user cannot read it, so what this host reports of
     its user was typed by them. Otherwise that is only claimed.
+
+    `rate`: how many calls a second it may make; None for as many as the service lets anybody.
     """
 
     id: str
@@ -37,6 +41,7 @@ class Token(msgspec.Struct, frozen=True):
     made_at: float
     revoked: bool = False
     assured: bool = False
+    rate: float | None = None
 
 
 def secret_prefix(role: Role) -> str:
@@ -44,7 +49,9 @@ def secret_prefix(role: Role) -> str:
     return f"sayso_{role}_"
 
 
-def issue_token(gate: Gate, role: Role, name: str, *, by: str, assured: bool = False) -> tuple[str, Token]:
+def issue_token(
+    gate: Gate, role: Role, name: str, *, by: str, assured: bool = False, rate: float | None = None
+) -> tuple[str, Token]:
     """Issue a token; return it with its record. The token itself is shown only once."""
     if role not in ROLES:
         raise SaysoError(f"there is no role {role!r}", hint=f"use one of: {', '.join(ROLES)}")
@@ -52,11 +59,15 @@ def issue_token(gate: Gate, role: Role, name: str, *, by: str, assured: bool = F
         raise SaysoError("a token needs a name of up to 100 plain characters")
     if assured and role != "host":
         raise SaysoError("only a host tells what its user typed, so only a host's token can be assured")
+    if rate is not None and (role == "operator" or not 0 < rate <= MOST_CALLS):
+        raise SaysoError(
+            f"a token may make up to {MOST_CALLS:,} calls a second, and an operator's is never limited"
+        )
     secret = f"{secret_prefix(role)}{secrets.token_urlsafe(32)}"
     with operator_act(gate) as tx:
-        token = Token(f"t_{secrets.token_hex(8)}", role, name, tx.now, assured=assured)
+        token = Token(f"t_{secrets.token_hex(8)}", role, name, tx.now, assured=assured, rate=rate)
         write_value(gate, tx, secret_value_name("token", secret), token)
-        issued = events.TokenIssued(token.id, role, name, by, assured)
+        issued = events.TokenIssued(token.id, role, name, by, assured, rate)
         record(tx, issued, stream=gate.stream)
     return secret, token
 

@@ -1,4 +1,7 @@
-"""The gate's Ed25519 key: made once, kept in a file only its owner can read, used to sign checkpoints."""
+"""The gate's Ed25519 key: made once, kept in a file only its owner can read, used to sign checkpoints.
+
+What signs is imported where it is used: most commands never do, and would wait for it.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,6 @@ from hashlib import sha256
 from pathlib import Path
 
 import msgspec
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from sayso.core.audit.checkpoint import (
     BadCheckpoint,
@@ -48,6 +49,8 @@ class SigningKey(msgspec.Struct, frozen=True):
 
 def make_key(name: str) -> SigningKey:
     """A new random key. The name should be that of the log it signs."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
     return SigningKey(_check_key_name(name), Ed25519PrivateKey.generate().private_bytes_raw())
 
 
@@ -96,16 +99,23 @@ def load_or_make_key(name: str, path: Path) -> SigningKey:
 
 def make_signer(key: SigningKey) -> Signer:
     """The key as checkpoints want it."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
     secret = Ed25519PrivateKey.from_private_bytes(key.secret)
     return Signer(key.name, note_key_id(key.name, public_key_of(key)), secret.sign)
 
 
 def public_key_of(key: SigningKey) -> bytes:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
     return Ed25519PrivateKey.from_private_bytes(key.secret).public_key().public_bytes_raw()
 
 
 def make_verifier(name: str, public: bytes) -> Verifier:
     """Trust in a public key under this name."""
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
     try:
         trusted = Ed25519PublicKey.from_public_bytes(public)
     except ValueError as error:

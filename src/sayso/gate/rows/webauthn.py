@@ -10,24 +10,25 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Collection
 from hashlib import sha256
 from hmac import compare_digest
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import msgspec
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import load_der_public_key
 
 from sayso.core.digest import encode_canonical
 from sayso.core.errors import SaysoError
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric import ec, rsa
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    PublicKey = ec.EllipticCurvePublicKey | Ed25519PublicKey | rsa.RSAPublicKey
 
 ANSWER = b"sayso/passkey-answer/1\n"
 PRESENT, VERIFIED = 0x01, 0x04
 SHORTEST = 37
 """Bytes of authenticator data: hash of the place, flags, count."""
 LEAST_RSA = 2_048
-PublicKey = ec.EllipticCurvePublicKey | Ed25519PublicKey | rsa.RSAPublicKey
 
 
 class BadProof(SaysoError):
@@ -121,6 +122,11 @@ def host_of(origin: str) -> str | None:
 
 def load_public_key(key: bytes) -> PublicKey:
     """The key in these bytes (SubjectPublicKeyInfo), if it is of a kind that is accepted."""
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric import ec, rsa
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.serialization import load_der_public_key
+
     try:
         found = load_der_public_key(key)
     except (ValueError, UnsupportedAlgorithm) as error:
@@ -155,6 +161,10 @@ def decode_base64url(text: str) -> bytes:
 
 
 def _check_signature(key: bytes, signature: bytes, signed: bytes) -> None:
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
+    from cryptography.hazmat.primitives.hashes import SHA256
+
     found = load_public_key(key)
     try:
         if isinstance(found, ec.EllipticCurvePublicKey):

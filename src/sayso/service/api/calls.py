@@ -340,7 +340,16 @@ ENDPOINTS = (
         result=list[CallView],
         query={"session": "Only those of this session."},
     ),
-    Endpoint("GET", "/v1/calls/{call}", ANY, "Get a call", get_call, result=CallView, query=WAIT | UNTIL),
+    Endpoint(
+        "GET",
+        "/v1/calls/{call}",
+        ANY,
+        "Get a call",
+        get_call,
+        result=CallView,
+        query=WAIT | UNTIL,
+        follows_call=True,
+    ),
     Endpoint(
         "POST",
         "/v1/calls/{call}/retry",
@@ -361,5 +370,6 @@ ENDPOINTS = (
         OutcomeBody,
         CallView,
         in_batch=True,
+        follows_call=True,
     ),
 )

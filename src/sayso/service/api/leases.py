@@ -159,6 +159,7 @@ ENDPOINTS = (
         BeatBody,
         CallView,
         in_batch=True,
+        follows_call=True,
     ),
     Endpoint(
         "POST",

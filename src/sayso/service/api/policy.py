@@ -8,13 +8,14 @@ import msgspec
 
 from sayso.core.durations import DAY
 from sayso.core.policy import NEVER_REVIEWED, Domain, decayed
+from sayso.gate.figures.last_uses import load_last_uses
 from sayso.gate.gate import Gate
 from sayso.policy import load_text
 from sayso.policy.build import settings_to_dict
 from sayso.policy.compare.diff import DecisionChange, compare_policies
 from sayso.policy.compare.other_changes import OtherChange
 from sayso.service.http.endpoints import OPERATORS, Context, Endpoint
-from sayso.service.shapes import DomainView, PolicyView
+from sayso.service.shapes import DomainView, LastUse, PolicyView
 
 
 class DraftBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,7 +48,9 @@ def get_policy(context: Context) -> PolicyView:
         ),
         operations={name: _describe_operation(gate, name) for name in policy.table},
         uses={
-            name: use for name, use in context.running.uses.read_uses(gate).items() if name in policy.table
+            name: LastUse(use.allowed_at, use.asked_at, use.refused_at)
+            for name, use in load_last_uses(gate).items()
+            if name in policy.table
         },
     )
 

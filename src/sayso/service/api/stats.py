@@ -7,6 +7,7 @@ import msgspec
 from sayso.core.durations import DAY
 from sayso.gate.figures.charts import Charts, compute_figures_and_charts
 from sayso.gate.figures.figures import Figures
+from sayso.gate.figures.totals import start_of_hour
 from sayso.service.http.endpoints import OPERATORS, Context, Endpoint
 
 WEEK = 7 * DAY
@@ -20,14 +21,14 @@ class StatsView(msgspec.Struct, frozen=True):
 
 
 def get_stats(context: Context) -> StatsView:
-    """The figures of the last seconds, a week unless told."""
+    """The figures of the last seconds, a week unless told, from the beginning of an hour."""
     seconds = context.number("seconds", WEEK, 0, LONGEST)
     with context.gate.store.read() as tx:
-        since = max(tx.now - seconds, 0.0)
+        since = start_of_hour(max(tx.now - seconds, 0.0))
     return StatsView(since, *compute_figures_and_charts(context.gate, since=since))
 
 
-LISTING = {"seconds": "How far to look back; a week unless told."}
+LISTING = {"seconds": "How far to look back, to the beginning of that hour; a week unless told."}
 ENDPOINTS = (
     Endpoint("GET", "/v1/stats", OPERATORS, "Get the figures", get_stats, result=StatsView, query=LISTING),
 )

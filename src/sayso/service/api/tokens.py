@@ -11,8 +11,11 @@ from sayso.service.http.endpoints import OPERATORS, Context, Endpoint
 
 
 class TokenBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A token to make. `rate` is how many calls a second it may make, if not as many as anybody."""
+
     role: Role
     name: str
+    rate: float | None = None
 
 
 class IssuedToken(msgspec.Struct, frozen=True):
@@ -28,7 +31,8 @@ def list_all_tokens(context: Context) -> list[Token]:
 
 def post_token(context: Context) -> IssuedToken:
     body: TokenBody = context.body
-    return IssuedToken(*issue_token(context.gate, body.role, body.name, by=context.token.name))
+    made = issue_token(context.gate, body.role, body.name, by=context.token.name, rate=body.rate)
+    return IssuedToken(*made)
 
 
 def delete_token(context: Context) -> Token:

@@ -96,7 +96,7 @@ def post_evaluations(context: Context) -> EvaluationList:
     if len(body.evaluations) > MOST_EVALUATIONS:
         raise RequestRefused(400, "malformed", f"there may be {MOST_EVALUATIONS} evaluations at once")
     for _ in body.evaluations[1:]:  # each counts as a request of its own
-        context.running.limits.take(context.token.id)
+        context.running.limits.take(context.token)
     last = LAST[body.options.evaluations_semantic]
     found: list[Evaluation] = []
     for item in body.evaluations:

@@ -33,6 +33,7 @@ class KnownCallers:
 
     def __init__(self) -> None:
         self._tokens: dict[bytes, Token] = {}
+        self._sessions: dict[str, str] = {}
 
     def find(self, authorization: str) -> Token | None:
         return self._tokens.get(_hash(authorization))
@@ -44,6 +45,15 @@ class KnownCallers:
 
     def forget(self, authorization: str) -> None:
         self._tokens.pop(_hash(authorization), None)
+
+    def note_session(self, token: Token, session: str) -> None:
+        """This was the session of an agent's token; which one it is now is looked up every time."""
+        if len(self._sessions) >= MOST_KNOWN:
+            self._sessions.clear()
+        self._sessions[token.id] = session
+
+    def last_session(self, token: Token) -> str | None:
+        return self._sessions.get(token.id)
 
 
 def token_name(authorization: str) -> str:

@@ -68,8 +68,11 @@ def _open_agent_session(context: Context) -> str:
     """An agent's token has one session, opened at its first request; a new one once that has ended."""
     token = context.token
     new = {"agent": token.name}
-    return open_session_at(context.gate, _agent_session_key(token), owner=token.id, new=new).session
+    opened = open_session_at(context.gate, agent_session_key(token), owner=token.id, new=new).session
+    context.running.callers.note_session(token, opened)
+    return opened
 
 
-def _agent_session_key(token: Token) -> str:
+def agent_session_key(token: Token) -> str:
+    """The name under which the session of an agent's token is stored."""
     return value_name("session-of", token.id)

@@ -12,15 +12,12 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-if TYPE_CHECKING:
-    from uvicorn.config import Config
-    from uvicorn.server import ServerState
-
 SWEEP = 1.0
+LARGEST_HEAD = 64 * 1024
 
 
 class Visitor(Protocol):
@@ -86,16 +83,15 @@ def mark_caller_known() -> None:
         known()
 
 
-def protocol_for(strangers: Strangers) -> type[H11Protocol]:
-    """The HTTP protocol whose connections are strangers until they show a token."""
+def protocol_for(strangers: Strangers) -> type[asyncio.Protocol]:
+    """The HTTP protocol whose connections are strangers until they show a token.
 
-    class Guarded(H11Protocol):
-        def __init__(
-            self, config: Config, server_state: ServerState, app_state: dict[str, object], **more: object
-        ) -> None:
-            super().__init__(config, server_state, app_state, **more)  # type: ignore[arg-type]  # its loop
+    httptools reads the requests where it is installed, because it is written in C; h11 where it is not.
+    """
+    base: Any = _limited_httptools() or H11Protocol
 
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    class Guarded(base):  # type: ignore[misc]  # one of the two
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
             super().connection_made(transport)
             strangers.come(self)
 
@@ -117,3 +113,35 @@ def protocol_for(strangers: Strangers) -> type[H11Protocol]:
             self.transport.abort()
 
     return Guarded
+
+
+def _limited_httptools() -> type[asyncio.Protocol] | None:
+    """httptools with a limit, as h11 has one: of itself it keeps a head that never ends."""
+    try:
+        from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+    except ImportError:
+        return None
+
+    class Limited(HttpToolsProtocol):
+        _unread = 0
+        """How much came since the last whole head or piece of a body."""
+
+        def data_received(self, data: bytes) -> None:
+            self._unread += len(data)
+            super().data_received(data)
+            if self._unread > LARGEST_HEAD and not self.transport.is_closing():
+                self.send_400_response("The head of the request is too long.")
+
+        def on_headers_complete(self) -> None:
+            self._unread = 0
+            super().on_headers_complete()
+
+        def on_body(self, body: bytes) -> None:
+            self._unread = 0
+            super().on_body(body)
+
+        def on_message_complete(self) -> None:
+            self._unread = 0
+            super().on_message_complete()
+
+    return Limited

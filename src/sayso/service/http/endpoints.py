@@ -117,6 +117,8 @@ class Endpoint(msgspec.Struct, frozen=True):
     in_batch: bool = False
     """Whether calls are decided with others in one transaction: it then returns what is to be done in that,
     and what it does itself is done before."""
+    follows_call: bool = False
+    """Whether it is about a call that was counted when it was made."""
     authzen: bool = False
     """Whether it speaks AuthZEN: bodies are JSON by their content type and may hold fields that nobody knows,
     whatever else is wrong with one is a 400, and an X-Request-ID comes back."""
@@ -124,7 +126,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     def is_urgent_for(self, role: Role) -> bool:
         """Return whether this is an operator's act, like an answer, a revocation or a stop.
 
-        It is never refused for asking too often, and is tried again while others hold the store.
+        It is tried again while others hold the store.
         """
         acts = self.roles == OPERATORS and self.method != "GET"
         return role == "operator" and (acts or self.path.endswith("/stop"))

@@ -44,8 +44,7 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = dict(scope["headers"])
-        host = headers.get(b"host", b"").decode("latin-1")
+        hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
 
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -54,7 +53,7 @@ class Guard:
                 message = {**message, "headers": [*message["headers"], *more]}
             await send(message)
 
-        if host not in self._hosts:
+        if len(hosts) != 1 or hosts[0] not in self._hosts:  # of two names, others might read the other
             refused = problem_response(
                 RequestRefused(421, "foreign_host", "this service is not called by that name")
             )

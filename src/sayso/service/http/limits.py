@@ -1,4 +1,8 @@
-"""Limits for each token: requests and bytes a second, and the number of waits at a time."""
+"""Limits for each token: calls and bytes a second, and the number of waits at a time.
+
+A call counts once: what follows it (its heartbeats, its end, waiting for it) has a wider limit of its own. An
+operator's requests are never counted.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from sayso.core.durations import COME_BACK_AFTER, HOUR
+from sayso.gate.people.tokens import Token
 from sayso.service.http.problems import RequestRefused
 
 MOST_KNOWN = 10_000
+FOLLOW_UPS = 8
+"""How many requests may follow each call."""
 FREE_BYTES = 4_096
 """So much of every body costs nothing: an ordinary call is counted as a request and no more."""
 
@@ -28,16 +35,19 @@ class Buckets:
     def __len__(self) -> int:
         return len(self._left)
 
-    def take(self, token: str, amount: float = 1.0) -> int:
-        """Take so much; 0 if it was there, else the seconds until it is, and nothing is taken."""
+    def take(self, token: str, amount: float = 1.0, *, rate: float | None = None) -> int:
+        """Take so much; 0 if it was there, else the seconds until it is, and nothing is taken.
+
+        A token with a `rate` of its own has a brim in the same proportion.
+        """
         now = self._clock()
         with self._lock:
-            left = self._left_at(token, now)
+            left = self._left_at(token, now, rate)
             if len(self._left) >= MOST_KNOWN and token not in self._left:
                 self._left.clear()
             enough = left >= amount
             self._left[token] = (left - amount if enough else left, now)
-        return 0 if enough else self._seconds_until(amount, left)
+        return 0 if enough else self._seconds_until(amount, left, rate)
 
     def look(self, token: str, amount: float) -> int:
         """Return what `take` would say, without taking anything."""
@@ -45,12 +55,15 @@ class Buckets:
             left = self._left_at(token, self._clock())
         return 0 if left >= amount else self._seconds_until(amount, left)
 
-    def _left_at(self, token: str, now: float) -> float:
-        left, at = self._left.get(token, (self._brim, now))
-        return min(self._brim, left + (now - at) * self._rate)
+    def _left_at(self, token: str, now: float, own: float | None = None) -> float:
+        rate = self._rate if own is None else own
+        brim = self._brim if own is None else max(1.0, own * self._brim / self._rate)
+        left, at = self._left.get(token, (brim, now))
+        return min(brim, left + (now - at) * rate)
 
-    def _seconds_until(self, amount: float, left: float) -> int:
-        return max(1, math.ceil((amount - left) / self._rate)) if self._rate > 0 else COME_BACK_AFTER
+    def _seconds_until(self, amount: float, left: float, own: float | None = None) -> int:
+        rate = self._rate if own is None else own
+        return max(1, math.ceil((amount - left) / rate)) if rate > 0 else COME_BACK_AFTER
 
 
 class Limits:
@@ -68,22 +81,31 @@ class Limits:
         refused: float = 1e15,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._requests = Buckets(rate, float(burst), clock)
+        self._calls = Buckets(rate, float(burst), clock)
+        self._follow_ups = Buckets(rate * FOLLOW_UPS, float(burst * FOLLOW_UPS), clock)
         self._bytes = Buckets(bytes_rate, float(bytes_burst), clock)
         self._refused, self._most_refused = Buckets(refused / HOUR, refused, clock), refused
         self._lock = threading.Lock()
         self._most_waits, self._most_of_all = waits, all_waits or math.inf
         self._waits: Counter[str] = Counter()
 
-    def take(self, token: str) -> None:
+    def take(self, token: Token, *, follows_call: bool = False) -> None:
         """One request of this token; refused, with the time to come back, if it made too many."""
-        seconds = self._requests.take(token)
+        if token.role == "operator":
+            return
+        if follows_call:
+            own = None if token.rate is None else token.rate * FOLLOW_UPS
+            seconds = self._follow_ups.take(token.id, rate=own)
+        else:
+            seconds = self._calls.take(token.id, rate=token.rate)
         if seconds:
             raise RequestRefused(429, "too_many", "too many requests with this token", after=seconds)
 
-    def take_bytes(self, token: str, size: int) -> None:
+    def take_bytes(self, token: Token, size: int) -> None:
         """A body of this size, before it is read; refused if this token sent too much of late."""
-        seconds = self._bytes.take(token, size - FREE_BYTES) if size > FREE_BYTES else 0
+        if token.role == "operator" or size <= FREE_BYTES:
+            return
+        seconds = self._bytes.take(token.id, size - FREE_BYTES)
         if seconds:
             raise RequestRefused(
                 429,

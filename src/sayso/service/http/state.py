@@ -12,7 +12,6 @@ from sayso.service.http.auth import KnownCallers
 from sayso.service.http.batches import Batches
 from sayso.service.http.lanes import Lanes
 from sayso.service.http.limits import Limits
-from sayso.service.live.last_used import LastUses
 from sayso.service.live.metrics import Metrics
 from sayso.service.live.trail import Trail
 from sayso.service.live.waiters import Waiters
@@ -25,7 +24,7 @@ class ServiceSettings(msgspec.Struct, frozen=True):
     open_metrics: bool = False
     """Whether /metrics is told without a token. Only where the service is reached from this machine alone."""
     rate: float = 1_000.0
-    """Requests a second that one token may make, and how many at once."""
+    """Calls a second that a token may make if its own record says nothing, and how many at once."""
     burst: int = 2_000
     waits: int = 2_000
     """How many waits and event streams one token may have open."""
@@ -63,7 +62,6 @@ class ServiceState:
         self.callers = KnownCallers()
         self.metrics = Metrics()
         self.trail = Trail(gate, self.metrics)
-        self.uses = LastUses()
         self.activity = Activity()
         self.waiters = Waiters(self._tell_waiting)
 

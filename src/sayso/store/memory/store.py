@@ -34,6 +34,7 @@ from sayso.store.contract import (
     SpendRow,
     StoreBusy,
     StoreError,
+    SummaryRow,
     Writer,
 )
 from sayso.store.memory.layers import Layers, next_version
@@ -155,7 +156,15 @@ class MemoryWriter(MemoryReader):
         chain = self._touch("entries", stream) if old else {}
         for row in old:
             chain[row.seq] = msgspec.structs.replace(row, body=None)
+        self.drop_summaries(stream)
         return len(old)
+
+    def put_summaries(self, rows: Iterable[SummaryRow]) -> None:
+        for row in rows:
+            self._touch("summaries", row.source)[row.kind, row.name, row.place] = row
+
+    def drop_summaries(self, source: str) -> None:
+        self._touch("summaries", source).clear()
 
     def put_rows(self, rows: Iterable[AnyRow]) -> None:
         for row in rows:

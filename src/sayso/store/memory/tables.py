@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 import msgspec
 
 from sayso.core.grants import GrantKey
-from sayso.store.bodies import operations_in
 from sayso.store.contract import (
     CallRow,
     CheckpointRow,
@@ -22,7 +21,6 @@ from sayso.store.contract import (
     EntryRow,
     EntryTuple,
     GrantRow,
-    LastNamed,
     MetaRow,
     NodeRow,
     QuestionRow,
@@ -33,6 +31,7 @@ from sayso.store.contract import (
     SendingRow,
     SessionRow,
     SpendRow,
+    SummaryRow,
 )
 from sayso.store.memory.layers import Layers, newest_first
 
@@ -61,6 +60,7 @@ class Tables(msgspec.Struct, frozen=True):
     nodes: Table[NodeRow] = {}  # by stream, then level and index
     checkpoints: Table[CheckpointRow] = {}  # by ALL, then number
     secrets: Table[SecretRow] = {}  # by stream, then seq and name
+    summaries: Table[SummaryRow] = {}  # by source, then kind, name and place
 
 
 # For each kind of row its table, what it is grouped by, and its key in the group, if not simply its number.
@@ -77,6 +77,7 @@ PLACES: dict[type[msgspec.Struct], tuple[str, str, tuple[str, ...]]] = {
     NodeRow: ("nodes", "stream", ("level", "index")),
     CheckpointRow: ("checkpoints", "", ()),
     SecretRow: ("secrets", "stream", ("seq", "name")),
+    SummaryRow: ("summaries", "source", ("kind", "name", "place")),
 }
 
 
@@ -154,7 +155,8 @@ class MemoryReader:
         rows = self._group(self._tables.sendings, session).values()
         return [row for row in rows if (row.domain, row.content) in wanted]
 
-    def reviews(self, names: Iterable[str] | None = None) -> Sequence[ReviewRow]:
+    def reviews(self, names: Iterable[str] | None = None, *, anew: bool = False) -> Sequence[ReviewRow]:
+        del anew
         rows = self._group(self._tables.reviews)
         return [rows[name] for name in sorted(rows if names is None else set(names) & rows.keys())]
 
@@ -230,14 +232,6 @@ class MemoryReader:
         rows = self.entries(stream, after=after, limit=limit)
         return [(row.seq, row.body, row.prev, row.hash, row.at, row.event, row.session) for row in rows]
 
-    def last_named(self, stream: str, events: Iterable[str], *, after: int = 0) -> Sequence[LastNamed]:
-        wanted = set(events)
-        found: dict[tuple[str, str], float] = {}
-        for row in self.entries(stream, after=after, limit=len(self._group(self._tables.entries, stream))):
-            for name in operations_in(row.body) if row.event in wanted else ():
-                found[name, row.event] = max(row.at, found.get((name, row.event), row.at))
-        return [(*key, found[key]) for key in sorted(found)]
-
     def streams(self) -> Sequence[str]:
         return sorted(self._tables.entries)
 
@@ -252,6 +246,21 @@ class MemoryReader:
     def secrets(self, stream: str, seq: int) -> Sequence[SecretRow]:
         rows = (row for row in self._group(self._tables.secrets, stream).values() if row.seq == seq)
         return sorted(rows, key=lambda row: row.name)
+
+    def summaries(self, source: str, kind: str, keys: Iterable[tuple[str, int]]) -> Sequence[SummaryRow]:
+        group = self._group(self._tables.summaries, source)
+        found = (group.get((kind, *key)) for key in sorted(set(keys)))
+        return [row for row in found if row is not None]
+
+    def newest_summaries(
+        self, source: str, kind: str, name: str, *, first: int = 0, before: int, limit: int = 1000
+    ) -> Sequence[SummaryRow]:
+        places = [
+            place
+            for (one, whose, place) in self._group(self._tables.summaries, source)
+            if (one, whose) == (kind, name) and first <= place < before
+        ]
+        return self.summaries(source, kind, ((name, place) for place in sorted(places)[::-1][:limit]))[::-1]
 
     def every(self, kind: type[RowT]) -> Iterator[RowT]:
         if kind is MetaRow:

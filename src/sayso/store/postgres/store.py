@@ -21,7 +21,7 @@ from sayso.core.extras import install_command
 from sayso.store.contract import FateUnknown, StoreBusy, StoreError
 from sayso.store.postgres import server
 from sayso.store.postgres.server import explain_postgres_error
-from sayso.store.postgres.transaction import Connection, PostgresTransaction
+from sayso.store.postgres.transaction import NOW, NOW_AND_NAME, Connection, PostgresTransaction
 from sayso.store.sql.transactions import SqlStore
 from sayso.store.threads import ChangeProbe
 
@@ -40,9 +40,8 @@ PROBE_INTERVAL = 0.25
 Well under the bound, which leaves time for a lost connection to be made again.
 """
 
-_NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
-_READ = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {_NOW}, ''"
-_WRITE = f"BEGIN; {_NOW}, pg_current_xact_id()::text"
+_READ = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {NOW}, ''"
+_WRITE = f"BEGIN; {NOW_AND_NAME}"
 _FATE = "SELECT pg_xact_status(%s::xid8)"
 _UNKNOWN = "{place}: the connection was lost while committing, and nobody can say whether it was kept"
 _CAREFUL = "look at what is stored before you try again"
@@ -67,6 +66,11 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         server.set_up_database(dsn, busy=busy, upgrade=upgrade)
         super().__init__()
 
+    @property
+    def address(self) -> str:
+        """The address, with whatever secret is in it."""
+        return self._dsn
+
     def _start(self) -> None:
         super()._start()
         self._pool = None
@@ -79,6 +83,10 @@ class PostgresStore(SqlStore[PostgresTransaction]):
 
     def _begin_writing(self) -> PostgresTransaction:
         return self._begin(_WRITE)
+
+    def _begin_batch(self) -> PostgresTransaction:
+        """Nothing is said to the server yet. On a dead connection the batch is lost, and tried singly."""
+        return PostgresTransaction(self._take(), self._place)
 
     def _begin(self, statement: str) -> PostgresTransaction:
         """Begin, and learn the time and the name of the transaction, in one round trip.

@@ -2,6 +2,7 @@
 
 - What is written waits here until the next read, or the commit, and goes out together with that.
 - What is going to be read can be asked for at once (`read_ahead`), with the locks that go before it.
+- A batch begins with the first that it asks for, and learns the time and the name of the transaction with it.
 - A part of a batch that is undone before anything of it was sent needs no word to the server at all.
 - An error of the server ends the whole transaction: what it belongs to may be long past.
 """
@@ -18,13 +19,13 @@ from sayso.store.contract import (
     EntryRow,
     GrantRow,
     QuestionRow,
+    ReviewRow,
     SessionRow,
     StoreError,
 )
 from sayso.store.postgres.server import explain_postgres_error, to_psycopg_parameters
 from sayso.store.sql import statements as sql
 from sayso.store.sql.known import KnownRows
-from sayso.store.sql.statements import EACH
 from sayso.store.sql.transactions import PART, Transaction
 
 try:
@@ -37,6 +38,8 @@ Cursor = psycopg.Cursor[tuple[Any, ...]]
 Said = tuple[str, Sequence[object]]
 """A statement and its parameters."""
 
+NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
+NOW_AND_NAME = f"{NOW}, pg_current_xact_id()::text"
 _HOLD = "SELECT pg_advisory_xact_lock(hashtextextended(?, 0))"
 # The sessions named, those of the calls named, and all they descend from: the oldest first, then by name, so
 # that no two transactions wait for each other.
@@ -65,19 +68,11 @@ _GRANTS_BY_KEY = sql.GRANT.replace(
     "id = ?",
     "(session, kind, value) IN (SELECT * FROM unnest(?::text[], ?::text[], ?::text[])) ORDER BY place",
 )
+_REVIEWS = sql.REVIEWS.replace("ORDER BY", "WHERE name = ANY (?) ORDER BY")
 _OPEN_QUESTIONS = sql.QUESTION.replace(
     "id = ?",
     "state = 'open' AND (session, digest) IN (SELECT * FROM unnest(?::text[], ?::text[])) ORDER BY place",
 )
-# As bytes in letters, which every body has, whatever stands in it. OFFSET 0 as LIMIT -1 in statements.py.
-_LAST_NAMED = f"""
-SELECT event, MAX(at), decode(part, 'escape') FROM (
-    SELECT event, at, split_part(rest, '],"seq":', 1) AS part FROM (
-        SELECT event, at, split_part(encode(body, 'escape'), '"operations":[', 2) AS rest FROM entries
-        WHERE stream = ? AND seq > ? AND body IS NOT NULL AND event IN (VALUES {EACH}) OFFSET 0
-    ) AS after WHERE strpos(rest, '],"seq":') > 0 OFFSET 0
-) AS cut GROUP BY event, part
-"""  # noqa: S608  only names written in this file
 
 
 def _or_fail(statement: str) -> str:
@@ -86,15 +81,19 @@ def _or_fail(statement: str) -> str:
 
 
 class PostgresTransaction(Transaction):
-    """`xid` names it on the server; a transaction that only reads has none."""
+    """`xid` names it on the server; a transaction that only reads has none.
 
-    last_named = _LAST_NAMED
+    One that is made without a time has not begun.
+    """
+
     local = False
 
-    def __init__(self, connection: Connection, place: str, now: float, xid: str) -> None:
-        super().__init__(now)
+    def __init__(self, connection: Connection, place: str, now: float | None = None, xid: str = "") -> None:
+        super().__init__(now or 0.0)
         self.connection = connection
         self.xid = xid
+        self._begun = now is not None
+        self._writes = not self._begun or bool(xid)
         self._place = place
         self._held: set[str] = set()
         self._held_before: set[str] = set()
@@ -116,18 +115,32 @@ class PostgresTransaction(Transaction):
         """Send what waits with these statements; what the server says of the last one."""
         return self._send([(statement, ()) for statement in statements])[-1].statusmessage or ""
 
+    def begin_now(self) -> None:
+        super().begin_now()
+        if not self._begun:
+            self._send([])
+
     def _send(self, said: Sequence[Said]) -> list[Cursor]:
         """Send what waits and then these, in one go; the cursors of these."""
         self.check()
-        waiting, self._waiting, self._part = self._waiting, [], None
+        begin: list[Said] = [] if self._begun else [("BEGIN", ()), (NOW_AND_NAME, ())]
+        waiting, self._waiting, self._part = [*begin, *self._waiting], [], None
         try:
             if not waiting and len(said) == 1:
                 return [self._execute(said[0])]
             with self.connection.pipeline():
                 done = [self._execute(one) for one in (*waiting, *said)]
+            if begin:
+                self._note_begun(done[1].fetchone())
             return done[len(waiting) :]
         except (psycopg.Error, UnicodeEncodeError) as error:
             raise self.fail_with(explain_postgres_error(error, self._place)) from error
+
+    def _note_begun(self, told: tuple[Any, ...] | None) -> None:
+        if told is None:
+            raise self.failure(f"{self._place} does not tell the time")
+        self.now, self.xid = told
+        self._begun = True
 
     def _execute(self, said: Said) -> Cursor:
         return self.connection.execute(to_psycopg_parameters(said[0]), said[1])
@@ -160,7 +173,7 @@ class PostgresTransaction(Transaction):
     # --- locks, and reading ahead ---
 
     def hold(self, what: str) -> bool:
-        if not self.xid or what in self._held:
+        if not self._writes or what in self._held:
             return False
         kind, _, name = what.partition("/")
         if kind == "session":
@@ -178,7 +191,7 @@ class PostgresTransaction(Transaction):
         reads = _reads_ahead(wanted, known, sessions, calls)
         locks: list[Said] = [(_HOLD_SESSIONS, (sessions, calls))] if sessions or calls else []
         then: list[Said] = [(_HOLD, (f"stream/{stream}",)) for stream in streams]
-        if not self.xid:
+        if not self._writes:
             locks, then = [], []
         heads: list[Said] = [(sql.HEAD, (stream,)) for stream in streams]
         said = [*locks, *(one[0] for one in reads), *then, *heads]
@@ -186,7 +199,7 @@ class PostgresTransaction(Transaction):
             return
         found = [cursor.fetchall() for cursor in self._send(said)]
         self._held |= {f"session/{row[0]}" for rows in found[: len(locks)] for row in rows}
-        if self.xid:
+        if self._writes:
             self._held |= {f"stream/{stream}" for stream in streams}
         for (_, learn), rows in zip(reads, found[len(locks) :], strict=False):
             learn(rows)
@@ -206,6 +219,7 @@ def _reads_ahead(
     grants = sorted(wanted.grants - known.grants.keys())
     by_key = [one for one in wanted.grants_by_key if one not in known.grants_by_key]
     asked = [one for one in wanted.open_questions if one not in known.open_questions]
+    reviews = sorted(wanted.reviews - known.reviews.keys())
     keys = [(session, *key) for session, each in by_key for key in each]
 
     def learn_metas(rows: list[tuple[Any, ...]]) -> None:
@@ -227,6 +241,10 @@ def _reads_ahead(
             mine = [row for row in found if row.session == session and (row.kind, row.value) in each]
             known.grants_by_key[session, each] = mine
 
+    def learn_reviews(rows: list[tuple[Any, ...]]) -> None:
+        known.reviews.update(dict.fromkeys(reviews))
+        known.reviews.update({row[0]: ReviewRow(*row) for row in rows})
+
     def learn_questions(rows: list[tuple[Any, ...]]) -> None:
         known.open_questions.update(dict.fromkeys(asked))
         for question in [QuestionRow(*row) for row in reversed(rows)]:
@@ -238,6 +256,7 @@ def _reads_ahead(
         (bool(calls), (_CALLS, (calls,)), learn_calls),
         (bool(grants), (_GRANTS, (grants,)), learn_grants),
         (bool(keys), (_GRANTS_BY_KEY, _columns(keys, 3)), learn_grants_by_key),
+        (bool(reviews), (_REVIEWS, (reviews,)), learn_reviews),
         (bool(asked), (_OPEN_QUESTIONS, _columns(asked, 2)), learn_questions),
     ]
     return [(said, learn) for some, said, learn in every if some]

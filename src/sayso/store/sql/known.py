@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from sayso.core.grants import GrantKey
-from sayso.store.contract import CallRow, EntryRow, GrantRow, QuestionRow, SessionRow
+from sayso.store.contract import CallRow, EntryRow, GrantRow, QuestionRow, ReviewRow, SessionRow
 
 
 class KnownRows(msgspec.Struct):
@@ -18,6 +18,8 @@ class KnownRows(msgspec.Struct):
     grants: dict[str, GrantRow] = {}
     grants_by_key: dict[tuple[str, tuple[GrantKey, ...]], list[GrantRow]] = {}
     open_questions: dict[tuple[str, str], QuestionRow | None] = {}
+    reviews: dict[str, ReviewRow | None] = {}
+    """Only of what was read ahead, and until any of them is written."""
     heads: dict[str, EntryRow] = {}
     """The newest entry of a stream."""
 

@@ -12,7 +12,6 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from sayso.core.grants import GrantKey
-from sayso.store.bodies import parse_names
 from sayso.store.contract import (
     Ahead,
     AnyRow,
@@ -22,7 +21,6 @@ from sayso.store.contract import (
     EntryRow,
     EntryTuple,
     GrantRow,
-    LastNamed,
     NodeRow,
     QuestionRow,
     QuestionState,
@@ -33,6 +31,7 @@ from sayso.store.contract import (
     SessionRow,
     SpendRow,
     StoreError,
+    SummaryRow,
 )
 from sayso.store.sql import statements as sql
 from sayso.store.sql.known import KnownRows
@@ -50,8 +49,6 @@ Owned = TypeVar("Owned", GrantRow, QuestionRow, CallRow)
 class Connection(Protocol):
     """One open transaction of a database. Its own errors come out as StoreError, and end the transaction."""
 
-    last_named: str
-    """How this database finds the operations in the bodies of entries."""
     local: bool
     """Whether the database lives on this machine."""
 
@@ -160,7 +157,8 @@ class SqlReader:
         self._hold(session)
         return self._for_each(SendingRow, sql.SENDINGS, list(dict.fromkeys(keys)), session)
 
-    def reviews(self, names: Iterable[str] | None = None) -> Sequence[ReviewRow]:
+    def reviews(self, names: Iterable[str] | None = None, *, anew: bool = False) -> Sequence[ReviewRow]:
+        del anew
         if names is None:
             return self._all(ReviewRow, sql.REVIEWS)
         return self._for_each(ReviewRow, sql.REVIEWS_BY_NAME, [(name,) for name in sorted(set(names))])
@@ -196,7 +194,8 @@ class SqlReader:
 
     def count_questions(self, session: str, *, since: float) -> tuple[int, int]:
         self._hold(session)
-        return self._count(sql.COUNT_OPEN, session), self._count(sql.COUNT_SINCE, session, since)
+        ((open_now, lately),) = self._connection.rows(sql.COUNT_QUESTIONS, (session, session, since))
+        return open_now, lately
 
     def count_open(self) -> int:
         return self._count(sql.COUNT_OPEN_ANYWHERE)
@@ -240,17 +239,6 @@ class SqlReader:
     def entry_tuples(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryTuple]:
         return self._connection.rows(sql.ENTRY_TUPLES, (stream, after, limit))
 
-    def last_named(self, stream: str, events: Iterable[str], *, after: int = 0) -> Sequence[LastNamed]:
-        wanted = sorted(set(events))
-        if not wanted:
-            return []
-        text = sql.repeat_groups(self._connection.last_named, len(wanted), 1)
-        found: dict[tuple[str, str], float] = {}
-        for event, at, names in self._connection.rows(text, (stream, after, *wanted)):
-            for name in parse_names(names):
-                found[name, event] = max(at, found.get((name, event), at))
-        return [(*key, found[key]) for key in sorted(found)]
-
     def streams(self) -> Sequence[str]:
         return [row[0] for row in self._connection.rows(sql.STREAMS, ())]
 
@@ -262,6 +250,14 @@ class SqlReader:
 
     def secrets(self, stream: str, seq: int) -> Sequence[SecretRow]:
         return self._all(SecretRow, sql.SECRETS, stream, seq)
+
+    def summaries(self, source: str, kind: str, keys: Iterable[tuple[str, int]]) -> Sequence[SummaryRow]:
+        return self._for_each(SummaryRow, sql.SUMMARIES, sorted(set(keys)), source, kind)
+
+    def newest_summaries(
+        self, source: str, kind: str, name: str, *, first: int = 0, before: int, limit: int = 1000
+    ) -> Sequence[SummaryRow]:
+        return self._all(SummaryRow, sql.NEWEST_SUMMARIES, source, kind, name, first, before, limit)
 
     def every(self, kind: type[RowT]) -> Iterator[RowT]:
         width = len(sql.TABLES[kind][1])
@@ -347,6 +343,12 @@ class HoldingReader(SqlReader):
             known[wanted] = super().open_question(session, digest)
         return known[wanted]
 
+    def reviews(self, names: Iterable[str] | None = None, *, anew: bool = False) -> Sequence[ReviewRow]:
+        wanted, known = None if names is None else sorted(set(names)), self._known.reviews
+        if wanted is None or anew or not known.keys() >= set(wanted):
+            return super().reviews(wanted)
+        return [row for name in wanted if (row := known[name]) is not None]
+
     def call(self, call: str) -> CallRow | None:
         return self._keep(self._known.calls, call, super().call)
 
@@ -415,6 +417,7 @@ class SqlWriter(HoldingReader):
         self._put(sql.ADD_SENDING, row)
 
     def put_review(self, row: ReviewRow) -> None:
+        self._known.reviews.clear()
         self._put(sql.PUT_REVIEW, row)
 
     def add_question(self, row: QuestionRow) -> None:
@@ -483,7 +486,17 @@ class SqlWriter(HoldingReader):
 
     def prune_entries(self, stream: str, *, before: int) -> int:
         self._known.heads.pop(stream, None)
+        self.drop_summaries(stream)
         return self._connection.change(sql.PRUNE_ENTRIES, (stream, before))
+
+    def put_summaries(self, rows: Iterable[SummaryRow]) -> None:
+        left = iter(rows)
+        while chunk := [msgspec.structs.astuple(row) for row in islice(left, CHUNK)]:
+            text = sql.repeat_groups(sql.put_summaries_statement(), len(chunk), len(chunk[0]))
+            self._connection.put(text, [part for row in chunk for part in row])
+
+    def drop_summaries(self, source: str) -> None:
+        self._connection.put(sql.DROP_SUMMARIES, (source,))
 
     def put_rows(self, rows: Iterable[AnyRow]) -> None:
         self.urgent = True

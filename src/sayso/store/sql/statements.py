@@ -67,6 +67,7 @@ TABLES: dict[type[msgspec.Struct], tuple[str, tuple[str, ...]]] = {
     contract.NodeRow: ("nodes", ("stream", "level", "index")),
     contract.CheckpointRow: ("checkpoints", ("place",)),
     contract.SecretRow: ("secrets", ("stream", "seq", "name")),
+    contract.SummaryRow: ("summaries", ("source", "kind", "name", "place")),
 }
 """Where each kind of row is kept, and by what its table is ordered."""
 
@@ -82,6 +83,12 @@ def page_statement(row: type[msgspec.Struct], *, first: bool) -> str:
 def put_rows_statement(row: type[msgspec.Struct]) -> str:
     """Insert many rows at once."""
     return f"INSERT INTO {TABLES[row][0]} ({', '.join(_column_names(row))}) VALUES {EACH}"  # noqa: S608  only names written in this file
+
+
+def put_summaries_statement() -> str:
+    """Insert many summaries at once, or give those that are there the new bodies."""
+    key = ", ".join(TABLES[contract.SummaryRow][1])
+    return f"{put_rows_statement(contract.SummaryRow)} ON CONFLICT ({key}) DO UPDATE SET body = excluded.body"
 
 
 META = 'SELECT "value" FROM meta WHERE "name" = ?'
@@ -163,10 +170,12 @@ QUESTIONS_OWNER_STATE = _select(
     "questions", contract.QuestionRow, f"WHERE {_ASKED_BY} AND state = ? AND {_PAGE}"
 )
 QUESTION_PLACE = "SELECT place FROM questions WHERE id = ?"
-COUNT_OPEN = "SELECT COUNT(*) FROM questions WHERE session = ? AND state = 'open'"
+COUNT_QUESTIONS = (
+    "SELECT (SELECT COUNT(*) FROM questions WHERE session = ? AND state = 'open'), "
+    "(SELECT COUNT(*) FROM questions WHERE session = ? AND opened_at >= ?)"
+)
 COUNT_OPEN_ANYWHERE = "SELECT COUNT(*) FROM questions WHERE state = 'open'"
 LATE_SESSIONS = "SELECT DISTINCT session FROM questions WHERE state = 'open' AND expires_at <= ?"
-COUNT_SINCE = "SELECT COUNT(*) FROM questions WHERE session = ? AND opened_at >= ?"
 ADD_QUESTION = _insert("questions", contract.QuestionRow)
 CLOSE_QUESTION = _update("questions", contract.QuestionRow, "WHERE id = ? AND state = 'open'")
 
@@ -210,17 +219,6 @@ WITH RECURSIVE found (stream) AS (
 )
 SELECT stream FROM found WHERE stream IS NOT NULL ORDER BY stream
 """
-# The operations of bodies, cut out as bytes by the words around them: nothing in a body may make this
-# fail. Grouped by that, a million entries come out as a few rows. LIMIT -1 keeps the inner parts apart, which
-# would otherwise be worked out again for every use. PostgreSQL has other words for this (postgres.py).
-LAST_NAMED = f"""
-SELECT event, MAX(at), substr(rest, 1, instr(rest, CAST('],"seq":' AS BLOB)) - 1) FROM (
-    SELECT event, at, substr(body, place + 14) AS rest FROM (
-        SELECT event, at, body, instr(body, CAST('"operations":[' AS BLOB)) AS place FROM entries
-        WHERE stream = ? AND seq > ? AND body IS NOT NULL AND event IN (VALUES {EACH}) LIMIT -1
-    ) WHERE place > 0 LIMIT -1
-) GROUP BY 1, 3
-"""  # noqa: S608  only names written in this file
 ADD_ENTRY = _insert("entries", contract.EntryRow)
 PRUNE_ENTRIES = "UPDATE entries SET body = NULL WHERE stream = ? AND seq < ? AND body IS NOT NULL"
 
@@ -235,3 +233,13 @@ ADD_CHECKPOINT = _insert("checkpoints", contract.CheckpointRow)
 SECRETS = _select("secrets", contract.SecretRow, "WHERE stream = ? AND seq = ? ORDER BY name")
 ADD_SECRET = _insert("secrets", contract.SecretRow)
 ERASE_SECRET = "DELETE FROM secrets WHERE stream = ? AND seq = ? AND name = ?"  # noqa: S105  a statement
+
+SUMMARIES = _select_pairs(
+    "summaries", contract.SummaryRow, "WHERE source = ? AND kind = ? AND name = one AND place = two"
+)
+NEWEST_SUMMARIES = _select(
+    "summaries",
+    contract.SummaryRow,
+    "WHERE source = ? AND kind = ? AND name = ? AND place >= ? AND place < ? ORDER BY place DESC LIMIT ?",
+)
+DROP_SUMMARIES = "DELETE FROM summaries WHERE source = ?"

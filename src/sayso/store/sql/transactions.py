@@ -12,7 +12,6 @@ from typing import Any, Generic, TypeVar
 from sayso.store.contract import Ahead, Batch, BatchLost, FateUnknown, Reader, StoreBusy, StoreError, Writer
 from sayso.store.sql.known import KnownRows
 from sayso.store.sql.rows import HoldingReader, SqlReader, SqlWriter
-from sayso.store.sql.statements import LAST_NAMED
 from sayso.store.threads import ChangeProbe, ChangeWatcher, Pulse, Single
 
 PART = "part"
@@ -31,7 +30,6 @@ os.register_at_fork(after_in_child=_count_fork)
 class Transaction(ABC):
     """A transaction under way. The first error ends it: nothing more is done, and nothing of it is kept."""
 
-    last_named = LAST_NAMED
     local = True
 
     def __init__(self, now: float) -> None:
@@ -56,6 +54,10 @@ class Transaction(ABC):
         """At once, where nothing is gained by waiting."""
         if not self.change(statement, parameters) and otherwise:
             raise self.failure(otherwise)
+
+    def begin_now(self) -> None:
+        """Begin, where that was left for the first word to the server."""
+        self.check()
 
     def read_ahead(self, wanted: Ahead, known: KnownRows) -> None:
         """Nothing to do where a read costs next to nothing."""
@@ -132,13 +134,14 @@ class SqlBatch:
     @contextmanager
     def read(self) -> Iterator[Reader]:
         with self._single:
-            self._transaction.check()
+            self._transaction.begin_now()
             yield HoldingReader(self._transaction, self._transaction.now, self._known)
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[Writer]:
         with self._single:
             transaction = self._transaction
+            transaction.begin_now()
             transaction.begin_part()
             writer = SqlWriter(transaction, transaction.now, durable=durable, known=self._known)
             try:
@@ -199,7 +202,7 @@ class SqlStore(ABC, Generic[TransactionT]):
     def batch(self) -> Iterator[Batch]:
         self._check_usable()
         with self._single:
-            transaction = self._begin_writing()
+            transaction = self._begin_batch()
             batch = SqlBatch(transaction)
             try:
                 with _lost_before_commit():
@@ -266,6 +269,10 @@ class SqlStore(ABC, Generic[TransactionT]):
 
     @abstractmethod
     def _begin_writing(self) -> TransactionT: ...
+
+    def _begin_batch(self) -> TransactionT:
+        """The same for a batch, which says beforehand what it is going to read."""
+        return self._begin_writing()
 
     @abstractmethod
     def _commit(self, transaction: TransactionT, *, urgent: bool) -> None:

@@ -76,6 +76,15 @@ def test_no_argument_breaks_or_turns_the_line(odd: str) -> None:
     assert odd not in titled({"command": f"ls{odd}rm"}, command=f"ls{odd}rm")
 
 
+@pytest.mark.parametrize("padding", range(1, 40))
+def test_the_end_of_a_long_command_does_not_begin_in_the_middle_of_a_short_word(padding: int) -> None:
+    command = "step " * 60 + "&& rm -rf ~/projects " + "a" * padding
+    shown = titled({}, command=command)
+    kept = shown.rpartition(" ·")[0].partition("…")[2]
+    assert command.endswith(f" {kept}")
+    assert len(shown) <= LONGEST + MARK + 2
+
+
 @pytest.mark.parametrize("template", [None, PAY])
 def test_a_title_is_never_longer_than_a_line_and_long_ones_differ(template: str | None) -> None:
     long = {"amount": "1" * 5_000, "payee": "A" * 5_000}

@@ -39,7 +39,7 @@ export const SINCE = {
   ran_out: "was not started in time",
   taken_back: "was taken back before it started",
   used_elsewhere: "the same call, made again, ran on its approval",
-  running: "is running",
+  running: "started, no end reported yet",
   waiting: "waits inside",
   succeeded: "ended well",
   failed: "failed",

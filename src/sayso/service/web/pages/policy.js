@@ -73,7 +73,7 @@ function draw(policy) {
  * @param {Sayso.PolicyView["uses"]} uses
  */
 function row(domain, uses) {
-  const level = domain.trust_level && h("div", { class: "small" }, visible(domain.trust_level));
+  const level = domain.trust_level && h("div", { class: "small" }, `trust: ${visible(domain.trust_level)}`);
   const cells = [
     chips(domain.name, domain.autonomous, "allow", uses),
     chips(domain.name, domain.requires_approval, "ask", uses),

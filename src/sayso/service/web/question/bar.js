@@ -41,6 +41,7 @@ const HOW_TO_READ = {
   lost: `${UNREAD} A part of it does not fit here: make the window wider or the text smaller, or answer elsewhere.`,
 };
 export const EDITING = "Allow the edited call or discard the changes first.";
+const NOT_OFFERED = "This question does not offer that answer.";
 /** @type {Record<string, string>} */
 const UNDER_WAY = { deny: "denying …", items: "answering …" };
 const MOST_SPANS = 4;
@@ -210,7 +211,8 @@ export function bar(question, { give, live, sent, edit, why, reading, form }) {
       if (calm.awake()) deny();
       return;
     }
-    if (!careful.awake() || !offered.includes(answer)) return;
+    if (!careful.awake()) return;
+    if (!offered.includes(answer)) return explain(NOT_OFFERED);
     if (form()) return explain(EDITING);
     if (unread()) return readOn();
     if (!deliberate() || (await typedAllow(names[answer] ?? answer, called()))) await give({ answer });

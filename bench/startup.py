@@ -1,0 +1,51 @@
+"""How long a command takes to start: the whole process, against an interpreter that does nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from bench.measure import Row, Side, Watch, race
+
+ROUNDS = 15
+COMMANDS = (("--help",), ("check", "git", "commit", "--preset", "balanced"))
+NOTHING = (sys.executable, "-I", "-S", "-c", "pass")
+
+
+def commands_against_bare_python(watch: Watch) -> list[Row]:
+    """`sayso --help` and `sayso check`, in a home of their own."""
+    with TemporaryDirectory() as home:
+        return [_measure(command, Path(home), watch) for command in COMMANDS]
+
+
+def _measure(command: Sequence[str], home: Path, watch: Watch) -> Row:
+    ours, theirs = _run((sys.executable, "-m", "sayso", *command), home), _run(NOTHING, home)
+    name = f"sayso {command[0]}"
+    result = race(name, ours, theirs, ROUNDS, watch)
+    return Row(
+        what=f"{name}, whole process",
+        against="python -I -S -c pass",
+        ours=result.left.median / 1e6,
+        theirs=result.right.median / 1e6,
+        unit=" ms",
+        ratio=result.left.median / result.right.median,
+        aim="",
+        met=None,
+        spread=(result.left.spread, result.right.spread),
+    )
+
+
+def _run(command: Sequence[str], home: Path) -> Side:
+    environment = os.environ | {"HOME": str(home), "XDG_DATA_HOME": str(home)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+
+    def run(_: object) -> None:
+        subprocess.run(  # noqa: S603  ourselves
+            command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
+        )
+
+    return Side(run, (None,))

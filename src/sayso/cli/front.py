@@ -1,0 +1,141 @@
+"""The front of the command line: which commands there are, where each is found, and `sayso --help`.
+
+Whoever wants the help, or one command, waits for nothing else: this file imports next to nothing, and the
+others are imported when they are used. A test holds the help against what typer would print.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+HELP = "Your agent acts on your say-so: may it do this now, must you approve it first, or never?"
+EPILOG = "Exit codes of check and explain: 0 allow, 3 ask, 4 deny, 2 usage, 1 failure."
+MOST_COLUMNS, FEWEST_COLUMNS, USUAL_COLUMNS = 100, 50, 80
+_FIRST_COLUMN = 30
+OPTIONS = (
+    ("--approval MODE", "paranoid, balanced or trusting."),
+    ("--version", "Show the version."),
+    ("--install-completion", "Install completion for the current shell."),
+    (
+        "--show-completion",
+        "Show completion for the current shell, to copy it or customize the installation.",
+    ),
+    ("-h, --help", "Show this message and exit."),
+)
+
+
+class CommandPlace(NamedTuple):
+    """A command, or a group of them, and the name it has in its module."""
+
+    name: str
+    module: str
+    attribute: str
+    help: str
+    group: bool = False
+
+
+COMMANDS = (
+    CommandPlace("check", "commands.check", "check_operation", "Decide one operation."),
+    CommandPlace("explain", "commands.check", "explain_operation", "Decide, and show every check."),
+    CommandPlace("chat", "playing.chat", "chat", "Play a session, typed or scripted."),
+    CommandPlace("init", "commands.init", "write_first_policy", "Write a first policy of your own."),
+    CommandPlace("demo", "playing.demo", "demo", "Watch an agent that needs your say-so."),
+    CommandPlace("tour", "playing.tour", "tour", "Watch Sayso decide in a conversation."),
+    CommandPlace("inbox", "commands.operator", "show_inbox", "List questions waiting for you."),
+    CommandPlace("approve", "commands.operator", "approve_question", "Approve an open question."),
+    CommandPlace("deny", "commands.operator", "deny_question", "Deny an open question."),
+    CommandPlace("wait", "commands.operator", "wait_for_question", "Wait for the answer to a question."),
+    CommandPlace("grants", "commands.operator", "show_grants", "List live grants."),
+    CommandPlace("grant", "commands.operator", "grant_ahead", "Grant something in advance."),
+    CommandPlace("revoke", "commands.operator", "revoke_grants", "Revoke one grant, or all of a session."),
+    CommandPlace("stats", "commands.operator", "show_stats", "Show how often people are asked, and answer."),
+    CommandPlace(
+        "allowlist", "commands.allowlist", "allowlist", "List commands with standing consent.", group=True
+    ),
+    CommandPlace("sessions", "commands.allowlist", "sessions", "List open sessions.", group=True),
+    CommandPlace("stop", "commands.stop", "stop_sessions", "Stop a session, or all of them."),
+    CommandPlace("resume", "commands.stop", "resume_sessions", "Resume a stopped session."),
+    CommandPlace("serve", "commands.serve", "run_service", "Run the service and its page."),
+    CommandPlace("link", "commands.link", "link", "Print a sign-in link for the page."),
+    CommandPlace("passkey", "commands.passkey", "passkeys", "Passkeys that sign answers.", group=True),
+    CommandPlace("token", "commands.serve", "tokens", "Tokens that give access to the service.", group=True),
+    CommandPlace("history", "commands.history", "history", "Show past decisions, call by call."),
+    CommandPlace(
+        "calls", "commands.calls", "calls", "List calls: waiting, running or ambiguous.", group=True
+    ),
+    CommandPlace("runs", "commands.calls", "runs", "List workflow runs and their progress.", group=True),
+    CommandPlace("policy", "commands.policy", "app", "Read, check and compare policies.", group=True),
+    CommandPlace(
+        "audit", "commands.audit", "app", "The audit trail: who allowed what, with proof.", group=True
+    ),
+    CommandPlace("store", "commands.store", "app", "The store: where consent is kept.", group=True),
+    CommandPlace("mcp", "commands.mcp", "app", "Sayso and the Model Context Protocol.", group=True),
+)
+
+
+def find_command(arguments: Sequence[str]) -> str | None:
+    """The command that these arguments name for certain; None if it takes all commands to tell."""
+    completing = any(name.endswith("_COMPLETE") for name in os.environ)
+    named = arguments[0] if arguments and not completing else None
+    return named if any(one.name == named for one in COMMANDS) else None
+
+
+def print_front_page() -> None:
+    """Print what `sayso --help` prints. Exit 1 if nobody reads it to its end."""
+    try:
+        sys.stdout.write(format_front_page(_program_name(), _columns()))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+
+
+def format_front_page(program: str, columns: int) -> str:
+    """The help, wrapped for a terminal of so many columns."""
+    width = max(min(columns, MOST_COLUMNS) - 2, FEWEST_COLUMNS)
+    commands = sorted(((one.name, one.help) for one in COMMANDS), key=_is_group)
+    lines = [f"Usage: {program} [OPTIONS] COMMAND [ARGS]...", "", *_wrap(HELP, width, "  "), "", "Options:"]
+    lines += [*_format_table(OPTIONS, width), "", "Commands:", *_format_table(commands, width), ""]
+    return "".join(f"{line}\n" for line in (*lines, *_wrap(EPILOG, width, "  ")))
+
+
+def _is_group(row: tuple[str, str]) -> bool:
+    return any(one.group for one in COMMANDS if one.name == row[0])
+
+
+def _format_table(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
+    first = min(max(len(name) for name, _ in rows), _FIRST_COLUMN) + 2
+    for name, text in rows:
+        lines = _wrap(text, max(width - first - 2, 10), "")
+        yield f"  {name:{first}}{next(lines)}"
+        yield from (f"  {'':{first}}{line}" for line in lines)
+
+
+def _wrap(text: str, width: int, indent: str) -> Iterator[str]:
+    line = indent
+    for word in text.split():
+        joined = f"{line} {word}" if line.strip() else f"{indent}{word}"
+        if len(joined) > width and line.strip():
+            yield line
+            joined = f"{indent}{word}"
+        line = joined
+    yield line
+
+
+def _program_name() -> str:
+    """The way it was called, by its own name or as a module."""
+    package = getattr(sys.modules["__main__"], "__package__", None)
+    return f"python -m {package}" if package else os.path.basename(sys.argv[0])  # noqa: PTH119  no pathlib
+
+
+def _columns() -> int:
+    told = os.environ.get("COLUMNS", "")
+    if told.isascii() and told.isdigit() and int(told):
+        return int(told)
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or USUAL_COLUMNS
+    except (OSError, ValueError):
+        return USUAL_COLUMNS

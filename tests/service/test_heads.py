@@ -1,0 +1,138 @@
+"""Requests as bytes on a socket: no head grows without end, whichever parser reads it."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import uvicorn
+from starlette.types import Receive, Scope, Send
+
+from sayso.service.http.connections import LARGEST_HEAD, Strangers, protocol_for
+
+PIECE = b"x" * 8_192
+PIECES = 10 * LARGEST_HEAD // len(PIECE)
+
+
+async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    """Reads all of the request, and tells its size."""
+    size, more = 0, True
+    while more:
+        got = await receive()
+        size, more = size + len(got.get("body", b"")), got.get("more_body", False)
+    text = str(size).encode()
+    await send(
+        {
+            "type": "http.response.start",
+            "status": 200,
+            "headers": [(b"content-length", str(len(text)).encode())],
+        }
+    )
+    await send({"type": "http.response.body", "body": text})
+
+
+@pytest.fixture(params=["httptools", "h11"])
+def address(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
+    if request.param == "h11":
+        monkeypatch.setitem(sys.modules, "uvicorn.protocols.http.httptools_impl", None)
+    protocol = protocol_for(Strangers(99, 60.0))
+    assert any(request.param in kind.__module__ for kind in protocol.__mro__)
+    config = uvicorn.Config(
+        app,
+        http=protocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        h11_max_incomplete_event_size=LARGEST_HEAD,
+    )
+    server = uvicorn.Server(config)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        yield listening.getsockname()
+        server.should_exit = True
+        thread.join(30)
+
+
+def send_until_closed(address: tuple[str, int], first: bytes, piece: bytes = PIECE) -> tuple[int, bytes]:
+    """Send these, then the piece again and again; how many were taken, and what was answered."""
+    with socket.create_connection(address, timeout=30) as line:
+        line.sendall(first)
+        line.settimeout(0.05)
+        for sent in range(PIECES):
+            try:
+                answer = line.recv(1_000)
+            except TimeoutError:
+                line.settimeout(0.001)
+            except OSError:
+                return sent, b""
+            else:
+                return sent, answer
+            try:
+                line.sendall(piece)
+            except OSError:
+                return sent, b""
+    return PIECES, b""
+
+
+ENDLESS: dict[str, tuple[bytes, bytes]] = {
+    "a path": (b"GET /", PIECE),
+    "one header": (b"GET / HTTP/1.1\r\nHost: a\r\nX: ", PIECE),
+    "many headers": (b"GET / HTTP/1.1\r\nHost: a\r\n", b"X: y\r\n" * 1_365),
+    "the extension of a chunk": (
+        b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5;a=",
+        PIECE,
+    ),
+    "a trailer": (
+        b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX: ",
+        PIECE,
+    ),
+}
+
+
+@pytest.mark.parametrize("what", ENDLESS)
+def test_nothing_around_a_body_grows_without_end(address: tuple[str, int], what: str) -> None:
+    taken, _ = send_until_closed(address, *ENDLESS[what])
+    assert taken < PIECES
+
+
+def ask(address: tuple[str, int], *parts: bytes) -> bytes:
+    with socket.create_connection(address, timeout=30) as line:
+        for part in parts:
+            line.sendall(part)
+            time.sleep(0.01)  # so that each comes by itself
+        line.shutdown(socket.SHUT_WR)
+        answer = b""
+        while more := line.recv(65_536):
+            answer += more
+        return answer
+
+
+def post(body: bytes, *headers: bytes) -> bytes:
+    length = b"Content-Length: %d" % len(body)
+    return b"\r\n".join([b"POST / HTTP/1.1", b"Host: a", length, *headers, b"", b""]) + body
+
+
+def test_a_large_body_is_no_long_head(address: tuple[str, int]) -> None:
+    body = b"y" * (20 * LARGEST_HEAD)
+    whole = post(body, b"Connection: close")
+    answer = ask(address, *(whole[at : at + 50_000] for at in range(0, len(whole), 50_000)))
+    assert answer.endswith(str(len(body)).encode())
+
+
+def test_many_requests_on_one_connection_are_no_long_head(address: tuple[str, int]) -> None:
+    one = post(b"z" * 10, b"X-Long: " + b"h" * 30_000)
+    answer = ask(address, *[one] * 5, post(b"", b"Connection: close"))
+    assert answer.count(b"HTTP/1.1 200") == 6
+
+
+def test_a_long_head_that_is_not_too_long_is_read(address: tuple[str, int]) -> None:
+    answer: Any = ask(
+        address, post(b"abc", b"X-Long: " + b"h" * (LARGEST_HEAD - 2_000), b"Connection: close")
+    )
+    assert answer.startswith(b"HTTP/1.1 200")
