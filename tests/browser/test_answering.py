@@ -53,9 +53,10 @@ def test_a_key_for_an_answer_that_is_not_offered_says_so(desk: Desk, signed_in: 
     page = signed_in()
     expect(page.locator(".card")).to_contain_text("src/parse.py")
     expect(page.get_by_text("This question does not offer that answer.")).to_have_count(0)
+    wait_awake(page)
     page.keyboard.press("t")
     expect(page.get_by_text("This question does not offer that answer.")).to_be_visible()
-    assert row(desk, question).state == "open"
+    expect_open(desk, page, question)
 
 
 def test_a_new_question_does_not_move_the_one_being_read(desk: Desk, signed_in: SignedIn) -> None:
