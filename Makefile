@@ -74,7 +74,7 @@ format: .venv/.dev .venv/.page ## let ruff and biome mend what they can
 	@$(bin)/python -m tools.page.words
 	@$(bin)/python -m tools.presets
 
-bench: .venv-bench/.bench ## measure the decision against its peers
+bench: .venv-bench/.bench ## measure the decision against its peers; with ARGS=--scale, what one machine carries
 	@.venv-bench/bin/python -m bench $(ARGS)
 
 mutants: .venv/.dev ## plant faults in core and see which ones the tests catch

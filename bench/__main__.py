@@ -1,4 +1,7 @@
-"""`python -m bench [--json]`: measure everything, print the table, say what is met and what is missed."""
+"""`python -m bench [--json]`: measure everything, print the table, say what is met and what is missed.
+
+`python -m bench --scale` measures what one machine carries instead, and draws it (`bench/series.py`).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ import platform
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from importlib.metadata import version
 
 import msgspec
@@ -17,17 +21,25 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from bench.approvals import calls_after_many_approvals
 from bench.audit import verify_against_hashing
+from bench.chart import draw_charts, scale_table
 from bench.decide import LARGE, SMALL, decide_against_peers, decide_with_larger_policy
 from bench.decorated import decorated_calls
 from bench.durable import DURABLE_PEERS, allow_against_commit, allow_against_peers
 from bench.figures import figures_of_long_trails
 from bench.measure import Row, Watch
 from bench.peers import PEERS
+from bench.postgres import a_server, find_missing_packages
 from bench.questions import many_questions_against_few
+from bench.series import SMALL as SMALL_PLAN
+from bench.series import Plan, run_series
 from bench.service import many_questions_over_http, many_waiting_connections
+from bench.services import services_on_postgres
 from bench.startup import commands_against_bare_python
+from bench.threads import threads_on_sqlite
 from bench.world import MIX, REQUESTS, check, make_world
+from tools.scale_page import save_measured
 
 BENCHMARKS: tuple[Callable[[Watch], list[Row]], ...] = (
     decide_against_peers,
@@ -38,8 +50,11 @@ BENCHMARKS: tuple[Callable[[Watch], list[Row]], ...] = (
     figures_of_long_trails,
     many_questions_against_few,
     decorated_calls,
+    calls_after_many_approvals,
+    threads_on_sqlite,
     many_questions_over_http,
     many_waiting_connections,
+    services_on_postgres,
     commands_against_bare_python,
 )
 """A further measurement is a further function here; it returns its rows of the table."""
@@ -51,22 +66,76 @@ err = Console(stderr=True)
 
 
 def main() -> int:
-    """0 when everything was measured, met or missed; 1 when a peer is missing."""
-    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure us against our peers.")
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    as_json = parser.parse_args().json
-    if not _peers_are_there():
+    """0 when everything was measured, met or missed; 1 when a peer or the PostgreSQL server is missing."""
+    options = _parse_options()
+    if options.scale:
+        return _run_scale(options)
+    if not (_peers_are_there() & _postgres_is_there()):
         return 1
     for domains in (SMALL, LARGE):
         check(make_world(domains))
     machine = _machine()
     began = time.perf_counter()
     rows = _measure()
-    if as_json:
+    if options.json:
         sys.stdout.write(_json(machine, rows))
     else:
         _show(machine, rows, time.perf_counter() - began)
     return 0
+
+
+def _parse_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure us against our peers.")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    scale = parser.add_argument_group("what one machine carries")
+    scale.add_argument(
+        "--scale", action="store_true", help="measure agents, services and history instead of the peers"
+    )
+    scale.add_argument("--small", action="store_true", help="a short series, to see that everything works")
+    scale.add_argument("--seconds", type=float, metavar="N", help="how long each measurement takes")
+    scale.add_argument("--history", metavar="N,N", help="lengths of the history, instead of 0,100000,1000000")
+    scale.add_argument(
+        "--postgres", metavar="ADDRESS", help="measure on this server instead of one of our own"
+    )
+    scale.add_argument("--save", action="store_true", help="put the figures and the chart into docs/scale.md")
+    return parser.parse_args()
+
+
+def _run_scale(options: argparse.Namespace) -> int:
+    if not _postgres_is_there(own=options.postgres is None):
+        return 1
+    plan = SMALL_PLAN if options.small else Plan()
+    if options.seconds:
+        plan = msgspec.structs.replace(plan, seconds=options.seconds)
+    if options.history:
+        lengths = tuple(int(length) for length in options.history.split(","))
+        plan = msgspec.structs.replace(plan, history=lengths)
+    server = nullcontext(options.postgres) if options.postgres else a_server()
+    with server as address, _progress(every=True) as watch:
+        measured = run_series(plan, address, watch)
+    if options.json:
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(measured), indent=2).decode() + "\n")
+    else:
+        out.print(scale_table(measured))
+        out.print("\n".join(draw_charts(measured)), highlight=False, soft_wrap=True)
+        machine = ", ".join(f"{name} {value}" for name, value in measured.machine.items())
+        out.print(f"{measured.date}, {machine}", style="dim", highlight=False)
+    if options.save:
+        save_measured(measured)
+    return 0
+
+
+def _postgres_is_there(*, own: bool = True) -> bool:
+    """Whether there is a PostgreSQL to measure on; if not, say so loudly."""
+    missing = find_missing_packages(own=own)
+    for name in missing:
+        err.print(
+            f"MISSING: {name} is not installed, and without it PostgreSQL cannot be measured",
+            style="bold red",
+        )
+    if missing:
+        err.print("To install it and measure: make bench", style="bold")
+    return not missing
 
 
 def _peers_are_there() -> bool:
@@ -82,20 +151,24 @@ def _peers_are_there() -> bool:
 
 
 def _measure() -> list[Row]:
-    """The rows of all benchmarks, with a bar for people who watch and a line for logs."""
+    """The rows of all benchmarks."""
+    with _progress() as watch:
+        return [row for benchmark in BENCHMARKS for row in benchmark(watch)]
+
+
+@contextmanager
+def _progress(*, every: bool = False) -> Iterator[Watch]:
+    """A bar for people who watch, and lines for logs: one for each thing measured, or for every step."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    rows: list[Row] = []
     with Progress(*columns, console=err, transient=True) as progress:
         bar = progress.add_task("")
 
         def watch(what: str, done: int, of: int) -> None:
             progress.update(bar, description=f"measuring {what}", completed=done, total=of)
-            if done == 1 and not err.is_terminal:
+            if (every or done == 1) and not err.is_terminal:
                 err.print(f"measuring {what}")
 
-        for benchmark in BENCHMARKS:
-            rows += benchmark(watch)
-    return rows
+        yield watch
 
 
 def _machine() -> dict[str, str]:

@@ -11,7 +11,7 @@ from sayso.core.policy import Policy
 
 SMALL, LARGE = 12, 1_000
 ROUNDS_WITH_PEER, ROUNDS_WITH_ITSELF = 40, 200
-TIMES_A_PEER, TIMES_ITSELF = 5.0, 1.3
+TIMES_ITSELF = 1.3
 
 
 def decide_against_peers(watch: Watch) -> list[Row]:
@@ -76,7 +76,7 @@ def _peer_row(peer: Peer, result: Race) -> Row:
         theirs=result.right.per_second / 1e3,
         unit=" k/s",
         ratio=result.ratio,
-        aim=f"≥ {TIMES_A_PEER:g}×",
-        met=result.ratio >= TIMES_A_PEER,
+        aim="none" if peer.times is None else f"≥ {peer.times:g}×",
+        met=None if peer.times is None else result.ratio >= peer.times,
         spread=(result.left.spread, result.right.spread),
     )

@@ -33,7 +33,7 @@ from sayso.gate.sessions.sessions import open_session
 from sayso.store.sqlite.store import SqliteStore
 
 ROUNDS_WITH_COMMIT, ROUNDS_WITH_PEER = 2_000, 1_000
-TIMES_A_COMMIT, TIMES_A_PEER = 1.3, 1.0
+TIMES_A_COMMIT, TIMES_A_PEER = 2.2, 1.0
 WARM_COMMITS = 1_100
 """Until the bare log is full (1,000 pages); ours is after 256."""
 WARM_ALLOWS = 300

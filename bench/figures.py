@@ -73,15 +73,20 @@ def _fill(place: Path, size: int, watch: Watch) -> None:
     gate = open_gate(make_world(DOMAINS).policy, store, key=KEY, marks=place)
     page = size // PAGES
     for start in range(0, size, page):
-        with gate.store.write(durable=False) as tx:
-            for n in range(start, start + page):
-                operations = (f"domain{n % DOMAINS:04}.label",)
-                session, agent = f"s_{n % SESSIONS}", f"agent {n % AGENTS}"
-                record(tx, _decision(n), session=session, agent=agent, operations=operations)
+        write_decisions(gate, start, start + page)
         clock[0] += (ENDED - BEGAN) / PAGES
         watch(f"{size:,} decisions (writing them first)", start // page + 1, PAGES)
     add_up(gate, most=None, progress=lambda done: watch("adding them up", done, size))
     store.close()
+
+
+def write_decisions(gate: Gate, first: int, last: int) -> None:
+    """Write the entries of these decisions in one transaction, as if they had been made."""
+    with gate.store.write(durable=False) as tx:
+        for n in range(first, last):
+            operations = (f"domain{n % DOMAINS:04}.label",)
+            session, agent = f"s_{n % SESSIONS}", f"agent {n % AGENTS}"
+            record(tx, _decision(n), session=session, agent=agent, operations=operations)
 
 
 def _decision(number: int) -> DecisionEvent:

@@ -29,6 +29,8 @@ class Peer(msgspec.Struct, frozen=True):
     module: str
     way: str
     build: Callable[[Tiers], tuple[Prepare, Answer]]
+    times: float | None = 5.0
+    """The aim: how many whole decisions of ours for each answer of the peer. None: shown without one."""
     before: tuple[int, int] | None = None
 
     @property
@@ -155,6 +157,6 @@ PEERS = (
     Peer("Cedar", "cedarpy", "cedarpy", "groups", _cedar),
     Peer("Casbin", "casbin", "casbin", "FastEnforcer", _casbin),
     Peer("Oso", "oso", "oso", "facts", _oso, before=(3, 13)),
-    Peer("CEL", "common-expression-language", "cel", "lists", _cel_lists),
-    Peer("CEL", "common-expression-language", "cel", "kept map", _cel_table),
+    Peer("CEL", "common-expression-language", "cel", "lists", _cel_lists, times=2.0),
+    Peer("CEL", "common-expression-language", "cel", "kept map", _cel_table, times=None),
 )

@@ -2,20 +2,22 @@
 
 A call is two requests over HTTP: it is decided and started, and its end is reported. Each agent has a token,
 a session and a connection of its own, and makes its next call as soon as the last one ended. Agents run in
-processes of their own beside the services, on the same processors.
+processes of their own beside the services, on the same processors. Before the clock starts every agent has
+made a call.
 
-`python -m bench.scale serve FOLDER STORE` and `… agents` are those processes.
+`python -m bench.scale serve FOLDER STORE` and `… agents` are those processes. To measure 32 agents on one
+service for 4 seconds: `python -m bench.scale file 32 1 4`. The whole series: `python -m bench --scale`.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import secrets
 import socket
 import statistics
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -25,12 +27,18 @@ from typing import Self
 
 import msgspec
 
-from bench.durable import DOMAINS, OPERATION
+from bench.durable import DOMAINS, OPERATION, on_disk
 from bench.world import make_world
+from sayso.core.audit import events
+from sayso.core.session import Session
+from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
-from sayso.gate.people.tokens import issue_token
+from sayso.gate.people.tokens import Token, issue_token, secret_prefix
+from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import load_or_make_key
+from sayso.gate.rows.sessions import new_session_row
+from sayso.gate.sealed_values import secret_value_name, write_value
 from sayso.gate.sessions.operator_grants import give_grant
 from sayso.gate.sessions.sessions import open_session
 from sayso.service.http.state import ServiceSettings
@@ -50,15 +58,23 @@ class Agent(msgspec.Struct, frozen=True):
 
 
 class Load(msgspec.Struct, frozen=True):
-    """What agents of one process are to do."""
+    """The work of one process of agents: for so many seconds, or so many calls of each agent."""
 
     ports: list[int]
     agents: list[Agent]
-    seconds: float
+    seconds: float = 0.0
+    calls: int = 0
+
+
+class Service(msgspec.Struct, frozen=True):
+    """A service that runs in a process of its own."""
+
+    process: int
+    port: int
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """Calls a second, how long a call took, and what the services needed for one, in seconds."""
+    """Calls a second, how long a call took and what the services needed for one (seconds); memory in MB."""
 
     agents: int
     services: int
@@ -70,7 +86,8 @@ class Figures(msgspec.Struct, frozen=True):
     memory: float
 
 
-def open_bench_gate(folder: Path, where: str, *, stream: str | None = None) -> tuple[Store, Gate]:
+def open_bench_gate(folder: Path, where: str) -> tuple[Store, Gate]:
+    """The gate on the file in this folder, or on PostgreSQL with its key and mark in this folder."""
     if where == FILE:
         store: Store = SqliteStore(folder / "sayso.db", busy=60)
     else:
@@ -78,18 +95,21 @@ def open_bench_gate(folder: Path, where: str, *, stream: str | None = None) -> t
 
         store = PostgresStore(where, busy=60)
     key = load_or_make_key("bench", folder / "gate.key")
-    more = {} if stream is None else {"stream": stream}
-    return store, open_gate(make_world(DOMAINS).policy, store, key=key, marks=folder, **more)
+    return store, open_gate(make_world(DOMAINS).policy, store, key=key, marks=folder)
 
 
 def measure(folder: Path, where: str, *, agents: int, services: int, seconds: float) -> Figures:
     """So many agents on so many services, on a store that need not be empty."""
+    who = add_agents(folder, where, agents)
+    with running_services(folder, where, services) as running:
+        return drive(running, who, seconds=seconds)
+
+
+def add_agents(folder: Path, where: str, count: int) -> list[Agent]:
+    """Agents with a token, a session and the operator's grant for a day each."""
     store, gate = open_bench_gate(folder, where)
     with closing(store):
-        who = [_new_agent(gate, number) for number in range(agents)]
-    with ExitStack() as held:
-        running = [held.enter_context(_served(folder, where)) for _ in range(services)]
-        return _drive(running, who, seconds)
+        return [_new_agent(gate, number) for number in range(count)]
 
 
 def _new_agent(gate: Gate, number: int) -> Agent:
@@ -99,50 +119,74 @@ def _new_agent(gate: Gate, number: int) -> Agent:
     return Agent(secret, session)
 
 
+def register_idle_agents(gate: Gate, count: int) -> None:
+    """Agents with a token and an open session each that make no calls, all in one transaction."""
+    with operator_act(gate) as tx:
+        for number in range(count):
+            token = Token(f"t_{secrets.token_hex(8)}", "host", f"idle {number}", tx.now)
+            secret = f"{secret_prefix('host')}{secrets.token_urlsafe(32)}"
+            write_value(gate, tx, secret_value_name("token", secret), token)
+            record(tx, events.TokenIssued(token.id, "host", token.name, "bench", False, None))
+            session = Session(id=f"s_{secrets.token_hex(12)}", agent="agent", workspace="/w")
+            row = new_session_row(gate.sealer, session, owner=token.id, user="", parent=None, now=tx.now)
+            tx.put_session(row)
+            opened = events.SessionOpened(token.id, "", "/w", "")
+            record(tx, opened, session=session.id, agent="agent")
+
+
 @contextmanager
-def _served(folder: Path, where: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
+def running_services(folder: Path, where: str, count: int) -> Iterator[list[Service]]:
+    with ExitStack() as held:
+        yield [held.enter_context(_served(folder, where)) for _ in range(count)]
+
+
+@contextmanager
+def _served(folder: Path, where: str) -> Iterator[Service]:
     command = [sys.executable, "-m", "bench.scale", "serve", str(folder), where]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603  ourselves
         try:
             line = "" if process.stdout is None else process.stdout.readline()
-            yield process, int(line.rpartition(":")[2])
+            if not line.startswith("http://"):
+                raise AssertionError("the service did not start")
+            yield Service(process.pid, int(line.rpartition(":")[2]))
         finally:
             process.terminate()
 
 
-def _drive(
-    running: Sequence[tuple[subprocess.Popen[str], int]], who: Sequence[Agent], seconds: float
+def drive(
+    running: Sequence[Service], who: Sequence[Agent], *, seconds: float = 0.0, calls: int = 0
 ) -> Figures:
-    ports = [port for _, port in running]
-    groups = [one for one in (list(who[n::CLIENTS]) for n in range(CLIENTS)) if one]
+    """Let the agents work for so many seconds, or make so many calls each."""
+    groups = [group for group in (list(who[n::CLIENTS]) for n in range(CLIENTS)) if group]
+    ports = [service.port for service in running]
     clients = []
     with ExitStack() as held:
-        for group in groups:
-            command = [sys.executable, "-m", "bench.scale", "agents"]
-            client = held.enter_context(Client(command))
+        for number, group in enumerate(groups):
+            client = held.enter_context(Client([sys.executable, "-m", "bench.scale", "agents"]))
             clients.append(client)
-            client.say(msgspec.json.encode(Load(ports, group, seconds)).decode())
+            turned = [*ports[number % len(ports) :], *ports[: number % len(ports)]]
+            client.say(msgspec.json.encode(Load(turned, group, seconds, calls)).decode())
         for client in clients:
             if client.hear() != "ready\n":
                 raise AssertionError("the agents did not start")
-        before = [_processor_time(process.pid) for process, _ in running]
+        before = [_processor_time(service.process) for service in running]
         for client in clients:
             client.say("go")
-        told = [json.loads(client.hear()) for client in clients]
-        after = [_processor_time(process.pid) for process, _ in running]
-    for one in told:
-        if one["failed"]:
-            raise AssertionError(one["failed"])
-    took = sorted(value for one in told for value in one["took"])
+        answers = [msgspec.json.decode(client.hear(), type=Worked) for client in clients]
+        after = [_processor_time(service.process) for service in running]
+    for answer in answers:
+        if answer.failed:
+            raise AssertionError(answer.failed)
+    took = sorted(value for answer in answers for value in answer.took)
     return Figures(
         agents=len(who),
         services=len(running),
         calls=len(took),
-        per_second=len(took) / seconds,
+        per_second=len(took) / max(answer.elapsed for answer in answers),
         p50=statistics.median(took),
         p99=took[int(len(took) * 0.99)],
         cpu=(sum(after) - sum(before)) / len(took),
-        memory=max(_memory(process.pid) for process, _ in running),
+        memory=max(memory_of(service.process) for service in running),
     )
 
 
@@ -170,11 +214,13 @@ class Client:
 
 
 def _processor_time(process: int) -> float:
+    """Seconds that this process has spent on a processor."""
     parts = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(parts[11]) + int(parts[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _memory(process: int) -> float:
+def memory_of(process: int) -> float:
+    """Megabytes of memory that this process holds."""
     return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE") / 2**20
 
 
@@ -210,48 +256,75 @@ class Connection:
         return received
 
 
-def _make_calls(agent: Agent, port: int, end: float, took: list[float]) -> None:
-    connection, number = Connection(port, agent.token), 0
-    while (began := time.monotonic()) < end:
-        number += 1
+class Worked(msgspec.Struct, frozen=True):
+    """How long each call took, how long all of them together, in seconds; and what went wrong."""
+
+    took: list[float]
+    elapsed: float
+    failed: list[str]
+
+
+class Caller:
+    """One agent at work: its connection, and what it measured."""
+
+    def __init__(self, agent: Agent, port: int) -> None:
+        self.took: list[float] = []
+        self.failed = ""
+        self._session = agent.session
+        self._connection = Connection(port, agent.token)
+        self._number = 0
+
+    def work(self, load: Load) -> None:
+        end = time.monotonic() + load.seconds
+        try:
+            while len(self.took) < load.calls or time.monotonic() < end:
+                began = time.monotonic()
+                self.call()
+                self.took.append(time.monotonic() - began)
+        except (OSError, AssertionError) as error:
+            self.failed = str(error)
+
+    def call(self) -> None:
+        """Start a call, and report that it succeeded."""
+        self._number += 1
         body = {
             "tool": "label",
-            "args": {"number": number, "text": "to be read"},
-            "session": agent.session,
+            "args": {"number": self._number, "text": "to be read"},
+            "session": self._session,
             "operations": [{"operation": OPERATION}],
             "beats": True,
         }
-        status, told = connection.post("/v1/calls", json.dumps(body).encode())
-        call = json.loads(told)
-        if status != 200 or call["status"] != "allowed":
-            raise AssertionError(f"{status} {told[:300]!r}")
-        ended = json.dumps({"fence": call["fence"], "state": "succeeded"}).encode()
-        status, told = connection.post(f"/v1/calls/{call['operation_id']}/outcome", ended)
+        call = self._ask("/v1/calls", body)
+        if call["status"] != "allowed":
+            raise AssertionError(f"not allowed: {call}")
+        self._ask(f"/v1/calls/{call['operation_id']}/outcome", {"fence": call["fence"], "state": "succeeded"})
+
+    def _ask(self, path: str, body: dict[str, object]) -> dict[str, object]:
+        status, answer = self._connection.post(path, json.dumps(body).encode())
         if status != 200:
-            raise AssertionError(f"{status} {told[:300]!r}")
-        took.append(time.monotonic() - began)
+            raise AssertionError(f"{status} {answer[:300]!r}")
+        told: dict[str, object] = json.loads(answer)
+        return told
 
 
 def run_agents() -> None:
+    """Read the load, warm up, wait for the word, work, and print what was measured."""
     load = msgspec.json.decode(sys.stdin.readline(), type=Load)
+    callers = [Caller(agent, load.ports[n % len(load.ports)]) for n, agent in enumerate(load.agents)]
+    for caller in callers:
+        caller.call()
     print("ready", flush=True)
     sys.stdin.readline()
-    end = time.monotonic() + load.seconds
-    took: list[list[float]] = [[] for _ in load.agents]
-    failed: list[str] = []
-
-    def work(number: int) -> None:
-        try:
-            _make_calls(load.agents[number], load.ports[number % len(load.ports)], end, took[number])
-        except (OSError, AssertionError) as error:
-            failed.append(str(error))
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(len(load.agents))]
+    began = time.monotonic()
+    threads = [threading.Thread(target=caller.work, args=(load,)) for caller in callers]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    print(json.dumps({"took": [one for each in took for one in each], "failed": failed[:2]}), flush=True)
+    took = [one for caller in callers for one in caller.took]
+    failed = [caller.failed for caller in callers if caller.failed]
+    worked = Worked(took, time.monotonic() - began, failed[:2])
+    print(msgspec.json.encode(worked).decode(), flush=True)
 
 
 def serve(folder: Path, where: str) -> None:
@@ -268,9 +341,9 @@ def main() -> None:
         run_agents()
     else:
         agents, services, seconds = int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
-        with tempfile.TemporaryDirectory(dir=".") as folder:
-            told = measure(Path(folder), sys.argv[1], agents=agents, services=services, seconds=seconds)
-            print(msgspec.json.encode(told).decode())
+        with on_disk() as folder:
+            figures = measure(folder, sys.argv[1], agents=agents, services=services, seconds=seconds)
+            print(msgspec.json.encode(figures).decode())
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ def _measure(command: Sequence[str], home: Path, watch: Watch) -> Row:
         theirs=result.right.median / 1e6,
         unit=" ms",
         ratio=result.left.median / result.right.median,
-        aim="",
+        aim="none",
         met=None,
         spread=(result.left.spread, result.right.spread),
     )

@@ -15,6 +15,7 @@ from sayso.gate.open import open_gate
 from sayso.policy import load_preset
 from sayso.store.memory.store import MemoryStore
 from tests.browser.desk import Desk, serving
+from tests.browser.reading import PATIENCE, follow_reads, wait_drawn, wait_settled
 from tests.support.gates import KEY, no_settings
 
 __all__ = ["KEY", "no_settings"]
@@ -23,6 +24,8 @@ FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
+SLOW_BROWSER = float(os.environ.get("SLOW_BROWSER", "1"))
+"""How many times slower the pages run: shows which tests need a fast machine."""
 NEEDED = "Chromium is needed to test the page: apt-get install chromium, or CHROMIUM=/path/to/it"
 
 SignedIn = Callable[..., Page]
@@ -34,7 +37,7 @@ def browser() -> Iterator[Browser]:
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(NEEDED)
-    expect.set_options(timeout=10_000)
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
         yield started
@@ -59,6 +62,9 @@ def window(browser: Browser) -> Iterator[Callable[..., Page]]:
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **settings})
         contexts.append(context)
         page = context.new_page()
+        if SLOW_BROWSER > 1:
+            context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOW_BROWSER})
+        follow_reads(page)
         page.on("pageerror", lambda error: errors.append(str(error)))
         return page
 
@@ -70,15 +76,16 @@ def window(browser: Browser) -> Iterator[Callable[..., Page]]:
 
 @pytest.fixture
 def signed_in(desk: Desk, window: Callable[..., Page]) -> SignedIn:
-    """Somebody signed in, on this page."""
+    """Somebody signed in, on this page; it is drawn, and reads nothing any more."""
 
     def opened(path: str = "/", name: str = "ana", **settings: Any) -> Page:
         page = window(**settings)
         page.goto(desk.link(name))
-        expect(page.locator("#line")).to_have_text("live")
+        wait_drawn(page)
         if path != "/":
             page.goto(desk.url + path)
-            expect(page.locator("#line")).to_have_text("live")
+            wait_drawn(page)
+        wait_settled(page)
         return page
 
     return opened

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -9,6 +11,7 @@ from typing import Any
 
 import msgspec
 import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sayso.core.model import Declaration, Operation
 from sayso.gate.deciding.authorize import Bundle
@@ -22,6 +25,11 @@ from sayso.service.app import make_app
 from sayso.service.http.state import ServiceSettings, ServiceState
 from sayso.service.pages import page_routes
 from sayso.service.serve import Address, open_sockets
+
+PING = 60.0
+"""Seconds between heartbeats: so many that a page whose clock a test moves on does not miss two."""
+SLOW_SERVICE = float(os.environ.get("SLOW_SERVICE", "0"))
+"""Seconds that every answer takes, but not the events: shows which tests read a page before it is drawn."""
 
 
 class Desk(msgspec.Struct, frozen=True):
@@ -81,9 +89,11 @@ def serving(gate: Gate) -> Iterator[Desk]:
     held = ExitStack()
     sockets = open_sockets(Address(port=0), held)
     address = Address(port=sockets[0].getsockname()[1])
-    settings = ServiceSettings(origins=address.origins)
+    settings = ServiceSettings(origins=address.origins, ping=PING)
     app = make_app(gate, hosts=address.names, pages=page_routes(gate), settings=settings)
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off", timeout_graceful_shutdown=1))
+    server = uvicorn.Server(
+        uvicorn.Config(slowed(app), log_config=None, lifespan="off", timeout_graceful_shutdown=1)
+    )
     thread = threading.Thread(target=server.run, kwargs={"sockets": list(sockets)})
     thread.start()
     try:
@@ -92,6 +102,17 @@ def serving(gate: Gate) -> Iterator[Desk]:
         server.should_exit = True
         thread.join()
         held.close()
+
+
+def slowed(app: ASGIApp) -> ASGIApp:
+    """The same service, and as slow as SLOW_SERVICE says."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"].startswith("/v1/") and scope["path"] != "/v1/events":
+            await asyncio.sleep(SLOW_SERVICE)
+        await app(scope, receive, send)
+
+    return answer if SLOW_SERVICE else app
 
 
 def _named(operations: Sequence[str]) -> list[Operation]:

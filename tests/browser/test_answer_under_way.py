@@ -12,6 +12,7 @@ from sayso.gate.people.tokens import issue_token
 from sayso.gate.questions.wait import load_question_row
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
+from tests.browser.reading import wait_awake, wait_drawn, wait_until
 
 ANSWERS = "**/v1/questions/*/answer"
 
@@ -27,7 +28,7 @@ def test_a_slow_service_takes_one_answer_and_the_card_says_which(desk: Desk, sig
     asked = desk.edit(desk.session())
     page = signed_in()
     held = hold_answers(page)
-    expect(page.locator(".bar .deny:not([aria-disabled])")).to_be_visible()
+    wait_awake(page)
     page.keyboard.press("d")
     expect(page.locator(".under-way")).to_have_text("denying …")
     allow = page.get_by_role("button", name="Allow once")
@@ -49,13 +50,13 @@ def test_an_answer_of_which_nothing_is_known_is_not_said_to_be_missing(
     desk.edit(desk.session())
     page = signed_in()
     held = hold_answers(page)
-    expect(page.locator(".bar .deny:not([aria-disabled])")).to_be_visible()
+    wait_awake(page)
     page.keyboard.press("d")
     expect(page.locator(".under-way")).to_have_text("denying …")
     held[0].abort()
     expect(page.locator("#said")).to_contain_text("It is not known whether the answer arrived")
     expect(page.locator(".under-way")).to_have_text("")
-    expect(page.locator(".bar .deny:not([aria-disabled])")).to_be_visible()
+    wait_awake(page)
 
 
 def test_that_an_agent_waits_is_shown_although_it_began_while_its_question_was_read(
@@ -63,12 +64,17 @@ def test_that_an_agent_waits_is_shown_although_it_began_while_its_question_was_r
 ) -> None:
     secret, _ = issue_token(desk.gate, "agent", "helper", by="ana")
     page = signed_in()
+    other = page.context.new_page()
+    other.goto(desk.url)
+    wait_drawn(other)
     held: list[Route] = []
-    page.route("**/v1/questions/*", lambda route: held.append(route))  # noqa: PLW0108
+    let_go = threading.Event()
+    page.route(
+        "**/v1/questions/*", lambda route: route.continue_() if let_go.is_set() else held.append(route)
+    )
     with httpx.Client(base_url=desk.url, headers={"Authorization": f"Bearer {secret}"}) as agent:
         call = agent.post("/v1/calls", json={"tool": "Edit", "args": {"file_path": "/srv/a.py"}}).json()
-        while not held:
-            page.wait_for_timeout(20)
+        wait_until(page, lambda: held)
         early = held[0].fetch()  # the service told of the question before its agent began to wait
         assert early.json()["waiting"] is not True
         path = f"/v1/calls/{call['operation_id']}"
@@ -76,14 +82,11 @@ def test_that_an_agent_waits_is_shown_although_it_began_while_its_question_was_r
             target=agent.get, args=(path,), kwargs={"params": {"wait": 20}, "timeout": 60}
         )
         waiting.start()
-        while desk.running is None or desk.running.waiters.find_waits(call["question"]) is None:
-            page.wait_for_timeout(20)
-        page.wait_for_timeout(500)
+        expect(other.locator(".list")).to_contain_text("agent waits")  # so both tabs have heard of it
+        let_go.set()
         held[0].fulfill(response=early)
-        page.wait_for_timeout(200)
         for later in held[1:]:
             later.continue_()
-        page.unroute("**/v1/questions/*")
         expect(page.locator(".list")).to_contain_text("agent waits")
         page.keyboard.press("d")
         waiting.join()

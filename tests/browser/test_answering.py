@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -15,7 +17,16 @@ from sayso.gate.sessions.operator_grants import list_grants
 from sayso.store.contract import QuestionRow
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
-from tests.browser.reading import HELD, hold, read_on, read_to_the_end
+from tests.browser.reading import (
+    HELD,
+    expect_open,
+    hold,
+    read_on,
+    read_to_the_end,
+    stop_clock,
+    wait_awake,
+    wait_for_value,
+)
 
 
 def row(desk: Desk, question: str) -> QuestionRow:
@@ -42,9 +53,10 @@ def test_a_key_for_an_answer_that_is_not_offered_says_so(desk: Desk, signed_in: 
     page = signed_in()
     expect(page.locator(".card")).to_contain_text("src/parse.py")
     expect(page.get_by_text("This question does not offer that answer.")).to_have_count(0)
+    wait_awake(page)
     page.keyboard.press("t")
     expect(page.get_by_text("This question does not offer that answer.")).to_be_visible()
-    assert row(desk, question).state == "open"
+    expect_open(desk, page, question)
 
 
 def test_a_new_question_does_not_move_the_one_being_read(desk: Desk, signed_in: SignedIn) -> None:
@@ -58,7 +70,7 @@ def test_a_new_question_does_not_move_the_one_being_read(desk: Desk, signed_in: 
     desk.edit(session, "second.py")
     expect(page.locator(".list button")).to_have_count(2)
     expect(card).to_contain_text("first.py")
-    assert card.bounding_box() == before
+    wait_for_value(page, card.bounding_box, before)
     expect(page.locator(".reason")).to_have_value("half a sentence")
 
 
@@ -92,19 +104,17 @@ def test_a_question_answered_elsewhere_says_by_whom_and_can_no_longer_be_answere
 def test_buttons_sleep_when_a_question_appears_and_wake_after_400_ms(desk: Desk, signed_in: SignedIn) -> None:
     page = signed_in()
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
-    page.clock.install()
+    stop_clock(page)
     question = desk.edit(desk.session())
     allow, deny = page.get_by_role("button", name="Allow once"), page.get_by_role("button", name="Deny")
     expect(allow).to_have_attribute("aria-disabled", "true")
-    page.clock.pause_at(page.evaluate("Date.now()") / 1_000 + 1)  # in seconds
-    page.evaluate("dispatchEvent(new Event('resize'))")
     allow.click(force=True)
     deny.click(force=True)
     page.keyboard.press("a")
     page.keyboard.press("d")
     page.clock.run_for(399)
     expect(allow).to_have_attribute("aria-disabled", "true")
-    assert row(desk, question).state == "open"
+    expect_open(desk, page, question)
     page.clock.run_for(1)
     expect(allow).not_to_have_attribute("aria-disabled", "true")
     deny.click()
@@ -126,7 +136,7 @@ def test_high_risk_wants_the_button_to_be_held(desk: Desk, signed_in: SignedIn) 
     hold = page.get_by_role("button", name="Hold to allow once")
     hold.click()
     expect(hold).to_be_visible()
-    assert row(desk, question).state == "open"
+    expect_open(desk, page, question)
     hold.click(delay=HELD)
     gone(page, question)
     assert row(desk, question).answer == "once"
@@ -158,7 +168,7 @@ def test_what_is_folded_has_to_be_shown_before_high_risk_is_allowed(desk: Desk, 
     expect(page.locator(".card")).to_contain_text("The first 2,000 of 3,017 characters.")
     expect(read_on(page)).to_be_visible()
     page.get_by_role("button", name="Show all of it").click()
-    assert row(desk, question).state == "open"
+    expect_open(desk, page, question)
     expect(page.locator(".hero")).to_contain_text("rm -rf /")
     read_to_the_end(page)
     hold(page)
@@ -178,7 +188,7 @@ def test_nothing_of_high_risk_is_allowed_before_all_of_it_was_on_screen(
     expect(read_on(page)).to_have_text("read on ↓")
     page.locator(".card-body").evaluate("box => { box.scrollTop = box.scrollHeight; }")
     expect(read_on(page)).to_have_text("read on ↑")
-    assert row(desk, question).state == "open"
+    expect_open(desk, page, question)
     read_to_the_end(page)
     hold(page)
     gone(page, question)
@@ -200,7 +210,8 @@ def test_wider_answers_are_behind_more_and_say_what_they_cover(desk: Desk, signe
         desk.edit(session, name)
     question = desk.edit(session, "c.py")
     page = signed_in()
-    page.locator(f"[data-id='{question}']").click()
+    with page.expect_response(f"**/v1/questions/{question}"):  # which tells what an answer would cover
+        page.locator(f"[data-id='{question}']").click()
     expect(page.get_by_role("button", name="For 15 minutes")).to_have_count(0)
     page.get_by_role("button", name="more", exact=True).click()
     offer = page.locator(".offers li", has=page.get_by_role("button", name="For 15 minutes"))
@@ -266,27 +277,26 @@ def test_the_keyboard_alone_is_enough(desk: Desk, signed_in: SignedIn, scheme: s
     third = desk.push(session)
     page = signed_in(color_scheme=scheme)
     card = page.locator(".card")
-    awake = page.locator(".bar .deny:not([aria-disabled])")
     expect(page.locator(".list button")).to_have_count(3)
     expect(card).to_contain_text("first.py")
     page.keyboard.press("j")
     expect(card).to_contain_text("second.py")
-    expect(awake).to_be_visible()
+    wait_awake(page)
     page.keyboard.press("d")
     gone(page, second)
     expect(card).to_contain_text("git push")
     page.keyboard.press("k")
     expect(card).to_contain_text("first.py")
-    expect(awake).to_be_visible()
+    wait_awake(page)
     page.keyboard.press("a")
     gone(page, first)
     expect(card).to_contain_text("git push")
-    expect(awake).to_be_visible()
+    expect(page.locator(".yeses .hold:not([aria-disabled])")).to_be_visible()
     page.keyboard.press("a")
     expect(page.get_by_role("dialog")).to_contain_text("high risk")
     page.keyboard.type("allo")
     page.keyboard.press("Enter")
-    assert row(desk, third).state == "open"
+    expect_open(desk, page, third)
     page.keyboard.type("w")
     page.keyboard.press("Enter")
     gone(page, third)
@@ -298,7 +308,7 @@ def test_every_control_of_a_question_is_reached_by_tab_and_shows_the_focus(
 ) -> None:
     desk.edit(desk.session())
     page = signed_in()
-    expect(page.locator(".bar .deny:not([aria-disabled])")).to_be_visible()
+    wait_awake(page)
     seen = []
     for _ in range(30):
         page.keyboard.press("Tab")
@@ -325,6 +335,7 @@ def test_on_a_phone_one_question_fills_the_screen_with_the_answers_at_the_bottom
     page = signed_in(viewport={"width": 360, "height": 740}, has_touch=True)
     expect(page.locator(".card")).to_contain_text("first.py")
     deny, allow = page.get_by_role("button", name="Deny"), page.get_by_role("button", name="Allow once")
+    wait_awake(page)
     left, right = deny.bounding_box(), allow.bounding_box()
     assert left is not None
     assert right is not None
@@ -334,7 +345,7 @@ def test_on_a_phone_one_question_fills_the_screen_with_the_answers_at_the_bottom
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     deny.tap()
     expect(page.locator(".card")).to_contain_text("second.py")
-    assert deny.bounding_box() == left
+    wait_for_value(page, deny.bounding_box, left)
     allow.tap()
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
     assert [row(desk, one).answer for one in (first, second)] == ["deny", "once"]
@@ -359,7 +370,7 @@ def test_long_names_and_places_are_folded_too_before_high_risk(desk: Desk, signe
     expect(read_on(page)).to_be_visible()
     page.get_by_role("button", name="Show all of it").click()
     expect(page.locator(".card")).to_contain_text("but for prod")
-    assert row(desk, question).state == "open"
+    expect_open(desk, page, question)
 
 
 def test_the_checks_are_shown_line_by_line_without_spelling_our_own_breaks(
@@ -372,4 +383,4 @@ def test_the_checks_are_shown_line_by_line_without_spelling_our_own_breaks(
     box = page.get_by_label("Checks")
     expect(box).to_contain_text("blocked: ")
     expect(box.locator(".odd")).to_have_count(0)
-    assert len(box.inner_text().splitlines()) > 10
+    expect(box).to_have_text(re.compile(r"(?:.*\n){10}"), use_inner_text=True)

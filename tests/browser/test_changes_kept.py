@@ -11,6 +11,7 @@ from sayso.gate.questions.answer import answer_question
 from sayso.gate.questions.wait import load_question_row
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
+from tests.browser.reading import expect_open, wait_awake
 
 PHONE = {"width": 360, "height": 740}
 
@@ -73,11 +74,10 @@ def test_the_unedited_call_is_not_allowed_by_going_away_and_coming_back(
     expect(page.get_by_label("file_path", exact=True)).to_have_value("harmless.py")
     expect(page.get_by_role("button", name="Allow once")).to_have_count(0)
     page.locator(".editor h2").click()
-    expect(page.locator(".bar .deny:not([aria-disabled])")).to_be_visible()
+    wait_awake(page)
     page.keyboard.press("a")
     expect(page.locator(".hint")).to_contain_text("Allow the edited call or discard the changes first")
-    assert load_question_row(desk.gate, question).state == "open"
-    assert load_question_row(desk.gate, other).state == "open"
+    expect_open(desk, page, question, other)
 
 
 def test_a_call_that_was_changed_says_so_in_the_list_while_another_is_read(
@@ -100,7 +100,7 @@ def test_the_pager_of_a_phone_keeps_the_changes(desk: Desk, signed_in: SignedIn)
     expect(page.locator(".editor")).to_have_count(0)
     page.get_by_role("button", name="‹ previous").click()
     expect(page.get_by_label("file_path", exact=True)).to_have_value("harmless.py")
-    assert load_question_row(desk.gate, question).state == "open"
+    expect_open(desk, page, question)
 
 
 def test_leaving_the_page_asks_before_changes_are_discarded(desk: Desk, signed_in: SignedIn) -> None:

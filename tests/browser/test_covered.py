@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from sayso.gate.questions.wait import load_question_row
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
-from tests.browser.reading import HELD, hold, read_on, read_to_the_end
+from tests.browser.reading import HELD, expect_open, hold, read_on, read_to_the_end
 
 SIZES = ((360, 740), (1280, 800), (720, 500), (1000, 700))
 LONG = "echo " + "all is well with the tests and the build " * 30
@@ -82,7 +82,7 @@ def test_a_call_that_something_covers_is_not_allowed_at_high_risk(desk: Desk, si
     expect(page.locator(".card")).to_contain_text("rm -rf")
     expect(read_on(page)).to_be_visible()
     page.keyboard.press("a")
-    assert load_question_row(desk.gate, second).state == "open"
+    expect_open(desk, page, second)
     page.locator("#cover").evaluate("cover => cover.remove()")
     read_to_the_end(page)
     hold(page)

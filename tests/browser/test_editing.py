@@ -16,7 +16,7 @@ from sayso.core.digest import decode_canonical
 from sayso.gate.questions.wait import load_question_row
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
-from tests.browser.reading import hold, read_on, read_to_the_end
+from tests.browser.reading import expect_open, hold, read_on, read_to_the_end, wait_awake
 from tests.browser.test_pages import no_violations
 
 PHONE = {"width": 360, "height": 740}
@@ -102,7 +102,7 @@ def test_nothing_but_the_edited_call_can_be_allowed_while_the_form_is_changed(
     for key in ("a", "t", "w"):
         page.keyboard.press(key)
     expect(page.locator(".hint")).to_contain_text("discard the changes first")
-    assert load_question_row(desk.gate, question).state == "open"
+    expect_open(desk, page, question)
     page.get_by_role("button", name="Discard changes").click()
     expect(page.locator(".editor")).to_have_count(0)
     page.get_by_role("button", name="Allow once").click()
@@ -140,7 +140,7 @@ def test_what_cannot_be_read_is_allowed_neither_edited_nor_as_it_was(desk: Desk,
     expect(page.get_by_role("button", name="Discard")).not_to_have_attribute("aria-disabled", "true")
     allow.click(force=True)
     expect(page.locator(".hint")).to_contain_text("retries takes a number")
-    assert load_question_row(desk.gate, question).state == "open"
+    expect_open(desk, page, question)
     no_violations(page)
 
 
@@ -154,7 +154,7 @@ def test_what_the_policy_denies_stays_denied_when_it_is_edited_in(desk: Desk, si
     expect(page.get_by_role("button", name="Discard")).not_to_have_attribute("aria-disabled", "true")
     allow.click(force=True)
     expect(page.locator(".hint")).to_contain_text("denies the edited call")
-    assert load_question_row(desk.gate, question).state == "open"
+    expect_open(desk, page, question)
     no_violations(page)
 
 
@@ -171,7 +171,7 @@ def test_an_edit_that_raises_the_risk_says_so_and_has_to_be_read_and_held(
     expect(read_on(page)).to_be_visible()
     expect(page.get_by_role("button", name="Allow the edited call")).to_have_count(0)
     no_violations(page)
-    assert load_question_row(desk.gate, question).state == "open"
+    expect_open(desk, page, question)
     read_to_the_end(page)
     hold(page, "Hold to allow the edited call")
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
@@ -259,7 +259,7 @@ def test_escape_closes_the_menu_of_a_phone(signed_in: SignedIn) -> None:
 def test_a_call_is_edited_and_allowed_by_keyboard_alone(desk: Desk, signed_in: SignedIn) -> None:
     question = desk.edit(desk.session())
     page = signed_in()
-    expect(page.locator(".bar .deny:not([aria-disabled])")).to_be_visible()
+    wait_awake(page)
     page.keyboard.press("e")
     expect(field(page, "file_path")).to_be_focused()
     page.keyboard.press("ControlOrMeta+a")
@@ -283,7 +283,7 @@ def test_axe_finds_nothing_in_the_form_and_every_target_is_large_enough(
     long = {**MAIL, "word" * 40: "y" * 300, "path": "/" + "deep/" * 60}
     desk.ask(desk.session(), "email.send", tool="send_mail" * 12, args=long, target="z" * 200)
     page = signed_in(viewport=PHONE, color_scheme=scheme)
-    expect(page.locator(".bar .deny:not([aria-disabled])")).to_be_visible()
+    wait_awake(page)
     for opens in (None, "more", "Edit…"):
         if opens:
             page.get_by_role("button", name=opens, exact=True).click()

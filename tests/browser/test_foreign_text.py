@@ -91,7 +91,7 @@ def test_every_field_an_agent_fills_is_shown_as_text(desk: Desk, signed_in: Sign
     expect(page.locator("main")).not_to_contain_text("Reading")
     text = page.locator("body").inner_text()
     assert not any(character in text for character in "\u202e\u2066\u200b\x1b\x07\u3164")
-    assert page.locator("main img, main script").count() == 0
+    expect(page.locator("main img, main script")).to_have_count(0)
     assert "owned" not in page.title()
 
 
@@ -112,5 +112,5 @@ def test_a_claimed_message_and_a_run_are_shown_as_text(desk: Desk, signed_in: Si
     expect(shown).to_contain_text(XSS if path == "/" else SPELLED)
     text = page.locator("body").inner_text()
     assert not any(character in text for character in "\u202e\u2066\u200b\x1b\x07\u3164")
-    assert page.locator("main img, main script").count() == 0
+    expect(page.locator("main img, main script")).to_have_count(0)
     assert "owned" not in page.title()

@@ -8,13 +8,23 @@ from typing import Any
 import pytest
 from playwright.sync_api import CDPSession, Locator, Page, ViewportSize, expect
 
+from sayso.gate.deciding.authorize import Bundle
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.questions.wait import load_question_row
 from sayso.gate.rows.sessions import RowSelection, load_session
 from sayso.gate.sessions.operator_grants import give_grant, list_grants
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
-from tests.browser.reading import HELD, TRIES, hold, stop_clock, wake
+from tests.browser.reading import (
+    HELD,
+    TRIES,
+    click_twice,
+    expect_open,
+    hold,
+    read_to_the_end,
+    stop_clock,
+    wake,
+)
 
 PHONE: ViewportSize = {"width": 360, "height": 740}
 NAME = "Hold to allow once"
@@ -190,8 +200,7 @@ def test_a_hold_that_did_not_stay_as_it_began_allows_nothing(
     finger.press()
     slip(finger)
     finger.stay()
-    assert load_question_row(desk.gate, question).state == "open"
-    assert load_question_row(desk.gate, other).state == "open"
+    expect_open(desk, page, question, other)
 
 
 def test_a_hold_on_a_question_answered_elsewhere_allows_nothing_of_the_next(
@@ -204,7 +213,7 @@ def test_a_hold_on_a_question_answered_elsewhere_allows_nothing_of_the_next(
     answer_question(desk.gate, question, "deny", by="bob")
     finger.stay()
     assert load_question_row(desk.gate, question).answer == "deny"
-    assert load_question_row(desk.gate, other).state == "open"
+    expect_open(desk, page, other)
 
 
 def test_a_mouse_that_leaves_the_button_allows_nothing(desk: Desk, signed_in: SignedIn) -> None:
@@ -218,21 +227,25 @@ def test_a_mouse_that_leaves_the_button_allows_nothing(desk: Desk, signed_in: Si
     page.mouse.move(finger.x, finger.y)
     page.clock.run_for(HELD)
     page.mouse.up()
-    assert load_question_row(desk.gate, question).state == "open"
+    expect_open(desk, page, question)
 
 
-def test_a_finger_that_slides_off_a_wider_answer_grants_nothing(desk: Desk, signed_in: SignedIn) -> None:
+def test_a_finger_that_slides_off_the_answers_one_by_one_grants_nothing(
+    desk: Desk, signed_in: SignedIn
+) -> None:
     session = desk.session()
-    question = desk.push(session)
+    both = ("git.commit", "git.push_force")
+    question = desk.ask(session, *both, command="./release.sh", bundle=Bundle("release"))
     page = signed_in(viewport=PHONE, has_touch=True, is_mobile=True)
+    read_to_the_end(page)
     page.get_by_role("button", name="more", exact=True).click()
-    names = page.locator(".wider .hold").all_inner_texts()
-    for name in names:
-        finger = Finger(page, name)
-        finger.press()
-        finger.slide(down=-300)
-        finger.stay()
-    assert load_question_row(desk.gate, question).state == "open"
+    for name in both:
+        page.get_by_label(name).select_option("once")
+    finger = Finger(page, "Hold: Give these answers")
+    finger.press()
+    finger.slide(down=-300)
+    finger.stay()
+    expect_open(desk, page, question)
     assert list_grants(desk.gate, session) == []
 
 
@@ -242,19 +255,12 @@ def test_a_finger_that_slides_off_does_not_allow_an_edited_call(desk: Desk, sign
     page.get_by_label("command", exact=True).fill("git push --force origin side")
     button = page.locator(".yeses button").last
     expect(button).not_to_have_attribute("aria-disabled", "true")
-    page.wait_for_function(READ_AND_READY, polling=50)
+    read_to_the_end(page)
     finger = Finger(page, "Hold to allow the edited call")
     finger.press()
     finger.slide(down=-300)
     finger.stay()
-    assert load_question_row(desk.gate, question).state == "open"
-
-
-READ_AND_READY = """() => {
-  const button = document.querySelector(".yeses .read-on");
-  if (button && button.getAttribute("aria-disabled") !== "true") button.click();
-  return document.querySelector(".yeses .hold") !== null;
-}"""
+    expect_open(desk, page, question)
 
 
 def middle(page: Page, name: str) -> tuple[float, float]:
@@ -295,12 +301,7 @@ def test_a_double_click_on_stop_does_not_let_the_agent_go_on(
     page.get_by_role("button", name="Stop other").click()
     expect(marks(page)).to_have_count(1)
     expect(page.locator("#said")).to_contain_text("is stopped")
-    at = middle(page, "Stop one")
-    page.mouse.click(*at)
-    if not pause:
-        expect(marks(page)).to_have_count(2)
-    page.wait_for_timeout(pause)
-    page.mouse.click(*at)
+    click_twice(page, middle(page, "Stop one"), marks(page), 2, pause)
     expect(marks(page)).to_have_count(2)
     page.goto(desk.url + "/sessions")
     expect(marks(page)).to_have_count(2)
@@ -325,10 +326,8 @@ def test_a_double_click_on_stop_all_lets_nobody_go_on(desk: Desk, signed_in: Sig
     sessions = [desk.session(name) for name in ("one", "two", "three", "four", "five")]
     page = signed_in("/sessions", viewport=size)
     page.get_by_role("button", name="Stop all agents").click()
-    at = middle(page, "Stop all")
-    page.mouse.click(*at)
-    expect(marks(page)).to_have_count(5)
-    page.mouse.click(*at)
+    expect(page.get_by_role("dialog")).to_be_visible()
+    click_twice(page, middle(page, "Stop all"), marks(page), 5)
     page.goto(desk.url + "/sessions")
     expect(marks(page)).to_have_count(5)
     assert all(stopped(desk, one) for one in sessions)
@@ -354,10 +353,7 @@ def test_a_double_click_on_revoke_leaves_the_next_grant(desk: Desk, signed_in: S
     revoke.last.click()
     expect(revoke).to_have_count(3)
     expect(page.locator("#said")).to_contain_text("Revoked")
-    at = middle(page, "Revoke")
-    for _ in range(2):
-        page.mouse.click(*at)
-        expect(revoke).to_have_count(2)
+    click_twice(page, middle(page, "Revoke"), revoke, 2)
     page.goto(desk.url + "/grants")
     expect(revoke).to_have_count(2)
     assert len(list_grants(desk.gate, session)) == 2
@@ -374,6 +370,7 @@ def test_enter_on_a_row_never_stops_or_revokes_or_lets_go_on(desk: Desk, signed_
         for _ in range(3):
             page.keyboard.press("Enter")
         page.goto(desk.url + "/sessions")
+        expect(page.locator("tbody tr")).to_have_count(1)
         expect(marks(page)).to_have_count(int(now))
         assert stopped(desk, session) is now
         if not now:

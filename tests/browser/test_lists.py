@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable
 
 from playwright.sync_api import Page, Route, expect
@@ -14,9 +13,11 @@ from sayso.service.api import sessions as listing
 from sayso.service.api.asking.questions import PAGE
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
+from tests.browser.reading import wait_for_value, wait_settled, wait_until
 from tests.browser.test_pages import no_violations
 
-PATIENCE = 60.0
+MAKES_ROOM = 12_000
+"""Milliseconds after which no question is shown any more that somebody else answered."""
 A_SESSION = 20
 """As many questions as one may have open."""
 
@@ -27,8 +28,10 @@ def asked(desk: Desk, count: int) -> list[str]:
     return [desk.edit(sessions[number // A_SESSION], f"src/{number:03}.py") for number in range(count)]
 
 
-def shown(page: Page) -> list[str | None]:
-    return [row.get_attribute("data-id") for row in page.locator(".list [data-id]").all()]
+def wait_shown(page: Page, questions: list[str]) -> None:
+    """These are listed, in this order."""
+    found = "[...document.querySelectorAll('.list [data-id]')].map((row) => row.dataset.id)"
+    wait_for_value(page, lambda: page.evaluate(found), questions)
 
 
 def deny(desk: Desk, questions: list[str]) -> None:
@@ -46,10 +49,7 @@ def next_page_held(page: Page, act: Callable[[], None]) -> Route:
 
     page.route("**/v1/questions?*", hold, times=1)
     act()
-    end = time.monotonic() + PATIENCE
-    while not held:
-        assert time.monotonic() < end
-        page.evaluate("0")  # which lets Playwright tell of what happened
+    wait_until(page, lambda: held)
     return held[0]
 
 
@@ -58,12 +58,14 @@ def test_the_inbox_shows_the_oldest_first_and_more_on_demand(desk: Desk, signed_
     page = signed_in()
     rows = page.locator(".list [data-id]")
     expect(rows).to_have_count(PAGE)
-    assert shown(page) == questions[:PAGE]
+    wait_shown(page, questions[:PAGE])
     expect(page.locator(".count").first).to_have_text(f"{PAGE}+")
-    late = desk.edit(desk.session(), "late.py")
+    with page.expect_response("**/v1/questions"):  # the list, because there is a new session
+        late = desk.edit(desk.session(), "late.py")
+    wait_settled(page)
     page.get_by_role("button", name="Show the next questions").click()
     expect(rows).to_have_count(PAGE + 13)
-    assert shown(page) == [*questions, late]
+    wait_shown(page, [*questions, late])
     expect(page.get_by_role("button", name="Show the next questions")).to_have_count(0)
 
 
@@ -74,7 +76,7 @@ def test_the_keyboard_goes_on_into_the_next_page(desk: Desk, signed_in: SignedIn
     page.locator(f'.list [data-id="{questions[PAGE - 1]}"]').click()
     page.keyboard.press("j")
     expect(page.locator(".list [aria-current]")).to_have_attribute("data-id", questions[PAGE])
-    assert shown(page) == questions
+    wait_shown(page, questions)
 
 
 def test_the_next_page_counts_though_the_list_is_read_again_meanwhile(
@@ -89,7 +91,7 @@ def test_the_next_page_counts_though_the_list_is_read_again_meanwhile(
         desk.session(agent="one more")
     held.continue_()
     expect(page.locator(".list [aria-current]")).to_have_attribute("data-id", questions[PAGE])
-    assert shown(page) == questions
+    wait_shown(page, questions)
 
 
 def test_what_was_answered_while_its_page_was_on_the_way_does_not_wait(
@@ -108,7 +110,7 @@ def test_what_was_answered_while_its_page_was_on_the_way_does_not_wait(
     expect(rows.locator("#drawn-before")).to_have_count(0)
     held.fulfill(response=told)
     expect(page.locator(f'.list [data-id="{questions[PAGE]}"]')).to_have_count(1)
-    assert shown(page) == questions[: PAGE + 1]
+    wait_shown(page, questions[: PAGE + 1])
 
 
 def test_while_questions_wait_the_inbox_never_says_that_nothing_does(desk: Desk, signed_in: SignedIn) -> None:
@@ -126,8 +128,11 @@ def test_while_questions_wait_the_inbox_never_says_that_nothing_does(desk: Desk,
     for question in questions[PAGE:]:
         expect(page.locator(f'.list [data-id="{question}"]')).to_have_count(1)
     assert page.evaluate("window.saidNothing") is False
+    page.clock.install()
     deny(desk, questions[PAGE:])
-    expect(page.locator("main")).to_contain_text("Nothing waits for you", timeout=20_000)
+    expect(page.locator(".list [data-id]").filter(has_not_text="denied by")).to_have_count(0)
+    page.clock.run_for(MAKES_ROOM)
+    expect(page.locator("main")).to_contain_text("Nothing waits for you")
 
 
 def test_sessions_are_shown_a_page_at_a_time_and_all_of_them_are_stopped(

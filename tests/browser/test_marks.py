@@ -23,9 +23,10 @@ def marked(desk: Desk, pieces: list[Piece], line: str | None = None, **args: obj
     assert start_call(desk.gate, request, holder="desk").question is not None
 
 
-def marks(page: Page) -> list[str]:
+def expect_marks(page: Page, *parts: str) -> None:
+    """These parts are marked on the card, and no others."""
     expect(page.locator(".card")).to_be_visible()
-    return page.locator("mark").all_text_contents()
+    expect(page.locator("mark")).to_have_text([HIDDEN.format(one) for one in parts])
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -34,7 +35,7 @@ def test_the_path_that_leads_out_of_the_workspace_is_marked_and_the_rest_is_not(
 ) -> None:
     desk.call(desk.session(), "write_file", {"path": "../notes.md", "text": "see ../notes.md"})
     page = signed_in(color_scheme=scheme)
-    assert marks(page) == [HIDDEN.format("../notes.md")]
+    expect_marks(page, "../notes.md")
     expect(page.get_by_label("Argument path").locator("mark")).to_have_count(1)
     expect(page.locator(".why")).to_contain_text("Marked: what made it so.")
     no_violations(page)
@@ -45,7 +46,7 @@ def test_the_path_that_leads_out_of_the_workspace_is_marked_and_the_rest_is_not(
 def test_a_mark_is_seen_without_colour(desk: Desk, signed_in: SignedIn) -> None:
     marked(desk, [Piece(None, "--force")], line="git push --force origin main")
     page = signed_in()
-    assert marks(page) == [HIDDEN.format("--force")]
+    expect_marks(page, "--force")
     shown = page.locator("mark").evaluate(
         "m => [getComputedStyle(m, '::before').content, getComputedStyle(m).borderBottomStyle]"
     )
@@ -56,7 +57,7 @@ def test_a_mark_is_seen_without_colour(desk: Desk, signed_in: SignedIn) -> None:
 def test_a_call_that_nobody_read_has_no_mark(desk: Desk, signed_in: SignedIn) -> None:
     desk.push(desk.session())
     page = signed_in()
-    assert marks(page) == []
+    expect_marks(page)
     expect(page.locator(".why")).not_to_contain_text("Marked")
 
 
@@ -76,7 +77,7 @@ def test_a_part_is_found_in_the_raw_text(
 ) -> None:
     marked(desk, [Piece("value", part)], value=value, other=value)
     page = signed_in()
-    assert marks(page) == [HIDDEN.format(one) for one in expected]
+    expect_marks(page, *expected)
     expect(page.get_by_label("Argument other").locator("mark")).to_have_count(0)
 
 
@@ -93,7 +94,7 @@ def test_a_part_is_found_in_what_is_no_text(
     desk: Desk, signed_in: SignedIn, part: str, value: object, expected: list[str]
 ) -> None:
     marked(desk, [Piece("value", part)], value=value)
-    assert marks(signed_in()) == [HIDDEN.format(one) for one in expected]
+    expect_marks(signed_in(), *expected)
 
 
 def test_a_part_of_an_argument_that_is_the_command_is_marked_in_the_command(
@@ -108,7 +109,7 @@ def test_markup_in_a_part_stays_text(desk: Desk, signed_in: SignedIn) -> None:
     evil = "<img src=x onerror=alert(1)></mark><mark>"
     marked(desk, [Piece("value", evil)], value=f"a {evil} b <mark>own</mark>")
     page = signed_in()
-    assert marks(page) == [HIDDEN.format(evil)]
+    expect_marks(page, evil)
     expect(page.locator(".card img")).to_have_count(0)
 
 
@@ -117,7 +118,7 @@ def test_a_part_behind_the_fold_is_announced_and_marked_once_unfolded(
 ) -> None:
     marked(desk, [Piece("value", "danger")], value="calm " * 1000 + "danger")
     page = signed_in()
-    assert marks(page) == []
+    expect_marks(page)
     expect(page.locator(".fold")).to_contain_text("A marked part is further down.")
     page.get_by_role("button", name="Show all of it").click()
-    assert marks(page) == [HIDDEN.format("danger")]
+    expect_marks(page, "danger")

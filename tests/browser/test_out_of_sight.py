@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from sayso.gate.questions.wait import load_question_row
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
-from tests.browser.reading import hold, read_on, read_to_the_end
+from tests.browser.reading import expect_open, hold, read_on, read_to_the_end, wait_awake
 
 PHONE = {"width": 360, "height": 740}
 DESK = {"width": 1280, "height": 800}
@@ -42,7 +42,7 @@ def nested(depth: int, kind: str) -> Any:
 
 def opened(signed_in: SignedIn, size: dict[str, int], **settings: Any) -> Page:
     page = signed_in(viewport=size, **settings)
-    expect(page.locator(".bar .deny:not([aria-disabled])")).to_be_visible()
+    wait_awake(page)
     return page
 
 
@@ -59,7 +59,7 @@ def test_no_part_of_a_nested_value_stands_beside_the_screen(
     read_to_the_end(page)
     assert page.evaluate(TEXT_OUTSIDE) == []
     assert page.locator(".card-body").evaluate("box => box.scrollWidth - box.clientWidth") == 0
-    assert DANGER in page.locator(".arguments").inner_text()
+    expect(page.locator(".arguments")).to_contain_text(DANGER, use_inner_text=True)
 
 
 def test_a_deep_value_is_told_with_the_whole_way_to_it_and_no_name_imitates_a_way(
@@ -96,7 +96,7 @@ def styled(signed_in: SignedIn, rule: str) -> Page:
     page = signed_in("/history", viewport=PHONE, bypass_csp=True)
     page.add_style_tag(content=rule)
     page.locator("#brand").click()
-    expect(page.locator(".bar .deny:not([aria-disabled])")).to_be_visible()
+    wait_awake(page)
     return page
 
 
@@ -110,7 +110,7 @@ def test_text_that_runs_beside_the_screen_is_never_read(desk: Desk, signed_in: S
     page = styled(signed_in, WIDE % rule)
     expect(page.get_by_role("button", name="Hold to allow once")).to_have_count(0)
     expect(read_on(page)).to_have_text("not all of it shows")
-    assert load_question_row(desk.gate, question).state == "open"
+    expect_open(desk, page, question)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_what_a_zoomed_page_does_not_show_was_not_read(desk: Desk, signed_in: Si
     expect(page.locator(".yeses .hold")).to_have_count(0)
     page.keyboard.press("a")
     expect(page.get_by_role("dialog")).to_have_count(0)
-    assert load_question_row(desk.gate, question).state == "open"
+    expect_open(desk, page, question)
     driver.send("Emulation.setPageScaleFactor", {"pageScaleFactor": 1})
     read_to_the_end(page)
     expect(page.get_by_role("button", name="Hold to allow once")).to_be_visible()

@@ -170,6 +170,7 @@ def test_on_a_phone_the_way_to_the_inbox_is_no_smaller_than_a_thumb(
 ) -> None:
     page = signed_in(viewport=PHONE, has_touch=True)
     page.goto(f"{desk.url}{path}")
+    expect(page.locator("#brand img")).to_be_visible()
     box = page.locator("#brand").bounding_box()
     assert box is not None
     assert min(box["width"], box["height"]) >= 44
@@ -278,7 +279,7 @@ def test_figures_are_told_by_agent_and_by_category_in_pictures_words_and_tables(
             expect(figure.locator("tbody tr", has_text=label)).to_have_count(1)
     fast = page.locator("figure", has=page.get_by_role("heading", name="Too fast to be read, by agent"))
     expect(fast.locator(".bar-row")).to_contain_text("1 of 1")
-    assert page.locator("main b").count() == 0
+    expect(page.locator("main b")).to_have_count(0)
     no_violations(page)
     page.set_viewport_size({"width": 360, "height": 740})
     no_violations(page)
@@ -323,7 +324,8 @@ def test_every_page_has_an_address_of_its_own_and_the_way_back_works(signed_in: 
     page.get_by_role("link", name="History").click()
     expect(page.get_by_role("heading", name="History")).to_be_focused()
     page.get_by_role("link", name="Grants").click()
-    assert page.url.endswith("/grants")
+    expect(page).to_have_url(re.compile("/grants$"))
+    expect(page.get_by_role("heading", name="Grants")).to_be_visible()
     page.go_back()
     expect(page.get_by_role("heading", name="History")).to_be_visible()
     page.reload()

@@ -12,6 +12,7 @@ from sayso.gate.people.passkeys import list_passkeys
 from sayso.gate.questions.wait import load_question_row
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
+from tests.browser.reading import expect_open
 
 DEVICE = {
     "protocol": "ctap2",
@@ -89,7 +90,7 @@ def test_a_signature_on_another_digest_is_refused_and_nothing_is_allowed(
     expect(page.locator(".card")).to_contain_text("origin main")
     page.get_by_role("button", name="Allow once").click()
     expect(page.locator("#said")).to_contain_text("signed for something else")
-    assert load_question_row(desk.gate, question).state == "open"
+    expect_open(desk, page, question)
     assert verify_audit(desk.gate).clean
 
 
@@ -101,7 +102,7 @@ def test_who_cannot_be_verified_signs_nothing(desk: Desk, signed_in: SignedIn) -
     expect(page.locator(".card")).to_contain_text("git push --force")
     page.get_by_role("button", name="Allow once").click()
     expect(page.locator("#said")).to_contain_text("the passkey was not used")
-    assert load_question_row(desk.gate, question).state == "open"
+    expect_open(desk, page, question)
 
 
 def test_at_a_bare_address_the_page_says_where_passkeys_work(desk: Desk, window: Callable[..., Page]) -> None:

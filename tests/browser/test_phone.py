@@ -12,6 +12,7 @@ from playwright.sync_api import Page, Route, expect
 from sayso import Inbox, Sayso
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
+from tests.browser.reading import stop_clock, wait_awake, wait_for_value, wait_settled, wait_until
 
 PHONE = {"width": 360, "height": 740}
 
@@ -50,15 +51,15 @@ def test_the_word_about_an_answer_is_read_whole_and_moves_nothing(desk: Desk, si
     for name in ("one.py", "two.py"):
         desk.edit(session, long + name)
     page = signed_in(viewport=PHONE)
-    expect(page.get_by_role("button", name="Allow once")).not_to_have_attribute("aria-disabled", "true")
+    wait_awake(page)
     before = top_of(page, ".card")
     page.get_by_role("button", name="Allow once").click()
     said = page.locator("#said p")
     expect(said).to_contain_text("allowed once by you")
-    assert said.evaluate("e => e.scrollWidth <= e.clientWidth && e.offsetHeight <= 44")
-    assert said.evaluate(HALF_LINES) == 0, "a sliver of the next line shows below the last"
+    shown = said.evaluate(f"e => [e.scrollWidth <= e.clientWidth, e.offsetHeight <= 44, ({HALF_LINES})(e)]")
+    assert shown == [True, True, 0], "or a sliver of the next line shows below the last"
     expect(page.locator(".card")).to_contain_text("two.py")
-    assert top_of(page, ".card") == before
+    wait_for_value(page, lambda: top_of(page, ".card"), before)
     said.click()
     expect(said).to_have_count(0)
 
@@ -71,7 +72,7 @@ def test_a_form_offers_what_the_function_takes_and_complains_beside_the_field(
     page.get_by_role("button", name="Edit…").click()
     form = page.locator(".editor")
     expect(form.get_by_label("speed")).to_have_js_property("tagName", "SELECT")
-    assert form.get_by_label("speed").locator("option").all_inner_texts() == ["fast", "slow"]
+    expect(form.get_by_label("speed").locator("option")).to_have_text(["fast", "slow"])
     expect(form.get_by_label("when")).to_have_attribute("type", "date")
     nights = form.get_by_label("nights")
     nights.focus()
@@ -122,20 +123,25 @@ def test_stopping_all_does_not_tell_an_earlier_count_while_the_list_is_read_once
     desk.edit(session)
     page = signed_in("/sessions")
     expect(page.locator("tbody")).to_contain_text("claude-code")
+    stop_clock(page)
+    wait_settled(page)
     held: list[Route] = []
     page.route("**/v1/sessions", lambda route: held.append(route))  # noqa: PLW0108  Playwright marks it
-    desk.edit(session, "other.py")
     page.get_by_role("button", name="Stop all agents").click()
-    for number in range(3, 40):
-        if len(held) > 1:
-            break
-        desk.edit(session, f"{number}.py")  # news, after which the list is read again
-        page.wait_for_timeout(200)
+    wait_until(page, lambda: held)
+    desk.edit(session, "other.py")  # news, after which the list is read again
+
+    def has_read_again() -> bool:
+        page.clock.run_for(100)
+        return len(held) > 1
+
+    wait_until(page, has_read_again)
+    page.clock.resume()
     first, *later = held
     told = first.fetch()
-    waiting = told.json()[0]["questions"]
+    assert told.json()[0]["questions"] == 2
     first.fulfill(response=told)
-    expect(page.get_by_role("dialog")).to_contain_text(f"withdraws {waiting} open questions")
+    expect(page.get_by_role("dialog")).to_contain_text("withdraws 2 open questions")
     for one in later:
         one.continue_()
 

@@ -9,7 +9,18 @@ from sayso.gate.deciding.authorize import Bundle
 from sayso.gate.questions.wait import load_question_row
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
-from tests.browser.reading import ASLEEP, HELD, TRIES, hold, read_on, read_to_the_end, stop_clock
+from tests.browser.reading import (
+    ASLEEP,
+    HELD,
+    TRIES,
+    expect_open,
+    hold,
+    read_on,
+    read_to_the_end,
+    stop_clock,
+    wait_awake,
+    wait_until,
+)
 from tests.browser.test_pages import no_violations
 
 PHONE = {"width": 360, "height": 740}
@@ -27,7 +38,7 @@ def bash(desk: Desk, command: str) -> str:
 
 def opened(signed_in: SignedIn, size: dict[str, int] = PHONE) -> Page:
     page = signed_in(viewport=size)
-    expect(page.locator(".bar .deny:not([aria-disabled])")).to_be_visible()
+    wait_awake(page)
     return page
 
 
@@ -51,9 +62,9 @@ def test_a_long_command_whose_end_was_never_on_screen_is_not_allowed(
     page.keyboard.press("a")
     page.keyboard.press("t")
     expect(page.get_by_role("dialog")).to_have_count(0)
-    assert load_question_row(desk.gate, question).state == "open"
+    expect_open(desk, page, question)
     read_to_the_end(page)
-    assert "git push --force" in page.locator(".card .hero").inner_text()
+    expect(page.locator(".card .hero")).to_contain_text("git push --force", use_inner_text=True)
     hold(page)
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
     assert load_question_row(desk.gate, question).answer == "once"
@@ -83,7 +94,7 @@ def test_a_jump_to_the_end_does_not_count_as_having_read_the_middle(desk: Desk, 
     scroll(page, "box.scrollHeight")
     expect(read_on(page)).to_have_text("read on ↑")
     page.keyboard.press("a")
-    assert load_question_row(desk.gate, question).state == "open"
+    expect_open(desk, page, question)
     read_to_the_end(page)
     hold(page)
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
@@ -98,9 +109,9 @@ def test_reading_by_the_keyboard_or_the_wheel_counts_the_same(
     body = page.locator(".card-body")
     body.focus()
     body.hover()
-    for _ in range(40):
-        if read_on(page).count() == 0:
-            break
+
+    def has_read_all() -> bool:
+        """Whether one more step has brought the end on screen."""
         before = body.evaluate("box => box.scrollTop")
         page.keyboard.press("PageDown") if means == "keys" else page.mouse.wheel(0, 300)
         page.wait_for_function(
@@ -111,7 +122,9 @@ def test_reading_by_the_keyboard_or_the_wheel_counts_the_same(
               return moved && top === last; }""",  # a step that has not ended yet would add to the next
             arg=before,
         )
-    expect(read_on(page)).to_have_count(0)
+        return bool(page.evaluate("document.querySelector('.yeses .read-on') === null"))
+
+    wait_until(page, has_read_all)
     hold(page)
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
     assert load_question_row(desk.gate, question).answer == "once"
@@ -120,7 +133,7 @@ def test_reading_by_the_keyboard_or_the_wheel_counts_the_same(
 def test_no_is_one_touch_though_nothing_was_read(desk: Desk, signed_in: SignedIn) -> None:
     question = bash(desk, LONG)
     page = signed_in(viewport=PHONE, has_touch=True)
-    expect(page.locator(".bar .deny:not([aria-disabled])")).to_be_visible()
+    wait_awake(page)
     page.get_by_role("button", name="Deny").tap()
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
     assert load_question_row(desk.gate, question).answer == "deny"
@@ -139,7 +152,7 @@ def test_no_wider_answer_and_no_answer_item_by_item_is_given_unread(desk: Desk, 
     expect(page.get_by_role("button", name="Give these answers")).to_have_count(0)
     expect(page.locator(".wider .read-on")).to_be_visible()
     page.locator(".wider .read-on").click()
-    assert load_question_row(desk.gate, question).state == "open"
+    expect_open(desk, page, question)
 
 
 def test_the_marked_part_is_on_screen_beside_the_buttons_wherever_one_has_scrolled(
@@ -168,7 +181,7 @@ def test_a_button_that_turns_into_yes_under_the_thumb_sleeps_first(desk: Desk, s
             break
         page.clock.run_for(ASLEEP)
     assert page.evaluate("window.yes") == "asleep"
-    assert load_question_row(desk.gate, question).state == "open"
+    expect_open(desk, page, question)
     expect(page.get_by_role("button", name="Hold to allow once")).to_be_visible()
 
 
@@ -191,7 +204,7 @@ def test_a_short_press_on_hold_explains_itself(desk: Desk, signed_in: SignedIn) 
     page = opened(signed_in)
     page.get_by_role("button", name="Hold to allow once").click()
     expect(page.locator(".bar [role=status]")).to_contain_text("Hold the button for a second")
-    assert load_question_row(desk.gate, question).state == "open"
+    expect_open(desk, page, question)
     no_violations(page)
 
 
@@ -199,7 +212,7 @@ def test_a_short_press_on_hold_explains_itself(desk: Desk, signed_in: SignedIn) 
 def test_axe_finds_nothing_before_and_after_reading(desk: Desk, signed_in: SignedIn, scheme: str) -> None:
     bash(desk, SHORTER)
     page = signed_in(viewport=PHONE, color_scheme=scheme)
-    expect(page.locator(".bar .deny:not([aria-disabled])")).to_be_visible()
+    wait_awake(page)
     expect(read_on(page)).not_to_have_attribute("aria-disabled", "true")
     no_violations(page)
     read_to_the_end(page)

@@ -16,8 +16,7 @@ from sayso.gate.open import open_gate
 from sayso.gate.questions.wait import load_question_row
 from sayso.policy import load_preset
 from tests.browser.desk import Desk
-
-PATIENCE = 30_000
+from tests.browser.reading import wait_awake
 
 
 @contextmanager
@@ -47,7 +46,7 @@ def test_the_page_recovers_when_the_service_restarts(tmp_path: Path, window: Cal
         first = desk.edit(session, "first.py")
         page.goto(desk.link())
         expect(page.locator(".card")).to_contain_text("first.py")
-        expect(page.locator(".bar .deny:not([aria-disabled])")).to_be_visible()
+        wait_awake(page)
     expect(page.locator("#line")).to_contain_text("connection lost")
     allow = page.get_by_role("button", name="Allow once")
     expect(allow).to_have_attribute("aria-disabled", "true")
@@ -56,7 +55,7 @@ def test_the_page_recovers_when_the_service_restarts(tmp_path: Path, window: Cal
     second = desk.edit(session, "second.py")
     assert load_question_row(gate, first).state == "open"
     with sayso_serve(tmp_path, int(url.rpartition(":")[2])):
-        expect(page.locator("#line")).to_have_text("live", timeout=PATIENCE)
+        expect(page.locator("#line")).to_have_text("live")
         expect(page.locator(".list button")).to_have_count(2)
         allow.click()
         expect(page.locator(".card")).to_contain_text("second.py")

@@ -26,7 +26,7 @@ def test_a_stranger_sees_only_how_to_sign_in(desk: Desk, window: Window) -> None
 
 def test_a_link_signs_in_and_its_code_leaves_the_address(desk: Desk, signed_in: SignedIn) -> None:
     page = signed_in()
-    assert page.url == f"{desk.url}/"
+    expect(page).to_have_url(f"{desk.url}/")
     page.go_back()
     assert "#" not in page.url
 

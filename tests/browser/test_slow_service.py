@@ -14,7 +14,6 @@ from tests.browser.desk import Desk
 from tests.browser.test_many_tabs import served, tabs_of
 
 CACHED = "async () => (await (await caches.open('sayso-shell')).keys()).length > 20"
-SOON = 9_000
 
 
 def test_a_page_opened_on_a_frozen_service_says_so_and_so_do_the_other_tabs(
@@ -28,18 +27,18 @@ def test_a_page_opened_on_a_frozen_service_says_so_and_so_do_the_other_tabs(
         first.wait_for_function(CACHED)
         process.send_signal(signal.SIGSTOP)
         late = first.context.new_page()
-        late.goto(desk.url + "/history", wait_until="commit", timeout=SOON)
-        expect(late.locator("h1")).to_have_text("History", timeout=SOON)
-        expect(late.locator("#line")).to_have_text("no answer yet", timeout=SOON)
+        late.goto(desk.url + "/history", wait_until="commit")
+        expect(late.locator("h1")).to_have_text("History")
+        expect(late.locator("#line")).to_have_text("no answer yet")
         for tab in tabs:
-            expect(tab.locator("#line")).not_to_have_text("live", timeout=3_000)
+            expect(tab.locator("#line")).not_to_have_text("live")
         expect(late.locator("#waiting")).to_have_text("it is not known yet what waits")
         header = late.locator(".top").bounding_box()
         assert header is not None
         assert header["height"] <= 50
         process.send_signal(signal.SIGCONT)
         for tab in (*tabs, late):
-            expect(tab.locator("#line")).to_have_text("live", timeout=30_000)
+            expect(tab.locator("#line")).to_have_text("live")
 
 
 def test_a_page_that_was_visited_once_is_not_blank_on_a_frozen_service(
@@ -52,12 +51,12 @@ def test_a_page_that_was_visited_once_is_not_blank_on_a_frozen_service(
         link = desk.link("ben")
         process.send_signal(signal.SIGSTOP)
         late = first.context.new_page()
-        late.goto(desk.url + "/grants", wait_until="commit", timeout=SOON)
-        expect(late.locator("h1")).to_have_text("Grants", timeout=SOON)
-        expect(late.locator("#line")).to_have_text("no answer yet", timeout=SOON)
-        late.goto(link, wait_until="commit", timeout=SOON)
-        expect(late.locator("main")).to_have_text("Signing in …", timeout=SOON)
-        expect(late.locator("#line")).to_have_text("no answer yet", timeout=SOON)
+        late.goto(desk.url + "/grants", wait_until="commit")
+        expect(late.locator("h1")).to_have_text("Grants")
+        expect(late.locator("#line")).to_have_text("no answer yet")
+        late.goto(link, wait_until="commit")
+        expect(late.locator("main")).to_have_text("Signing in …")
+        expect(late.locator("#line")).to_have_text("no answer yet")
         process.send_signal(signal.SIGCONT)
 
 
@@ -72,7 +71,7 @@ def test_where_nothing_was_kept_the_browser_says_so_instead_of_staying_blank(
         process.send_signal(signal.SIGSTOP)
         late = first.context.new_page()
         with pytest.raises(Error, match="ERR_FAILED"):
-            late.goto(desk.url, timeout=20_000)
+            late.goto(desk.url)
         process.send_signal(signal.SIGCONT)
 
 

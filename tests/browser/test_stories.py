@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import threading
-from contextlib import suppress
+from contextlib import closing
+from http.client import HTTPConnection
 
 import httpx
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from sayso.core.model import Operation
 from sayso.gate.deciding.request import make_call, make_request
@@ -20,6 +20,7 @@ from sayso.gate.questions.wait import load_question_row
 from sayso.gate.sessions.operator_grants import give_grant, list_grants
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
+from tests.browser.reading import texts
 from tests.browser.test_pages import PHONE, no_violations
 
 
@@ -36,10 +37,6 @@ def asked_and_run(desk: Desk, session: str, path: str = "src/parse.py") -> str:
     return attempt.call
 
 
-def steps(page: Page) -> list[str]:
-    return [one.inner_text() for one in page.locator(".story li strong").all()]
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_three_polls_and_one_approval_are_one_row_that_opens_to_its_story(
     desk: Desk, signed_in: SignedIn, scheme: str
@@ -53,8 +50,7 @@ def test_three_polls_and_one_approval_are_one_row_that_opens_to_its_story(
     expect(rows.first).to_contain_text("ended well")
     page.keyboard.press("j")
     page.keyboard.press("Enter")
-    expect(page.locator(".story li")).to_have_count(4)
-    assert steps(page) == ["Asked", "Allowed once", "Started", "Ended well"]
+    expect(page.locator(".story li strong")).to_have_text(["Asked", "Allowed once", "Started", "Ended well"])
     expect(page.locator(".story")).to_contain_text("by ana")
     expect(page.locator(".story")).to_contain_text("fine by me")
     expect(page.locator("main")).not_to_contain_text("pending")
@@ -109,8 +105,7 @@ def test_rows_that_differ_look_different(desk: Desk, signed_in: SignedIn) -> Non
         desk.ask(session, "mail.send", tool="send", args=args)
     page = signed_in()
     rows = page.locator(".list .call")
-    expect(rows).to_have_count(2)
-    first, second = rows.all_inner_texts()
+    first, second = texts(rows, 2)
     assert first != second
     assert "a@example.org" in first
 
@@ -120,11 +115,9 @@ def test_grants_for_different_calls_look_different(desk: Desk, signed_in: Signed
     for name in ("first.py", "second.py"):
         answer_question(desk.gate, desk.edit(session, name), "once", by="ana")
     page = signed_in("/grants")
-    rows = page.locator("tbody tr")
-    expect(rows).to_have_count(2)
-    texts = rows.locator("td.wide").all_inner_texts()
-    assert "first.py" in texts[0] + texts[1]
-    assert texts[0] != texts[1]
+    first, second = texts(page.locator("tbody tr td.wide"), 2)
+    assert "first.py" in first + second
+    assert first != second
 
 
 def test_the_inbox_is_filtered_as_one_types(desk: Desk, signed_in: SignedIn) -> None:
@@ -173,17 +166,12 @@ def test_those_whose_agent_waits_come_first_and_one_that_left_is_not_said_to_wai
         expect(rows).to_have_count(2)
         expect(rows.first).to_contain_text("old.py")
         expect(page.locator(".list")).not_to_contain_text("waits")
-
-        def wait() -> None:
-            with suppress(httpx.ReadTimeout):
-                agent.get(f"/v1/calls/{call['operation_id']}", params={"wait": 600}, timeout=6)
-
-        waiting = threading.Thread(target=wait)
-        waiting.start()
-        expect(rows.first).to_contain_text("new.py")
-        expect(rows.first).to_contain_text("agent waits")
-        expect(rows.first).to_contain_text("helper")
-        waiting.join()
+        with closing(HTTPConnection(agent.base_url.host, agent.base_url.port)) as waiting:
+            path = f"/v1/calls/{call['operation_id']}?wait=600"
+            waiting.request("GET", path, headers=dict(agent.headers))
+            expect(rows.first).to_contain_text("new.py")
+            expect(rows.first).to_contain_text("agent waits")
+            expect(rows.first).to_contain_text("helper")
     expect(page.locator(".list")).to_contain_text("agent left")
     expect(page.locator(".list")).not_to_contain_text("agent waits")
     expect(rows.first).to_contain_text("old.py")

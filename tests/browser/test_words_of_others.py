@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from sayso.core.model import Declaration, Operation
 from sayso.gate.deciding.request import make_call, make_request
@@ -11,13 +11,10 @@ from sayso.gate.questions.answer import answer_question
 from sayso.gate.questions.wait import load_question_row
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
+from tests.browser.reading import wait_awake, wait_for_value
 from tests.browser.test_pages import no_violations
 
 PHONE = {"width": 360, "height": 740}
-
-
-def awake(page: Page) -> None:
-    expect(page.locator(".bar .deny:not([aria-disabled])")).to_be_visible()
 
 
 def test_blanks_push_no_end_of_a_command_out_of_sight(desk: Desk, signed_in: SignedIn) -> None:
@@ -57,7 +54,7 @@ def test_only_what_a_program_says_of_itself_stands_in_quotes_in_the_head(
 def test_the_dialog_that_wants_the_word_shows_the_call(desk: Desk, signed_in: SignedIn) -> None:
     question = desk.push(desk.session())
     page = signed_in()
-    awake(page)
+    wait_awake(page)
     expect(page.locator(".yeses .hold:not([aria-disabled])")).to_be_visible()
     page.keyboard.press("a")
     expect(page.get_by_role("dialog").locator(".quoted")).to_have_text("git push --force origin main")
@@ -83,13 +80,13 @@ def test_two_open_stories_are_told_apart_by_those_who_hear_the_page(desk: Desk, 
 def test_deny_keeps_its_place_on_a_phone_while_the_form_is_changed(desk: Desk, signed_in: SignedIn) -> None:
     desk.edit(desk.session(), "a.py")
     page = signed_in(viewport=PHONE)
-    awake(page)
+    wait_awake(page)
     deny = page.locator(".bar .deny")
     before = deny.bounding_box()
     page.get_by_role("button", name="Edit…").click()
     page.get_by_label("file_path", exact=True).fill("b.py")
     expect(page.get_by_role("button", name="Discard changes")).to_be_visible()
-    assert deny.bounding_box() == before
+    wait_for_value(page, deny.bounding_box, before)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 

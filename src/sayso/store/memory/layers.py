@@ -61,7 +61,10 @@ class Layers(MutableMapping[Key, Value]):
     def next_version(self) -> Layers[Key, Value]:
         if len(self._top) <= SMALLEST or len(self._top) ** 2 <= len(self._base):
             return Layers(self._base, dict(self._top), self._size)
-        return Layers(dict(self.items()), {}, self._size)
+        both = {**self._base, **self._top}
+        if len(both) != self._size:
+            both = {key: value for key, value in both.items() if value is not _GONE}
+        return Layers(both, {}, self._size)
 
     def shares_with(self, other: Layers[Key, Value]) -> bool:
         """Return whether both have the same base, so that one is the other with little changed."""

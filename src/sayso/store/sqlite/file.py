@@ -100,7 +100,7 @@ def connect_to_file(path: Path, *, busy: float, full: bool) -> sqlite3.Connectio
     """A connection that never checkpoints by itself, and leaves nothing of what it deletes in the file."""
     try:
         connection = sqlite3.connect(
-            path, timeout=busy, isolation_level=None, check_same_thread=False, cached_statements=256
+            path, timeout=busy, isolation_level=None, check_same_thread=False, cached_statements=100
         )
     except sqlite3.Error as error:
         raise explain_sqlite_error(error, path) from error

@@ -29,7 +29,7 @@ POLL = 0.1
 COMMITS = 256
 """After how many commits of its own a process offers to move the write-ahead log into the file."""
 LONG_LOG = 8 * 2**20
-"""From this size on, readers are waited for, so that the log starts over instead of growing."""
+"""From this size on, readers are waited for, so that the log starts over, empty, instead of growing."""
 READERS_WAITED_FOR = 0.2
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.0001, 0.002
 
@@ -211,7 +211,7 @@ class SqliteStore(SqlStore[SqliteTransaction]):
             if held:
                 size = Path(f"{self._name}-wal").stat().st_size
                 with closing(connect_to_file(self._path, busy=READERS_WAITED_FOR, full=True)) as connection:
-                    mode = "RESTART" if size >= LONG_LOG else "PASSIVE"
+                    mode = "TRUNCATE" if size >= LONG_LOG else "PASSIVE"
                     connection.execute(f"PRAGMA wal_checkpoint({mode})")
 
 
