@@ -71,3 +71,21 @@ def test_no_json_in_a_text_reads_the_guard(coder: Agent, spell: Any, file: str) 
 def test_json_that_is_written_to_a_file_is_its_content(editing: Agent) -> None:
     content = json.dumps({"path": "AGENTS.md", "file": "/etc/hosts"})
     assert editing.verdict("edit_file", {"path": "a.json", "old": "", "new_string": content}) is Verdict.ALLOW
+
+
+@pytest.mark.parametrize("path", ["~/.ssh/authorized_keys", "~/.config/sayso/policy.yaml"])
+@pytest.mark.parametrize("depth", [1, 60, 62, 63, 64, 99, 5_000])
+def test_no_depth_of_nesting_hides_a_file_from_the_person_who_said_yes_to_the_task(
+    editing: Agent, path: str, depth: int
+) -> None:
+    nested = "[" * depth + escaped(path) + "]" * depth
+    assert editing.verdict("MultiEdit", {"file_path": "a.txt", "edits": nested}) is not Verdict.ALLOW
+
+
+@pytest.mark.parametrize("depth", [64, 99])
+def test_nesting_beside_a_guarded_file_does_not_make_a_question_of_what_is_denied(
+    editing: Agent, depth: int
+) -> None:
+    nested = "[" * depth + "1" + "]" * depth
+    denied = editing.verdict("MultiEdit", {"file_path": "~/.config/sayso/policy.yaml", "edits": nested})
+    assert denied is Verdict.DENY

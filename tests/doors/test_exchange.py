@@ -115,6 +115,15 @@ def test_a_connection_that_was_closed_meanwhile_is_not_used_again() -> None:
         server.close()
 
 
+def test_an_answer_that_nobody_asked_for_is_not_taken_for_the_next_ones() -> None:
+    forged = OK.replace(b"ok", b"!!")
+    with (
+        Scripted([OK + forged, forged], [OK]).serving() as scripted,
+        closing(Server(f"http://127.0.0.1:{scripted.port}")) as server,
+    ):
+        assert [server.ask(sent()).content for _ in range(2)] == [b"ok", b"ok"]
+
+
 def test_requests_that_follow_each_other_share_a_connection() -> None:
     with Scripted([OK, OK, OK]).serving() as scripted:
         server = Server(f"http://127.0.0.1:{scripted.port}")

@@ -14,7 +14,7 @@ import pytest
 
 from sayso.core.errors import SaysoError
 from sayso.gate.rows import watermark_file
-from sayso.gate.rows.versions import FORGOTTEN_AFTER
+from sayso.gate.rows.versions import FORGOTTEN_AFTER, Versions, version_key
 from sayso.gate.rows.watermark import Watermark
 from sayso.gate.rows.watermark_log import OPENED_AGAIN
 from sayso.store.contract import EntryRow
@@ -198,3 +198,16 @@ def test_a_session_that_ended_is_dropped_in_time_and_older_ones_count_as_ended(
 
 def raised_head(path: Path) -> int:
     return int(path.read_bytes()[:16])
+
+
+def test_a_version_of_another_process_is_not_forgotten_with_a_promise_that_is_taken_back() -> None:
+    versions, place = Versions(), version_key("session", "s1")
+    versions.learn_records([(place, 4, 0)])
+    reading = versions.begin_reading(None)
+    before = versions.promise({place: (6, 0)})
+    versions.learn_records([(place, 5, 0)])
+    assert versions.version_at(place, reading) == 4
+    versions.withdraw(before)
+    assert versions.version(place) == 5
+    assert versions.version_at(place, reading) == 4
+    versions.end_reading(reading)

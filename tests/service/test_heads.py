@@ -20,7 +20,7 @@ PIECES = 10 * LARGEST_HEAD // len(PIECE)
 
 
 async def app(scope: Scope, receive: Receive, send: Send) -> None:
-    """Reads all of the request, and tells its size."""
+    """Reads all of the request, and tells its size; fails if it hears of a header called X-Late."""
     size, more = 0, True
     while more:
         got = await receive()
@@ -29,7 +29,7 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
     await send(
         {
             "type": "http.response.start",
-            "status": 200,
+            "status": 500 if any(name == b"x-late" for name, _ in scope["headers"]) else 200,
             "headers": [(b"content-length", str(len(text)).encode())],
         }
     )
@@ -136,3 +136,11 @@ def test_a_long_head_that_is_not_too_long_is_read(address: tuple[str, int]) -> N
         address, post(b"abc", b"X-Long: " + b"h" * (LARGEST_HEAD - 2_000), b"Connection: close")
     )
     assert answer.startswith(b"HTTP/1.1 200")
+
+
+def test_what_follows_the_body_is_no_header_of_the_request(address: tuple[str, int]) -> None:
+    head = b"POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+    answer = ask(address, head + b"1\r\na\r\n0\r\nX-Late: yes\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 200")
+    again = ask(address, head.replace(b"Host", b"X-Late: yes\r\nHost") + b"0\r\n\r\n")
+    assert again.startswith(b"HTTP/1.1 500"), "a header of the request is heard"

@@ -251,3 +251,11 @@ def test_everybodys_waits_together_leave_room_for_operators() -> None:
             pass
         with limits.waiting("o", operator=True):
             assert limits.waits == 3
+
+
+def test_an_operator_waits_as_often_as_they_like() -> None:
+    limits = Limits(1.0, 1, waits=1)
+    with limits.waiting("o", operator=True), limits.waiting("o", operator=True), limits.waiting("a"):
+        with pytest.raises(RequestRefused), limits.waiting("a"):
+            pass
+        assert limits.waits == 3

@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, cast
 from urllib.parse import urlencode
@@ -42,7 +42,7 @@ from sayso.service.api import (
 )
 from sayso.service.api.asking import questions
 from sayso.service.authzen import access_requests, evaluations
-from sayso.service.http.auth import check_caller_again, find_caller, token_name
+from sayso.service.http.auth import SAFE, check_caller_again, find_caller, token_name
 from sayso.service.http.batches import BatchedStep
 from sayso.service.http.callers import agent_session_key
 from sayso.service.http.connections import mark_caller_known
@@ -119,12 +119,15 @@ async def _respond(running: ServiceState, endpoint: Endpoint, request: Request) 
 
 async def _handle_request(running: ServiceState, endpoint: Endpoint, request: Request) -> Response:
     token = await _check_caller(running, endpoint, request)
+    body = await _body(running, endpoint, request, token)
+    if request.method not in SAFE and not endpoint.in_batch:
+        await _check_still_known(running, request, token)
     context = Context(
         running,
         token,
         _parameters(request),
         _query(endpoint, request),
-        await _body(running, endpoint, request, token),
+        body,
         _key(request),
         request.headers.get("last-event-id"),
         request.headers.get(SESSION_HEADER),
@@ -195,9 +198,20 @@ def _run_alone(endpoint: Endpoint, context: Context) -> Any:
 
 
 def _prepare(endpoint: Endpoint, context: Context) -> BatchedStep:
+    """What the request wants done. Its token is looked up for that, and again where it is done."""
+    _check_token(context)
+    step = cast("BatchedStep", endpoint.answer(context))
+    return msgspec.structs.replace(step, do=partial(_do_with_token, context, step.do))
+
+
+def _do_with_token(context: Context, do: Callable[[], Any]) -> Any:
+    _check_token(context)
+    return do()
+
+
+def _check_token(context: Context) -> None:
     if context.authorization is not None:
         check_caller_again(context.gate, context.running.callers, context.authorization, context.token)
-    return cast("BatchedStep", endpoint.answer(context))
 
 
 async def _check_caller(running: ServiceState, endpoint: Endpoint, request: Request) -> Token:
@@ -212,6 +226,12 @@ async def _check_caller(running: ServiceState, endpoint: Endpoint, request: Requ
         hint = f"use a token of the role {roles}: `sayso token new {min(endpoint.roles)} NAME`"
         raise RequestRefused(403, "forbidden", f"this is not for tokens of the role {token.role}", hint=hint)
     return token
+
+
+async def _check_still_known(running: ServiceState, request: Request, token: Token) -> None:
+    """Refuse a caller who was turned out while the body was on its way, which may take seconds."""
+    if token is not NOBODY and await running.lanes.run("tokens", find_caller, running.gate, request) != token:
+        raise RequestRefused(401, "unauthorized", "the token was changed just now", hint="send it again")
 
 
 async def _find_caller(running: ServiceState, endpoint: Endpoint, request: Request) -> Token:

@@ -11,6 +11,7 @@ from sayso.core.conversation.hear import Heard
 from sayso.core.conversation.lifecycle import Report
 from sayso.core.decision import Decision, Item, Offer, Ruling
 from sayso.core.digest import encode_canonical
+from sayso.core.errors import SaysoError
 from sayso.core.model import Call, Operation, Request, Risk, Verdict
 from sayso.core.plan_text import PlanText
 from sayso.doors.python.calls.door import PendingAsk
@@ -30,8 +31,18 @@ class RemoteAttempt(Attempt, frozen=True):
     answered: bool = False
 
 
-def decode_attempt(answer: object) -> RemoteAttempt:
+class OtherCall(SaysoError):
+    """The answer is about another call than the request. Nothing was allowed by it."""
+
+    code = "other_call"
+    advice = "see what stands between this program and the service; it mixes up answers"
+
+
+def decode_attempt(answer: object, *, call: str | None = None, tool: str | None = None) -> RemoteAttempt:
+    """Return how a call stands; an answer about another call, or tool, than this one is refused."""
     told = msgspec.convert(answer, CallView)
+    if call not in (None, told.operation_id) or tool not in (None, told.tool):
+        raise OtherCall(f"the service was asked about {call or tool}, and the answer is about another call")
     state = STATES.get(told.status, told.status)
     runs = told.status == "allowed" and told.fence > 0 and told.call is not None
     held = told.status == "denied" and told.verdict == Verdict.DENY.value

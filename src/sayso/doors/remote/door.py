@@ -98,7 +98,7 @@ class RemoteDoor(Door):
         return self._send_call({**body, **named}, None)
 
     def find_call(self, call: str, session: str) -> Attempt:
-        return decode_attempt(self.line.ask(ServiceRequest("GET", f"/v1/calls/{call}")))
+        return decode_attempt(self.line.ask(ServiceRequest("GET", f"/v1/calls/{call}")), call=call)
 
     def look_now(self, call: str, session: str) -> Attempt:
         """The service tells of every call how it will end, once that is known."""
@@ -129,12 +129,12 @@ class RemoteDoor(Door):
         }
         query = {"attempt": secrets.token_hex(16)}
         sent = ServiceRequest("POST", f"/v1/calls/{call}/retry", {**said, **_scope_body(scope)}, query=query)
-        return decode_attempt(self.line.ask(sent))
+        return decode_attempt(self.line.ask(sent), call=call)
 
     def replay(self, call: str, session: str, *, state: str | None = None) -> Attempt:
         body = {"session": session, "state": state, "attempt": secrets.token_hex(16), "beats": True}
         return decode_attempt(
-            self.line.ask(ServiceRequest("POST", f"/v1/calls/{call}/replay", body, again=False))
+            self.line.ask(ServiceRequest("POST", f"/v1/calls/{call}/replay", body, again=False)), call=call
         )
 
     def end(
@@ -169,7 +169,7 @@ class RemoteDoor(Door):
     def resume(self, call: str, scope: Scope, *, fence: int | None = None) -> Attempt:
         body = {"attempt": secrets.token_hex(16), "beats": True, "fence": fence}
         return decode_attempt(
-            self.line.ask(ServiceRequest("POST", f"/v1/calls/{call}/resume", body), away=REPORTING)
+            self.line.ask(ServiceRequest("POST", f"/v1/calls/{call}/resume", body), away=REPORTING), call=call
         )
 
     def keep_note(self, call: str, fence: int, note: RunNote) -> None:
@@ -188,12 +188,14 @@ class RemoteDoor(Door):
 
     def wait(self, attempt: Attempt, seconds: float) -> WaitResult:
         sent = _wait_request(attempt, seconds)
-        return _wait_result_of(decode_attempt(self.line.ask(sent, away=max(AWAY, seconds))))
+        answer = self.line.ask(sent, away=max(AWAY, seconds))
+        return _wait_result_of(decode_attempt(answer, call=attempt.call))
 
     def await_answer(self, attempt: Attempt, seconds: float) -> Awaitable[WaitResult]:
         async def wait_for_answer() -> WaitResult:
             sent = _wait_request(attempt, seconds)
-            return _wait_result_of(decode_attempt(await self.line.ask_later(sent, away=max(AWAY, seconds))))
+            answer = await self.line.ask_later(sent, away=max(AWAY, seconds))
+            return _wait_result_of(decode_attempt(answer, call=attempt.call))
 
         return wait_for_answer()
 
@@ -254,7 +256,7 @@ class RemoteDoor(Door):
         """Have a call decided and, if it may run, started. Sent again, it is the same start."""
         named = {**body, "attempt": secrets.token_hex(16)}
         sent = ServiceRequest("POST", "/v1/calls", named, key=key or secrets.token_hex(16))
-        return decode_attempt(self.line.ask(sent))
+        return decode_attempt(self.line.ask(sent), tool=body["tool"])
 
 
 def _call_body(request: Request) -> dict[str, Any]:

@@ -203,6 +203,8 @@ class Wire:
         """Return whether another request may follow, for which it is then ready."""
         if self._state.our_state is not h11.DONE or self._state.their_state is not h11.DONE:
             return False
+        if self._state.trailing_data[0]:  # more than was asked for: it would pass for the next answer
+            return False
         self._state.start_next_cycle()
         return True
 

@@ -157,10 +157,9 @@ class Versions:
         """The commit failed: they stand as before."""
         with self.guard:
             for place, version in before.items():
-                self._known[place] = version
-                past = self._past.get(place)
-                if past and past[-1] == (_PENDING, version):
-                    past.pop()
+                past = self._past.get(place, [])
+                pending = bool(past) and past[-1][0] == _PENDING
+                self._known[place] = past.pop()[1] if pending else version
 
     def learn(self, raised: Raised) -> None:
         """Raise these: they are committed."""
@@ -188,10 +187,12 @@ class Versions:
 
     def _set(self, place: bytes, version: int, until: int, tick: int) -> None:
         old = self._known.get(place, 0)
-        if version < old:
-            return
         past = self._past.get(place, [])
         pending = bool(past) and past[-1][0] == _PENDING
+        if version < old:
+            if pending and version > past[-1][1]:  # another process has come further than what is promised on
+                past[-1:] = [(tick, past[-1][1]), (_PENDING, version)]
+            return
         if pending and tick != _PENDING:
             past[-1] = (tick, past[-1][1])  # what was promised is committed
         elif version > old and not pending:

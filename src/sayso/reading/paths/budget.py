@@ -21,11 +21,17 @@ class LookBudget:
 
     def __init__(self) -> None:
         self.made = 0
+        self.too_deep = False
         self.seen: dict[Any, Any] = {}
 
     @property
     def spent(self) -> bool:
         return self.made >= MAX_LOOKS
+
+    @property
+    def unread(self) -> bool:
+        """Whether there is more in the call than was followed."""
+        return self.spent or self.too_deep
 
 
 _open: ContextVar[LookBudget | None] = ContextVar("looks", default=None)

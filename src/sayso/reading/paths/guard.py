@@ -110,7 +110,7 @@ def _locate_paths(
     given = find_paths(texts, folder=call.folder, home=home, named=named)
     for one in dict.fromkeys(given):
         yield one, locate(one.path, folder=call.folder, workspace=call.workspace, home=home)
-    if current_budget().spent:
+    if current_budget().unread:
         yield PathArgument(next(one.argument for one in texts), _TOO_MUCH, lost=True), PathPlace(None)
 
 

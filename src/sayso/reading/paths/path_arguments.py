@@ -149,6 +149,7 @@ def collect_texts(arguments: Mapping[str, Any]) -> tuple[ArgumentText, ...]:
 
     def walk(value: Any, argument: str, name: str, group: int, depth: int) -> Iterator[ArgumentText]:
         if depth > MAX_DEPTH:
+            current_budget().too_deep = True  # what lies deeper is not read, which makes the call high risk
             return
         if isinstance(value, Mapping):
             for key, member in value.items():
@@ -179,7 +180,10 @@ def _parse_json(one: ArgumentText) -> Any:
         return None
     try:
         return json.loads(one.text)
-    except (ValueError, RecursionError):
+    except ValueError:
+        return None
+    except RecursionError:
+        current_budget().too_deep = True
         return None
 
 

@@ -125,6 +125,7 @@ def _limited_httptools() -> type[asyncio.Protocol] | None:
     class Limited(HttpToolsProtocol):
         _unread = 0
         """How much came since the last whole head or piece of a body."""
+        _in_head = True
 
         def data_received(self, data: bytes) -> None:
             self._unread += len(data)
@@ -132,8 +133,16 @@ def _limited_httptools() -> type[asyncio.Protocol] | None:
             if self._unread > LARGEST_HEAD and not self.transport.is_closing():
                 self.send_400_response("The head of the request is too long.")
 
+        def on_message_begin(self) -> None:
+            self._in_head = True
+            super().on_message_begin()
+
+        def on_header(self, name: bytes, value: bytes) -> None:
+            if self._in_head:  # what follows a body in chunks says nothing about who asks
+                super().on_header(name, value)
+
         def on_headers_complete(self) -> None:
-            self._unread = 0
+            self._unread, self._in_head = 0, False
             super().on_headers_complete()
 
         def on_body(self, body: bytes) -> None:

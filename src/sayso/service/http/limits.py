@@ -134,13 +134,13 @@ class Limits:
 
     @contextmanager
     def waiting(self, token: str, *, operator: bool = False) -> Iterator[None]:
-        """While something waits for this token; refused if too much does already.
+        """While something waits for this token; refused if too much does already, but never for an operator.
 
-        Everybody's waits together have a limit as well, which does not hold for operators.
+        Everybody's waits together have a limit as well.
         """
         with self._lock:
-            full = self._waits.total() >= self._most_of_all and not operator
-            if full or self._waits[token] >= self._most_waits:
+            full = self._waits.total() >= self._most_of_all or self._waits[token] >= self._most_waits
+            if full and not operator:
                 raise RequestRefused(429, "too_many", "too much waits with this token already", after=1)
             self._waits[token] += 1
         try:

@@ -197,12 +197,16 @@ class PostgresTransaction(Transaction):
         said = [*locks, *(one[0] for one in reads), *then, *heads]
         if not said:
             return
+        again = sorted(known.metas) if then else []
+        said += [(_METAS, (again,))] if again else []  # whatever is in the stream by now counts
         found = [cursor.fetchall() for cursor in self._send(said)]
         self._held |= {f"session/{row[0]}" for rows in found[: len(locks)] for row in rows}
         if self._writes:
             self._held |= {f"stream/{stream}" for stream in streams}
         for (_, learn), rows in zip(reads, found[len(locks) :], strict=False):
             learn(rows)
+        if again:
+            known.metas.update({**dict.fromkeys(again), **dict(found.pop())})
         for stream, rows in zip(streams, found[len(found) - len(streams) :], strict=True):
             if rows:
                 known.heads[stream] = EntryRow(*rows[0])
