@@ -6,6 +6,7 @@ is marked `each_store` and runs on every embedded store; with SAYSO_ALL everythi
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -21,6 +22,12 @@ def pytest_configure(config: pytest.Config) -> None:
     for one in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         if signal.getsignal(one) is signal.SIG_IGN:
             signal.signal(one, signal.default_int_handler if one is signal.SIGINT else signal.SIG_DFL)
+
+
+def pytest_collection_finish() -> None:
+    """The tests themselves live to the end: garbage is not looked for among them."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
