@@ -79,6 +79,7 @@ def follow_reads(page: Page) -> None:
 
 def wait_settled(page: Page) -> None:
     """The page reads nothing any more: at the service's first word it has read everything once more."""
+    page.evaluate("0")  # so that Playwright has told of what the page did until now
     wait_until(page, lambda: not UNDER_WAY[page])
 
 

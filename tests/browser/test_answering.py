@@ -26,6 +26,7 @@ from tests.browser.reading import (
     stop_clock,
     wait_awake,
     wait_for_value,
+    wait_settled,
 )
 
 
@@ -212,6 +213,7 @@ def test_wider_answers_are_behind_more_and_say_what_they_cover(desk: Desk, signe
     page = signed_in()
     page.locator(f"[data-id='{question}']").click()
     expect(page.locator(".card")).to_contain_text("c.py")
+    wait_settled(page)  # for what an answer would cover
     expect(page.get_by_role("button", name="For 15 minutes")).to_have_count(0)
     page.get_by_role("button", name="more", exact=True).click()
     offer = page.locator(".offers li", has=page.get_by_role("button", name="For 15 minutes"))

@@ -29,7 +29,7 @@ END = " && rm -rf ~/projects && git push --force"
 FILLER = "echo all is well with the tests && "
 LONG = FILLER * 110 + "true" + END
 SHORTER = FILLER * 45 + "true" + END
-LINES = "\n".join(f"echo step {number}" for number in range(150)) + END
+LINES = "\n".join(f"echo step {number}" for number in range(80)) + END
 
 
 def bash(desk: Desk, command: str) -> str:

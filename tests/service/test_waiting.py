@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import chain, repeat
 from typing import Any
 
 import pytest
 
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.questions.wait import load_question_row
+from sayso.service.live import waiters as live_waiters
 from sayso.service.live.waiters import BETWEEN, Waiters
 from tests.support.gates import Clock
 from tests.support.service import HOST, READ, WRITE, Service
@@ -86,6 +88,22 @@ def test_an_agent_that_left_is_not_said_to_wait_and_starts_nothing(service: Serv
     assert told[:1] == [question]
     assert service.told("agent", "GET", f"/v1/calls/{call}")["status"] == "pending"
     assert load_question_row(service.gate, question).state == "answered"
+
+
+def test_that_an_agent_left_is_told_although_the_loop_was_early(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_waiters, "BETWEEN", 0.05)
+    times = chain((1000.0, 1000.049), repeat(1000.06))  # it leaves; its moment is almost over; it is over
+    told: asyncio.Queue[str] = asyncio.Queue()
+
+    async def play() -> None:
+        waiters = Waiters(told.put_nowait, clock=lambda: next(times))
+        with waiters.waiting("q"):
+            assert await told.get() == "q"
+        assert await told.get() == "q"
+
+    service.runner.run(asyncio.wait_for(play(), 10))
 
 
 def test_who_waits_in_short_requests_waits_all_the_while(service: Service) -> None:

@@ -16,6 +16,7 @@ import msgspec
 MOST_KNOWN = 10_000
 BETWEEN = 3.0
 """Seconds within which whoever has waited is expected to ask again."""
+A_MOMENT = 0.01
 
 
 class Waits(msgspec.Struct, frozen=True):
@@ -66,11 +67,16 @@ class Waiters:
             del self._count[question]
             if len(self._left) >= MOST_KNOWN:
                 del self._left[next(iter(self._left))]
-            self._left[question] = self._clock()
-        asyncio.get_running_loop().call_later(BETWEEN, self._settle, question)
+            self._left[question] = left = self._clock()
+        asyncio.get_running_loop().call_later(BETWEEN, self._settle, question, left)
 
-    def _settle(self, question: str) -> None:
-        """Tell that nobody waits any more, unless somebody came back."""
-        found = self.find_waits(question)
-        if found is not None and not found.now:
+    def _settle(self, question: str, left: float) -> None:
+        """Tell that nobody waits any more, unless somebody came back. A loop may be early by this clock."""
+        with self._lock:
+            if self._left.get(question) != left:
+                return
+        early = BETWEEN - (self._clock() - left)
+        if early > 0:
+            asyncio.get_running_loop().call_later(early + A_MOMENT, self._settle, question, left)
+        else:
             self._tell(question)
