@@ -88,5 +88,7 @@ def test_that_an_agent_waits_is_shown_although_it_began_while_its_question_was_r
         for later in held[1:]:
             later.continue_()
         expect(page.locator(".list")).to_contain_text("agent waits")
+        wait_awake(page)
         page.keyboard.press("d")
+        expect(page.get_by_text("Nothing waits for you")).to_be_visible()
         waiting.join()

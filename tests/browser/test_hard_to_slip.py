@@ -23,6 +23,7 @@ from tests.browser.reading import (
     hold,
     read_to_the_end,
     stop_clock,
+    wait_until,
     wake,
 )
 
@@ -136,10 +137,10 @@ def a_second_finger(finger: Finger) -> None:
 
 def heard(finger: Finger, event: str, act: Callable[[], object]) -> None:
     """Do this, and wait until the page has heard this event of it, even if its clock stands still."""
-    hears = f"new Promise((hear) => addEventListener('{event}', () => hear(true), {{ once: true }}))"
-    finger.page.evaluate(f"window.heard = {hears}; null")
+    hears = f"addEventListener('{event}', () => {{ window.heard = true; }}, {{ once: true }})"
+    finger.page.evaluate(f"window.heard = false; {hears}")
     act()
-    assert finger.page.evaluate("window.heard")
+    wait_until(finger.page, lambda: finger.page.evaluate("window.heard"))
 
 
 def turned(finger: Finger) -> None:

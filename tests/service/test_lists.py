@@ -109,6 +109,16 @@ def test_the_operator_stops_every_session_at_once(service: Service) -> None:
     assert service.told("operator", "GET", "/v1/questions") == []
 
 
+@pytest.mark.parametrize("content", [b"", b"{}", b" {} \n"])
+def test_a_stop_arrives_though_it_comes_with_an_empty_object(service: Service, content: bytes) -> None:
+    session = service.opened()
+    stopped = service.post("operator", f"/v1/sessions/{session}/stop", content=content)
+    assert stopped.status_code == 200, stopped.text
+    assert service.post("operator", "/v1/sessions/stop", content=content).status_code == 200
+    refused = service.post("operator", "/v1/sessions/stop", content=b'{"session": "other"}')
+    assert (refused.status_code, refused.json()["code"]) == (400, "malformed")
+
+
 @pytest.mark.parametrize("who", ["agent", "host", "trusted", None])
 def test_nobody_else_stops_every_session(service: Service, who: str | None) -> None:
     service.opened()
