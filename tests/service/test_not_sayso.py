@@ -11,7 +11,9 @@ import pytest
 
 from sayso import Sayso
 from sayso.core.errors import SaysoError
+from sayso.doors.remote.decode import OtherCall, decode_attempt
 from sayso.doors.remote.line import NotSayso
+from tests.support.service import READ, Service
 
 
 @contextmanager
@@ -64,3 +66,13 @@ def test_a_proxy_without_its_service_is_not_called_a_wrong_address() -> None:
         pytest.raises(SaysoError, match="something between here and the service"),
     ):
         gate.session(agent="helper")
+
+
+@pytest.mark.parametrize("asked", [{"call": "op_other"}, {"tool": "wipe"}])
+def test_an_answer_about_another_call_or_tool_allows_nothing(service: Service, asked: dict[str, str]) -> None:
+    told = service.told("agent", "POST", "/v1/calls", READ)
+    assert told["status"] == "allowed"
+    right = {"call": told["operation_id"], "tool": READ["tool"]}
+    assert decode_attempt(told, **right).state == "running"
+    with pytest.raises(OtherCall, match="another call"):
+        decode_attempt(told, **{**right, **asked})
