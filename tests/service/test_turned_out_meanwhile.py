@@ -63,15 +63,21 @@ def test_an_agents_retry_that_was_held_back_starts_nothing_once_its_token_is_rev
     assert told["status"] != "running"
 
 
-def test_a_browser_signed_out_while_a_body_is_on_its_way_makes_no_token(service: Service) -> None:
+@pytest.mark.parametrize(
+    ("path", "body"), [("/v1/tokens", OPERATOR), ("/v1/calls", READ), ("/v1/check", READ)]
+)
+def test_a_browser_signed_out_while_a_body_is_on_its_way_does_nothing(
+    service: Service, path: str, body: dict[str, Any]
+) -> None:
+    session = {} if path == "/v1/tokens" else {"session": service.opened()}
     browser = use_link(service.gate, make_link(service.gate, "ann"))
     headers = {
         "Cookie": f"{COOKIE}={browser}",
         PAGE: page_key(service.gate, browser),
         "Origin": f"http://{HOST}",
     }
-    body = held_back(OPERATOR, lambda: sign_out(service.gate, browser))
-    assert service.post(None, "/v1/tokens", content=body, headers=headers).status_code == 401
+    content = held_back({**body, **session}, lambda: sign_out(service.gate, browser))
+    assert service.post(None, path, content=content, headers=headers).status_code == 401
     assert "evil" not in {token.name for token in list_tokens(service.gate)}
 
 
