@@ -1,8 +1,8 @@
-"""`python -m bench.day [--list PRESET]`: one day of a coding agent's work, and how many questions each preset asks.
+"""`python -m bench.day [--list PRESET]`: a day of a coding agent, and how many questions each preset asks.
 
-`day.jsonl` holds what a person writes and what the agent then calls, 120 calls of a real kind, in the form of a
-script for `sayso chat`. Calls marked `must_ask` are high risk. The person answers as widely as is offered: for the
-task if possible, else once.
+`day.jsonl` holds what a person writes and what the agent then calls, 120 calls of a real kind, in the form of
+a script for `sayso chat`. Calls marked `must_ask` are high risk. The person answers as widely as is offered:
+for the task if possible, else once.
 """
 
 from __future__ import annotations
