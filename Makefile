@@ -36,15 +36,21 @@ fast: lint ## lint, and the tests that need no process, browser or disk: for eve
 
 test: lint chromium ## lint, then every test: what CI runs
 	@$(say) 'tests'
-	@$(bin)/python -m pytest -n auto --dist worksteal --hypothesis-profile="$$HYPOTHESIS_PROFILE" $(no_skips) $(ARGS)
+	@$(bin)/python -m pytest -n $(workers) --dist worksteal --hypothesis-profile="$$HYPOTHESIS_PROFILE" $(no_skips) $(ARGS)
 
-# The page is tested in Debian's Chromium. Where we may install it we do; where not, its tests say that they are skipped.
+# One more than there are cores: many tests wait for a process or a page, and somebody else can work meanwhile.
+workers ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1 )))
+
+# The page is tested in Debian's Chromium, without the windows around it if that is to be had; test-all takes the
+# whole browser. Where we may install it we do; where there is none, the tests of the page say that they are skipped.
+browser = $(if $(SAYSO_ALL),chromium,chromium-headless-shell)
 chromium:
-	@if [ -n "$$CHROMIUM" ] || command -v chromium >/dev/null || command -v chromium-browser >/dev/null; then :; \
+	@if [ -n "$$CHROMIUM" ] || command -v $(browser) >/dev/null; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  $(say) 'installing chromium'; \
-	  { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends chromium; } \
-	    >.venv/apt.out 2>&1 || { tail -n 5 .venv/apt.out >&2; $(say) 'chromium could not be installed' >&2; }; \
+	  $(say) 'installing $(browser)'; \
+	  { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $(browser); } \
+	    >.venv/apt.out 2>&1 || { tail -n 5 .venv/apt.out >&2; $(say) '$(browser) could not be installed' >&2; }; \
+	elif command -v chromium >/dev/null || command -v chromium-browser >/dev/null; then :; \
 	else $(say) 'chromium is not here: the tests of the page are SKIPPED (apt-get install chromium)' >&2; fi
 
 test-all: export SAYSO_ALL := 1

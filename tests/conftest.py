@@ -14,6 +14,8 @@ from collections.abc import Iterator
 import pytest
 
 EMBEDDED = ("memory", "sqlite")
+LONG = ("crash", "property", "contract", "e2e", "service", "browser")
+"""The folders whose single tests take longest. They begin first: no core waits for the last of them."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -22,6 +24,11 @@ def pytest_configure(config: pytest.Config) -> None:
     for one in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         if signal.getsignal(one) is signal.SIG_IGN:
             signal.signal(one, signal.default_int_handler if one is signal.SIGINT else signal.SIG_DFL)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    rank = {f"tests/{name}/": number for number, name in enumerate(LONG)}
+    items.sort(key=lambda item: rank.get(item.nodeid[: item.nodeid.find("/", 6) + 1], len(LONG)))
 
 
 def pytest_collection_finish() -> None:

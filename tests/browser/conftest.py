@@ -20,6 +20,11 @@ from tests.support.gates import KEY, no_settings
 
 __all__ = ["KEY", "no_settings"]
 
+BROWSERS = ("chromium", "chromium-browser")
+SHELL = "chromium-headless-shell"
+"""The same engine without windows, menus and extensions around it: half the work for each test."""
+EVERYTHING = "SAYSO_ALL" in os.environ
+"""The whole browser, and in every test the service worker that it keeps the page with."""
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -34,7 +39,8 @@ SignedIn = Callable[..., Page]
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """For one file of tests: while Playwright is there, an event loop runs, and no other test can run one."""
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    names = BROWSERS if EVERYTHING else (SHELL, *BROWSERS)
+    chromium = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
     if chromium is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(NEEDED)
     expect.set_options(timeout=PATIENCE)
@@ -55,11 +61,18 @@ def desk() -> Iterator[Desk]:
 
 @pytest.fixture
 def window(browser: Browser) -> Iterator[Callable[..., Page]]:
-    """A new browser of somebody. An error in the page's own code fails the test."""
+    """A new browser of somebody. An error in the page's own code fails the test.
+
+    Unless a test asks for it, or with SAYSO_ALL, no service worker loads every file of the page once more.
+    """
     contexts, errors = [], []
+    usual = {
+        "viewport": {"width": 1280, "height": 800},
+        "service_workers": "allow" if EVERYTHING else "block",
+    }
 
     def opened(**settings: Any) -> Page:
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **settings})
+        context = browser.new_context(**{**usual, **settings})
         contexts.append(context)
         page = context.new_page()
         if SLOW_BROWSER > 1:

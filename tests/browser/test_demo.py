@@ -20,7 +20,7 @@ def test_the_demos_one_link_leads_to_the_first_approved_call_and_one_ctrl_c_ends
         screen = played.screen
         screen.wait_for(PROMPT)
         (link,) = re.findall(r"http://\S+", screen.text)
-        page = window()
+        page = window(service_workers="allow")
         page.goto(link)
         expect(page.locator(".card")).to_contain_text("hello.py")
         page.get_by_role("button", name="Allow once").click()

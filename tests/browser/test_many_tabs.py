@@ -90,7 +90,7 @@ def denied_in_each(gate: Gate, desk: Desk, tabs: list[Page]) -> None:
 def test_eight_tabs_all_hear_of_a_question_and_each_can_answer(
     tmp_path: Path, window: Callable[..., Page], without: str | None
 ) -> None:
-    first = window()
+    first = window(service_workers="allow")
     if without:
         first.context.add_init_script(without)
     with served(tmp_path) as (desk, process):
@@ -157,7 +157,7 @@ def hide(page: Page, *, hidden: bool) -> None:
 
 def test_a_service_that_hangs_is_not_called_live(tmp_path: Path, window: Callable[..., Page]) -> None:
     """Nothing closes the line: only the heartbeats are missing."""
-    first = window()
+    first = window(service_workers="allow")
     with served(tmp_path, ping=1.0) as (desk, process):
         tabs = tabs_of(desk, first, 2)
         process.send_signal(signal.SIGSTOP)

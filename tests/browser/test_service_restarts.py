@@ -39,7 +39,7 @@ def sayso_serve(folder: Path, port: int = 0) -> Iterator[str]:
 
 def test_the_page_recovers_when_the_service_restarts(tmp_path: Path, window: Callable[..., Page]) -> None:
     gate = open_gate(load_preset("coding"), tmp_path / "s.db")
-    page = window()
+    page = window(service_workers="allow")
     with sayso_serve(tmp_path) as url:
         desk = Desk(gate, url)
         session = desk.session()
@@ -69,7 +69,7 @@ def test_without_the_service_the_page_still_opens_and_says_so(
     tmp_path: Path, window: Callable[..., Page]
 ) -> None:
     gate = open_gate(load_preset("coding"), tmp_path / "s.db")
-    page = window()
+    page = window(service_workers="allow")
     with sayso_serve(tmp_path) as url:
         page.goto(Desk(gate, url).link())
         expect(page.locator("#line")).to_have_text("live")

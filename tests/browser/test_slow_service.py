@@ -19,7 +19,7 @@ CACHED = "async () => (await (await caches.open('sayso-shell')).keys()).length >
 def test_a_page_opened_on_a_frozen_service_says_so_and_so_do_the_other_tabs(
     tmp_path: Path, window: Callable[..., Page]
 ) -> None:
-    first = window()
+    first = window(service_workers="allow")
     with served(tmp_path) as (desk, process):
         tabs = tabs_of(desk, first, 2)
         first.evaluate("navigator.serviceWorker.ready")
@@ -44,7 +44,7 @@ def test_a_page_opened_on_a_frozen_service_says_so_and_so_do_the_other_tabs(
 def test_a_page_that_was_visited_once_is_not_blank_on_a_frozen_service(
     tmp_path: Path, window: Callable[..., Page]
 ) -> None:
-    first = window()
+    first = window(service_workers="allow")
     with served(tmp_path) as (desk, process):
         tabs_of(desk, first, 1)
         first.evaluate("navigator.serviceWorker.ready.then(() => true)")
@@ -63,7 +63,7 @@ def test_a_page_that_was_visited_once_is_not_blank_on_a_frozen_service(
 def test_where_nothing_was_kept_the_browser_says_so_instead_of_staying_blank(
     tmp_path: Path, window: Callable[..., Page]
 ) -> None:
-    first = window()
+    first = window(service_workers="allow")
     with served(tmp_path) as (desk, process):
         first.goto(desk.url)
         first.evaluate("navigator.serviceWorker.ready.then(() => true)")
@@ -76,7 +76,7 @@ def test_where_nothing_was_kept_the_browser_says_so_instead_of_staying_blank(
 
 
 def test_what_waits_is_not_said_to_be_nothing_before_it_was_read(desk: Desk, signed_in: SignedIn) -> None:
-    page = signed_in()
+    page = signed_in(service_workers="allow")
     expect(page.locator("#waiting")).to_have_text("no questions wait")
     held: list[Route] = []
     page.route("**/v1/questions", lambda route: held.append(route))  # noqa: PLW0108  Playwright marks it

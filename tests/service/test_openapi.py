@@ -27,7 +27,7 @@ from tests.service.conftest import KEY, POLICY
 from tests.support.service import WRITE, Service
 
 DOCUMENT = build_document(DESCRIBED)
-EXAMPLES = 100 if os.environ.get("SAYSO_ALL") else 2
+EXAMPLES = 30 if os.environ.get("SAYSO_ALL") else 2
 SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
 FOUND: list[Any] = [*SCHEMA.get_all_operations()]
 OPERATIONS = {one.ok().label: one.ok() for one in FOUND}

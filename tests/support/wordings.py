@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
+from copy import copy
+from functools import cache, lru_cache
 from typing import Any
 
+import msgspec
 from ruamel.yaml import YAML
 
 from sayso.core.policy import Policy
@@ -54,8 +56,25 @@ def with_senses(file: str) -> list[tuple[str, str]]:
 
 def play(*steps: Step, policy: Policy = CHAT) -> list[dict[str, Any]]:
     """What each step of a conversation led to; a string is a message of the user."""
-    player = Player(policy, start=1e9, workspace="/w")
-    return [player.step({"hear": step} if isinstance(step, str) else step) for step in steps]
+    lines = [{"hear": step} if isinstance(step, str) else step for step in steps]
+    if policy is CHAT:
+        return list(_played(tuple(map(msgspec.json.encode, lines)))[1])
+    player = _player(policy)
+    return [player.step(line) for line in lines]
+
+
+def _player(policy: Policy) -> Player:
+    return Player(policy, start=1e9, workspace="/w")
+
+
+@lru_cache(maxsize=64)
+def _played(lines: tuple[bytes, ...]) -> tuple[Player, tuple[dict[str, Any], ...]]:
+    """The conversation after these lines: many begin alike, and what they begin with is played once."""
+    if not lines:
+        return _player(CHAT), ()
+    before, results = _played(lines[:-1])
+    player = copy(before)
+    return player, (*results, player.step(msgspec.json.decode(lines[-1])))
 
 
 def verdict(*steps: Step, policy: Policy = CHAT) -> str:
