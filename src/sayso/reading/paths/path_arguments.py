@@ -163,8 +163,8 @@ def collect_texts(arguments: Mapping[str, Any]) -> tuple[ArgumentText, ...]:
         elif isinstance(value, str):
             one = ArgumentText(argument, name, value, group)
             yield one
-            yield from _inner_texts(one)
-            yield from _mark_coded(value, walk(_parse_json(one), argument, name, group, depth + 1))
+            for inner in _read_inside(one):
+                yield from _mark_coded(value, walk(inner, argument, name, group, depth + 1))
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
             yield ArgumentText(argument, name, str(value), group)
 
@@ -193,14 +193,13 @@ def _mark_coded(text: str, inside: Iterable[ArgumentText]) -> Iterator[ArgumentT
         yield one if one.text in text else msgspec.structs.replace(one, coded=True)
 
 
-def _inner_texts(one: ArgumentText) -> Iterator[ArgumentText]:
-    """Yield further readings of a text: the value of an option, and decoded base64."""
+def _read_inside(one: ArgumentText) -> Iterator[Any]:
+    """Yield what a text stands for besides itself: the value of an option, JSON, and what base64 holds."""
     option = _OPTION.fullmatch(one.text) if len(one.text) <= MAX_PATH_LENGTH else None
     if option is not None:
-        yield msgspec.structs.replace(one, text=option[1] or option[2])
-    decoded = decode_text(one.text)
-    if decoded is not None:
-        yield msgspec.structs.replace(one, text=decoded, coded=True)
+        yield option[1] or option[2]
+    yield _parse_json(one)
+    yield decode_text(one.text)
 
 
 def find_paths(
