@@ -14,7 +14,7 @@ import re
 import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import count
+from itertools import chain, count
 from typing import Any, Literal
 
 import msgspec
@@ -163,8 +163,8 @@ def collect_texts(arguments: Mapping[str, Any]) -> tuple[ArgumentText, ...]:
         elif isinstance(value, str):
             one = ArgumentText(argument, name, value, group)
             yield one
-            for inner in _read_inside(one):
-                yield from _mark_coded(value, walk(inner, argument, name, group, depth + 1))
+            inside = (walk(inner, argument, name, group, depth + 1) for inner in _read_inside(one))
+            yield from _mark_coded(value, chain.from_iterable(inside))
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
             yield ArgumentText(argument, name, str(value), group)
 
