@@ -257,6 +257,9 @@ def _paths_by_name(
 ) -> Iterator[PathArgument]:
     """The path that a text is, by the name of its argument and by its spelling."""
     holds = one.holds
+    if holds in ("paths", "perhaps") and " " in inner and not _exists(inner, here):
+        words_alone = (word for word in inner.split() if find_named(word).at is not None)
+        yield from (PathArgument(one.argument, word, sure=True) for word in words_alone)
     if holds == "paths":
         yield PathArgument(one.argument, text, sure=True, file=True)
     elif holds == "perhaps":
