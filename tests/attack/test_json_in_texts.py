@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
@@ -39,6 +40,36 @@ def spaced(text: Any) -> str:
     return f"\n  {json.dumps(text, indent=2)}\n"
 
 
+def in_base64(text: Any) -> str:
+    return base64.b64encode(json.dumps(text).encode()).decode()
+
+
+def in_an_address(text: Any) -> str:
+    """As tokens and addresses have it: another alphabet, and no padding."""
+    return base64.urlsafe_b64encode(json.dumps(text).encode()).decode().rstrip("=")
+
+
+def in_lines(text: Any) -> str:
+    return base64.encodebytes(json.dumps(text, indent=1).encode()).decode()
+
+
+def as_data(text: Any) -> str:
+    return f"data:application/json;base64,{in_base64(text)}"
+
+
+def in_base64_twice(text: Any) -> str:
+    return in_base64({"payload": in_base64(text)})
+
+
+def as_an_option(text: Any) -> str:
+    return f"--edits={json.dumps(text)}"
+
+
+SPELLINGS = (
+    plain, escaped, twice, spaced, in_base64, in_an_address, in_lines, as_data, in_base64_twice, as_an_option,
+)  # fmt: skip
+
+
 @pytest.fixture
 def editing(coder: Agent) -> Agent:
     """An agent that may edit for its task."""
@@ -54,14 +85,14 @@ def editing(coder: Agent) -> Agent:
 
 
 @pytest.mark.parametrize("path", GUARDED)
-@pytest.mark.parametrize("spell", [plain, escaped, twice, spaced])
+@pytest.mark.parametrize("spell", SPELLINGS)
 @pytest.mark.parametrize("name", ["edits", "options", "target", "file_path"])
 def test_no_json_in_a_text_hides_a_guarded_file(editing: Agent, path: str, spell: Any, name: str) -> None:
     args = {"file_path": "a.txt", name: spell([{"file_path": path, "old_string": "a", "new_string": "b"}])}
     assert editing.verdict("MultiEdit", args) is not Verdict.ALLOW
 
 
-@pytest.mark.parametrize("spell", [plain, escaped, twice])
+@pytest.mark.parametrize("spell", SPELLINGS)
 @pytest.mark.parametrize("file", ["gate.key", "sayso.db"])
 def test_no_json_in_a_text_reads_the_guard(coder: Agent, spell: Any, file: str) -> None:
     args = {"path": "a.txt", "paths": spell([f"~/.local/share/sayso/{file}"])}
@@ -89,3 +120,12 @@ def test_nesting_beside_a_guarded_file_does_not_make_a_question_of_what_is_denie
     nested = "[" * depth + "1" + "]" * depth
     denied = editing.verdict("MultiEdit", {"file_path": "~/.config/sayso/policy.yaml", "edits": nested})
     assert denied is Verdict.DENY
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["configuration", "test_parser_edge_cases", "feature-branch-name", "AbstractFactoryBuilder", "UserId42"],
+)
+@pytest.mark.parametrize("name", ["file_path", "label"])
+def test_ordinary_words_are_not_taken_for_base64(editing: Agent, word: str, name: str) -> None:
+    assert editing.verdict("edit_file", {"path": "a.txt", name: word}) is Verdict.ALLOW

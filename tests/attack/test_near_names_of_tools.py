@@ -59,17 +59,46 @@ def test_no_near_name_gets_past_the_service(gate: Sayso, name: str, role: str) -
             assert service.post(role, path, body).status_code == 400
 
 
-def test_a_function_of_a_near_name_is_what_its_code_declares(gate: Sayso) -> None:
-    """A program's own functions may be called `read` where a preset lists another program's `Read`."""
+@pytest.mark.parametrize("name", NEAR)
+@pytest.mark.parametrize("ungated", [False, True])
+def test_no_host_declares_what_a_near_name_does(gate: Sayso, name: str, ungated: bool) -> None:
+    declared = {"ungated": True} if ungated else {"operations": [{"operation": "bank.look", "risk": "low"}]}
+    with a_service(gate) as service:
+        session = service.told("host", "POST", "/v1/sessions", {"agent": "a"})["id"]
+        body = {"tool": name, "args": {}, "session": session, **declared}
+        for path in ("/v1/calls", "/v1/check"):
+            assert service.post("host", path, body).status_code == 400
+
+
+@pytest.mark.parametrize("name", ["Wipe_All", "PEEK", "ｗipe_all"])
+def test_no_function_of_a_near_name_runs_as_what_its_code_declares(gate: Sayso, name: str) -> None:
     ran = []
 
+    @gate.capability(name, operations=[])
+    def near() -> None:
+        ran.append(name)
+
+    def function() -> None:
+        ran.append(name)
+
+    function.__name__ = function.__qualname__ = name
+    looks = gate.requires_consent("bank.look", risk="low")(function)
+    with gate.session(agent="a").active():
+        with pytest.raises(MalformedRequest, match="exactly"):
+            looks()
+        assert gate.run(name, {}).status == "error"
+    assert ran == []
+
+
+def test_a_programs_own_function_may_be_called_as_a_preset_calls_anothers_in_small_letters(
+    gate: Sayso,
+) -> None:
     @gate.requires_consent("bank.look", risk="low")
-    def PEEK() -> None:  # noqa: N802  that is the point
-        ran.append("peek")
+    def read() -> str:
+        return "read"
 
     with gate.session(agent="a").active():
-        PEEK()
-    assert ran == ["peek"]
+        assert read() == "read"
 
 
 @pytest.mark.parametrize("name", ["BASH", "Edit ", "ｅdit", "Ed\u200bit", "eDit", "Read_File", "read_file "])

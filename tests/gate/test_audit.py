@@ -338,6 +338,28 @@ def test_an_erased_value_that_is_back_is_found(gate: Gate) -> None:
     assert kinds(gate) == {FindingKind.INSERTED}
 
 
+@pytest.mark.each_store
+@pytest.mark.parametrize("place", [(MAIN, 0, "note"), (MAIN, 1, "command"), ("elsewhere", 0, "command")])
+def test_a_value_that_no_entry_speaks_of_is_found(gate: Gate, place: tuple[str, int, str]) -> None:
+    stream, further, name = place
+    seq = commit_to(gate, command="x")
+    happen(gate, 2)
+    with gate.store.write() as tx:
+        tx.add_secret(SecretRow(stream, seq + further, name, b"s" * 32, b'"y"'))
+    assert kinds(gate) == {FindingKind.INSERTED}
+
+
+def test_a_value_put_back_beside_a_pruned_entry_is_found(gate: Gate) -> None:
+    seq = commit_to(gate, command="rm secret")
+    with gate.store.read() as tx:
+        (kept,) = tx.secrets(MAIN, seq)
+    happen(gate, 2)
+    prune_audit(gate, seq + 1)
+    with gate.store.write() as tx:
+        tx.add_secret(kept)
+    assert kinds(gate) == {FindingKind.INSERTED}
+
+
 def test_bodies_dropped_without_an_entry_are_found(gate: Gate) -> None:
     happen(gate, 10)
     with gate.store.write() as tx:

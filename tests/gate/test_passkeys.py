@@ -67,6 +67,19 @@ def test_a_passkey_of_each_accepted_kind_signs_in_and_signs_an_answer(gate: Gate
     assert verify_audit(gate).clean
 
 
+@pytest.mark.parametrize("all_of_them", [False, True])
+def test_a_browser_that_signed_in_with_a_passkey_is_out_once_that_is_removed(
+    gate: Gate, all_of_them: bool
+) -> None:
+    device = Authenticator()
+    passkey = added(gate, device)
+    _, cookie = finish_sign_in(gate, device.get(begin_sign_in(gate)), ORIGINS)
+    by_link = use_link(gate, make_link(gate, "ana"))
+    forget_passkeys(gate, by="ana") if all_of_them else remove_passkey(gate, passkey.id, by="ana")
+    assert user_of_browser(gate, cookie) is None
+    assert user_of_browser(gate, by_link) == "ana"
+
+
 def test_the_entry_of_a_passkey_holds_its_public_key_and_nothing_secret(gate: Gate) -> None:
     passkey = added(gate, Authenticator())
     details = last(gate, "PASSKEY_ADDED")

@@ -105,6 +105,21 @@ DAMAGES: dict[str, Damage] = {
     "a kept hash": lambda db: db.execute('UPDATE nodes SET hash = zeroblob(32) WHERE "index" = 2'),
     "a kept value": lambda db: db.execute("UPDATE secrets SET value = x'31'"),
     "kept values gone": lambda db: db.execute("DELETE FROM secrets"),
+    "a value that no entry commits to": lambda db: db.execute(
+        "INSERT INTO secrets SELECT stream, seq, 'other', salt, value FROM secrets LIMIT 1"
+    ),
+    "a value beside an entry that commits to none": lambda db: db.execute(
+        "INSERT INTO secrets SELECT stream, seq + 1, name, salt, value FROM secrets LIMIT 1"
+    ),
+    "a value beyond the last entry": lambda db: db.execute(
+        "INSERT INTO secrets SELECT stream, 1 << 62, name, salt, value FROM secrets LIMIT 1"
+    ),
+    "a value before the first entry": lambda db: db.execute(
+        "INSERT INTO secrets SELECT stream, -9223372036854775808, name, salt, value FROM secrets LIMIT 1"
+    ),
+    "a value of a stream that is none": lambda db: db.execute(
+        "INSERT INTO secrets SELECT 'elsewhere', seq, name, salt, value FROM secrets LIMIT 1"
+    ),
     "everything after a place rewritten": lambda db: db.execute(
         "UPDATE entries SET body = (SELECT body FROM entries WHERE seq = 3) WHERE seq > 1100"
     ),

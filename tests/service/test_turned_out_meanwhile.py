@@ -8,20 +8,23 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing
 from typing import Any
 
+import httpx
 import msgspec
 import pytest
 
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
-from sayso.gate.people.browsers import make_link, page_key, sign_out, use_link
+from sayso.gate.people.browsers import BROWSER_LASTS, make_link, page_key, sign_out, use_link
 from sayso.gate.people.tokens import list_tokens, revoke_token
+from sayso.gate.questions.answer import answer_question
 from sayso.gate.rows.sealed_store import MarkedStore
 from sayso.policy import load_text
 from sayso.service.http.auth import COOKIE, PAGE
 from sayso.store.postgres.store import PostgresStore
 from sayso.store.postgres.transaction import PostgresTransaction
 from tests.service.conftest import POLICY
-from tests.support.gates import KEY
+from tests.service.test_agents import until_awaited
+from tests.support.gates import KEY, Clock
 from tests.support.postgres_place import new_schema
 from tests.support.service import HOST, READ, WRITE, Service
 
@@ -63,6 +66,14 @@ def test_an_agents_retry_that_was_held_back_starts_nothing_once_its_token_is_rev
     assert told["status"] != "running"
 
 
+def browser_headers(service: Service, browser: str) -> dict[str, str]:
+    return {
+        "Cookie": f"{COOKIE}={browser}",
+        PAGE: page_key(service.gate, browser),
+        "Origin": f"http://{HOST}",
+    }
+
+
 @pytest.mark.parametrize(
     ("path", "body"), [("/v1/tokens", OPERATOR), ("/v1/calls", READ), ("/v1/check", READ)]
 )
@@ -71,14 +82,48 @@ def test_a_browser_signed_out_while_a_body_is_on_its_way_does_nothing(
 ) -> None:
     session = {} if path == "/v1/tokens" else {"session": service.opened()}
     browser = use_link(service.gate, make_link(service.gate, "ann"))
-    headers = {
-        "Cookie": f"{COOKIE}={browser}",
-        PAGE: page_key(service.gate, browser),
-        "Origin": f"http://{HOST}",
-    }
+    headers = browser_headers(service, browser)
     content = held_back({**body, **session}, lambda: sign_out(service.gate, browser))
     assert service.post(None, path, content=content, headers=headers).status_code == 401
     assert "evil" not in {token.name for token in list_tokens(service.gate)}
+
+
+def leaves(service: Service, clock: Clock, browser: str) -> None:
+    sign_out(service.gate, browser)
+
+
+def stays_too_long(service: Service, clock: Clock, browser: str) -> None:
+    """Its sign-in ends by itself, which no entry records."""
+    clock.now += 60.0
+
+
+def is_revived_elsewhere(service: Service, clock: Clock, browser: str) -> None:
+    """Somebody of the same name signs in and stays: that is another browser."""
+    use_link(service.gate, make_link(service.gate, "ann"))
+    sign_out(service.gate, browser)
+
+
+@pytest.mark.parametrize("way", [leaves, stays_too_long, is_revived_elsewhere])
+@pytest.mark.parametrize("method", ["POST", "GET"])
+def test_a_browser_whose_sign_in_ends_while_it_waits_starts_and_reads_nothing(
+    service: Service, clock: Clock, way: Callable[[Service, Clock, str], None], method: str
+) -> None:
+    browser = use_link(service.gate, make_link(service.gate, "ann"))
+    clock.now += BROWSER_LASTS - 60.0
+    made = service.told("agent", "POST", "/v1/calls", WRITE)
+    path = f"/v1/calls/{made['operation_id']}{'/retry' if method == 'POST' else ''}?wait=600"
+
+    async def play() -> httpx.Response:
+        headers = browser_headers(service, browser)
+        waiting = asyncio.create_task(service.ask(None, method, path, headers=headers, timeout=None))
+        await asyncio.to_thread(until_awaited, service, made["question"])
+        await asyncio.to_thread(way, service, clock, browser)
+        await asyncio.to_thread(answer_question, service.gate, made["question"], "once", by="bob")
+        return await asyncio.wait_for(waiting, 30)
+
+    assert service.runner.run(play()).status_code == 401
+    told = service.told("operator", "GET", f"/v1/calls/{made['operation_id']}")
+    assert told["status"] == "pending"
 
 
 @pytest.mark.each_store

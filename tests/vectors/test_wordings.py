@@ -76,6 +76,15 @@ def test_a_yes_with_more_than_its_act_never_lets_anything_run(text: str) -> None
     assert verdict("X", EDIT_B, PUSH, text, PUSH) != "allow"
 
 
+@pytest.mark.parametrize("name", ["src/a.py", "src/b.py", "a.py", "b.py"])
+@pytest.mark.parametrize("text", ["only {}", "just {}", "{} only", "Only {}!", "just {} please"])
+def test_a_limit_without_a_yes_answers_no_question_and_says_so(text: str, name: str) -> None:
+    *_, heard, call = play("X", EDIT_B, text.format(name), EDIT_B)
+    assert heard["answered"] is None
+    assert "Nothing was answered" in said(heard)
+    assert call["verdict"] == "ask"
+
+
 @pytest.mark.parametrize("text", messages("messages", "once"))
 def test_a_yes_for_once_never_covers_the_task(text: str) -> None:
     *_, heard, call, _, again = play("X", ADD, text, ADD, {"outcome": "ok"}, ADD)

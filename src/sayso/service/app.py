@@ -120,8 +120,6 @@ async def _respond(running: ServiceState, endpoint: Endpoint, request: Request) 
 async def _handle_request(running: ServiceState, endpoint: Endpoint, request: Request) -> Response:
     token = await _check_caller(running, endpoint, request)
     body = await _body(running, endpoint, request, token)
-    if request.method not in SAFE:
-        await _check_still_known(running, endpoint, request, token)
     context = Context(
         running,
         token,
@@ -134,8 +132,11 @@ async def _handle_request(running: ServiceState, endpoint: Endpoint, request: Re
         _base(running, request),
         partial(_wait_for_disconnect, request),
         request.headers.get("authorization"),
+        partial(_check_still_known, running, request, token),
         _content_length(request),
     )
+    if request.method not in SAFE and not _is_checked_in_batch(endpoint, request):
+        await running.lanes.run("tokens", context.check_still_known)
     result = await _run_endpoint(endpoint, context)
     if isinstance(result, Response):
         return result
@@ -198,20 +199,15 @@ def _run_alone(endpoint: Endpoint, context: Context) -> Any:
 
 
 def _prepare(endpoint: Endpoint, context: Context) -> BatchedStep:
-    """What the request wants done. Its token is looked up for that, and again where it is done."""
-    _check_token(context)
+    """What the request wants done. Its caller is looked up for that, and again where it is done."""
+    context.check_still_known()
     step = cast("BatchedStep", endpoint.answer(context))
-    return msgspec.structs.replace(step, do=partial(_do_with_token, context, step.do))
+    return msgspec.structs.replace(step, do=partial(_do_if_known, context, step.do))
 
 
-def _do_with_token(context: Context, do: Callable[[], Any]) -> Any:
-    _check_token(context)
+def _do_if_known(context: Context, do: Callable[[], Any]) -> Any:
+    context.check_still_known()
     return do()
-
-
-def _check_token(context: Context) -> None:
-    if context.authorization is not None:
-        check_caller_again(context.gate, context.running.callers, context.authorization, context.token)
 
 
 async def _check_caller(running: ServiceState, endpoint: Endpoint, request: Request) -> Token:
@@ -228,17 +224,20 @@ async def _check_caller(running: ServiceState, endpoint: Endpoint, request: Requ
     return token
 
 
-async def _check_still_known(
-    running: ServiceState, endpoint: Endpoint, request: Request, token: Token
-) -> None:
-    """Refuse a caller who was turned out while the body was on its way, which may take seconds.
+def _is_checked_in_batch(endpoint: Endpoint, request: Request) -> bool:
+    """A token is looked up in the batch itself; a browser, which is an operator, has none."""
+    return endpoint.in_batch and "authorization" in request.headers
 
-    A token is looked up in the batch itself where there is one; a browser has none.
-    """
-    if endpoint.in_batch and "authorization" in request.headers:
+
+def _check_still_known(running: ServiceState, request: Request, token: Token) -> None:
+    """Refuse a caller who was turned out while the body was on its way, or while they waited."""
+    if token is NOBODY:
         return
-    if token is not NOBODY and await running.lanes.run("tokens", find_caller, running.gate, request) != token:
-        raise RequestRefused(401, "unauthorized", "the token was changed just now", hint="send it again")
+    authorization = request.headers.get("authorization")
+    if authorization is not None:
+        check_caller_again(running.gate, running.callers, authorization, token)
+    elif find_caller(running.gate, request) != token:
+        raise RequestRefused(401, "unauthorized", "the browser signed in anew", hint="send it again")
 
 
 async def _find_caller(running: ServiceState, endpoint: Endpoint, request: Request) -> Token:

@@ -157,7 +157,8 @@ _TAIL = _with_any_space(
 _FILLER = _with_any_space(
     f"(?:(?:and )?(?:{pattern(POLITE)})|oh|well|um+|uh+|er+|hell|heck|ofc|let'?s|(?:that |it "
     f"|this )?makes sense"
-    f"|right now|right away|feel free|(?:(?:that|this|it)(?:'?s| is) )?(?:exactly |just |precisely )?what i "
+    f"|right now|right away|already|feel free"
+    f"|(?:(?:that|this|it)(?:'?s| is) )?(?:exactly |just |precisely )?what i "
     "(?:want|wanted|need|needed|meant|asked for|was asking for|had in mind)"
     "|(?:(?:that|this|it)(?:'?s| is) )?(?:great|good|nice|excellent|perfect|awesome|cool)(?: plan| work"
     "| idea)?"
@@ -215,7 +216,8 @@ _ALSO = _expression(r"\A(?:(?:and|also|plus)\b[\s,]*)+")
 # A name alone after "but" may be excluded by it, so the "but" is kept.
 _BUT_A_NAME = _expression(r"but\s+(?:the\s+)?[\w./\\`-]+[.!\s]*")
 _BARE_CHANGE = _expression(
-    r"(?:only|skip|except|without|just(?=\s+(?:do|the|this|that|these|those|part|step|first)\b))\s+\w"
+    r"(?:only|skip|except|without|just(?=\s+(?:(?:do|the|this|that|these|those|part|step|first)\b|\S+\.\w)))\s+\w"
+    r"|\S+\.\w+\s+only[\s.!]*\Z"
 )
 _ASKED_PHRASE = _expression(rf"\b(?:{_HIGH}|{_MEDIUM}){_TAIL}\s?\?")
 _ASKS_WITHOUT_MARK = _expression(

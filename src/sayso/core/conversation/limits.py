@@ -117,14 +117,15 @@ _OUT = (
 _STAYS = (
     "unchanged|untouched|unmodified|unedited|read[ -]?only|frozen|locked|as is|as it is|as they are|the same"
     "|intact|alone|excluded|left out|out of scope|out of bounds|mine|ours|my (?:job|business|part|turn|task)"
-    "|on me|done by me|up to me|for me|out|protected|(?:just )?(?:the way|how|like) (?:it|they) (?:is|are"
+    "|on me|done by me|up to me|for me|out|protected|final"
+    "|(?:just )?(?:the way|how|like) (?:it|they) (?:is|are"
     "|was|were)"
 )
 _I = r"i(?:'ll| will|'m going to| am going to|'d rather| want to|'d like to|'m| am|'d)?"
 _KEEPS = lazy_pattern(
     rf"just\s+{_FILES}(?:\s+only)?"
     r"|(?:only|solely|nothing but|nothing except|stick to|keep to|stay with|stay within"
-    r"|(?:restrict|limit|confine) (?:yourself|this|it|the (?:work|changes|edits)) to)"
+    r"|(?:restrict|limit|confine) (?:yourself|this|it|(?:the|your|all) (?:work|changes|edits)) to)"
     rf"\s+(?:(?:edit|change|touch|modify|in|to|on|for|with)\s+)*{_FILES}(?:\s+only)?"
     rf"|(?:(?:edit|change|touch|modify|(?:focus|concentrate|work)\s+on)\s+)?(?:only\s+{_FILES}"
     rf"|{_FILES}\s+(?:only|alone))"
@@ -191,7 +192,7 @@ _EXCLUDES = lazy_pattern(
     r"|(?:should|must|shall|has to|have to|needs? to) (?:stay|remain|be))"
     rf"(?:\s+(?:now|still|strictly|completely|all))*\s+(?:{_STAYS})|stays?|remains?)"
     rf"|(?:{_I}|let me|leave me to)\s+(?:(?:do|handle|make|edit|change|write|fix|update|manage"
-    rf"|take(?: care of)?|see to|deal with|look after|be|keep)\s+)*{_LIST}"
+    rf"|take(?: care of| over)?|see to|deal with|look after|be|keep)\s+)*{_LIST}"
     r"(?:\s+(?:it|that|this|them|these|myself|ourselves|later|tomorrow|tonight|soon|afterwards))*"
     r"|(?:make|do|there (?:are|must be|should be))?\s*no (?:further|more|other|additional|new) "
     r"(?:changes?|edits?|files?|commits?|modifications?|work|steps?|operations?|calls?|actions?)(?: \w+){0,3}"
@@ -205,6 +206,7 @@ _EXCLUDES = lazy_pattern(
     r"|(?:(?:we're|we are|i'm|i am)\s+)?(?:just|only)\s+(?:look|read|analy[sz]e|review|think|plan|talk"
     r"|explain)(?:n?ing)?"
     rf"|(?:keep|leave)\s+(?:things|everything|all|it all|the (?:code|files|rest|repo))\s+(?:{_STAYS})"
+    r"|leave\s+the\s+(?:rest|others?|other\s+files)"
     # Others do it, or work there.
     rf"|(?:(?:(?:i|we)\s+)?own\s+{_LIST}|{_LIST}\s+belongs?\s+to\s+(?:me|us|him|her|them|(?:someone"
     rf"|somebody)\s+else|another\s+team))"

@@ -66,7 +66,8 @@ _ENDS = (
     "completed|next one|(?:end|close|finish|wrap up) (?:(?:the|this) )?(?:task|job|ticket|work)"
     "|end of (?:the )?task"
     "|(?:job|work|mission) (?:done|complete|completed|accomplished|finished)"
-    "|(?:that's|that is) (?:all|it) for (?:this task|today|now)|(?:let's |lets )?wrap (?:it |this )?up"
+    "|(?:that's|that is) (?:all|it) for (?:this task|today|now|the (?:edits|changes|day))"
+    "|(?:let's |lets )?call it a (?:day|night)|(?:let's |lets )?wrap (?:it |this )?up"
 )
 _DONE = lazy_pattern(
     r"(?:(?:ok|okay|yes|great|good|perfect|and|so|now|all|task|i think|i guess|i believe|i'd say"

@@ -35,6 +35,8 @@ STOP_CLAUSES = (
     "hold your fire", "hold fire", "terminate", "end this", "end it", "shut it down", "shut down", "kill",
     "slow down", "not just yet", "not so fast", "i'm cancelling", "i'm canceling", "i am cancelling",
     "drop everything", "ctrl-c", "ctrl c", "too fast", "you're too fast", "you're going too fast",
+    "easy there", "easy now", "break", "esc", "escape", "hangon", "stopp", "stahp", "sotp", "stpo", "wiat",
+    "waitt", "cancle",
 )  # fmt: skip
 """A stop where a clause is nothing else but them and small words."""
 
@@ -51,7 +53,9 @@ HIGH_PHRASES = (
     "i authorize this", "i authorize it", "i authorise this", "let's do that", "the answer is yes",
     "my answer is yes", "it's a yes", "that's a yes", "it is a yes", "i approve this", "i approve that",
     "i allow that", "i authorize that", "i authorise it", "i authorise that", "go right ahead", "i say yes",
-    "you have my ok", "you have my okay", "you have my go-ahead", "you have my blessing",
+    "you have my ok", "you have my okay", "you have my go-ahead", "you have my blessing", "make it happen",
+    "roger that", "let's roll", "fire away", "sounds perfect", "looks perfect",
+    "looks right", "looks correct",
 )  # fmt: skip
 
 PLAN_PHRASES = (
@@ -72,6 +76,7 @@ MEDIUM_PHRASES = (
     "keep going", "do that", "do this", "granted", "allowed", "ya", "yas", "totally", "indeed", "feel free",
     "be my guest", "good to go", "we're good to go", "thumbs up", "green light", "you have the green light",
     "seems fine", "seems good", "seems ok", "seems okay", "looks alright", "looks all right", "ye", "yeh",
+    "very well", "roger",
 )  # fmt: skip
 """A yes that is asked back once."""
 
@@ -79,7 +84,7 @@ ONCE_PHRASES = (
     "once", "just once", "only once", "this once", "just this once", "only this once", "just the once",
     "one time", "just one time", "this time", "just this time", "only this time", "this time only",
     "once only", "one time only", "for this one time", "this one time", "allow once", "allow it once",
-    "approve once",
+    "approve once", "just this one time", "only this one time",
 )  # fmt: skip
 """A yes that covers the one call it answers."""
 
@@ -144,7 +149,9 @@ REFUSALS = (
     "i am not approving this", "i'm not allowing this", "permission denied", "request denied",
     "consent denied", "not allowed", "not acceptable", "unacceptable", "that's unacceptable", "forbidden",
     "by no means", "hard pass", "i'll pass", "i pass", "skip", "bad idea", "that's a bad idea",
-    "terrible idea", "nuh uh",
+    "terrible idea", "nuh uh", "nu uh", "uh uh", "nopes", "negatory", "pass", "you wish", "dream on",
+    "let it be", "leave that", "when pigs fly", "i'm against it", "i'm against this", "i'm against that",
+    "i am against it", "i am against this", "i am against that",
 )  # fmt: skip
 """A clause that is one of these is a refusal."""
 

@@ -71,8 +71,7 @@ def read_request(
     call: Call, declared: Declaration, policy: Policy, *, command: str | None = None, **who: Any
 ) -> Request:
     """The request for a call as the policy reads it now. `command` is what its caller says it runs."""
-    if declared.by not in ("code", "host") or not declared.operations:  # only its name says what it is
-        policy.check_tool_name(call.tool)
+    policy.check_tool_name(call.tool)
     with share_budget():
         call = read_ground(call)
         reading = _make_reading(call, declared, policy)

@@ -11,6 +11,7 @@ from sayso.core.audit import events
 from sayso.core.durations import HOUR
 from sayso.core.errors import SaysoError
 from sayso.gate.gate import Gate, writing
+from sayso.gate.people.passkeys import has_passkey
 from sayso.gate.rows.journal import record
 from sayso.gate.sealed_values import ValueKind, find_value, lock_values, secret_value_name, write_value
 from sayso.store.contract import Reader, Writer
@@ -26,11 +27,15 @@ class LinkRefused(SaysoError):
 
 
 class SignInRecord(msgspec.Struct, frozen=True):
-    """The record of a link or a browser: for whom, until when, and whether it is over."""
+    """The record of a link or a browser: for whom, until when, and whether it is over.
+
+    `passkey` is the one that a browser signed in with: once that is removed, the browser is signed out.
+    """
 
     name: str
     until: float
     over: bool = False
+    passkey: str | None = None
 
 
 class Browser(msgspec.Struct, frozen=True):
@@ -76,7 +81,7 @@ def _check_link(kept: SignInRecord | None) -> SignInRecord:
 def sign_in(gate: Gate, tx: Writer, name: str, by: str, *, passkey: events.Text = UNSET) -> str:
     """Sign a browser in; return the secret of its cookie."""
     browser = secrets.token_urlsafe(32)
-    kept = SignInRecord(name, tx.now + BROWSER_LASTS)
+    kept = SignInRecord(name, tx.now + BROWSER_LASTS, passkey=None if passkey is UNSET else passkey)
     write_value(gate, tx, secret_value_name("browser", browser), kept, until=kept.until)
     record(tx, events.SignedIn(name, by, passkey), stream=gate.stream)
     return browser
@@ -92,7 +97,9 @@ def find_browser(gate: Gate, secret: str) -> Browser | None:
     """The same, with since when."""
     with gate.store.read() as tx:
         kept = _find_valid_record(gate, tx, "browser", secret)
-    return None if kept is None else Browser(kept.name, kept.until - BROWSER_LASTS)
+        if kept is None or (kept.passkey is not None and not has_passkey(gate, tx, kept.passkey)):
+            return None
+    return Browser(kept.name, kept.until - BROWSER_LASTS)
 
 
 def page_key(gate: Gate, secret: str) -> str:

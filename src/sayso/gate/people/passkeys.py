@@ -84,6 +84,14 @@ def list_passkeys(gate: Gate, user: str | None = None) -> list[Passkey]:
     return [one for one in kept.passkeys if user in (None, one.user)]
 
 
+def has_passkey(gate: Gate, tx: Reader, passkey: str) -> bool:
+    """Return whether this passkey can sign. If the list of them cannot be trusted, none can."""
+    try:
+        return any(one.id == passkey for one in load_passkeys(gate, tx).passkeys)
+    except PasskeysVoid:
+        return False
+
+
 def load_required_level(gate: Gate) -> Level | None:
     """Return which answers the operator requires signatures for; None if nothing was chosen."""
     with gate.store.read() as tx:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-import binascii
+import re
 
 from sayso.core.text.patterns import lazy_pattern
 
@@ -18,6 +18,8 @@ _INVISIBLE = lazy_pattern(
 _NAME = lazy_pattern(r"[A-Za-z0-9_.-]{4}")
 """Without as much as this it names nothing: most words are base64 of noise."""
 _CODE = lazy_pattern(r"[A-Za-z0-9+/]+={0,2}")
+_ANY_CODE = lazy_pattern(r"[A-Za-z0-9+/_-]+")
+_DATA_ADDRESS = lazy_pattern(r"\s*data:[^,]{0,200};base64,", re.IGNORECASE)
 
 
 def is_odd(text: str) -> bool:
@@ -47,11 +49,25 @@ def _drop_parents(names: list[str]) -> list[str]:
 
 
 def decode_text(text: str) -> str | None:
-    """Decode base64; None if the text is not base64."""
-    if len(text) < _SHORTEST_CODE or len(text) % 4 or _CODE.fullmatch(text) is None:
+    """Decode base64 in any of its usual forms; None if the text is not base64.
+
+    It may be the alphabet of addresses, without padding, in lines, or in a `data:` address. What is not
+    strictly base64 counts only if it decodes to text: most words would be base64 of noise.
+    """
+    if len(text) < _SHORTEST_CODE:
         return None
+    strict = len(text) % 4 == 0 and _CODE.fullmatch(text) is not None
+    code = text if strict else _make_strict(text)
     try:
-        said = base64.b64decode(text, validate=True).decode(errors="replace")
-    except binascii.Error:
+        said = base64.b64decode(code, validate=True).decode(errors="replace" if strict else "strict")
+    except ValueError:
         return None
     return said if _NAME.search(said) else None
+
+
+def _make_strict(text: str) -> str:
+    """The same code in the common alphabet, on one line and padded; "" if it cannot be one."""
+    code = "".join(_DATA_ADDRESS.sub("", text, count=1).split()).rstrip("=")
+    if len(code) < _SHORTEST_CODE or _ANY_CODE.fullmatch(code) is None:
+        return ""
+    return code.replace("-", "+").replace("_", "/") + "=" * (-len(code) % 4)

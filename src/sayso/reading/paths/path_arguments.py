@@ -14,7 +14,7 @@ import re
 import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import count
+from itertools import chain, count
 from typing import Any, Literal
 
 import msgspec
@@ -163,8 +163,8 @@ def collect_texts(arguments: Mapping[str, Any]) -> tuple[ArgumentText, ...]:
         elif isinstance(value, str):
             one = ArgumentText(argument, name, value, group)
             yield one
-            yield from _inner_texts(one)
-            yield from _mark_coded(value, walk(_parse_json(one), argument, name, group, depth + 1))
+            inside = (walk(inner, argument, name, group, depth + 1) for inner in _read_inside(one))
+            yield from _mark_coded(value, chain.from_iterable(inside))
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
             yield ArgumentText(argument, name, str(value), group)
 
@@ -193,14 +193,13 @@ def _mark_coded(text: str, inside: Iterable[ArgumentText]) -> Iterator[ArgumentT
         yield one if one.text in text else msgspec.structs.replace(one, coded=True)
 
 
-def _inner_texts(one: ArgumentText) -> Iterator[ArgumentText]:
-    """Yield further readings of a text: the value of an option, and decoded base64."""
+def _read_inside(one: ArgumentText) -> Iterator[Any]:
+    """Yield what a text stands for besides itself: the value of an option, JSON, and what base64 holds."""
     option = _OPTION.fullmatch(one.text) if len(one.text) <= MAX_PATH_LENGTH else None
     if option is not None:
-        yield msgspec.structs.replace(one, text=option[1] or option[2])
-    decoded = decode_text(one.text)
-    if decoded is not None:
-        yield msgspec.structs.replace(one, text=decoded, coded=True)
+        yield option[1] or option[2]
+    yield _parse_json(one)
+    yield decode_text(one.text)
 
 
 def find_paths(
@@ -258,6 +257,9 @@ def _paths_by_name(
 ) -> Iterator[PathArgument]:
     """The path that a text is, by the name of its argument and by its spelling."""
     holds = one.holds
+    if holds in ("paths", "perhaps") and " " in inner and not _exists(inner, here):
+        words_alone = (word for word in inner.split() if find_named(word).at is not None)
+        yield from (PathArgument(one.argument, word, sure=True) for word in words_alone)
     if holds == "paths":
         yield PathArgument(one.argument, text, sure=True, file=True)
     elif holds == "perhaps":

@@ -28,7 +28,7 @@ _ENCODED = lazy_pattern(r"%[0-9a-f]{2}", re.IGNORECASE)
 _VARIABLE = lazy_pattern(r"\$\{(\w+)[^}]*\}|\$env:(\w+)|\$(\w+)|%(\w+)%", re.IGNORECASE)
 _SUBSTITUTED = lazy_pattern(r"\$\(|\$\{|\$\w|%\w+%")
 _BRACES = lazy_pattern(r"\{([^{}]*(?:,|\.\.)[^{}]*)\}")
-_LINE = lazy_pattern(r"(?::\d+){1,2}$|#L\d+(?:-L?\d+)?$")
+_LINE = lazy_pattern(r"(?::\d+){1,2}$|#[^/#]*$")
 _LINKS = lazy_pattern(r"/proc/[^/]+/(?:task/[^/]+/)?(root|cwd)(?=/|$)")
 _STRUCTURE = set("/\\.~*?[{$%:")
 
@@ -39,7 +39,7 @@ def is_plain(path: str) -> bool:
         return False
     if path[:1] in _QUOTES or path[-1:] in _QUOTES or "\\" in path or WILD.search(path):
         return False
-    if path.startswith("~") and path != "~" and not path.startswith("~/"):
+    if path.startswith("@") or (path.startswith("~") and path != "~" and not path.startswith("~/")):
         return False
     odd = (_ENCODED, _SUBSTITUTED, _BRACES, _LINE, _LINKS)
     return not (is_url(path) or any(one.search(path) for one in odd) or _hides_structure(path))
@@ -136,8 +136,14 @@ def _without_scheme(path: str) -> Iterator[str]:
 
 
 def _without_line(path: str) -> Iterator[str]:
-    """`a.py:12:3` and `a.py#L3` name a place in a file."""
+    """`a.py:12:3`, `a.py#L3` and `a.md#usage` name a place in a file."""
     yield _LINE.sub("", path)
+
+
+def _without_mention(path: str) -> Iterator[str]:
+    """`@a.py` is how chats and some programs name a file."""
+    if path.startswith("@"):
+        yield path.lstrip("@")
 
 
 def expand_braces(path: str) -> Iterator[str]:
@@ -181,6 +187,7 @@ _STEPS: tuple[Callable[[str], Iterator[str]], ...] = (
     _turn_backslashes,
     _without_scheme,
     _without_line,
+    _without_mention,
     expand_braces,
     _normalise_unicode,
     _at_home,

@@ -191,18 +191,15 @@ async def _let_wait(
     wait = context.number("wait", 0.0, 0.0, LONGEST_WAIT)
     if wait <= 0:
         return
-    trail, token = context.running.trail, context.token.id
-    gone, left = trail.count_revocations(token), asyncio.ensure_future(context.left())
+    left = asyncio.ensure_future(context.left())
     try:
-        with context.running.limits.waiting(token, operator=context.token.role == "operator"):
+        with context.running.limits.waiting(context.token.id, operator=context.token.role == "operator"):
             await waiting(wait, left)
         if left.done():
             raise RequestRefused(408, "left", "whoever waited for this has left")
     finally:
         left.cancel()
-    await context.in_thread(trail.catch_up)
-    if trail.count_revocations(token) != gone:
-        raise RequestRefused(401, "unauthorized", "the token was revoked meanwhile")
+    await context.in_thread(context.check_still_known)
 
 
 def _request_from_body(context: Context) -> Request:
@@ -285,6 +282,7 @@ def _retry_own(context: Context, call: str) -> CallView:
     holder = holder_of(context.token, name)
     body: RetryBody = context.body
     check_host_fields(context.token, body)
+    context.check_still_known()  # reading the call ahead takes its time
     again = start.retry_call(
         context.gate,
         call,

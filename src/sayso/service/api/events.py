@@ -63,8 +63,19 @@ async def _stream_messages(context: Context) -> AsyncIterator[bytes]:
             yield b"".join(mine)
             due = _time() + every
         if _time() >= due or (not news and not await _rung(bell, due - _time())):
+            if not await _is_still_known(context):
+                return
             yield _message(trail.name(at), LiveEvent("ping", every=every))
             due = _time() + every
+
+
+async def _is_still_known(context: Context) -> bool:
+    """Return whether the reader still is who they were: a sign-in ends by itself, without any event."""
+    try:
+        await context.in_thread(context.check_still_known)
+    except RequestRefused:
+        return False
+    return True
 
 
 def _time() -> float:

@@ -32,6 +32,10 @@ async def _never_leaves() -> None:
     await asyncio.Event().wait()
 
 
+def _is_nobody() -> None:
+    """Whoever asks without a token cannot be turned out."""
+
+
 class Context(msgspec.Struct, frozen=True):
     """Who asks, and what is at hand to answer: everything about the caller comes from their token."""
 
@@ -51,7 +55,9 @@ class Context(msgspec.Struct, frozen=True):
     left: Callable[[], Awaitable[None]] = _never_leaves
     """Returns once the caller has closed the connection."""
     authorization: str | None = None
-    """The header with the token, to look it up again."""
+    """The header with the token."""
+    check_still_known: Callable[[], None] = _is_nobody
+    """Refuses a caller who was turned out since: a token that was revoked, a browser that signed out."""
     size: int | None = 0
     """How many bytes the body has; None if that was not told."""
 

@@ -45,7 +45,8 @@ LEAD_WORDS = (
     "(?:please|pls|plz|oh|ah|hm+|um+|uh+|er+|erm|eh+|meh|ugh|mm+|argh|well|ok|okay|yes|yeah|so|and|but|then"
     "|also|actually|sorry"
     "|i think|i said|hey|hell|heck|god|look|listen|now|just|thanks|thank you|i repeat"
-    "|again|one more thing|btw|fyi|lol|haha+|omg|wtf|thx|oops"
+    "|again|one more thing|btw|fyi|lol|haha+|omg|wtf|thx|oops|fuck|fck|shit|damn|christ|jesus|dude|man|bro"
+    "|on (?:second|further) thoughts?|on reflection|come to think of it|thinking about it"
     f"|{FROM_NOW_ON})"
 )
 LEAD = f"(?:{LEAD_WORDS} )*"
@@ -74,6 +75,8 @@ _APOSTROPHE_LEFT_OUT = lazy_pattern(
 _MISSPELLED = (
     (lazy_pattern(r"(?<![\w./-])(?:do n't|don;t|d'ont|do'nt|dont't)(?![\w./-])", re.IGNORECASE), "don't"),
     (lazy_pattern(r"(?<![\w./-])do(?:-|_)?not(?![\w./-])", re.IGNORECASE), "do not"),
+    (lazy_pattern(r"(?<![\w./-])id(?= (?:rather|prefer|like (?:you )?not))", re.IGNORECASE), "i'd"),
+    (lazy_pattern(r"(?<![\w./-])im(?= (?:not|against|no longer))", re.IGNORECASE), "i'm"),
     (
         lazy_pattern(
             r"(?<![\w./-])u(?= (?:can't|cant|cannot|don't|dont|may not|must|should))", re.IGNORECASE

@@ -131,6 +131,16 @@ _FORBIDS = lazy_pattern(
 # Said of what is planned or allowed, and no question.
 _FORBIDS_PLAINLY = lazy_pattern(
     rf"\b(?:let's|lets|let us) not(?! (?:{pattern(HARMLESS_DONTS)})\b)(?= \S)"
+    rf"|\A{LEAD}(?:not|nothing|no more) without"
+    r" (?:asking|checking|telling|my|me|permission|consent|approval)\b"
+    rf"|\A{LEAD}(?:this is a |we have a |we're in a |it's a )?(?:code|change|feature|release) freeze"
+    r"(?: (?:now|starts now|is on|today|please))*\Z"
+    rf"|\A{LEAD}freeze (?:(?:all|any|the|every|further|everything|these|those|your) ?)*"
+    r"(?:changes|edits|commits|code|files|repo|branch|work)?\Z"
+    rf"|\A{LEAD}(?:(?:stay|be|remain|go|switch to|use|you're|you are|we're|we are|this is)(?: in)? )?"
+    r"read[ -]?only"
+    r"(?: (?:mode|access|please|now|from now on|from here on))*\Z"
+    r"|\b(?:editing|edits|committing|commits|pushing|changes) (?:is |are )?(?:over|closed|finished|done)\Z"
     rf"|\b(?:we|you|they|agents?|nobody)(?:'d| had)? (?:{NOT_MODAL}|won't|will not)(?: \w+){{0,2}}? {ACT}\b"
     rf"|\b(?:nobody|no one|noone) (?:\w+ )?{ACT}(?:e?s)?\b|\b(?:'d|had) better not\b|\Abetter not\b"
     r"|\b(?:isn't|aren't|is not|are not|'s not|'re not|is no longer|are no longer)"
@@ -141,6 +151,8 @@ _FORBIDS_PLAINLY = lazy_pattern(
 )
 _FORBIDS_ASKING = lazy_pattern(
     r"\b(?:can|could|would|will) you (?:please |kindly )?(?:mind )?(?:not|refrain)\b"
+    r"|\bdid(?:n't| not) i (?:just |already |clearly )?(?:say|tell you|ask you)\b"
+    r"(?=.*\b(?:no|not|never|don't)\b)"
 )
 _MARK_OF_FORBIDDING = lazy_pattern(
     rf"(?P<passive>\b{FORBIDDEN}(?!\w)"

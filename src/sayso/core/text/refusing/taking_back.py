@@ -80,7 +80,7 @@ _GONE = (
     r"|no\s+longer\s+(?:holds?|valid|stands?|appl(?:y|ies)|given|granted|in\s+force)|not\s+valid)"
 )
 _TAIL = (
-    r"(?:\s+(?:now|here|please|again|immediately|at\s+once|right\s+now|right\s+away|any\s?more|so\s+far"
+    r"(?:\s+(?:now|here|please|again|immediately|at\s+once|right\s+now|right\s+away|any\s?more|any\s+longer|so\s+far"
     r"|today|back))*"
 )
 _TAKEN = r"(?:revok(?:e|ed|ing)?|withdr[ae]wn?|rescind(?:ed)?|retract(?:ed)?|strip|cancel|pull)"

@@ -33,6 +33,7 @@ from sayso.gate import words
 from sayso.gate.audit.checkpoints import LAST_CHECKPOINT
 from sayso.gate.audit.tree import TreeEnd, load_end, log_origin, own_verifiers, require_key
 from sayso.gate.audit.verifying.check_rows import check_rows
+from sayso.gate.audit.verifying.check_values import check_values
 from sayso.gate.audit.verifying.columns import find_differing_rows
 from sayso.gate.audit.verifying.signatures import PASSKEY_EVENTS as SIGNED
 from sayso.gate.audit.verifying.signatures import Proofs
@@ -126,7 +127,9 @@ def _verify(
     proofs = Proofs()
     walk = Walk(gate, MAIN, progress, proofs, workers)
     marks = anchors_from_checkpoints(notes, outside, own_verifiers(key), origin)
-    beside += [*_check_mark(gate), *((*check_rows(gate), *_check_summaries(gate)) if rows else ())]
+    beside += _check_mark(gate)
+    if rows:
+        beside += [*check_rows(gate), *check_values(gate), *_check_summaries(gate)]
     main = _report_on_stream(walk, ends[MAIN], marks, beside, expected=bool(stored))
     reports = [main]
     for stream in sorted((streams | walk.joined.keys()) - {MAIN}):
