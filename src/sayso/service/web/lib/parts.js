@@ -17,6 +17,7 @@ import { isSecondClick, notePress, whenReleased } from "./wake.js";
  * @property {(event: Sayso.LiveEvent) => unknown} [heard]
  * @property {(holds: boolean) => void} [line]
  * @property {() => boolean} [changed]
+ * @property {() => boolean} [back]
  * @property {() => void} [close]
  */
 
