@@ -236,6 +236,7 @@ export function view(place, page) {
   function drawCard() {
     const known = all.questions.get(chosen ?? "");
     if (!known) return;
+    opened = true; // what is read stays, also where the window becomes narrow
     const question = { ...known };
     shown ??= broughtBack(question);
     if (shown?.question.state === question.state) {
