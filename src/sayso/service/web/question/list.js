@@ -36,9 +36,9 @@ export function row(question, { chosen, choose, changed }) {
     h(
       "span",
       { class: "from" },
-      [question.agent, where, mark]
+      [question.agent, where, question.command !== null && question.tool, mark]
         .filter((one) => one)
-        .map((one) => visible(one ?? ""))
+        .map((one) => visible(one || ""))
         .join(" · "),
     ),
     changed && h("strong", { class: "from changed" }, "changed, not sent"),
