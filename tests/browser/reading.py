@@ -83,6 +83,12 @@ def wait_settled(page: Page) -> None:
     wait_until(page, lambda: not UNDER_WAY[page])
 
 
+def open_first(page: Page) -> None:
+    """Open the first question of the list, which on a phone comes first."""
+    page.locator(".list [data-id]").first.click()
+    expect(page.locator(".card")).to_be_visible()
+
+
 def wait_awake(page: Page) -> None:
     """The question can be answered, also by the keyboard: none of its buttons sleeps."""
     expect(page.locator(".bar .deny:not([aria-disabled])")).to_be_visible()

@@ -21,6 +21,7 @@ from tests.browser.reading import (
     HELD,
     expect_open,
     hold,
+    open_first,
     read_on,
     read_to_the_end,
     stop_clock,
@@ -335,6 +336,7 @@ def test_on_a_phone_one_question_fills_the_screen_with_the_answers_at_the_bottom
     session = desk.session()
     first, second = desk.edit(session, "first.py"), desk.edit(session, "second.py")
     page = signed_in(viewport={"width": 360, "height": 740}, has_touch=True)
+    open_first(page)
     expect(page.locator(".card")).to_contain_text("first.py")
     deny, allow = page.get_by_role("button", name="Deny"), page.get_by_role("button", name="Allow once")
     wait_awake(page)

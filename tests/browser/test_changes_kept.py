@@ -11,7 +11,7 @@ from sayso.gate.questions.answer import answer_question
 from sayso.gate.questions.wait import load_question_row
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
-from tests.browser.reading import expect_open, wait_awake
+from tests.browser.reading import expect_open, open_first, wait_awake
 
 PHONE = {"width": 360, "height": 740}
 
@@ -95,6 +95,7 @@ def test_a_call_that_was_changed_says_so_in_the_list_while_another_is_read(
 def test_the_pager_of_a_phone_keeps_the_changes(desk: Desk, signed_in: SignedIn) -> None:
     question, _ = two_asked(desk)
     page = signed_in(viewport=PHONE)
+    open_first(page)
     change(page)
     page.get_by_role("button", name="next ›").click()
     expect(page.locator(".editor")).to_have_count(0)

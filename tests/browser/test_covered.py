@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from sayso.gate.questions.wait import load_question_row
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
-from tests.browser.reading import HELD, expect_open, hold, read_on, read_to_the_end
+from tests.browser.reading import HELD, expect_open, hold, open_first, read_on, read_to_the_end
 
 SIZES = ((360, 740), (1280, 800), (720, 500), (1000, 700))
 LONG = "echo " + "all is well with the tests and the build " * 30
@@ -42,6 +42,7 @@ def test_the_word_about_the_last_answer_covers_nothing_of_the_next_question(
     desk.ask(session, "git.push_force", command=LONG)
     desk.ask(session, "git.push_force", command="rm -rf /home/ana/sayso-demo/src")
     page = signed_in(viewport={"width": width, "height": height})
+    open_first(page)
     expect(page.locator(".card")).to_contain_text("all is well")
     read_to_the_end(page)
     page.get_by_role("button", name=answer).click(delay=HELD)
@@ -76,6 +77,7 @@ def test_a_call_that_something_covers_is_not_allowed_at_high_risk(desk: Desk, si
     first = desk.push(session)
     second = desk.ask(session, "git.push_force", command="rm -rf /home/ana/sayso-demo/src")
     page = signed_in(viewport={"width": 360, "height": 740})
+    open_first(page)
     expect(page.locator(".card")).to_contain_text("git push --force")
     page.evaluate(COVER)
     page.get_by_role("button", name="Deny").click()

@@ -159,12 +159,12 @@ def gone_back(finger: Finger) -> None:
 
 
 def to_the_next(finger: Finger) -> None:
-    finger.page.evaluate("document.querySelectorAll('.pager button')[1].click()")
+    finger.page.evaluate("document.querySelector(`.pager [data-step='1']`).click()")
 
 
 def to_the_next_and_back(finger: Finger) -> None:
-    finger.page.evaluate("document.querySelectorAll('.pager button')[1].click()")
-    finger.page.evaluate("document.querySelectorAll('.pager button')[0].click()")
+    finger.page.evaluate("document.querySelector(`.pager [data-step='1']`).click()")
+    finger.page.evaluate("document.querySelector(`.pager [data-step='-1']`).click()")
 
 
 def help_opened(finger: Finger) -> None:

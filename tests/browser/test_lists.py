@@ -23,9 +23,12 @@ A_SESSION = 20
 
 
 def asked(desk: Desk, count: int) -> list[str]:
-    """So many questions, each about a file of its own, in the order they were asked."""
+    """So many questions, none like another, in the order they were asked."""
     sessions = [desk.session() for _ in range(-(-count // A_SESSION))]
-    return [desk.edit(sessions[number // A_SESSION], f"src/{number:03}.py") for number in range(count)]
+    return [
+        desk.ask(sessions[number // A_SESSION], "files.edit", tool=f"edit_{number:03}", args={"path": "a.py"})
+        for number in range(count)
+    ]
 
 
 def wait_shown(page: Page, questions: list[str]) -> None:

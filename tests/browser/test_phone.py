@@ -12,7 +12,7 @@ from playwright.sync_api import Page, Route, expect
 from sayso import Inbox, Sayso
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
-from tests.browser.reading import stop_clock, wait_awake, wait_for_value, wait_settled, wait_until
+from tests.browser.reading import open_first, stop_clock, wait_awake, wait_for_value, wait_settled, wait_until
 
 PHONE = {"width": 360, "height": 740}
 
@@ -51,6 +51,7 @@ def test_the_word_about_an_answer_is_read_whole_and_moves_nothing(desk: Desk, si
     for name in ("one.py", "two.py"):
         desk.edit(session, long + name)
     page = signed_in(viewport=PHONE)
+    open_first(page)
     wait_awake(page)
     before = top_of(page, ".card")
     page.get_by_role("button", name="Allow once").click()

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from sayso.core.text.foreign import visible
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
-from tests.browser.reading import wait_for_value
+from tests.browser.reading import open_first, wait_for_value
 
 PHONE = {"width": 360, "height": 740}
 PILE = "\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u030d" * 5
@@ -47,6 +47,7 @@ def test_no_text_of_an_agent_paints_over_the_command_or_the_page(
     desk.ask(desk.session(), "files.delete", command=OVERPRINTED)
     desk.ask(desk.session(), "files.edit", tool="archive", args={"path": f"a{PILE}", "note": f"…{PILE}"})
     page = signed_in(viewport=viewport)
+    open_first(page)
     expect(page.locator(".hero")).to_contain_text("rm -rf ~/projects")
     wait_for_value(page, lambda: page.evaluate(PILES), 2)
     box = page.locator(".hero.foreign, .hero .foreign").first

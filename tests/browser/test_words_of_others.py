@@ -101,7 +101,7 @@ def test_stopping_one_session_says_what_it_withdrew(desk: Desk, signed_in: Signe
 def test_a_desk_shows_twelve_questions_at_once(desk: Desk, signed_in: SignedIn) -> None:
     session = desk.session()
     for number in range(14):
-        desk.edit(session, f"src/module_{number}.py")
+        desk.ask(session, "files.edit", tool=f"edit_{number}", args={"path": f"src/module_{number}.py"})
     page = signed_in()
     expect(page.locator(".list li")).to_have_count(14)
     expect(page.locator(".list li").nth(11)).to_be_in_viewport(ratio=1)

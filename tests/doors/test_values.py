@@ -382,7 +382,6 @@ LOST: list[tuple[Callable[..., Any], Any]] = [
     (takes_account, Bigger(owner="ana", opened=NOON, limit=9)),
     (takes_accounts, [Bigger(owner="ana", opened=NOON, limit=9)]),
     (takes_secret, Secret(token=pydantic.SecretStr("x"))),
-    (takes_text_or_path, Path("a")),
     (untyped, ANA),
     (untyped, Path("a")),
     (anything, NOON),

@@ -150,7 +150,7 @@ def test_lists_and_figures_are_readable_and_say_so_when_there_is_nothing(
     assert "24.0 h left, used 0 times, given by user" in shown["grants"]
     assert shown["allowlist"] == f"Session Allowlist: {session}\n- git push (used 0 times)\n"
     assert f"{session}  tester" in shown["sessions"]
-    assert "asked against avoided: 1 question, 0 spared by consent" in shown["stats"]
+    assert "1 question asked, 0 avoided by earlier answers" in shown["stats"]
     assert not [text for text in shown.values() if "\x1b" in text]
     assert place.told("sessions")[0]["id"] == session
     assert place.told("stats")["prompts"] == 1

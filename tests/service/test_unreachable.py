@@ -58,6 +58,33 @@ def black_hole() -> Iterator[int]:
             one.close()
 
 
+@pytest.fixture
+def silent_port() -> Iterator[int]:
+    """A port that takes every connection, and never says a word."""
+    with closing(socket.socket()) as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(8)
+        yield int(listener.getsockname()[1])
+
+
+def test_a_port_that_takes_the_connection_and_says_nothing_is_told_in_seconds(silent_port: int) -> None:
+    found: list[BaseException] = []
+    in_time(threading.Thread(target=failing, args=(f"http://127.0.0.1:{silent_port}", found), daemon=True))
+    (error,) = found
+    assert isinstance(error, Unreachable)
+    assert "sayso serve" in str(error.hint)
+
+
+def test_a_coroutine_does_not_wait_for_a_silent_port_either(silent_port: int) -> None:
+    async def ask() -> None:
+        with Sayso.connect(f"http://127.0.0.1:{silent_port}", "sayso_host_x") as gate:
+            async with asyncio.timeout(PATIENCE):
+                await gate.door.line.ask_later(ServiceRequest("GET", "/v1/calls"))
+
+    with pytest.raises(Unreachable, match="sayso serve"):
+        asyncio.run(ask())
+
+
 def test_a_closed_port_is_told_in_seconds_with_what_to_do(closed_port: int) -> None:
     found: list[BaseException] = []
     in_time(threading.Thread(target=failing, args=(f"http://127.0.0.1:{closed_port}", found)))
@@ -87,9 +114,9 @@ def test_a_coroutine_is_told_as_soon(closed_port: int) -> None:
 
 
 def test_every_address_is_tried_before_it_is_given_up(
-    home: Home, served: Service, black_hole: int, closed_port: int
+    home: Home, served: Service, black_hole: int, closed_port: int, silent_port: int
 ) -> None:
-    places = [f"http://127.0.0.1:{black_hole}", f"http://127.0.0.1:{closed_port}", served.url]
+    places = [f"http://127.0.0.1:{silent_port}", f"http://127.0.0.1:{black_hole}", f"http://127.0.0.1:{closed_port}", served.url]
     with Sayso.connect(places, home.token("host")) as gate:
         assert gate.session(agent="helper").id.startswith("s_")
 

@@ -21,7 +21,7 @@ STATELESS = (
     "decided without a store: domains count as just reviewed unless the file says when,"
     " and notices as having somewhere to go"
 )
-OTHER_POLICY = "the gate of this store runs under another policy than this was decided by"
+OTHER_POLICY = "decided here; the gate on this store was last opened with another policy"
 
 
 class CheckTarget(NamedTuple):

@@ -112,7 +112,9 @@ def open_to_act(
     permission's clock. Without a policy it blocks all, which is enough to deny and to revoke. A store that
     was restored from a backup begins its new epoch here too.
     """
-    _check_there(store)
+    opened = _open_existing_store(store)
+    with opened.read() as looked:
+        _read_store_name(looked)
     if key is None:
         key, marks = _own_key(), marks or gate_data_folder(make=False)
     if key is None:
@@ -120,9 +122,6 @@ def open_to_act(
             "the gate's key is not at hand",
             hint=f"it is {_own_key_file()} of who runs the gate; the first gate that opens makes it",
         )
-    opened = _open_existing_store(store)
-    with opened.read() as looked:
-        _read_store_name(looked)
     with opening(marks):
         name, mark = _name_and_mark(opened, marks)
         marked = MarkedStore(opened, mark or Watermark(), doubts := Doubts())

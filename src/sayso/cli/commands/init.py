@@ -36,6 +36,7 @@ def write_first_policy(
     to: Annotated[Path | None, typer.Option("--to", metavar="FILE", help="Where to write it.")] = None,
 ) -> None:
     """Write a first policy file where Sayso looks for it. Never overwrites a file."""
+    from sayso.cli.views.wrapping import echo_line
     from sayso.core.errors import SaysoError
     from sayso.gate.settings import POLICY_NAMES, gate_config_folder
     from sayso.policy import load_preset
@@ -57,5 +58,5 @@ def write_first_policy(
         raise SaysoError(
             f"cannot write {path}: {error.strerror}", hint="name another file with --to"
         ) from error
-    typer.echo(f"Wrote {path}, extending preset {preset}.")
-    typer.echo("Try it: sayso check git push" + (f" --policy {path}" if to else ""))
+    echo_line(f"Wrote {path}, extending preset {preset}.")
+    echo_line("Try it: sayso check git push" + (f" --policy {path}" if to else ""))

@@ -314,10 +314,17 @@ def _open_empty_gate() -> Gate:
 
 @contextmanager
 def open_gate_to_act(store: str | None, policy: Policy | None = None) -> Iterator[Gate]:
-    """The store for an act of the operator, under this policy where the act depends on one."""
-    from sayso.gate.open import open_to_act, policy_in_force
+    """The store for an act of the operator, under this policy where the act depends on one.
 
-    gate = open_to_act(policy, store)
+    A store that was made and never used is begun here, under your own policy.
+    """
+    from sayso.gate.open import UnusedStore, open_gate, open_to_act, policy_in_force
+
+    try:
+        gate = open_to_act(policy, store)
+    except UnusedStore:
+        open_gate(policy or choose_policy(None, None, None), store).store.close()
+        gate = open_to_act(policy, store)
     try:
         if policy is not None and policy_in_force(gate) != policy.digest:
             print_note(OTHER_POLICY)

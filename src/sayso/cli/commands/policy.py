@@ -105,6 +105,7 @@ def policy_test(
     import time
 
     from sayso.cli.decider import request_in_folder
+    from sayso.cli.views.wrapping import echo_line
     from sayso.policy.expectations import read_expectations, run_expectations
 
     expectations = read_expectations(_read_tests(file), name=str(file))
@@ -116,8 +117,8 @@ def policy_test(
     else:
         for result in failed:
             expected = result.expectation
-            typer.echo(f"{file}:{expected.line}: {expected}: expected {expected.expected}, got {result.got}")
-            typer.echo(f"  because {result.reason}")
+            echo_line(f"{file}:{expected.line}: {expected}: expected {expected.expected}, got {result.got}")
+            echo_line(f"  because {result.reason}")
         typer.echo(f"{len(results) - len(failed)} passed, {len(failed)} failed")
     raise typer.Exit(FOUND if failed else 0)
 

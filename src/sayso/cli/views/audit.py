@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sayso.cli.views.wrapping import echo_wrapped
+from sayso.cli.views.wrapping import echo_line, echo_wrapped
 
 NOT_GIVEN = "erased, or not disclosed"
 BAR = 24
@@ -68,9 +68,9 @@ def show_verification(verified: AuditReport) -> None:
     for report in verified.reports:
         pruned = f", {report.pruned} of them without bodies" if report.pruned else ""
         counted = f"{report.entries} {'entry' if report.entries == 1 else 'entries'}{pruned}"
-        typer.echo(f"{report.stream}: {counted}, signed through {report.held_through}")
+        echo_line(f"{report.stream}: {counted}, signed through {report.held_through}")
         for one in report.findings:
-            typer.echo(f"  {one.kind.value}: {one.text}")
+            echo_line(f"  {one.kind.value}: {one.text}")
         if report.found > len(report.findings):
             typer.echo(f"  … and {report.found - len(report.findings)} more")
     if not verified.clean:
@@ -78,7 +78,7 @@ def show_verification(verified: AuditReport) -> None:
     elif not verified.tampering.entries:
         typer.echo("Nothing was changed.")
     if verified.tampering.entries:
-        typer.echo(verified.tampering.text(whole=verified.clean))
+        echo_line(verified.tampering.text(whole=verified.clean))
 
 
 def verification_to_json(verified: AuditReport) -> dict[str, Any]:

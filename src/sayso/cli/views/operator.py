@@ -198,8 +198,10 @@ def figure_lines(found: Figures) -> list[str]:
     repeated = _format_percent(found.repeated_commands_on_allowlist)
     lines = [
         f"decisions: {found.decisions} (allowed {found.allowed}, asked {found.asked}, denied {found.denied})",
-        f"asked against avoided: {_count(found.prompts, 'question')}, {found.avoided} spared by consent",
-        f"prompts per category per task: {_format_number(per)}, at most {worst} (aim: 1 or less)",
+        f"{_count(found.prompts, 'question')} asked, {found.avoided} avoided by earlier answers",
+        f"prompts per category per task: {_format_number(per)}"
+        + ("" if per is None else f", at most {worst}")
+        + " (aim: 1 or less)",
         f"high-risk calls asked: {_format_percent(found.high_risk_asked)} (aim: 100 %)"
         + (f"; unasked by {unasked}" if unasked else ""),
         f"repeated commands on the allowlist: {repeated} (aim: 50 %)",
@@ -259,7 +261,7 @@ def _count(number: int, word: str) -> str:
 
 
 def _format_number(value: float | None) -> str:
-    return "nothing to count" if value is None else f"{value:.1f}"
+    return "none so far" if value is None else f"{value:.1f}"
 
 
 def _format_percent(value: float | None) -> str:

@@ -32,6 +32,12 @@ def echo_wrapped(lines: Iterable[str]) -> None:
             typer.echo(piece)
 
 
+def echo_line(line: str) -> None:
+    """Print a line of our own. A path or an address in it stays whole."""
+    for piece in wrap_line(line, width_of(sys.stdout)):
+        typer.echo(piece)
+
+
 def wrap_line(line: str, width: int | None, *, foreign: bool = False) -> list[str]:
     """The line in pieces of this width. A longer word stays whole, so that it can be copied.
 

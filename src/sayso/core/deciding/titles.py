@@ -48,7 +48,9 @@ MATTERS = (
 """Names of arguments by what they tell, the most telling first."""
 AMOUNTS = frozenset({"amount", "price", "total", "sum"})
 _ORDER = {name: (rank, place) for rank, names in enumerate(MATTERS) for place, name in enumerate(names)}
-_BARE = frozenset(name for names in (MATTERS[0], MATTERS[3]) for name in names)
+_PATHS = frozenset({"path", "file_path", "filepath", "file", "filename", "notebook_path"})
+_ADDRESSES = frozenset({"url", "uri"})
+"""These stand first without their name, where the value shows which of the two it is."""
 _OTHER = (len(MATTERS), 0)
 
 
@@ -193,11 +195,16 @@ def _describe_arguments(given: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
     names = sorted(given, key=lambda name: (*_ORDER.get(name.casefold(), _OTHER), list(given).index(name)))
     for index, name in enumerate(names):
         value = given[name]
-        bare = index == 0 and name.casefold() in _BARE
+        bare = index == 0 and _explains_itself(name.casefold(), value)
         shown = _value(value)
         plain = PLAIN_NAME.fullmatch(name) is not None and len(name) <= LONGEST_VALUE
         cut = not (bare or plain) or _is_cut(value)
         yield shown if bare else f"{visible(name, LONGEST_VALUE)} {shown}", cut
+
+
+def _explains_itself(name: str, value: Any) -> bool:
+    """Return whether this is a path that looks like none but a path, or an address that looks like one."""
+    return name in (_ADDRESSES if isinstance(value, str) and "://" in value else _PATHS)
 
 
 def _value_at(given: Any, path: str) -> Any:

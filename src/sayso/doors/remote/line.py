@@ -34,6 +34,8 @@ NEVER_THERE = 1.0
 """The same where it has not been reached yet: then the address is wrong, or nobody has started it."""
 CONNECT = 3.0
 """How long an address may take to answer the door."""
+FIRST_WORD = 5.0
+"""How long something that took the connection may stay silent where no answer was ever heard."""
 READ = 30.0
 MORE = 15.0
 """How much longer than it was told to wait the service may take to answer."""
@@ -146,6 +148,8 @@ class ServiceLine:
             place, server = self._places[0]
             try:
                 self._check(place)
+                if not self._reached:
+                    _hear_first_word(server)
                 answer = server.ask(tries.next_request.with_token(self._token))
                 self._reached = True  # a service is there, whatever it answered
                 return tries.read(answer, place)
@@ -173,6 +177,8 @@ class ServiceLine:
             place, server = self._places[0]
             try:
                 await asyncio.to_thread(self._check, place)
+                if not self._reached:
+                    await asyncio.to_thread(_hear_first_word, server)
                 answer = await server.ask_later(tries.next_request.with_token(self._token))
                 self._reached = True
                 return tries.read(answer, place)
@@ -200,6 +206,17 @@ class ServiceLine:
         self._checked = False
         if self._places[0][0] is place:
             self._places.rotate(-1)
+
+
+_KNOCK = Sent("GET", "/healthz", {}, {}, b"", connecting=CONNECT, reading=FIRST_WORD)
+
+
+def _hear_first_word(server: Server) -> None:
+    """Ask whether anybody is there, without a token. A silent one is not reached: nothing was asked of it."""
+    try:
+        server.ask(_KNOCK)
+    except LineLost as error:
+        raise NotReached(str(error)) from error
 
 
 class _TryLater(Exception):

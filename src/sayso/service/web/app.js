@@ -46,6 +46,7 @@ let line = null;
 /** @type {boolean | null} */
 let holds = null; // not known yet
 let slow = 0;
+let at = ""; // the path of the view on show
 
 const PATIENCE = 2_000;
 const page = { live: () => holds === true };
@@ -91,6 +92,7 @@ function leave() {
 function open(focus = false) {
   const [path, title, module] = PAGES.find(([one]) => one === location.pathname) ?? INBOX;
   view?.close?.();
+  at = path;
   show(main);
   view = module.view(main, page);
   for (const link of nav.querySelectorAll("a")) {
@@ -118,6 +120,7 @@ async function go(event) {
 /** The way back of the browser cannot be held up, so the page goes forth again before it asks. */
 async function goBack() {
   if (!document.body.classList.contains("signed-in")) return;
+  if (location.pathname === at && view?.back?.()) return;
   if (!view?.changed?.()) return open();
   const wanted = location.pathname;
   window.history.pushState(null, "", "/");

@@ -203,3 +203,21 @@ def test_a_whole_path_is_not_told_twice() -> None:
     told = titled({"file_path": "/w/src/new.py"}, tool="Write", target="src/new.py")
     assert told == "Write /w/src/new.py"
     assert titled({"file_path": "new.py"}, tool="Write", target="src/new.py").startswith("Write src/new.py, ")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"path": "a.txt"}, {"source": "a.txt"}),
+        ({"path": "a.txt"}, {"folder": "a.txt"}),
+        ({"path": "example.org"}, {"url": "example.org"}),
+        ({"file": "https://example.org/a"}, {"url": "https://example.org/a"}),
+        ({"url": "https://example.org/a"}, {"endpoint": "https://example.org/a"}),
+        ({"source": "a", "destination": "b"}, {"destination": "a", "source": "b"}),
+    ],
+)
+def test_a_path_and_an_address_are_named_where_their_value_does_not_tell_which_it_is(
+    one: dict[str, str], other: dict[str, str]
+) -> None:
+    titles = [make_title("copy", encode_canonical(given)) for given in (one, other)]
+    assert titles[0] != titles[1]

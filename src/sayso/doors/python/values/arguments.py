@@ -31,7 +31,7 @@ from sayso.doors.python.values.misfits import (
     explain_unreadable,
     union_arms,
 )
-from sayso.doors.python.values.plain import NotPlain, read_argument, write_argument
+from sayso.doors.python.values.plain import NotPlain, is_same_path, read_argument, write_argument
 from sayso.gate.words import argument_names, other_arguments
 
 _EMPTY = inspect.Parameter.empty
@@ -198,7 +198,7 @@ class Shape:
                 hint=PLAIN,
             ) from error
         back = self._read_value(name, kept, value)
-        if back != value:
+        if back != value and not is_same_path(value, back, self.hint(name)):
             why = explain_difference(name, value, back)
             raise WrongArguments(f"{self._name}: {name}: {why.reason}", hint=why.hint)
         return kept

@@ -64,6 +64,13 @@ def read_argument(value: object, hint: Any) -> Any:
         return _read_first(value, arms)
 
 
+def is_same_path(value: object, back: object, hint: Any) -> bool:
+    """Return whether one is the text of the other, for a parameter that takes a text and a path alike."""
+    arms = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, UnionType) else ()
+    kinds = {isinstance(one, PurePath) for one in (value, back)}
+    return str in arms and len(kinds) == 2 and str(value) == str(back)
+
+
 def write_result(value: object) -> Any:
     """The plain form of a result. NotPlain if something in it has none."""
     return msgspec.json.decode(_result_text(value))
@@ -284,12 +291,14 @@ def _read_by_pydantic(value: object, adapter: Any) -> Any:
 
 
 def _read_first(value: object, arms: tuple[Any, ...]) -> Any:
-    """The value as the first of these types that takes it."""
+    """The value as the first of these types that takes it; a text as a path only if it is written as one."""
     for arm in arms:
         try:
-            return read_argument(value, arm)
+            read = read_argument(value, arm)
         except (TypeError, ValueError, NotImplementedError):
             continue
+        if not (str in arms and isinstance(read, PurePath) and str(read) != value):
+            return read
     names = ", ".join(getattr(arm, "__name__", str(arm)) for arm in arms)
     raise NotPlain(words.none_of(type(value).__name__, names), words.ONE_OF_THEM)
 

@@ -17,6 +17,7 @@ import { isSecondClick, notePress, whenReleased } from "./wake.js";
  * @property {(event: Sayso.LiveEvent) => unknown} [heard]
  * @property {(holds: boolean) => void} [line]
  * @property {() => boolean} [changed]
+ * @property {() => boolean} [back]
  * @property {() => void} [close]
  */
 
@@ -233,8 +234,23 @@ let goes = 0; // the timer of the word on show
  */
 export function say(text, kind = "") {
   const note = h("p", { class: kind }, text);
-  note.addEventListener("click", () => note.remove());
-  show(byId("said"), note);
+  const remove = () => moveAlong(() => note.remove());
+  note.addEventListener("click", remove);
+  moveAlong(() => show(byId("said"), note));
   clearTimeout(goes);
-  goes = setTimeout(() => note.remove(), 6000);
+  goes = setTimeout(remove, 6000);
+}
+
+/**
+ * Change the word on show, and move what is read below it by as much as it grows or shrinks: it covers nothing.
+ * Beside a question nothing moves, there it has a row of its own.
+ *
+ * @param {() => void} change
+ */
+function moveAlong(change) {
+  const top = () => byId("main").getBoundingClientRect().top;
+  const height = () => byId("said").offsetHeight;
+  const [before, tall] = [top(), height()];
+  change();
+  if (!document.body.classList.contains("at-inbox")) scrollBy(0, top() - (before + height() - tall));
 }

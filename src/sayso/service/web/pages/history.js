@@ -46,7 +46,9 @@ export function view(place) {
   /** @type {Record<string, string>} */
   const filter = { text: "", agent: "", domain: "", risk: "", verdict: "" };
   let timer = 0;
-  const read = () => decisions(found, filter, "Nothing was decided that fits.");
+  const none = () =>
+    Object.values(filter).some(Boolean) ? "Nothing was decided that fits." : "Nothing was decided yet.";
+  const read = () => decisions(found, filter, none());
   const soon = () => {
     clearTimeout(timer);
     timer = setTimeout(read, 250);

@@ -6,17 +6,22 @@ import { empty, failed, loading, say } from "../lib/parts.js";
 import { signAnswer } from "../lib/passkeys.js";
 import { inline } from "../lib/visible.js";
 import { card, ending } from "../question/card.js";
-import { fits, moreRows, ordered, pager, row, tick } from "../question/list.js";
+import { arrange, entries, groupedKinds, kindOf } from "../question/groups.js";
+import { fits, groupRow, moreRows, ordered, pager, row, tick } from "../question/list.js";
 import * as all from "../question/questions.js";
+import { several } from "../question/several.js";
 import { decisions } from "./history.js";
 
 /** @import {View} from "../lib/parts.js" */
 /** @import {Question} from "../question/questions.js" */
+/** @import {Several} from "../question/several.js" */
 
 /** @typedef {ReturnType<typeof card> & { question: Question }} Shown */
 
 const FADES_AFTER = 4000;
 const READ_AFTER = 8000;
+/** Where there is room for the list or for a question, and not for both. */
+const NARROW = "(max-width: 720px), (max-height: 480px) and (max-width: 1000px)";
 
 /**
  * @param {HTMLElement} place
@@ -57,6 +62,14 @@ export function view(place, page) {
   let shown = null;
   /** @type {string[]} */
   let order = [];
+  /** @type {Set<string>} */
+  let kinds = new Set(); // that share a row
+  /** @type {Set<string>} */
+  const unfolded = new Set(); // kinds whose questions are listed one by one
+  /** @type {{ kind: string, card: Several } | null} */
+  let together = null; // questions alike, answered in one act
+  const narrow = matchMedia(NARROW);
+  let opened = false; // on a phone: a question is shown, and not the list
   show(place, h("h1", { class: "hidden", tabindex: "-1" }, "Inbox"), both);
 
   /**
@@ -66,6 +79,7 @@ export function view(place, page) {
    */
   function choose(id) {
     putAside();
+    together = null;
     const left = chosen !== null && chosen !== id ? all.questions.get(chosen) : null;
     chosen = id;
     if (left && left.state !== "open") all.forget(left.id);
@@ -100,7 +114,10 @@ export function view(place, page) {
     const place = new Map(order.map((id, at) => [id, at]));
     /** @param {Question} one */
     const at = (one) => place.get(one.id) ?? order.length;
-    const sorted = list.matches(":hover") ? now.sort((one, other) => at(one) - at(other)) : ordered(now);
+    const still = list.matches(":hover");
+    if (!still) kinds = groupedKinds(now, kinds);
+    const fresh = () => (kinds.size ? arrange(ordered(now)) : ordered(now));
+    const sorted = still ? now.sort((one, other) => at(one) - at(other)) : fresh();
     order = sorted.map((one) => one.id);
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     return sorted.filter((one) => fits(one, words));
@@ -112,18 +129,70 @@ export function view(place, page) {
       putAside();
       chosen = null;
     }
-    const first = here.find((one) => one.state === "open") ?? here[0];
-    if (chosen === null && first) return choose(first.id);
+    if (together && !drawTogether()) together = null;
     const none = !all.questions.size;
+    if (none) opened = false;
+    else if (all.questions.size === 1 && !filter.value) opened = true;
+    const listed = narrow.matches && !opened && !together;
+    const first = here.find((one) => one.state === "open") ?? here[0];
+    if (chosen === null && first && !listed && !together) return choose(first.id);
     drawList(here);
     both.classList.toggle("none", none);
+    both.classList.toggle("listed", listed && !none);
     found.textContent = filter.value.trim() ? `${here.length} of ${all.questions.size} fit` : "";
-    if (here.length) drawCard();
+    if (together) return;
+    if (listed && !none) show(detail);
+    else if (here.length) drawCard();
     else
       show(
         detail,
         none ? nothing() : empty("No question fits the filter", "Clear the filter to see them all."),
       );
+  }
+
+  /** The questions that are answered together; whether there are any left. */
+  function drawTogether() {
+    if (!together) return false;
+    const { kind, card: shownCard } = together;
+    shownCard.update([...all.questions.values()].filter((one) => kindOf(one) === kind));
+    return shownCard.open() > 0;
+  }
+
+  /**
+   * Show all of this kind, to be answered in one act.
+   *
+   * @param {string} kind
+   */
+  function answerTogether(kind) {
+    const alike = rows().filter((one) => kindOf(one) === kind);
+    putAside();
+    chosen = null;
+    together = { kind, card: several(alike, { live: page.live, leave: toList }) };
+    openOne();
+    draw();
+    show(detail, together.card.element);
+    together.card.rest();
+    together.card.body.focus();
+  }
+
+  /** On a phone a question takes the place of the list, and the way back of the browser leads back to it. */
+  function openOne() {
+    if (narrow.matches && !opened) window.history.pushState({ question: true }, "");
+    opened = true;
+  }
+
+  /** Back to the list, which on a desk is there all the time. */
+  function toList() {
+    if (narrow.matches && window.history.state?.question) return window.history.back();
+    showList();
+  }
+
+  function showList() {
+    putAside();
+    together = null;
+    chosen = null;
+    opened = false;
+    draw();
   }
 
   /** What is not read yet cannot be found, so the rest of the list is read first. */
@@ -134,25 +203,40 @@ export function view(place, page) {
 
   /** @param {Question[]} here */
   function drawList(here) {
-    const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset.id;
+    const { id, kind } = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset ?? {};
+    const focused = id ? `[data-id="${CSS.escape(id)}"]` : kind && `[data-kind="${CSS.escape(kind)}"]`;
     /** @param {string} id */
     const open = (id) => {
+      openOne();
       choose(id);
       shown?.body.focus();
+    };
+    /** @param {Question} one */
+    const rowOf = (one) => row(one, { chosen, choose: open, changed: kept.has(one.id) });
+    /** @param {string} kind */
+    const toggle = (kind) => {
+      if (!unfolded.delete(kind)) unfolded.add(kind);
+      draw();
     };
     for (const one of here) if (one.state !== "open" && one.id !== chosen) fade(one.id);
     show(
       list,
-      here.map((one) => row(one, { chosen, choose: open, changed: kept.has(one.id) })),
+      entries(here, kinds).map((one) => {
+        if (!("members" in one)) return rowOf(one);
+        const { kind } = one;
+        const acts = { toggle: () => toggle(kind), together: () => answerTogether(kind), row: rowOf };
+        return groupRow(one, { chosen, opened: unfolded.has(kind), ...acts });
+      }),
       all.reading.more && moreRows(all.readMore),
     );
-    if (focused) query(list, `[data-id="${CSS.escape(focused)}"]`)?.focus();
+    if (focused) query(list, focused)?.focus();
   }
 
   /** The card, made again only if the question is another one or was closed; what is read stays as it is. */
   function drawCard() {
     const known = all.questions.get(chosen ?? "");
     if (!known) return;
+    opened = true; // what is read stays, also where the window becomes narrow
     const question = { ...known };
     shown ??= broughtBack(question);
     if (shown?.question.state === question.state) {
@@ -160,6 +244,7 @@ export function view(place, page) {
       shown.bar?.draw();
       return drawPager();
     }
+    const wasRead = shown !== null;
     const unsent = question.yours ? null : (shown?.unsent() ?? null);
     const made = card(question, {
       live: page.live,
@@ -170,7 +255,7 @@ export function view(place, page) {
     shown = { ...made, question };
     show(detail, h("div"), made.element);
     drawPager();
-    if (question.state !== "open") over(question, unsent !== null);
+    if (question.state !== "open") over(question, unsent !== null, wasRead);
   }
 
   /**
@@ -178,16 +263,18 @@ export function view(place, page) {
    *
    * @param {Question} question
    * @param {boolean} unsent
+   * @param {boolean} wasRead
    */
-  function over(question, unsent) {
+  function over(question, unsent, wasRead) {
     const lost = unsent ? ". Your changes were not sent" : "";
-    if (!question.yours) say([`${ending(question)}${lost}: `, inline(question.title)], unsent ? "bad" : "");
+    if (wasRead && !question.yours)
+      say([`${ending(question)}${lost}: `, inline(question.title)], unsent ? "bad" : "");
     if (!unsent) setTimeout(() => chosen === question.id && next(question.id), READ_AFTER);
   }
 
   function drawPager() {
     const ids = rows().map((one) => one.id);
-    detail.firstElementChild?.replaceWith(pager(ids, chosen, Boolean(all.reading.more), move));
+    detail.firstElementChild?.replaceWith(pager(ids, chosen, Boolean(all.reading.more), { move, toList }));
   }
 
   /**
@@ -258,6 +345,9 @@ export function view(place, page) {
     if (step > 0 && !beside()) await all.readMore();
     if (chosen !== from) return;
     const at = beside();
+    const known = all.questions.get(at ?? "");
+    if (known) unfolded.add(kindOf(known));
+    if (at) openOne();
     if (at) choose(at);
     list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
   }
@@ -272,10 +362,15 @@ export function view(place, page) {
   const timer = setInterval(() => {
     tick(list);
     shown?.tick();
+    together?.card.look();
   }, 1000);
   const unfollow = all.follow(draw);
-  const moved = () => shown?.bar?.rest();
+  const moved = () => {
+    shown?.bar?.rest();
+    together?.card.rest();
+  };
   addEventListener("resize", moved);
+  narrow.addEventListener("change", draw);
   for (const kind of ["input", "search"]) filter.addEventListener(kind, filtered);
   draw();
   return {
@@ -286,10 +381,17 @@ export function view(place, page) {
       a: () => shown?.bar?.byKey("once"),
       t: () => shown?.bar?.byKey("task"),
       d: () => shown?.bar?.byKey("deny"),
+      Escape: () => together && toList(),
       e: () => shown?.bar && shown.edit(),
       w: () => shown?.bar && shown.why(),
     },
-    line: () => shown?.bar?.rest(),
+    line: moved,
+    /** The way back of a phone, from a question to the list; whether that was it. */
+    back: () => {
+      if (!narrow.matches || !opened || all.questions.size < 2) return false;
+      showList();
+      return true;
+    },
     /** Whether something was changed here that would be lost. */
     changed: () =>
       Boolean(shown?.changed()) || [...kept.keys()].some((id) => all.questions.get(id)?.state === "open"),
@@ -297,6 +399,7 @@ export function view(place, page) {
       clearInterval(timer);
       unfollow();
       removeEventListener("resize", moved);
+      narrow.removeEventListener("change", draw);
     },
   };
 }

@@ -98,9 +98,16 @@ function chips(domain, names, kind, uses) {
   return h(
     "ul",
     { class: `chips ${kind}` },
-    names.map((name) => h("li", {}, visible(name), lastUse(uses[`${domain}.${name}`]))),
+    names.map((name) => h("li", {}, inPieces(visible(name)), lastUse(uses[`${domain}.${name}`]))),
   );
 }
+
+/**
+ * A name that breaks after an underscore if it has to.
+ *
+ * @param {string} name
+ */
+const inPieces = (name) => name.split(/(?<=_)/).flatMap((one, at) => (at ? [h("wbr"), one] : [one]));
 
 /**
  * How long ago it was last used; if it never was, when it was last asked for or refused.

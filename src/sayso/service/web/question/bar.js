@@ -8,8 +8,9 @@ import { h, show, svg } from "../lib/dom.js";
 import { say } from "../lib/parts.js";
 import { inline, told } from "../lib/visible.js";
 import { sleeper } from "../lib/wake.js";
+import { isClaim } from "./facts.js";
 import { HOLD_HINT, holdButton, typedAllow } from "./hold.js";
-import { NAMES, offers, oneByOne } from "./offers.js";
+import { NAMES, offers, oneByOne, tellCoverage } from "./offers.js";
 
 /** @import {Child} from "../lib/dom.js" */
 /** @import {EditState} from "./edit.js" */
@@ -25,7 +26,7 @@ import { NAMES, offers, oneByOne } from "./offers.js";
  */
 
 /** @type {Record<string, string>} */
-const READ_ON = {
+export const READ_ON = {
   down: "read on ↓",
   up: "read on ↑",
   left: "read on ←",
@@ -34,9 +35,9 @@ const READ_ON = {
   zoomed: "read on: move the page",
   lost: "not all of it shows",
 };
-const UNREAD = "Above moderate risk all of it has to be on screen before it can be allowed.";
+export const UNREAD = "Above moderate risk all of it has to be on screen before it can be allowed.";
 /** @type {Record<string, string>} */
-const HOW_TO_READ = {
+export const HOW_TO_READ = {
   zoomed: `${UNREAD} Move the zoomed page over all of it, or zoom out.`,
   lost: `${UNREAD} A part of it does not fit here: make the window wider or the text smaller, or answer elsewhere.`,
 };
@@ -46,13 +47,6 @@ const NOT_OFFERED = "This question does not offer that answer.";
 const UNDER_WAY = { deny: "denying …", items: "answering …" };
 const MOST_SPANS = 4;
 const EXPLAINS_FOR = 8000;
-
-/**
- * Whether it asks if the user wrote a message, and not if a call may run.
- *
- * @param {Question} question
- */
-export const isClaim = (question) => question.rule === "claimed";
 
 /**
  * `give` sends an answer, and `sent` is the one under way: until it settles there is no other. `reading` knows what of the card was on screen. `form` gives the edit under way, once
@@ -170,6 +164,7 @@ export function bar(question, { give, live, sent, edit, why, reading, form }) {
     const answer = sent();
     const told = answer ? (UNDER_WAY[answer] ?? "allowing …") : "";
     if (underWay.textContent !== told) underWay.textContent = told;
+    if (tellCoverage(wider, question)) careful.rest();
     next = edited?.problem ? "" : unread();
     const state = JSON.stringify([next, risk(), deliberate(), edited?.problem, Boolean(edited), answer]);
     if (state === drawn) return;

@@ -3,12 +3,13 @@
 import { get } from "../lib/api.js";
 import { mayDiscard } from "../lib/confirm.js";
 import { h, query, show } from "../lib/dom.js";
-import { risk, time } from "../lib/parts.js";
+import { time } from "../lib/parts.js";
 import { clock, now, span } from "../lib/time.js";
-import { foreign, inline, ownLines, sentence, told, visible } from "../lib/visible.js";
+import { inline, ownLines, visible } from "../lib/visible.js";
 import { ANSWERED, STEPS } from "../lib/words.js";
-import { bar, EDITING, isClaim } from "./bar.js";
+import { bar, EDITING } from "./bar.js";
 import { editor } from "./edit.js";
+import { asker, head, headline, isClaim, items, reasons } from "./facts.js";
 import { follow } from "./reading.js";
 import { whatRuns } from "./shown.js";
 
@@ -19,14 +20,6 @@ import { whatRuns } from "./shown.js";
 
 const INSTEAD =
   "This is the call as the agent asked for it. It is not what runs: the edited call is further down.";
-const SENTENCE = 80;
-
-/**
- * What is asked in one go, without the word that its label begins with.
- *
- * @param {Question} question
- */
-const bundled = (question) => (question.bundle ?? "").replace(/^bundle:/, "");
 
 /**
  * How a closed question ended, and by whose word.
@@ -241,144 +234,6 @@ function lost(edit) {
     h("p", {}, h("strong", {}, words)),
     edit,
   );
-}
-
-/** @param {Question} question */
-function head(question) {
-  const does = [
-    ...new Map(question.items.filter((item) => item.does).map((item) => [item.does, item])).values(),
-  ];
-  const label = question.bundle ? `bundle ${bundled(question)}` : null;
-  if (isClaim(question))
-    return h("header", { class: "card-head" }, risk(question.risk), h("strong", {}, "Did you write this?"));
-  return h(
-    "header",
-    { class: "card-head" },
-    risk(question.risk),
-    does.map((item) => h("strong", {}, doing(item))),
-    label ? told(label) : null,
-    told(question.tool),
-  );
-}
-
-/**
- * The policy's title for the call, and large if it is short. A command and arguments tell themselves, below.
- *
- * @param {Question} question
- */
-function headline(question) {
-  if (question.command !== null || question.bundle || isClaim(question)) return null;
-  if (!question.sentence && Object.keys(question.arguments).length > 0) return null;
-  const short = Array.from(question.title).length <= SENTENCE;
-  return h("p", { class: short ? "headline sentence" : "headline" }, told(question.title));
-}
-
-/**
- * @param {Question} question
- * @returns {Child[]}
- */
-function reasons(question) {
-  const place = [
-    question.target && ["On ", told(question.target), ". "],
-    question.folder && ["In ", told(question.folder), ". "],
-    question.world && ["As things stand: ", told(question.world), ". "],
-    question.workflow && ["Starts the workflow ", told(question.workflow), ". "],
-    question.server && ["Through the server ", told(question.server), "."],
-  ].filter(Boolean);
-  return [
-    h(
-      "p",
-      { class: "why" },
-      h("strong", {}, "Why asked: "),
-      said(question.why, question),
-      " ",
-      rule(question.rule),
-      question.because.length ? h("span", { class: "small" }, " Marked: what made it so.") : null,
-    ),
-    isClaim(question) ? h("div", { class: "yes" }, h("strong", {}, "If you did: "), meaning(question)) : null,
-    place.length ? h("div", {}, place) : null,
-  ];
-}
-
-/**
- * A sentence of ours about this question: what it quotes of others is marked.
- *
- * @param {string} text
- * @param {Question} question
- */
-function said(text, question) {
-  const { items: parts, tool, agent, target, workflow, server } = question;
-  const names = [...parts.map((item) => item.operation), tool, agent, target, workflow, server];
-  return Array.from(text).length > 300 || text.includes("\n") ? foreign(text) : sentence(text, names);
-}
-
-/**
- * What a yes to a claimed message does.
- *
- * @param {Question} question
- */
-const meaning = (question) => plain(question.offers.find((offer) => offer.answer === "once")?.words ?? "");
-
-/**
- * A sentence that may quote an agent: in the line if it is short, else in a box that can be unfolded.
- *
- * @param {string} text
- */
-const plain = (text) =>
-  Array.from(text).length > 300 || text.includes("\n") ? foreign(text) : visible(text);
-
-/**
- * What an operation does: in our words, or quoted where only its program says so.
- *
- * @param {Sayso.ItemView} item
- */
-const doing = ({ does, declared }) => (declared ? told(does ?? "") : plain(does ?? ""));
-
-/** @param {string} name */
-const rule = (name) => h("span", { class: "small" }, `(rule ${visible(name)})`);
-
-/** @param {Question} question */
-function items(question) {
-  if (question.items.length < 2 && !question.later.length) return null;
-  const rows = question.items.map((item) =>
-    h(
-      "li",
-      {},
-      risk(item.risk),
-      " ",
-      h("code", {}, visible(item.operation)),
-      h("span", { class: "small" }, " ", item.does ? doing(item) : said(item.why, question)),
-    ),
-  );
-  const later = question.later.map((name) =>
-    h("li", { class: "small" }, h("code", {}, visible(name)), " will be asked with its arguments"),
-  );
-  return [
-    h("h2", {}, `${question.items.length} operations`),
-    h("ol", { class: "items", data: { read: "parts" } }, rows, later),
-  ];
-}
-
-/** @param {Question} question */
-function asker(question) {
-  const who = [
-    "Asked by ",
-    told(question.agent, 80),
-    ", session ",
-    short(question.session),
-    question.turn > 0 && `, turn ${question.turn}`,
-  ];
-  const said = question.message ? [": you last said ", inline(question.message, 300)] : "";
-  return h("p", { class: "small" }, who, said, ".");
-}
-
-/**
- * Enough of a long name to know it again; the whole stands with the identifiers.
- *
- * @param {string} name
- */
-function short(name) {
-  return h("span", { title: visible(name) }, inline(Array.from(name).slice(0, 8).join(""), 8));
 }
 
 /** @param {Question} question */

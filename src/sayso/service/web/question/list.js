@@ -2,12 +2,14 @@
 
 import { h, query, queryAll } from "../lib/dom.js";
 import { exactJson } from "../lib/exact.js";
-import { risk } from "../lib/parts.js";
+import { chevron, risk } from "../lib/parts.js";
 import { clock, now } from "../lib/time.js";
 import { inline, visible } from "../lib/visible.js";
 import { ending } from "./card.js";
+import { mayJoin } from "./groups.js";
 
 /** @import {Child} from "../lib/dom.js" */
+/** @import {Group} from "./groups.js" */
 /** @import {Question} from "./questions.js" */
 
 /**
@@ -34,9 +36,9 @@ export function row(question, { chosen, choose, changed }) {
     h(
       "span",
       { class: "from" },
-      [question.agent, where, mark]
+      [question.agent, where, question.command !== null && question.tool, mark]
         .filter((one) => one)
-        .map((one) => visible(one ?? ""))
+        .map((one) => visible(one || ""))
         .join(" · "),
     ),
     changed && h("strong", { class: "from changed" }, "changed, not sent"),
@@ -44,6 +46,37 @@ export function row(question, { chosen, choose, changed }) {
   );
   if (question.id === chosen) button.setAttribute("aria-current", "true");
   return h("li", {}, button);
+}
+
+/**
+ * The row of a group: how many are alike, and of what kind. Opened, it shows each in a row of its own.
+ *
+ * @param {Group} group
+ * @param {object} state
+ * @param {string | null} state.chosen
+ * @param {boolean} state.opened
+ * @param {() => void} state.toggle
+ * @param {() => void} state.together
+ * @param {(question: Question) => HTMLElement} state.row
+ */
+export function groupRow({ kind, members }, { chosen, opened, toggle, together, row: rowOf }) {
+  const [first] = members;
+  if (!first) return null;
+  const where = [...new Set(members.map((one) => one.folder.split("/").filter(Boolean).pop()))];
+  const from = [first.agent, where.length === 1 && where[0]].filter(Boolean);
+  const button = h(
+    "button",
+    { type: "button", class: "group", "aria-expanded": String(opened), onclick: toggle, data: { kind } },
+    risk(first.risk),
+    h("span", { class: "call" }, chevron(), `${members.length} like this: `, inline(first.tool, 80)),
+    h("span", { class: "from" }, from.map((one) => visible(one || "")).join(" · ")),
+    waits(first),
+  );
+  if (!opened && members.some((one) => one.id === chosen)) button.setAttribute("aria-current", "true");
+  if (!opened) return h("li", {}, button);
+  const several = members.filter(mayJoin).length > 1;
+  const act = { type: "button", class: "plain together", onclick: together, data: { together: kind } };
+  return h("li", {}, button, several && h("button", act, "Answer several…"), h("ul", {}, members.map(rowOf)));
 }
 
 /** @param {() => unknown} read */
@@ -71,9 +104,9 @@ export function tick(list) {
  * @param {string[]} ids
  * @param {string | null} chosen
  * @param {boolean} more
- * @param {(step: number) => unknown} move
+ * @param {{ move: (step: number) => unknown, toList: () => unknown }} acts
  */
-export function pager(ids, chosen, more, move) {
+export function pager(ids, chosen, more, { move, toList }) {
   const at = ids.indexOf(chosen ?? "");
   /**
    * @param {string} name
@@ -81,13 +114,16 @@ export function pager(ids, chosen, more, move) {
    */
   const step = (name, by) => {
     const off = String(!ids[at + by] && !(by > 0 && more));
+    const data = { step: by };
     return h(
       "button",
-      { type: "button", class: "plain", "aria-disabled": off, onclick: () => move(by) },
+      { type: "button", class: "plain", "aria-disabled": off, onclick: () => move(by), data },
       name,
     );
   };
-  const place = h("span", {}, `${at + 1} of ${ids.length}${more ? "+" : ""}`);
+  const told = `${at + 1} of ${ids.length}${more ? "+" : ""}`;
+  const list = { type: "button", class: "plain", onclick: toList, "aria-label": `${told}: back to the list` };
+  const place = ids.length > 1 ? h("button", list, `☰ ${told}`) : h("span", {}, told);
   return h(
     "nav",
     { class: "pager", "aria-label": "Between questions" },

@@ -1,6 +1,6 @@
 // Wider answers, each with what it covers; and for several operations an answer to each.
 
-import { h } from "../lib/dom.js";
+import { h, queryAll, show } from "../lib/dom.js";
 import { visible } from "../lib/visible.js";
 
 /** @import {Give} from "./bar.js" */
@@ -35,11 +35,31 @@ export function offers(question, allow) {
 }
 
 /** @param {Sayso.OfferView} offer */
-function covers(offer) {
+const covers = (offer) => h("span", { class: "small", data: { covers: offer.answer } }, coverage(offer));
+
+/** @param {Sayso.OfferView} offer */
+function coverage(offer) {
   const lately = offer.of_last
     ? ` Would have covered ${offer.would_have_covered} of your last ${offer.of_last} questions.`
     : "";
-  return h("span", { class: "small" }, `${visible(offer.words)}.${lately}`);
+  return `${visible(offer.words)}.${lately}`;
+}
+
+/**
+ * What was read since about each answer, in its place; whether that changed a line.
+ *
+ * @param {Element} place
+ * @param {Question} question
+ */
+export function tellCoverage(place, question) {
+  const lines = [...queryAll(place, "[data-covers]")];
+  const stale = lines.filter((line) => {
+    const offer = question.offers.find((one) => one.answer === line.dataset.covers);
+    if (!offer || line.textContent === coverage(offer)) return false;
+    show(line, coverage(offer));
+    return true;
+  });
+  return stale.length > 0;
 }
 
 /**
