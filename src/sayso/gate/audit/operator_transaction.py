@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from sayso.core.errors import SaysoError
 from sayso.gate.audit.checkpoints import sign_audit
+from sayso.gate.audit.streams import mark_joined_streams
 from sayso.gate.gate import Gate, writing
 from sayso.gate.summaries.add_up import add_up
 from sayso.store.contract import Writer
@@ -29,6 +30,7 @@ def sign_off(gate: Gate) -> None:
         return
     try:
         sign_audit(gate)
+        mark_joined_streams(gate)
     except SaysoError as error:
         log.warning("no checkpoint was signed: %s", error)
         return
