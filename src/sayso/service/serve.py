@@ -22,7 +22,7 @@ from starlette.applications import Starlette
 
 from sayso.core.durations import HOUR
 from sayso.core.errors import SaysoError
-from sayso.gate.audit.operator_transaction import sign_off
+from sayso.gate.audit.operator_transaction import sign_in_turn, sign_off
 from sayso.gate.audit.streams import claim_stream
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.recovery import forget_results, recover_calls
@@ -290,7 +290,7 @@ async def _repeat(seconds: float, job: Callable[[Gate], object], gate: Gate) -> 
 
 
 CHORES: tuple[tuple[float, Callable[[Gate], object]], ...] = (
-    (1.0, sign_off),
+    (1.0, sign_in_turn),
     (5.0, expire_questions),
     (10.0, recover_calls),
     (30.0, reconcile_runs),
