@@ -221,9 +221,11 @@ def read_name(store: Store) -> str:
         return tx.meta("name") or ""
 
 
-def newest_entry(store: Store) -> EntryRow | None:
+def newest_entry(store: Store) -> EntryRow:
     with store.read() as tx:
-        return tx.head("main")
+        newest = tx.head("main")
+    assert newest is not None
+    return newest
 
 
 def test_a_copy_opens_where_its_mark_is(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def test_a_damaged_mark_is_an_error_and_is_not_written_over(tmp_path: Path) -> N
 def note(mark: Watermark, name: str, version: int, *, until: float = 0.0, at: int = 1) -> None:
     with mark.writing() as raised:
         mark.note("session", name, version, until=until)
-    mark.reach(entry(at), raised)
+    mark.reach(entry(at), raised=raised)
 
 
 def test_a_version_is_known_to_other_processes_and_after_a_restart(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_a_session_that_ended_is_dropped_in_time_and_older_ones_count_as_ended(
     with mark.writing() as raised:
         mark.note("session", "open", 60)
     for _ in range(60):
-        mark.reach(EntryRow("main", 9, later, "DECIDED", "", b"{}", bytes(32), bytes(32)), raised)
+        mark.reach(EntryRow("main", 9, later, "DECIDED", "", b"{}", bytes(32), bytes(32)), raised=raised)
     assert mark.version("session", "ended") == 0
     assert mark.version("session", "open") == 60
     assert mark.floor == later - FORGOTTEN_AFTER

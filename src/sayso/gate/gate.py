@@ -172,9 +172,17 @@ def _lasts(found: LoadedSession, outer: OuterCall) -> bool:
 
 
 def time_trusted(gate: Gate, tx: Reader) -> bool:
-    """Return whether the clock has not fallen behind what is recorded."""
+    """Return whether the clock has not fallen behind what is recorded, in any stream."""
+    newest = latest_time(gate, tx)
+    return newest is None or tx.now >= newest - CLOCK_SLACK
+
+
+def latest_time(gate: Gate, tx: Reader) -> float | None:
+    """The highest time stored. On this machine there is one stream."""
     newest = tx.head(gate.stream)
-    return newest is None or tx.now >= newest.at - CLOCK_SLACK
+    own = None if newest is None else newest.at
+    others = None if gate.store.local else tx.newest_time()
+    return max((at for at in (own, others) if at is not None), default=None)
 
 
 def apply_and_save(

@@ -18,7 +18,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.open_lock import opening
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import SigningKey, load_key, load_or_make_key
-from sayso.gate.rows.moves import refuse_moved_store
+from sayso.gate.rows.moves import hold_streams, refuse_moved_store
 from sayso.gate.rows.row_seals import JUMP, Sealer
 from sayso.gate.rows.sealed_store import MarkedStore
 from sayso.gate.rows.seals import mac_key
@@ -163,9 +163,9 @@ def open_to_look(
 
 def _goes_back(opened: Store, mark: Watermark) -> bool:
     """Return whether the store is behind its mark, which is read first, as others keep writing."""
-    newest, epoch = mark.newest(), mark.version(*EPOCH)
+    reached, epoch = mark.reached(), mark.version(*EPOCH)
     with opened.read() as tx:
-        behind = not mark.holds(tx, MAIN, newest) or _parse_epoch(tx.meta("epoch")) < epoch
+        behind = not mark.holds(tx, reached) or _parse_epoch(tx.meta("epoch")) < epoch
     return mark.lost or mark.lacks or behind
 
 
@@ -335,8 +335,8 @@ def _current_epoch(tx: Writer, mark: Watermark | None) -> int:
     if mark is None:
         return epoch
     marked = mark.version(*EPOCH)
-    lacks = mark.lacks
-    if epoch >= marked and not mark.lost and not lacks and mark.holds(tx, MAIN, mark.newest()):
+    lacks, reached = mark.lacks, mark.reached()
+    if epoch >= marked and not mark.lost and not lacks and mark.holds(tx, reached):
         _note_epoch(tx, mark, epoch, marked)
         return epoch
     begun = max(epoch, marked) + 1 + secrets.randbelow(JUMP)
@@ -351,6 +351,7 @@ def _current_epoch(tx: Writer, mark: Watermark | None) -> int:
             rival.seal(moved=True)
     why = "the mark could not be written before" if lacks else "the store does not reach its mark"
     record(tx, events.EpochBegun(begun, why=why))
+    mark.follow(hold_streams(tx))  # else the next to open it would begin another epoch
     return begun
 
 

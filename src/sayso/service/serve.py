@@ -22,7 +22,8 @@ from starlette.applications import Starlette
 
 from sayso.core.durations import HOUR
 from sayso.core.errors import SaysoError
-from sayso.gate.audit.operator_transaction import sign_off
+from sayso.gate.audit.operator_transaction import sign_in_turn, sign_off
+from sayso.gate.audit.streams import claim_stream
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.recovery import forget_results, recover_calls
 from sayso.gate.ledger.workflows import reconcile_runs
@@ -100,6 +101,7 @@ def serve_gate(
     strangers = Strangers(wanted.strangers, wanted.stranger_stays)
     with contextlib.ExitStack() as held:
         sockets = open_sockets(address, held)
+        gate = claim_stream(gate)
         held.callback(sign_off, gate)
         real = msgspec.structs.replace(address, port=sockets[0].getsockname()[1])
         wanted = msgspec.structs.replace(wanted, origins=real.origins)
@@ -288,7 +290,7 @@ async def _repeat(seconds: float, job: Callable[[Gate], object], gate: Gate) -> 
 
 
 CHORES: tuple[tuple[float, Callable[[Gate], object]], ...] = (
-    (1.0, sign_off),
+    (1.0, sign_in_turn),
     (5.0, expire_questions),
     (10.0, recover_calls),
     (30.0, reconcile_runs),

@@ -255,7 +255,7 @@ class Reader(Protocol):
 
     @property
     def now(self) -> float:
-        """The store's clock, read once when the transaction began."""
+        """The store's clock, read when the transaction began, or when it got hold of its first session."""
 
     def meta(self, name: str) -> str | None: ...
 
@@ -342,6 +342,9 @@ class Reader(Protocol):
         """The same entries in their plainest form, which is the quickest to read."""
 
     def streams(self) -> Sequence[str]: ...
+    def newest_time(self) -> float | None:
+        """The highest time among the newest entries of all streams. Nothing is held for it."""
+
     def nodes(self, stream: str, places: Iterable[tuple[int, int]]) -> Sequence[NodeRow]: ...
     def checkpoints(self, *, limit: int = 1, skip: int = 0) -> Sequence[CheckpointRow]:
         """Newest first, passing over so many of the newest."""
@@ -441,7 +444,7 @@ class Ahead(msgspec.Struct, frozen=True):
     open_questions: frozenset[tuple[str, str]] = frozenset()
     reviews: frozenset[str] = frozenset()
     streams: frozenset[str] = frozenset()
-    """Their heads."""
+    """Their heads, and the newest time."""
 
 
 def join_ahead(wanted: Iterable[Ahead]) -> Ahead:

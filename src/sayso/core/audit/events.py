@@ -512,6 +512,13 @@ class StreamEnd(msgspec.Struct, frozen=True):
     size: int
 
 
+class StreamBegun(AuditEvent, frozen=True):
+    """a service began a stream of its own"""
+
+    event = "STREAM_BEGUN"
+    stream: str
+
+
 class Joined(AuditEvent, frozen=True):
     """how far other streams have come"""
 

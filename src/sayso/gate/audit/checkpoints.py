@@ -43,8 +43,14 @@ def sign_audit(gate: Gate, *, rejoin: bool = False) -> str:
     refused. Other streams are joined in `main` first, with `rejoin` also those that have not grown.
     """
     key = require_key(gate)
-    for stream in _other_streams(gate):
-        _catch_up(gate, key, stream)
+    with gate.store.read() as tx:
+        grown = [stream for stream in tx.streams() if _has_grown(tx, key, stream)]
+        last = None if grown or rejoin else _find_current_checkpoint(tx, key)
+    if last is not None:
+        return last
+    for stream in grown:
+        if stream != MAIN:
+            _catch_up(gate, key, stream)
     while True:
         with _writing_main(gate) as tx:
             _join_streams(tx, key, rejoin=rejoin)
@@ -82,9 +88,24 @@ def _writing_main(gate: Gate) -> AbstractContextManager[Writer]:
     return writing(gate) if gate.stream == MAIN else gate.store.write()
 
 
-def _other_streams(gate: Gate) -> list[str]:
-    with gate.store.read() as tx:
-        return [stream for stream in tx.streams() if stream != MAIN]
+def _has_grown(tx: Reader, key: SigningKey, stream: str) -> bool:
+    """Return whether the tree lacks entries of its stream, or its end cannot be believed."""
+    newest = tx.head(stream)
+    try:
+        end = load_end(tx, key, stream)
+    except AuditError:
+        return True
+    return newest is not None and (end is None or end.size != newest.seq)
+
+
+def _find_current_checkpoint(tx: Reader, key: SigningKey) -> str | None:
+    """The last checkpoint, if there is nothing to sign: no stream has grown since."""
+    main, last = load_end(tx, key, MAIN), _last_signed(tx, key)
+    if main is None or last is None or (last[1].size, last[1].root) != (main.size, main.tree.root):
+        return None
+    ends = {stream: load_end(tx, key, stream) for stream in tx.streams() if stream != MAIN}
+    joined = {stream: end.size for stream, end in ends.items() if end is not None and end.size}
+    return last[0].note if joined.items() <= main.joined.items() else None
 
 
 def _catch_up(gate: Gate, key: SigningKey, stream: str) -> None:

@@ -15,6 +15,7 @@ from sayso.gate.audit.checkpoints import sign_audit
 from sayso.gate.audit.read import UnknownEntry, load_entry_row, require_body
 from sayso.gate.gate import Gate, writing
 from sayso.gate.rows.journal import record
+from sayso.gate.rows.moves import hold_streams
 from sayso.gate.summaries.add_up import add_up
 from sayso.store.contract import EntryRow, Writer
 
@@ -66,6 +67,7 @@ def prune_audit(
 def erase_value(gate: Gate, seq: int, name: str, *, by: str = "operator", stream: str = MAIN) -> None:
     """Forget a sensitive value and its salt for good. The entry and its chain stay as they are."""
     with writing(gate) as tx:
+        hold_streams(tx, (stream, gate.stream))
         row = load_entry_row(tx, stream, seq)
         if name not in read_body(require_body(row)).commitments:
             raise UnknownEntry(f"entry {seq} of {stream} commits to no value {name!r}")
@@ -99,6 +101,7 @@ def _prune_stream(
     for start in range(first - 1, last, PRUNE_PAGE):
         end = min(start + PRUNE_PAGE, last)
         with writing(gate) as tx:
+            hold_streams(tx, (stream, gate.stream))
             if start == first - 1:
                 record(tx, events.Pruned(last, by), stream=stream)
             for row in tx.entries(stream, after=start, limit=end - start):

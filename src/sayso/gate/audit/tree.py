@@ -114,7 +114,7 @@ def _load_end_or_start(tx: Writer, key: SigningKey, stream: str) -> TreeEnd:
     try:
         kept = load_end(tx, key, stream)
     except AuditError as error:
-        record(tx, events.TamperingFound(finding=error.message))
+        record(tx, events.TamperingFound(finding=error.message), stream=stream)
         kept = None
     return kept or TreeEnd(0, (), genesis(stream).hash)
 

@@ -12,6 +12,7 @@ from sayso.core.errors import SaysoError
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate
 from sayso.gate.rows.journal import record
+from sayso.gate.rows.moves import hold_streams
 from sayso.gate.sealed_values import find_value, secret_value_name, value_name, write_value
 from sayso.store.contract import MetaRow, Reader
 
@@ -93,6 +94,7 @@ def revoke_token(gate: Gate, token: str, *, by: str) -> Token:
             if found is not None and found.id == token and not found.revoked:
                 ended = msgspec.structs.replace(found, revoked=True)
                 write_value(gate, tx, place, ended)
+                hold_streams(tx)  # what is decided in any service after this was committed finds it
                 record(tx, events.TokenRevoked(token, by), stream=gate.stream)
                 return ended
     raise UnknownToken(f"there is no token {token}", hint="sayso token list shows them")

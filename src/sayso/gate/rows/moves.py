@@ -6,6 +6,7 @@ stream go on, so a gate that was open all the time is refused as well as one tha
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NoReturn, TypeVar
 
 import msgspec
@@ -78,6 +79,17 @@ def refuse_moved_store(tx: Reader) -> None:
     if here is not None:
         hint = "`sayso store copy` again finishes it" if here.token else "it was given up: empty this store"
         raise StoreMoved(f"the copy of {here.source} into this store was not finished", hint=hint)
+
+
+def hold_streams(tx: Reader, wanted: Iterable[str] | None = None) -> list[EntryRow]:
+    """Let nobody else add to these streams until this transaction ends; return their newest entries.
+
+    Without any named, to all there are: a new one begins only while its writer holds `main`. Whoever holds
+    several takes `main` first and then by name, so that no two wait for each other.
+    """
+    newest = tx.head(MAIN) if wanted is None or MAIN in (wanted := set(wanted)) else None
+    others = sorted({*(tx.streams() if wanted is None else wanted)} - {MAIN})
+    return [one for one in (newest, *map(tx.head, others)) if one is not None]
 
 
 def check_goes_on(tx: Reader, last: EntryRow | None) -> None:

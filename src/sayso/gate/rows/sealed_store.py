@@ -30,7 +30,7 @@ log = logging.getLogger("sayso")
 class _Kept(NamedTuple):
     """What a transaction that was kept means for the mark: how it rises, and how it stood before."""
 
-    newest: EntryRow | None
+    newest: tuple[EntryRow, ...]
     raised: Raised
     before: Mapping[bytes, int]
     durable: bool
@@ -38,9 +38,9 @@ class _Kept(NamedTuple):
 
 def _join(kept: Sequence[_Kept]) -> _Kept:
     """The same for several that are committed together."""
-    newest = next((one.newest for one in reversed(kept) if one.newest is not None), None)
+    newest = {entry.stream: entry for one in kept for entry in one.newest}
     raised = {place: version for one in kept for place, version in one.raised.items()}
-    return _Kept(newest, raised, {}, any(one.durable for one in kept))
+    return _Kept((*newest.values(),), raised, {}, any(one.durable for one in kept))
 
 
 class _OwnPlace(threading.local):
@@ -83,7 +83,8 @@ class MarkedStore:
         self.unmarked = store
         self.mark = mark
         self._doubts = doubts
-        self._stream = stream
+        self.stream = stream
+        """Where tampering is recorded, and what is marked beside `main` when it is committed."""
         self._records = records
         self._own = _OwnPlace(store, self._raise)
 
@@ -102,13 +103,14 @@ class MarkedStore:
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[Writer]:
-        newest, before = None, None
+        newest: tuple[EntryRow, ...] = ()
+        before = None
         raised = self.mark.begin_writing()
         try:
             with self._own.place.write(durable=durable) as tx:
                 yield tx
                 refuse_moved_watermark(self.mark)  # by another process, since this gate was opened
-                newest = tx.newest_own_entry(self._stream)
+                newest = self._own_entries(tx)
                 if raised:
                     before = self.mark.promise(raised)
                     tx.after_commit = partial(self._mark_until_synced, raised)
@@ -175,6 +177,13 @@ class MarkedStore:
         for call in later:
             call()
 
+    def _own_entries(self, tx: Writer) -> tuple[EntryRow, ...]:
+        """The newest entries that this transaction added to `main` and to the gate's own stream."""
+        own, main = tx.newest_own_entry(self.stream), None
+        if self.stream != MAIN:
+            main = tx.newest_own_entry(MAIN)
+        return tuple(one for one in (main, own) if one is not None)
+
     def _mark_until_synced(self, raised: Raised) -> None:
         """While the disk is waited for, the mark says it already: even if this process is killed meanwhile.
 
@@ -185,8 +194,8 @@ class MarkedStore:
 
     def _raise(self, kept: _Kept) -> None:
         """What was kept is committed."""
-        if kept.durable and (kept.newest is not None or kept.raised):
-            self.mark.reach(kept.newest, kept.raised)
+        if kept.durable and (kept.newest or kept.raised):
+            self.mark.reach(*kept.newest, raised=kept.raised)
         elif kept.raised:
             self.mark.learn(kept.raised)
 
@@ -211,6 +220,6 @@ class MarkedStore:
                 if doubt.burns:
                     self.mark.note("session", doubt.session, BURNED)
                 found = events.TamperingFound(finding=doubt.finding)
-                record(tx, found, session=doubt.session, stream=self._stream)
+                record(tx, found, session=doubt.session, stream=self.stream)
         except SaysoError as error:
             log.warning("tampering was not recorded: %s", error)

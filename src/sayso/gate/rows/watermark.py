@@ -1,7 +1,10 @@
 """The mark: how far a store had come, kept beside the key, so that whatever goes back shows.
 
-- The head of the file names the newest entry. A store that does not reach it, or has another entry there, was
-  restored or rewritten: a new epoch begins, and no grant of the old one counts.
+- The head of the file names the newest entry of `main`, and records in its log that of each other stream. A
+  store that does not reach one of them, or has another entry there, was restored or rewritten: a new epoch
+  begins, and no grant of the old one counts. From then on the mark follows the store as it is.
+- A stream that another service writes is marked at each checkpoint. So a store that lost what another service
+  had done, on another machine and with another mark, is noticed too.
 - Behind the head follows a log of versions: sessions, reviews, tokens, passkeys, effect keys and the like
   each have one, which only grows. A row whose version is below its mark is an older copy.
 - Both are raised after every durable commit. A row above its mark is fine: a process died between the commit
@@ -14,12 +17,16 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import msgspec
+
+from sayso.core.audit.entry import MAIN
 from sayso.gate import words
 from sayso.gate.rows.moves import PLACE, StoreMoved
+from sayso.gate.rows.stream_heads import StreamHeads, holds_heads
 from sayso.gate.rows.unsynced import boot_number
 from sayso.gate.rows.versions import Raised, Versions, version_key
 from sayso.gate.rows.watermark_file import MarkFile
@@ -30,6 +37,13 @@ from sayso.store.contract import EntryRow, Reader, StoreError
 MOVED = ("fact", "moved")
 """Its version is odd while the store is sealed because it moves or has moved."""
 _PLAIN = re.compile(r"[\w-]+")
+
+
+class Reached(msgspec.Struct, frozen=True):
+    """How far a store had come by its mark: the newest entry of `main`, and those of the other streams."""
+
+    main: tuple[int, bytes] | None = None
+    others: StreamHeads = {}
 
 
 def load_watermark(tx: Reader, folder: Path, name: str) -> Watermark:
@@ -79,6 +93,7 @@ class Watermark:
         self._versions = Versions()
         self._log = None if path is None else MarkLog(path, self._versions)
         self._unsynced: Raised = {}
+        self._follow: Sequence[EntryRow] | None = None
         self.lost = False
         """There is no such mark though others of the same store exist, or another is in use as well."""
         self.rivals: tuple[Watermark, ...] = ()
@@ -150,7 +165,7 @@ class Watermark:
         """
         burned = self._versions.burn(kind, but, before=before)
         if burned:
-            self.reach(None, burned)
+            self.reach(raised=burned)
         return len(burned)
 
     @property
@@ -206,16 +221,24 @@ class Watermark:
 
     # --- raising it ---
 
-    def reach(self, entry: EntryRow | None, raised: Raised | None = None) -> None:
-        """Raise the mark to this entry and these versions, unless another process has raised it further."""
+    def follow(self, entries: Sequence[EntryRow]) -> None:
+        """With the next commit, forget how far the store was, and go on from these newest entries of it."""
+        self._follow = entries
+
+    def reach(self, *entries: EntryRow, raised: Raised | None = None) -> None:
+        """Raise the mark to these entries and versions, unless another process has raised it further."""
         with self._versions.guard:
             unsynced, self._unsynced = self._unsynced, {}
         known = {place: one for place, one in unsynced.items() if one[0] >= self._versions.version(place)}
         raised = {**known, **(raised or {})}
         self._versions.learn(raised)
         try:
-            if self._log is not None:
-                self._log.write(entry, raised)
+            if self._log is not None and self._follow is not None:
+                newest = {one.stream: one for one in (*self._follow, *entries)}
+                self._log.write([*newest.values()], raised, follow=True)
+            elif self._log is not None:
+                self._log.write(entries, raised)
+            self._follow = None
         except OSError as error:
             with self._versions.guard:
                 self._unsynced = {**raised, **self._unsynced}  # to be written with the next
@@ -225,7 +248,7 @@ class Watermark:
         """Say whether the store has moved away."""
         version = self.version(*MOVED)
         if version % 2 != moved:
-            self.reach(None, {version_key(*MOVED): (version + 1, 0)})
+            self.reach(raised={version_key(*MOVED): (version + 1, 0)})
 
     def take_over(self, other: Watermark) -> None:
         """Know of effects, reviews and passkeys what the mark of the store knows that this copies."""
@@ -269,24 +292,26 @@ class Watermark:
     def settle(self) -> None:
         """All that was committed is synced: mark it for good."""
         if self._unsynced:
-            self.reach(None)
+            self.reach()
 
-    def holds(self, tx: Reader, stream: str, newest: tuple[int, bytes] | None) -> bool:
-        """Return whether the store has the entry that the mark named before this transaction began."""
-        if newest is None:
-            return tx.head(stream) is None
-        found = tx.entries(stream, after=newest[0] - 1, limit=1)
-        return bool(found) and found[0].seq == newest[0] and found[0].hash == newest[1]
+    def holds(self, tx: Reader, reached: Reached) -> bool:
+        """Return whether the store has the entries that the mark named before this transaction began."""
+        if reached.main is None:
+            return tx.head(MAIN) is None
+        found = tx.entries(MAIN, after=reached.main[0] - 1, limit=1)
+        same = bool(found) and (found[0].seq, found[0].hash) == reached.main
+        return same and holds_heads(tx, reached.others)
 
-    def newest(self) -> tuple[int, bytes] | None:
-        """The number and hash of the entry the mark was last raised to."""
-        if self._path is None:
-            return None
+    def reached(self) -> Reached:
+        """The entries the mark was last raised to."""
+        if self._path is None or self._log is None:
+            return Reached()
         try:
             file = MarkFile(self._path, make=False)
         except FileNotFoundError:
-            return None
-        return file.newest()
+            return Reached()
+        self._catch_up()
+        return Reached(file.newest(), dict(self._log.heads))
 
     def _catch_up_on(self, place: bytes) -> None:
         """Read the news once a transaction: whoever has read a row in it holds it until it is over."""

@@ -95,6 +95,11 @@ class MarkFile:
                 f"{self._path} is damaged", hint="remove it; all grants will count as void"
             ) from error
 
+    @property
+    def is_unread(self) -> bool:
+        """Return whether none of its records was read."""
+        return self._end == _LOG
+
     def news(self) -> list[Record]:
         """The records added since the last look."""
         found: list[Record] = []
@@ -109,11 +114,14 @@ class MarkFile:
                 break
         return found
 
-    def write(self, entry: EntryRow | None, records: Sequence[Record]) -> None:
-        """Raise the head, unless it is higher, and add these records. Only under the lock, after a look."""
+    def write(self, entry: EntryRow | None, records: Sequence[Record], *, follow: bool = False) -> None:
+        """Raise the head, unless it is higher, and add these records. Only under the lock, after a look.
+
+        With `follow` the head is set even if it was higher.
+        """
         if entry is not None:
             known = self.newest()
-            if known is None or known[0] < entry.seq:
+            if follow or known is None or known[0] < entry.seq:
                 self._write(f"{entry.seq:0{_WIDTH}d} {entry.hash.hex()}".encode(), 0)
         if records:
             self._add(records)

@@ -8,8 +8,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
+from sayso.core.audit.entry import MAIN
+from sayso.gate.rows.stream_heads import (
+    StreamHeads,
+    is_head_record,
+    learn_head_records,
+    records_of_heads,
+    records_to_follow,
+    records_to_raise,
+)
 from sayso.gate.rows.unsynced import boot_number, record_as_counts_now, unsynced_key
 from sayso.gate.rows.versions import Raised, Versions
 from sayso.gate.rows.watermark_file import MarkFile, MarkReplaced, Record
@@ -37,6 +47,8 @@ class MarkLog:
     def __init__(self, path: Path, versions: Versions) -> None:
         self._path = path
         self._versions = versions
+        self.heads: StreamHeads = {}
+        """How far the streams beside `main` have come."""
         self._begin()
 
     def _begin(self) -> None:
@@ -48,35 +60,53 @@ class MarkLog:
 
     # --- writing ---
 
-    def write(self, entry: EntryRow | None, raised: Raised) -> None:
-        """Raise the file to this entry, unless it is further, and add these versions to it."""
+    def write(self, entries: Sequence[EntryRow], raised: Raised, *, follow: bool = False) -> None:
+        """Raise the file to these entries, unless it is further, and add these versions to it.
+
+        With `follow` it is set to exactly these entries, be they further back.
+        """
         if self._forks != _forks:
             self._begin()
         with self._versions.guard:
-            while not self._try_write(self._path, entry, raised):
+            while not self._try_write(self._path, entries, raised, follow=follow):
                 self._file = None
 
     def write_unsynced(self, raised: Raised) -> None:
         """Add these versions for as long as this machine runs, if the system tells one start from another."""
         boot = boot_number()
         if boot and raised:
-            self.write(None, {unsynced_key(place): (one[0], boot) for place, one in raised.items()})
+            self.write((), {unsynced_key(place): (one[0], boot) for place, one in raised.items()})
 
-    def _try_write(self, path: Path, entry: EntryRow | None, raised: Raised) -> bool:
+    def _try_write(
+        self, path: Path, entries: Sequence[EntryRow], raised: Raised, *, follow: bool = False
+    ) -> bool:
         """False if the log continues in another file."""
         try:
-            self._write_to(self._open_file(path), entry, raised)
+            self._write_to(self._open_file(path), entries, raised, follow=follow)
         except MarkReplaced:
             return False
         return True
 
-    def _write_to(self, file: MarkFile, entry: EntryRow | None, raised: Raised) -> None:
+    def _write_to(
+        self, file: MarkFile, entries: Sequence[EntryRow], raised: Raised, *, follow: bool
+    ) -> None:
         file.lock()  # without a context manager, as this is done for every commit
         try:
             self._take(file)
-            file.write(entry, [(place, *one) for place, one in raised.items()])
-            if entry is not None and file.long_for(self._versions.count):  # an entry says what time it is
-                self._shorten(file, entry.at)
+            records = [(place, *one) for place, one in raised.items()]
+            newest, others = None, []
+            for entry in entries:
+                if entry.stream == MAIN:
+                    newest = entry
+                else:
+                    others.append(entry)
+            if others or follow:
+                heads = (records_to_follow if follow else records_to_raise)(self.heads, others)
+                learn_head_records(self.heads, heads)
+                records += heads
+            file.write(newest, records, follow=follow)
+            if entries and file.long_for(self._versions.count):  # an entry says what time it is
+                self._shorten(file, entries[-1].at)
         finally:
             file.unlock()
 
@@ -91,14 +121,16 @@ class MarkLog:
             return self._file
         self._file = file
         with file.hold_lock():
+            known = dict(self.heads)
             found = self._take(file)
-            file.write(None, self._versions.records_beyond(found))
+            self.heads = self.heads or known
+            file.write(None, [*self._versions.records_beyond(found), *records_of_heads(self.heads)])
         return file
 
     def _shorten(self, file: MarkFile, now: float) -> None:
         """Write the log again with what is alive. Sessions that ended long ago are too old to come back."""
         self._versions.forget(now)
-        file.replace(self._versions.records())
+        file.replace([*self._versions.records(), *records_of_heads(self.heads)])
         self._file = None
 
     # --- reading ---
@@ -129,7 +161,14 @@ class MarkLog:
         return True
 
     def _take(self, file: MarkFile) -> list[Record]:
-        news = [one for one in map(record_as_counts_now, file.news()) if one[1]]
+        if file.is_unread:
+            self.heads = {}
+        added = file.news()
+        heads = [one for one in added if is_head_record(one)]
+        if heads:
+            learn_head_records(self.heads, heads)
+            added = [one for one in added if not is_head_record(one)]
+        news = [one for one in map(record_as_counts_now, added) if one[1]]
         if news:
             self._versions.learn_records(news)
         return news

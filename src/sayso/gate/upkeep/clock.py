@@ -13,8 +13,9 @@ from sayso.core.audit import events
 from sayso.core.effects import ConsentCleared, SessionChanged
 from sayso.core.ledger import LEASE
 from sayso.gate.audit.operator_transaction import operator_act
-from sayso.gate.gate import Gate, apply_and_save, select_all_rows, time_trusted
+from sayso.gate.gate import Gate, apply_and_save, latest_time, select_all_rows, time_trusted
 from sayso.gate.rows.journal import record
+from sayso.gate.rows.moves import hold_streams
 from sayso.gate.rows.sessions import LoadedSession, load_session
 from sayso.store.contract import CallRow, Reader, Writer
 
@@ -50,7 +51,8 @@ def trust_clock(gate: Gate, *, by: str) -> ClockReading:
     with operator_act(gate) as tx:
         sessions = _load_open_sessions(gate, tx)
         leases = _long_leases(gate, tx)
-        before = _read_clock(gate, tx)  # after the sessions: the stream is always held last
+        newest = hold_streams(tx)  # after the sessions: streams are always held last
+        before = _read_clock(gate, tx)
         if before.trusted:
             return before
         for found in sessions:
@@ -65,7 +67,9 @@ def trust_clock(gate: Gate, *, by: str) -> ClockReading:
             cut = msgspec.structs.replace(row, lease_until=tx.now + LEASE)
             tx.move_call(gate.sealer.call(cut), states=("running",), fence=row.fence)
         _void_reviews(gate, tx)
-        record(tx, events.ClockTrusted(by, was=before.stored, now=tx.now), stream=gate.stream)
+        trusted = events.ClockTrusted(by, was=before.stored, now=tx.now)
+        for stream in sorted({gate.stream, *(one.stream for one in newest if one.at > tx.now)}):
+            record(tx, trusted, stream=stream)
         for found in sessions:
             record(tx, events.Cleared(why=WHY), session=found.row.id, stream=gate.stream)
     # Nothing was cleared in sessions that could not be seen: they never go on.
@@ -74,8 +78,7 @@ def trust_clock(gate: Gate, *, by: str) -> ClockReading:
 
 
 def _read_clock(gate: Gate, tx: Reader) -> ClockReading:
-    newest = tx.head(gate.stream)
-    return ClockReading(tx.now, None if newest is None else newest.at, time_trusted(gate, tx))
+    return ClockReading(tx.now, latest_time(gate, tx), time_trusted(gate, tx))
 
 
 def _load_open_sessions(gate: Gate, tx: Reader) -> list[LoadedSession]:

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -34,6 +34,7 @@ from sayso.gate.rows.moves import (
     MoveSeal,
     StoreMoved,
     UnfinishedCopy,
+    hold_streams,
     load_move_seal,
     load_unfinished_copy,
     refuse_moved_store,
@@ -221,7 +222,7 @@ def _seal_source(move: Move) -> None:
         for stream in {MAIN, *old.streams()}:
             record(old, events.Sealed(move.to, move.by), stream=stream)
         save_move_state(old, MoveSeal(move.token, move.to))
-        newest = old.head(MAIN)
+        newest = hold_streams(old)
     _raise_watermark(gate.mark, newest)
     move.left.seal(moved=True)
 
@@ -271,7 +272,7 @@ def _verify(move: Move, sent: SourceContents) -> None:
     if not verified.clean:
         raise CopyFailed(f"the audit trail of the copy has {verified.found} findings", hint=GIVE_UP)
     _raise_watermark(
-        move.mark, ends.get(MAIN)
+        move.mark, [*ends.values()]
     )  # before the copy can be opened, so that nobody finds it without
 
 
@@ -325,8 +326,7 @@ def _progress_for(move: Move, doing: str) -> CopyProgress:
 def _holding(store: Store) -> Iterator[Writer]:
     """A transaction in which nobody else records anything in the streams there are, or seals or unseals."""
     with store.write() as tx:
-        for stream in (MAIN, *tx.streams()):
-            tx.head(stream)
+        hold_streams(tx)
         yield tx
 
 
@@ -335,6 +335,6 @@ def _check_empty(tx: Reader) -> None:
         raise TargetNotEmpty(f"the target is not empty: it has a {row_kind(row)}", hint=EMPTY_IT)
 
 
-def _raise_watermark(mark: Watermark | None, newest: EntryRow | None) -> None:
-    if mark is not None and newest is not None:
-        mark.reach(newest)
+def _raise_watermark(mark: Watermark | None, newest: Sequence[EntryRow]) -> None:
+    if mark is not None and newest:
+        mark.reach(*newest)

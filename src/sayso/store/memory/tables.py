@@ -235,6 +235,10 @@ class MemoryReader:
     def streams(self) -> Sequence[str]:
         return sorted(self._tables.entries)
 
+    def newest_time(self) -> float | None:
+        heads = (self.head(stream) for stream in self.streams())
+        return max((head.at for head in heads if head is not None), default=None)
+
     def nodes(self, stream: str, places: Iterable[tuple[int, int]]) -> Sequence[NodeRow]:
         group = self._group(self._tables.nodes, stream)
         return [group[place] for place in sorted(set(places)) if place in group]

@@ -42,6 +42,7 @@ Well under the bound, which leaves time for a lost connection to be made again.
 
 _READ = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {NOW}, ''"
 _WRITE = f"BEGIN; {NOW_AND_NAME}"
+_CLAIM = "SELECT pg_try_advisory_lock(hashtextextended('claim/' || current_schema() || '/' || %s, 0))"
 _FATE = "SELECT pg_xact_status(%s::xid8)"
 _UNKNOWN = "{place}: the connection was lost while committing, and nobody can say whether it was kept"
 _CAREFUL = "look at what is stored before you try again"
@@ -57,6 +58,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
     bound = 2.0
     local = False
     _pool: psycopg_pool.ConnectionPool[Connection] | None
+    _claims: Connection | None
 
     def __init__(self, dsn: str, *, busy: float = 5.0, connections: int = 10, upgrade: bool = True) -> None:
         self._dsn = dsn
@@ -71,12 +73,24 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         """The address, with whatever secret is in it."""
         return self._dsn
 
+    def claim(self, name: str) -> bool:
+        """Take a name that no other process has, until this store is closed or its process ends.
+
+        It is kept on a connection of its own: if that is lost, the name is free.
+        """
+        with self._starting:
+            if self._claims is None or self._claims.closed:
+                self._claims = server.connect_to_server(self._dsn, busy=self._busy)
+            found = self._claims.execute(_CLAIM, (name,)).fetchone()
+        return found == (True,)
+
     def _start(self) -> None:
         super()._start()
         self._pool = None
+        self._claims = None
 
     def _connections(self) -> object:
-        return self._pool
+        return self._pool, self._claims
 
     def _begin_reading(self) -> PostgresTransaction:
         return self._begin(_READ)
@@ -152,6 +166,8 @@ class PostgresStore(SqlStore[PostgresTransaction]):
     def _close(self) -> None:
         if self._pool is not None:
             self._pool.close()
+        if self._claims is not None:
+            self._claims.close()
 
     def _take(self) -> Connection:
         try:

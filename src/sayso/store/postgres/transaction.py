@@ -4,6 +4,8 @@
 - What is going to be read can be asked for at once (`read_ahead`), with the locks that go before it.
 - A batch begins with the first that it asks for, and learns the time and the name of the transaction with it.
 - A part of a batch that is undone before anything of it was sent needs no word to the server at all.
+- The time is read again after the first wait for a session: what happens in a session bears the times of its
+  order, whichever streams it is recorded in.
 - An error of the server ends the whole transaction: what it belongs to may be long past.
 """
 
@@ -95,6 +97,8 @@ class PostgresTransaction(Transaction):
         self._begun = now is not None
         self._writes = not self._begun or bool(xid)
         self._place = place
+        self._let_in = False
+        """Whether the time was read after the first wait for a session."""
         self._held: set[str] = set()
         self._held_before: set[str] = set()
         self._waiting: list[Said] = []
@@ -177,11 +181,26 @@ class PostgresTransaction(Transaction):
             return False
         kind, _, name = what.partition("/")
         if kind == "session":
-            self._held |= {f"session/{one}" for one, _ in self.rows(_HOLD_SESSIONS, ([name], []))}
+            self._hold_sessions([name], [])
         else:
             self.rows(_HOLD, (what,))
             self._held.add(what)
         return True
+
+    def _hold_sessions(self, sessions: list[str], calls: list[str]) -> None:
+        said: list[Said] = [(_HOLD_SESSIONS, (sessions, calls))]
+        found, *told = self._send([*said, *self._time_again()])
+        self._held |= {f"session/{row[0]}" for row in found.fetchall()}
+        self._note_time(told)
+
+    def _time_again(self) -> list[Said]:
+        """What asks for the time, once a session is held."""
+        return [] if self._let_in or not self._writes else [(NOW, ())]
+
+    def _note_time(self, told: Sequence[Cursor]) -> None:
+        for cursor in told:
+            self._let_in = True
+            self.now = max(self.now, *(row[0] for row in cursor.fetchall()))
 
     def read_ahead(self, wanted: Ahead, known: KnownRows) -> None:
         """All that is wanted and not known, in one go: first the locks, then what they guard."""
@@ -190,16 +209,21 @@ class PostgresTransaction(Transaction):
         streams = sorted(wanted.streams - known.heads.keys())
         reads = _reads_ahead(wanted, known, sessions, calls)
         locks: list[Said] = [(_HOLD_SESSIONS, (sessions, calls))] if sessions or calls else []
+        time = self._time_again() if locks else []
         then: list[Said] = [(_HOLD, (f"stream/{stream}",)) for stream in streams]
         if not self._writes:
             locks, then = [], []
         heads: list[Said] = [(sql.HEAD, (stream,)) for stream in streams]
+        heads += [(sql.NEWEST_TIME, ())] if heads else []
         said = [*locks, *(one[0] for one in reads), *then, *heads]
         if not said:
             return
         again = sorted(known.metas) if then else []
         said += [(_METAS, (again,))] if again else []  # whatever is in the stream by now counts
-        found = [cursor.fetchall() for cursor in self._send(said)]
+        cursors = self._send([*locks, *time, *said[len(locks) :]])
+        self._note_time(cursors[len(locks) : len(locks) + len(time)])
+        del cursors[len(locks) : len(locks) + len(time)]
+        found = [cursor.fetchall() for cursor in cursors]
         self._held |= {f"session/{row[0]}" for rows in found[: len(locks)] for row in rows}
         if self._writes:
             self._held |= {f"stream/{stream}" for stream in streams}
@@ -207,6 +231,8 @@ class PostgresTransaction(Transaction):
             learn(rows)
         if again:
             known.metas.update({**dict.fromkeys(again), **dict(found.pop())})
+        if heads:
+            known.newest_times[:] = [found.pop()[0][0]]
         for stream, rows in zip(streams, found[len(found) - len(streams) :], strict=True):
             if rows:
                 known.heads[stream] = EntryRow(*rows[0])

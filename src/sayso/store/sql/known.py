@@ -22,6 +22,8 @@ class KnownRows(msgspec.Struct):
     """Only of what was read ahead, and until any of them is written."""
     heads: dict[str, EntryRow] = {}
     """The newest entry of a stream."""
+    newest_times: list[float | None] = []
+    """The highest time of all streams, once it was read ahead."""
 
     def clear(self) -> None:
         """Forget everything: what was read or written may have been undone."""

@@ -51,6 +51,8 @@ class Connection(Protocol):
 
     local: bool
     """Whether the database lives on this machine."""
+    now: float
+    """Its clock, as it was read last."""
 
     def rows(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]: ...
 
@@ -242,6 +244,10 @@ class SqlReader:
     def streams(self) -> Sequence[str]:
         return [row[0] for row in self._connection.rows(sql.STREAMS, ())]
 
+    def newest_time(self) -> float | None:
+        found: float | None = self._connection.rows(sql.NEWEST_TIME, ())[0][0]
+        return found
+
     def nodes(self, stream: str, places: Iterable[tuple[int, int]]) -> Sequence[NodeRow]:
         return self._for_each(NodeRow, sql.NODES, sorted(set(places)), stream)
 
@@ -312,6 +318,10 @@ class HoldingReader(SqlReader):
         super().__init__(connection, now)
         self._known = KnownRows() if known is None else known
 
+    @property
+    def now(self) -> float:
+        return self._connection.now
+
     def read_ahead(self, wanted: Ahead) -> None:
         self._connection.read_ahead(wanted, self._known)
 
@@ -354,6 +364,11 @@ class HoldingReader(SqlReader):
 
     def head(self, stream: str) -> EntryRow | None:
         return self._keep(self._known.heads, stream, super().head)
+
+    def newest_time(self) -> float | None:
+        """As it was read ahead. What this transaction adds is not older than the head of its own stream."""
+        known = self._known.newest_times
+        return known[0] if known else super().newest_time()
 
     def _keep(self, known: dict[str, Row], name: str, find: Callable[[str], Row | None]) -> Row | None:
         """The row of this name, found at most once. One that does not exist yet may be added by others."""

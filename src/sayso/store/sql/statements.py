@@ -219,6 +219,15 @@ WITH RECURSIVE found (stream) AS (
 )
 SELECT stream FROM found WHERE stream IS NOT NULL ORDER BY stream
 """
+NEWEST_TIME = """
+WITH RECURSIVE found (stream) AS (
+    SELECT MIN(stream) FROM entries
+    UNION ALL
+    SELECT (SELECT MIN(stream) FROM entries WHERE stream > found.stream) FROM found WHERE stream IS NOT NULL
+)
+SELECT MAX((SELECT at FROM entries WHERE entries.stream = found.stream ORDER BY seq DESC LIMIT 1))
+FROM found WHERE stream IS NOT NULL
+"""
 ADD_ENTRY = _insert("entries", contract.EntryRow)
 PRUNE_ENTRIES = "UPDATE entries SET body = NULL WHERE stream = ? AND seq < ? AND body IS NOT NULL"
 

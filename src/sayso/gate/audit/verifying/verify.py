@@ -388,14 +388,14 @@ def _check_checkpoint_count(
 
 def _check_mark(gate: Gate) -> Iterator[AuditFinding]:
     """Yield a finding if the store contradicts the mark beside the key, where there is one."""
-    if gate.mark is None or gate.stream != MAIN:
+    if gate.mark is None:
         return
-    newest = gate.mark.newest()  # before the transaction: others go on writing meanwhile
+    reached = gate.mark.reached()  # before the transaction: others go on writing meanwhile
     with gate.store.read() as tx:
         if gate.mark.lost:
             yield AuditFinding(FindingKind.TRUNCATED, 0, words.LOST_MARK)
-        elif not gate.mark.holds(tx, MAIN, newest):
-            text = "the entry that the mark beside the key speaks of is missing, or another"
+        elif not gate.mark.holds(tx, reached):
+            text = "an entry that the mark beside the key speaks of is missing, or another"
             yield AuditFinding(FindingKind.TRUNCATED, 0, text)
 
 
