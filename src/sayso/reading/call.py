@@ -77,7 +77,7 @@ def _read_entry(
         beside=() if command is None else _arguments_beside(args, entry, (entry.command_from or "",)),
         target=join_targets(targets),
         targets=targets,
-        places=real_places(entry, args, where),
+        places=real_places(entry, args, where, policy),
         title=entry.title,
     )
 
