@@ -18,7 +18,7 @@ _MODE_KEYS = frozenset({"with", "all", "without", "count", "is", "risk", "why", 
 KINDS = frozenset(
     {
         "none", "text", "read", "list", "search", "public", "write", "edit", "create", "delete", "folder", "run", "script",
-        "config", "code", "url", "rev", "sed", "awk", "jq", "sql", "module", "pair", "signal", "socket", "binding",
+        "config", "code", "url", "rev", "sed", "awk", "jq", "sql", "module", "pair", "signal", "socket", "binding", "template",
     }
 )  # fmt: skip
 _RISKS = ("low", "moderate", "high")

@@ -114,6 +114,15 @@ def _judge_signal(judge: Judge, value: Argument, program: Program, invocation: I
     judge_process(judge, value, invocation)
 
 
+def _judge_template(judge: Judge, value: Argument, program: Program, invocation: Invocation) -> None:
+    from sayso.reading.shell.wrappers_text import judge_template
+
+    if value.text is None:
+        judge.doubt(f"which command {program.name} runs is not known", value.start, value.end)
+    else:
+        judge_template(judge, value.text, value, invocation)
+
+
 def _sub(name: str):  # type: ignore[no-untyped-def]
     return lambda judge, value, program, invocation: _judge_language(judge, value, program, invocation, name)
 
@@ -134,4 +143,5 @@ _OTHERS = {
     "jq": _sub("jq"),
     "sql": _sub("sql"),
     "binding": _sub("fzf"),
+    "template": _judge_template,
 }

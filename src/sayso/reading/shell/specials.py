@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sayso.reading.shell import builtins, guarding, wrappers
+from sayso.reading.shell import builtins, families, guarding, wrappers
 from sayso.reading.shell.git import judge_git
 from sayso.reading.shell.judge import Special
 from sayso.reading.shell.languages.find import judge_fd, judge_find
@@ -29,6 +29,14 @@ SPECIALS: dict[str, Special] = {
     "let": builtins.judge_let,
     "sayso": guarding.judge_sayso,
     "unit": guarding.judge_unit,
+    "settings": families.judge_settings,
+    "sampled": families.judge_sampled,
+    "directory": families.judge_directory,
+    "plist": families.judge_plist,
+    "archive7": families.judge_archive7,
+    "database": families.judge_database,
+    "cloud": families.judge_cloud,
+    "socket": families.judge_socket,
     "git": judge_git,
     "find": judge_find,
     "fd": judge_fd,
