@@ -19,7 +19,7 @@ def compile_data() -> bytes:
     read = YAML(typ="safe")
     files = [(path.name, read.load(path.read_text())) for path in sorted(FOLDER.glob("*.yaml"))]
     found = compile_files(files)
-    encode = msgspec.json.Encoder(order="sorted").encode
+    encode = msgspec.json.Encoder().encode
     lines = [b"%s:%s" % (encode(name), encode(entry)) for name, entry in sorted(found["programs"].items())]
     return b'{"operations":%s,\n"sets":%s,\n"programs":{\n%s}}\n' % (
         encode(found["operations"]),

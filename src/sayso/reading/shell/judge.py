@@ -343,7 +343,7 @@ class Judge:
                 why = f"{program.name} {name or rest[0].value.prefix} is not known"
                 self.doubt(why[:120], rest[0].start, rest[0].end)
                 return parsed
-            inner = rest if found.special is None and found.skip < 0 else rest[1:]
+            inner = rest if found.skip < 0 else rest[1:]
         else:
             inner = rest[1:]
         made = Invocation(found.name, inner, invocation.state, invocation.start, invocation.end)

@@ -75,8 +75,8 @@ class Program(msgspec.Struct, frozen=True):
     alone: bool
     """It may be run without a subcommand."""
     helps: bool
-    prefixes: bool
-    """Subcommands may be abbreviated."""
+    prefixes: str
+    """Subcommands may be abbreviated: the `first` that fits counts, or the `only` one."""
     drops: tuple[str, ...]
     """First operands that change nothing, like `eval` of yq."""
     parent: Program | None = None
@@ -133,8 +133,9 @@ def _subcommand(program: Program, name: str) -> Program | None:
     known = program.subcommands
     raw = known.get(name)
     if raw is None and program.prefixes:
-        fitting = [one for one in known if one.startswith(name)]
-        raw = known[fitting[0]] if fitting else None
+        fitting = [one for one in known if one.startswith(name) and one != "*"]
+        sure = fitting and (program.prefixes == "first" or len(fitting) == 1)
+        raw = known[fitting[0]] if sure else None
     if raw is None:
         return None
     if isinstance(raw, Program):
@@ -195,7 +196,7 @@ def build_program(name: str, raw: Mapping[str, Any], parent: Program | None = No
         skip=raw.get("skip", 0),
         alone=raw.get("alone", False),
         helps=raw.get("helps", True),
-        prefixes=raw.get("prefixes", False),
+        prefixes=raw.get("prefixes", ""),
         drops=tuple(raw.get("drops", "").split()),
         parent=parent,
     )

@@ -91,6 +91,8 @@ def read_value(word: Word, state: ShellState) -> Value:
             else:
                 known.append(value.text)
                 wild = wild or value.wild
+        elif isinstance(part, Substitution) and _is_pwd(part, state):
+            known.append(state.folders[0] or "")
         elif isinstance(part, Substitution):
             vetted = (vetted or not unknown) and not part.is_file
             vetted, unknown = vetted or part.is_file, True
@@ -112,6 +114,15 @@ def read_value(word: Word, state: ShellState) -> Value:
 def _braces_unquoted(word: Word) -> bool:
     """True if a brace or bracket that is split over parts (`{'a',b}`) may still expand."""
     return "{" in "".join(one.text for one in word.parts if isinstance(one, Literal) and not one.quoted)
+
+
+def _is_pwd(part: Substitution, state: ShellState) -> bool:
+    """True for `$(pwd)`, where the folder is known."""
+    items = part.body.items
+    if len(items) != 1 or len(state.folders) != 1 or not state.folders[0] or " " in state.folders[0]:
+        return False
+    command = items[0][1]
+    return isinstance(command, Simple) and [word.value for word in command.words] == ["pwd"]
 
 
 def _is_computed(word: Word) -> bool:

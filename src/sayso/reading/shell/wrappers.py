@@ -24,7 +24,7 @@ def judge_wrapper(judge: Judge, program: Program, invocation: Invocation) -> Non
     parsed = _parse(judge, program, invocation)
     if program.effect is not None:
         judge.effect(program.effect, invocation.start, invocation.end)
-    run_inner(judge, program, invocation, parsed.operands[program.skip :], parsed)
+    run_inner(judge, program, invocation, parsed.operands[max(program.skip, 0) :], parsed)
 
 
 def _parse(judge: Judge, program: Program, invocation: Invocation) -> ParsedOptions:

@@ -15,4 +15,4 @@ _PLACE = lazy_pattern(r"\{[-+\w.,:/]*\}")
 
 def judge_template(judge: Judge, text: str, at: Argument, invocation: Invocation) -> None:
     """Judge a command whose `{}` is quoted by the program and becomes a name."""
-    judge.script(_PLACE.sub("a-name", text), invocation.state.copy(), at.start, at.end)
+    judge.script(_PLACE.sub("a-name", text).replace("\\ ", " "), invocation.state.copy(), at.start, at.end)
