@@ -305,9 +305,14 @@ def _resolve_shell(
     line = _command_line(entry, args)
     if line is None:
         return [*declared, Operation("shell.run", reading=Risk.HIGH, found=_NO_LINE)]
+    return [*declared, *operations_of_line(line, policy, where)]
+
+
+def operations_of_line(line: str, policy: Policy, where: CallFolders) -> tuple[Operation, ...]:
+    """The operations of a command line, strictest first."""
     from sayso.reading.shell.read import operations_of
 
-    return [*declared, *operations_of(_read_shell(line, policy, where), line)]
+    return operations_of(_read_shell(line, policy, where), line)
 
 
 _NO_LINE = "it runs a command that is not one text"
