@@ -40,6 +40,8 @@ class CommandPlace(NamedTuple):
 COMMANDS = (
     CommandPlace("check", "commands.check", "check_operation", "Decide one operation."),
     CommandPlace("explain", "commands.check", "explain_operation", "Decide, and show every check."),
+    CommandPlace("shell", "commands.shell", "explain_line", "Show what a command line does."),
+    CommandPlace("run", "commands.run", "run_line", "Run a command if it is allowed."),
     CommandPlace("chat", "playing.chat", "chat", "Play a session, typed or scripted."),
     CommandPlace("init", "commands.init", "write_first_policy", "Write a first policy of your own."),
     CommandPlace("demo", "playing.demo", "demo", "Watch an agent that needs your say-so."),

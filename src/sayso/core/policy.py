@@ -167,6 +167,8 @@ class Policy(msgspec.Struct, frozen=True):
     own_tools: frozenset[str]
     """The tools, and patterns of tools, that the operator's own file lists."""
     phrases: Phrases = Phrases()
+    programs: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    """What the operator says of programs on command lines, compiled; the shell reading reads it."""
 
     def entry(self, name: str) -> Entry:
         """Return what the policy says of an operation, listed or not.
@@ -265,6 +267,7 @@ def compile_policy(
         tools_folded={fold_spelling(one.tool): one.tool for one in tools if not _is_pattern(one.tool)},
         own_tools=frozenset((one.tool for one in tools) if own_tools is None else own_tools),
         phrases=rest.get("phrases") or Phrases(),
+        programs=rest.get("programs") or {},
     )
 
 

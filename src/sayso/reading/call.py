@@ -21,13 +21,14 @@ from sayso.core.errors import MalformedRequest
 from sayso.core.model import Call, Declaration, Operation, Risk
 from sayso.core.policy import Policy, Tool
 from sayso.reading.git_flags import read_flags
+from sayso.reading.path_operations import CallFolders
 from sayso.reading.resolve import (
-    CallFolders,
     add_content_digest,
     find_declared_targets,
     find_tool_entry,
     join_targets,
     operations_for,
+    operations_of_line,
     real_places,
 )
 from sayso.reading.verbs import is_git_operation
@@ -56,8 +57,16 @@ def read_call(
     found = _read_entry(tool, args, policy, where, declared)
     operations = found.operations
     if any(is_git_operation(one.name) for one in operations):
-        operations = read_flags(operations, args, found.command, found.beside)
+        runs = None if found.command is None else _operations_beside(found, policy, where)
+        operations = read_flags(operations, args, runs, found.beside)
     return msgspec.structs.replace(found, operations=operations)
+
+
+def _operations_beside(found: CallReading, policy: Policy, where: CallFolders) -> tuple[Operation, ...]:
+    """Return what the command line does that no operation of the call says."""
+    named = {one.name for one in found.operations}
+    read = operations_of_line(found.command or "", policy, where)
+    return tuple(one for one in read if one.name not in named)
 
 
 def _read_entry(
@@ -77,7 +86,7 @@ def _read_entry(
         beside=() if command is None else _arguments_beside(args, entry, (entry.command_from or "",)),
         target=join_targets(targets),
         targets=targets,
-        places=real_places(entry, args, where),
+        places=real_places(entry, args, where, policy),
         title=entry.title,
     )
 

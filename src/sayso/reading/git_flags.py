@@ -6,16 +6,15 @@ A tool that is declared as `git.push` may take an argument that makes it a force
   the kind that the name promises. Any other makes the call the riskier operation where there is one, and high
   risk in any case.
 - One text may say anything: the message of an operation that records one.
-- With a command line, its words are looked through for risky options; of the arguments beside it, those count
-  that name flags.
+- With a command line, the shell reading says what that does; of the arguments beside it, those count that name
+  flags.
 """
 
 from __future__ import annotations
 
 import re
-import shlex
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -66,30 +65,22 @@ _RUNS = lazy_pattern(r"[;|`\\]|\$[({\w]|&&")
 """What a shell would read as more than a word."""
 _COUNTED = lazy_pattern(r"\d{1,6}")
 
-_RISKY_OPTIONS = {
-    "git.push": lazy_pattern(
-        r"-\w*[fd]\w*|--(?:force|mirror|delete|prune|all|tags|receive-pack|exec|no-verify).*|[+:].+"
-    ),
-    "git.commit": lazy_pattern(r"--(?:amend|fixup|squash|reset-author|no-verify|reuse-message).*|-\w*n\w*"),
-    "git.branch": lazy_pattern(r"-\w*[DdMmfC]\w*|--(?:delete|force|move|copy).*"),
-    "git.branch_delete": lazy_pattern(r"-\w*[DMfC]\w*|--(?:force|move|copy).*"),
-}
-"""Words of a command line that make it the riskier operation."""
-_RISKY_ANYWHERE = lazy_pattern(r"--(?:output|exec|upload-pack|receive-pack|ext-diff|config-env).*|-c|-O.+")
 _NAMED_FLAG = lazy_pattern(
     r"(?:force|amend|mirror|delete|prune|flags?|options?|extra_args|argv)(?:_.*)?", re.IGNORECASE
 )
 """Names of arguments beside a command line that could put flags into it."""
-_WITH_PROSE = frozenset({"-m", "-am", "--message"})
 
 
 def read_flags(
     operations: Sequence[Operation],
     args: Mapping[str, Any],
-    command: str | None = None,
+    command: Collection[Operation] | None = None,
     beside: Iterable[str] = (),
 ) -> tuple[Operation, ...]:
-    """The operations of a call, those of git as its arguments have them."""
+    """The operations of a call, those of git as its arguments have them.
+
+    `command` is what its command line does, if it has one.
+    """
     named = command is not None and any(
         _NAMED_FLAG.fullmatch(name) and args.get(name) not in _NOTHING for name in beside
     )
@@ -98,7 +89,7 @@ def read_flags(
         if is_git_operation(one.name)
         and (
             named
-            or _command_adds_flags(one.name, command)
+            or (command is not None and _does_more(one.name, command))
             or (command is None and _adds_flags(one.name, args))
         )
         else one
@@ -111,6 +102,11 @@ def _riskier(operation: Operation) -> Operation:
     name = RISKIER.get(operation.name, operation.name)
     found = words.flags_found(operation.name) if name != operation.name else operation.found
     return msgspec.structs.replace(operation, name=name, reading=Risk.HIGH, found=found)
+
+
+def _does_more(operation: str, command: Collection[Operation]) -> bool:
+    """Return whether a command line changes anything besides what the operation says."""
+    return any(one.name != operation and one.reading is not Risk.LOW for one in command)
 
 
 def _adds_flags(operation: str, args: Mapping[str, Any]) -> bool:
@@ -187,25 +183,3 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(_SWITCHES, _is_switch),
 }
 """Names of arguments that leave a git command what it is, each with the values that do."""
-
-
-def _command_adds_flags(operation: str, command: str | None) -> bool:
-    """Return whether a command line has words that make it more than it is declared to be."""
-    if command is None:
-        return False
-    spoken = _split(command)
-    prose = {index + 1 for index, word in enumerate(spoken) if word in _WITH_PROSE}
-    read = [word for index, word in enumerate(spoken) if index not in prose]
-    risky = _RISKY_OPTIONS.get(operation)
-    return any(
-        _RUNS.search(word) or _RISKY_ANYWHERE.fullmatch(word) or (risky is not None and risky.fullmatch(word))
-        for word in read
-    )
-
-
-def _split(command: str) -> list[str]:
-    """The words of a command line; one that no shell would take is split at its blanks."""
-    try:
-        return shlex.split(command)
-    except ValueError:
-        return command.split()

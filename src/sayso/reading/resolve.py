@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 import re
+import shlex
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from sayso.core import words
 from sayso.core.digest import encode_canonical, sha256
 from sayso.core.errors import NotCanonical
 from sayso.core.model import Operation, Piece, Risk
 from sayso.core.policy import Domain, Policy, Tool
 from sayso.reading.arguments import arguments_at, has_value_at, values_at
 from sayso.reading.evidence import add_evidence, merge_same_operations, pieces_from_value, pieces_named_in
-from sayso.reading.verbs import CONTENT_VERBS, DELETE_VERBS, LIST_VERBS, READ_VERBS, verb_of
+from sayso.reading.path_operations import CallFolders, first_listed, operation_at_path
+from sayso.reading.verbs import LIST_VERBS, READ_VERBS, verb_of
 
 if TYPE_CHECKING:
-    from sayso.reading.paths.places import PathPlace
+    pass
+
+if TYPE_CHECKING:
+    from sayso.reading.shell.read import ShellReading
 
 UNKNOWN = ("send_unknown", "send_to_unknown", "send_to_unknown_channel")
 GROUP = "send_group_without_context"
-
-
-class CallFolders(msgspec.Struct, frozen=True):
-    """The folders a call is made in."""
-
-    folder: str
-    workspace: str
-    home: str
 
 
 def operations_for(
@@ -92,8 +88,11 @@ def find_declared_targets(entry: Tool | None, args: Mapping[str, Any], where: Ca
     return tuple(dict.fromkeys(_path_target(one, where) for one in values_at(args, entry.source or "")))
 
 
-def real_places(entry: Tool, args: Mapping[str, Any], where: CallFolders) -> tuple[str, ...]:
-    """The real paths that the arguments of this call lead to now, links followed."""
+def real_places(entry: Tool, args: Mapping[str, Any], where: CallFolders, policy: Policy) -> tuple[str, ...]:
+    """The real paths that the arguments of this call lead to now, and the files that it runs, as they are."""
+    if entry.resolve == "shell":
+        line = _command_line(entry, args)
+        return () if line is None else _read_shell(line, policy, where).pins
     if entry.resolve not in ("path", "url"):
         return ()
     found = (_real_place(value, entry, where) for value in values_at(args, entry.source or ""))
@@ -185,17 +184,15 @@ def _operation_for_recipient(
     from sayso.reading.recipients import is_contact
 
     if is_contact(recipient, policy.vip_contacts.values()):
-        return Operation(f"{domain}.{_first_listed(domain, policy, ('send_vip', 'send')) or 'send_vip'}")
+        return Operation(f"{domain}.{first_listed(domain, policy, ('send_vip', 'send')) or 'send_vip'}")
     if is_contact(recipient, policy.family_contacts.values()):
-        return Operation(
-            f"{domain}.{_first_listed(domain, policy, ('send_family', 'send')) or 'send_family'}"
-        )
+        return Operation(f"{domain}.{first_listed(domain, policy, ('send_family', 'send')) or 'send_family'}")
     return add_evidence(_first_listed_or_barred(domain, policy, UNKNOWN, _STRANGER), said)
 
 
 def _first_listed_or_barred(domain: str, policy: Policy, actions: tuple[str, ...], why: str) -> Operation:
     """The first of these actions that the domain lists; if it lists none, the call is refused outright."""
-    listed = _first_listed(domain, policy, actions)
+    listed = first_listed(domain, policy, actions)
     return Operation(f"{domain}.{listed or actions[0]}", barred=None if listed else why)
 
 
@@ -208,7 +205,7 @@ def _resolve_path(
     found = arguments_at(args, entry.source or "") or [("", _default_folder(operation, where))]
     return [
         *(
-            _operation_at_path(operation, value, policy, where, pieces_from_value(name, value))
+            operation_at_path(operation, value, policy, where, pieces_from_value(name, value))
             for name, value in found
         ),
         *(
@@ -244,30 +241,9 @@ def _operations_at_other_paths(
         leads_out = (place.real is not None and not place.inside) or place.system or place.versions
         leads_out = leads_out or place.shared
         if reads and written and may_be_file(name, value, where.folder):
-            yield _operation_at_path(writing, value, policy, where, pieces_from_value(name, value))
+            yield operation_at_path(writing, value, policy, where, pieces_from_value(name, value))
         elif place.secret or (leads_out and not reads):
-            yield _operation_at_path(operation, value, policy, where, pieces_from_value(name, value))
-
-
-def _operation_at_path(
-    operation: str, path: object, policy: Policy, where: CallFolders, said: tuple[Piece, ...]
-) -> Operation:
-    """Return the operation at this path, with the path as its cause unless it is plainly inside."""
-    from sayso.reading.paths.guard import operation_on_guard
-    from sayso.reading.paths.places import locate
-
-    place = locate(path, folder=where.folder, workspace=where.workspace, home=where.home)
-    if (
-        path is None and verb_of(operation) in CONTENT_VERBS
-    ):  # a search without a folder goes through this one
-        here = locate(where.folder, folder=where.folder, workspace=where.workspace, home=where.home)
-        place = msgspec.structs.replace(place, guarded=here.guarded)
-    found = operation_on_guard(operation, place)
-    if found is None and _is_nowhere(path, place, where):
-        found = Operation(operation, reading=Risk.HIGH, found=words.UNKNOWN_FOLDER)
-    found = found or _operation_at_place(operation, place, policy)
-    plain = found.reading is None and ((place.inside and not place.shared) or found.name == operation)
-    return found if plain else add_evidence(found, said)
+            yield operation_at_path(operation, value, policy, where, pieces_from_value(name, value))
 
 
 def _at_address(operation: str, url: object, said: tuple[Piece, ...]) -> Operation:
@@ -278,49 +254,6 @@ def _at_address(operation: str, url: object, said: tuple[Piece, ...]) -> Operati
     public = reads and found is not None and found.open
     name = "network.fetch" if reads else "network.api"
     return add_evidence(Operation(name, reading=None if public else Risk.HIGH), said)
-
-
-def _is_nowhere(path: object, place: PathPlace, where: CallFolders) -> bool:
-    """Return whether it is a plain relative path of somebody without folder or workspace: outside of what?"""
-    from sayso.reading.paths.spellings import is_plain
-
-    if where.folder or where.workspace or not isinstance(path, str) or not path.strip():
-        return False
-    relative = is_plain(path) and not path.startswith(("/", "~"))
-    return relative and not (place.secret or place.system or place.versions)
-
-
-def _operation_at_place(operation: str, place: PathPlace, policy: Policy) -> Operation:
-    """An unresolvable path counts as outside the workspace; reading it is at least moderate risk."""
-
-    domain, _, action = operation.partition(".")
-    verb = action.partition("_")[0]
-    if verb in READ_VERBS:
-        doubtful = place.shared and not place.library
-        unsafe = Risk.HIGH if place.secret or place.telling or doubtful else None
-        return Operation(operation, reading=unsafe if place.real else Risk.HIGH)
-    if place.secret:
-        return _strict_operation(domain, policy, "modify_secrets")
-    if not place.inside or place.shared:
-        kind = "delete" if verb in DELETE_VERBS else "write"
-        outside = _strict_operation(domain, policy, f"{kind}_outside_workspace")
-        return msgspec.structs.replace(outside, reading=Risk.HIGH) if place.system else outside
-    risky = Risk.HIGH if place.system or place.versions else None
-    return Operation(f"{domain}.{_action_inside(domain, action, policy)}", reading=risky)
-
-
-def _action_inside(domain: str, action: str, policy: Policy) -> str:
-    """A write inside the workspace, under the name the domain has for it."""
-    if action.partition("_")[0] in DELETE_VERBS:
-        return action
-    wanted = ("write_workspace", "write") if action == "write" else (action, "write_workspace")
-    return _first_listed(domain, policy, wanted) or action
-
-
-def _strict_operation(domain: str, policy: Policy, action: str) -> Operation:
-    """This action of the domain; as high risk where the domain does not list it."""
-    listed = _first_listed(domain, policy, (action,))
-    return Operation(f"{domain}.{action}", reading=None if listed else Risk.HIGH)
 
 
 def _resolve_url(
@@ -349,7 +282,7 @@ def _operation_at_url(
     fetches = str(args.get("method") or "GET").upper() in ("GET", "HEAD")
     at_file = "files.read" if fetches else "files.write"
     if found is not None and found.scheme == "file":
-        return _operation_at_path(at_file, found.path, policy, where, said)
+        return operation_at_path(at_file, found.path, policy, where, said)
     if found is None or found.scheme not in ("http", "https"):
         guarded = operation_on_guarded_path(
             at_file, url, folder=where.folder, workspace=where.workspace, home=where.home
@@ -367,8 +300,46 @@ def _operation_at_url(
 def _resolve_shell(
     entry: Tool, args: Mapping[str, Any], policy: Policy, where: CallFolders
 ) -> Iterable[Operation]:
-    """A command line that nobody has read yet: it cannot be told what it does."""
-    return [Operation(entry.operation or "shell.run", reading=Risk.HIGH)]
+    """Return what the command line does, command by command. The entry's own operation stands beside it."""
+    declared = [Operation(entry.operation)] if entry.operation else []
+    line = _command_line(entry, args)
+    if line is None:
+        return [*declared, Operation("shell.run", reading=Risk.HIGH, found=_NO_LINE)]
+    return [*declared, *operations_of_line(line, policy, where)]
+
+
+def operations_of_line(line: str, policy: Policy, where: CallFolders) -> tuple[Operation, ...]:
+    """The operations of a command line, strictest first."""
+    from sayso.reading.shell.read import operations_of
+
+    return operations_of(_read_shell(line, policy, where), line)
+
+
+_NO_LINE = "it runs a command that is not one text"
+
+
+def _command_line(entry: Tool, args: Mapping[str, Any]) -> str | None:
+    """The command line of this call; a row of words is one, too."""
+    if entry.command_from is None:
+        return None
+    found: Any = args
+    for step in entry.command_from.removeprefix("args.").split("."):
+        found = found.get(step) if isinstance(found, Mapping) else None
+    if isinstance(found, (list, tuple)) and found and all(isinstance(one, str) for one in found):
+        return shlex.join(found)
+    return found if isinstance(found, str) else None
+
+
+def _read_shell(line: str, policy: Policy, where: CallFolders) -> ShellReading:
+    """The reading of a line, made once for a call."""
+    from sayso.reading.paths.budget import current_budget
+    from sayso.reading.shell.read import read_line
+
+    seen, key = current_budget().seen, ("shell", line, where)
+    if key not in seen:
+        seen[key] = read_line(line, where, policy, policy.programs)
+    found: ShellReading = seen[key]
+    return found
 
 
 Resolver = Callable[[Tool, Mapping[str, Any], Policy, CallFolders], Iterable[Operation]]
@@ -378,12 +349,6 @@ _RESOLVERS: dict[str, Resolver] = {
     "url": _resolve_url,
     "shell": _resolve_shell,
 }
-
-
-def _first_listed(domain: str, policy: Policy, actions: Iterable[str]) -> str | None:
-    lists = policy.domains.get(domain, Domain())
-    listed = {*lists.autonomous, *lists.requires_approval, *lists.blocked}
-    return next((action for action in actions if action in listed), None)
 
 
 def _mark_declared(operation: Operation, entry: Tool) -> Operation:

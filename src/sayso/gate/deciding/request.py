@@ -21,7 +21,8 @@ from sayso.reading.paths.budget import share_budget
 from sayso.reading.paths.ground import read_ground
 from sayso.reading.paths.guard import follow_paths
 from sayso.reading.paths.own_places import home_folder
-from sayso.reading.resolve import CallFolders, watches_content
+from sayso.reading.path_operations import CallFolders
+from sayso.reading.resolve import watches_content
 from sayso.reading.verbs import is_git_operation
 from sayso.store.contract import SessionRow
 

@@ -51,6 +51,7 @@ from sayso.gate.rows.sessions import LoadedSession, load_children
 from sayso.gate.sessions.handoff import apply_handoff, end_in_handoff
 from sayso.gate.sessions.last_message import save_last_message
 from sayso.gate.sessions.revoke import with_sessions_below
+from sayso.reading.risk import read_risk
 from sayso.store.contract import Writer
 
 USER = "user"
@@ -74,7 +75,13 @@ def record_message(
     with writing(gate) as tx:
         found = load_open_session(gate, tx, session, select_all_rows_and_calls())
         heard = hear_text(
-            found.session, text, gate.policy, tx.now, assurance, unsigned=highest_unsigned_risk(gate, tx)
+            found.session,
+            text,
+            gate.policy,
+            tx.now,
+            assurance,
+            risk_of=lambda command: read_risk(command, found.row.workspace, gate.policy),
+            unsigned=highest_unsigned_risk(gate, tx),
         )
         heard = _with_handoff(gate, tx, found, heard)
         heard = _with_handoff_ended(gate, tx, found, heard)

@@ -1,0 +1,194 @@
+"""Builtins of the shell that change what later commands mean, or where they run."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from sayso.core.model import Risk
+from sayso.reading.shell.known import Program, default_effect
+from sayso.reading.shell.options import Argument, parse_options
+from sayso.reading.shell.variables import is_risky
+from sayso.reading.shell.words import Value
+
+if TYPE_CHECKING:
+    from sayso.reading.shell.judge import Invocation, Judge
+
+
+def judge_cd(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """`cd` and `pushd`: the folder that later commands run in."""
+    parsed = parse_options(program.table, invocation.arguments)
+    judge.report_problem(parsed, program, invocation)
+    state = invocation.state
+    before = state.folders
+    if parsed.problem is not None or len(parsed.operands) > 1:
+        state.folders = (None,)
+        judge.doubt("where it goes cannot be told", invocation.start, invocation.end)
+        return
+    target = parsed.operands[0] if parsed.operands else Argument(Value("~", home=True), 0, 0)
+    state.folders = tuple(dict.fromkeys(_folder_after(target.value, folder, judge) for folder in before))
+    if state.folders == (None,):
+        judge.record(
+            "shell.change_folder",
+            Risk.MODERATE,
+            "where it goes cannot be told",
+            invocation.start,
+            invocation.end,
+        )
+        return
+    if "CDPATH" in state.variables:
+        state.folders = (None,)
+    judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
+
+
+def _folder_after(value: Value, folder: str | None, judge: Judge) -> str | None:
+    text = value.text
+    if (
+        text is None
+        or value.wild
+        or text == "-"
+        or (value.home and not text.startswith(("~/", "~")[: 1 + (text == "~")]))
+    ):
+        return None
+    if value.home:
+        text = judge.where.home + text[1:]
+    if not os.path.isabs(text) and folder is None:
+        return None
+    joined = text if os.path.isabs(text) else f"{folder}/{text}"
+    try:
+        return os.path.realpath(joined)
+    except (OSError, ValueError):
+        return None
+
+
+def judge_export(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """`export NAME=VALUE`, `declare`, `local` …: variables of the commands that follow."""
+    for one in invocation.arguments:
+        text = one.text if one.text is not None else one.value.prefix
+        if text[:1] == "-":
+            if text not in ("-x", "-g", "-p", "-r", "-i", "-a", "-A"):
+                judge.doubt(f"{program.name} {text} is not understood", one.start, one.end)
+                invocation.state.changed = "an earlier command changed what names mean"
+            if text == "-i":
+                judge.doubt("a variable that computes can run commands", one.start, one.end)
+            continue
+        name, equals, value = text.partition("=")
+        if not name.isidentifier() or is_risky(name):
+            judge.doubt(f"it sets {name[:40]}, which programs go by", one.start, one.end)
+            invocation.state.changed = f"an earlier command sets {name[:40]}, which programs go by"
+        elif equals:
+            known = one.text is not None and not one.value.wild
+            invocation.state.variables[name] = Value(value) if known else Value(None, vetted=one.value.vetted)
+    judge.effect(default_effect("shell.variables"), invocation.start, invocation.end)
+
+
+def judge_unset(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """`unset`, `read`, `mapfile`: variables whose value is not known after it."""
+    for one in invocation.arguments:
+        text = one.text
+        if text is None or text[:1] == "-":
+            continue
+        if not text.isidentifier():
+            if "[" in text:
+                judge.doubt("an element of an array is computed", one.start, one.end)
+            continue
+        if is_risky(text):
+            judge.doubt(f"it changes {text}, which programs go by", one.start, one.end)
+            invocation.state.changed = f"an earlier command changed {text}"
+        invocation.state.functions.pop(text, None)
+        invocation.state.forget(text)
+    if any(one.text is None for one in invocation.arguments):
+        judge.doubt("which variable it changes is not known", invocation.start, invocation.end)
+        invocation.state.changed = "an earlier command changed a variable that is not known"
+    judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
+
+
+def judge_changing(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """`alias`, `trap`, `hash`, `enable` …: what comes later may not be what it says."""
+    arguments = invocation.arguments
+    if not arguments or all(one.text in ("-p", "-l") for one in arguments):
+        judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
+        return
+    judge.doubt(f"{program.name} changes what later commands mean", invocation.start, invocation.end)
+    invocation.state.changed = f"an earlier {program.name} changed what commands mean"
+    for one in arguments:
+        body = (one.text or "").partition("=")[2] if program.name == "alias" else one.text
+        if body and (program.name == "alias" or one is arguments[0]):
+            judge.script(body, invocation.state.copy(), one.start, one.end)
+
+
+def judge_set(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """`set -euo pipefail` is harmless; what sets arguments or other options is not understood."""
+    harmless = {"-e", "-u", "-o", "-x", "-v", "-f", "-n", "-eu", "-ex", "-eux", "-euo", "-euxo", "-eo", "-uo", "-xe",
+                "+e", "+u", "+x", "+o", "pipefail", "errexit", "nounset", "xtrace", "noglob", "+f", "-xeuo"}  # fmt: skip
+    for one in invocation.arguments:
+        if one.text not in harmless:
+            judge.doubt("it changes how the shell works", one.start, one.end)
+            invocation.state.changed = "an earlier command changed how the shell works"
+            return
+    if not invocation.arguments:
+        judge.effect(default_effect("shell.environment"), invocation.start, invocation.end)
+        return
+    judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
+
+
+def judge_eval(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """`eval`: never low; what can be read of it is judged as well."""
+    judge.doubt("eval runs what it is given once more", invocation.start, invocation.end)
+    texts = [one.text for one in invocation.arguments]
+    if texts and all(text is not None for text in texts):
+        joined = " ".join(text or "" for text in texts)
+        judge.script(joined, invocation.state, invocation.start, invocation.end)
+    invocation.state.changed = "an earlier eval may have changed what commands mean"
+
+
+def judge_source(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """`source FILE` runs it in this shell."""
+    if not invocation.arguments:
+        judge.doubt("it runs a file that it does not name", invocation.start, invocation.end)
+    else:
+        judge.touch("script", invocation.arguments[0], program, invocation)
+        judge.touch("read", invocation.arguments[0], program, invocation)
+    invocation.state.changed = "an earlier command ran a file that may have changed what commands mean"
+
+
+def judge_exec(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """`exec COMMAND` is that command; without one it changes where the shell reads and writes."""
+    parsed = parse_options(program.table, invocation.arguments)
+    judge.report_problem(parsed, program, invocation)
+    if not parsed.operands:
+        judge.doubt("it changes where the shell reads and writes", invocation.start, invocation.end)
+        invocation.state.changed = "an earlier exec changed where the shell reads and writes"
+        return
+    judge.run(parsed.operands, invocation.state, parsed.operands[0].start, invocation.end, invocation.body)
+
+
+def judge_command(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """`command NAME …` and `builtin NAME …`; `command -v NAME` only looks."""
+    parsed = parse_options(program.table, invocation.arguments)
+    judge.report_problem(parsed, program, invocation)
+    chosen = {option.name for option, _ in parsed.options}
+    if not parsed.operands or chosen & {"-v", "-V"}:
+        judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
+        return
+    state = invocation.state.copy()
+    state.functions.clear()
+    changed = state.changed
+    judge.run(parsed.operands, state, parsed.operands[0].start, invocation.end, invocation.body)
+    invocation.state.folders = state.folders
+    invocation.state.changed = changed or state.changed
+
+
+def judge_printf(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """`printf`: prints; with -v it sets a variable."""
+    arguments = invocation.arguments
+    if arguments and (arguments[0].value.may_be_option or (arguments[0].text or "")[:2] == "-v"):
+        judge.doubt("printf sets a variable", arguments[0].start, arguments[0].end)
+        invocation.state.changed = "an earlier printf set a variable"
+        return
+    judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
+
+
+def judge_let(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """`let`: arithmetic, which can run commands."""
+    judge.doubt("an arithmetic expression can run commands", invocation.start, invocation.end)

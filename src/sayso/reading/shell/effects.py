@@ -1,0 +1,174 @@
+"""Paths that commands read, write and delete, each in every folder the command may run in."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from sayso.core.model import Operation, Risk
+from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.path_operations import CallFolders, operation_at_path
+from sayso.reading.shell.known import default_effect
+from sayso.reading.shell.options import Argument
+from sayso.reading.shell.state import ShellState
+from sayso.reading.shell.syntax import Word
+from sayso.reading.shell.words import Value, substitutions_in, words_of
+from sayso.reading.verbs import READ_VERBS, verb_of
+
+if TYPE_CHECKING:
+    from sayso.reading.shell.judge import Judge
+
+_STREAMS = frozenset({"-", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/null", "/dev/tty", "/dev/fd/0"})
+_HIDDEN_PATTERN = lazy_pattern(r"(?:^|/)\.[*?\[{]")
+_MAX_ENTRIES = 2_000
+_GUARD = lazy_pattern(
+    r"(?i)sayso|\.claude|\.codex|\.gemini|\.cursor|opencode|clinerules|copilot|openclaw|goose"
+)
+
+
+def judge_path(judge: Judge, operation: str, argument: Argument, state: ShellState) -> None:
+    """Judge this operation at this path."""
+    value = argument.value
+    if value.text is None:
+        _judge_unknown(judge, operation, argument)
+        return
+    if value.text in _STREAMS:
+        judge.effect(default_effect("shell.inspect"), argument.start, argument.end)
+        return
+    if value.home and not (value.text == "~" or value.text.startswith("~/")):
+        judge.record(operation, Risk.HIGH, "whose folder it is cannot be told", argument.start, argument.end)
+        return
+    for folder in state.folders:
+        _judge_in(judge, operation, argument, folder)
+
+
+def _judge_unknown(judge: Judge, operation: str, argument: Argument) -> None:
+    """A path that is not known: reading one that was vetted is what reading is."""
+    if argument.value.vetted and verb_of(operation) in READ_VERBS:
+        judge.effect(default_effect(operation), argument.start, argument.end)
+        return
+    why = "which file it is cannot be told before it runs"
+    judge.record(operation, Risk.HIGH, why, argument.start, argument.end)
+
+
+def _judge_in(judge: Judge, operation: str, argument: Argument, folder: str | None) -> None:
+    text = argument.value.text or ""
+    if folder is None and not text.startswith(("/", "~")):
+        why = "the folder it runs in cannot be told"
+        judge.record(operation, Risk.HIGH, why, argument.start, argument.end)
+        return
+    where = CallFolders(folder or judge.where.folder, judge.where.workspace, judge.where.home)
+    quoted = text if argument.value.home or not text.startswith("~") else f"./{text}"
+    if argument.value.wild:
+        found = _operation_at_pattern(judge, operation, quoted, where)
+    else:
+        found = _operation_at(judge, operation, quoted, where)
+    default = default_effect(found.name)
+    risk = default.risk if found.reading is None else max(found.reading, default.risk)
+    if found.barred is not None:
+        risk = Risk.HIGH
+    why = found.barred or found.found or _why(found, default.why or found.name)
+    judge.record(found.name, risk, why, argument.start, argument.end, found.barred)
+
+
+def _why(found: Operation, said: str) -> str:
+    if found.reading is Risk.HIGH:
+        return f"{said}, in a place that holds secrets, belongs to the system or cannot be told"
+    return said
+
+
+def _operation_at(judge: Judge, operation: str, path: str, where: CallFolders) -> Operation:
+    from sayso.reading.shell.quick import is_plainly_inside
+
+    if verb_of(operation) in READ_VERBS and is_plainly_inside(path, where):
+        return Operation(operation)
+    return operation_at_path(operation, path, judge.policy, where, ())
+
+
+def _operation_at_pattern(judge: Judge, operation: str, pattern: str, where: CallFolders) -> Operation:
+    """A pattern: the folder before its wildcards, and every secret that it may name."""
+    fixed, name = _split_pattern(pattern)
+    found = _operation_at(judge, operation, fixed or ".", where)
+    if found.barred is not None or found.reading is Risk.HIGH:
+        return found
+    if _HIDDEN_PATTERN.search(pattern) or _may_name_secret(pattern, fixed, name, where):
+        return msgspec.structs.replace(found, reading=Risk.HIGH, found="its pattern may name a secret")
+    if verb_of(operation) not in READ_VERBS:
+        whole = operation_at_path(operation, pattern, judge.policy, where, ())
+        if whole.barred is not None or whole.name != found.name:
+            return whole
+    return found
+
+
+def _split_pattern(pattern: str) -> tuple[str, str]:
+    """The folder before the first wildcard, and the rest."""
+    first = min((pattern.find(mark) for mark in "*?[{" if mark in pattern), default=len(pattern))
+    folder, slash, _ = pattern[:first].rpartition("/")
+    return folder + slash, pattern[len(folder + slash) :]
+
+
+def _may_name_secret(pattern: str, fixed: str, name: str, where: CallFolders) -> bool:
+    from sayso.reading.paths.places import is_secret
+
+    if is_secret(pattern) or ".." in name:
+        return True
+    if "/" in name:
+        return False
+    try:
+        with os.scandir(os.path.join(where.folder, os.path.expanduser(fixed))) as entries:
+            for count, entry in enumerate(entries):
+                if count > _MAX_ENTRIES:
+                    return True
+                if is_secret(entry.name) and fnmatch.fnmatchcase(entry.name, name):
+                    return entry.name[0] != "."
+    except OSError:
+        return False
+    return False
+
+
+def vet(judge: Judge, word: Word, found: Value, state: ShellState, before: int) -> Value:
+    """A substitution whose commands only read: what their words name is looked at here as well."""
+    if any(one.risk is not Risk.LOW for one in judge.findings[before:]):
+        return msgspec.structs.replace(found, vetted=False)
+    inner = [each for body in substitutions_in(word) for each in words_of(body)]
+    judge_mentions(judge, inner, state)
+    return found
+
+
+def judge_mentions(judge: Judge, several: list[Word], state: ShellState) -> None:
+    """Words that may become paths later: one that names a secret or the guard counts now."""
+    from sayso.reading.paths.places import is_secret
+    from sayso.reading.shell.words import read_value
+
+    for word in several:
+        value = read_value(word, state)
+        if value.text is None:
+            continue
+        for piece in value.text.split():
+            if is_secret(piece) or (_HIDDEN_PATTERN.search(piece) and value.wild):
+                why = "it names a file that holds secrets"
+                judge.record("files.read", Risk.HIGH, why, word.start, word.end)
+            elif _GUARD.search(piece) or piece.startswith(("/", "~")):
+                argument = Argument(
+                    Value(piece, wild=value.wild, home=piece[:1] == "~"), word.start, word.end
+                )
+                judge_path(judge, "files.read", argument, state)
+
+
+def judge_guard_mentions(judge: Judge, arguments: tuple[Argument, ...], state: ShellState) -> None:
+    """Arguments of a program that is not understood: those that name the guard's files are barred."""
+    for one in arguments:
+        text = one.value.text
+        if text is None or _GUARD.search(text) is None:
+            continue
+        for piece in (text, text.partition("=")[2]):
+            if not piece:
+                continue
+            for folder in state.folders:
+                where = CallFolders(folder or judge.where.folder, judge.where.workspace, judge.where.home)
+                found = operation_at_path("files.write", piece, judge.policy, where, ())
+                if found.barred is not None:
+                    judge.record(found.name, Risk.HIGH, found.barred, one.start, one.end, found.barred)

@@ -1,0 +1,155 @@
+"""Programs whose words mean something by their shape: databases, archives, clouds, settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sayso.core.model import Risk
+from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.shell.effects import judge_path
+from sayso.reading.shell.guarding import bar
+from sayso.reading.shell.known import Program, default_effect
+from sayso.reading.shell.options import Argument, parse_options
+from sayso.reading.shell.words import Value
+
+if TYPE_CHECKING:
+    from sayso.reading.shell.judge import Invocation, Judge
+
+_READS = lazy_pattern(
+    r"(?:describe|list|get|show|ls|view|status|version|help|info|search|lookup|diff|logs?|top|explain|cat|head|history"
+    r"|validate|graph|output|plan|check|lint|template|inspect|whoami|tail)(?:-[\w-]+)?|[\w-]+-(?:list|show|get|info)"
+)
+
+
+def judge_settings(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """`sysctl name` shows a setting, `sysctl name=value` changes it."""
+    parsed = judge.by_data(program, invocation)
+    for one in parsed.operands if parsed is not None else ():
+        if one.text is None or "=" in one.text:
+            judge.effect(default_effect("system.change"), one.start, one.end)
+
+
+def judge_sampled(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """`sample PROCESS`: shows what a process does; without one it does nothing that is known."""
+    parsed = judge.by_data(program, invocation)
+    if parsed is not None and not parsed.operands:
+        judge.doubt("it is given nothing to do", invocation.start, invocation.end)
+
+
+def judge_directory(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """`dscl NODE -read …`: reading a directory service, or changing it."""
+    parsed = parse_options(program.table, invocation.arguments)
+    judge.report_problem(parsed, program, invocation)
+    action = parsed.operands[1].text if len(parsed.operands) > 1 else None
+    reads = action is not None and action.lstrip("-") in ("read", "readall", "list", "search", "diff", "readpl")
+    effect = default_effect("system.read" if reads else "system.change")
+    judge.effect(effect, invocation.start, invocation.end)
+
+
+def judge_plist(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """`plutil`: `-lint`, `-p` and `-extract KEY FORMAT` read; the rest changes the file."""
+    from sayso.reading.shell.judge import Invocation as Made
+
+    arguments = list(invocation.arguments)
+    changes = any(one.text in ("-insert", "-replace", "-remove", "-convert", "-create") for one in arguments)
+    if changes:
+        judge.effect(default_effect("files.edit"), invocation.start, invocation.end)
+    made = Made(invocation.name, invocation.arguments, invocation.state, invocation.start, invocation.end)
+    parsed = parse_options(program.table, made.arguments)
+    judge.report_problem(parsed, program, invocation)
+    judge.option_values(parsed, program, invocation)
+    extracts = any(option.name == "-extract" for option, _ in parsed.options)
+    for one in parsed.operands[1 if extracts else 0 :]:
+        judge_path(judge, "files.edit" if changes else "files.read", one, invocation.state)
+    if not parsed.operands and not changes:
+        judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
+
+
+def judge_archive7(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """`7z COMMAND …`: list, test, hash, benchmark and information read; the rest writes."""
+    arguments = invocation.arguments
+    if not arguments or arguments[0].text in ("-h", "--help", "i"):
+        judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
+        return
+    command = arguments[0].text
+    if command not in ("l", "t", "h", "b"):
+        judge.effect(default_effect("files.write"), invocation.start, invocation.end)
+        return
+    judge.effect(default_effect("files.read"), invocation.start, invocation.end)
+    for one in arguments[1:]:
+        text = one.text or one.value.prefix
+        if text[:1] == "-":
+            if not text.startswith(("-slt", "-p", "-scrc", "-m", "-t", "-r", "-ba", "-bb", "-bd", "-y", "-x", "-i")):
+                judge.doubt(f"{program.name} {text[:40]} is not known", one.start, one.end)
+        elif one.value.may_be_option:
+            judge.doubt("an argument of it may be any option", one.start, one.end)
+        else:
+            judge_path(judge, "files.read", one, invocation.state)
+
+
+def judge_database(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """`sqlite3 FILE SQL`: statements that read; without any it takes commands from its input."""
+    arguments = _without_second(invocation.arguments, "-lookaside")
+    parsed = parse_options(program.table, arguments)
+    judge.report_problem(parsed, program, invocation)
+    judge.option_values(parsed, program, invocation)
+    chosen = {option.name for option, _ in parsed.options}
+    if chosen & {"-help", "--help", "-version", "--version"}:
+        judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
+        return
+    readonly = "-readonly" in chosen
+    given = [*parsed.operands[1:]]
+    commands = [value for option, value in parsed.options if option.name == "-cmd" and value is not None]
+    for one in given:
+        if not readonly or (one.text or ".")[:1] == "." or "(" in (one.text or ""):
+            judge.touch("sql", one, program, invocation)
+    if not given and not commands and not (readonly and invocation.body is None):
+        judge.doubt("it takes commands from its standard input", invocation.start, invocation.end)
+    if parsed.operands and parsed.operands[0].text != ":memory:":
+        judge_path(judge, "files.read", parsed.operands[0], invocation.state)
+    judge.effect(default_effect("database.read"), invocation.start, invocation.end)
+
+
+def _without_second(arguments: tuple[Argument, ...], name: str) -> tuple[Argument, ...]:
+    """An option that takes two values, as one that takes one."""
+    at = next((i for i, one in enumerate(arguments) if one.text == name), None)
+    return arguments if at is None else (*arguments[: at + 2], *arguments[at + 3 :])
+
+
+def judge_cloud(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """Programs of clouds and clusters: all of it is remote; reading is told apart from changing."""
+    words = [one.text for one in invocation.arguments if one.text is not None and one.text[:1] != "-"]
+    if not invocation.arguments:
+        judge.effect(default_effect("remote.read"), invocation.start, invocation.end)
+        return
+    local = (words[:1] == ["help"] or words[:1] == ["version"]) and len(words) <= 2
+    if local and program.name not in ("kubectl", "helm", "terraform"):
+        judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
+        return
+    reads = any(_READS.fullmatch(word) for word in words[:4])
+    changes = any(word.startswith(("delete", "rm", "destroy", "terminate", "remove", "purge")) for word in words)
+    name = "remote.read" if reads and not changes else "remote.change"
+    judge.record(name, Risk.HIGH, default_effect(name).why or name, invocation.start, invocation.end)
+
+
+def judge_socket(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """`nc`, `socat`: connections; one to a socket of the guard is barred."""
+    judge.effect(default_effect("network.api"), invocation.start, invocation.end)
+    for one in invocation.arguments:
+        text = one.text
+        if text is None:
+            continue
+        for piece in (text, *text.replace(",", ":").split(":")):
+            if "/" in piece or "sayso" in piece:
+                path = Argument(Value(piece[piece.find("/") :] if "/" in piece else piece), one.start, one.end)
+                _judge_socket_path(judge, path, invocation)
+
+
+def _judge_socket_path(judge: Judge, path: Argument, invocation: Invocation) -> None:
+    from sayso.reading.path_operations import CallFolders, operation_at_path
+
+    for folder in invocation.state.folders:
+        where = CallFolders(folder or judge.where.folder, judge.where.workspace, judge.where.home)
+        found = operation_at_path("files.write", path.text, judge.policy, where, ())
+        if found.barred is not None:
+            bar(judge, found.name.partition(".")[2], found.barred, path.start, path.end)

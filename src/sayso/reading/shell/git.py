@@ -1,0 +1,86 @@
+"""git: its options before the subcommand, the folder it works in, and what its configuration would run."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from sayso.core.model import Risk
+from sayso.reading.shell.git_config import find_running_key, is_harmless_key
+from sayso.reading.shell.known import Program
+from sayso.reading.shell.options import Argument, ParsedOptions, parse_options
+from sayso.reading.shell.state import ShellState
+
+if TYPE_CHECKING:
+    from sayso.reading.shell.judge import Invocation, Judge
+
+_NEEDS_NO_REPOSITORY = frozenset({"--version", "--help", "-h", "-v", "help", "version"})
+
+
+def judge_git(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """Judge a git command. One that only reads is low if the repository's configuration runs nothing."""
+    from sayso.reading.shell.judge import Invocation as Made
+
+    parsed = parse_options(program.table, invocation.arguments)
+    judge.report_problem(parsed, program, invocation)
+    state = invocation.state.copy()
+    folders, named = _follow_options(judge, parsed, state)
+    state.folders = folders
+    before = len(judge.findings)
+    made = Made(invocation.name, invocation.arguments, state, invocation.start, invocation.end)
+    made.body = invocation.body
+    judge.subcommand(program, parsed, made)
+    first = parsed.operands[0].text if parsed.operands else None
+    chosen = {option.name for option, _ in parsed.options}
+    if first in _NEEDS_NO_REPOSITORY or (first is None and chosen & _NEEDS_NO_REPOSITORY):
+        return
+    if any(one.risk is not Risk.LOW for one in judge.findings[before:]):
+        return
+    _check_configuration(judge, invocation, folders, named)
+
+
+def _follow_options(
+    judge: Judge, parsed: ParsedOptions, state: ShellState
+) -> tuple[tuple[str | None, ...], Argument | None]:
+    """The folders after `-C`, and the repository that is named outright."""
+    folders, named = state.folders, None
+    for option, value in parsed.options:
+        if value is None:
+            continue
+        if option.name == "-C":
+            folders = tuple(_join(folder, value) for folder in folders)
+        elif option.name == "-c":
+            _check_setting(judge, value)
+        elif option.name in ("--git-dir", "--work-tree"):
+            if value.text is None:
+                judge.doubt("which repository it works on is not known", value.start, value.end)
+            elif option.name == "--git-dir":
+                named = value
+    return folders, named
+
+
+def _join(folder: str | None, value: Argument) -> str | None:
+    if value.text is None or value.value.wild or value.value.home or folder is None:
+        return None
+    return os.path.realpath(os.path.join(folder, value.text))
+
+
+def _check_setting(judge: Judge, value: Argument) -> None:
+    key, _, setting = (value.text or "").partition("=")
+    if value.text is None or not is_harmless_key(key, setting):
+        judge.doubt(f"it sets {key[:60] or 'a key'}, which can run programs", value.start, value.end)
+
+
+def _check_configuration(
+    judge: Judge, invocation: Invocation, folders: tuple[str | None, ...], named: Argument | None
+) -> None:
+    for folder in folders:
+        if folder is None:
+            judge.doubt("which repository it works on is not known", invocation.start, invocation.end)
+            return
+        at = None if named is None or named.text is None else os.path.join(folder, named.text)
+        key = find_running_key(folder, at)
+        if key is not None:
+            why = f"the repository's configuration can run a program: {key[:80]}"
+            judge.record("shell.run", Risk.HIGH, why, invocation.start, invocation.end)
+            return

@@ -1,0 +1,72 @@
+"""The guard guards itself: signals to its processes, its sockets, its units, and its own commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sayso.core.model import Risk
+from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.shell.known import Program, default_effect
+from sayso.reading.shell.options import Argument
+
+if TYPE_CHECKING:
+    from sayso.reading.shell.judge import Invocation, Judge
+
+FREE_COMMANDS = frozenset({"check", "explain", "wait", "retry"})
+_NAMED = lazy_pattern(r"(?i)say?so|s[*?\[.]|\.\*|^[*.?]+$")
+
+
+def bar(judge: Judge, action: str, why: str, start: int, end: int) -> None:
+    """Record what nothing allows."""
+    judge.record(f"self_modification.{action}", Risk.HIGH, why, start, end, why)
+
+
+def judge_sayso(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """`sayso`: an agent may ask what is allowed, and nothing else."""
+    first = invocation.arguments[0].text if invocation.arguments else None
+    if first in FREE_COMMANDS or (len(invocation.arguments) == 1 and first in ("--help", "--version")):
+        judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
+        return
+    named = f"sayso {first}" if first else "sayso"
+    bar(
+        judge,
+        "run_guard_command",
+        f"{named[:60]} is for people, not for agents",
+        invocation.start,
+        invocation.end,
+    )
+
+
+def judge_process(judge: Judge, value: Argument, invocation: Invocation) -> None:
+    """A process that a signal is sent to, by name, pattern or number."""
+    text = value.text
+    if text is None:
+        judge.doubt("which process it ends is not known", value.start, value.end)
+        return
+    if _NAMED.search(text) or "python" in text.casefold():
+        if "say" in text.casefold() or _NAMED.search(text):
+            bar(judge, "stop_guard", "it may end a process of Sayso", value.start, value.end)
+            return
+    number = text.lstrip("-%")
+    if number.isdigit() and _is_own_process(number):
+        bar(judge, "stop_guard", "it ends a process of Sayso", value.start, value.end)
+
+
+def _is_own_process(number: str) -> bool:
+    """Return whether the process of this number is one of Sayso's; -1 and 0 are everybody's."""
+    if int(number) in (0, 1):
+        return True
+    try:
+        said = Path(f"/proc/{int(number)}/cmdline").read_bytes()[:4096]
+    except OSError:
+        return False
+    return b"sayso" in said
+
+
+def judge_unit(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """`systemctl`, `launchctl` and their kind: as their data says, and never on Sayso's own units."""
+    for one in invocation.arguments:
+        if one.text is not None and "sayso" in one.text.casefold():
+            bar(judge, "stop_guard", "it is about a unit of Sayso", one.start, one.end)
+    judge.by_data(program, invocation)

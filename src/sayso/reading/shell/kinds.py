@@ -1,0 +1,147 @@
+"""Kinds of operands and option values: what is done with each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sayso.core.model import Risk
+from sayso.reading.shell.effects import judge_path
+from sayso.reading.shell.known import Effect, Program, default_effect
+from sayso.reading.shell.options import Argument
+
+if TYPE_CHECKING:
+    from sayso.reading.shell.judge import Invocation, Judge
+
+_PATHS = {
+    "read": "files.read", "list": "files.list", "search": "files.search", "write": "files.write",
+    "edit": "files.edit", "create": "files.create", "delete": "files.delete", "folder": "files.list",
+    "socket": "network.api",
+}  # fmt: skip
+
+
+def judge_kind(
+    judge: Judge, kind: str, value: Argument, program: Program, invocation: Invocation, effect: Effect | None
+) -> int:
+    """Judge one value of this kind. 1 if it was looked at as a path that the program works on."""
+    operation = _PATHS.get(kind)
+    if operation is not None:
+        _judge_file(judge, kind, operation, value, invocation, effect)
+        return int(kind not in ("folder", "socket"))
+    _OTHERS[kind](judge, value, program, invocation)
+    return 0
+
+
+def _judge_file(
+    judge: Judge, kind: str, operation: str, value: Argument, invocation: Invocation, effect: Effect | None
+) -> None:
+    if kind == "socket":
+        judge_path(judge, "files.write", value, invocation.state)
+        judge.effect(default_effect("network.api"), value.start, value.end)
+        return
+    if effect is not None and effect.operation.startswith("files.") and kind in effect.operation:
+        operation = effect.operation
+    if kind == "delete" and effect is not None:
+        judge.effect(effect, value.start, value.end)
+    judge_path(judge, operation, value, invocation.state)
+
+
+def _judge_run(judge: Judge, value: Argument, program: Program, invocation: Invocation) -> None:
+    if value.text is None:
+        judge.doubt(f"which command {program.name} runs is not known", value.start, value.end)
+        return
+    judge.script(value.text, invocation.state.copy(), value.start, value.end)
+
+
+def _judge_script(judge: Judge, value: Argument, program: Program, invocation: Invocation) -> None:
+    from sayso.reading.shell.scripts import judge_script
+
+    judge_script(judge, value, invocation.state, value.start, value.end)
+
+
+def _judge_config(judge: Judge, value: Argument, program: Program, invocation: Invocation) -> None:
+    judge.doubt(f"a file that {program.name} goes by may run other programs", value.start, value.end)
+
+
+def _judge_code(judge: Judge, value: Argument, program: Program, invocation: Invocation) -> None:
+    why = f"it runs code that {program.name} is given"
+    judge.record("scripts.run", Risk.HIGH, why, value.start, value.end)
+    if value.text is not None:
+        from sayso.reading.shell.lenient import judge_mentioned_guard
+
+        judge_mentioned_guard(judge, value.text, value.start, value.end)
+
+
+def _judge_url(judge: Judge, value: Argument, program: Program, invocation: Invocation) -> None:
+    judge.effect(default_effect("network.fetch"), value.start, value.end)
+
+
+def _judge_revision(judge: Judge, value: Argument, program: Program, invocation: Invocation) -> None:
+    """A revision or a path in a repository; `HEAD:.env` shows a secret."""
+    from sayso.reading.paths.places import is_secret
+
+    text = value.text if value.text is not None else value.value.prefix
+    if is_secret(text) or is_secret(text.rpartition(":")[2]):
+        why = "it shows a file that holds secrets"
+        judge.record("files.read", Risk.HIGH, why, value.start, value.end)
+
+
+def _judge_public(judge: Judge, value: Argument, program: Program, invocation: Invocation) -> None:
+    """A file of which only what is public is shown, whatever its name."""
+
+
+def _judge_language(
+    judge: Judge, value: Argument, program: Program, invocation: Invocation, name: str
+) -> None:
+    from sayso.reading.shell.languages import read_language
+
+    read_language(name, judge, value, program, invocation)
+
+
+def _judge_pair(judge: Judge, value: Argument, program: Program, invocation: Invocation) -> None:
+    """`if=FILE of=FILE`, as dd wants it."""
+    from sayso.reading.shell.words import Value
+
+    name, equals, rest = (value.text or "").partition("=")
+    if not equals or name not in ("if", "of"):
+        return
+    inner = Argument(Value(rest), value.start, value.end)
+    judge_path(judge, "files.read" if name == "if" else "files.write", inner, invocation.state)
+
+
+def _judge_signal(judge: Judge, value: Argument, program: Program, invocation: Invocation) -> None:
+    from sayso.reading.shell.guarding import judge_process
+
+    judge_process(judge, value, invocation)
+
+
+def _judge_template(judge: Judge, value: Argument, program: Program, invocation: Invocation) -> None:
+    from sayso.reading.shell.wrappers_text import judge_template
+
+    if value.text is None:
+        judge.doubt(f"which command {program.name} runs is not known", value.start, value.end)
+    else:
+        judge_template(judge, value.text, value, invocation)
+
+
+def _sub(name: str):  # type: ignore[no-untyped-def]
+    return lambda judge, value, program, invocation: _judge_language(judge, value, program, invocation, name)
+
+
+_OTHERS = {
+    "run": _judge_run,
+    "script": _judge_script,
+    "module": _judge_script,
+    "config": _judge_config,
+    "code": _judge_code,
+    "url": _judge_url,
+    "rev": _judge_revision,
+    "public": _judge_public,
+    "pair": _judge_pair,
+    "signal": _judge_signal,
+    "sed": _sub("sed"),
+    "awk": _sub("awk"),
+    "jq": _sub("jq"),
+    "sql": _sub("sql"),
+    "binding": _sub("fzf"),
+    "template": _judge_template,
+}

@@ -1,0 +1,218 @@
+"""Programs and what is known of them: the data files, compiled, and those that the operator's policy adds."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any
+
+import msgspec
+
+from sayso.core.model import Risk
+from sayso.reading.shell.options import Option, OptionTable
+
+FILE = "compiled.json"
+HARMFUL_KINDS = frozenset(
+    {
+        "write",
+        "edit",
+        "create",
+        "delete",
+        "run",
+        "command",
+        "script",
+        "config",
+        "code",
+        "sh",
+        "folder",
+        "awk",
+        "sed",
+        "url",
+    }
+)
+_RISKS = {"low": Risk.LOW, "moderate": Risk.MODERATE, "high": Risk.HIGH}
+
+
+class Effect(msgspec.Struct, frozen=True):
+    """What a command does, in one sense: the operation, its risk, and a sentence."""
+
+    operation: str
+    risk: Risk
+    why: str | None = None
+
+
+class Mode(msgspec.Struct, frozen=True):
+    """A way to use a program, chosen by its options: the first that fits decides."""
+
+    any_of: frozenset[str]
+    all_of: frozenset[str]
+    none_of: frozenset[str]
+    count: int | None
+    effect: Effect | None
+    operands: tuple[str, ...] | None
+
+
+class Addition(msgspec.Struct, frozen=True):
+    """What options add to whatever the command does besides."""
+
+    any_of: frozenset[str]
+    effect: Effect
+
+
+class Program(msgspec.Struct, frozen=True):
+    """What is known of a program or of one of its subcommands."""
+
+    name: str
+    effect: Effect | None
+    table: OptionTable
+    operands: tuple[str, ...]
+    modes: tuple[Mode, ...]
+    additions: tuple[Addition, ...]
+    subcommands: Mapping[str, Any]
+    special: str | None
+    skip: int
+    alone: bool
+    """It may be run without a subcommand."""
+    helps: bool
+    prefixes: str
+    """Subcommands may be abbreviated: the `first` that fits counts, or the `only` one."""
+    drops: tuple[str, ...]
+    """First operands that change nothing, like `eval` of yq."""
+    parent: Program | None = None
+
+    def subcommand(self, name: str) -> Program | None:
+        """The subcommand of this name, with the options of its parents taken over where it says so."""
+        return _subcommand(self, name)
+
+
+def find_program(name: str, added: Mapping[str, Any] | None = None) -> Program | None:
+    """What is known of this program."""
+    if added:
+        from sayso.reading.shell.added import combine_program
+
+        own = added.get(name)
+        if own is not None:
+            return combine_program(name, _shipped(name), own)
+    return _shipped(name)
+
+
+@functools.cache
+def _shipped(name: str) -> Program | None:
+    raw = _data()["programs"].get(name)
+    return None if raw is None else build_program(name, raw)
+
+
+@functools.cache
+def _data() -> dict[str, Any]:
+    content = (resources.files("sayso.reading.shell") / "programs" / FILE).read_bytes()
+    found: dict[str, Any] = msgspec.json.decode(content)
+    return found
+
+
+@functools.cache
+def default_effect(operation: str) -> Effect:
+    """The risk and the sentence of an operation where a program's data says nothing else."""
+    risk, why = _data()["operations"].get(operation, ("high", None))
+    return Effect(operation, _RISKS[risk], why)
+
+
+@functools.cache
+def named_set(name: str) -> frozenset[str]:
+    """One of the lists of names in the data: variables, git keys and the like."""
+    return frozenset(_data()["sets"][name])
+
+
+@functools.cache
+def known_names() -> frozenset[str]:
+    """The names of all programs that are known."""
+    return frozenset(_data()["programs"])
+
+
+def _subcommand(program: Program, name: str) -> Program | None:
+    known = program.subcommands
+    raw = known.get(name)
+    if raw is None and program.prefixes:
+        fitting = [one for one in known if one.startswith(name) and one != "*"]
+        sure = fitting and (program.prefixes == "first" or len(fitting) == 1)
+        raw = known[fitting[0]] if sure else None
+    if raw is None:
+        return None
+    if isinstance(raw, Program):
+        return raw
+    made = build_program(f"{program.name} {name}", raw, program)
+    if isinstance(known, dict) and name in known:
+        known[name] = made
+    return made
+
+
+def build_effect(raw: Mapping[str, Any], base: Effect | None = None) -> Effect | None:
+    """The effect that an entry names; what it leaves out comes from the operation, or from `base`."""
+    operation = raw.get("is")
+    if operation is None and base is None:
+        return None
+    found = base if operation is None else default_effect(operation)
+    assert found is not None  # noqa: S101 - one of the two is there
+    risk = _RISKS[raw["risk"]] if "risk" in raw else found.risk
+    return Effect(found.operation, risk, raw.get("why", found.why))
+
+
+def build_program(name: str, raw: Mapping[str, Any], parent: Program | None = None) -> Program:
+    """A program from its compiled entry."""
+    effect = build_effect(raw, parent.effect if parent is not None and "is" not in raw else None)
+    named = {
+        key: Option(canonical, takes, kind)
+        for key, (canonical, takes, kind) in raw.get("options", {}).items()
+    }
+    if parent is not None:
+        named = {**parent.table.named, **named} if raw.get("inherits") else named
+    additions = tuple(
+        Addition(frozenset(one["with"]), build_effect(one, effect) or default_effect("shell.run"))
+        for one in raw.get("adds", ())
+    )
+    modes = tuple(_build_mode(one, effect) for one in raw.get("modes", ()))
+    harmful = any(option.kind in HARMFUL_KINDS for option in named.values()) or bool(additions)
+    style = raw.get("style", parent.table.style if parent is not None else "gnu")
+    table = OptionTable(
+        named,
+        style=style,
+        stops=bool(raw.get("stops") or raw.get("subcommands")),
+        number=bool(raw.get("number")),
+        plus=any(key[:1] == "+" for key in named),
+        tame=not harmful
+        and all(map(_is_tame, modes))
+        and not raw.get("subcommands")
+        and not raw.get("special"),
+    )
+    return Program(
+        name=name,
+        effect=effect,
+        table=table,
+        operands=tuple(raw.get("operands", ("text*",))),
+        modes=modes,
+        additions=additions,
+        subcommands=dict(raw.get("subcommands", {})),
+        special=raw.get("special"),
+        skip=raw.get("skip", 0),
+        alone=raw.get("alone", False),
+        helps=raw.get("helps", True),
+        prefixes=raw.get("prefixes", ""),
+        drops=tuple(raw.get("drops", "").split()),
+        parent=parent,
+    )
+
+
+def _is_tame(mode: Mode) -> bool:
+    kinds = {kind.removesuffix("*") for kind in mode.operands or ()}
+    return (mode.effect is None or mode.effect.risk is Risk.LOW) and kinds.isdisjoint(HARMFUL_KINDS)
+
+
+def _build_mode(raw: Mapping[str, Any], base: Effect | None) -> Mode:
+    return Mode(
+        frozenset(raw.get("with", ())),
+        frozenset(raw.get("all", ())),
+        frozenset(raw.get("without", ())),
+        raw.get("count"),
+        build_effect(raw, base),
+        tuple(raw["operands"]) if "operands" in raw else None,
+    )

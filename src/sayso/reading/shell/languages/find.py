@@ -1,0 +1,114 @@
+"""find's expressions, and fd's: the commands they run, what they delete and write."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sayso.core.model import Risk
+from sayso.reading.shell.effects import judge_path
+from sayso.reading.shell.known import Program, default_effect
+from sayso.reading.shell.options import Argument, parse_options
+from sayso.reading.shell.words import Value
+
+if TYPE_CHECKING:
+    from sayso.reading.shell.judge import Invocation, Judge
+
+_FOUND = Value(None, vetted=True, prefix="./")
+_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_LEADING = frozenset({"-H", "-L", "-P", "-E", "-X", "-d", "-s", "-x"})
+
+
+def judge_find(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """Judge an expression word by word."""
+    words = list(invocation.arguments)
+    named = program.table.named
+    here, paths = 0, 0
+    while here < len(words):
+        one = words[here]
+        text = one.text
+        here += 1
+        if text is None:
+            if one.value.may_be_option:
+                judge.doubt("a word of find's expression is not known", one.start, one.end)
+            continue
+        if text in _RUNS:
+            here = _judge_command(judge, words, here, text, invocation)
+        elif text == "-delete":
+            judge.record("files.delete", Risk.HIGH, "deletes every file that it finds", one.start, one.end)
+        elif text in named:
+            option = named[text]
+            count = 2 if option.name == "-fprintf" else 1 if option.takes else 0
+            values = words[here : here + count]
+            here += count
+            if option.kind != "text" and values:
+                judge.touch(option.kind, values[0], program, invocation)
+        elif text[:1] == "-" and text != "-":
+            if not _is_newer(text):
+                judge.doubt(f"find {text[:40]} is not known", one.start, one.end)
+            here += 1
+        elif text not in ("(", ")", "!", ",", "\\(", "\\)"):
+            paths += 1
+            judge_path(judge, "files.list", one, invocation.state)
+    judge.effect(default_effect("files.list"), invocation.start, invocation.end)
+
+
+def _is_newer(text: str) -> bool:
+    return len(text) == 8 and text.startswith("-newer") and text[6] in "aBcm" and text[7] in "aBcmt"
+
+
+def _judge_command(judge: Judge, words: list[Argument], here: int, kind: str, invocation: Invocation) -> int:
+    """The command of -exec up to its `;` or `+`; the place after it."""
+    end = here
+    while end < len(words) and words[end].text != ";":
+        if words[end].text == "+" and end > here and words[end - 1].text == "{}":
+            break
+        end += 1
+    inner = tuple(_fill(one) for one in words[here:end])
+    state = invocation.state.copy()
+    if kind in ("-execdir", "-okdir"):
+        state.variables = {}
+    if kind in ("-ok", "-okdir"):
+        judge.doubt("find asks for each file and waits", words[here - 1].start, words[here - 1].end)
+    if not inner:
+        judge.doubt("find is given no command", invocation.start, invocation.end)
+    else:
+        judge.run(inner, state, inner[0].start, inner[-1].end)
+    return end + 1
+
+
+def _fill(one: Argument) -> Argument:
+    """`{}` becomes the name of a file that was found, which never begins with a dash."""
+    text = one.text
+    if text is None or "{}" not in text:
+        return one
+    if text.startswith("{}"):
+        return Argument(_FOUND, one.start, one.end)
+    if " " in text.strip():
+        return Argument(Value(None), one.start, one.end)
+    return Argument(Value(None, vetted=True, prefix=text.partition("{}")[0]), one.start, one.end)
+
+
+def judge_fd(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """fd: `-x` and `-X` take the rest as a command."""
+    arguments = invocation.arguments
+    at = next(
+        (i for i, one in enumerate(arguments) if one.text in ("-x", "-X", "--exec", "--exec-batch")), None
+    )
+    before = arguments if at is None else arguments[:at]
+    parsed = parse_options(program.table, before)
+    judge.report_problem(parsed, program, invocation)
+    judge.option_values(parsed, program, invocation)
+    for one in parsed.operands[1:]:
+        judge_path(judge, "files.list", one, invocation.state)
+    judge.effect(default_effect("files.list"), invocation.start, invocation.end)
+    if at is None:
+        return
+    inner = tuple(_fill(one) for one in arguments[at + 1 :])
+    if not inner:
+        judge.doubt("fd is given no command", invocation.start, invocation.end)
+        return
+    if not any("{" in (one.text or "") for one in arguments[at + 1 :]):
+        inner = (*inner, Argument(_FOUND, invocation.start, invocation.end))
+    if arguments[at].text in ("-X", "--exec-batch"):
+        judge.doubt("fd runs a command on all files at once", arguments[at].start, arguments[at].end)
+    judge.run(inner, invocation.state.copy(), inner[0].start, invocation.end)

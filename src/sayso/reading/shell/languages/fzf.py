@@ -1,0 +1,28 @@
+"""fzf's key bindings: some of their actions run commands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.shell.options import Argument
+from sayso.reading.shell.wrappers_text import judge_template
+
+if TYPE_CHECKING:
+    from sayso.reading.shell.judge import Invocation, Judge
+
+_RUNS = lazy_pattern(r"(?:^|[:+,])\s*(execute(?:-silent)?|execute-multi|become)\b")
+_READS = lazy_pattern(
+    r"(reload(?:-sync)?|preview|transform(?:-[\w-]+)?|bg-transform(?:-[\w-]+)?|change-preview)(?:\((?P<a>[^)]*)\)|\[(?P<b>[^\]]*)\]|:(?P<c>.*))"
+)
+
+
+def judge_binding(judge: Judge, text: str, at: Argument, invocation: Invocation) -> None:
+    """Judge the bindings of `--bind`."""
+    if _RUNS.search(text):
+        judge.doubt("a key runs a command", at.start, at.end)
+        return
+    for match in _READS.finditer(text):
+        inner = match["a"] or match["b"] or match["c"] or ""
+        if inner:
+            judge_template(judge, inner, at, invocation)

@@ -1,0 +1,24 @@
+"""jq and yq filters: those that read the environment or other files are not low risk."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.shell.options import Argument
+
+if TYPE_CHECKING:
+    from sayso.reading.shell.judge import Judge
+
+_STRINGS = lazy_pattern(r'"(?:\\[^(]|[^"\\])*"', re.DOTALL)
+_RISKY = lazy_pattern(
+    r"\b(?:env|\$ENV|input_filename|import|include|modulemeta|get_search_list|load\w*|strload|envsubst|strenv|system"
+    r"|exec)\b|\$ENV|\$__prog"
+)
+
+
+def judge_jq(judge: Judge, text: str, at: Argument) -> None:
+    """Judge a filter."""
+    if _RISKY.search(_STRINGS.sub('""', text)):
+        judge.doubt("its filter reads the environment, or other files", at.start, at.end)

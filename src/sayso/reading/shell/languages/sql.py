@@ -1,0 +1,36 @@
+"""SQL on a command line: one statement that reads is low risk, anything else changes the database."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from sayso.core.model import Risk
+from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.shell.known import Program
+from sayso.reading.shell.options import Argument
+
+if TYPE_CHECKING:
+    from sayso.reading.shell.judge import Judge
+
+_HIDDEN = lazy_pattern(r"'(?:''|[^'])*'|\"(?:\"\"|[^\"])*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
+_READS = lazy_pattern(r"\s*(?:select|explain|values|show|describe|desc|with|from)\b", re.IGNORECASE)
+_CHANGES = lazy_pattern(
+    r"(?i)\b(?:insert|update|delete|drop|create|alter|replace|attach|detach|vacuum|reindex|analyze|pragma|into|copy"
+    r"|grant|revoke|truncate|call|do|exec|execute|merge|load_extension|writefile|readfile|edit|fts3_tokenizer|install"
+    r"|load|export|import|set|lock|outfile|dumpfile|pg_\w+|lo_\w+|dblink\w*|xp_\w+|system|shell|read_\w+|zeroblob)\b"
+)
+_DOTS = lazy_pattern(r"\s*\.(?:tables|schema|indexes|databases|dbinfo|help|show)\b[\w\s]*")
+
+
+def judge_sql(judge: Judge, text: str, at: Argument, program: Program) -> None:
+    """Judge SQL: one statement that only reads adds nothing."""
+    if _DOTS.fullmatch(text):
+        return
+    bare = _HIDDEN.sub(" '' ", text).strip().rstrip(";").strip()
+    if _READS.match(bare) and not _CHANGES.search(bare) and ";" not in bare and "\\" not in bare:
+        return
+    risk = (
+        Risk.HIGH if re.search(r"(?i)\b(?:drop|delete|truncate|update|attach|load)", bare) else Risk.MODERATE
+    )
+    judge.record("database.change", risk, "it may change the database", at.start, at.end)

@@ -1,0 +1,113 @@
+"""The lenient reading: finds danger in the words of the raw line, also where the line cannot be parsed.
+
+It never proves anything safe. Where the line was parsed, only words in the place of a program count, so that
+`echo 'rm -rf /'` stays what it is; where it was not, every word does.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from sayso.core.model import Risk
+from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.shell.findings import Finding
+from sayso.reading.shell.known import find_program, named_set
+from sayso.reading.shell.options import Argument
+from sayso.reading.shell.state import ShellState
+from sayso.reading.shell.syntax import CannotTell
+from sayso.reading.shell.words import Value
+
+if TYPE_CHECKING:
+    from sayso.reading.shell.judge import Judge
+
+_TOKEN = lazy_pattern(
+    r"""(?P<blank>[ \t]+|\\\n)|(?P<break>[;&|\n(){}`<>]+|\$\()|(?P<word>(?:\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^\s;&|(){}`<>'"\\])+)|(?P<odd>.)""",
+    re.DOTALL,
+)
+_QUOTES = lazy_pattern(r"\\(.)|'([^']*)'|\"((?:\\.|[^\"\\])*)\"", re.DOTALL)
+_ASSIGNS = lazy_pattern(r"[A-Za-z_]\w*\+?=")
+_KEYWORDS = frozenset({"if", "then", "else", "elif", "do", "while", "until", "!", "time", "{", "in"})
+_SPLIT = lazy_pattern(r"[\s;&|(){}`<>'\"\\,=]+")
+_SAYSO = lazy_pattern(r"(?i)(?<![\w.-])sayso(?![\w-])")
+
+
+def find_danger(judge: Judge, line: str, *, parsed: bool) -> list[Finding]:
+    """Dangerous commands among the words of this line."""
+    found: list[Finding] = []
+    for words, start, end in _commands(line) if parsed else _every_start(line):
+        found += _judge_words(judge, words, start, end)
+    return found
+
+
+def _judge_words(judge: Judge, words: list[str], start: int, end: int) -> list[Finding]:
+    """High findings of a known program with these words."""
+    from sayso.reading.shell.judge import Judge as Made
+
+    name = words[0].rpartition("/")[2]
+    if name not in named_set("dangerous") or find_program(name, judge.added) is None:
+        return []
+    own = Made(judge.line, judge.where, judge.policy, judge.added)
+    own.depth = judge.depth + 1
+    arguments = tuple(Argument(Value(word), start, end) for word in (name, *words[1:]))
+    try:
+        own.run(arguments, ShellState((judge.where.folder,), judge.where.home), start, end)
+    except (CannotTell, RecursionError):
+        return [Finding("shell.run", Risk.HIGH, "it is nested too deeply", start, end)]
+    return [one for one in own.findings if one.risk is Risk.HIGH]
+
+
+def _commands(line: str) -> list[tuple[list[str], int, int]]:
+    """Rows of words between operators, assignments and keywords left out."""
+    found: list[tuple[list[str], int, int]] = []
+    words: list[str] = []
+    start = end = 0
+    for match in _TOKEN.finditer(line):
+        kind = match.lastgroup
+        if kind == "word":
+            if not words and (_ASSIGNS.match(match[0]) or match[0] in _KEYWORDS):
+                continue
+            if not words:
+                start = match.start()
+            words.append(_unquote(match[0]))
+            end = match.end()
+        elif kind == "break":
+            if words:
+                found.append((words, start, end))
+            words = []
+    if words:
+        found.append((words, start, end))
+    return found
+
+
+def _every_start(line: str) -> list[tuple[list[str], int, int]]:
+    """Every word of an unparsed line may be a program, whatever quotes and dollars stand around it."""
+    words = [word for word in _SPLIT.split(line[:10_000]) if word][:400]
+    dangerous = named_set("dangerous")
+    size = len(line)
+    starts = [i for i, word in enumerate(words) if word.rpartition("/")[2] in dangerous][:40]
+    return [(words[i : i + 20], 0, size) for i in starts]
+
+
+def _unquote(word: str) -> str:
+    if not any(mark in word for mark in "\\'\""):
+        return word
+    return _QUOTES.sub(
+        lambda found: next(one for one in (found[1], found[2], found[3], "") if one is not None), word
+    )
+
+
+def judge_mentioned_guard(judge: Judge, text: str, start: int, end: int) -> None:
+    """Code or an unparsed line that names the guard: its files, or its program in a program's place."""
+    from sayso.reading.shell.effects import judge_guard_mentions
+
+    pieces = [one for one in _SPLIT.split(text[:10_000]) if one][:400]
+    arguments = tuple(Argument(Value(one), start, end) for one in pieces)
+    judge_guard_mentions(judge, arguments, ShellState((judge.where.folder,), judge.where.home))
+    match = _SAYSO.search(text)
+    if match is not None:
+        rest = text[match.end() :].split()
+        if rest and re.fullmatch(r"[a-z-]+", rest[0]) and rest[0] in named_set("guard_commands"):
+            from sayso.reading.shell.guarding import bar
+
+            bar(judge, "run_guard_command", f"sayso {rest[0]} is for people, not for agents", start, end)

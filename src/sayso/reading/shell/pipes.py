@@ -1,0 +1,40 @@
+"""Pipelines: each command in a shell of its own, with what the one before it prints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sayso.reading.shell.effects import judge_mentions
+from sayso.reading.shell.state import ShellState
+from sayso.reading.shell.syntax import Pipeline, Simple
+from sayso.reading.shell.words import Value, read_value, words_of
+
+if TYPE_CHECKING:
+    from sayso.reading.shell.judge import Judge
+
+_PRINTERS = frozenset({"echo", "printf"})
+
+
+def judge_pipeline(judge: Judge, command: Pipeline, state: ShellState) -> None:
+    """Judge each command of a pipeline; where names go on to xargs, they are looked at as paths."""
+    printed: Value | None = None
+    for index, one in enumerate(command.commands):
+        own = state.copy()
+        if isinstance(one, Simple):
+            if index and any(word.value == "xargs" or word.value == "parallel" for word in one.words):
+                before = [word for each in command.commands[:index] for word in words_of(each)]
+                judge_mentions(judge, before, own)
+            judge.simple(one, own, printed if index else None)
+            printed = _printed_by(one, own)
+        else:
+            judge.command(one, own)
+            printed = Value(None)
+
+
+def _printed_by(command: Simple, state: ShellState) -> Value:
+    """The text that a command prints, where its words say it."""
+    if command.words and command.words[0].value in _PRINTERS and not command.redirections:
+        values = [read_value(word, state).text for word in command.words[1:]]
+        if all(value is not None for value in values):
+            return Value(" ".join(value or "" for value in values))
+    return Value(None)

@@ -1,0 +1,48 @@
+"""A quick look at a path that is read: True is certain; on False, the whole reading of paths decides."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.path_operations import CallFolders
+
+_PLAIN = lazy_pattern(
+    r"\.|(?:\./)?[A-Za-z0-9_][\w+=@-]*(?:\.[\w+=@-]+)*(?:/[A-Za-z0-9_][\w+=@-]*(?:\.[\w+=@-]+)*)*/?"
+)
+_SUSPECT = lazy_pattern(
+    r"(?i)env|key|pem|p12|pfx|jks|kdbx|ppk|id_|netrc|pgpass|secret|ssh|gnupg|aws|azure|kube|password|credential"
+    r"|token|sayso|claude|codex|gemini|cursor|opencode|cline|copilot|goose|agents|soul|hooks|settings|mcp|store|auth"
+)
+
+
+def is_plainly_inside(path: str, where: CallFolders) -> bool:
+    """Return whether this is an ordinary path in the workspace: no link on the way, no name of note."""
+    if _PLAIN.fullmatch(path) is None or _SUSPECT.search(path) is not None:
+        return False
+    folder, workspace = where.folder, where.workspace
+    if not workspace or _SUSPECT.search(folder) or "/." in folder:
+        return False
+    if folder != workspace and not folder.startswith(workspace + "/"):
+        return False
+    home = where.home
+    if not home or workspace == "/" or f"{home}/".startswith(f"{workspace}/"):
+        return False
+    try:
+        if folder != workspace or os.path.realpath(workspace) != workspace:
+            if os.path.realpath(folder) != folder or os.path.realpath(workspace) != workspace:
+                return False
+        here = folder
+        for name in path.split("/"):
+            if name in (".", ""):
+                continue
+            here = f"{here}/{name}"
+            found = os.lstat(here)
+            if stat.S_ISLNK(found.st_mode) or (stat.S_ISREG(found.st_mode) and found.st_nlink > 1):
+                return False
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return True

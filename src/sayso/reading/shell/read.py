@@ -1,0 +1,113 @@
+"""A command line to its operations: the strict and the lenient reading together, the stricter of both.
+
+`read_line` never raises: what goes wrong makes the line one that cannot be told, at high risk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from sayso.core.model import Operation, Piece, Risk
+from sayso.core.policy import Policy
+from sayso.reading.evidence import MAX_PIECE_LENGTH, MAX_PIECES
+from sayso.reading.path_operations import CallFolders
+from sayso.reading.shell.findings import Finding, TooMuch
+from sayso.reading.shell.judge import Judge
+from sayso.reading.shell.lenient import find_danger, judge_mentioned_guard
+from sayso.reading.shell.parse import parse_line
+from sayso.reading.shell.state import ShellState
+from sayso.reading.shell.syntax import CannotTell
+
+MAX_OPERATIONS = 24
+NO_PROGRAMS: Mapping[str, Any] = {}
+
+
+class ShellReading(msgspec.Struct, frozen=True):
+    """What a line does. `pins` are the files it runs, each with the digest of its content."""
+
+    findings: tuple[Finding, ...]
+    pins: tuple[str, ...] = ()
+
+    @property
+    def risk(self) -> Risk:
+        """The risk of its strictest part."""
+        return max((one.risk for one in self.findings), default=Risk.HIGH)
+
+
+def read_line(
+    line: str, where: CallFolders, policy: Policy, added: Mapping[str, Any] = NO_PROGRAMS
+) -> ShellReading:
+    """Read a command line as bash would run it in this folder."""
+    judge = Judge(line, where, policy, added)
+    try:
+        _read_whole(judge, line, where)
+    except Exception as error:  # noqa: BLE001 - whatever goes wrong here, the line is not low
+        why = f"it cannot be read ({type(error).__name__})"
+        judge.findings.append(Finding("shell.run", Risk.HIGH, why, 0, len(line)))
+    findings = tuple(sorted(judge.findings, key=lambda one: (one.barred is None, -one.risk, one.start)))
+    return ShellReading(findings, tuple(sorted(judge.pins)))
+
+
+def _read_whole(judge: Judge, line: str, where: CallFolders) -> None:
+    """Both readings. Where the strict one gives up, the lenient one looks at every word."""
+    try:
+        _read(judge, line, where)
+    except CannotTell as found:
+        judge.window = None
+        judge.doubt(found.why, found.start, found.end)
+        _look_for_danger(judge, line, parsed=False)
+    except (TooMuch, RecursionError):
+        judge.window, judge.findings = None, judge.findings[:50]
+        judge.doubt("it does more than can be followed", 0, len(line))
+        _look_for_danger(judge, line, parsed=False)
+
+
+def _read(judge: Judge, line: str, where: CallFolders) -> None:
+    body = parse_line(line)
+    judge.sequence(body, ShellState((where.folder or None,), where.home))
+    if not judge.findings:
+        judge.doubt("it is empty", 0, len(line))
+    if all(one.risk is not Risk.HIGH for one in judge.findings):
+        _look_for_danger(judge, line, parsed=True)
+
+
+def _look_for_danger(judge: Judge, line: str, *, parsed: bool) -> None:
+    judge.window = None
+    judge.depth = 0
+    judge.findings += find_danger(judge, line, parsed=parsed)
+    if not parsed:
+        judge_mentioned_guard(judge, line, 0, len(line))
+
+
+def operations_of(reading: ShellReading, line: str) -> tuple[Operation, ...]:
+    """The operations of a reading, strictest first, each once, with the parts of the line that made it."""
+    kept = [one for one in reading.findings if one.operation != "shell.inspect"]
+    merged: dict[str, list[Finding]] = {}
+    for one in kept or reading.findings:
+        merged.setdefault(one.operation, []).append(one)
+    found = tuple(_operation(name, same, line) for name, same in merged.items())
+    if len(found) <= MAX_OPERATIONS:
+        return found
+    rest = Operation("shell.run", reading=Risk.HIGH, declared=True, found="it does more than can be listed")
+    return (*found[: MAX_OPERATIONS - 1], rest)
+
+
+def _operation(name: str, same: Iterable[Finding], line: str) -> Operation:
+    several = list(same)
+    first = several[0]
+    strict = [one for one in several if one.risk is first.risk]
+    pieces = dict.fromkeys(
+        Piece(None, line[one.start : one.end][:MAX_PIECE_LENGTH]) for one in strict if one.start < one.end
+    )
+    barred = next((one.barred for one in several if one.barred is not None), None)
+    return Operation(
+        name,
+        reading=first.risk,
+        because=tuple(pieces)[:MAX_PIECES] if first.risk is not Risk.LOW else (),
+        declared=True,
+        found=first.why,
+        barred=barred,
+    )

@@ -1,0 +1,69 @@
+"""Redirections: what they write, what they read, and what they put on a program's standard input."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sayso.reading.shell.effects import judge_path
+from sayso.reading.shell.options import Argument
+from sayso.reading.shell.state import ShellState
+from sayso.reading.shell.syntax import Redirection, Substitution
+from sayso.reading.shell.words import Value
+
+if TYPE_CHECKING:
+    from sayso.reading.shell.judge import Judge
+
+_WRITES = frozenset({">", ">>", ">|", "&>", "&>>", "<>"})
+_HARMLESS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
+
+
+def judge_redirection(judge: Judge, one: Redirection, state: ShellState) -> Value | None:
+    """Judge one; the value that a here-document or here-string puts on the standard input."""
+    if one.operator == "<<":
+        return None if one.body is None else _read_body(judge, one, state)
+    if one.target is None:
+        if one.operator not in ("<&-", ">&-"):
+            judge.doubt("a redirection is not understood", one.start, one.end)
+        return None
+    if one.operator == "<<<":
+        if any(isinstance(part, Substitution) and not part.quoted for part in one.target.parts):
+            judge.doubt("a here-string runs commands", one.start, one.end)
+        value = judge.value(one.target, state)
+        if value.odd is not None:
+            judge.doubt(value.odd, one.start, one.end)
+        return value
+    value = judge.value(one.target, state)
+    if value.odd is not None:
+        judge.doubt(value.odd, one.start, one.end)
+        return None
+    if one.operator in (">&", "<&"):
+        if value.text is not None and (value.text.isdigit() or value.text == "-"):
+            return None
+        if one.operator == "<&":
+            judge.doubt("a redirection is not understood", one.start, one.end)
+            return None
+    _judge_target(judge, one, value, state)
+    return None
+
+
+def _read_body(judge: Judge, one: Redirection, state: ShellState) -> Value:
+    assert one.body is not None  # noqa: S101 - asked for by the caller
+    value = judge.value(one.body, state)
+    if value.odd is not None:
+        judge.doubt(value.odd, one.start, one.end)
+    return value if value.text is not None else Value(None, vetted=value.vetted)
+
+
+def _judge_target(judge: Judge, one: Redirection, value: Value, state: ShellState) -> None:
+    writes = one.operator in _WRITES or one.operator == ">&"
+    if writes and value.text in _HARMLESS:
+        return
+    if value.text is None and value.prefix == "/dev/fd/":
+        return
+    argument = Argument(value, one.start, one.end)
+    if one.operator == "<":
+        judge_path(judge, "files.read", argument, state)
+    elif writes:
+        judge_path(judge, "files.write", argument, state)
+    else:
+        judge.doubt("a redirection is not understood", one.start, one.end)

@@ -1,0 +1,45 @@
+"""The programs that need more than data, by the name that the data gives as `special`."""
+
+from __future__ import annotations
+
+from sayso.reading.shell import builtins, families, guarding, wrappers
+from sayso.reading.shell.git import judge_git
+from sayso.reading.shell.judge import Special
+from sayso.reading.shell.languages.find import judge_fd, judge_find
+from sayso.reading.shell.languages.tar import judge_tar
+
+SPECIALS: dict[str, Special] = {
+    "wrap": wrappers.judge_wrapper,
+    "env": wrappers.judge_env,
+    "xargs": wrappers.judge_xargs,
+    "busybox": wrappers.judge_busybox,
+    "recorder": wrappers.judge_recorder,
+    "shell": wrappers.judge_shell,
+    "interpreter": wrappers.judge_interpreter,
+    "cd": builtins.judge_cd,
+    "export": builtins.judge_export,
+    "unset": builtins.judge_unset,
+    "changing": builtins.judge_changing,
+    "set": builtins.judge_set,
+    "eval": builtins.judge_eval,
+    "source": builtins.judge_source,
+    "exec": builtins.judge_exec,
+    "command": builtins.judge_command,
+    "printf": builtins.judge_printf,
+    "let": builtins.judge_let,
+    "sayso": guarding.judge_sayso,
+    "unit": guarding.judge_unit,
+    "settings": families.judge_settings,
+    "sampled": families.judge_sampled,
+    "directory": families.judge_directory,
+    "plist": families.judge_plist,
+    "archive7": families.judge_archive7,
+    "database": families.judge_database,
+    "cloud": families.judge_cloud,
+    "socket": families.judge_socket,
+    "git": judge_git,
+    "find": judge_find,
+    "fd": judge_fd,
+    "tar": judge_tar,
+    "plain": wrappers.judge_plain,
+}

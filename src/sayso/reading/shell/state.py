@@ -1,0 +1,57 @@
+"""The state of the shell between commands: its folder, variables, functions, and what has been changed.
+
+- A folder is a row of candidates: after `cd x; ls` the listing runs in x, or, if that failed, where it was.
+- Commands in a shell of their own (pipes, parentheses, substitutions, `&`) work on a copy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sayso.reading.shell.syntax import Function
+    from sayso.reading.shell.words import Value
+
+MAX_FOLDERS = 4
+
+
+class ShellState:
+    """One shell's state while a line is judged."""
+
+    __slots__ = ("changed", "folders", "functions", "home", "variables")
+
+    def __init__(self, folders: tuple[str | None, ...], home: str) -> None:
+        self.folders = folders
+        self.home = home
+        self.variables: dict[str, Value] = {}
+        self.functions: dict[str, Function] = {}
+        self.changed: str | None = None
+        """What an earlier command did that may change what later ones mean."""
+
+    def copy(self) -> ShellState:
+        """The state of a shell that begins here."""
+        made = ShellState(self.folders, self.home)
+        made.variables = dict(self.variables)
+        made.functions = dict(self.functions)
+        made.changed = self.changed
+        return made
+
+    def merge(self, other: ShellState) -> None:
+        """Take over what may have happened in a branch: whatever differs is not known any more."""
+        self.add_folders(other.folders)
+        for name, value in other.variables.items():
+            if self.variables.get(name) != value:
+                self.forget(name)
+        self.functions.update(other.functions)
+        self.changed = self.changed or other.changed
+
+    def forget(self, name: str) -> None:
+        """A variable has a value that is not known."""
+        from sayso.reading.shell.words import Value
+
+        self.variables[name] = Value(None)
+
+    def add_folders(self, folders: tuple[str | None, ...]) -> None:
+        """The shell may be in any of these as well."""
+        every = tuple(dict.fromkeys((*self.folders, *folders)))
+        self.folders = every if len(every) <= MAX_FOLDERS else (None,)

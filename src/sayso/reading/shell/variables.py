@@ -1,0 +1,53 @@
+"""Variables that a line sets: for one command, or for all that follow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sayso.core.model import Risk
+from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.shell.known import default_effect, named_set
+from sayso.reading.shell.state import ShellState
+from sayso.reading.shell.syntax import Simple
+from sayso.reading.shell.words import Value
+
+if TYPE_CHECKING:
+    from sayso.reading.shell.judge import Judge
+
+_RISKY = lazy_pattern(
+    r"(?:LD|DYLD|GIT|BASH|PYTHON|PERL|RUBY|GEM|BUNDLE|NODE|NPM|YARN|JAVA|JDK|MAVEN|GRADLE|GO|CARGO|RUST|LESS|MAN|FZF"
+    r"|RIPGREP|GREP|TAR|ZIP|UNZIP|GZIP|XZ|BZIP|SSH|GPG|PG|MYSQL|DOCKER|KUBE|HELM|AWS|AZURE|SYSTEMD|SUDO|DBUS"
+    r"|XDG|TERM|PS|FD|BAT|DELTA|PYTEST|PIP|UV|RUFF|MAKE|CMAKE|CC|CXX|ANSIBLE|TF|SAYSO|CLAUDE|CODEX|GEMINI|COLUMNS_CMD)"
+    r"(?:_?[A-Z0-9_]*)"
+    r"|npm_.*|.*_(?:OPTIONS|OPTS|COMMAND|CMD|PATH|PAGER|EDITOR|HOME|CONFIG|CONFIG_.*|FLAGS|ARGS|PRELOAD|WRAPPER|PROXY|proxy)"
+    r"|.*(?:_|^)(?:PROGRAM|EXEC|SHELL|HOOKS?|STARTUP|INIT|RC|LIB|LIBRARY|PLUGINS?|LOADER)"
+)
+
+
+def is_risky(name: str) -> bool:
+    """Return whether programs or the shell itself go by this variable."""
+    return name in named_set("variables") or (
+        name not in named_set("harmless_variables") and _RISKY.fullmatch(name) is not None
+    )
+
+
+def judge_assignments(judge: Judge, command: Simple, state: ShellState) -> ShellState:
+    """Judge assignments; those before a command count for it alone, others from here on."""
+    target = state.copy() if command.words else state
+    for one in command.assignments:
+        for inner in one.inner:
+            judge.value(inner, state)
+        value = Value(None) if one.value is None else judge.value(one.value, state)
+        if is_risky(one.name):
+            judge.doubt(f"it sets {one.name}, which programs go by", command.start, command.end)
+            if not command.words:
+                state.changed = f"an earlier command sets {one.name}, which programs go by"
+        elif value.odd is not None or any(judge.value(each, state).odd for each in one.inner):
+            judge.doubt(value.odd or "an assignment is not understood", command.start, command.end)
+        elif not command.words:
+            target.variables[one.name] = value
+            judge.effect(default_effect("shell.inspect"), command.start, command.end)
+        # Words after `X=1` do not see X: the shell expands them before it sets it.
+        if one.name == "HOME":
+            judge.record("shell.run", Risk.HIGH, "it sets HOME", command.start, command.end)
+    return target if not command.words else state

@@ -1,0 +1,181 @@
+"""Values of words: what a shell would hand to a program, as far as that can be told.
+
+- A word made of literal text is known. Wildcards and braces make it a pattern.
+- A variable is known if this line set it to literal text, and so are HOME and PWD.
+- The output of commands is not known. If these only read, their own words stand for it (`vetted`): what they
+  name is looked at as if it were named here.
+- What expands twice, sets variables on the way or computes is odd, and never low risk.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.shell.state import ShellState
+from sayso.reading.shell.syntax import (
+    Command,
+    Compound,
+    Function,
+    Group,
+    Literal,
+    Odd,
+    Pipeline,
+    Sequence,
+    Simple,
+    Substitution,
+    Variable,
+    Word,
+)
+
+_WILD = lazy_pattern(r"[*?\[]|\{[^{}]*(?:,|\.\.)[^{}]*\}")
+_EXTENDED = lazy_pattern(r"[?*+@!]\(")
+_RISKY_VARIABLES = frozenset({"IFS", "BASH_ENV", "PS4", "PROMPT_COMMAND"})
+_HARMLESS_SPECIALS = frozenset("?#$!")
+
+
+class Value(msgspec.Struct, frozen=True, gc=False):
+    """The value of one word, as far as it can be told."""
+
+    text: str | None
+    """The text; of a pattern, the pattern; None if not known."""
+    wild: bool = False
+    vetted: bool = False
+    """Not known, and nothing that it was made from names a secret: see the module."""
+    odd: str | None = None
+    prefix: str = ""
+    """How an unknown one begins."""
+    home: bool = False
+    """It begins with an unquoted tilde."""
+
+    @property
+    def may_be_option(self) -> bool:
+        """True if a program may take this for an option, and nobody can tell which."""
+        if self.text is None:
+            return not self.prefix or self.prefix[0] == "-"
+        return self.wild and self.text[:1] in "*?["
+
+
+def plain_value(text: str) -> Value:
+    """A value that is known."""
+    return Value(text)
+
+
+def read_value(word: Word, state: ShellState) -> Value:
+    """The value of this word here."""
+    if word.value is not None:
+        return Value(word.value)
+    known: list[str] = []
+    prefix: str | None = None
+    wild = vetted = unknown = home = False
+    for index, part in enumerate(word.parts):
+        if isinstance(part, Literal):
+            known.append(part.text)
+            if part.quoted:
+                continue
+            if index == 0 and part.text[:1] == "~":
+                home = True
+            if _EXTENDED.search(part.text):
+                return Value(None, odd="a pattern in it is not understood")
+            wild = wild or _WILD.search(part.text) is not None
+        elif isinstance(part, Variable):
+            value = _read_variable(part, state)
+            if value.odd is not None:
+                return value
+            if value.text is None:
+                unknown, vetted = True, (vetted or not unknown) and value.vetted
+                prefix = "".join(known) if prefix is None else prefix
+            else:
+                known.append(value.text)
+                wild = wild or value.wild
+        elif isinstance(part, Substitution) and _is_pwd(part, state):
+            known.append(state.folders[0] or "")
+        elif isinstance(part, Substitution):
+            vetted = (vetted or not unknown) and not part.is_file
+            vetted, unknown = vetted or part.is_file, True
+            prefix = "".join(known) + ("/dev/fd/" if part.is_file else "") if prefix is None else prefix
+        else:
+            if part.why is not None:
+                return Value(None, odd=part.why)
+            vetted = (vetted or not unknown) and _is_computed(word)
+            unknown = True
+            prefix = "".join(known) if prefix is None else prefix
+    if unknown:
+        return Value(None, vetted=vetted, prefix=prefix or "")
+    text = "".join(known)
+    if not wild and _WILD.search(text) and _braces_unquoted(word):
+        wild = True
+    return Value(text, wild=wild, home=home)
+
+
+def _braces_unquoted(word: Word) -> bool:
+    """True if a brace or bracket that is split over parts (`{'a',b}`) may still expand."""
+    return "{" in "".join(one.text for one in word.parts if isinstance(one, Literal) and not one.quoted)
+
+
+def _is_pwd(part: Substitution, state: ShellState) -> bool:
+    """True for `$(pwd)`, where the folder is known."""
+    items = part.body.items
+    if len(items) != 1 or len(state.folders) != 1 or not state.folders[0] or " " in state.folders[0]:
+        return False
+    command = items[0][1]
+    return isinstance(command, Simple) and [word.value for word in command.words] == ["pwd"]
+
+
+def _is_computed(word: Word) -> bool:
+    """True for `$((1 + 2))` alone: digits, whatever they are."""
+    return all(not (isinstance(one, Odd) and one.inner) for one in word.parts) and "$((" in word.text
+
+
+def _read_variable(part: Variable, state: ShellState) -> Value:
+    name = part.name
+    if name in _RISKY_VARIABLES:
+        return Value(None, odd=f"{name} can change how the line is read")
+    if name in _HARMLESS_SPECIALS:
+        return Value(None, vetted=True, prefix="0")
+    found = state.variables.get(name)
+    if found is None:
+        if name == "HOME" and state.home:
+            return Value(state.home)
+        if name in ("PWD", "OLDPWD") and name == "PWD" and len(state.folders) == 1 and state.folders[0]:
+            return Value(state.folders[0])
+        return Value(None)
+    if found.text is not None and not part.quoted and (found.wild or re.search(r"[\s*?\[]", found.text)):
+        return Value(None, vetted=found.vetted)
+    return found if not (part.quoted and found.wild) else Value(found.text)
+
+
+def substitutions_in(word: Word) -> Iterator[Sequence]:
+    """The commands that run while this word is made."""
+    for part in word.parts:
+        if isinstance(part, Substitution):
+            yield part.body
+        elif isinstance(part, Odd):
+            for inner in part.inner:
+                yield from substitutions_in(inner)
+
+
+def words_of(command: Command) -> Iterator[Word]:
+    """Every word of a command and of those in it."""
+    if isinstance(command, Simple):
+        yield from command.words
+        for one in command.redirections:
+            if one.target is not None:
+                yield one.target
+            if one.body is not None:
+                yield one.body
+    elif isinstance(command, Pipeline):
+        for each in command.commands:
+            yield from words_of(each)
+    elif isinstance(command, Sequence):
+        for _, each in command.items:
+            yield from words_of(each)
+    elif isinstance(command, (Group, Function)):
+        yield from words_of(command.body)
+    elif isinstance(command, Compound):
+        yield from command.words
+        for body in command.bodies:
+            yield from words_of(body)

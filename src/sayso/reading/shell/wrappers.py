@@ -1,0 +1,301 @@
+"""Programs that run another one: what they run is judged in their place.
+
+Most are data alone (`special: wrap`): their options, and how many operands stand before the command.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from typing import TYPE_CHECKING
+
+from sayso.reading.shell.effects import judge_path
+from sayso.reading.shell.known import Program, default_effect
+from sayso.reading.shell.options import Argument, ParsedOptions, parse_options
+from sayso.reading.shell.variables import is_risky
+from sayso.reading.shell.words import Value
+
+if TYPE_CHECKING:
+    from sayso.reading.shell.judge import Invocation, Judge
+
+
+def judge_wrapper(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """A program whose operands, after the first few, are a command."""
+    parsed = _parse(judge, program, invocation)
+    if program.effect is not None:
+        judge.effect(program.effect, invocation.start, invocation.end)
+    run_inner(judge, program, invocation, parsed.operands[max(program.skip, 0) :], parsed)
+
+
+def _parse(judge: Judge, program: Program, invocation: Invocation) -> ParsedOptions:
+    parsed = parse_options(program.table, invocation.arguments)
+    judge.report_problem(parsed, program, invocation)
+    chosen = frozenset(option.name for option, _ in parsed.options)
+    judge.additions(program, chosen, invocation)
+    judge.option_values(parsed, program, invocation)
+    return parsed
+
+
+def run_inner(
+    judge: Judge,
+    program: Program,
+    invocation: Invocation,
+    inner: tuple[Argument, ...],
+    parsed: ParsedOptions | None = None,
+) -> None:
+    """Judge the command that a wrapper runs."""
+    if not inner:
+        if program.alone and (parsed is None or parsed.problem is None):
+            judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
+        elif parsed is None or parsed.problem is None:
+            judge.doubt(f"{program.name} is given no command", invocation.start, invocation.end)
+        return
+    judge.run(inner, invocation.state, inner[0].start, max(inner[-1].end, invocation.end), invocation.body)
+
+
+def judge_env(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """`env`: options, assignments, then a command; alone it shows the environment, secrets and all."""
+    arguments = _split_string(judge, invocation.arguments)
+    parsed = parse_options(program.table, arguments)
+    judge.report_problem(parsed, program, invocation)
+    state = invocation.state
+    for option, value in parsed.options:
+        if option.name == "-C" and value is not None:
+            state = state.copy()
+            state.folders = tuple(_join(folder, value.text) for folder in state.folders)
+        elif option.kind != "text" and value is not None:
+            judge.touch(option.kind, value, program, invocation)
+    rest = list(parsed.operands)
+    if rest and rest[0].text == "-":
+        rest.pop(0)
+    while rest and "=" in (rest[0].text or rest[0].value.prefix):
+        name = (rest[0].text or rest[0].value.prefix).partition("=")[0]
+        if is_risky(name) and not (name == "PATH" and rest[0].text in ("PATH=/bin", "PATH=/usr/bin:/bin")):
+            judge.doubt(f"it sets {name}, which programs go by", rest[0].start, rest[0].end)
+        rest.pop(0)
+    if rest and rest[0].text == "--":
+        rest.pop(0)
+    if not rest:
+        if parsed.problem is None:
+            judge.effect(default_effect("shell.environment"), invocation.start, invocation.end)
+        return
+    judge.run(tuple(rest), state, rest[0].start, max(rest[-1].end, invocation.end), invocation.body)
+
+
+def _split_string(judge: Judge, arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
+    """`env -S 'A=1 ls -l'`: the words of that text, in its place."""
+    found: list[Argument] = []
+    waits = False
+    for index, one in enumerate(arguments):
+        text = one.text
+        joined: str | None = None
+        if waits:
+            joined, waits = text, False
+        elif text in ("-S", "--split-string") or (
+            text and text[:1] == "-" and text[:2] != "--" and text[-1:] == "S"
+        ):
+            waits = True
+            continue
+        elif text is not None and text.startswith("-S"):
+            joined = text[2:]
+        elif text is not None and text.startswith("--split-string="):
+            joined = text.partition("=")[2]
+        else:
+            found.append(one)
+            if text is not None and text[:1] != "-" and "=" not in text:
+                return (*found, *arguments[index + 1 :])
+            continue
+        if joined is None or any(mark in joined for mark in "\\$#\"'`"):
+            judge.doubt("what env splits is not understood", one.start, one.end)
+            continue
+        found += [Argument(Value(word), one.start, one.end) for word in shlex.split(joined)]
+    return tuple(found)
+
+
+def _join(folder: str | None, path: str | None) -> str | None:
+    if path is None or folder is None:
+        return None
+    return os.path.normpath(os.path.join(folder, path))
+
+
+def judge_xargs(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """`xargs`: the command with words that come from its input, which nobody knows."""
+    parsed = _parse(judge, program, invocation)
+    inner = parsed.operands
+    if not inner:
+        if parsed.problem is None:
+            judge.doubt("xargs is given no command", invocation.start, invocation.end)
+        return
+    marks = [
+        (value.text or "") if value is not None else "{}"
+        for option, value in parsed.options
+        if option.name in ("-I", "-i", "-J")
+    ]
+    taken = Value(None, vetted=True)
+    if marks:
+        mark = marks[-1] or "{}"
+        inner = tuple(_replace(judge, one, mark, taken) for one in inner)
+    else:
+        inner = (*inner, Argument(taken, invocation.start, invocation.end))
+    judge.run(inner, invocation.state.copy(), inner[0].start, invocation.end)
+
+
+def _replace(judge: Judge, one: Argument, mark: str, taken: Value) -> Argument:
+    """A word that the input goes into. In a script that is code, unless the whole script is one word."""
+    if one.text is None or mark not in one.text:
+        return one
+    before = one.text.partition(mark)[0]
+    if " " in one.text.strip():
+        return one if _is_harmless_script(one.text, mark) else Argument(Value(None), one.start, one.end)
+    return Argument(Value(None, vetted=True, prefix=before), one.start, one.end)
+
+
+def _is_harmless_script(text: str, mark: str) -> bool:
+    """`echo {}` as a script: a name with `$(…)` in it would run. It is never taken for known."""
+    return False
+
+
+def judge_busybox(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """`busybox NAME …`: the same as NAME."""
+    if not invocation.arguments:
+        judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
+        return
+    judge.run(invocation.arguments, invocation.state, invocation.start, invocation.end, invocation.body)
+
+
+def judge_recorder(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """`script [FILE [COMMAND]]`: a command whose output is written to a file; `-p` plays one."""
+    parsed = _parse(judge, program, invocation)
+    chosen = {option.name for option, _ in parsed.options}
+    if "-p" in chosen:
+        for one in parsed.operands:
+            judge_path(judge, "files.read", one, invocation.state)
+        return
+    if parsed.operands:
+        file = parsed.operands[0]
+        if file.text != "/dev/null":
+            judge_path(judge, "files.write", file, invocation.state)
+    if len(parsed.operands) < 2:
+        if "-c" not in chosen:
+            judge.doubt("script starts a shell", invocation.start, invocation.end)
+        return
+    run_inner(judge, program, invocation, parsed.operands[1:], parsed)
+
+
+def judge_shell(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """A shell: `-c` is a command line, an operand is a script, and else it reads its standard input."""
+    arguments = _set_cluster(program, invocation.arguments)
+    parsed = parse_options(program.table, arguments)
+    judge.report_problem(parsed, program, invocation)
+    chosen = {option.name for option, _ in parsed.options}
+    judge.additions(program, frozenset(chosen), invocation)
+    judge.option_values(parsed, program, invocation)
+    if "-c" in chosen:
+        _judge_command_text(judge, program, invocation, parsed)
+        return
+    if parsed.operands and "-s" not in chosen:
+        judge.touch("script", parsed.operands[0], program, invocation)
+        return
+    body = invocation.body
+    if body is not None and body.text is not None:
+        judge.script(body.text, invocation.state.copy(), invocation.start, invocation.end)
+        judge.doubt("it runs what it is given on its standard input", invocation.start, invocation.end)
+        return
+    if parsed.problem is None:
+        judge.doubt(
+            f"{program.name} runs what it is given on its standard input", invocation.start, invocation.end
+        )
+
+
+def _set_cluster(program: Program, arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
+    """`-cl` and `-lc` mean the same: the letters apart, `c` last."""
+    found: list[Argument] = []
+    for index, one in enumerate(arguments):
+        text = one.text
+        if text is None or text[:1] != "-" or text[:2] == "--" or len(text) < 2:
+            if text is not None and text[:1] == "-" and text != "--":
+                found.append(one)
+                continue
+            return (*found, *arguments[index:])
+        letters = [letter for letter in text[1:] if letter != "c"]
+        found += [Argument(Value(f"-{letter}"), one.start, one.end) for letter in letters]
+        if "c" in text[1:]:
+            found.append(Argument(Value("-c"), one.start, one.end))
+        if letters[-1:] in (["o"], ["O"]):
+            found += arguments[index + 1 : index + 2]
+            return (*found, *_set_cluster(program, arguments[index + 2 :]))
+    return tuple(found)
+
+
+def _judge_command_text(
+    judge: Judge, program: Program, invocation: Invocation, parsed: ParsedOptions
+) -> None:
+    if not parsed.operands:
+        judge.doubt(f"{program.name} -c is given no command", invocation.start, invocation.end)
+        return
+    text = parsed.operands[0]
+    if text.text is None:
+        judge.doubt("which commands it runs is not known until it runs", text.start, text.end)
+        return
+    if not text.text.strip():
+        judge.doubt("it is given an empty command", text.start, text.end)
+        return
+    state = invocation.state.copy()
+    state.functions.clear()
+    state.variables.clear()
+    for place, one in enumerate(parsed.operands[1:]):
+        state.variables[str(place)] = one.value
+    judge.script(text.text, state, text.start, text.end)
+
+
+def judge_interpreter(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """Python, Node and their kind: code on the command line, a script, a module, or standard input."""
+    parsed = parse_options(program.table, invocation.arguments)
+    judge.report_problem(parsed, program, invocation)
+    chosen = frozenset(option.name for option, _ in parsed.options)
+    judge.additions(program, chosen, invocation)
+    kinds = {option.kind for option, _ in parsed.options}
+    for option, value in parsed.options:
+        if option.kind == "module" and value is not None:
+            _judge_module(judge, program, invocation, value, parsed)
+            return
+        if option.kind != "text" and value is not None:
+            judge.touch(option.kind, value, program, invocation)
+    if "code" in kinds or parsed.problem is not None:
+        return
+    for mode in program.modes:
+        if not mode.any_of.isdisjoint(chosen) and mode.effect is not None:
+            judge.effect(mode.effect, invocation.start, invocation.end)
+            for one in parsed.operands:
+                judge_path(judge, "files.read", one, invocation.state)
+            return
+    if parsed.operands and parsed.operands[0].text != "-":
+        judge.touch("script", parsed.operands[0], program, invocation)
+        return
+    judge.doubt(
+        f"{program.name} runs what it is given on its standard input", invocation.start, invocation.end
+    )
+
+
+def _judge_module(
+    judge: Judge, program: Program, invocation: Invocation, module: Argument, parsed: ParsedOptions
+) -> None:
+    """`python -m NAME …`: the module, as a program of that name if one is known."""
+    from sayso.reading.shell.known import find_program, named_set
+
+    name = module.text or ""
+    if name in named_set("python_modules") and find_program(name, judge.added) is not None:
+        at = next(
+            i for i, one in enumerate(invocation.arguments) if one is module or one.text in (f"-m{name}",)
+        )
+        inner = (module, *invocation.arguments[at + 1 :])
+        judge.run(inner, invocation.state, invocation.start, invocation.end, invocation.body)
+        return
+    judge.doubt(f"the module {name[:60]} is not known", module.start, module.end)
+
+
+def judge_plain(judge: Judge, program: Program, invocation: Invocation) -> None:
+    """`echo` and `test`: whatever their words are, they only print or compare them."""
+    if program.name in ("test", "[") and any(one.value.odd for one in invocation.arguments):
+        judge.doubt("a word in it is not understood", invocation.start, invocation.end)
+    judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
