@@ -452,6 +452,28 @@ class ProofRefused(AuditEvent, frozen=True):
     why: str
 
 
+# --- the trusted channel ---
+
+
+class TrustedReceived(AuditEvent, frozen=True):
+    """a signed message arrived through the trusted channel; names its id and the call it became"""
+
+    event, subject = "TRUSTED_RECEIVED", "call"
+    message: str
+    call: str
+
+
+class TrustedRefused(AuditEvent, frozen=True):
+    """a message to the trusted channel did not count: why, from where, and how many more went unrecorded"""
+
+    event, sign_of_life = "TRUSTED_REFUSED", False
+    why: str
+    source: str
+    message: str
+    body: str
+    unrecorded: int | UnsetType = UNSET
+
+
 # --- the gate, the store and the trail itself ---
 
 

@@ -23,6 +23,8 @@ from sayso.gate.sessions.allowance import GrantRefused
 from sayso.gate.sessions.handoff import NotAgreed
 from sayso.gate.sessions.operator_grants import TamperedGrant, UnknownGrant
 from sayso.gate.sessions.reopen import OtherSession
+from sayso.gate.trusted.receive import AlreadyReceived, MessageRefused
+from sayso.gate.trusted.settings_file import TrustedRefused
 from sayso.store.contract import StoreBusy, StoreError
 
 STATUSES: tuple[tuple[type[SaysoError], int], ...] = (
@@ -49,6 +51,9 @@ STATUSES: tuple[tuple[type[SaysoError], int], ...] = (
     (TamperedGrant, 409),
     (TamperedSession, 409),
     (Tampered, 409),
+    (AlreadyReceived, 409),
+    (MessageRefused, 401),
+    (TrustedRefused, 404),
     (StoreBusy, 503),
     (StoreError, 503),
     (MalformedRequest, 400),
