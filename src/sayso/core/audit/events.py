@@ -474,6 +474,21 @@ class TrustedRefused(AuditEvent, frozen=True):
     unrecorded: int | UnsetType = UNSET
 
 
+class ProposalChanged(AuditEvent, frozen=True):
+    """a proposal was filed, approved, rejected, withdrawn, applied, undone or settled, or it failed"""
+
+    event, topic, subject, sign_of_life = "PROPOSAL", "policy", "proposal", False
+    proposal: str
+    state: str
+    by: str
+    origin: str
+    root: str
+    path: str
+    before: str
+    after: str
+    why: str = ""
+
+
 # --- the gate, the store and the trail itself ---
 
 
