@@ -13,9 +13,11 @@ import httpx
 import pytest
 
 from sayso.core.audit.events import TrustedRefused
+from sayso.core.proposals.diffs import make_diff
 from sayso.core.signed_messages import decode_secret, sign_message
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
+from sayso.gate.proposals.file_proposal import list_proposals
 from sayso.gate.trusted.settings_file import load_trusted_file, make_trusted_file, rotate_secret
 from sayso.policy import load_preset
 from sayso.service.http.state import ServiceSettings
@@ -24,7 +26,17 @@ from tests.support.service import Service
 
 PATH = "/trusted/v1/messages"
 PROPOSE = "self_modification.propose_behavioral_change"
-BODY = {"type": "sayso.request", "data": {"operation": PROPOSE, "args": {"reason": "be brief"}}}
+OLD, NEW = "be kind\nbe brief\n", "be kind\nbe thorough\n"
+CHANGE = {
+    "root": "memory",
+    "diff": make_diff("lessons.md", OLD, NEW),
+    "undo": "reverse",
+    "reason": "people ask twice",
+}
+BODY: dict[str, Any] = {
+    "type": "sayso.request",
+    "data": {"operation": PROPOSE, "args": {"proposal": CHANGE}, "confidence": 0.5},
+}
 
 
 class Channel:
@@ -66,9 +78,15 @@ class Channel:
 
 
 @pytest.fixture
-def channel(clock: Clock, tmp_path: Path) -> Iterator[Channel]:
+def channel(clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Channel]:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     file = tmp_path / "trusted.json"
     make_trusted_file(file)
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "lessons.md").write_text(OLD)
+    (tmp_path / "config" / "sayso").mkdir(parents=True)
+    roots = {"proposal_roots": {"memory": str(tmp_path / "memory")}}
+    (tmp_path / "config" / "sayso" / "settings.json").write_text(json.dumps(roots))
     with embedded("sqlite", tmp_path, clock) as store, asyncio.Runner() as runner:
         gate: Gate = open_gate(load_preset("graph"), store, key=KEY)
         yield Channel(Service(gate, runner, ServiceSettings(trusted_file=file)), file, clock)
@@ -80,11 +98,38 @@ def test_a_signed_request_is_decided_and_asked(channel: Channel) -> None:
     assert "TRUSTED_RECEIVED" in channel.events()
 
 
-def test_once_a_person_said_yes_the_sender_may_try_again(channel: Channel) -> None:
+def test_once_a_person_said_yes_the_sender_may_try_again(channel: Channel, tmp_path: Path) -> None:
     told = channel.send().json()
     channel.service.answer(told["question"], "once")
-    again = channel.send({"type": "sayso.retry", "data": {"call": told["operation_id"]}}, name="msg_2")
-    assert again.json()["status"] == "allowed"
+    again = channel.send({"type": "sayso.retry", "data": {"call": told["operation_id"]}}, name="msg_2").json()
+    assert again["status"] == "succeeded"
+    (filed,) = list_proposals(channel.service.gate)
+    assert (again["result"]["proposal"], filed.state) == (filed.id, "proposed"), "and it is only filed"
+    assert (tmp_path / "memory" / "lessons.md").read_text() == OLD
+
+
+def test_confidence_files_a_proposal_and_approves_nothing(channel: Channel, tmp_path: Path) -> None:
+    told = channel.send({**BODY, "data": {**BODY["data"], "confidence": 1.0}}).json()
+    assert told["status"] in ("succeeded", "pending")
+    assert all(one.state == "proposed" for one in list_proposals(channel.service.gate))
+    assert (tmp_path / "memory" / "lessons.md").read_text() == OLD
+
+
+@pytest.mark.parametrize(
+    "proposal",
+    [
+        None, "be thorough", {}, {**CHANGE, "diff": "make it better"}, {**CHANGE, "reason": ""},
+        {**CHANGE, "undo": "none"}, {**CHANGE, "diff": make_diff("lessons.md", "else\n", NEW)},
+        {**CHANGE, "diff": make_diff("../lessons.md", OLD, NEW)}, {**CHANGE, "approved": True},
+        {**CHANGE, "root": "policy"}, {**CHANGE, "state": "approved"},
+    ],
+)  # fmt: skip
+def test_a_proposal_that_cannot_be_filed_asks_nobody(channel: Channel, proposal: Any) -> None:
+    data = {**BODY["data"], "args": {"proposal": proposal}}
+    assert channel.send({**BODY, "data": data}).status_code == 409
+    assert list_proposals(channel.service.gate) == []
+    assert "ASKED" not in channel.events()
+    assert channel.refusals() == ["proposal"]
 
 
 @pytest.mark.parametrize("who", ["agent", "host", "operator", "trusted"])
@@ -123,7 +168,7 @@ def test_a_message_sent_again_does_nothing(channel: Channel) -> None:
 
 def test_an_id_with_another_body_is_refused(channel: Channel) -> None:
     assert channel.send().status_code == 200
-    other = {**BODY, "data": {**BODY["data"], "args": {"reason": "obey me"}}}
+    other = {**BODY, "data": {**BODY["data"], "confidence": 0.6}}
     assert channel.send(other).status_code == 409
 
 

@@ -125,7 +125,7 @@ def _split(text: str) -> list[str]:
 
 
 def _read_name(line: str, prefix: str) -> str:
-    name = line[4:].split("\t")[0].rstrip(" ")
+    name = line[4:].split("\t", maxsplit=1)[0].rstrip(" ")
     if not name or any(not sign.isprintable() for sign in name) or name.startswith('"'):
         raise DiffRefused("the diff names no file that can be read")
     return name if name == NOTHING else name.removeprefix(prefix)

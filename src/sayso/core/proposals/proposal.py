@@ -17,7 +17,8 @@ import msgspec
 from sayso.core.errors import SaysoError
 
 ProposalState = Literal[
-    "proposed", "approved", "rejected", "withdrawn", "applying", "applied", "undoing", "undone", "settled", "failed"
+    "proposed", "approved", "rejected", "withdrawn", "applying", "applied", "undoing", "undone", "settled",
+    "failed",
 ]  # fmt: skip
 NEXT: dict[ProposalState, frozenset[ProposalState]] = {
     "proposed": frozenset({"approved", "rejected", "withdrawn"}),

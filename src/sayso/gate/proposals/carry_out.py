@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sayso.core.proposals.diffs import apply_diff, parse_diff, reverse_diff
+from sayso.core.errors import SaysoError
+from sayso.core.proposals.diffs import FileDiff, apply_diff, parse_diff, reverse_diff
 from sayso.core.proposals.proposal import (
     Proposal,
     ProposalRefused,
@@ -54,11 +55,7 @@ def apply_proposal(
             check_may_apply(one, look_at_time(gate, tx, machine))
             change_state(gate, tx, proposal, "applying", by=by)
         try:
-            folder = roots.folder(one.root)
-            after = apply_diff(parse_diff(one.diff), read_text(folder, one.path))
-            if digest_text(after) != one.after:
-                raise ProposalRefused(CHANGED)
-            replace_text(folder, one.path, before=one.before, after=after)
+            _change_file(roots, one, parse_diff(one.diff), one.before, one.after)
         except Exception as error:
             _give_up(gate, one, "failed", by, str(error))
             raise
@@ -81,16 +78,23 @@ def undo_proposal(
             check_may_undo(one, look_at_time(gate, tx, machine))
             change_state(gate, tx, proposal, "undoing", by=by)
         try:
-            folder = roots.folder(one.root)
             back = reverse_diff(parse_diff(one.diff)) if one.undo == REVERSE else parse_diff(one.undo)
-            before = apply_diff(back, read_text(folder, one.path))
-            if digest_text(before) != one.before:
-                raise ProposalRefused(CHANGED)
-            replace_text(folder, one.path, before=one.after, after=before)
+            _change_file(roots, one, back, one.after, one.before)
         except Exception as error:
             _give_up(gate, one, "applied", by, str(error))
             raise
         return _finish(gate, proposal, "undone", by, machine)
+
+
+def _change_file(
+    roots: ProposalRoots, one: Proposal, change: FileDiff, before: str | None, after: str | None
+) -> None:
+    """Change the file, from the text with the one digest to the text with the other, and no other."""
+    folder = roots.folder(one.root)
+    text = apply_diff(change, read_text(folder, one.path))
+    if digest_text(text) != after:
+        raise ProposalRefused(CHANGED)
+    replace_text(folder, one.path, before=before, after=text)
 
 
 def carry_on(
@@ -106,7 +110,7 @@ def carry_on(
                 moved.append(
                     apply_proposal(gate, roots, one.id, by=one.decided_by, lock=lock, machine=machine)
                 )
-            except Exception:  # recorded with the proposal
+            except SaysoError:  # it is recorded with the proposal
                 with gate.store.read() as tx2:
                     moved.append(load_proposal(gate, tx2, one.id))
         elif one.state == "applied" and seconds_to_undo(one, ran) <= 0:
@@ -145,8 +149,9 @@ def _recover(gate: Gate, roots: ProposalRoots, lock: Path, machine: MachineClock
 def _finish(gate: Gate, proposal: str, to: ProposalState, by: str, machine: MachineClock) -> Proposal:
     with operator_act(gate) as tx:
         ran = look_at_time(gate, tx, machine)
-        times = {"applied_at": tx.now, "applied_ran": ran} if to == "applied" else {}
-        return change_state(gate, tx, proposal, to, by=by, **times)
+        if to != "applied":
+            return change_state(gate, tx, proposal, to, by=by)
+        return change_state(gate, tx, proposal, to, by=by, applied_at=tx.now, applied_ran=ran)
 
 
 def _give_up(gate: Gate, one: Proposal, to: ProposalState, by: str, why: str) -> None:

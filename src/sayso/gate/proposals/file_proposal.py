@@ -19,7 +19,7 @@ from sayso.core.proposals.proposal import Proposal, ProposalRefused, ProposalSta
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate, writing
 from sayso.gate.proposals.files import digest_text, read_text
-from sayso.gate.proposals.roots import POLICY_ROOT, Proposer, ProposalRoots, check_may_propose
+from sayso.gate.proposals.roots import POLICY_ROOT, ProposalRoots, Proposer, check_may_propose
 from sayso.gate.proposals.running_time import MachineClock, look_at_time, read_machine_time
 from sayso.gate.rows.journal import record
 from sayso.gate.sealed_values import lock_values, read_value, value_name, write_value
@@ -30,6 +30,7 @@ COOLING, UNDO = 2 * HOUR, 7 * DAY
 LONGEST_REASON = 2_000
 REVERSE = "reverse"
 WITHOUT_COOLING = frozenset({f"{SELF}.prune_stale_memory", f"{SELF}.consolidate_daily_to_memory"})
+"""They carry a diff and an undo, and do not have to cool."""
 
 
 class ProposalBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -52,40 +53,59 @@ def file_proposal(
     machine: MachineClock = read_machine_time,
 ) -> Proposal:
     """Check and file a proposal. It changes nothing before an operator approves it and it has cooled."""
-    reason = wanted.reason.strip()
-    if not reason or len(reason) > LONGEST_REASON:
-        raise ProposalRefused(f"a proposal needs a reason of up to {LONGEST_REASON:,} characters")
-    change = _read(wanted.diff)
-    check_may_propose(roots, wanted.root, change.path, proposer)
-    folder = roots.folder(wanted.root)
-    before = read_text(folder, change.path)
-    after = _apply(change, before)
-    if after == before:
-        raise ProposalRefused("the diff changes nothing")
-    _check_undo(wanted.undo, change.path, before, after)
-    if wanted.root == POLICY_ROOT:
-        _check_policy(after)
+    checked = check_proposal(roots, wanted, proposer=proposer)
     domain = gate.policy.domains.get(SELF, Domain())
     with operator_act(gate) if proposer == "operator" else writing(gate) as tx:
         made = Proposal(
             id=f"p_{secrets.token_hex(8)}",
             root=wanted.root,
-            path=change.path,
+            path=checked.path,
             diff=wanted.diff,
             undo=wanted.undo,
-            reason=reason,
+            reason=wanted.reason.strip(),
             by=by,
             origin=proposer,
-            before=digest_text(before),
-            after=digest_text(after),
+            before=digest_text(checked.before),
+            after=digest_text(checked.after),
             proposed_at=tx.now,
             proposed_ran=look_at_time(gate, tx, machine),
             cooling=_cooling(domain, operation),
             undo_window=UNDO if domain.undo_window_days is None else domain.undo_window_days * DAY,
         )
         save_proposal(gate, tx, made)
-        _record(gate, tx, made, by, reason)
+        _record(gate, tx, made, by, made.reason)
     return made
+
+
+class CheckedProposal(msgspec.Struct, frozen=True):
+    """The file a proposal changes, and its text before and after; None for no file."""
+
+    path: str
+    before: str | None
+    after: str | None
+
+
+def check_proposal(roots: ProposalRoots, wanted: ProposalBody, *, proposer: Proposer) -> CheckedProposal:
+    """Refuse a proposal without a reason, a diff that applies now, or a way back that leads back."""
+    reason = wanted.reason.strip()
+    if not reason or len(reason) > LONGEST_REASON:
+        raise ProposalRefused(f"a proposal needs a reason of up to {LONGEST_REASON:,} characters")
+    change = _read(wanted.diff)
+    check_may_propose(roots, wanted.root, change.path, proposer)
+    before = read_text(roots.folder(wanted.root), change.path)
+    after = _apply(change, before)
+    if after == before:
+        raise ProposalRefused("the diff changes nothing")
+    _check_undo(wanted.undo, change.path, before, after)
+    if wanted.root == POLICY_ROOT:
+        _check_policy(after)
+    return CheckedProposal(change.path, before, after)
+
+
+def is_proposing(operation: str) -> bool:
+    """Return whether an operation only files a proposal, which it has to carry."""
+    domain, _, action = operation.partition(".")
+    return domain == SELF and (operation in WITHOUT_COOLING or action.startswith("propose_"))
 
 
 def approve_proposal(gate: Gate, proposal: str, *, by: str) -> Proposal:
@@ -177,6 +197,6 @@ def _check_policy(text: str | None) -> None:
 
 
 def _cooling(domain: Domain, operation: str) -> float:
-    if domain.cooling_period_hours is not None and operation not in WITHOUT_COOLING:
-        return domain.cooling_period_hours * HOUR
-    return 0.0 if operation in WITHOUT_COOLING else COOLING
+    if operation in WITHOUT_COOLING:
+        return 0.0
+    return COOLING if domain.cooling_period_hours is None else domain.cooling_period_hours * HOUR

@@ -62,5 +62,5 @@ def check_may_propose(roots: ProposalRoots, root: str, path: str, proposer: Prop
     if proposer == "operator":
         return
     place = locate(str(folder / path), folder=str(folder), workspace=str(folder), home=home_folder())
-    if root == POLICY_ROOT or place.guarded or place.secret:
+    if root == POLICY_ROOT or place.guarded.at is not None or place.secret:
         raise ProposalRefused(f"only the operator can propose to change {path}")

@@ -51,7 +51,7 @@ MachineClock = Callable[[], MachineTime]
 
 
 def read_machine_time() -> MachineTime:
-    """Return how long this machine has been running. Without a name for its start, only this process counts."""
+    """Return how long this machine has been running. If its start has no name, only this process counts."""
     counter = getattr(time, "CLOCK_BOOTTIME", None)
     try:
         boot = _BOOT_ID.read_text(encoding="ascii").strip()

@@ -5,6 +5,8 @@
   most once, whatever is sent again, by whom and to which service.
 - What it asks for is decided like any other call, with the origin `trusted_channel`. A signature overrides
   nothing: what is blocked stays blocked.
+- A request to change behaviour or memory carries its proposal, diff and all. Once it is allowed, the proposal
+  is filed, and nothing more: an operator decides about it.
 - Every refusal is recorded, up to a limit: strangers must not be able to fill the trail.
 """
 
@@ -17,15 +19,19 @@ from typing import Any
 import msgspec
 
 from sayso.core.audit import events
-from sayso.core.digest import parse_json, sha256
+from sayso.core.digest import decode_canonical, parse_json, sha256
 from sayso.core.durations import HOUR
 from sayso.core.errors import MalformedRequest, SaysoError
 from sayso.core.model import Declaration, Operation, Origin
+from sayso.core.proposals.proposal import ProposalRefused
 from sayso.core.signed_messages import WINDOW, BadMessage, SignedMessage, check_message
 from sayso.gate.call_rows import Attempt, UnknownCall
 from sayso.gate.deciding.request import make_call, read_request
 from sayso.gate.gate import Gate, time_trusted, writing
-from sayso.gate.ledger.start import retry_call, session_of_call, start_call
+from sayso.gate.ledger.outcome import end_call
+from sayso.gate.ledger.start import load_attempt_now, retry_call, session_of_call, start_call
+from sayso.gate.proposals.file_proposal import ProposalBody, check_proposal, file_proposal, is_proposing
+from sayso.gate.proposals.roots import load_roots
 from sayso.gate.rows.journal import record
 from sayso.gate.sealed_values import TamperedValue, lock_values, read_value_of_epoch, value_name, write_value
 from sayso.gate.sessions.reopen import open_session_at
@@ -34,6 +40,8 @@ from sayso.gate.trusted.settings_file import TrustedFile, TrustedRefused, load_t
 DOOR = "trusted"
 OWNER = "trusted-channel"
 REQUEST, RETRY = "sayso.request", "sayso.retry"
+PROPOSAL = "proposal"
+"""The argument that holds the proposal of a request to change behaviour or memory."""
 REMEMBERED = 2 * WINDOW
 """How long an id is remembered at least."""
 MOST_RECORDED = 60
@@ -115,11 +123,14 @@ def receive_message(
         trusted = load_trusted_file(file)
         _check_sender(gate, trusted, message, source)
         asked = _parse(message.body)
+        proposal = _read_proposal(asked)
+        if proposal is not None:
+            check_proposal(load_roots(), proposal, proposer="trusted_channel")
         _take_id(gate, message)
-    except (MessageRefused, TrustedRefused) as error:
+    except (MessageRefused, TrustedRefused, ProposalRefused) as error:
         _record_refusal(gate, message, source, error, log)
         raise
-    return _decide(gate, message, asked)
+    return _file_if_allowed(gate, _decide(gate, message, asked))
 
 
 def _check_sender(gate: Gate, trusted: TrustedFile, message: SignedMessage, source: str) -> None:
@@ -188,8 +199,43 @@ def _decide(gate: Gate, message: SignedMessage, asked: TrustedRequest | TrustedR
     return attempt
 
 
+def _read_proposal(asked: TrustedRequest | TrustedRetry) -> ProposalBody | None:
+    """Return the proposal that a request has to carry; prose alone is refused."""
+    if isinstance(asked, TrustedRetry) or not is_proposing(asked.operation):
+        return None
+    try:
+        return msgspec.convert(asked.args.get(PROPOSAL), ProposalBody)
+    except msgspec.ValidationError as error:
+        hint = "args.proposal takes root, diff, undo and reason"
+        raise ProposalRefused(f"the request carries no proposal: {error}", hint=hint) from error
+
+
+def _file_if_allowed(gate: Gate, attempt: Attempt) -> Attempt:
+    """File the proposal of a request that was allowed just now. That it was allowed approves nothing."""
+    request = attempt.record.request
+    operation = request.operations[0].name
+    if not attempt.runs or not is_proposing(operation):
+        return attempt
+    body = msgspec.convert(decode_canonical(request.call.arguments)[PROPOSAL], ProposalBody)
+    try:
+        filed = file_proposal(
+            gate, load_roots(), body, by=request.agent, proposer="trusted_channel", operation=operation
+        )
+    except SaysoError as error:
+        end_call(gate, attempt.call, attempt.fence, "failed", None, error.message)
+        raise
+    end_call(
+        gate, attempt.call, attempt.fence, "succeeded", msgspec.json.encode({"proposal": filed.id}), None
+    )
+    return load_attempt_now(gate, attempt.call, request.session)
+
+
 def _record_refusal(
-    gate: Gate, message: SignedMessage, source: str, error: MessageRefused | TrustedRefused, log: RefusalLog
+    gate: Gate,
+    message: SignedMessage,
+    source: str,
+    error: MessageRefused | TrustedRefused | ProposalRefused,
+    log: RefusalLog,
 ) -> None:
     """Record the attempt. What a stranger sent is told shortened, and as data."""
     with gate.store.read() as tx:

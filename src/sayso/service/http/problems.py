@@ -8,6 +8,7 @@ from starlette.responses import Response
 from sayso.core.audit.entry import AuditError
 from sayso.core.errors import MalformedRequest, NotCanonical, NotSeen, PolicyError, SaysoError, UnknownAnswer
 from sayso.core.ledger import NotNow
+from sayso.core.proposals.proposal import ProposalRefused
 from sayso.gate.audit.read import UnknownEntry
 from sayso.gate.call_rows import KeyReused, TamperedCall, UnknownCall
 from sayso.gate.gate import TamperedSession, UnknownSession
@@ -51,6 +52,7 @@ STATUSES: tuple[tuple[type[SaysoError], int], ...] = (
     (TamperedGrant, 409),
     (TamperedSession, 409),
     (Tampered, 409),
+    (ProposalRefused, 409),
     (AlreadyReceived, 409),
     (MessageRefused, 401),
     (TrustedRefused, 404),

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from sayso.core.proposals.diffs import DiffRefused, apply_diff, make_diff, parse_diff, reverse_diff
 
-LINES = st.lists(st.sampled_from(["a", "b", "c", "", " x", "-", "+", "@@ -1 +1 @@", "\\ No", "é\r"]), max_size=12)
+LINES = st.lists(
+    st.sampled_from(["a", "b", "c", "", " x", "-", "+", "@@ -1 +1 @@", "\\ No", "é\r"]), max_size=12
+)
 TEXTS = st.none() | st.builds(lambda lines, end: "\n".join(lines) + end, LINES, st.sampled_from(["", "\n"]))
 
 
@@ -44,7 +46,8 @@ GOOD = "--- a/n.md\n+++ b/n.md\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n"
         "", "please make the agent nicer", "--- a/n.md\n+++ b/n.md\n", GOOD.replace("b/n.md", "b/m.md"),
         GOOD.replace("@@ -1,2 +1,2 @@", "@@ -1,3 +1,2 @@"), GOOD.replace("@@ -1,2 +1,2 @@", "@@ nonsense @@"),
         GOOD + "rename from x\n", GOOD + GOOD, "--- /dev/null\n+++ /dev/null\n@@ -1 +1 @@\n-a\n+b\n",
-        "--- a/n.md\n+++ b/n.md\n@@ -1 +1 @@\n one\n", GOOD + "x" * 70_000, '--- "a/n"\n+++ "b/n"\n@@ -1 +1 @@\n-a\n+b\n',
+        "--- a/n.md\n+++ b/n.md\n@@ -1 +1 @@\n one\n", GOOD + "x" * 70_000,
+        '--- "a/n"\n+++ "b/n"\n@@ -1 +1 @@\n-a\n+b\n',
     ],
 )  # fmt: skip
 def test_what_is_not_the_diff_of_one_file_is_refused(text: str) -> None:
