@@ -34,6 +34,7 @@ from sayso.service.api import (
     leases,
     passkeys,
     policy,
+    proposals,
     runs,
     sessions,
     stats,
@@ -69,8 +70,8 @@ LONGEST_PARAMETER = 300
 LONGEST_QUERY = 4_000
 REQUEST_ID = "x-request-id"
 GROUPS = (
-    calls, leases, questions, grants, sessions, conversation, runs, history, audit, policy, stats, tokens,
-    passkeys, evaluations, access_requests, trusted, events, system,
+    calls, leases, questions, grants, sessions, conversation, runs, history, audit, policy, proposals, stats,
+    tokens, passkeys, evaluations, access_requests, trusted, events, system,
 )  # fmt: skip
 ENDPOINTS: tuple[Endpoint, ...] = tuple(one for group in GROUPS for one in group.ENDPOINTS)
 DESCRIBED = (*ENDPOINTS, openapi.openapi_endpoint(ENDPOINTS))

@@ -30,9 +30,10 @@ from sayso.core.proposals.proposal import (
 )
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate, writing
+from sayso.gate.open import gate_data_folder
 from sayso.gate.proposals.file_proposal import REVERSE, change_state, list_proposals, load_proposal
 from sayso.gate.proposals.files import digest_text, read_text, replace_text
-from sayso.gate.proposals.roots import ProposalRoots
+from sayso.gate.proposals.roots import ProposalRoots, load_roots
 from sayso.gate.proposals.running_time import MachineClock, look_at_time, read_machine_time
 
 LOCK = "proposals.lock"
@@ -117,6 +118,11 @@ def carry_on(
             with writing(gate) as tx:
                 moved.append(change_state(gate, tx, one.id, "settled", by=""))
     return moved
+
+
+def carry_on_here(gate: Gate) -> list[Proposal]:
+    """Do what is due for the folders declared on this machine."""
+    return carry_on(gate, load_roots(), lock=gate_data_folder() / LOCK)
 
 
 def _recover(gate: Gate, roots: ProposalRoots, lock: Path, machine: MachineClock) -> list[Proposal]:
