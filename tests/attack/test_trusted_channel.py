@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from sayso.core.audit.events import TrustedRefused
+from sayso.core.audit.events import TrustedMessageRefused
 from sayso.core.proposals.diffs import make_diff
 from sayso.core.signed_messages import decode_secret, sign_message
 from sayso.gate.gate import Gate
@@ -73,7 +73,7 @@ class Channel:
     def refusals(self) -> list[str]:
         with self.service.gate.store.read() as tx:
             rows = tx.entries("main", limit=10_000)
-        found = [json.loads(row.body or b"{}") for row in rows if row.event == TrustedRefused.event]
+        found = [json.loads(row.body or b"{}") for row in rows if row.event == TrustedMessageRefused.event]
         return [one["details"]["why"] for one in found]
 
 

@@ -8,14 +8,13 @@
 
 from __future__ import annotations
 
-import binascii
 import hmac
-from base64 import b64decode, b64encode
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
 import msgspec
 
+from sayso.core.audit.checkpoint import BadCheckpoint, decode_base64, encode_base64
 from sayso.core.errors import SaysoError
 from sayso.core.text.patterns import lazy_pattern
 
@@ -50,8 +49,8 @@ class SignedMessage(msgspec.Struct, frozen=True):
 def decode_secret(text: str) -> bytes:
     """Return the bytes of a secret as it is written: `whsec_` and base64, 24 to 64 bytes."""
     try:
-        secret = b64decode(text.removeprefix(SECRET_PREFIX), validate=True)
-    except (binascii.Error, ValueError):
+        secret = decode_base64(text.removeprefix(SECRET_PREFIX))
+    except BadCheckpoint:
         secret = b""
     if not text.startswith(SECRET_PREFIX) or not LEAST_SECRET <= len(secret) <= MOST_SECRET:
         raise BadMessage("secret", "this is not a secret for signing messages", hint="sayso trusted keygen")
@@ -59,12 +58,12 @@ def decode_secret(text: str) -> bytes:
 
 
 def encode_secret(secret: bytes) -> str:
-    return f"{SECRET_PREFIX}{b64encode(secret).decode()}"
+    return f"{SECRET_PREFIX}{encode_base64(secret)}"
 
 
 def sign_message(secret: bytes, message_id: str, timestamp: int, body: bytes) -> str:
     """Return the signature of a message, as its header holds it."""
-    return f"v1,{b64encode(_mac(secret, message_id, str(timestamp), body)).decode()}"
+    return f"v1,{encode_base64(_mac(secret, message_id, str(timestamp), body))}"
 
 
 def check_message(message: SignedMessage, secrets: Sequence[bytes], now: float) -> None:
@@ -94,8 +93,8 @@ def _decode_signature(text: str) -> bytes | None:
     if version != "v1":
         return None
     try:
-        return b64decode(encoded, validate=True)
-    except (binascii.Error, ValueError):
+        return decode_base64(encoded)
+    except BadCheckpoint:
         return None
 
 

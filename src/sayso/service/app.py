@@ -33,22 +33,20 @@ from sayso.service.api import (
     history,
     leases,
     passkeys,
-    policy,
-    proposals,
     runs,
     sessions,
     stats,
     system,
     tokens,
-    trusted,
 )
 from sayso.service.api.asking import questions
+from sayso.service.api.changing import policy, proposals, trusted
 from sayso.service.authzen import access_requests, evaluations
 from sayso.service.http.auth import SAFE, check_caller_again, find_caller, token_name
 from sayso.service.http.batches import BatchedStep
 from sayso.service.http.callers import agent_session_key
 from sayso.service.http.connections import mark_caller_known
-from sayso.service.http.endpoints import NOBODY, Context, Endpoint, Paged, RawBody
+from sayso.service.http.endpoints import NOBODY, Context, Endpoint, Paged, UnreadBody
 from sayso.service.http.guard import Guard
 from sayso.service.http.hints import hint_for
 from sayso.service.http.problems import Problem, RequestRefused, problem_response
@@ -290,7 +288,7 @@ async def _body(running: ServiceState, endpoint: Endpoint, request: Request, tok
     raw = await _read(running, request, token)
     if endpoint.raw:
         source = request.client.host if request.client is not None else ""
-        return RawBody(raw, request.headers, source)
+        return UnreadBody(raw, request.headers, source)
     if endpoint.body is None:
         if raw.strip() not in (b"", b"{}"):  # many programs send an empty object, and a stop has to arrive
             raise RequestRefused(400, "malformed", "this takes no body")

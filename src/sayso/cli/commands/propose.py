@@ -17,39 +17,60 @@ if TYPE_CHECKING:
     from sayso.gate.proposals.view import ProposalView
 
 app = typer.Typer(no_args_is_help=True, help="Proposed changes of the policy, memory and prompts.")
-ProposalId = Annotated[
-    str, typer.Argument(metavar="PROPOSAL", help="Its id, as `sayso propose list` shows it.")
-]
+ProposalId = Annotated[str, typer.Argument(metavar="ID", help="Its id, as `sayso propose list` shows it.")]
 WhyOption = Annotated[str, typer.Option("--why", help="Why, for the record.")]
 
 
 @app.command("new", short_help="File a proposal.")
 def file_new(
-    diff: Annotated[
-        Path, typer.Argument(metavar="DIFF", help="A unified diff of one file; - reads it from stdin.")
-    ],
     reason: Annotated[str, typer.Option("--reason", help="Why the change is wanted.")],
+    diff: Annotated[
+        Path | None, typer.Option("--diff", metavar="FILE", help="A unified diff of one file; - reads stdin.")
+    ] = None,
+    new: Annotated[
+        Path | None,
+        typer.Option("--new", metavar="FILE", help="The file as it should be, instead of a diff."),
+    ] = None,
+    path: Annotated[str, typer.Option("--path", help="Which file --new replaces.")] = "policy.yaml",
     root: Annotated[
         str, typer.Option("--root", help="Which folder the file is in: policy, or one in settings.json.")
     ] = "policy",
     undo: Annotated[
         Path | None,
-        typer.Option("--undo", metavar="DIFF", help="A diff that leads back; by default the reverse."),
+        typer.Option("--undo", metavar="FILE", help="A diff that leads back; by default the reverse."),
     ] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """File a change. It applies at the earliest two hours later, once you have approved it."""
+    """File a change. It applies at the earliest two hours later, once you have approved it.
+
+    Example: sayso propose new --new draft.yaml --reason "tests may run unasked"
+    """
     from sayso.cli.operator_name import operator_name
     from sayso.gate.proposals.file_proposal import REVERSE, ProposalBody, file_proposal
     from sayso.gate.proposals.roots import load_roots
 
-    text = sys.stdin.read() if str(diff) == "-" else diff.read_text(encoding="utf-8")
+    change = _read_change(diff, new, root, path)
     back = REVERSE if undo is None else undo.read_text(encoding="utf-8")
     with open_gate_to_act(store) as gate:
-        body = ProposalBody(root, text, back, reason)
+        body = ProposalBody(root, change, back, reason)
         made = file_proposal(gate, load_roots(), body, by=operator_name(), proposer="operator")
     show_or_json(as_json, made, [f"Filed {made.id}.", f"Approve it with: sayso propose approve {made.id}"])
+
+
+def _read_change(diff: Path | None, new: Path | None, root: str, path: str) -> str:
+    """Return the diff that was given, or the one that leads to the file as it should be."""
+    from sayso.core.errors import MalformedRequest
+    from sayso.core.proposals.diffs import make_diff
+    from sayso.gate.proposals.files import read_file_text
+    from sayso.gate.proposals.roots import load_roots
+
+    if (diff is None) == (new is None):
+        raise MalformedRequest("give --diff or --new, and not both", hint="--new draft.yaml --reason ...")
+    if diff is not None:
+        return sys.stdin.read() if str(diff) == "-" else diff.read_text(encoding="utf-8")
+    before = read_file_text(load_roots().folder(root), path)
+    return make_diff(path, before, Path(str(new)).read_text(encoding="utf-8"))
 
 
 @app.command("list", short_help="List proposals.")
@@ -147,12 +168,14 @@ def _line(one: ProposalView) -> str:
 
 def _standing(one: ProposalView) -> str:
     """The state in words, with the time that matters in it."""
+    from sayso.core.durations import HOUR
+
     state = one.proposal.state
     if state == "approved":
         minutes = one.cools_in / 60
         return f"approved, applies in {minutes:.0f} min" if minutes > 0 else "approved, due"
     if state == "applied":
-        return f"applied, can be undone for {one.undo_for / 3_600:.0f} h"
+        return f"applied, can be undone for {one.undo_for / HOUR:.0f} h"
     return state
 
 

@@ -455,7 +455,7 @@ class ProofRefused(AuditEvent, frozen=True):
 # --- the trusted channel ---
 
 
-class TrustedReceived(AuditEvent, frozen=True):
+class TrustedMessageReceived(AuditEvent, frozen=True):
     """a signed message arrived through the trusted channel; names its id and the call it became"""
 
     event, subject = "TRUSTED_RECEIVED", "call"
@@ -463,7 +463,7 @@ class TrustedReceived(AuditEvent, frozen=True):
     call: str
 
 
-class TrustedRefused(AuditEvent, frozen=True):
+class TrustedMessageRefused(AuditEvent, frozen=True):
     """a message to the trusted channel did not count: why, from where, and how many more went unrecorded"""
 
     event, sign_of_life = "TRUSTED_REFUSED", False

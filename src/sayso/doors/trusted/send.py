@@ -19,8 +19,8 @@ import msgspec
 
 from sayso.core.errors import MalformedRequest, SaysoError
 from sayso.core.signed_messages import sign_message
+from sayso.wire import TRUSTED_PATH
 
-PATH = "/trusted/v1/messages"
 PAUSES = (1.0, 5.0, 25.0)
 """Seconds before each further try."""
 TIMEOUT = 15.0
@@ -102,7 +102,7 @@ def _post(message: OutgoingMessage, secret: bytes, timestamp: int) -> tuple[int,
     }
     connection = _connect(message.url)
     try:
-        connection.request("POST", urlsplit(message.url).path.rstrip("/") + PATH, body, headers)
+        connection.request("POST", urlsplit(message.url).path.rstrip("/") + TRUSTED_PATH, body, headers)
         answer = connection.getresponse()
         content = answer.read(LARGEST_ANSWER)
     finally:

@@ -32,7 +32,7 @@ from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate, writing
 from sayso.gate.open import gate_data_folder
 from sayso.gate.proposals.file_proposal import REVERSE, change_state, list_proposals, load_proposal
-from sayso.gate.proposals.files import digest_text, read_text, replace_text
+from sayso.gate.proposals.files import digest_text, read_file_text, replace_text
 from sayso.gate.proposals.roots import ProposalRoots, load_roots
 from sayso.gate.proposals.running_time import MachineClock, look_at_time, read_machine_time
 
@@ -92,7 +92,7 @@ def _change_file(
 ) -> None:
     """Change the file, from the text with the one digest to the text with the other, and no other."""
     folder = roots.folder(one.root)
-    text = apply_diff(change, read_text(folder, one.path))
+    text = apply_diff(change, read_file_text(folder, one.path))
     if digest_text(text) != after:
         raise ProposalRefused(CHANGED)
     replace_text(folder, one.path, before=before, after=text)
@@ -137,7 +137,7 @@ def _recover(gate: Gate, roots: ProposalRoots, lock: Path, machine: MachineClock
                 now = load_proposal(gate, tx, one.id)
             if now.state != one.state:
                 continue
-            found = digest_text(read_text(roots.folder(one.root), one.path))
+            found = digest_text(read_file_text(roots.folder(one.root), one.path))
             done: ProposalState = "applied" if one.state == "applying" else "undone"
             undone: ProposalState = "approved" if one.state == "applying" else "applied"
             old, new = (one.before, one.after) if one.state == "applying" else (one.after, one.before)

@@ -18,7 +18,7 @@ from sayso.core.proposals.diffs import DiffRefused, FileDiff, apply_diff, parse_
 from sayso.core.proposals.proposal import Proposal, ProposalRefused, ProposalState, move_proposal
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate, writing
-from sayso.gate.proposals.files import digest_text, read_text
+from sayso.gate.proposals.files import digest_text, read_file_text
 from sayso.gate.proposals.roots import POLICY_ROOT, ProposalRoots, Proposer, check_may_propose
 from sayso.gate.proposals.running_time import MachineClock, look_at_time, read_machine_time
 from sayso.gate.rows.journal import record
@@ -92,7 +92,7 @@ def check_proposal(roots: ProposalRoots, wanted: ProposalBody, *, proposer: Prop
         raise ProposalRefused(f"a proposal needs a reason of up to {LONGEST_REASON:,} characters")
     change = _read(wanted.diff)
     check_may_propose(roots, wanted.root, change.path, proposer)
-    before = read_text(roots.folder(wanted.root), change.path)
+    before = read_file_text(roots.folder(wanted.root), change.path)
     after = _apply(change, before)
     if after == before:
         raise ProposalRefused("the diff changes nothing")

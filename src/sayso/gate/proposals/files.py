@@ -28,7 +28,7 @@ def digest_text(text: str | None) -> str | None:
     return None if text is None else sha256(text.encode())
 
 
-def read_text(root: Path, path: str) -> str | None:
+def read_file_text(root: Path, path: str) -> str | None:
     """Return the text of the file in this folder; None if it is not there."""
     with _open_folder(root, path) as (folder, name):
         return _read(folder, name)

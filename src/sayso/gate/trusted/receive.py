@@ -194,7 +194,7 @@ def _decide(gate: Gate, message: SignedMessage, asked: TrustedRequest | TrustedR
     )
     attempt = start_call(gate, request, holder=OWNER, host_id=message.id)
     with writing(gate) as tx:
-        received = events.TrustedReceived(message.id, attempt.call)
+        received = events.TrustedMessageReceived(message.id, attempt.call)
         record(tx, received, session=session, operations=(asked.operation,), stream=gate.stream)
     return attempt
 
@@ -243,7 +243,7 @@ def _record_refusal(
     if missed is None:
         return
     why = error.why if isinstance(error, MessageRefused) else error.code
-    refused = events.TrustedRefused(
+    refused = events.TrustedMessageRefused(
         why, source[:60], message.id[:60], sha256(message.body), missed or msgspec.UNSET
     )
     with writing(gate) as tx:

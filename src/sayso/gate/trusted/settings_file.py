@@ -19,13 +19,12 @@ import msgspec
 from sayso.core.durations import DAY
 from sayso.core.errors import SaysoError
 from sayso.core.signed_messages import decode_secret, encode_secret
+from sayso.gate.rows.keys import OTHERS, PLAIN_FILE
 from sayso.reading.paths.own_places import guard_keys
 
 FILE_NAME = "trusted.json"
 ROTATION_LASTS = DAY
 LARGEST_FILE = 64 * 1024
-_OTHERS = 0o077
-_PLAIN_FILE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 class TrustedRefused(SaysoError):
@@ -69,7 +68,7 @@ def load_trusted_file(path: Path) -> TrustedFile:
     """Read the file. One that others can read, or that is not ours, is refused."""
     guard_keys(path)
     try:
-        descriptor = os.open(path, os.O_RDONLY | _PLAIN_FILE)
+        descriptor = os.open(path, os.O_RDONLY | PLAIN_FILE)
     except FileNotFoundError:
         raise TrustedRefused(
             "there is no trusted channel here", hint="sayso trusted keygen makes its secret"
@@ -91,7 +90,7 @@ def _check_private(path: Path, found: os.stat_result) -> None:
         raise TrustedRefused(
             f"{path} belongs to somebody else", hint="whoever runs the service has to own it"
         )
-    if found.st_mode & _OTHERS:
+    if found.st_mode & OTHERS:
         raise TrustedRefused(f"others can read {path}", hint=f"chmod 600 {path}, and then rotate the secret")
 
 

@@ -90,7 +90,7 @@ class Context(msgspec.Struct, frozen=True):
         return int(self.number(name, default, least, most))
 
 
-class RawBody(msgspec.Struct, frozen=True):
+class UnreadBody(msgspec.Struct, frozen=True):
     """A body as it came, with its headers and the address it came from: nothing of it is believed yet."""
 
     content: bytes
@@ -128,7 +128,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     follows_call: bool = False
     """Whether it is about a call that was counted when it was made."""
     raw: bool = False
-    """Whether it takes the body as it came, as a `RawBody`, and checks it itself."""
+    """Whether it takes the body as it came, as a `UnreadBody`, and checks it itself."""
     authzen: bool = False
     """Whether it speaks AuthZEN: bodies are JSON by their content type and may hold fields that nobody knows,
     whatever else is wrong with one is a 400, and an X-Request-ID comes back."""

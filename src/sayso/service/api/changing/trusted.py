@@ -7,15 +7,13 @@ from sayso.gate.open import gate_data_folder
 from sayso.gate.trusted.receive import receive_message
 from sayso.gate.trusted.settings_file import FILE_NAME
 from sayso.service.api.call_body import describe_call
-from sayso.service.http.endpoints import Context, Endpoint, RawBody
-from sayso.wire import CallView
-
-PATH = "/trusted/v1/messages"
+from sayso.service.http.endpoints import Context, Endpoint, UnreadBody
+from sayso.wire import TRUSTED_PATH, CallView
 
 
-def post_message(context: Context) -> CallView:
+def post_signed_message(context: Context) -> CallView:
     """Check the signature and decide what the message asks for."""
-    body: RawBody = context.body
+    body: UnreadBody = context.body
     message = SignedMessage(
         body.headers.get("webhook-id", ""),
         body.headers.get("webhook-timestamp", ""),
@@ -31,10 +29,10 @@ def post_message(context: Context) -> CallView:
 ENDPOINTS = (
     Endpoint(
         "POST",
-        PATH,
+        TRUSTED_PATH,
         frozenset(),
         "Send a signed message through the trusted channel",
-        post_message,
+        post_signed_message,
         result=CallView,
         raw=True,
     ),
