@@ -499,6 +499,15 @@ class PolicyChanged(AuditEvent, frozen=True):
     digest: str
 
 
+class DomainReviewed(AuditEvent, frozen=True):
+    """the operator reviewed a domain: its autonomous permissions hold for another interval"""
+
+    event, topic, subject, sign_of_life = "REVIEWED", "policy", "domain", False
+    domain: str
+    by: str
+    policy: str
+
+
 class ClockTrusted(AuditEvent, frozen=True):
     """the operator said that the clock is right; only this entry may go back in time"""
 

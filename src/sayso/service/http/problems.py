@@ -26,10 +26,12 @@ from sayso.gate.sessions.operator_grants import TamperedGrant, UnknownGrant
 from sayso.gate.sessions.reopen import OtherSession
 from sayso.gate.trusted.receive import AlreadyReceived, MessageRefused
 from sayso.gate.trusted.settings_file import TrustedRefused
+from sayso.gate.upkeep.review import UnknownDomain
 from sayso.store.contract import StoreBusy, StoreError
 
 STATUSES: tuple[tuple[type[SaysoError], int], ...] = (
     (UnknownCall, 404),
+    (UnknownDomain, 404),
     (UnknownEntry, 404),
     (UnknownGrant, 404),
     (UnknownQuestion, 404),
