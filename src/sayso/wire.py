@@ -13,6 +13,7 @@ SOCKET_HOST = "sayso"
 """The name that clients call the service by over its Unix socket."""
 KEY_HEADER = "Idempotency-Key"
 SESSION_HEADER = "X-Sayso-Session"
+TRUSTED_PATH = "/trusted/v1/messages"
 
 
 class RunnableCall(msgspec.Struct, frozen=True):

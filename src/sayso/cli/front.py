@@ -64,6 +64,9 @@ COMMANDS = (
     CommandPlace("link", "commands.link", "link", "Print a sign-in link for the page."),
     CommandPlace("passkey", "commands.passkey", "passkeys", "Passkeys that sign answers.", group=True),
     CommandPlace("token", "commands.serve", "tokens", "Tokens that give access to the service.", group=True),
+    CommandPlace("propose", "commands.propose", "app", "Proposed changes of policy and memory.", group=True),
+    CommandPlace("undo", "commands.propose", "undo_applied", "Undo a proposal that was applied."),
+    CommandPlace("trusted", "commands.trusted", "app", "The trusted channel: signed messages.", group=True),
     CommandPlace("history", "commands.history", "history", "Show past decisions, call by call."),
     CommandPlace(
         "calls", "commands.calls", "calls", "List calls: waiting, running or ambiguous.", group=True

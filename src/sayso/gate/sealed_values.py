@@ -22,8 +22,11 @@ from sayso.gate.rows.tampering import Tampered
 from sayso.store.contract import Reader, Writer
 
 Value = TypeVar("Value", bound=msgspec.Struct)
-ValueKind = Literal["token", "link", "browser", "handoff", "said", "session-of", "session-key", "passkeys"]
-LockedKind = Literal["link", "session-key", "passkeys"]
+ValueKind = Literal[
+    "token", "link", "browser", "handoff", "said", "session-of", "session-key", "passkeys", "trusted-id",
+    "running-time", "proposal",
+]  # fmt: skip
+LockedKind = Literal["link", "session-key", "passkeys", "trusted-id", "running-time", "proposal"]
 _PREFIXES = tuple(f"{kind}/" for kind in get_args(ValueKind))
 _LOCKS = {kind: f"{kind}/held" for kind in get_args(LockedKind)}
 

@@ -33,7 +33,6 @@ from sayso.service.api import (
     history,
     leases,
     passkeys,
-    policy,
     runs,
     sessions,
     stats,
@@ -41,12 +40,13 @@ from sayso.service.api import (
     tokens,
 )
 from sayso.service.api.asking import questions
+from sayso.service.api.changing import policy, proposals, trusted
 from sayso.service.authzen import access_requests, evaluations
 from sayso.service.http.auth import SAFE, check_caller_again, find_caller, token_name
 from sayso.service.http.batches import BatchedStep
 from sayso.service.http.callers import agent_session_key
 from sayso.service.http.connections import mark_caller_known
-from sayso.service.http.endpoints import NOBODY, Context, Endpoint, Paged
+from sayso.service.http.endpoints import NOBODY, Context, Endpoint, Paged, UnreadBody
 from sayso.service.http.guard import Guard
 from sayso.service.http.hints import hint_for
 from sayso.service.http.problems import Problem, RequestRefused, problem_response
@@ -68,8 +68,8 @@ LONGEST_PARAMETER = 300
 LONGEST_QUERY = 4_000
 REQUEST_ID = "x-request-id"
 GROUPS = (
-    calls, leases, questions, grants, sessions, conversation, runs, history, audit, policy, stats, tokens,
-    passkeys, evaluations, access_requests, events, system,
+    calls, leases, questions, grants, sessions, conversation, runs, history, audit, policy, proposals, stats,
+    tokens, passkeys, evaluations, access_requests, trusted, events, system,
 )  # fmt: skip
 ENDPOINTS: tuple[Endpoint, ...] = tuple(one for group in GROUPS for one in group.ENDPOINTS)
 DESCRIBED = (*ENDPOINTS, openapi.openapi_endpoint(ENDPOINTS))
@@ -285,6 +285,9 @@ def _base(running: ServiceState, request: Request) -> str:
 async def _body(running: ServiceState, endpoint: Endpoint, request: Request, token: Token) -> Any:
     """The body as the endpoint's type: strict JSON, no unknown fields, and not more than it may hold."""
     raw = await _read(running, request, token)
+    if endpoint.raw:
+        source = request.client.host if request.client is not None else ""
+        return UnreadBody(raw, request.headers, source)
     if endpoint.body is None:
         if raw.strip() not in (b"", b"{}"):  # many programs send an empty object, and a stop has to arrive
             raise RequestRefused(400, "malformed", "this takes no body")

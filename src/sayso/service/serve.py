@@ -27,6 +27,7 @@ from sayso.gate.audit.streams import claim_stream
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.recovery import forget_results, recover_calls
 from sayso.gate.ledger.workflows import reconcile_runs
+from sayso.gate.proposals.carry_out import carry_on_here
 from sayso.gate.questions.expiry import expire_questions
 from sayso.gate.rows.webauthn import host_of
 from sayso.reading.paths.own_places import guard_socket
@@ -294,6 +295,7 @@ CHORES: tuple[tuple[float, Callable[[Gate], object]], ...] = (
     (5.0, expire_questions),
     (10.0, recover_calls),
     (30.0, reconcile_runs),
+    (60.0, carry_on_here),
     (HOUR, forget_results),
 )
 """What the service does by itself: sign the trail when there is news, and tidy up what time has ended."""

@@ -183,6 +183,41 @@ def _read_tests(file: Path) -> str:
         raise PolicyError(f"cannot read {file}: {error}", hint="name a UTF-8 text file") from error
 
 
+@app.command("review", short_help="Review what agents may do unasked.")
+def policy_review(
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", metavar="DOMAIN", help="Keep this domain's permissions; may be given again."),
+    ] = None,
+    keep_all: Annotated[bool, typer.Option("--keep-all", help="Keep every domain.")] = False,
+    store: StoreOption = None,
+    policy: PolicyOption = None,
+    preset: PresetOption = None,
+    approval: ApprovalOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Walk through each domain: how often each permission was used, asked about and refused since last time.
+
+    In a terminal it asks for each domain whether to keep it. What you do not keep decays by itself: from then
+    on it asks. `--keep` and `--keep-all` answer without asking.
+    """
+    from sayso.cli.commands.operator import open_gate_to_act
+    from sayso.cli.operator_name import operator_name
+    from sayso.cli.views.review import choose_domains, review_lines
+    from sayso.gate.upkeep.review import keep_domain, load_domain_reviews
+
+    with open_gate_to_act(store, choose_policy(policy, preset, approval)) as gate:
+        found = load_domain_reviews(gate)
+        chosen = [one.domain for one in found] if keep_all else list(keep or ())
+        if not chosen and not as_json:
+            chosen = choose_domains(found)
+        for domain in chosen:
+            keep_domain(gate, domain, by=operator_name())
+        found = load_domain_reviews(gate)
+    kept = [f"Kept: {', '.join(chosen)}."] if chosen else ["Nothing was kept: what is not reviewed decays."]
+    show_or_json(as_json, found, [*(line for one in found for line in review_lines(one)), *kept])
+
+
 def _policy_to_json(policy: Policy) -> dict[str, object]:
     from sayso.policy.build import settings_to_dict
 

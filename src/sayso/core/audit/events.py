@@ -452,6 +452,43 @@ class ProofRefused(AuditEvent, frozen=True):
     why: str
 
 
+# --- the trusted channel ---
+
+
+class TrustedMessageReceived(AuditEvent, frozen=True):
+    """a signed message arrived through the trusted channel; names its id and the call it became"""
+
+    event, subject = "TRUSTED_RECEIVED", "call"
+    message: str
+    call: str
+
+
+class TrustedMessageRefused(AuditEvent, frozen=True):
+    """a message to the trusted channel did not count: why, from where, and how many more went unrecorded"""
+
+    event, sign_of_life = "TRUSTED_REFUSED", False
+    why: str
+    source: str
+    message: str
+    body: str
+    unrecorded: int | UnsetType = UNSET
+
+
+class ProposalChanged(AuditEvent, frozen=True):
+    """a proposal was filed, approved, rejected, withdrawn, applied, undone or settled, or it failed"""
+
+    event, topic, subject, sign_of_life = "PROPOSAL", "policy", "proposal", False
+    proposal: str
+    state: str
+    by: str
+    origin: str
+    root: str
+    path: str
+    before: str
+    after: str
+    why: str = ""
+
+
 # --- the gate, the store and the trail itself ---
 
 
@@ -460,6 +497,15 @@ class PolicyChanged(AuditEvent, frozen=True):
 
     event, topic, subject = "POLICY", "policy", "digest"
     digest: str
+
+
+class DomainReviewed(AuditEvent, frozen=True):
+    """the operator reviewed a domain: its autonomous permissions hold for another interval"""
+
+    event, topic, subject, sign_of_life = "REVIEWED", "policy", "domain", False
+    domain: str
+    by: str
+    policy: str
 
 
 class ClockTrusted(AuditEvent, frozen=True):

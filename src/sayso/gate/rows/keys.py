@@ -26,9 +26,9 @@ from sayso.reading.paths.own_places import guard_keys
 
 KEY_BYTES = 32
 _ED25519 = b"\x01"
-_OTHERS = 0o077
+OTHERS = 0o077
 # No link is followed, and a pipe put in the place of the file does not hold us up.
-_PLAIN_FILE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+PLAIN_FILE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 class KeyRefused(SaysoError):
@@ -72,7 +72,7 @@ def load_key(name: str, path: Path) -> SigningKey:
     """The key in this file. A file that is not ours alone is refused."""
     guard_keys(path)
     try:
-        descriptor = os.open(path, os.O_RDONLY | _PLAIN_FILE)
+        descriptor = os.open(path, os.O_RDONLY | PLAIN_FILE)
     except OSError as error:
         raise KeyRefused(f"the key file {path} cannot be read: {error.strerror}") from error
     try:
@@ -167,7 +167,7 @@ def _check_owner(path: Path, status: os.stat_result) -> None:
         raise KeyRefused(f"{path} is not a file")
     if status.st_uid != os.geteuid():
         raise KeyRefused(f"{path} belongs to somebody else", hint="use a key file of your own")
-    if status.st_mode & _OTHERS:
+    if status.st_mode & OTHERS:
         raise KeyRefused(f"others can read {path}", hint=f"chmod 600 {path}, or better: make a new key")
 
 

@@ -96,6 +96,14 @@ class Context(msgspec.Struct, frozen=True):
         return int(self.number(name, default, least, most))
 
 
+class UnreadBody(msgspec.Struct, frozen=True):
+    """A body as it came, with its headers and the address it came from: nothing of it is believed yet."""
+
+    content: bytes
+    headers: Mapping[str, str]
+    source: str
+
+
 class Paged(msgspec.Struct, frozen=True):
     """One page of a list. `more` is the query that asks for the next, sent as a link; None at the end."""
 
@@ -125,6 +133,8 @@ class Endpoint(msgspec.Struct, frozen=True):
     and what it does itself is done before."""
     follows_call: bool = False
     """Whether it is about a call that was counted when it was made."""
+    raw: bool = False
+    """Whether it takes the body as it came, as a `UnreadBody`, and checks it itself."""
     authzen: bool = False
     """Whether it speaks AuthZEN: bodies are JSON by their content type and may hold fields that nobody knows,
     whatever else is wrong with one is a 400, and an X-Request-ID comes back."""

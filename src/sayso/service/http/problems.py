@@ -8,6 +8,7 @@ from starlette.responses import Response
 from sayso.core.audit.entry import AuditError
 from sayso.core.errors import MalformedRequest, NotCanonical, NotSeen, PolicyError, SaysoError, UnknownAnswer
 from sayso.core.ledger import NotNow
+from sayso.core.proposals.proposal import ProposalRefused
 from sayso.gate.audit.read import UnknownEntry
 from sayso.gate.call_rows import KeyReused, TamperedCall, UnknownCall
 from sayso.gate.gate import TamperedSession, UnknownSession
@@ -23,10 +24,14 @@ from sayso.gate.sessions.allowance import GrantRefused
 from sayso.gate.sessions.handoff import NotAgreed
 from sayso.gate.sessions.operator_grants import TamperedGrant, UnknownGrant
 from sayso.gate.sessions.reopen import OtherSession
+from sayso.gate.trusted.receive import AlreadyReceived, MessageRefused
+from sayso.gate.trusted.settings_file import TrustedRefused
+from sayso.gate.upkeep.review import UnknownDomain
 from sayso.store.contract import StoreBusy, StoreError
 
 STATUSES: tuple[tuple[type[SaysoError], int], ...] = (
     (UnknownCall, 404),
+    (UnknownDomain, 404),
     (UnknownEntry, 404),
     (UnknownGrant, 404),
     (UnknownQuestion, 404),
@@ -49,6 +54,10 @@ STATUSES: tuple[tuple[type[SaysoError], int], ...] = (
     (TamperedGrant, 409),
     (TamperedSession, 409),
     (Tampered, 409),
+    (ProposalRefused, 409),
+    (AlreadyReceived, 409),
+    (MessageRefused, 401),
+    (TrustedRefused, 404),
     (StoreBusy, 503),
     (StoreError, 503),
     (MalformedRequest, 400),

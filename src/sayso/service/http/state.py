@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 
 from sayso.gate.figures.activity import Activity
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.call_endings import CallEndings
 from sayso.gate.questions.asker import Asker
+from sayso.gate.trusted.receive import RefusalLog
 from sayso.service.http.auth import KnownCallers
 from sayso.service.http.batches import Batches
 from sayso.service.http.lanes import Lanes
@@ -45,6 +48,8 @@ class ServiceSettings(msgspec.Struct, frozen=True):
     """Seconds in which a body has to arrive."""
     origins: tuple[str, ...] = ()
     """Where browsers find the page: passkeys are made and used there, and nowhere else."""
+    trusted_file: Path | None = None
+    """The file of the trusted channel; None for the one in the data folder."""
 
 
 class ServiceState:
@@ -64,6 +69,7 @@ class ServiceState:
         self.trail = Trail(gate, self.metrics)
         self.activity = Activity()
         self.waiters = Waiters(self._tell_waiting)
+        self.refused_messages = RefusalLog()
 
     def _tell_waiting(self, question: str) -> None:
         self.trail.tell(LiveEvent("waiting", question, question.rpartition(".")[0]))

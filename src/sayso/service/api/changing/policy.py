@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.durations import DAY
-from sayso.core.policy import NEVER_REVIEWED, Domain, decayed
+from sayso.core.policy import Domain
 from sayso.gate.figures.last_uses import load_last_uses
 from sayso.gate.gate import Gate
+from sayso.gate.upkeep.review import DomainReview, find_decay, keep_domain, load_domain_reviews
 from sayso.policy import load_text
 from sayso.policy.build import settings_to_dict
 from sayso.policy.compare.diff import DecisionChange, compare_policies
@@ -62,16 +62,21 @@ def post_policy_diff(context: Context) -> DraftDiff:
     return DraftDiff(found.loosened, found.tightened, found.beyond, found.loosens)
 
 
+def get_reviews(context: Context) -> list[DomainReview]:
+    """Every domain with autonomous permissions, how they were used, and when they decay."""
+    return load_domain_reviews(context.gate)
+
+
+def post_review(context: Context) -> list[DomainReview]:
+    """Keep the autonomous permissions of a domain for another interval."""
+    keep_domain(context.gate, context.parameters["domain"], by=context.token.name)
+    return load_domain_reviews(context.gate)
+
+
 def _describe_domain(
     gate: Gate, name: str, domain: Domain, reviews: dict[str, float], now: float
 ) -> DomainView:
-    """The permission that decays first speaks for its domain."""
-    policy = gate.policy
-    entries = [policy.entry(f"{name}.{action}") for action in domain.autonomous]
-    seen = [max(filter(None, (reviews.get(name), reviews.get(one.name))), default=None) for one in entries]
-    over = any(decayed(policy, one, at, now) for one, at in zip(entries, seen, strict=True))
-    reviewed = _earliest(domain, seen)
-    decays = policy.decay.enabled and bool(entries) and reviewed is not None
+    decay = find_decay(gate.policy, name, domain, reviews, now)
     return DomainView(
         name=name,
         trust_level=domain.trust_level,
@@ -79,17 +84,10 @@ def _describe_domain(
         requires_approval=domain.requires_approval,
         blocked=domain.blocked,
         trusted_channel_required=domain.trusted_channel_required,
-        reviewed_at=reviewed,
-        decays_at=reviewed + policy.decay.review_interval_days * DAY if decays and reviewed else None,
-        decayed=over,
+        reviewed_at=decay.reviewed_at,
+        decays_at=decay.decays_at,
+        decayed=decay.decayed,
     )
-
-
-def _earliest(domain: Domain, seen: list[float | None]) -> float | None:
-    """When the permission of the domain that was left alone longest was reviewed or first seen."""
-    written = domain.last_reviewed if domain.last_reviewed not in (None, NEVER_REVIEWED) else None
-    known = [max(filter(None, (written, at)), default=None) for at in seen]
-    return min((at for at in known if at is not None), default=written)
 
 
 def _describe_operation(gate: Gate, name: str) -> dict[str, Any]:
@@ -107,7 +105,18 @@ def _describe_operation(gate: Gate, name: str) -> dict[str, Any]:
     }
 
 
+REVIEWS: Any = list[DomainReview]
 ENDPOINTS = (
+    Endpoint("GET", "/v1/policy/reviews", OPERATORS, "List domains to review", get_reviews, result=REVIEWS),
+    Endpoint(
+        "POST",
+        "/v1/policy/reviews/{domain}",
+        OPERATORS,
+        "Keep a domain's autonomous permissions for another interval",
+        post_review,
+        result=REVIEWS,
+        bare=True,
+    ),
     Endpoint("GET", "/v1/policy", OPERATORS, "Get the policy in force", get_policy, result=PolicyView),
     Endpoint(
         "POST",

@@ -1,0 +1,197 @@
+"""`sayso propose …` and `sayso undo`: changes of policy and memory that wait, and can be undone."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sayso.cli.commands.operator import open_gate_to_act, show_or_json
+from sayso.cli.policy_choice import JsonOption
+from sayso.cli.short_ids import StoreOption
+
+if TYPE_CHECKING:
+    from sayso.core.proposals.proposal import Proposal
+    from sayso.gate.proposals.view import ProposalView
+
+app = typer.Typer(no_args_is_help=True, help="Proposed changes of the policy, memory and prompts.")
+ProposalId = Annotated[str, typer.Argument(metavar="ID", help="Its id, as `sayso propose list` shows it.")]
+WhyOption = Annotated[str, typer.Option("--why", help="Why, for the record.")]
+
+
+@app.command("new", short_help="File a proposal.")
+def file_new(
+    reason: Annotated[str, typer.Option("--reason", help="Why the change is wanted.")],
+    diff: Annotated[
+        Path | None, typer.Option("--diff", metavar="FILE", help="A unified diff of one file; - reads stdin.")
+    ] = None,
+    new: Annotated[
+        Path | None,
+        typer.Option("--new", metavar="FILE", help="The file as it should be, instead of a diff."),
+    ] = None,
+    path: Annotated[str, typer.Option("--path", help="Which file --new replaces.")] = "policy.yaml",
+    root: Annotated[
+        str, typer.Option("--root", help="Which folder the file is in: policy, or one in settings.json.")
+    ] = "policy",
+    undo: Annotated[
+        Path | None,
+        typer.Option("--undo", metavar="FILE", help="A diff that leads back; by default the reverse."),
+    ] = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """File a change. It applies at the earliest two hours later, once you have approved it.
+
+    Example: sayso propose new --new draft.yaml --reason "tests may run unasked"
+    """
+    from sayso.cli.operator_name import operator_name
+    from sayso.gate.proposals.file_proposal import REVERSE, ProposalBody, file_proposal
+    from sayso.gate.proposals.roots import load_roots
+
+    change = _read_change(diff, new, root, path)
+    back = REVERSE if undo is None else undo.read_text(encoding="utf-8")
+    with open_gate_to_act(store) as gate:
+        body = ProposalBody(root, change, back, reason)
+        made = file_proposal(gate, load_roots(), body, by=operator_name(), proposer="operator")
+    show_or_json(as_json, made, [f"Filed {made.id}.", f"Approve it with: sayso propose approve {made.id}"])
+
+
+def _read_change(diff: Path | None, new: Path | None, root: str, path: str) -> str:
+    """Return the diff that was given, or the one that leads to the file as it should be."""
+    from sayso.core.errors import MalformedRequest
+    from sayso.core.proposals.diffs import make_diff
+    from sayso.gate.proposals.files import read_file_text
+    from sayso.gate.proposals.roots import load_roots
+
+    if (diff is None) == (new is None):
+        raise MalformedRequest("give --diff or --new, and not both", hint="--new draft.yaml --reason ...")
+    if diff is not None:
+        return sys.stdin.read() if str(diff) == "-" else diff.read_text(encoding="utf-8")
+    before = read_file_text(load_roots().folder(root), path)
+    return make_diff(path, before, Path(str(new)).read_text(encoding="utf-8"))
+
+
+@app.command("list", short_help="List proposals.")
+def list_all(store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """List every proposal, newest first."""
+    from sayso.gate.proposals.roots import load_roots
+    from sayso.gate.proposals.view import view_proposals
+
+    with open_gate_to_act(store) as gate:
+        found = view_proposals(gate, load_roots())
+    show_or_json(as_json, found, [_line(one) for one in found] or ["There are no proposals."])
+
+
+@app.command("show", short_help="Show a proposal and its diff.")
+def show_one(proposal: ProposalId, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Show what a proposal changes, and for the policy which decisions it loosens and tightens."""
+    from sayso.gate.proposals.roots import load_roots
+    from sayso.gate.proposals.view import view_proposal
+
+    with open_gate_to_act(store) as gate:
+        found = view_proposal(gate, load_roots(), proposal)
+    show_or_json(as_json, found, _detail(found))
+
+
+@app.command("approve", short_help="Approve a proposal.")
+def approve(proposal: ProposalId, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Approve: it applies once it has cooled. The service does that by itself."""
+    from sayso.cli.operator_name import operator_name
+    from sayso.gate.proposals.file_proposal import approve_proposal
+
+    with open_gate_to_act(store) as gate:
+        _tell(approve_proposal(gate, proposal, by=operator_name()), as_json)
+
+
+@app.command("reject", short_help="Reject a proposal.")
+def reject(
+    proposal: ProposalId, why: WhyOption = "", store: StoreOption = None, as_json: JsonOption = False
+) -> None:
+    """Reject a proposal that nobody has decided yet."""
+    from sayso.cli.operator_name import operator_name
+    from sayso.gate.proposals.file_proposal import reject_proposal
+
+    with open_gate_to_act(store) as gate:
+        _tell(reject_proposal(gate, proposal, by=operator_name(), why=why), as_json)
+
+
+@app.command("withdraw", short_help="Withdraw a proposal.")
+def withdraw(
+    proposal: ProposalId, why: WhyOption = "", store: StoreOption = None, as_json: JsonOption = False
+) -> None:
+    """Withdraw a proposal that has not been applied."""
+    from sayso.cli.operator_name import operator_name
+    from sayso.gate.proposals.file_proposal import withdraw_proposal
+
+    with open_gate_to_act(store) as gate:
+        _tell(withdraw_proposal(gate, proposal, by=operator_name(), why=why), as_json)
+
+
+@app.command("apply", short_help="Apply a proposal that has cooled.")
+def apply_now(proposal: ProposalId, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Apply a proposal that was approved and has cooled; the running service does so by itself."""
+    from sayso.cli.operator_name import operator_name
+    from sayso.gate.open import gate_data_folder
+    from sayso.gate.proposals.carry_out import LOCK, apply_proposal
+    from sayso.gate.proposals.roots import load_roots
+
+    with open_gate_to_act(store) as gate:
+        lock = gate_data_folder() / LOCK
+        _tell(apply_proposal(gate, load_roots(), proposal, by=operator_name(), lock=lock), as_json)
+
+
+def undo_applied(proposal: ProposalId, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Undo a proposal that was applied, while its file is as it left it."""
+    from sayso.cli.operator_name import operator_name
+    from sayso.gate.open import gate_data_folder
+    from sayso.gate.proposals.carry_out import LOCK, undo_proposal
+    from sayso.gate.proposals.roots import load_roots
+
+    with open_gate_to_act(store) as gate:
+        lock = gate_data_folder() / LOCK
+        _tell(undo_proposal(gate, load_roots(), proposal, by=operator_name(), lock=lock), as_json)
+
+
+def _tell(one: Proposal, as_json: bool) -> None:
+    show_or_json(as_json, one, [f"{one.id} is {one.state}."])
+
+
+def _line(one: ProposalView) -> str:
+    from sayso.core.words import visible
+
+    proposal = one.proposal
+    file, reason = visible(f"{proposal.root}/{proposal.path}"), visible(proposal.reason)
+    return f"{proposal.id}  {_standing(one)}  {file}: {reason}"
+
+
+def _standing(one: ProposalView) -> str:
+    """The state in words, with the time that matters in it."""
+    from sayso.core.durations import HOUR
+
+    state = one.proposal.state
+    if state == "approved":
+        minutes = one.cools_in / 60
+        return f"approved, applies in {minutes:.0f} min" if minutes > 0 else "approved, due"
+    if state == "applied":
+        return f"applied, can be undone for {one.undo_for / HOUR:.0f} h"
+    return state
+
+
+def _detail(one: ProposalView) -> list[str]:
+    from sayso.core.words import visible
+
+    proposal = one.proposal
+    lines = [
+        f"{proposal.id}: {_standing(one)}",
+        f"file: {proposal.root}/{visible(proposal.path)}",
+        f"by {visible(proposal.by)}: {visible(proposal.reason)}",
+    ]
+    if not one.fits:
+        lines.append("The file is not as the proposal expects it: it cannot be carried out now.")
+    lines += ["", *(visible(line) for line in proposal.diff.splitlines())]
+    if one.effect is not None:
+        lines += ["", *(f"loosened: {text}" for text in one.effect.loosened)]
+        lines += [f"tightened: {text}" for text in one.effect.tightened]
+    return lines

@@ -1,0 +1,215 @@
+"""`sayso trusted …`: the secret of the trusted channel, and sending through it."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sayso.cli.policy_choice import JsonOption, print_note
+
+if TYPE_CHECKING:
+    from sayso.doors.trusted.send import Delivery, OutgoingMessage
+
+app = typer.Typer(
+    no_args_is_help=True, help="The trusted channel: signed messages, for what no agent may ask for itself."
+)
+FileOption = Annotated[
+    Path | None,
+    typer.Option("--file", metavar="FILE", help="The file with the secret; trusted.json in the data folder."),
+]
+UrlOption = Annotated[str, typer.Option("--url", help="Where the service is.")]
+
+
+@app.command("keygen", short_help="Make the secret of the channel.")
+def make_secret(
+    file: FileOption = None,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option("--allow", metavar="ADDRESS", help="Take messages from here only; may be given again."),
+    ] = None,
+) -> None:
+    """Make a secret, in a file that only you can read. Copy it to whoever sends, and to nobody else."""
+    from sayso.gate.trusted.settings_file import make_trusted_file
+
+    path = _path(file)
+    make_trusted_file(path, allowed_sources=allow or ())
+    typer.echo(f"The secret is in {path}. The sender needs a copy: it is the only thing that lets them in.")
+
+
+@app.command("rotate", short_help="Replace the secret.")
+def replace_secret(
+    file: FileOption = None,
+    at_once: Annotated[
+        bool, typer.Option("--now", help="The old secret stops counting at once, not after a day.")
+    ] = False,
+) -> None:
+    """Make a new secret. The old one counts for another day, so that senders can be given the new one."""
+    from sayso.gate.trusted.settings_file import rotate_secret
+
+    path = _path(file)
+    rotate_secret(path, time.time(), at_once=at_once)
+    old = "The old one no longer counts." if at_once else "The old one counts for another 24 hours."
+    typer.echo(f"A new secret is in {path}. {old}")
+
+
+@app.command("status", short_help="Show whether the channel is ready.")
+def show_status(file: FileOption = None, as_json: JsonOption = False) -> None:
+    """Check the file of the channel. Exit 1 if no message would be taken."""
+    from sayso.cli.commands.operator import show_or_json
+    from sayso.doors.trusted.send import read_dead_letters
+    from sayso.gate.trusted.settings_file import load_trusted_file
+
+    path = _path(file)
+    found = load_trusted_file(path)
+    now = time.time()
+    live = [one for one in found.secrets if one.until is None or now < one.until]
+    told: dict[str, Any] = {
+        "file": str(path),
+        "secrets": len(live),
+        "until": [one.until for one in live if one.until is not None],
+        "allowed_sources": list(found.allowed_sources),
+        "undelivered": len(read_dead_letters(_dead_letters(path))),
+    }
+    show_or_json(as_json, told, _describe_status(told))
+
+
+def _describe_status(told: dict[str, Any]) -> list[str]:
+    lines = [f"{told['file']}: {told['secrets']} secret(s) count now."]
+    lines += [
+        f"  the old one until {datetime.fromtimestamp(until, UTC):%Y-%m-%d %H:%M} UTC"
+        for until in told["until"]
+    ]
+    lines.append(f"Messages are taken from {', '.join(told['allowed_sources']) or 'any address'}.")
+    if told["undelivered"]:
+        lines.append(f"{told['undelivered']} message(s) were not delivered: sayso trusted send --again")
+    return lines
+
+
+@app.command("send", short_help="Send a signed request.")
+def send(
+    operation: Annotated[
+        str | None, typer.Argument(help="What you ask for, such as self_modification.prune_stale_memory.")
+    ] = None,
+    args: Annotated[str, typer.Option("--args", metavar="JSON", help="Its arguments, an object.")] = "{}",
+    confidence: Annotated[float, typer.Option("--confidence", min=0.0, max=1.0)] = 0.0,
+    retry: Annotated[
+        str | None, typer.Option("--retry", metavar="CALL", help="Try a request again that had to be asked.")
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Send what could not be delivered before.")] = False,
+    url: UrlOption = "http://127.0.0.1:7333",
+    file: FileOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Sign a request and send it; network errors are tried again, and what cannot be delivered is kept.
+
+    Exit 0 allowed, 3 waits for a person, 4 refused, 1 not delivered.
+    """
+    from sayso.core.errors import MalformedRequest
+
+    if sum((operation is not None, retry is not None, again)) != 1:
+        raise MalformedRequest("name an operation, or --retry CALL, or --again", hint="one of the three")
+    path = _path(file)
+    if again:
+        raise typer.Exit(_send_again(path))
+    data = _parse_arguments(args)
+    message = (
+        _new_message(url, "sayso.retry", {"call": retry})
+        if operation is None
+        else _new_message(
+            url, "sayso.request", {"operation": operation, "args": data, "confidence": confidence}
+        )
+    )
+    raise typer.Exit(_send_and_tell(message, path, as_json))
+
+
+def _parse_arguments(text: str) -> dict[str, Any]:
+    from sayso.core.digest import parse_json
+    from sayso.core.errors import MalformedRequest
+
+    found = parse_json(text.encode())
+    if not isinstance(found, dict):
+        raise MalformedRequest("--args takes a JSON object", hint='--args \'{"reason": "..."}\'')
+    return found
+
+
+def _new_message(url: str, kind: str, data: dict[str, Any]) -> OutgoingMessage:
+    from sayso.doors.trusted.send import make_message
+
+    return make_message(url, kind, data, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+
+
+def _send_and_tell(message: OutgoingMessage, path: Path, as_json: bool) -> int:
+    from sayso.doors.trusted.send import DeadLetter, keep_dead_letter
+
+    sent = _deliver(message, path)
+    if not sent.delivered and (sent.status == 0 or sent.status >= 500):
+        kept = _dead_letters(path)
+        keep_dead_letter(kept, DeadLetter(message, sent.error, sent.tries, time.time()))
+        print_note(f"not delivered, kept in {kept}: {sent.error}")
+        return 1
+    return _tell(sent, as_json)
+
+
+def _tell(sent: Delivery, as_json: bool) -> int:
+    from sayso.cli.commands.operator import show_or_json
+
+    if not sent.delivered:
+        print_note(f"refused: {sent.error}")
+        return 4
+    told = {"message": sent.message.id, "http_status": sent.status, **sent.answer}
+    show_or_json(as_json, told, _describe_answer(sent))
+    return {"allow": 0, "ask": 3, "deny": 4}.get(
+        str(sent.answer.get("verdict")), 0 if sent.status == 409 else 4
+    )
+
+
+def _describe_answer(sent: Delivery) -> list[str]:
+    if sent.status == 409:
+        return [f"{sent.message.id} was received before."]
+    told = sent.answer
+    lines = [f"{told.get('status')}: {told.get('reason')}"]
+    if told.get("verdict") == "ask":
+        lines.append(f"Once it is answered: sayso trusted send --retry {told.get('operation_id')}")
+    return lines
+
+
+def _send_again(path: Path) -> int:
+    """Send every kept message again; keep those that still cannot be delivered."""
+    from sayso.doors.trusted.send import DeadLetter, read_dead_letters, replace_dead_letters
+
+    file = _dead_letters(path)
+    left = []
+    letters = read_dead_letters(file)
+    for one in letters:
+        sent = _deliver(one.message, path)
+        final = sent.delivered or 0 < sent.status < 500
+        if not final:
+            left.append(DeadLetter(one.message, sent.error, one.tries + sent.tries, time.time()))
+        typer.echo(f"{one.message.id}: {'delivered' if sent.delivered else sent.error}")
+    replace_dead_letters(file, left)
+    typer.echo(f"{len(letters) - len(left)} of {len(letters)} settled.")
+    return 1 if left else 0
+
+
+def _deliver(message: OutgoingMessage, path: Path) -> Delivery:
+    from sayso.core.signed_messages import decode_secret
+    from sayso.doors.trusted.send import send_message
+    from sayso.gate.trusted.settings_file import load_trusted_file
+
+    secret = decode_secret(load_trusted_file(path).secrets[0].secret)
+    return send_message(message, secret, now=time.time, wait=time.sleep)
+
+
+def _dead_letters(path: Path) -> Path:
+    return path.with_name("trusted-undelivered.jsonl")
+
+
+def _path(file: Path | None) -> Path:
+    from sayso.gate.open import gate_data_folder
+    from sayso.gate.trusted.settings_file import FILE_NAME
+
+    return file if file is not None else gate_data_folder() / FILE_NAME

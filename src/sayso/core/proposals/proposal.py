@@ -1,0 +1,108 @@
+"""A proposal: a change of one file that a person has to approve, that waits, and that can be undone.
+
+proposed → approved → applied → undone or settled; or rejected, withdrawn, failed. While it is carried out it
+is `applying` or `undoing`, so that nobody else does the same and a crash in between is noticed.
+
+- It may be applied once it has cooled: so much running time has passed since it was proposed.
+- It can be undone for so much running time since it was applied.
+- Running time is what `gate/proposals/running_time.py` counts. No clock that is set shortens it.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from sayso.core.errors import SaysoError
+
+ProposalState = Literal[
+    "proposed", "approved", "rejected", "withdrawn", "applying", "applied", "undoing", "undone", "settled",
+    "failed",
+]  # fmt: skip
+NEXT: dict[ProposalState, frozenset[ProposalState]] = {
+    "proposed": frozenset({"approved", "rejected", "withdrawn"}),
+    "approved": frozenset({"applying", "withdrawn", "failed"}),
+    "applying": frozenset({"applied", "approved", "failed"}),
+    "applied": frozenset({"undoing", "settled"}),
+    "undoing": frozenset({"undone", "applied", "failed"}),
+    "rejected": frozenset(),
+    "withdrawn": frozenset(),
+    "undone": frozenset(),
+    "settled": frozenset(),
+    "failed": frozenset(),
+}
+"""Which state may follow which. There is no other way."""
+
+
+class ProposalRefused(SaysoError):
+    """The proposal cannot be made, or this cannot be done with it now."""
+
+    code = "proposal"
+
+
+class Proposal(msgspec.Struct, frozen=True):
+    """What is proposed, by whom and why, and how far it has come.
+
+    `root` names the declared folder (or `policy`), and `path` the file in it. `before` and `after` are
+    digests of the whole text; None stands for no file. Times of the name `_ran` are running time.
+    """
+
+    id: str
+    root: str
+    path: str
+    diff: str
+    undo: str
+    reason: str
+    by: str
+    origin: str
+    before: str | None
+    after: str | None
+    proposed_at: float
+    proposed_ran: float
+    cooling: float
+    undo_window: float
+    state: ProposalState = "proposed"
+    decided_by: str = ""
+    decided_at: float | None = None
+    applied_at: float | None = None
+    applied_ran: float | None = None
+    note: str = ""
+
+
+def move_proposal(one: Proposal, to: ProposalState, **changes: object) -> Proposal:
+    """Return the proposal in its next state; refused if that does not follow."""
+    if to not in NEXT[one.state]:
+        raise ProposalRefused(f"the proposal is {one.state}: it cannot become {to}")
+    return msgspec.structs.replace(one, state=to, **changes)
+
+
+def seconds_to_cool(one: Proposal, ran: float) -> float:
+    """Return how much running time has to pass before it may be applied."""
+    return max(0.0, one.proposed_ran + one.cooling - ran)
+
+
+def seconds_to_undo(one: Proposal, ran: float) -> float:
+    """Return for how much running time it can still be undone."""
+    if one.state != "applied" or one.applied_ran is None:
+        return 0.0
+    return max(0.0, one.applied_ran + one.undo_window - ran)
+
+
+def check_may_apply(one: Proposal, ran: float) -> None:
+    """Refuse a proposal that nobody approved, or that has not cooled."""
+    if one.state != "approved":
+        raise ProposalRefused(f"the proposal is {one.state}, not approved")
+    left = seconds_to_cool(one, ran)
+    if left > 0:
+        raise ProposalRefused(
+            f"it takes effect in {left / 60:.0f} minutes at the earliest", hint="try again then"
+        )
+
+
+def check_may_undo(one: Proposal, ran: float) -> None:
+    """Refuse what was not applied, or longer ago than it can be undone."""
+    if one.state != "applied":
+        raise ProposalRefused(f"the proposal is {one.state}, not applied")
+    if seconds_to_undo(one, ran) <= 0:
+        raise ProposalRefused("its time to be undone is over", hint="propose the opposite change")

@@ -1,0 +1,202 @@
+"""Filing a proposal, and what the operator decides of it: approve, reject, withdraw.
+
+- A proposal needs a diff that applies to the file as it is, a way to undo it, and a reason.
+- Filing changes nothing. Only an operator approves, and confidence has no say in it.
+- Each step is one transaction with its entry, signed as an act of the operator where it is one.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+import msgspec
+
+from sayso.core.audit import events
+from sayso.core.durations import DAY, HOUR
+from sayso.core.policy import Domain
+from sayso.core.proposals.diffs import DiffRefused, FileDiff, apply_diff, parse_diff
+from sayso.core.proposals.proposal import Proposal, ProposalRefused, ProposalState, move_proposal
+from sayso.gate.audit.operator_transaction import operator_act
+from sayso.gate.gate import Gate, writing
+from sayso.gate.proposals.files import digest_text, read_file_text
+from sayso.gate.proposals.roots import POLICY_ROOT, ProposalRoots, Proposer, check_may_propose
+from sayso.gate.proposals.running_time import MachineClock, look_at_time, read_machine_time
+from sayso.gate.rows.journal import record
+from sayso.gate.sealed_values import lock_values, read_value, value_name, write_value
+from sayso.store.contract import MetaRow, Reader, Writer
+
+SELF = "self_modification"
+COOLING, UNDO = 2 * HOUR, 7 * DAY
+LONGEST_REASON = 2_000
+REVERSE = "reverse"
+WITHOUT_COOLING = frozenset({f"{SELF}.prune_stale_memory", f"{SELF}.consolidate_daily_to_memory"})
+"""They carry a diff and an undo, and do not have to cool."""
+
+
+class ProposalBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What somebody proposes. `undo` is `reverse`, or a diff that leads back."""
+
+    root: str
+    diff: str
+    undo: str
+    reason: str
+
+
+def file_proposal(
+    gate: Gate,
+    roots: ProposalRoots,
+    wanted: ProposalBody,
+    *,
+    by: str,
+    proposer: Proposer,
+    operation: str = f"{SELF}.propose_behavioral_change",
+    machine: MachineClock = read_machine_time,
+) -> Proposal:
+    """Check and file a proposal. It changes nothing before an operator approves it and it has cooled."""
+    checked = check_proposal(roots, wanted, proposer=proposer)
+    domain = gate.policy.domains.get(SELF, Domain())
+    with operator_act(gate) if proposer == "operator" else writing(gate) as tx:
+        made = Proposal(
+            id=f"p_{secrets.token_hex(8)}",
+            root=wanted.root,
+            path=checked.path,
+            diff=wanted.diff,
+            undo=wanted.undo,
+            reason=wanted.reason.strip(),
+            by=by,
+            origin=proposer,
+            before=digest_text(checked.before),
+            after=digest_text(checked.after),
+            proposed_at=tx.now,
+            proposed_ran=look_at_time(gate, tx, machine),
+            cooling=_cooling(domain, operation),
+            undo_window=UNDO if domain.undo_window_days is None else domain.undo_window_days * DAY,
+        )
+        save_proposal(gate, tx, made)
+        _record(gate, tx, made, by, made.reason)
+    return made
+
+
+class CheckedProposal(msgspec.Struct, frozen=True):
+    """The file a proposal changes, and its text before and after; None for no file."""
+
+    path: str
+    before: str | None
+    after: str | None
+
+
+def check_proposal(roots: ProposalRoots, wanted: ProposalBody, *, proposer: Proposer) -> CheckedProposal:
+    """Refuse a proposal without a reason, a diff that applies now, or a way back that leads back."""
+    reason = wanted.reason.strip()
+    if not reason or len(reason) > LONGEST_REASON:
+        raise ProposalRefused(f"a proposal needs a reason of up to {LONGEST_REASON:,} characters")
+    change = _read(wanted.diff)
+    check_may_propose(roots, wanted.root, change.path, proposer)
+    before = read_file_text(roots.folder(wanted.root), change.path)
+    after = _apply(change, before)
+    if after == before:
+        raise ProposalRefused("the diff changes nothing")
+    _check_undo(wanted.undo, change.path, before, after)
+    if wanted.root == POLICY_ROOT:
+        _check_policy(after)
+    return CheckedProposal(change.path, before, after)
+
+
+def is_proposing(operation: str) -> bool:
+    """Return whether an operation only files a proposal, which it has to carry."""
+    domain, _, action = operation.partition(".")
+    return domain == SELF and (operation in WITHOUT_COOLING or action.startswith("propose_"))
+
+
+def approve_proposal(gate: Gate, proposal: str, *, by: str) -> Proposal:
+    """Approve: it takes effect once it has cooled, counted from when it was proposed."""
+    return _decide(gate, proposal, "approved", by, "")
+
+
+def reject_proposal(gate: Gate, proposal: str, *, by: str, why: str = "") -> Proposal:
+    return _decide(gate, proposal, "rejected", by, why)
+
+
+def withdraw_proposal(gate: Gate, proposal: str, *, by: str, why: str = "") -> Proposal:
+    """Withdraw a proposal that has not been applied."""
+    return _decide(gate, proposal, "withdrawn", by, why)
+
+
+def list_proposals(gate: Gate) -> list[Proposal]:
+    """List all proposals, newest first."""
+    every = value_name("proposal", "p_")
+    with gate.store.read() as tx:
+        names = [row.name for row in tx.every(MetaRow) if row.name.startswith(every)]
+        found = [read_value(gate, tx, name, Proposal) for name in names]
+    return sorted((one for one in found if one is not None), key=lambda one: one.proposed_at, reverse=True)
+
+
+def load_proposal(gate: Gate, tx: Reader, proposal: str) -> Proposal:
+    found = read_value(gate, tx, value_name("proposal", proposal), Proposal) if proposal.isascii() else None
+    if found is None:
+        raise ProposalRefused(f"there is no proposal {proposal}", hint="sayso propose list shows them")
+    return found
+
+
+def save_proposal(gate: Gate, tx: Writer, one: Proposal) -> None:
+    write_value(gate, tx, value_name("proposal", one.id), one)
+
+
+def change_state(
+    gate: Gate, tx: Writer, proposal: str, to: ProposalState, *, by: str, why: str = "", **changes: object
+) -> Proposal:
+    """Move a proposal on, in the transaction that records it. One at a time does so."""
+    lock_values(tx, "proposal")
+    moved = move_proposal(load_proposal(gate, tx, proposal), to, note=why, **changes)
+    save_proposal(gate, tx, moved)
+    _record(gate, tx, moved, by, why)
+    return moved
+
+
+def _decide(gate: Gate, proposal: str, to: ProposalState, by: str, why: str) -> Proposal:
+    with operator_act(gate) as tx:
+        return change_state(gate, tx, proposal, to, by=by, why=why, decided_by=by, decided_at=tx.now)
+
+
+def _record(gate: Gate, tx: Writer, one: Proposal, by: str, why: str) -> None:
+    said = events.ProposalChanged(
+        one.id, one.state, by, one.origin, one.root, one.path, one.before or "", one.after or "", why
+    )
+    record(tx, said, stream=gate.stream, sensitive={"diff": msgspec.json.encode(one.diff)})
+
+
+def _read(text: str) -> FileDiff:
+    try:
+        return parse_diff(text)
+    except DiffRefused as error:
+        raise ProposalRefused(f"a proposal needs a diff: {error.message}", hint=error.hint) from error
+
+
+def _apply(change: FileDiff, before: str | None) -> str | None:
+    try:
+        return apply_diff(change, before)
+    except DiffRefused as error:
+        raise ProposalRefused(error.message, hint=error.hint) from error
+
+
+def _check_undo(undo: str, path: str, before: str | None, after: str | None) -> None:
+    """Refuse a way back that does not lead back."""
+    if undo == REVERSE:
+        return
+    change = _read(undo)
+    if change.path != path or _apply(change, after) != before:
+        raise ProposalRefused("the undo does not lead back", hint=f"write `{REVERSE}`, or a diff that does")
+
+
+def _check_policy(text: str | None) -> None:
+    from sayso.policy import load_text
+
+    if text is None:
+        raise ProposalRefused("a policy cannot be deleted by a proposal")
+    load_text(text, name="proposal")
+
+
+def _cooling(domain: Domain, operation: str) -> float:
+    if operation in WITHOUT_COOLING:
+        return 0.0
+    return COOLING if domain.cooling_period_hours is None else domain.cooling_period_hours * HOUR

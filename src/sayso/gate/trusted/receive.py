@@ -1,0 +1,250 @@
+"""The trusted channel: signed messages become requests that no other door can make.
+
+- Nothing of a message is believed before its signature fits.
+- Its id is stored first, in a transaction of its own that one process at a time makes. So a message counts at
+  most once, whatever is sent again, by whom and to which service.
+- What it asks for is decided like any other call, with the origin `trusted_channel`. A signature overrides
+  nothing: what is blocked stays blocked.
+- A request to change behaviour or memory carries its proposal, diff and all. Once it is allowed, the proposal
+  is filed, and nothing more: an operator decides about it.
+- Every refusal is recorded, up to a limit: strangers must not be able to fill the trail.
+"""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from sayso.core.audit import events
+from sayso.core.digest import decode_canonical, parse_json, sha256
+from sayso.core.durations import HOUR
+from sayso.core.errors import MalformedRequest, SaysoError
+from sayso.core.model import Declaration, Operation, Origin
+from sayso.core.proposals.proposal import ProposalRefused
+from sayso.core.signed_messages import WINDOW, BadMessage, SignedMessage, check_message
+from sayso.gate.call_rows import Attempt, UnknownCall
+from sayso.gate.deciding.request import make_call, read_request
+from sayso.gate.gate import Gate, time_trusted, writing
+from sayso.gate.ledger.outcome import end_call
+from sayso.gate.ledger.start import load_attempt_now, retry_call, session_of_call, start_call
+from sayso.gate.proposals.file_proposal import ProposalBody, check_proposal, file_proposal, is_proposing
+from sayso.gate.proposals.roots import load_roots
+from sayso.gate.rows.journal import record
+from sayso.gate.sealed_values import TamperedValue, lock_values, read_value_of_epoch, value_name, write_value
+from sayso.gate.sessions.reopen import open_session_at
+from sayso.gate.trusted.settings_file import TrustedFile, TrustedRefused, load_trusted_file
+
+DOOR = "trusted"
+OWNER = "trusted-channel"
+REQUEST, RETRY = "sayso.request", "sayso.retry"
+PROPOSAL = "proposal"
+"""The argument that holds the proposal of a request to change behaviour or memory."""
+REMEMBERED = 2 * WINDOW
+"""How long an id is remembered at least."""
+MOST_RECORDED = 60
+"""How many refusals are recorded in an hour; what comes then is counted in the next one."""
+
+
+class MessageRefused(SaysoError):
+    """The message does not count. `why` is a word for programs."""
+
+    code = "message_refused"
+
+    def __init__(self, why: str, message: str, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.why = why
+
+
+class AlreadyReceived(MessageRefused):
+    """A message with this id was received before: sent again it does nothing."""
+
+    code = "already_received"
+
+
+class TrustedRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An operation that the sender asks for."""
+
+    operation: str
+    args: dict[str, Any] = msgspec.field(default_factory=dict)
+    confidence: float = 0.0
+
+
+class TrustedRetry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A request of before that the sender wants to try again, once somebody has answered."""
+
+    call: str
+
+
+class _Envelope(msgspec.Struct, frozen=True):
+    """A message's body, as Standard Webhooks recommends it."""
+
+    type: str
+    data: dict[str, Any]
+    timestamp: str = ""
+
+
+class _Received(msgspec.Struct, frozen=True):
+    """An id that was received: when, and with which body."""
+
+    at: float
+    body: str
+
+
+class RefusalLog:
+    """Limits how many refusals are recorded in an hour, and counts those that are not."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._since = 0.0
+        self._recorded = 0
+        self._unrecorded = 0
+
+    def take(self, now: float) -> int | None:
+        """Return how many went unrecorded since the last; None if this one is not recorded either."""
+        with self._lock:
+            if not 0 <= now - self._since < HOUR:
+                self._since, self._recorded = now, 0
+            if self._recorded >= MOST_RECORDED:
+                self._unrecorded += 1
+                return None
+            self._recorded += 1
+            missed, self._unrecorded = self._unrecorded, 0
+            return missed
+
+
+def receive_message(
+    gate: Gate, file: Path, message: SignedMessage, *, source: str, log: RefusalLog
+) -> Attempt:
+    """Check a message and decide what it asks for. A message that does not count is refused, and recorded."""
+    try:
+        trusted = load_trusted_file(file)
+        _check_sender(gate, trusted, message, source)
+        asked = _parse(message.body)
+        proposal = _read_proposal(asked)
+        if proposal is not None:
+            check_proposal(load_roots(), proposal, proposer="trusted_channel")
+        _take_id(gate, message)
+    except (MessageRefused, TrustedRefused, ProposalRefused) as error:
+        _record_refusal(gate, message, source, error, log)
+        raise
+    return _file_if_allowed(gate, _decide(gate, message, asked))
+
+
+def _check_sender(gate: Gate, trusted: TrustedFile, message: SignedMessage, source: str) -> None:
+    if not trusted.allows_source(source):
+        raise MessageRefused("source", "messages are not taken from this address")
+    with gate.store.read() as tx:
+        now, sure = tx.now, time_trusted(gate, tx)
+    if not sure:
+        raise MessageRefused("clock", "our own clock cannot be trusted now", hint="sayso store clock")
+    try:
+        check_message(message, trusted.live_secrets(now), now)
+    except BadMessage as error:
+        raise MessageRefused(error.why, error.message, error.hint) from error
+
+
+def _parse(body: bytes) -> TrustedRequest | TrustedRetry:
+    kinds: dict[str, type[TrustedRequest | TrustedRetry]] = {
+        REQUEST: TrustedRequest,
+        RETRY: TrustedRetry,
+    }
+    try:
+        told = msgspec.convert(parse_json(body), _Envelope)
+        if told.type not in kinds:
+            raise MessageRefused("type", f"unknown type {told.type!r}", hint=f"use {' or '.join(kinds)}")
+        return msgspec.convert(told.data, kinds[told.type])
+    except (msgspec.ValidationError, MalformedRequest) as error:
+        raise MessageRefused("body", f"the body cannot be read: {error}") from error
+
+
+def _take_id(gate: Gate, message: SignedMessage) -> None:
+    """Store the id. One that is stored already, by any process, is refused."""
+    name, body = value_name("trusted-id", sha256(message.id.encode())), sha256(message.body)
+    try:
+        with writing(gate) as tx:
+            lock_values(tx, "trusted-id")
+            seen = read_value_of_epoch(gate, tx, name, _Received)
+            if seen is None:
+                write_value(gate, tx, name, _Received(tx.now, body), until=tx.now + REMEMBERED)
+    except TamperedValue as error:
+        raise MessageRefused("tampered", error.message, error.hint) from error
+    if seen is not None:
+        other = "" if seen.body == body else ", and then it said something else"
+        raise AlreadyReceived("replay", f"a message with this id was received before{other}")
+
+
+def _decide(gate: Gate, message: SignedMessage, asked: TrustedRequest | TrustedRetry) -> Attempt:
+    new = {"agent": "trusted channel"}
+    session = open_session_at(gate, value_name("session-of", OWNER), owner=OWNER, new=new).session
+    if isinstance(asked, TrustedRetry):
+        if session_of_call(gate, asked.call) != session:
+            raise UnknownCall(f"there is no call {asked.call}")
+        return retry_call(gate, asked.call, holder=OWNER)
+    request = read_request(
+        make_call(asked.operation, asked.args, door=DOOR),
+        Declaration((Operation(asked.operation),), "host"),
+        gate.policy,
+        agent="trusted channel",
+        session=session,
+        origin=Origin.TRUSTED_CHANNEL,
+        confidence=asked.confidence,
+    )
+    attempt = start_call(gate, request, holder=OWNER, host_id=message.id)
+    with writing(gate) as tx:
+        received = events.TrustedMessageReceived(message.id, attempt.call)
+        record(tx, received, session=session, operations=(asked.operation,), stream=gate.stream)
+    return attempt
+
+
+def _read_proposal(asked: TrustedRequest | TrustedRetry) -> ProposalBody | None:
+    """Return the proposal that a request has to carry; prose alone is refused."""
+    if isinstance(asked, TrustedRetry) or not is_proposing(asked.operation):
+        return None
+    try:
+        return msgspec.convert(asked.args.get(PROPOSAL), ProposalBody)
+    except msgspec.ValidationError as error:
+        hint = "args.proposal takes root, diff, undo and reason"
+        raise ProposalRefused(f"the request carries no proposal: {error}", hint=hint) from error
+
+
+def _file_if_allowed(gate: Gate, attempt: Attempt) -> Attempt:
+    """File the proposal of a request that was allowed just now. That it was allowed approves nothing."""
+    request = attempt.record.request
+    operation = request.operations[0].name
+    if not attempt.runs or not is_proposing(operation):
+        return attempt
+    body = msgspec.convert(decode_canonical(request.call.arguments)[PROPOSAL], ProposalBody)
+    try:
+        filed = file_proposal(
+            gate, load_roots(), body, by=request.agent, proposer="trusted_channel", operation=operation
+        )
+    except SaysoError as error:
+        end_call(gate, attempt.call, attempt.fence, "failed", None, error.message)
+        raise
+    end_call(
+        gate, attempt.call, attempt.fence, "succeeded", msgspec.json.encode({"proposal": filed.id}), None
+    )
+    return load_attempt_now(gate, attempt.call, request.session)
+
+
+def _record_refusal(
+    gate: Gate,
+    message: SignedMessage,
+    source: str,
+    error: MessageRefused | TrustedRefused | ProposalRefused,
+    log: RefusalLog,
+) -> None:
+    """Record the attempt. What a stranger sent is told shortened, and as data."""
+    with gate.store.read() as tx:
+        missed = log.take(tx.now)
+    if missed is None:
+        return
+    why = error.why if isinstance(error, MessageRefused) else error.code
+    refused = events.TrustedMessageRefused(
+        why, source[:60], message.id[:60], sha256(message.body), missed or msgspec.UNSET
+    )
+    with writing(gate) as tx:
+        record(tx, refused, stream=gate.stream)

@@ -1,0 +1,164 @@
+"""The file of the trusted channel: its secrets, and from where messages may come.
+
+- A file that others can read, or that is not ours, is refused: then nothing is received at all.
+- While a secret is replaced there are two. The older one counts until the time beside it.
+- The file is written whole and put in its place at once.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from collections.abc import Sequence
+from ipaddress import ip_address, ip_network
+from pathlib import Path
+
+import msgspec
+
+from sayso.core.durations import DAY
+from sayso.core.errors import SaysoError
+from sayso.core.signed_messages import decode_secret, encode_secret
+from sayso.gate.rows.keys import OTHERS, PLAIN_FILE
+from sayso.reading.paths.own_places import guard_keys
+
+FILE_NAME = "trusted.json"
+ROTATION_LASTS = DAY
+LARGEST_FILE = 64 * 1024
+
+
+class TrustedRefused(SaysoError):
+    """The file of the trusted channel is missing, broken, or open to others."""
+
+    code = "trusted_file"
+
+
+class TrustedSecret(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One secret. `until` is when it no longer counts; None for the one in use."""
+
+    secret: str
+    until: float | None = None
+
+    def __repr__(self) -> str:
+        return "TrustedSecret(...)"
+
+
+class TrustedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Secrets, the newest first, and the networks that messages may come from; without any, from anywhere."""
+
+    secrets: tuple[TrustedSecret, ...]
+    allowed_sources: tuple[str, ...] = ()
+
+    def live_secrets(self, now: float) -> list[bytes]:
+        """Return the secrets that count at this time."""
+        return [decode_secret(one.secret) for one in self.secrets if one.until is None or now < one.until]
+
+    def allows_source(self, address: str) -> bool:
+        """Return whether messages may come from this address. One that cannot be read may not."""
+        if not self.allowed_sources:
+            return True
+        try:
+            found = ip_address(address)
+        except ValueError:
+            return False
+        return any(found in ip_network(one) for one in self.allowed_sources)
+
+
+def load_trusted_file(path: Path) -> TrustedFile:
+    """Read the file. One that others can read, or that is not ours, is refused."""
+    guard_keys(path)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | PLAIN_FILE)
+    except FileNotFoundError:
+        raise TrustedRefused(
+            "there is no trusted channel here", hint="sayso trusted keygen makes its secret"
+        ) from None
+    except OSError as error:
+        raise TrustedRefused(f"{path} cannot be read: {error.strerror}") from error
+    try:
+        _check_private(path, os.fstat(descriptor))
+        content = os.read(descriptor, LARGEST_FILE)
+    finally:
+        os.close(descriptor)
+    return _parse(path, content)
+
+
+def _check_private(path: Path, found: os.stat_result) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise TrustedRefused(f"{path} is not a plain file")
+    if found.st_uid != os.geteuid():
+        raise TrustedRefused(
+            f"{path} belongs to somebody else", hint="whoever runs the service has to own it"
+        )
+    if found.st_mode & OTHERS:
+        raise TrustedRefused(f"others can read {path}", hint=f"chmod 600 {path}, and then rotate the secret")
+
+
+def _parse(path: Path, content: bytes) -> TrustedFile:
+    try:
+        file = msgspec.json.decode(content, type=TrustedFile)
+        for one in file.secrets:
+            decode_secret(one.secret)
+        for source in file.allowed_sources:
+            ip_network(source)
+    except (msgspec.MsgspecError, SaysoError, ValueError) as error:
+        raise TrustedRefused(
+            f"{path} cannot be used: {error}", hint="sayso trusted keygen makes a new one"
+        ) from error
+    if not file.secrets:
+        raise TrustedRefused(f"{path} holds no secret", hint="sayso trusted keygen makes one")
+    return file
+
+
+def make_trusted_file(path: Path, *, allowed_sources: Sequence[str] = ()) -> TrustedFile:
+    """Make the file with a new secret. One that is there is never replaced."""
+    if path.exists() or path.is_symlink():
+        raise TrustedRefused(f"{path} exists already", hint="sayso trusted rotate replaces its secret")
+    file = TrustedFile((_new_secret(),), _check_sources(allowed_sources))
+    _write(path, file)
+    return file
+
+
+def rotate_secret(path: Path, now: float, *, at_once: bool = False) -> TrustedFile:
+    """Put a new secret first. The one before counts for another day, or `at_once` no more."""
+    old = load_trusted_file(path)
+    kept = () if at_once else tuple(_ending(one, now) for one in old.secrets if one.until is None)
+    file = msgspec.structs.replace(old, secrets=(_new_secret(), *kept))
+    _write(path, file)
+    return file
+
+
+def _ending(one: TrustedSecret, now: float) -> TrustedSecret:
+    return msgspec.structs.replace(one, until=now + ROTATION_LASTS)
+
+
+def _new_secret() -> TrustedSecret:
+    return TrustedSecret(encode_secret(secrets.token_bytes(32)))
+
+
+def _check_sources(sources: Sequence[str]) -> tuple[str, ...]:
+    for one in sources:
+        try:
+            ip_network(one)
+        except ValueError as error:
+            raise TrustedRefused(
+                f"{one!r} is not an address or network", hint="write 192.0.2.7 or 192.0.2.0/24"
+            ) from error
+    return tuple(sources)
+
+
+def _write(path: Path, file: TrustedFile) -> None:
+    """Write a new file beside the old one, and put it in its place."""
+    guard_keys(path)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as out:
+            out.write(msgspec.json.format(msgspec.json.encode(file), indent=2) + b"\n")
+            out.flush()
+            os.fsync(out.fileno())
+        fresh.replace(path)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,340 @@
+"""The trusted channel: a message counts if it was signed with the secret, for now, and once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from base64 import b64encode
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from sayso.core.audit.events import TrustedMessageRefused
+from sayso.core.proposals.diffs import make_diff
+from sayso.core.signed_messages import decode_secret, sign_message
+from sayso.gate.gate import Gate
+from sayso.gate.open import open_gate
+from sayso.gate.proposals.file_proposal import list_proposals
+from sayso.gate.trusted.settings_file import load_trusted_file, make_trusted_file, rotate_secret
+from sayso.policy import load_preset
+from sayso.service.http.state import ServiceSettings
+from tests.support.gates import KEY, Clock, embedded
+from tests.support.service import Service
+
+PATH = "/trusted/v1/messages"
+PROPOSE = "self_modification.propose_behavioral_change"
+OLD, NEW = "be kind\nbe brief\n", "be kind\nbe thorough\n"
+CHANGE = {
+    "root": "memory",
+    "diff": make_diff("lessons.md", OLD, NEW),
+    "undo": "reverse",
+    "reason": "people ask twice",
+}
+BODY: dict[str, Any] = {
+    "type": "sayso.request",
+    "data": {"operation": PROPOSE, "args": {"proposal": CHANGE}, "confidence": 0.5},
+}
+
+
+class Channel:
+    """A service with a trusted channel, and somebody who knows its secret."""
+
+    def __init__(self, service: Service, file: Path, clock: Clock) -> None:
+        self.service, self.file, self.clock = service, file, clock
+
+    @property
+    def secret(self) -> bytes:
+        return decode_secret(load_trusted_file(self.file).secrets[0].secret)
+
+    def headers(
+        self, body: bytes, name: str = "msg_1", at: float | None = None, secret: bytes = b""
+    ) -> dict[str, str]:
+        stamp = int(self.clock() if at is None else at)
+        return {
+            "webhook-id": name,
+            "webhook-timestamp": str(stamp),
+            "webhook-signature": sign_message(secret or self.secret, name, stamp, body),
+        }
+
+    def post(self, body: bytes, headers: dict[str, str]) -> httpx.Response:
+        return self.service.request(None, "POST", PATH, content=body, headers=headers)
+
+    def send(self, body: Any = BODY, **more: Any) -> httpx.Response:
+        content = json.dumps(body).encode()
+        return self.post(content, self.headers(content, **more))
+
+    def events(self) -> list[str]:
+        with self.service.gate.store.read() as tx:
+            return [row.event for row in tx.entries("main", limit=10_000)]
+
+    def refusals(self) -> list[str]:
+        with self.service.gate.store.read() as tx:
+            rows = tx.entries("main", limit=10_000)
+        found = [json.loads(row.body or b"{}") for row in rows if row.event == TrustedMessageRefused.event]
+        return [one["details"]["why"] for one in found]
+
+
+@pytest.fixture
+def channel(clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Channel]:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    file = tmp_path / "trusted.json"
+    make_trusted_file(file)
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "lessons.md").write_text(OLD)
+    (tmp_path / "config" / "sayso").mkdir(parents=True)
+    roots = {"proposal_roots": {"memory": str(tmp_path / "memory")}}
+    (tmp_path / "config" / "sayso" / "settings.json").write_text(json.dumps(roots))
+    with embedded("sqlite", tmp_path, clock) as store, asyncio.Runner() as runner:
+        gate: Gate = open_gate(load_preset("graph"), store, key=KEY)
+        yield Channel(Service(gate, runner, ServiceSettings(trusted_file=file)), file, clock)
+
+
+def test_a_signed_request_is_decided_and_asked(channel: Channel) -> None:
+    told = channel.send().json()
+    assert (told["status"], told["operation"]) == ("pending", PROPOSE)
+    assert "TRUSTED_RECEIVED" in channel.events()
+
+
+def test_once_a_person_said_yes_the_sender_may_try_again(channel: Channel, tmp_path: Path) -> None:
+    told = channel.send().json()
+    channel.service.answer(told["question"], "once")
+    again = channel.send({"type": "sayso.retry", "data": {"call": told["operation_id"]}}, name="msg_2").json()
+    assert again["status"] == "succeeded"
+    (filed,) = list_proposals(channel.service.gate)
+    assert (again["result"]["proposal"], filed.state) == (filed.id, "proposed"), "and it is only filed"
+    assert (tmp_path / "memory" / "lessons.md").read_text() == OLD
+
+
+def test_confidence_files_a_proposal_and_approves_nothing(channel: Channel, tmp_path: Path) -> None:
+    told = channel.send({**BODY, "data": {**BODY["data"], "confidence": 1.0}}).json()
+    assert told["status"] in ("succeeded", "pending")
+    assert all(one.state == "proposed" for one in list_proposals(channel.service.gate))
+    assert (tmp_path / "memory" / "lessons.md").read_text() == OLD
+
+
+@pytest.mark.parametrize(
+    "proposal",
+    [
+        None, "be thorough", {}, {**CHANGE, "diff": "make it better"}, {**CHANGE, "reason": ""},
+        {**CHANGE, "undo": "none"}, {**CHANGE, "diff": make_diff("lessons.md", "else\n", NEW)},
+        {**CHANGE, "diff": make_diff("../lessons.md", OLD, NEW)}, {**CHANGE, "approved": True},
+        {**CHANGE, "root": "policy"}, {**CHANGE, "state": "approved"},
+    ],
+)  # fmt: skip
+def test_a_proposal_that_cannot_be_filed_asks_nobody(channel: Channel, proposal: Any) -> None:
+    data = {**BODY["data"], "args": {"proposal": proposal}}
+    assert channel.send({**BODY, "data": data}).status_code == 409
+    assert list_proposals(channel.service.gate) == []
+    assert "ASKED" not in channel.events()
+    assert channel.refusals() == ["proposal"]
+
+
+@pytest.mark.parametrize("who", ["agent", "host", "operator", "trusted"])
+def test_no_token_gives_the_origin_of_the_trusted_channel(channel: Channel, who: str) -> None:
+    refused = channel.service.post(who, PATH, BODY)
+    assert refused.status_code == 401
+    session = {"session": channel.service.opened()} if who == "host" else {}
+    made = channel.service.post(
+        who, "/v1/calls", {"tool": "propose", "operations": [{"operation": PROPOSE}], **session}
+    )
+    assert made.status_code >= 400 or made.json()["status"] == "blocked"
+
+
+@pytest.mark.parametrize("field", ["origin", "role", "session", "trusted"])
+def test_a_body_that_claims_authority_is_refused(channel: Channel, field: str) -> None:
+    data = {**BODY["data"], field: "operator"}
+    assert channel.send({**BODY, "data": data}).status_code == 401
+    assert channel.refusals() == ["body"]
+
+
+def test_what_is_blocked_stays_blocked_whoever_signed_it(channel: Channel) -> None:
+    data = {"operation": "self_modification.modify_soul_md", "args": {}, "confidence": 1.0}
+    assert channel.send({"type": "sayso.request", "data": data}).json()["status"] == "blocked"
+
+
+def test_a_message_sent_again_does_nothing(channel: Channel) -> None:
+    content = json.dumps(BODY).encode()
+    headers = channel.headers(content)
+    assert channel.post(content, headers).status_code == 200
+    before = channel.events().count("ASKED")
+    again = channel.post(content, headers)
+    assert (again.status_code, again.json()["code"]) == (409, "already_received")
+    assert channel.events().count("ASKED") == before
+    assert channel.refusals() == ["replay"]
+
+
+def test_an_id_with_another_body_is_refused(channel: Channel) -> None:
+    assert channel.send().status_code == 200
+    other = {**BODY, "data": {**BODY["data"], "confidence": 0.6}}
+    assert channel.send(other).status_code == 409
+
+
+def test_a_replay_is_refused_by_another_service_and_after_a_restart(channel: Channel, tmp_path: Path) -> None:
+    content = json.dumps(BODY).encode()
+    headers = channel.headers(content)
+    assert channel.post(content, headers).status_code == 200
+    with embedded("sqlite", tmp_path, channel.clock) as store:
+        gate = open_gate(load_preset("graph"), store, key=KEY)
+        second = Service(gate, channel.service.runner, ServiceSettings(trusted_file=channel.file))
+        assert Channel(second, channel.file, channel.clock).post(content, headers).status_code == 409
+
+
+def test_every_change_of_one_byte_breaks_the_signature(channel: Channel) -> None:
+    content = json.dumps(BODY).encode()
+    headers = channel.headers(content)
+    for place in range(len(content)):
+        forged = content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+        assert channel.post(forged, headers).status_code == 401
+    assert channel.post(content, headers).status_code == 200
+
+
+def test_no_part_can_be_shifted_into_another(channel: Channel) -> None:
+    """The signed text is id.timestamp.body: another cut of the same text is another message, and refused."""
+    stamp = int(channel.clock())
+    text = f"msg_1.{stamp}." + json.dumps(BODY)
+    signed = channel.headers(json.dumps(BODY).encode())["webhook-signature"]
+    cuts = [place for place, sign in enumerate(text) if sign == "."]
+    for first in cuts:
+        for second in [place for place in cuts if place > first]:
+            name, middle, body = text[:first], text[first + 1 : second], text[second + 1 :]
+            if name == "msg_1" and middle == str(stamp):
+                continue
+            headers = {"webhook-id": name, "webhook-timestamp": middle, "webhook-signature": signed}
+            assert channel.post(body.encode(), headers).status_code == 401
+    odd = {"webhook-id": f"msg_1.{stamp}", "webhook-timestamp": "", "webhook-signature": signed}
+    assert channel.post(json.dumps(BODY).encode(), odd).status_code == 401
+
+
+@pytest.mark.parametrize("seconds", [-301, 301, -3600, 10**9])
+def test_a_message_from_another_time_is_refused(channel: Channel, seconds: int) -> None:
+    assert channel.send(at=channel.clock() + seconds).status_code == 401
+    assert channel.refusals() == ["window"]
+
+
+@pytest.mark.parametrize("seconds", [-299, 0, 299])
+def test_a_message_of_about_now_counts(channel: Channel, seconds: int) -> None:
+    assert channel.send(at=channel.clock() + seconds).status_code == 200
+
+
+def test_a_message_kept_back_until_its_id_could_be_forgotten_is_too_old(channel: Channel) -> None:
+    content = json.dumps(BODY).encode()
+    headers = channel.headers(content)
+    assert channel.post(content, headers).status_code == 200
+    channel.clock.now += 10 * 86_400
+    assert channel.post(content, headers).status_code == 401
+
+
+def test_after_the_clock_was_set_back_nothing_is_taken(channel: Channel) -> None:
+    channel.send()
+    channel.clock.now += -1_000
+    assert channel.send(name="msg_2").status_code == 401
+    assert "clock" in channel.refusals()
+
+
+@pytest.mark.parametrize(
+    "signature",
+    [
+        "",
+        "v1,",
+        "v1",
+        "v1,AAAA",
+        "v2,{good}",
+        "v1a,{good}",
+        "{good}",
+        "v1,{good}=",
+        "v1,{good} ",
+        "v1 ,{good}",
+    ],
+)
+def test_a_signature_in_another_form_does_not_count(channel: Channel, signature: str) -> None:
+    content = json.dumps(BODY).encode()
+    headers = channel.headers(content)
+    good = headers["webhook-signature"].partition(",")[2]
+    forged = {**headers, "webhook-signature": signature.replace("{good}", good)}
+    if signature == "v1,{good} ":
+        assert channel.post(content, forged).status_code == 200, "an empty one beside it does no harm"
+        return
+    assert channel.post(content, forged).status_code == 401
+
+
+def test_of_several_signatures_one_has_to_fit(channel: Channel) -> None:
+    content = json.dumps(BODY).encode()
+    headers = channel.headers(content)
+    wrong = f"v1,{b64encode(bytes(32)).decode()}"
+    assert channel.post(content, {**headers, "webhook-signature": f"{wrong} {wrong}"}).status_code == 401
+    both = {**headers, "webhook-signature": f"{wrong} {headers['webhook-signature']}"}
+    assert channel.post(content, both).status_code == 200
+
+
+def test_the_old_secret_counts_for_a_day_after_a_rotation_and_no_longer(channel: Channel) -> None:
+    old = channel.secret
+    rotate_secret(channel.file, channel.clock())
+    assert channel.send(name="a", secret=old).status_code == 200
+    assert channel.send(name="b").status_code == 200
+    channel.clock.now += 86_400
+    assert channel.send(name="c", secret=old).status_code == 401
+    assert channel.send(name="d").status_code == 200
+
+
+def test_a_rotation_at_once_ends_the_old_secret(channel: Channel) -> None:
+    old = channel.secret
+    rotate_secret(channel.file, channel.clock(), at_once=True)
+    assert channel.send(secret=old).status_code == 401
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o606, 0o644])
+def test_a_secret_that_others_can_read_is_no_secret(channel: Channel, mode: int) -> None:
+    content = json.dumps(BODY).encode()
+    headers = channel.headers(content)
+    channel.file.chmod(mode)
+    assert channel.post(content, headers).status_code == 404
+    assert channel.refusals() == ["trusted_file"]
+
+
+def test_a_link_in_the_place_of_the_secret_is_not_followed(channel: Channel, tmp_path: Path) -> None:
+    content = json.dumps(BODY).encode()
+    headers = channel.headers(content)
+    channel.file.rename(tmp_path / "elsewhere.json")
+    channel.file.symlink_to(tmp_path / "elsewhere.json")
+    assert channel.post(content, headers).status_code == 404
+
+
+def test_messages_from_other_addresses_are_refused(channel: Channel, tmp_path: Path) -> None:
+    strict = tmp_path / "strict.json"
+    make_trusted_file(strict, allowed_sources=("192.0.2.0/24",))
+    service = Service(channel.service.gate, channel.service.runner, ServiceSettings(trusted_file=strict))
+    assert Channel(service, strict, channel.clock).send().status_code == 401
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"", b"[]", b"{", b'{"type":"sayso.request"}', b'{"type":"other","data":{}}',
+        b'{"type":"sayso.request","type":"sayso.request","data":{"operation":"a.b"}}',
+        b'{"type":"sayso.request","data":{"operation":1}}', b"\xff\xfe",
+    ],
+)  # fmt: skip
+def test_a_signed_body_that_is_no_request_is_refused(channel: Channel, content: bytes) -> None:
+    assert channel.post(content, channel.headers(content)).status_code == 401
+    assert channel.refusals() == ["body"] or channel.refusals() == ["type"]
+
+
+def test_strangers_cannot_fill_the_trail(channel: Channel) -> None:
+    for number in range(80):
+        channel.post(b"{}", {"webhook-id": f"m{number}"})
+    assert len(channel.refusals()) == 60
+
+
+def test_an_id_that_was_deleted_from_the_store_is_not_free_again(channel: Channel) -> None:
+    content = json.dumps(BODY).encode()
+    headers = channel.headers(content)
+    assert channel.post(content, headers).status_code == 200
+    import sqlite3
+
+    found = next(channel.file.parent.glob("*.db"))
+    with sqlite3.connect(found) as database:
+        assert database.execute("DELETE FROM meta WHERE name LIKE 'trusted-id/%'").rowcount > 0
+    assert channel.post(content, headers).status_code == 401

@@ -1,0 +1,88 @@
+"""Reviews: a domain is kept for another interval by its operator, and by nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sayso.core.durations import DAY
+from sayso.core.model import Operation, Verdict
+from sayso.gate.deciding.authorize import authorize
+from sayso.gate.deciding.request import make_call, make_request
+from sayso.gate.gate import Gate
+from sayso.gate.open import open_gate
+from sayso.gate.sessions.sessions import open_session
+from sayso.gate.upkeep.review import UnknownDomain, keep_domain, load_domain_reviews
+from sayso.policy import load_preset
+from tests.support.gates import KEY, Clock, embedded
+
+READ = "files.read"
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def gate(request: pytest.FixtureRequest, clock: Clock, tmp_path: Path) -> Iterator[Gate]:
+    with embedded(request.param, tmp_path, clock) as store:
+        yield open_gate(load_preset("balanced"), store, key=KEY)
+
+
+def decide(gate: Gate, session: str) -> Verdict:
+    call = make_call("read", {"n": 1})
+    request = make_request(call, [Operation(READ)], session=session)
+    return authorize(gate, request).decision.verdict
+
+
+def reviewed(gate: Gate) -> tuple[bool, int]:
+    (one,) = [one for one in load_domain_reviews(gate) if one.domain == "files"]
+    return one.decay.decayed, round(one.days_left or 0)
+
+
+def test_permissions_hold_for_the_interval_and_then_ask_until_they_are_reviewed(
+    gate: Gate, clock: Clock
+) -> None:
+    session = open_session(gate, agent="claude", owner="me")
+    clock.now += 29 * DAY
+    assert (decide(gate, session), reviewed(gate)) == (Verdict.ALLOW, (False, 1))
+    clock.now += DAY
+    assert (decide(gate, session), reviewed(gate)) == (Verdict.ASK, (True, 0))
+    keep_domain(gate, "files", by="ana")
+    assert reviewed(gate) == (False, 30)
+    assert decide(gate, open_session(gate, agent="claude", owner="me")) is Verdict.ALLOW
+
+
+def test_using_a_permission_does_not_keep_it(gate: Gate, clock: Clock) -> None:
+    session = open_session(gate, agent="claude", owner="me")
+    for _ in range(30):
+        decide(gate, session)
+        clock.now += DAY
+    assert reviewed(gate)[0]
+
+
+def test_a_review_of_one_domain_keeps_no_other(gate: Gate, clock: Clock) -> None:
+    clock.now += 30 * DAY
+    keep_domain(gate, "files", by="ana")
+    others = [one for one in load_domain_reviews(gate) if one.domain != "files"]
+    assert all(one.decay.decayed for one in others)
+
+
+@pytest.mark.parametrize("domain", ["nothing", "", "files.read"])
+def test_what_has_no_autonomous_permission_cannot_be_kept(gate: Gate, domain: str) -> None:
+    with pytest.raises(UnknownDomain):
+        keep_domain(gate, domain, by="ana")
+
+
+def test_a_clock_set_back_keeps_nothing(gate: Gate, clock: Clock) -> None:
+    session = open_session(gate, agent="claude", owner="me")
+    clock.now += 40 * DAY
+    keep_domain(gate, "files", by="ana")
+    clock.now -= 39 * DAY
+    assert decide(gate, session) is Verdict.ASK, "time that went back is not trusted"
+
+
+def test_every_review_is_in_the_trail_and_signed(gate: Gate) -> None:
+    keep_domain(gate, "files", by="ana")
+    with gate.store.read() as tx:
+        (row,) = [row for row in tx.entries("main", limit=100) if row.event == "REVIEWED"]
+        (signed,) = tx.checkpoints()
+    assert signed.size >= row.seq
