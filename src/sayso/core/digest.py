@@ -47,13 +47,14 @@ def plain(value: object, depth: int = 0) -> bool:
         for key, member in value.items():  # type: ignore[attr-defined]
             if type(key) is not str or not key.isascii():
                 return False
-            if type(member) is not str and not plain(member, depth + 1):
+            kind = type(member)
+            if kind is not str and kind is not bool and member is not None and not plain(member, depth + 1):
                 return False
         return True
     if kind is float:
         return 0.001 < value < 1e15 and value % 1 != 0  # type: ignore[operator]
     if (kind is list or kind is tuple) and depth < _PLAIN_DEPTH:
-        return all(plain(member, depth + 1) for member in value)  # type: ignore[attr-defined]
+        return all(type(member) is str or plain(member, depth + 1) for member in value)  # type: ignore[attr-defined]
     return False
 
 

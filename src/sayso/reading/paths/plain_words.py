@@ -44,9 +44,15 @@ def name_no_path(arguments: object, folder: str, named: Sequence[str]) -> bool:
         return False
     if not folder.startswith("/") or not _are_looks_left(folder):
         return False
-    if is_git(named) or any(takes_patch(words_in(name)) for name in named):
+    if _takes_more_than_paths(tuple(named)):
         return False
     return all(_is_plain(name, value, folder) for name, value in arguments.items())
+
+
+@functools.lru_cache(maxsize=1024)
+def _takes_more_than_paths(named: tuple[str, ...]) -> bool:
+    """Return whether a tool of these names reads what it is given as git does, or as a patch."""
+    return is_git(named) or any(takes_patch(words_in(name)) for name in named)
 
 
 def _are_looks_left(folder: str) -> bool:

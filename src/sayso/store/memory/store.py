@@ -256,15 +256,27 @@ class MemoryStore:
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[Writer]:
-        with self.batch() as batch, batch.write(durable=durable) as writer:
-            yield writer
+        with self._single:
+            self._take_turn()
+            try:
+                batch = MemoryBatch(self._tables, self._clock(), self.writer)
+                with batch.write(durable=durable) as writer:
+                    yield writer
+                self._tables = batch.tables
+            finally:
+                self._writing.release()
+        self._pulse.beat()
 
     @contextmanager
     def batch(self) -> Iterator[Batch]:
-        with self._single, self._alone():
-            batch = MemoryBatch(self._tables, self._clock(), self.writer)
-            yield batch
-            self._tables = batch.tables
+        with self._single:
+            self._take_turn()
+            try:
+                batch = MemoryBatch(self._tables, self._clock(), self.writer)
+                yield batch
+                self._tables = batch.tables
+            finally:
+                self._writing.release()
         self._pulse.beat()
 
     def wait_for_change(self, seen: int, timeout: float) -> int:
@@ -273,11 +285,6 @@ class MemoryStore:
     def close(self) -> None:
         """Nothing to let go."""
 
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _take_turn(self) -> None:
         if not self._writing.acquire(timeout=self._busy):
             raise StoreBusy("another thread is writing", hint="try again")
-        try:
-            yield
-        finally:
-            self._writing.release()
