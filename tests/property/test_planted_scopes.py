@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from sayso.core import grants
-from sayso.core.deciding import decide as deciding
 from sayso.core.deciding import rules, subject
 from sayso.core.deciding.rules import RULES
 from sayso.core.deciding.subject import RuleInput
@@ -28,6 +27,7 @@ from sayso.gate.ledger import start as gate_calls
 from sayso.store.memory.store import MemoryStore
 from tests.property.nesting_draws import seeded
 from tests.property.test_nestings import difference
+from tests.property.test_planted_mutants import plant_checks
 
 MOST = 2_000
 Planting = Callable[[pytest.MonkeyPatch], None]
@@ -41,7 +41,7 @@ def noticed(world: str) -> bool:
 
 
 def instead(m: pytest.MonkeyPatch, rule: str, planted: Callable[[RuleInput], Any]) -> None:
-    m.setattr(deciding, "CHECKS", tuple(planted if row.name == rule else check for row, check in RULES))
+    plant_checks(m, tuple(planted if row.name == rule else check for row, check in RULES))
 
 
 def closed_frames_count(m: pytest.MonkeyPatch) -> None:
