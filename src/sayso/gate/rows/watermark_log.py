@@ -129,7 +129,10 @@ class MarkLog:
         return True
 
     def _take(self, file: MarkFile) -> list[Record]:
-        news = [one for one in map(record_as_counts_now, file.news()) if one[1]]
+        found = file.news()
+        if not found:
+            return found
+        news = [one for one in map(record_as_counts_now, found) if one[1]]
         if news:
             self._versions.learn_records(news)
         return news
