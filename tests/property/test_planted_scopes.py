@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -50,11 +50,13 @@ def closed_frames_count(m: pytest.MonkeyPatch) -> None:
 
 
 def frames_of_other_sessions_count(m: pytest.MonkeyPatch) -> None:
-    def around(gate: object, session: str) -> Iterator[Frame]:
+    def around(gate: object, session: str, here: Sequence[Frame] | None) -> list[Frame]:
+        found: list[Frame] = []
         frame = scope._innermost.get()  # noqa: SLF001 - the fault is planted inside
         while frame is not None:
-            yield frame
+            found.append(frame)
             frame = frame.around
+        return found
 
     m.setattr(scope, "_around", around)
 
