@@ -13,10 +13,10 @@ import msgspec
 import pytest
 
 from sayso.core.deciding import decide as deciding
-from sayso.core.deciding.rules import RULES, Check, RuleResult
-from sayso.core.deciding.subject import RuleInput
+from sayso.core.deciding.rules import CHECKS, RULES, Check, RuleResult, speaking_on_its_own
+from sayso.core.deciding.subject import RuleInput, subject_of
 from sayso.core.decision import Ruling
-from sayso.core.model import Verdict
+from sayso.core.model import Mode, Verdict
 from sayso.core.rulebook import Rule
 from tests.property.oracle import Answer, verdict_of
 from tests.property.test_second_evaluator import core_answer
@@ -63,9 +63,15 @@ def always_speaks(row: Row) -> Check:
     return planted
 
 
+def plant_checks(monkeypatch: pytest.MonkeyPatch, checks: tuple[Check, ...]) -> None:
+    """Decide by these checks, wherever a call is made."""
+    monkeypatch.setattr(deciding, "CHECKS", checks)
+    monkeypatch.setattr(deciding, "CHECKS_ON_ITS_OWN", speaking_on_its_own(checks))
+
+
 def plant(monkeypatch: pytest.MonkeyPatch, row: Row, fault: Fault) -> None:
     checks = tuple(fault(each) if each is row else each[1] for each in RULES)
-    monkeypatch.setattr(deciding, "CHECKS", checks)
+    plant_checks(monkeypatch, checks)
 
 
 def each_rule(rows: tuple[Row, ...]) -> pytest.MarkDecorator:
@@ -85,6 +91,21 @@ def test_the_rules_that_deny_or_ask_are_the_ones_named_here() -> None:
     decided = {expected.rule: expected.verdict for _, expected in compared()}
     assert {rule for rule, verdict in decided.items() if verdict != "allow"} == STRICT
     assert set(decided) == {rule.name for rule, _ in RULES}
+
+
+def test_checks_that_are_left_out_for_calls_on_their_own_would_keep_silent() -> None:
+    left_out = set(CHECKS) - set(speaking_on_its_own(CHECKS))
+    seen = 0
+    for world, _ in compared():
+        request, policy, view, now = world.parts
+        scope = msgspec.structs.replace(view.scope, user_initiated=None, outer=None, reducers={}, run=None)
+        alone = msgspec.structs.replace(view, scope=scope)
+        calm = msgspec.structs.replace(policy, mode=Mode.BALANCED)
+        for operation in request.operations:
+            subject = subject_of(request, operation, calm, alone, now)
+            assert all(isinstance(check(subject), str) for check in left_out)
+            seen += 1
+    assert seen > WORLDS
 
 
 @each_rule(RULES)
@@ -115,5 +136,5 @@ def test_a_rule_that_comes_after_its_neighbour_is_noticed(
 ) -> None:
     at = RULES.index(pair[0])
     rows = (*RULES[:at], pair[1], pair[0], *RULES[at + 2 :])
-    monkeypatch.setattr(deciding, "CHECKS", tuple(check for _, check in rows))
+    plant_checks(monkeypatch, tuple(check for _, check in rows))
     assert noticed()

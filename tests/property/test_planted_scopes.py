@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 import pytest
 
 from sayso.core import grants
-from sayso.core.deciding import decide as deciding
 from sayso.core.deciding import rules, subject
 from sayso.core.deciding.rules import RULES
 from sayso.core.deciding.subject import RuleInput
@@ -28,6 +27,7 @@ from sayso.gate.ledger import start as gate_calls
 from sayso.store.memory.store import MemoryStore
 from tests.property.nesting_draws import seeded
 from tests.property.test_nestings import difference
+from tests.property.test_planted_mutants import plant_checks
 
 MOST = 2_000
 Planting = Callable[[pytest.MonkeyPatch], None]
@@ -41,7 +41,7 @@ def noticed(world: str) -> bool:
 
 
 def instead(m: pytest.MonkeyPatch, rule: str, planted: Callable[[RuleInput], Any]) -> None:
-    m.setattr(deciding, "CHECKS", tuple(planted if row.name == rule else check for row, check in RULES))
+    plant_checks(m, tuple(planted if row.name == rule else check for row, check in RULES))
 
 
 def closed_frames_count(m: pytest.MonkeyPatch) -> None:
@@ -50,11 +50,13 @@ def closed_frames_count(m: pytest.MonkeyPatch) -> None:
 
 
 def frames_of_other_sessions_count(m: pytest.MonkeyPatch) -> None:
-    def around(gate: object, session: str) -> Iterator[Frame]:
+    def around(gate: object, session: str, here: Sequence[Frame] | None) -> list[Frame]:
+        found: list[Frame] = []
         frame = scope._innermost.get()  # noqa: SLF001 - the fault is planted inside
         while frame is not None:
-            yield frame
+            found.append(frame)
             frame = frame.around
+        return found
 
     m.setattr(scope, "_around", around)
 
@@ -106,9 +108,9 @@ def individual_steps_are_like_any(m: pytest.MonkeyPatch) -> None:
 def individual_steps_keep_out_only_their_run(m: pytest.MonkeyPatch) -> None:
     real = scope.scope_here
 
-    def scope_of(gate: object, session: str) -> Scope:
-        found = real(gate, session)
-        outers = [frame.outer for frame in scope.frames(gate, session) if frame.outer is not None]
+    def scope_of(gate: object, session: str, here: Sequence[Frame]) -> Scope:
+        found = real(gate, session, here)
+        outers = [frame.outer for frame in _open_frames(gate, session, here) if frame.outer is not None]
         outer = join_outers(outers)
         return msgspec.structs.replace(found, outer=outer, individual=found.individual and outer is None)
 
@@ -117,7 +119,11 @@ def individual_steps_keep_out_only_their_run(m: pytest.MonkeyPatch) -> None:
 
 def what_a_step_leaves_behind_is_free_of_it(m: pytest.MonkeyPatch) -> None:
     real = scope._around  # noqa: SLF001 - the fault is planted inside
-    m.setattr(scope, "_around", lambda gate, session: (one for one in real(gate, session) if one.open))
+    m.setattr(scope, "_around", lambda *where: [one for one in real(*where) if one.open])
+
+
+def _open_frames(gate: object, session: str, here: Sequence[Frame]) -> list[Frame]:
+    return [one for one in here if one.open and one.gate is gate and one.session == session]
 
 
 def runs_carry_what_they_do_not_declare(m: pytest.MonkeyPatch) -> None:
@@ -164,11 +170,11 @@ def _lowest(s: RuleInput) -> Any:
 def the_outermost_safe_caller_wins(m: pytest.MonkeyPatch) -> None:
     real = scope.scope_here
 
-    def scope_of(gate: object, session: str) -> Scope:
+    def scope_of(gate: object, session: str, here: Sequence[Frame]) -> Scope:
         reducers: dict[str, Any] = {}
-        for frame in scope.frames(gate, session):
+        for frame in _open_frames(gate, session, here):
             reducers = {**reducers, **frame.reducers}
-        return msgspec.structs.replace(real(gate, session), reducers=reducers)
+        return msgspec.structs.replace(real(gate, session, here), reducers=reducers)
 
     m.setattr(gated_call, "scope_here", scope_of)
 

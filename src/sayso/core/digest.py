@@ -47,13 +47,14 @@ def plain(value: object, depth: int = 0) -> bool:
         for key, member in value.items():  # type: ignore[attr-defined]
             if type(key) is not str or not key.isascii():
                 return False
-            if type(member) is not str and not plain(member, depth + 1):
+            kind = type(member)
+            if kind is not str and kind is not bool and member is not None and not plain(member, depth + 1):
                 return False
         return True
     if kind is float:
         return 0.001 < value < 1e15 and value % 1 != 0  # type: ignore[operator]
     if (kind is list or kind is tuple) and depth < _PLAIN_DEPTH:
-        return all(plain(member, depth + 1) for member in value)  # type: ignore[attr-defined]
+        return all(type(member) is str or plain(member, depth + 1) for member in value)  # type: ignore[attr-defined]
     return False
 
 
@@ -91,25 +92,23 @@ def sha256(data: bytes) -> str:
 
 def call_digest(call: Call, operations: Iterable[str], agent: str, session: str) -> str:
     """The digest an approval of this call is bound to. Whatever could change what runs is in it."""
-    return sha256(
-        encode_canonical(
-            {
-                "tag": TAG,
-                "door": call.door,
-                "server": call.server,
-                "tool": call.tool,
-                "schema": call.schema,
-                "arguments": _arguments(call.arguments),
-                "command": call.command,
-                "target": call.target,
-                "folder": call.folder,
-                "workspace": call.workspace,
-                "operations": list(operations),
-                "agent": agent,
-                "session": session,
-                **_world(call),
-            }
-        )
+    return _digest(
+        {
+            "tag": TAG,
+            "door": call.door,
+            "server": call.server,
+            "tool": call.tool,
+            "schema": call.schema,
+            "arguments": _arguments(call.arguments),
+            "command": call.command,
+            "target": call.target,
+            "folder": call.folder,
+            "workspace": call.workspace,
+            "operations": list(operations),
+            "agent": agent,
+            "session": session,
+            **_world(call),
+        }
     )
 
 
@@ -120,7 +119,21 @@ def action_digest(call: Call) -> str:
     shown.
     """
     what = {"arguments": _arguments(call.arguments), "command": call.command, "target": call.target}
-    return sha256(encode_canonical({"tag": TAG, **what, **_world(call)}))
+    return _digest({"tag": TAG, **what, **_world(call)})
+
+
+def _digest(members: dict[str, Any]) -> str:
+    """The digest of an object of texts, lists of texts, and arguments that are spelled already."""
+    for name, member in members.items():
+        kind = type(member)
+        if kind is list:
+            kind = str if all(type(one) is str for one in member) else list
+        if kind is not str and kind is not msgspec.Raw and member is not None:
+            raise NotCanonical(f"{name} is a {kind.__name__}, not a text")
+    try:
+        return sha256(_encode(members))
+    except UnicodeEncodeError as error:
+        raise NotCanonical("text holds half a character (a lone surrogate)") from error
 
 
 def _world(call: Call) -> dict[str, Any]:
@@ -138,9 +151,15 @@ def _world(call: Call) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=4)
-def _arguments(text: bytes) -> Any:
-    """The arguments to digest, decoded once for both digests of a call. Nobody else is given them."""
+def read_arguments(text: bytes) -> Any:
+    """The arguments of a call to look at: decoded once for all who do, so none of them may change these."""
     return decode_canonical(text)
+
+
+@lru_cache(maxsize=4)
+def _arguments(text: bytes) -> msgspec.Raw:
+    """The arguments as they stand in a digest, spelled once for both digests of a call."""
+    return msgspec.Raw(encode_canonical(read_arguments(text)))
 
 
 def _spell(value: object, depth: int) -> Iterable[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -162,7 +163,7 @@ class Session(SessionHead, frozen=True):
     @property
     def all_grants(self) -> tuple[HeldGrant, ...]:
         """Every grant of the session, in the order given."""
-        return tuple(held for row in self.grants.values() for held in row)
+        return tuple(chain.from_iterable(self.grants.values()))
 
 
 class OuterCall(msgspec.Struct, frozen=True):

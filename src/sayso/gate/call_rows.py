@@ -167,11 +167,10 @@ def find_fault(gate: Gate, tx: Reader, row: CallRow) -> str | None:
     """Return what is wrong with this row; None if nothing is."""
     if gate.sealer.open_call(row) is None:
         return words.changed_outside(f"call {row.id}")
-    found = load_session(tx, gate.sealer, row.session, RowSelection(keys=()))
-    void = None if found is None or found.believed else gate.sealer.void_session(found.row)
-    if found is None or not (found.believed or void):
+    kept = load_kept(tx, gate.sealer, row.session)
+    if kept is None:
         return f"call {row.id} has no session that can be believed"
-    return find_fault_beside(row, void or found.kept)
+    return find_fault_beside(row, kept)
 
 
 def find_fault_beside(row: CallRow, kept: SessionState) -> str | None:
@@ -201,10 +200,10 @@ def with_decision(gate: Gate, row: CallRow, request: Request, decision: Decision
 
 
 def with_record(gate: Gate, row: CallRow, kept: Record) -> CallRow:
-    """The row with this kept in it, sealed."""
+    """The row with this kept in it; `add_call_row` and `move_call_row` seal it."""
     body = _encode(kept)
     gate.sealer.records.put(row.id, body, kept)
-    return gate.sealer.call(row, body)
+    return gate.sealer.draft_call(row, body)
 
 
 def with_effect_turn(gate: Gate, row: CallRow, turn: int) -> CallRow:

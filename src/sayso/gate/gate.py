@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import cast
 
 import msgspec
@@ -18,7 +17,6 @@ from sayso.core.session import OuterCall, Scope, Session, View, apply_effects, j
 from sayso.gate import words
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import SigningKey
-from sayso.gate.rows.moves import check_goes_on
 from sayso.gate.rows.row_seals import Sealer
 from sayso.gate.rows.sealed_store import MarkedStore
 from sayso.gate.rows.sessions import Closing, LoadedSession, RowSelection, load_session, save_session
@@ -68,13 +66,9 @@ class Gate(msgspec.Struct, frozen=True):
         return cast("MarkedStore", self.store)
 
 
-@contextmanager
-def writing(gate: Gate, *, durable: bool = True) -> Iterator[Writer]:
+def writing(gate: Gate, *, durable: bool = True) -> AbstractContextManager[Writer]:
     """One transaction of the gate. Once it is on the disk, the store raises the mark beside the key."""
-    with gate.store.write(durable=durable) as tx:
-        yield tx
-        if tx.newest_own_entry(gate.stream) is None:
-            check_goes_on(tx, tx.head(gate.stream))
+    return gate.marked_store.write(durable=durable, goes_on=gate.stream)
 
 
 def select_all_rows() -> RowSelection:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import pairwise
 
 from sayso.core.text.patterns import lazy_pattern
@@ -52,9 +53,10 @@ def verb_of(operation: str) -> str:
     return operation.partition(".")[2].partition("_")[0]
 
 
-def words_in(name: str) -> set[str]:
+@lru_cache(maxsize=4096)
+def words_in(name: str) -> frozenset[str]:
     """The words of a name in snake, kebab or camel case, without case."""
-    return set(_words(name))
+    return frozenset(_words(name))
 
 
 def only_reads(names: Iterable[str]) -> bool:

@@ -7,17 +7,25 @@ from collections.abc import Sequence
 import msgspec
 
 from sayso.core import words
-from sayso.core.deciding.rules import CHECKS, RULES, START_CHECKS, START_RULES
+from sayso.core.deciding.rules import (
+    CHECKS,
+    CHECKS_ON_ITS_OWN,
+    RULES,
+    START_CHECKS,
+    START_RULES,
+    Check,
+)
 from sayso.core.deciding.subject import RuleInput, subject_of
 from sayso.core.decision import Decision, Item, Ruling
 from sayso.core.effects import ContentSent, Effect, PlanDeviated, RetriesEnded, TaskActive
 from sayso.core.errors import MalformedRequest
-from sayso.core.model import Operation, Request, Risk, Verdict
+from sayso.core.model import Mode, Operation, Request, Risk, Verdict
 from sayso.core.policy import Policy
 from sayso.core.rulebook import ROWS
 from sayso.core.session import Session, Task, View, apply_effects
 
 ALLOW, ASK = Verdict.ALLOW, Verdict.ASK
+BALANCED = Mode.BALANCED
 DEVIATED = PlanDeviated()
 
 PHASES = {
@@ -116,7 +124,7 @@ def _decide(request: Request, policy: Policy, view: View, now: float) -> Decisio
 
 
 def _judge(subject: RuleInput) -> Item:
-    for check in CHECKS if subject.request.workflow is None else START_CHECKS:
+    for check in _checks_of(subject):
         said = check(subject)
         if said.__class__ is str:  # the likeliest first: most checks keep silent
             continue
@@ -125,6 +133,17 @@ def _judge(subject: RuleInput) -> Item:
         if said.__class__ is RuleInput:
             subject = said
     raise AssertionError("the last check always speaks")
+
+
+def _checks_of(subject: RuleInput) -> tuple[Check, ...]:
+    """The checks of this operation; those that have nothing to look at are left out."""
+    if subject.request.workflow is not None:
+        return START_CHECKS
+    scope = subject.view.scope
+    around = scope.reducers or scope.outer is not None or scope.run is not None
+    if around or scope.user_initiated is not None or subject.policy.mode is not BALANCED:
+        return CHECKS
+    return CHECKS_ON_ITS_OWN
 
 
 def _trace(subject: RuleInput) -> Trace:

@@ -11,7 +11,7 @@ Everything else about a rule is in its row of the rulebook.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from sayso.core import rulebook, words
 from sayso.core.deciding.subject import (
@@ -398,6 +398,26 @@ START_RULES: tuple[tuple[Rule, Check], ...] = (
 # Alone, because unpacking a pair for each check would slow every decision down.
 CHECKS: tuple[Check, ...] = tuple(check for _, check in RULES)
 START_CHECKS: tuple[Check, ...] = tuple(check for _, check in START_RULES)
+
+_SILENT_ON_ITS_OWN = (
+    check_user_initiated,
+    check_paranoid,
+    check_nested,
+    check_reduced_risk,
+    check_workflow_grant,
+    check_remembered,
+)
+
+
+def speaking_on_its_own(checks: Iterable[Check]) -> tuple[Check, ...]:
+    """Those of the checks that can speak of a call with nothing around it, in mode balanced: most calls.
+
+    The others look for a click, an outer call, a safe caller, a run, or another mode, and find none.
+    """
+    return tuple(check for check in checks if check not in _SILENT_ON_ITS_OWN)
+
+
+CHECKS_ON_ITS_OWN: tuple[Check, ...] = speaking_on_its_own(CHECKS)
 
 
 def _why_asked(s: RuleInput) -> str:

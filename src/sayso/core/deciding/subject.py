@@ -64,7 +64,8 @@ def subject_of(request: Request, operation: Operation, policy: Policy, view: Vie
     weight = entry.weight if entry.weight is not None else operation.weight
     if weight is None or (reading is not None and reading > unread and reading > weight):
         weight = risk
-    if has_lost_workspace(request, view.session):
+    call = request.call
+    if (call.leads_to or call.missing) and has_lost_workspace(request, view.session):
         view = _without_consent(view)
     session = view.session
     return RuleInput(

@@ -158,7 +158,7 @@ def _gate_function(door: Door, function: Callable[P, R]) -> Callable[P, R]:
 def _own_operation_only(door: Door, wrapped: Callable[..., Any]) -> Capability:
     """The capability as a direct call means it: its own operation, without those it may come to."""
     capability: Capability = getattr(wrapped, GATED)[door]
-    return msgspec.structs.replace(capability, declared=())
+    return capability if not capability.declared else msgspec.structs.replace(capability, declared=())
 
 
 def _find_capability(door: Door, function: Callable[..., Any]) -> Capability | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import msgspec
 from msgspec import UNSET
@@ -67,9 +68,10 @@ def end_call(
         if claimed or unkept is not None:
             kept = _with_ending(load_record(gate, row), unkept, claimed=claimed)
             ended = with_record(gate, ended, kept)
-        report = follow_up(gate, tx, gate.sealer.call(ended), doubted=row.state == "ambiguous")
-        move_call_row(gate, tx, row, ended)
-        return report
+        ended = gate.sealer.call(ended)
+        followed = follow_up(gate, tx, ended, doubted=row.state == "ambiguous")
+        move_call_row(gate, tx, row, ended, named=followed.named)
+        return followed.report
 
 
 def rows_ahead_of_end(gate: Gate, call: str) -> Ahead:
@@ -91,7 +93,14 @@ def _with_ending(kept: Record, unkept: str | None, *, claimed: bool) -> Record:
     return msgspec.structs.replace(kept, unkept=why, claimed=claimed)
 
 
-def follow_up(gate: Gate, tx: Writer, row: CallRow, *, doubted: bool = False) -> Report:
+class FollowedUp(NamedTuple):
+    """What the end of a call meant for consent. `named`: its session says already that the call is over."""
+
+    report: Report = Report()
+    named: bool = False
+
+
+def follow_up(gate: Gate, tx: Writer, row: CallRow, *, doubted: bool = False) -> FollowedUp:
     """Record the end of the call, and apply what a success or failure means for the session's consent.
 
     `doubted`: it was ambiguous before. Then a failure lets nothing run again without asking.
@@ -103,16 +112,16 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow, *, doubted: bool = False) ->
         record(tx, events.TamperingFound(finding=finding), session=row.session, stream=gate.stream)
         log_tampering(row.session, finding)
         record(tx, executed, session=row.session, stream=gate.stream)
-        return Report()
+        return FollowedUp()
     executed = msgspec.structs.replace(executed, rule=kept.rule, claimed=kept.claimed or UNSET)
     operations = tuple(dict.fromkeys(item.operation for item in kept.items))
     record(tx, executed, session=row.session, operations=operations, stream=gate.stream)
     session = tx.session(row.session)
     if session is None or session.ended_at is not None:
-        return Report()
+        return FollowedUp()
     if row.state == "ambiguous":
         end_retries(gate, tx, row, kept)
-        return Report()
+        return FollowedUp()
     ok = row.state == "succeeded"
     found = load_open_session(gate, tx, row.session, _select_rows_of(gate, tx, row, kept))
     plain = ok and _ends_plainly(found.session, row, kept)
@@ -141,12 +150,13 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow, *, doubted: bool = False) ->
     marked = tx.local and gate.sealer.mark.marks_unsynced
     if plain and marked and not (doubted or report.effects or ending or found.findings):
         tx.durable = False  # lost with the power, the call is ambiguous: nothing runs on its account
-    return report
+    return FollowedUp(report, named=True)
 
 
 def _select_rows_of(gate: Gate, tx: Reader, row: CallRow, kept: Record) -> RowSelection:
     """The grants that this call was started with, and its own if it is a run."""
-    used = [tx.grant(name) for item in kept.items for name in item.ruling.grants]
+    names = [name for item in kept.items for name in item.ruling.grants]
+    used = [gate.sealer.last_grant(name) or tx.grant(name) for name in names]  # none ever changes its key
     return RowSelection(_keys_of(row.id, row.digest, used))
 
 

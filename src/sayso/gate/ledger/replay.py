@@ -75,7 +75,7 @@ def replay_call(
         again = new_call_row(
             gate, tx, name, request, done, effect_key=row.effect_key, made_in=made_in, lease=lease
         )
-        return add_decided_call(gate, tx, again, done, holder, lease=lease)
+        return add_decided_call(gate, tx, again, request, done, holder, lease=lease)
 
 
 def _refuse_replay(

@@ -43,7 +43,7 @@ from sayso.gate.call_rows import (
 )
 from sayso.gate.deciding.approvals import has_story
 from sayso.gate.deciding.authorize import Authorization, Bundle, authorize_in, record_decision, reporting
-from sayso.gate.deciding.request import read_again, with_state
+from sayso.gate.deciding.request import check_request_of, read_again, with_state
 from sayso.gate.gate import NO_SCOPE, Gate, apply_and_save, load_open_session, rows_ahead, writing
 from sayso.gate.ledger.effect_keys import check_effect, take_effect
 from sayso.gate.ledger.resume import make_refusal, reason_not_to_run
@@ -77,13 +77,17 @@ def start_call(
     entered: bool = True,
     bundle: Bundle | None = None,
     lease: float = LEASE,
+    guessed: bool = False,
 ) -> Attempt:
     """Decide a call and, if it is allowed, start it. The same host id or key gives the recorded one again.
 
     With `entered` False the start can still be given back, until `enter_call` says that the function was
-    entered; without it the start counts as the entry.
+    entered; without it the start counts as the entry. `guessed`: the request was made by its session as it
+    was last seen; RequestOutdated if that has changed.
     """
     with reporting(gate, request.session) as report, writing(gate) as tx:
+        if guessed:
+            check_request_of(tx.session(request.session), request)
         if not tx.local and effect_key is None:
             tx.read_ahead(rows_ahead(gate, request, scope))
         known = _find_recorded_call(gate, tx, request, host_id, key)
@@ -97,13 +101,16 @@ def start_call(
         row = new_call_row(
             gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key, lease=lease
         )
-        return add_decided_call(gate, tx, row, done, holder, entered=entered, lease=lease, named=True)
+        return add_decided_call(
+            gate, tx, row, request, done, holder, entered=entered, lease=lease, named=True
+        )
 
 
 def add_decided_call(
     gate: Gate,
     tx: Writer,
     row: CallRow,
+    request: Request,
     done: Authorization,
     holder: str,
     *,
@@ -116,7 +123,7 @@ def add_decided_call(
     `named`: deciding has let its session say already that it runs.
     """
     if row.state == "allowed":
-        row = _start_row(gate, tx, row, done, holder, entered=entered, lease=lease)
+        row = _start_row(gate, tx, row, request, done, holder, entered=entered, lease=lease)
     row = add_call_row(gate, tx, row, named=named and row.state == "running")
     return attempt_from_row(gate, tx, row, mine=row.state == "running")
 
@@ -163,6 +170,7 @@ def start_ungated(
     key: str | None = None,
     effect_key: str | None = None,
     lease: float = LEASE,
+    guessed: bool = False,
 ) -> Attempt:
     """Start a call that needs no consent by itself, because all it does that does is asked when reached.
 
@@ -171,9 +179,19 @@ def start_ungated(
     if _policy_knows(gate.policy, request) or any(map(_was_read, request.operations)):
         decided = msgspec.structs.replace(request, operations=tuple(map(_without_risk, request.operations)))
         return start_call(
-            gate, decided, scope, holder=holder, host_id=host_id, key=key, effect_key=effect_key, lease=lease
+            gate,
+            decided,
+            scope,
+            holder=holder,
+            host_id=host_id,
+            key=key,
+            effect_key=effect_key,
+            lease=lease,
+            guessed=guessed,
         )
     with reporting(gate, request.session), writing(gate) as tx:
+        if guessed:
+            check_request_of(tx.session(request.session), request)
         known = _find_recorded_call(gate, tx, request, host_id, key)
         if known is not None:
             return attempt_from_row(gate, tx, with_question_outcome(gate, tx, known))
@@ -189,7 +207,7 @@ def start_ungated(
             gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key, lease=lease
         )
         if row.effect_key is not None:
-            row = take_effect(gate, tx, row, row.effect_key)
+            row = take_effect(gate, tx, gate.sealer.call(row), row.effect_key)
         row = add_call_row(
             gate, tx, with_standing(row, ledger.start_running(standing_of(row), holder, tx.now, lease))
         )
@@ -291,7 +309,7 @@ def retry_call(
         report.set_decision(request, done.decision, done.question, opened=done.opened)
         after = _row_after_decision(gate, row, request, done, kept, lease)
         if after.state == "allowed":
-            after = _start_row(gate, tx, after, done, holder, entered=entered, lease=lease)
+            after = _start_row(gate, tx, after, request, done, holder, entered=entered, lease=lease)
         after = move_call_row(gate, tx, row, after, named=after.state == "running")
         return attempt_from_row(gate, tx, after, mine=after.state == "running")
 
@@ -392,7 +410,15 @@ def _story_fields(gate: Gate, done: Authorization, kept: Record | None) -> dict[
 
 
 def _start_row(
-    gate: Gate, tx: Writer, row: CallRow, done: Authorization, holder: str, *, entered: bool, lease: float
+    gate: Gate,
+    tx: Writer,
+    row: CallRow,
+    request: Request,
+    done: Authorization,
+    holder: str,
+    *,
+    entered: bool,
+    lease: float,
 ) -> CallRow:
     """The call with its lease; and, if it was not entered yet, noted in its session as one to give back."""
     if not entered:
@@ -406,11 +432,10 @@ def _start_row(
             found,
             (SessionChanged(unentered={**found.session.unentered, row.id: tuple(used)}),),
         )
-    request = load_record(gate, row).request
     if request.workflow is not None:
         _give_run_grant(gate, tx, row, request, done.decision)
     if row.effect_key is not None:
-        row = take_effect(gate, tx, row, row.effect_key)
+        row = take_effect(gate, tx, gate.sealer.call(row), row.effect_key)
     return with_standing(row, ledger.start_running(standing_of(row), holder, tx.now, lease))
 
 

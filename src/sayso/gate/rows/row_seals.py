@@ -33,6 +33,7 @@ VERSION_BYTES = 8
 _LEASE = Struct(">d")
 _RECORD = MAC_BYTES + RESULT_BYTES + _LEASE.size
 """Where the record of a call begins in its body."""
+_UNSEALED = bytes(_RECORD)
 MOST_BELIEVED = 10_000
 MOST_CALLS = 256
 NEVER = 0.0
@@ -112,6 +113,11 @@ class SealCache(Generic[Row, Value]):
         found = self._rows.get(name)
         return found[1] if found is not None and found[0] == row else None
 
+    def last_row(self, name: str) -> Row | None:
+        """The last row of this name that was right; it may have changed since."""
+        found = self._rows.get(name)
+        return None if found is None else found[0]
+
     def last(self, name: str) -> Value | None:
         """What the last row of this name said that was right: to guess what is going to be read."""
         found = self._rows.get(name)
@@ -162,6 +168,10 @@ class Sealer:
             return None
         current = self.is_current("session", row.id, known.version, until=_forget_time(row))
         return known if current else None
+
+    def last_session(self, session: str) -> SessionRow | None:
+        """The row of this session as it was last seen: to guess what is going to be read."""
+        return self._sessions.last_row(session)
 
     def void_session(self, row: SessionRow) -> SessionState | None:
         """Return the state in a row of an earlier epoch: nothing is decided by it, but its calls can be
@@ -294,13 +304,19 @@ class Sealer:
         ours = seal_matches(self._key, mac, "edited", self._where, row.id.encode(), body)
         return _decode_request(body) if ours else None
 
-    def call(self, row: CallRow, record: bytes | None = None) -> CallRow:
-        """The row sealed as it stands, with this record in it or the one it has.
+    def draft_call(self, row: CallRow, record: bytes) -> CallRow:
+        """The row with this record in it, still without a seal: until it is sealed, nobody believes it."""
+        return msgspec.structs.replace(row, body=_UNSEALED + record)
+
+    def call(self, row: CallRow) -> CallRow:
+        """The row sealed as it stands, with the record that it has.
 
         Sealed for every epoch, as what ran has to be looked after in all. Of its result a hash is sealed, so
         that results can be dropped when they are old; of its lease the end, which none can outlast.
         """
-        kept = row.body[_RECORD:] if record is None else record
+        if self._calls.get(row.id, row) is not None:
+            return row  # the last one sealed, or found right, was equal to it
+        kept = row.body[_RECORD:]
         result = NO_RESULT if row.result is None else sha256(row.result).digest()
         beside = result + _LEASE.pack(nan if row.lease_until is None else row.lease_until)
         mac = compute_seal(self._key, "call", *self._call_parts(row, row.lease_until, beside, kept))

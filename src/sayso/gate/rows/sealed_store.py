@@ -18,6 +18,7 @@ from sayso.core.audit import events
 from sayso.core.audit.entry import MAIN
 from sayso.core.errors import SaysoError
 from sayso.gate.rows.journal import record
+from sayso.gate.rows.moves import check_goes_on
 from sayso.gate.rows.tampering import Doubt, Doubts
 from sayso.gate.rows.versions import BURNED, Raised
 from sayso.gate.rows.watermark import Watermark, refuse_moved_watermark
@@ -102,7 +103,8 @@ class MarkedStore:
                 self._report_doubts()
 
     @contextmanager
-    def write(self, *, durable: bool = True) -> Iterator[Writer]:
+    def write(self, *, durable: bool = True, goes_on: str | None = None) -> Iterator[Writer]:
+        """One transaction. `goes_on`: the stream it belongs to; where that is sealed, nothing is written."""
         newest: tuple[EntryRow, ...] = ()
         before = None
         raised = self.mark.begin_writing()
@@ -111,6 +113,8 @@ class MarkedStore:
                 yield tx
                 refuse_moved_watermark(self.mark)  # by another process, since this gate was opened
                 newest = self._own_entries(tx)
+                if goes_on is not None and tx.newest_own_entry(goes_on) is None:
+                    check_goes_on(tx, tx.head(goes_on))
                 if raised:
                     before = self.mark.promise(raised)
                     tx.after_commit = partial(self._mark_until_synced, raised)

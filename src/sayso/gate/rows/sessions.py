@@ -123,12 +123,14 @@ def save_session(
     """
     old, was = before.session, before.kept
     spent = {name: one for name, one in was.spent.items() if name not in before.missing}
-    known = {held.grant.id for held in old.all_grants}
-    for held in after.all_grants:
-        if held.grant.id not in known:
-            tx.add_grant(sealer.grant(held.grant))
-            spent[held.grant.id] = GrantUsage(until=held.grant.expires_at)
-    spends = list(_new_spends(old, after, spent, tx.now, call))
+    spends: list[SpendRow] = []
+    if after.grants is not old.grants or after.unentered is not old.unentered:
+        known = {held.grant.id for held in old.all_grants}
+        for held in after.all_grants:
+            if held.grant.id not in known:
+                tx.add_grant(sealer.grant(held.grant))
+                spent[held.grant.id] = GrantUsage(until=held.grant.expires_at)
+        spends += _new_spends(old, after, spent, tx.now, call)
     over = {spend.grant: tx.now + ENDED_LASTS for spend in spends if spend.what == "revoke"}
     if over and was.calls:
         over |= _grants_of_same_answers(tx, sealer, old.id, over)
@@ -270,8 +272,9 @@ def _drop_ended(kept: SessionState, old: Session, after: Session, now: float) ->
 
     A use can be given back until its call is entered, and that is noted just after it was used.
     """
-    over = _find_used_up(old) & _find_used_up(after)
+    over = _find_used_up(old)
     if over:
+        over &= _find_used_up(after)
         over -= {grant for used in after.unentered.values() for grant in used}
     return SessionState(
         kept.head,

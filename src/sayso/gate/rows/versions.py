@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 
 from sayso.core.durations import DAY
@@ -27,6 +28,7 @@ Raised = dict[bytes, tuple[int, int]]
 """By name: the version, and after which time it may be forgotten (0: never)."""
 
 
+@lru_cache(maxsize=4096)
 def version_key(kind: str, name: str) -> bytes:
     """Return the name under which a version is stored: it shows its kind; the rest is a hash."""
     return kind[:1].encode() + blake2b(f"{kind}/{name}".encode(), digest_size=15).digest()

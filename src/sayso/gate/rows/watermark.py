@@ -20,6 +20,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -84,12 +85,22 @@ def refuse_moved_watermark(mark: Watermark) -> None:
         )
 
 
+class _Under(threading.local):
+    """The transaction that this thread has under way: since when it reads, or what it raises and has seen."""
+
+    reading: int | None = None
+    committed = True
+    raised: Raised | None = None
+    seen: set[bytes] | None = None
+    before: Any = None
+
+
 class Watermark:
     """The mark of one store. Without a path it lives in memory, as long as the gate does."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
-        self._own = threading.local()
+        self._own = _Under()
         self._versions = Versions()
         self._log = None if path is None else MarkLog(path, self._versions)
         self._unsynced: Raised = {}
@@ -121,7 +132,7 @@ class Watermark:
     def version(self, kind: str, name: str) -> int:
         """The version this row has at least. In a reading transaction: had when that began."""
         place = version_key(kind, name)
-        reading: int | None = getattr(self._own, "reading", None)
+        reading = self._own.reading
         if reading is not None:
             return self._versions.version_at(place, reading)
         self._catch_up_on(place)
@@ -129,17 +140,17 @@ class Watermark:
 
     def note(self, kind: str, name: str, version: int, *, until: float = 0.0) -> None:
         """Raise this version once the transaction under way is committed; what was read is, already."""
-        raised: Raised | None = getattr(self._own, "raised", None)
+        raised = self._own.raised
         place = version_key(kind, name)
         if raised is None:
-            if getattr(self._own, "reading", None) is not None and self._own.committed:
+            if self._own.reading is not None and self._own.committed:
                 self._versions.learn({place: (version, int(until))})
         elif version > raised.get(place, (0, 0))[0]:
             raised[place] = (version, int(until))
 
     def missing(self, kind: str, there: set[str]) -> int:
         """Count the names of this kind that live here (or did when reading began) and are not among these."""
-        reading: int | None = getattr(self._own, "reading", None)
+        reading = self._own.reading
         if reading is None:
             self._catch_up()
         return self._versions.count_missing(kind, there, at=reading)
@@ -149,7 +160,7 @@ class Watermark:
 
         Passkeys are: that there were some is why answers have to be signed.
         """
-        noted: Raised | None = getattr(self._own, "raised", None)
+        noted = self._own.raised
         if noted is not None:
             noted.update(self._versions.outdate(kinds, until))
 
@@ -181,7 +192,7 @@ class Watermark:
         One inside another reads the same moment. If not all it reads is `committed`, nothing is learned from
         it.
         """
-        before = getattr(self._own, "reading", None)
+        before = self._own.reading
         if before is None:
             self._catch_up()
         began = self._versions.begin_reading(before)
@@ -195,7 +206,7 @@ class Watermark:
     def begin_writing(self) -> Raised:
         """A transaction that writes begins; what it notes is gathered here."""
         own, raised = self._own, Raised()
-        own.before = (getattr(own, "raised", None), getattr(own, "seen", None), getattr(own, "before", None))
+        own.before = (own.raised, own.seen, own.before)
         own.raised, own.seen = raised, set()
         return raised
 
@@ -315,7 +326,7 @@ class Watermark:
 
     def _catch_up_on(self, place: bytes) -> None:
         """Read the news once a transaction: whoever has read a row in it holds it until it is over."""
-        seen: set[bytes] | None = getattr(self._own, "seen", None)
+        seen = self._own.seen
         if seen is None:
             self._catch_up()
         elif place not in seen:

@@ -142,7 +142,7 @@ class MarkFile:
         self._add([_GONE_ON])  # after it: whoever reads this finds the new one
 
     def _add(self, records: Sequence[Record]) -> None:
-        content = b"".join(_RECORD.pack(*one) for one in records)
+        content = b"".join([_RECORD.pack(*one) for one in records])
         self._write(content, self._end)
         self._end += len(content)
 

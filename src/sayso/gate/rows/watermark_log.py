@@ -164,6 +164,8 @@ class MarkLog:
         if file.is_unread:
             self.heads = {}
         added = file.news()
+        if not added:
+            return added
         heads = [one for one in added if is_head_record(one)]
         if heads:
             learn_head_records(self.heads, heads)

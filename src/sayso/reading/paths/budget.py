@@ -7,9 +7,7 @@ of high risk.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from typing import Any
 
 MAX_LOOKS = 20_000
@@ -37,18 +35,22 @@ class LookBudget:
 _open: ContextVar[LookBudget | None] = ContextVar("looks", default=None)
 
 
-@contextmanager
-def share_budget() -> Iterator[LookBudget]:
+class share_budget:  # noqa: N801  it is read as `with share_budget():`, and made for every call
     """Around all that is read of one call. What is opened inside another is part of it."""
-    outer = _open.get()
-    if outer is not None:
-        yield outer
-        return
-    token = _open.set(LookBudget())
-    try:
-        yield current_budget()
-    finally:
-        _open.reset(token)
+
+    _token: Token[LookBudget | None] | None = None
+
+    def __enter__(self) -> LookBudget:
+        outer = _open.get()
+        if outer is not None:
+            return outer
+        mine = LookBudget()
+        self._token = _open.set(mine)
+        return mine
+
+    def __exit__(self, *error: object) -> None:
+        if self._token is not None:
+            _open.reset(self._token)
 
 
 def current_budget() -> LookBudget:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from sayso.core import words
-from sayso.core.digest import decode_canonical
+from sayso.core.digest import read_arguments
 from sayso.core.model import Call, Operation, Piece, Risk
 from sayso.reading.evidence import add_evidence, pieces_from_value
 from sayso.reading.paths.budget import current_budget
@@ -21,6 +21,7 @@ from sayso.reading.paths.git_trees import trees_reached
 from sayso.reading.paths.own_places import home_folder
 from sayso.reading.paths.path_arguments import ArgumentText, PathArgument, collect_texts, find_paths
 from sayso.reading.paths.places import PathPlace, locate
+from sayso.reading.paths.plain_words import name_no_path
 from sayso.reading.paths.protected import GuardMatch
 from sayso.reading.paths.protected_names import GUARDED_DOMAIN, Guarded
 from sayso.reading.paths.targets import targets_in
@@ -73,7 +74,16 @@ def follow_paths(call: Call, operations: Sequence[Operation]) -> PathReading:
     What touches the guard adds an operation of self_modification; a secret or the system raises the risk.
     """
     named = (call.tool, *(one.name for one in operations))
-    texts = collect_texts(decode_canonical(call.arguments)) if len(call.arguments) > len(b"{}") else ()
+    arguments = read_arguments(call.arguments)
+    if name_no_path(arguments, call.folder, named):
+        return PathReading(tuple(operations))
+    return follow_every_path(call, operations, named, collect_texts(arguments))
+
+
+def follow_every_path(
+    call: Call, operations: Sequence[Operation], named: Sequence[str], texts: Sequence[ArgumentText]
+) -> PathReading:
+    """The same by the full reading of every text."""
     known = {one.name for one in operations if one.barred is not None}
     found: dict[str, Operation] = {}
     raised: list[Piece] = []

@@ -66,6 +66,8 @@ _LISTED = {"glob", "list", "find", "ls", "tree"}
 """Words for tools that take a pattern of paths."""
 _PATTERNS = lazy_pattern(r"pattern|quer|regex", re.IGNORECASE)
 _PATCHES = lazy_pattern(r"patch|diff|^(?:input|changes|edits)$", re.IGNORECASE)
+_PATCHING = {"patch", "apply", "diff"}
+"""Words for tools that take a patch, under any name."""
 _ONE_WORD = lazy_pattern(r"[^\s/]{1,255}")
 _OPTION = lazy_pattern(r"--?[\w-]+=(.+)|-[A-Za-z](.{3,})", re.DOTALL)
 """An option with its value in one text."""
@@ -312,10 +314,14 @@ def _leads_somewhere(inner: str, here: str) -> bool:
 def _paths_in_patches(texts: Sequence[ArgumentText], words: set[str]) -> Iterator[PathArgument]:
     """The files that patches name: a tool that patches takes one under any name."""
     for one in texts:
-        applied = _PATCHES.search(one.name) or words & {"patch", "apply", "diff"}
-        if applied or (is_patch(one.text) and not _WRITTEN.search(one.name)):
+        if takes_patch(words, one.name) or (is_patch(one.text) and not _WRITTEN.search(one.name)):
             found = dict.fromkeys(find_patched_files(one.text))
             yield from (PathArgument(one.argument, path, sure=True, file=True) for path in found)
+
+
+def takes_patch(words: Collection[str], name: str = "") -> bool:
+    """Return whether a tool of these words, or an argument of this name, is given patches."""
+    return not _PATCHING.isdisjoint(words) or _PATCHES.search(name) is not None
 
 
 def files_in_patches(texts: Sequence[ArgumentText], words: set[str]) -> Iterator[str]:

@@ -69,6 +69,16 @@ def find_joined_paths(texts: Sequence[ArgumentText], *, folder: str, home: str) 
     yield from _paths_on_disk(pieces, folder, home)
 
 
+def is_ending(name: str, text: str) -> bool:
+    """Return whether a text under this name may be the ending of a file whose name is in another argument."""
+    return _ENDINGS.search(name) is not None and _ENDING.fullmatch(text) is not None
+
+
+def is_prefix(name: str) -> bool:
+    """Return whether an argument of this name holds what the name of a file begins with."""
+    return _PREFIXES.search(name) is not None
+
+
 def _is_guarded(path: str) -> bool:
     """Return whether a piece names a guarded file by itself."""
     return find_named(path if path.startswith("/") else f"x/{path}").at is not None
@@ -88,9 +98,9 @@ def _collect_pieces(texts: Iterable[ArgumentText]) -> list[_PathPiece]:
         path = _clean_piece(one.text) if one.is_piece else ""
         if not path:
             continue
-        if _ENDINGS.search(one.name) and _ENDING.fullmatch(path):
+        if is_ending(one.name, path):
             endings[path.lstrip(".")] = None
-        elif _PREFIXES.search(one.name):
+        elif is_prefix(one.name):
             prefixes[path] = None
         group = one.group if _SEVERAL.search(one.name) else 0
         for spelled in (path, *expand_braces(path)):

@@ -54,6 +54,7 @@ NO_MATCH = GuardMatch()
 _FIRST: dict[str, list[Pattern]] = {}
 for _pattern in PATTERNS:
     _FIRST.setdefault(_pattern.names[0], []).append(_pattern)
+_SECRET_FIRST = {place[0] for place in SECRET_PLACES}
 
 
 def find_guarded(real: str, *also: str, folder: str, workspace: str, home: str) -> GuardMatch:
@@ -74,6 +75,12 @@ def _find_as_spelled(path: str, own: OwnPlaces, roots: Iterable[str]) -> GuardMa
 def find_named(path: str) -> GuardMatch:
     """Return the guarded files a path may touch if its start is unknown."""
     return _find_by_name(fold_path(path))
+
+
+def begins_guarded(name: str) -> bool:
+    """Return whether a guarded or secret place may begin with this one name, which has no wildcard in it."""
+    folded = fold_name(name)
+    return folded in _FIRST or folded in _SECRET_FIRST
 
 
 def find_spelled(path: str, own: OwnPlaces) -> GuardMatch:

@@ -27,21 +27,25 @@ class Layers(MutableMapping[Key, Value]):
         self._size = size
 
     def __getitem__(self, key: Key) -> Value:
-        found = self.get(key, _GONE)
+        found: Any = self._top[key] if key in self._top else self._base.get(key, _GONE)
         if found is _GONE:
             raise KeyError(key)
         return found  # type: ignore[no-any-return]
 
+    # Each looks for itself: these are the steps that every row of every call is read and written by.
+
     def get(self, key: Any, default: Any = None) -> Any:
         """Without an exception, which the reads of every call would raise often."""
-        found = self._top[key] if key in self._top else self._base.get(key, _GONE)
+        found: Any = self._top[key] if key in self._top else self._base.get(key, _GONE)
         return default if found is _GONE else found
 
-    def __contains__(self, key: object) -> bool:
-        return self.get(key, _GONE) is not _GONE
+    def __contains__(self, key: Any) -> bool:
+        found: Any = self._top[key] if key in self._top else self._base.get(key, _GONE)
+        return found is not _GONE
 
     def __setitem__(self, key: Key, value: Value) -> None:
-        self._size += key not in self
+        found: Any = self._top[key] if key in self._top else self._base.get(key, _GONE)
+        self._size += found is _GONE
         self._top[key] = value
 
     def __delitem__(self, key: Key) -> None:

@@ -54,11 +54,17 @@ class MemoryWriter(MemoryReader):
         self.failed = False
         self.over = False
         self._own: dict[str, Layers[str, Any]] = {}
-        self._touched: set[tuple[str, str]] = set()
+        self._touched: dict[tuple[str, str], MutableMapping[Any, Any]] = {}
         self._added: dict[str, EntryRow] = {}
 
     @property
     def tables(self) -> Tables:
+        return self._tables
+
+    def finish(self) -> Tables:
+        """The tables as this transaction leaves them; an error if something in it failed."""
+        if self.failed:
+            raise StoreError("something in this transaction failed, so nothing of it was kept")
         return self._tables
 
     def read_ahead(self, wanted: Ahead) -> None:
@@ -186,15 +192,15 @@ class MemoryWriter(MemoryReader):
         """The group, to be changed: a version of this transaction's own."""
         if self.over or self.failed:
             raise StoreError("this transaction is over: it was left, or something in it failed")
+        mine = self._touched.get((table, group))
+        if mine is not None:
+            return mine
         groups = self._own.get(table)
         if groups is None:
             groups = self._own[table] = next_version(getattr(self._tables, table))
             self._tables = msgspec.structs.replace(self._tables, **{table: groups})
-        if (table, group) not in self._touched:
-            groups[group] = next_version(groups.get(group, {}))
-            self._touched.add((table, group))
-        found: MutableMapping[Any, Any] = groups[group]
-        return found
+        mine = self._touched[table, group] = groups[group] = next_version(groups.get(group, {}))
+        return mine
 
     def _failure(self, why: str) -> StoreError:
         self.failed = True
@@ -227,9 +233,7 @@ class MemoryBatch:
             writer.durable = durable
             try:
                 yield writer
-                if writer.failed:
-                    raise StoreError("something in this transaction failed, so nothing of it was kept")
-                self.tables = writer.tables
+                self.tables = writer.finish()
             finally:
                 writer.over = True
 
@@ -256,15 +260,28 @@ class MemoryStore:
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[Writer]:
-        with self.batch() as batch, batch.write(durable=durable) as writer:
-            yield writer
+        with self._single:
+            self._take_turn()
+            writer = self.writer(self._tables, self._clock())
+            writer.durable = durable
+            try:
+                yield writer
+                self._tables = writer.finish()
+            finally:
+                writer.over = True
+                self._writing.release()
+        self._pulse.beat()
 
     @contextmanager
     def batch(self) -> Iterator[Batch]:
-        with self._single, self._alone():
-            batch = MemoryBatch(self._tables, self._clock(), self.writer)
-            yield batch
-            self._tables = batch.tables
+        with self._single:
+            self._take_turn()
+            try:
+                batch = MemoryBatch(self._tables, self._clock(), self.writer)
+                yield batch
+                self._tables = batch.tables
+            finally:
+                self._writing.release()
         self._pulse.beat()
 
     def wait_for_change(self, seen: int, timeout: float) -> int:
@@ -273,11 +290,6 @@ class MemoryStore:
     def close(self) -> None:
         """Nothing to let go."""
 
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _take_turn(self) -> None:
         if not self._writing.acquire(timeout=self._busy):
             raise StoreBusy("another thread is writing", hint="try again")
-        try:
-            yield
-        finally:
-            self._writing.release()

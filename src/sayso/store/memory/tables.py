@@ -111,7 +111,7 @@ class MemoryReader:
     def grants(self, session: str, keys: Iterable[GrantKey] | None = None) -> Sequence[GrantRow]:
         wanted = None if keys is None else set(keys)
         rows = self._group(self._tables.grants, session).values()
-        return [row for row in rows if wanted is None or (row.kind, row.value) in wanted]
+        return list(rows) if wanted is None else [row for row in rows if (row.kind, row.value) in wanted]
 
     def grant(self, grant: str) -> GrantRow | None:
         return next((group[grant] for group in self._tables.grants.values() if grant in group), None)

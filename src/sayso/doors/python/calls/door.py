@@ -285,7 +285,7 @@ class Door(ABC):
     ) -> Attempt:
         """Decide and, if it may run, start; with what the function says of its effect and the world."""
         effect, state = self.effect_of(capability, request), self.state_of(capability, request)
-        named = msgspec.structs.replace(keys, effect=effect)
+        named = keys if effect is None else msgspec.structs.replace(keys, effect=effect)
         return self.begin(with_state(request, state), scope, named, bundle)
 
     def start_ungated(

@@ -19,6 +19,7 @@ from sayso.doors.python.calls.results import Ambiguous, ConsentDenied, ConsentRe
 from sayso.doors.python.calls.scope import (
     Frame,
     Job,
+    frames_here,
     job_around,
     note_start,
     outer_consent,
@@ -51,14 +52,15 @@ def run_gated_call(
     door: Door, capability: Capability, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Steps[Outcome]:
     """A call of a decorated function, wherever it is made. Inside a run it waits in place for its answer."""
-    session = session_around(door)  # looked up here: in the thread of some work, other code is around
+    here = frames_here()  # looked up at once: in the thread of some work, other code is around
+    session = session_around(door, here)
     if session is None:
         session = yield Work(door.own_session)
-    job = job_around(door, session)
+    job = job_around(door, session, here)
     if job is not None and job.stopped is not None:
         raise job.stopped
     plain, objects = capability.shape.write_call(args, kwargs)
-    request, scope = door.request(capability, plain, session), scope_here(door, session)
+    request, scope = door.request(capability, plain, session), scope_here(door, session, here)
     attempt: Attempt = yield Work(lambda: door.start(capability, request, scope))
     try:
         attempt = yield from obtain_consent(door, capability, attempt, scope, _patience(capability, job), job)
@@ -66,7 +68,7 @@ def run_gated_call(
         if job is not None:
             job.stopped = error
         raise
-    note_start(door, attempt.record.request.operations[0].name)
+    note_start(door, attempt.record.request.operations[0].name, here)
     outer = outer_resting_on(outer_consent(attempt.record.items, scope), attempt)
     frame = Frame(door, session, outer=outer)
     done: Outcome = yield from enter_function(door, capability, attempt, objects, frame)

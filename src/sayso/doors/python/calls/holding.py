@@ -53,7 +53,7 @@ class Holding:
             return False
         thread, task = _here()
         if thread == self._thread and task is (None if self._task is None else self._task()):
-            return self._holder is not None and self._holder in _stack(sys._getframe(1))  # noqa: SLF001
+            return self._holder is not None and _is_on_stack(self._holder, sys._getframe(1))  # noqa: SLF001
         if self._stops or self._same_context():
             return False
         return not is_open or self._goes_on()
@@ -67,7 +67,7 @@ class Holding:
 
     def _runs(self) -> bool:
         holder = self._holder
-        return holder is not None and holder in _stack(_top_of(self._thread))
+        return holder is not None and _is_on_stack(holder, _top_of(self._thread))
 
     def _waits(self) -> bool:
         holder, task = self._holder, None if self._task is None else self._task()
@@ -84,11 +84,8 @@ class Holding:
 
 
 def _here() -> tuple[int, asyncio.Task[Any] | None]:
-    try:
-        task = asyncio.current_task()
-    except RuntimeError:  # no event loop runs here
-        task = None
-    return threading.get_ident(), task
+    loop = asyncio._get_running_loop()  # noqa: SLF001  which raises nothing where none runs
+    return threading.get_ident(), None if loop is None else asyncio.current_task(loop)
 
 
 def _top_of(thread: int) -> FrameType | None:
@@ -117,10 +114,10 @@ def _beyond_contextlib(frame: FrameType) -> FrameType:
     return frame
 
 
-def _stack(frame: FrameType | None) -> Iterator[FrameType]:
-    while frame is not None:
-        yield frame
+def _is_on_stack(wanted: FrameType, frame: FrameType | None) -> bool:
+    while frame is not None and frame is not wanted:
         frame = frame.f_back
+    return frame is not None
 
 
 def _awaiting(coroutine: Any) -> Iterator[FrameType]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from types import TracebackType
 from typing import Generic, TypeVar
@@ -133,13 +133,18 @@ def inside(frame: Frame) -> Scoped[None]:
     return Scoped(lambda: frame, None)
 
 
-def frames(gate: object, session: str) -> Iterator[Frame]:
-    """The open frames around this point of the program, innermost first."""
-    return (frame for frame in _around(gate, session) if frame.open)
+def frames_here() -> tuple[Frame, ...]:
+    """Every frame around this point of the program, of whichever gate, innermost first, closed ones too."""
+    found: list[Frame] = []
+    frame = _visible(_innermost.get())
+    while frame is not None:
+        found.append(frame)
+        frame = _visible(frame.around)
+    return tuple(found)
 
 
-def scope_here(gate: object, session: str) -> Scope:
-    """Return the scope that the frames around this point make.
+def scope_here(gate: object, session: str, here: Sequence[Frame] | None = None) -> Scope:
+    """Return the scope that the frames around this point make. `here` are these, if they are known.
 
     A step that wants a consent of its own keeps out what is around it, from work that it leaves behind too. A
     call approved inside the step still carries what that call does, and so does a run started inside it.
@@ -149,7 +154,7 @@ def scope_here(gate: object, session: str) -> Scope:
     clicked: str | None = None
     run: Run | None = None
     step: Frame | None = None
-    for frame in _around(gate, session):
+    for frame in _around(gate, session, here):
         if frame.open:
             clicked = clicked if clicked is not None else frame.clicked
             reducers = {**frame.reducers, **reducers}
@@ -167,41 +172,36 @@ def scope_here(gate: object, session: str) -> Scope:
     )
 
 
-def job_around(gate: object, session: str) -> Job | None:
+def job_around(gate: object, session: str, here: Sequence[Frame] | None = None) -> Job | None:
     """The `run` this point of the program is in."""
-    return next((frame.job for frame in frames(gate, session) if frame.job is not None), None)
+    for frame in _around(gate, session, here):
+        if frame.open and frame.job is not None:
+            return frame.job
+    return None
 
 
 def calls_around(gate: object) -> list[str]:
     """The calls of this gate, of whichever session, that this point of the program is inside of."""
-    found: list[str] = []
-    frame = _visible(_innermost.get())
-    while frame is not None:
-        if frame.open and frame.gate is gate and frame.job is not None:
-            found.append(frame.job.call)
-        frame = _visible(frame.around)
-    return found
+    return [frame.job.call for frame in frames_here() if frame.open and frame.gate is gate and frame.job]
 
 
-def note_start(gate: object, operation: str) -> None:
+def note_start(gate: object, operation: str, here: Sequence[Frame] | None = None) -> None:
     """Tell every `run` around, of whichever session, that something inside it that needs consent begins."""
-    frame = _visible(_innermost.get())
-    while frame is not None:
+    for frame in frames_here() if here is None else here:
         if frame.open and frame.gate is gate and frame.job is not None:
             frame.job.started.append(operation)
-        frame = _visible(frame.around)
 
 
-def session_around(gate: object) -> str | None:
+def session_around(gate: object, here: Sequence[Frame] | None = None) -> str | None:
     """The session of the innermost frame of this gate.
 
     A closed frame gives no consent, but still says whose work this is: what outlives its call is stopped with
     the session it was started in.
     """
-    frame = _visible(_innermost.get())
-    while frame is not None and frame.gate is not gate:
-        frame = _visible(frame.around)
-    return None if frame is None else frame.session
+    for frame in frames_here() if here is None else here:
+        if frame.gate is gate:
+            return frame.session
+    return None
 
 
 def outer_consent(items: tuple[Item, ...], scope: Scope) -> OuterCall | None:
@@ -234,13 +234,10 @@ def _lower_risk(risk: Risk, item: Item, scope: Scope) -> Risk:
     return min(risk, scope.reducers.get(item.operation, risk))
 
 
-def _around(gate: object, session: str) -> Iterator[Frame]:
+def _around(gate: object, session: str, here: Sequence[Frame] | None) -> list[Frame]:
     """Every frame of this session around this point, innermost first, closed ones too."""
-    frame = _visible(_innermost.get())
-    while frame is not None:
-        if frame.gate is gate and frame.session == session:
-            yield frame
-        frame = _visible(frame.around)
+    known = frames_here() if here is None else here
+    return [frame for frame in known if frame.gate is gate and frame.session == session]
 
 
 def _visible(frame: Frame | None) -> Frame | None:

@@ -57,19 +57,18 @@ Steps = Generator[Instruction, Any, T]
 
 def drive(steps: Steps[T]) -> T:
     """Do every step here and now."""
-    send: Callable[[], Instruction] = lambda: next(steps)  # noqa: E731  the first step
+    done: Any = None
+    error: BaseException | None = None
     while True:
         try:
-            step = send()
+            step = steps.send(done) if error is None else steps.throw(error)
         except StopIteration as end:
             result: T = end.value
             return result
         try:
-            done = _do(step)
-        except BaseException as error:  # noqa: BLE001  the procedure says what an error means
-            send = _throwing(steps, error)
-        else:
-            send = _sending(steps, done)
+            done, error = _do(step), None
+        except BaseException as wrong:  # noqa: BLE001  the procedure says what an error means
+            done, error = None, wrong
 
 
 async def adrive(steps: Steps[T]) -> T:

@@ -31,7 +31,13 @@ from sayso.doors.python.values.misfits import (
     explain_unreadable,
     union_arms,
 )
-from sayso.doors.python.values.plain import NotPlain, is_same_path, read_argument, write_argument
+from sayso.doors.python.values.plain import (
+    NotPlain,
+    is_plain_scalar,
+    is_same_path,
+    read_argument,
+    write_argument,
+)
 from sayso.gate.words import argument_names, other_arguments
 
 _EMPTY = inspect.Parameter.empty
@@ -70,7 +76,9 @@ class Shape:
         self.parameters: str | None = None
         """A JSON Schema of the parameters as text, once somebody asked for it."""
         self._function = function
-        self._hints: dict[str, Any] | None = None
+        kinds = {parameter.kind for parameter in self.signature.parameters.values()}
+        self._names = tuple(names) if kinds <= {inspect.Parameter.POSITIONAL_OR_KEYWORD} else None
+        """The parameters, if each can be passed by place and by name."""
 
     @cached_property
     def schema(self) -> str:
@@ -82,19 +90,28 @@ class Shape:
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """A call as plain values by parameter, and its live objects; refused if it came back unequal."""
-        try:
-            bound = self.signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise WrongArguments(f"{self._name}: {error}") from None
-        bound.apply_defaults()
         plain: dict[str, Any] = {}
         objects: dict[str, Any] = {}
-        for name, value in bound.arguments.items():
+        for name, value in self._bind_call(args, kwargs).items():
             if name in self.live:
                 objects[name], plain[name] = value, self._mark_live(name, value)
             else:
                 plain[name] = self._write_value(name, value)
         return plain, objects
+
+    def _bind_call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The values by parameter, as Python itself binds them, defaults too."""
+        names, placed = self._names, len(args)
+        if names is not None and placed + len(kwargs) == len(names):
+            rest = names[placed:]
+            if all(name in kwargs for name in rest):  # each once, and nothing is left for a default
+                return dict(zip(names, (*args, *(kwargs[name] for name in rest)), strict=True))
+        try:
+            bound = self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise WrongArguments(f"{self._name}: {error}") from None
+        bound.apply_defaults()
+        return bound.arguments
 
     def _mark_live(self, name: str, value: object) -> dict[str, str]:
         """Return the stand-in for a live object in the written call; no text, which might look like a path.
@@ -169,11 +186,18 @@ class Shape:
 
     def hint(self, name: str) -> Any:
         """The type of a parameter, by its name; Parameter.empty if none is said."""
-        if self._hints is None:
-            self._hints = self._read_hints()
-        hint, kind = self._hints.get(name, _EMPTY), self.signature.parameters[name].kind
+        return self._hints[name]
+
+    @cached_property
+    def _hints(self) -> dict[str, Any]:
+        said = self._read_hints()
+        return {name: self._hint_for(name, said.get(name, _EMPTY)) for name in self.signature.parameters}
+
+    def _hint_for(self, name: str, hint: Any) -> Any:
+        """The type of what is passed: of several values under one name, that of all of them."""
+        kind = self.signature.parameters[name].kind
         if kind is inspect.Parameter.VAR_POSITIONAL:
-            return tuple if hint is _EMPTY else tuple[hint, ...]  # type: ignore[valid-type]
+            return tuple if hint is _EMPTY else tuple[hint, ...]
         if kind is inspect.Parameter.VAR_KEYWORD:
             return dict[str, Any if hint is _EMPTY else hint]  # type: ignore[misc]
         return hint
@@ -184,14 +208,20 @@ class Shape:
         return self.write_call(args, kwargs)[0]
 
     def _bind(self, values: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        names = self._names
+        if names is not None and len(values) == len(names) and all(name in values for name in names):
+            return tuple(values[name] for name in names), {}
         ordered = {name: values[name] for name in self.signature.parameters if name in values}
         bound = inspect.BoundArguments(self.signature, OrderedDict(ordered))
         bound.apply_defaults()  # without them, what follows a missing one would be passed under another name
         return bound.args, bound.kwargs
 
     def _write_value(self, name: str, value: Any) -> Any:
+        hint = self._hints[name]
+        if is_plain_scalar(value) and (type(value) is hint or hint is _EMPTY or hint is Any):
+            return value
         try:
-            kept = decode_canonical(encode_canonical(write_argument(value, self.hint(name))))
+            kept = decode_canonical(encode_canonical(write_argument(value, hint)))
         except (NotPlain, NotCanonical) as error:
             raise WrongArguments(
                 f"{self._name}: {name} cannot be written down ({type(value).__name__}: {error_line(error)})",
@@ -207,8 +237,10 @@ class Shape:
         """The value as what the parameter is declared to be. `passed` is the object it was written from."""
         if name not in self.signature.parameters:
             raise WrongArguments(f"{self._name} has no parameter {argument_names([name])}")
-        hint = self.hint(name)
-        if hint is _EMPTY or hint is Any or _is_member(value, hint):
+        hint = self._hints[name]
+        if hint is _EMPTY or hint is Any or (type(value) is hint and is_plain_scalar(value)):
+            return value
+        if _is_member(value, hint):
             return value
         try:
             return read_argument(value, hint)

@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 from sayso.core import words
-from sayso.core.digest import encode_canonical
+from sayso.core.digest import EXACT_INTEGERS, encode_canonical
 from sayso.gate.ledger.outcome import KEPT_RESULT
 
 BYTES = "base64"
@@ -38,6 +38,14 @@ class NotPlain(ValueError):
     def __init__(self, reason: str, hint: str | None = None) -> None:
         super().__init__(reason)
         self.hint = hint
+
+
+def is_plain_scalar(value: object) -> bool:
+    """Return whether a value is a text or a number that is written, and read back, as it is."""
+    kind = type(value)
+    if kind is str:
+        return value.isascii()  # type: ignore[attr-defined, no-any-return]
+    return kind is bool or (kind is int and -EXACT_INTEGERS <= value <= EXACT_INTEGERS)  # type: ignore[operator]
 
 
 def write_argument(value: object, hint: Any = None) -> Any:
@@ -86,6 +94,8 @@ def keep_result(value: object) -> tuple[bytes | None, str | None]:
 
 
 def _result_text(value: object) -> bytes:
+    if value is None or is_plain_scalar(value):
+        return msgspec.json.encode(value)
     plain = _write(value, _result_hook)
     try:
         json.dumps(plain, allow_nan=False)  # msgspec writes null instead of NaN
