@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 from urllib.parse import urlencode
@@ -31,6 +31,7 @@ from sayso.service.api import (
     events,
     grants,
     history,
+    hooks,
     leases,
     passkeys,
     policy,
@@ -53,7 +54,7 @@ from sayso.service.http.problems import Problem, RequestRefused, problem_respons
 from sayso.service.http.state import ServiceSettings, ServiceState
 from sayso.service.pages import missing_page_response
 from sayso.store.contract import Ahead, StoreBusy
-from sayso.wire import KEY_HEADER, SESSION_HEADER
+from sayso.wire import KEY_HEADER, SESSION_HEADER, HookDialect
 
 log = logging.getLogger("sayso.service")
 LARGEST_BODY = 1024 * 1024
@@ -69,7 +70,7 @@ LONGEST_QUERY = 4_000
 REQUEST_ID = "x-request-id"
 GROUPS = (
     calls, leases, questions, grants, sessions, conversation, runs, history, audit, policy, stats, tokens,
-    passkeys, evaluations, access_requests, events, system,
+    passkeys, evaluations, access_requests, hooks, events, system,
 )  # fmt: skip
 ENDPOINTS: tuple[Endpoint, ...] = tuple(one for group in GROUPS for one in group.ENDPOINTS)
 DESCRIBED = (*ENDPOINTS, openapi.openapi_endpoint(ENDPOINTS))
@@ -81,9 +82,10 @@ def make_app(
     hosts: Sequence[str],
     pages: Sequence[BaseRoute] = (),
     settings: ServiceSettings | None = None,
+    agents: Mapping[str, HookDialect] | None = None,
 ) -> Starlette:
     """The application on this gate. `hosts` are the names it may be called by, and no other."""
-    running = ServiceState(gate, settings)
+    running = ServiceState(gate, settings, agents)
     routes = [*(_route(running, one) for one in DESCRIBED), *pages]
     app = Starlette(routes=routes, exception_handlers=_error_handlers(shown=bool(pages)))
     app.add_middleware(Guard, hosts=tuple(hosts))

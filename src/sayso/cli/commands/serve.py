@@ -88,6 +88,7 @@ def run_service(
     from sayso.reading.urls import LOOPBACK
 
     with needs_extra("service", "the service"):
+        from sayso.doors.agents import AGENTS
         from sayso.service.serve import Address
         from sayso.service.serve import serve_gate as run
         from sayso.service.settings import load_service_settings
@@ -112,6 +113,7 @@ def run_service(
             gate,
             address,
             settings=settings,
+            agents=AGENTS,
             started=lambda real: _print_started(gate, real, store, open_until_end),
         )
 
