@@ -15,7 +15,7 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
-@pytest.fixture(params=DRIVEN, ids=lambda program: program.name)
+@pytest.fixture(params=DRIVEN, ids=lambda program: type(program).__name__)
 def program(request: pytest.FixtureRequest) -> Program:
     driven: Program = request.param
     return driven

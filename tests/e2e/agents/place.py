@@ -136,11 +136,11 @@ def find_installed(agent: str, *patterns: str) -> str:
 
 
 def write_script(path: Path, hook: HandWritten, seen: Path) -> str:
-    """A shell script that keeps what it read and answers as told; return the command to run it."""
+    """Write a shell script that keeps what it reads in a folder, and answers as told; return its command."""
+    seen.mkdir()
     lines: Sequence[str] = [
         "#!/bin/sh",
-        f"cat >> '{seen}'",
-        f"echo >> '{seen}'",
+        f"cat > '{seen}'/$(date +%s%N)-$$",
         f"cat <<'END'\n{hook.out}\nEND" if hook.out else ":",
         f"cat >&2 <<'END'\n{hook.err}\nEND" if hook.err else ":",
         f"exit {hook.code}",

@@ -18,14 +18,14 @@ class OpenAiResponses:
             return None
         items = body["input"]
         texts = [
-            part.get("text", "") for item in items if item.get("role") == "user" for part in item["content"]
-        ]
-        results = tuple(
-            str(item["output"])
+            part.get("text", "")
             for item in items
-            if item["type"] in ("function_call_output", "custom_tool_call_output")
-        )
-        tools = frozenset(str(tool.get("name", tool["type"])) for tool in body.get("tools", ()))
+            if item.get("role") == "user" and item["type"] == "message"
+            for part in item["content"]
+        ]
+        results = tuple(str(item["output"]) for item in items if item["type"].endswith("call_output"))
+        late = [tool for item in items if item["type"] == "additional_tools" for tool in item["tools"]]
+        tools = frozenset(str(tool.get("name", tool["type"])) for tool in [*body.get("tools", ()), *late])
         return Conversation("\n".join(texts), tools, results)
 
     def write(self, path: str, body: dict[str, Any], step: ToolCall | str, number: int) -> Reply:
@@ -51,7 +51,11 @@ def _message(text: str, number: int) -> dict[str, Any]:
 
 
 def _function_call(step: ToolCall, number: int) -> dict[str, Any]:
-    call = {"id": f"fc_{number}", "call_id": f"call_{number}", "name": step.tool}
+    """A call with JSON arguments, or with free text if `input` is all there is. `a.b` is b of a."""
+    namespace, _, name = step.tool.rpartition(".")
+    call = {"id": f"fc_{number}", "call_id": f"call_{number}", "name": name}
+    if namespace:
+        call["namespace"] = namespace
     if set(step.arguments) == {"input"}:
         return {"type": "custom_tool_call", **call, "input": step.arguments["input"]}
     return {"type": "function_call", **call, "arguments": json.dumps(dict(step.arguments))}

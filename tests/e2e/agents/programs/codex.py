@@ -10,7 +10,7 @@ from tests.e2e.agents.model import Api, ToolCall
 from tests.e2e.agents.place import DENIAL, HandWritten, Place, find_installed, write_script
 
 CONFIG = """\
-model = "scripted"
+model = "{name}"
 model_provider = "loopback"
 
 [model_providers.loopback]
@@ -28,6 +28,7 @@ class Codex:
     """Its sandbox and approvals are off, so that nothing but the hook stands in the way of a call."""
 
     name = "codex"
+    model = "gpt-5.5"  # the first offers the shell as a tool, newer ones only inside JavaScript
     package = "@openai/codex"
     api: Api = OpenAiResponses()
     denial = HandWritten(json.dumps({"hookSpecificOutput": DENIAL}))
@@ -46,7 +47,7 @@ class Codex:
     def configure(self, place: Place, model: str) -> None:
         folder = place.home / ".codex"
         folder.mkdir()
-        (folder / "config.toml").write_text(CONFIG.format(model=model), encoding="utf-8")
+        (folder / "config.toml").write_text(CONFIG.format(name=self.model, model=model), encoding="utf-8")
 
     def shell_call(self, line: str) -> ToolCall:
         return ToolCall("exec_command", {"cmd": line})
@@ -56,6 +57,18 @@ class Codex:
         hooks = {"PreToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command": command}]}]}
         (place.home / ".codex" / "hooks.json").write_text(json.dumps({"hooks": hooks}), encoding="utf-8")
         trust_hooks(place)
+
+
+class CodexInJavaScript(Codex):
+    """With its newest models, the model writes JavaScript, and tools are functions that this calls."""
+
+    model = "gpt-6.1-sol"
+
+    def shell_call(self, line: str) -> ToolCall:
+        run = (
+            f"const done = await tools.exec_command({json.dumps({'cmd': line})}); text(JSON.stringify(done))"
+        )
+        return ToolCall("exec", {"input": run})
 
 
 def trust_hooks(place: Place) -> None:
