@@ -132,7 +132,7 @@ def _codex_tour(place: Place) -> Scripts:
         ToolCall("collaboration.wait_agent", {"timeout_ms": 20000}),
     ]
     second = ToolCall("exec", {"input": "text(await tools.exec_command({cmd: 'touch second.txt'}))"})
-    return {FOR_SUBAGENT: [second], PROMPT: tour}
+    return {"Task name: /root/second": [second], PROMPT: tour}  # what it has to do is encrypted
 
 
 def _gemini_tour(place: Place) -> Scripts:

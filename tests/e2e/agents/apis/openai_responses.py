@@ -17,12 +17,8 @@ class OpenAiResponses:
         if not path.endswith("/responses"):
             return None
         items = body["input"]
-        texts = [
-            part.get("text", "")
-            for item in items
-            if item.get("role") == "user" and item["type"] == "message"
-            for part in item["content"]
-        ]
+        said = [item for item in items if item.get("role") == "user" or item["type"] == "agent_message"]
+        texts = [part.get("text", "") for item in said for part in item["content"]]
         results = tuple(str(item["output"]) for item in items if item["type"].endswith("call_output"))
         late = [tool for item in items if item["type"] == "additional_tools" for tool in item["tools"]]
         tools = frozenset(str(tool.get("name", tool["type"])) for tool in [*body.get("tools", ()), *late])
