@@ -98,6 +98,8 @@ class HostCall(HostEvent, frozen=True, kw_only=True):
     args: dict[str, Any]
     call_id: str | None = None
     prompts: bool = False
+    twice: bool = False
+    """The host may ask about one call by two events."""
     mode: str = ""
     """The host's own permission mode."""
 

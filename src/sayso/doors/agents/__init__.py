@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sayso.doors.agents import claude
+from sayso.doors.agents import claude, cline, codex, copilot, cursor, gemini, openclaw, opencode
 from sayso.doors.agents.agent import Agent
 
-AGENTS: Mapping[str, Agent] = {one.AGENT.name: one.AGENT for one in (claude,)}
+AGENTS: Mapping[str, Agent] = {
+    one.AGENT.name: one.AGENT for one in (claude, codex, gemini, cursor, copilot, opencode, cline, openclaw)
+}
 
 __all__ = ["AGENTS", "Agent"]

@@ -11,7 +11,6 @@ import msgspec
 from sayso.wire import HookDialect
 
 Scope = Literal["user", "project"]
-Blocks = Literal["exit", "answer", "nothing"]
 
 
 class HookEvent(msgspec.Struct, frozen=True):
@@ -46,7 +45,7 @@ class WantedFile(msgspec.Struct, frozen=True):
 
 
 class WantedEntries(msgspec.Struct, frozen=True):
-    """Entries in a JSON file of the user's: what is appended to the list at each path, and what else is set."""
+    """Entries in a JSON file of the user's: what is appended to the list at each path."""
 
     path: Path
     lists: Mapping[tuple[str, ...], Any]
@@ -59,6 +58,10 @@ CommandFor = Callable[[str], str]
 """The command line to register for an event."""
 
 
+def blocked_by_exit(code: int, out: str) -> bool:
+    return code == 2
+
+
 class Agent(HookDialect, frozen=True, kw_only=True):
     """One coding agent."""
 
@@ -68,9 +71,10 @@ class Agent(HookDialect, frozen=True, kw_only=True):
     events: tuple[HookEvent, ...]
     wanted: Callable[[Place, Scope, CommandFor, int], tuple[Wanted, ...]]
     """What to write; the number is the seconds a hook may take."""
-    canary: Callable[[str], tuple[str, dict[str, Any]]]
-    """The event and payload of a call that must be blocked, in this folder."""
-    blocks: Blocks = "exit"
+    canary: Callable[[str, str], tuple[str, dict[str, Any]]]
+    """The event and payload of a call that must be blocked: it writes this file of Sayso's."""
+    is_blocked: Callable[[int, str], bool] = blocked_by_exit
+    """Whether the host blocks the call, by the hook's exit code and what it printed."""
     wait: int = 300
     """Seconds to wait for a person, unless told otherwise."""
     most_wait: int = 590

@@ -1,9 +1,9 @@
 """Claude Code: PreToolUse decides, PermissionRequest answers its own prompt, the rest reports.
 
-- A deny (exit 2) is final in every permission mode. An allow is not: Claude Code's own deny and ask rules still
-  apply, and in plan mode nothing is said, so that its own limits hold.
-- `defer` is not used: Claude Code ignores it outside `-p` and when it makes several calls at once, and the call
-  then goes on.
+- A deny (exit 2) is final in every permission mode. An allow is not: Claude Code's own deny and ask rules
+  still apply, and in plan mode nothing is said, so that its own limits hold.
+- `defer` is not used: Claude Code ignores it outside `-p` and when it makes several calls at once, and the
+  call then goes on.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
         "name": event,
         "session": text_of(payload, "session_id"),
         "folder": optional_text(payload, "cwd"),
-        "subagent": _subagent(payload),
+        "subagent": read_subagent(payload),
     }
     if event in ("PreToolUse", "PermissionRequest"):
         return HostCall(
             **where,
-            **_tool(payload),
+            **read_tool(payload),
             prompts=event == "PermissionRequest",
             mode=optional_text(payload, "permission_mode"),
         )
     if event in ("PostToolUse", "PostToolUseFailure"):
-        return HostOutcome(**where, **_tool(payload), ok=event == "PostToolUse")
+        return HostOutcome(**where, **read_tool(payload), ok=event == "PostToolUse")
     if event == "UserPromptSubmit":
         return HostMessage(**where, text=optional_text(payload, "prompt"))
     if event == "SessionEnd":
@@ -53,7 +53,7 @@ def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
     raise refuse_event(event)
 
 
-def _tool(payload: dict[str, Any]) -> dict[str, Any]:
+def read_tool(payload: dict[str, Any]) -> dict[str, Any]:
     return {
         "tool": text_of(payload, "tool_name"),
         "args": object_of(payload, "tool_input"),
@@ -61,7 +61,7 @@ def _tool(payload: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _subagent(payload: dict[str, Any]) -> str:
+def read_subagent(payload: dict[str, Any]) -> str:
     """Return the sub-agent's name: the payload has its id only inside one."""
     if not optional_text(payload, "agent_id"):
         return ""
@@ -70,7 +70,7 @@ def _subagent(payload: dict[str, Any]) -> str:
 
 def render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
     if isinstance(event, HostMessage):
-        return _tell(answer)
+        return tell_user(answer)
     if not isinstance(event, HostCall):
         return HookOutput()
     if event.prompts:
@@ -90,7 +90,7 @@ def _allow(answer: HookAnswer) -> HookOutput:
     }
     if answer.announced:
         said["systemMessage"] = "\n".join(answer.announced)
-    return HookOutput(out=_json(said))
+    return HookOutput(out=to_json(said))
 
 
 def render_permission(answer: HookAnswer) -> HookOutput:
@@ -98,7 +98,7 @@ def render_permission(answer: HookAnswer) -> HookOutput:
     if answer.verdict == "none":
         return HookOutput()
     decision = {"behavior": "allow"} if answer.verdict == "allow" else _denied(answer.reason)
-    return HookOutput(out=_json(_permission(decision)))
+    return HookOutput(out=to_json(_permission(decision)))
 
 
 def _denied(reason: str) -> dict[str, str]:
@@ -109,29 +109,31 @@ def _permission(decision: dict[str, str]) -> dict[str, Any]:
     return {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}}
 
 
-def _tell(answer: HookAnswer) -> HookOutput:
+def tell_user(answer: HookAnswer) -> HookOutput:
     lines = "\n".join(answer.announced)
-    return HookOutput(out=_json({"systemMessage": lines}) if lines else "")
+    return HookOutput(out=to_json({"systemMessage": lines}) if lines else "")
 
 
-def _json(value: object) -> str:
+def to_json(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-FAILED_PERMISSION = _json(_permission(_denied(NOT_DECIDED)))
+FAILED_PERMISSION = to_json(_permission(_denied(NOT_DECIDED)))
 EVENTS = (
     HookEvent("PreToolUse", matcher="*"),
     HookEvent("PermissionRequest", 0, FAILED_PERMISSION, matcher="*"),
     HookEvent("PostToolUse", 0, matcher="*", quick=True),
     HookEvent("PostToolUseFailure", 0, matcher="*", quick=True),
-    HookEvent("UserPromptSubmit", 0, _json({"systemMessage": NOT_HEARD}), quick=True),
+    HookEvent("UserPromptSubmit", 0, to_json({"systemMessage": NOT_HEARD}), quick=True),
     HookEvent("SessionEnd", 0, quick=True),
 )
 QUICK = 20
 
 
 def wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
-    entries: dict[tuple[str, ...], Any] = {("hooks", one.name): _entry(one, command(one.name), seconds) for one in EVENTS}
+    entries: dict[tuple[str, ...], Any] = {
+        ("hooks", one.name): _entry(one, command(one.name), seconds) for one in EVENTS
+    }
     return (WantedEntries(settings_file(place, scope), entries),)
 
 
@@ -154,17 +156,15 @@ def _entry(event: HookEvent, command: str, seconds: int) -> dict[str, Any]:
     return {**matcher, "hooks": [hook]}
 
 
-def canary(folder: str) -> tuple[str, dict[str, Any]]:
-    payload = {
+def canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
+    return "PreToolUse", {
         "session_id": "sayso-doctor",
         "cwd": folder,
         "permission_mode": "default",
         "hook_event_name": "PreToolUse",
-        "tool_name": "Bash",
-        "tool_use_id": "sayso-doctor",
-        "tool_input": {"command": "sayso token new operator canary"},
+        "tool_name": "Write",
+        "tool_input": {"file_path": file, "content": ""},
     }
-    return "PreToolUse", payload
 
 
 AGENT = Agent(

@@ -1,7 +1,7 @@
 """Change a JSON file of somebody else's by its text: comments, order and indentation stay as they are.
 
-Comments and trailing commas are understood, as editors' settings have them. A text that is not JSON, names a key
-twice, or has something else where an object or a list belongs is refused, and nothing is changed.
+Comments and trailing commas are understood, as editors' settings have them. A text that is not JSON, names a
+key twice, or has something else where an object or a list belongs is refused, and nothing is changed.
 """
 
 from __future__ import annotations

@@ -16,7 +16,8 @@ import msgspec
 
 from sayso.doors.agents.agent import Agent
 
-GUARD = '"$@"; case $? in 0) exit 0;; 2) exit 2;; esac; echo "Sayso: the hook failed, so nothing runs" >&2; exit 2'
+FAILED = "Sayso: the hook failed, so nothing runs"
+GUARD = f'"$@"; case $? in 0) exit 0;; 2) exit 2;; esac; echo "{FAILED}" >&2; exit 2'
 HOOK = Path(__file__).parents[1] / "hook" / "hook.py"
 SPARE = 30
 """Seconds that the host gives the hook beyond those it waits for a person."""
@@ -25,11 +26,11 @@ KEPT_VARIABLES = (
     "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "OPENCODE_CONFIG",
     "OPENCODE_CONFIG_DIR", "OPENCLAW_CONFIG_PATH", "OPENCLAW_STATE_DIR",
 )  # fmt: skip
-"""What of the installer's environment a service is started with: where things are, and nothing that decides."""
+"""What of the installer's environment a service is started with: where things are, nothing that decides."""
 
 
 class HookSettings(msgspec.Struct, frozen=True):
-    """What the hook has to know. `start` is the Python to start a missing service with, if that is ours to do."""
+    """What the hook has to know. `start` is the Python to start a missing service with, if it may be."""
 
     socket: Path
     uid: int

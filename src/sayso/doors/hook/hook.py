@@ -1,11 +1,11 @@
 """Ask the service about one event of a coding agent: `python3 -I -S hook.py AGENT EVENT FILE`.
 
-- It starts in about the time Python needs by itself: no json, no socket module, no site. The host's bytes go to
-  the service unread, and the service's answer is printed as it came.
-- FILE is what `sayso install` wrote: the socket, the user who must listen there, the token, the seconds to wait,
-  and for each event how to fail. Nothing is read from the environment, which the agent may have a say in.
-- Only a whole answer, with both lengths right, is printed. Everything else denies: an error, a signal, a late,
-  cut or strange answer, another user's socket.
+- It starts in about the time Python needs by itself: no json, no socket module, no site. The host's bytes go
+  to the service unread, and the service's answer is printed as it came.
+- FILE is what `sayso install` wrote: the socket, the user who must listen there, the token, the seconds to
+  wait, and for each event how to fail. Nothing is read from the environment: the agent may have a say in it.
+- Only a whole answer, with both lengths right, is printed. Everything else denies: an error, a signal, a
+  late, cut or strange answer, another user's socket.
 """
 
 import _socket
@@ -32,15 +32,15 @@ def run(arguments: list[str]) -> None:
     try:
         agent, event, file = arguments
         settings = read_settings(file)
-        code, _, text = settings.get("fail " + event, str(DENIED)).partition(" ")
-        fail = (int(code), text.encode())
+        wish, _, text = settings.get("fail " + event, str(DENIED)).partition(" ")
+        fail = (int(wish), text.encode())
         limit_time(int(settings["wait"]) + SLACK)
         code, out, err = ask(settings, agent, event)
         fail = (DENIED, b"")  # what is half written is not written over
         write_all(1, out)
         write_all(2, err)
         end(code)
-    except BaseException as error:  # whatever it is, the call does not run
+    except BaseException as error:  # noqa: BLE001  whatever it is, the call does not run
         refuse(fail, error)
 
 
@@ -80,7 +80,7 @@ def open_line(settings: dict[str, str]) -> _socket.socket:
         raise Refusal("the service is not running; start it with `sayso serve`")
     listener = find_listener(line)
     if listener != int(settings["uid"]):
-        raise Refusal("user %d listens on %s, not the service's user" % (listener, settings["socket"]))
+        raise Refusal(f"user {listener} listens on {settings['socket']}, not the service's user")
     return line
 
 
@@ -152,7 +152,7 @@ def read_all(fd: int) -> bytes:
         parts.append(part)
         size += len(part)
         if size > LARGEST:
-            raise Refusal("the call is larger than %d bytes" % LARGEST)
+            raise Refusal(f"the call is larger than {LARGEST} bytes")
     return b"".join(parts)
 
 
@@ -163,6 +163,7 @@ def write_all(fd: int, text: bytes) -> None:
 
 def limit_time(seconds: int) -> None:
     """Refuse when the time is over, and end two seconds later whatever happens."""
+
     def give_up(number: int, frame: object) -> None:
         signal(SIGALRM, SIG_DFL)
         alarm(2)
@@ -183,10 +184,10 @@ def seconds_left() -> int:
 def refuse(fail: tuple[int, bytes], error: BaseException) -> None:
     code, out = fail
     try:
-        reason = str(error) if isinstance(error, Refusal) else "%s: %s" % (type(error).__name__, error)
+        reason = str(error) if isinstance(error, Refusal) else f"{type(error).__name__}: {error}"
         write_all(1, out)
         write_all(2, (WHY + reason + "\n").encode("utf-8", "replace"))
-    except BaseException:
+    except BaseException:  # noqa: BLE001  nobody reads the reason; the code is enough
         end(DENIED)
     end(code)
 

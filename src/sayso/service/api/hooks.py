@@ -54,7 +54,7 @@ Payload = dict[str, Any]
 
 
 async def post_hook(context: Context) -> Response:
-    """Decide, hear or note what a coding agent's hook reports. A question is waited for, up to `wait` seconds.
+    """Decide, hear or note what a coding agent's hook reports. Wait for an answer, up to `wait` seconds.
 
     The answer is one line, `sayso-hook CODE OUT ERR`, followed by OUT bytes for stdout and ERR for stderr.
     """
@@ -85,7 +85,7 @@ async def _answer_call(context: Context, session: str, event: HostCall) -> HookA
         return HookAnswer("deny", _reason_not_to_run(attempt))
     if attempt.record.request.call.arguments != encode_canonical(event.args):
         return await context.in_thread(_refuse_edited, context, attempt)
-    context.running.hook_calls.remember(session, _keys_of(event), attempt.call)
+    context.running.hook_calls.remember(session, _keys_of(event), attempt.call, event.name)
     return _allow(attempt, event)
 
 
@@ -102,7 +102,7 @@ def _start_call(context: Context, session: str, event: HostCall) -> Attempt:
     wanted = _make_request(context, session, event)
     check_room(context, wanted)
     begin = partial(start.start_call, context.gate, wanted, holder=context.token.id, lease=DAY)
-    attempt = _find_prompted(context, session, event, wanted)
+    attempt = _find_joined(context, session, event, wanted)
     if attempt is None:
         try:
             attempt = begin(host_id=_host_id(event))
@@ -114,13 +114,13 @@ def _start_call(context: Context, session: str, event: HostCall) -> Attempt:
     return attempt
 
 
-def _find_prompted(context: Context, session: str, event: HostCall, wanted: Request) -> Attempt | None:
-    """Return the call that the host prompts for now, if it was allowed: prompts come without the host's id."""
-    found = context.running.hook_calls.find(session, _keys_of(event)[-1]) if event.prompts else None
-    if found is None:
+def _find_joined(context: Context, session: str, event: HostCall, wanted: Request) -> Attempt | None:
+    """Return the call that another event has just asked about, where the host names it by no id."""
+    if not (event.prompts or event.twice):
         return None
-    known = start.load_attempt_now(context.gate, found, session)
-    return known if known.record.request.digest == wanted.digest else None
+    found = context.running.hook_calls.find_for_other_event(session, _keys_of(event)[-1], event.name)
+    known = None if found is None else start.load_attempt_now(context.gate, found, session)
+    return known if known is not None and known.record.request.digest == wanted.digest else None
 
 
 def _is_usable(context: Context, attempt: Attempt) -> bool:
