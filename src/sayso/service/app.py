@@ -237,7 +237,7 @@ async def _check_still_known(
 
     A token is looked up in the batch itself where there is one; a browser has none.
     """
-    if endpoint.in_batch and "authorization" in request.headers:
+    if (endpoint.in_batch or endpoint.checks_token) and "authorization" in request.headers:
         return
     if token is not NOBODY and await running.lanes.run("tokens", find_caller, running.gate, request) != token:
         raise RequestRefused(401, "unauthorized", "the token was changed just now", hint="send it again")
@@ -246,7 +246,7 @@ async def _check_still_known(
 async def _find_caller(running: ServiceState, endpoint: Endpoint, request: Request) -> Token:
     """Who asks. What is decided in a batch looks again whether their token still lets them in."""
     authorization = request.headers.get("authorization")
-    if endpoint.in_batch and authorization is not None:
+    if (endpoint.in_batch or endpoint.checks_token) and authorization is not None:
         known = running.callers.find(authorization)
         if known is not None:
             return known

@@ -1,7 +1,8 @@
 """Claude Code: PreToolUse decides, PermissionRequest answers its own prompt, the rest reports.
 
 - A deny (exit 2) is final in every permission mode. An allow is not: Claude Code's own deny and ask rules
-  still apply, and in plan mode nothing is said, so that its own limits hold.
+  still apply, and in plan mode nothing is said, so that its own limits hold. Nor is a question to the user
+  answered by an allow.
 - `defer` is not used: Claude Code ignores it outside `-p` and when it makes several calls at once, and the
   call then goes on.
 """
@@ -25,6 +26,8 @@ from sayso.wire import (
     HostSessionEnd,
 )
 
+FOR_THE_USER = ("AskUserQuestion", "ExitPlanMode")
+"""Tools that are a question to the user: an allow would answer it."""
 NOT_HEARD = "Sayso did not get this message: its service could not be reached."
 NOT_DECIDED = "Sayso could not decide, so nothing runs."
 
@@ -76,7 +79,7 @@ def render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
     if event.prompts:
         return render_permission(answer)
     if answer.verdict == "allow":
-        return HookOutput() if event.mode == "plan" else _allow(answer)
+        return HookOutput() if event.mode == "plan" or event.tool in FOR_THE_USER else _allow(answer)
     return HookOutput(2, err=f"{answer.reason or NOT_DECIDED}\n")
 
 

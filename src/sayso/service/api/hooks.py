@@ -32,6 +32,7 @@ from sayso.gate.sessions.reopen import SessionWish, open_session_by_key
 from sayso.gate.sessions.sessions import close_session
 from sayso.reading.paths.places import find_workspace
 from sayso.service.api.calls import check_room, count_denied, let_wait
+from sayso.service.http.auth import check_caller_again
 from sayso.service.http.endpoints import AGENTS, Context, Endpoint
 from sayso.service.http.problems import RequestRefused
 from sayso.wire import (
@@ -65,26 +66,38 @@ async def post_hook(context: Context) -> Response:
 
 
 async def _answer_event(context: Context, event: HostEvent) -> HookAnswer:
-    session = await context.in_thread(_open_session, context, event)
-    if isinstance(event, HostCall):
-        return await _answer_call(context, session, event)
-    if isinstance(event, HostOutcome):
-        return await context.in_thread(_note_outcome, context, session, event)
-    if isinstance(event, HostMessage):
-        return await context.in_thread(_hear_message, context, session, event)
-    if isinstance(event, HostSessionEnd):
-        await context.in_thread(close_session, context.gate, session)
-    return NOTHING
-
-
-async def _answer_call(context: Context, session: str, event: HostCall) -> HookAnswer:
-    attempt = await context.in_thread(_start_call, context, session, event)
+    """Answer the event. What takes no waiting is done in one go, its token looked up first."""
+    done = await context.in_thread(_begin, context, event)
+    if isinstance(done, HookAnswer):
+        return done
+    session, call, attempt = done
     if attempt.state in AWAITING and attempt.question is not None:
         attempt = await _await_person(context, attempt, attempt.question)
+    return await context.in_thread(_finish_call, context, session, call, attempt)
+
+
+def _begin(context: Context, event: HostEvent) -> HookAnswer | tuple[str, HostCall, Attempt]:
+    """Return the answer, or the call that waits for a person."""
+    if context.authorization is not None:
+        check_caller_again(context.gate, context.running.callers, context.authorization, context.token)
+    session = _open_session(context, event)
+    if isinstance(event, HostCall):
+        attempt = _start_call(context, session, event)
+        waits = attempt.state in AWAITING and attempt.question is not None
+        return (session, event, attempt) if waits else _finish_call(context, session, event, attempt)
+    if isinstance(event, HostOutcome):
+        _note_outcome(context, session, event)
+    if isinstance(event, HostSessionEnd):
+        close_session(context.gate, session)
+    return _hear_message(context, session, event) if isinstance(event, HostMessage) else NOTHING
+
+
+def _finish_call(context: Context, session: str, event: HostCall, attempt: Attempt) -> HookAnswer:
+    """Return the answer about a call that waits no longer. Only one that runs now is allowed."""
     if not attempt.runs and attempt.state != "running":
         return HookAnswer("deny", _reason_not_to_run(attempt))
     if attempt.record.request.call.arguments != encode_canonical(event.args):
-        return await context.in_thread(_refuse_edited, context, attempt)
+        return _refuse_edited(context, attempt)
     context.running.hook_calls.remember(session, _keys_of(event), attempt.call, event.name)
     return _allow(attempt, event)
 
@@ -178,7 +191,7 @@ def _refuse_edited(context: Context, attempt: Attempt) -> HookAnswer:
     return HookAnswer("deny", words.edited_for_hook(meant.tool, spell_exactly(meant.arguments)))
 
 
-def _note_outcome(context: Context, session: str, event: HostOutcome) -> HookAnswer:
+def _note_outcome(context: Context, session: str, event: HostOutcome) -> None:
     found = context.running.hook_calls.take(session, _keys_of(event))
     if found is None and event.call_id is not None:
         with context.gate.store.read() as tx:
@@ -186,7 +199,6 @@ def _note_outcome(context: Context, session: str, event: HostOutcome) -> HookAns
         found = None if row is None else row.id
     if found is not None:
         _end_call(context, found, "succeeded" if event.ok else "failed")
-    return NOTHING
 
 
 def _end_call(context: Context, call: str, state: Any) -> None:
@@ -261,5 +273,6 @@ ENDPOINTS = (
         str,
         query={"wait": f"Seconds to wait for an answer, at most {LONGEST_WAIT:.0f}."},
         media="text/plain",
+        checks_token=True,
     ),
 )

@@ -118,6 +118,8 @@ class Endpoint(msgspec.Struct, frozen=True):
     in_batch: bool = False
     """Whether calls are decided with others in one transaction: it then returns what is to be done in that,
     and what it does itself is done before."""
+    checks_token: bool = False
+    """Whether it looks its token up by itself, with the first thing it does in a thread."""
     follows_call: bool = False
     """Whether it is about a call that was counted when it was made."""
     authzen: bool = False
