@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -90,6 +92,12 @@ class Program(Protocol):
     def write_hook(self, place: Place, hook: HandWritten) -> None:
         """Register a hand-written hook for every tool."""
 
+    def hook_settings(self, place: Place) -> Path:
+        """Return the file that `sayso install` writes to."""
+
+    def accept_hooks(self, place: Place) -> None:
+        """Do what the program wants of its user before hooks run."""
+
 
 @dataclass(frozen=True)
 class Ended:
@@ -100,22 +108,37 @@ class Ended:
     err: str
 
 
-def run_program(program: Program, place: Place, model: Model, prompt: str = PROMPT) -> Ended:
-    """Run it on one prompt, to its end. What it wants from elsewhere goes to the model, which refuses it."""
+@contextmanager
+def start_program(
+    program: Program, place: Place, model: Model, prompt: str = PROMPT
+) -> Iterator[subprocess.Popen[str]]:
+    """Start it on one prompt. What it wants from elsewhere goes to the model, which refuses it."""
     proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), model.url)
     loopback = {"NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost"}
-    done = subprocess.run(
+    process = subprocess.Popen(
         [*program.start(), *program.arguments(prompt)],
         cwd=place.work,
         env=place.environment() | proxies | loopback | program.environment(model.url),
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=PATIENCE,
-        check=False,
+        start_new_session=True,
     )
+    with process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
     assert model.faults == []
-    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def run_program(program: Program, place: Place, model: Model, prompt: str = PROMPT) -> Ended:
+    """Run it on one prompt, to its end."""
+    with start_program(program, place, model, prompt) as process:
+        out, err = process.communicate(timeout=PATIENCE)
+    return Ended(process.returncode, out, err)
 
 
 def pinned_version(program: Program) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from tests.e2e.agents.apis.anthropic_messages import AnthropicMessages
 from tests.e2e.agents.model import Api, ToolCall
@@ -43,3 +44,9 @@ class ClaudeCode:
         command = write_script(place.home / "hook", hook, place.home / "seen")
         hooks = {"PreToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command": command}]}]}
         (place.home / ".claude" / "settings.json").write_text(json.dumps({"hooks": hooks}), encoding="utf-8")
+
+    def hook_settings(self, place: Place) -> Path:
+        return place.home / ".claude" / "settings.json"
+
+    def accept_hooks(self, place: Place) -> None:
+        """Nothing: hooks run at once."""

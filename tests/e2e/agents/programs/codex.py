@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from pathlib import Path
 
 from tests.e2e.agents.apis.openai_responses import OpenAiResponses
 from tests.e2e.agents.model import Api, ToolCall
@@ -22,6 +23,7 @@ env_key = "LOOPBACK_KEY"
 [analytics]
 enabled = false
 """
+STATE = "\n[hooks.state."
 
 
 class Codex:
@@ -56,6 +58,12 @@ class Codex:
         command = write_script(place.home / "hook", hook, place.home / "seen")
         hooks = {"PreToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command": command}]}]}
         (place.home / ".codex" / "hooks.json").write_text(json.dumps({"hooks": hooks}), encoding="utf-8")
+        self.accept_hooks(place)
+
+    def hook_settings(self, place: Place) -> Path:
+        return place.home / ".codex" / "hooks.json"
+
+    def accept_hooks(self, place: Place) -> None:
         trust_hooks(place)
 
 
@@ -73,11 +81,13 @@ class CodexInJavaScript(Codex):
 
 def trust_hooks(place: Place) -> None:
     """Trust every hook as it is now, as the user does with /hooks: Codex skips the others without a word."""
-    with (place.home / ".codex" / "config.toml").open("a", encoding="utf-8") as config:
-        for hook in list_hooks(place):
-            config.write(
-                f'\n[hooks.state.{json.dumps(hook["key"])}]\ntrusted_hash = "{hook["currentHash"]}"\n'
-            )
+    config = place.home / ".codex" / "config.toml"
+    earlier = config.read_text(encoding="utf-8").partition(STATE)[0]
+    trusted = [
+        f'{STATE}{json.dumps(hook["key"])}]\ntrusted_hash = "{hook["currentHash"]}"\n'
+        for hook in list_hooks(place)
+    ]
+    config.write_text("".join([earlier, *trusted]), encoding="utf-8")
 
 
 def list_hooks(place: Place) -> list[dict[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from tests.e2e.agents.apis.gemini_content import GeminiContent
 from tests.e2e.agents.model import Api, ToolCall
@@ -55,3 +56,9 @@ class GeminiCli:
         hooks = {"BeforeTool": [{"matcher": "*", "hooks": [{"type": "command", "command": command}]}]}
         settings = json.dumps(SETTINGS | {"hooks": hooks})
         (place.home / ".gemini" / "settings.json").write_text(settings, encoding="utf-8")
+
+    def hook_settings(self, place: Place) -> Path:
+        return place.home / ".gemini" / "settings.json"
+
+    def accept_hooks(self, place: Place) -> None:
+        """Nothing: hooks run at once."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from tests.e2e.agents.apis.anthropic_messages import AnthropicMessages
 from tests.e2e.agents.model import Api, ToolCall
@@ -68,3 +69,9 @@ class OpenCode:
         (folder / "hand_written.js").write_text(
             PLUGIN.replace("COMMAND", json.dumps(command)), encoding="utf-8"
         )
+
+    def hook_settings(self, place: Place) -> Path:
+        return place.config / "opencode" / "plugins" / "sayso.js"
+
+    def accept_hooks(self, place: Place) -> None:
+        """Nothing: hooks run at once."""
