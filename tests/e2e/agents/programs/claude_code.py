@@ -10,6 +10,9 @@ from tests.e2e.agents.model import Api, ToolCall
 from tests.e2e.agents.place import CONSENT, DENIAL, HandWritten, Place, find_installed, write_script
 
 
+SETTINGS = '{\n\t"cleanupPeriodDays" : 30,\n\n  "env": {} }'  # as a user may have written it
+
+
 class ClaudeCode:
     """Its own permissions are off, so that nothing but the hook stands in the way of a call."""
 
@@ -36,6 +39,7 @@ class ClaudeCode:
 
     def configure(self, place: Place, model: str) -> None:
         (place.home / ".claude").mkdir()
+        (place.home / ".claude" / "settings.json").write_text(SETTINGS, encoding="utf-8")
 
     def shell_call(self, line: str) -> ToolCall:
         return ToolCall("Bash", {"command": line, "description": "Write the file"})
