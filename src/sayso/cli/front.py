@@ -44,6 +44,7 @@ COMMANDS = (
     CommandPlace("init", "commands.init", "write_first_policy", "Write a first policy of your own."),
     CommandPlace("install", "commands.install", "install_agent", "Gate a coding agent."),
     CommandPlace("uninstall", "commands.install", "uninstall_agent", "Stop gating a coding agent."),
+    CommandPlace("doctor", "commands.doctor", "examine_gates", "Prove that coding agents are gated."),
     CommandPlace("hook", "commands.install", "run_hook", "Answer one event of a coding agent."),
     CommandPlace("demo", "playing.demo", "demo", "Watch an agent that needs your say-so."),
     CommandPlace("tour", "playing.tour", "tour", "Watch Sayso decide in a conversation."),

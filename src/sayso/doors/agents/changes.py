@@ -18,7 +18,7 @@ import msgspec
 from sayso.core.errors import SaysoError
 from sayso.doors.agents import json_edit
 from sayso.doors.agents.agent import Wanted, WantedEntries, WantedFile
-from sayso.doors.agents.registration import is_hook_command
+from sayso.doors.agents.registration import is_hook_command, is_own_file
 
 
 class CannotInstall(SaysoError):
@@ -83,7 +83,7 @@ def _plan_file(one: Wanted, inside: Path | None) -> Change:
         raise CannotInstall(f"{one.path} leads out of the project, to {path}", hint="it was left alone")
     before = _read(path)
     if isinstance(one, WantedFile):
-        if before is not None and not is_hook_command(before):
+        if before is not None and not is_own_file(before):
             raise CannotInstall(
                 f"{path} is there already, and not Sayso's", hint="move it away, or call Sayso from it"
             )
@@ -112,7 +112,7 @@ def _plan_removal(one: Wanted, installed: InstalledFile | None) -> Change:
     if installed is not None and before == installed.after:
         return Change(path, before, installed.before)
     if isinstance(one, WantedFile):
-        return Change(path, before, None if is_hook_command(before) else before)
+        return Change(path, before, None if is_own_file(before) else before)
     try:
         return Change(path, before, _without_entries(before, one))
     except json_edit.BrokenFile as error:

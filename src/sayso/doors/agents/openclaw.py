@@ -59,7 +59,7 @@ ALLOW = '{"decision":"allow"}'
 MANIFEST = {
     "id": "sayso",
     "name": "Sayso",
-    "description": "Asks Sayso before every tool call. Written by sayso install; see hook.py of Sayso.",
+    "description": "Asks Sayso before every tool call; written by sayso install.",
     "configSchema": {"type": "object", "additionalProperties": False, "properties": {}},
 }
 

@@ -56,6 +56,11 @@ def find_python() -> str:
     return os.path.realpath(base)
 
 
+def is_own_file(text: str) -> bool:
+    """Return whether some version of Sayso has written this file."""
+    return "sayso install" in text or is_hook_command(text)
+
+
 def is_hook_command(value: object) -> bool:
     """Return whether this is an entry that some version of Sayso has registered."""
     if isinstance(value, str):
