@@ -20,7 +20,7 @@ from typing import Any, Self
 import httpx
 
 from tests.e2e.agents.model import PROMPT, Model, ToolCall, serve_model
-from tests.e2e.agents.place import PATIENCE, Ended, Place, Program, run_program
+from tests.e2e.agents.place import PATIENCE, Ended, Place, Program, put_on_path, run_program
 
 POLICY = """\
 sayso: 1
@@ -42,6 +42,13 @@ class Gated:
         self.policy = self.settings / "policy.yaml"
         lists = {name: "run" if name == tier else "" for name in TIERS}
         self.policy.write_text(POLICY.format(**lists), encoding="utf-8")
+
+    def allow_tools(self, *tools: str) -> None:
+        """Let the policy allow these tools, whatever it says of the rest."""
+        domain, _, rest = self.policy.read_text(encoding="utf-8").partition("tools:\n")
+        more = "  helpers: {autonomous: [run], requires_approval: [], blocked: []}\n"
+        entries = "".join(f"  - {{tool: {tool}, operation: helpers.run}}\n" for tool in tools)
+        self.policy.write_text(f"{domain}{more}tools:\n{entries}{rest}", encoding="utf-8")
 
     def start_sayso(self, *arguments: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -86,6 +93,7 @@ class Gated:
         asked = script or {PROMPT: [self.program.shell_call(self.place.writing)]}
         with serve_model(self.program.api, asked) as model:
             self.program.configure(self.place, model.url)
+            put_on_path(self.program, self.place)
             self.install(*more)
             self.program.accept_hooks(self.place)
             yield model

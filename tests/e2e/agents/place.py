@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -24,8 +25,8 @@ class Place:
 
     def __init__(self, folder: Path) -> None:
         self.home, self.work = folder / "home", folder / "work"
-        self.config, self.runtime = self.home / ".config", folder / "run"
-        for one in (self.home, self.work, self.config, self.runtime):
+        self.config, self.runtime, self.bin = self.home / ".config", folder / "run", self.home / "bin"
+        for one in (self.home, self.work, self.config, self.runtime, self.bin):
             one.mkdir(mode=0o700)
         self.made = self.work / "made.txt"
 
@@ -39,7 +40,7 @@ class Place:
         return {
             "HOME": str(self.home),
             "LANG": "C.UTF-8",
-            "PATH": os.pathsep.join([str(ROOT / ".venv" / "bin"), "/usr/local/bin", "/usr/bin", "/bin"]),
+            "PATH": os.pathsep.join([str(self.bin), "/usr/local/bin", "/usr/bin", "/bin"]),
             "TERM": "xterm-256color",
             "XDG_CONFIG_HOME": str(self.config),
             "XDG_DATA_HOME": str(self.home / ".local" / "share"),
@@ -148,6 +149,13 @@ def pinned_version(program: Program) -> str:
     )
     version: str = wanted["devDependencies"][program.package]
     return version
+
+
+def put_on_path(program: Program, place: Place) -> None:
+    """Let the user start the program by its name."""
+    command = place.bin / program.name
+    command.write_text(f'#!/bin/sh\nexec {shlex.join(program.start())} "$@"\n', encoding="utf-8")
+    command.chmod(0o755)
 
 
 def find_installed(agent: str, *patterns: str) -> str:

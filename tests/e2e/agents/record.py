@@ -1,7 +1,7 @@
 """Record what the real programs send to their hooks: `python -m tests.e2e.agents.record [AGENT …]`.
 
 Each program makes a tour of its tools, with a hook on every event that keeps what it read. The payloads go to
-tests/doors/agents/recorded, to be replayed without the programs. Folders of this machine are replaced.
+tests/agents/recorded, to be replayed without the programs. Folders of this machine are replaced.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.e2e.agents.programs.codex import trust_hooks
 from tests.e2e.agents.programs.every import EVERY
 from tests.support.repository import ROOT
 
-RECORDED = ROOT / "tests" / "doors" / "agents" / "recorded"
+RECORDED = ROOT / "tests" / "agents" / "recorded"
 FOR_SUBAGENT = "Look after the second file."
 PATCH = "*** Begin Patch\n*** Add File: note.txt\n+one\n*** End Patch"
 CODEX_EVENTS = (

@@ -73,9 +73,10 @@ def uninstall_agent(agent: AgentArg, project: ProjectOption = False, yes: YesOpt
         return
     _show_and_confirm(planned, yes=yes)
     changes.apply_changes(planned)
-    if earlier is not None:
-        _revoke(earlier.token)
+    secret = installed.read_token(file)
     installed.forget_installation(file)
+    if earlier is not None and secret not in installed.read_tokens(found, file):
+        _revoke(earlier.token)
     typer.echo(f"{found.title} no longer asks Sayso.")
 
 
@@ -109,7 +110,7 @@ def install_found(agent: Agent, scope: Scope, *, wait: int | None = None, yes: b
     wanted = installed.wanted_files(agent, place, scope, seconds)
     planned = changes.plan_install(wanted, place.project if scope == "project" else None)
     with open_or_make_gate() as gate:
-        token, text = _hook_text(gate, agent, file, earlier, seconds)
+        token, text = _hook_text(gate, agent, file, seconds)
         same = file.exists() and file.read_text(encoding="utf-8") == text
         if same and not any(one.is_needed for one in planned):
             typer.echo(f"{agent.title} is gated already; nothing to change.")
@@ -158,9 +159,7 @@ def _wait_of(agent: Agent, wanted: int | None, earlier: Installation | None) -> 
     return wanted
 
 
-def _hook_text(
-    gate: Gate, agent: Agent, file: Path, earlier: Installation | None, wait: int
-) -> tuple[str, str]:
+def _hook_text(gate: Gate, agent: Agent, file: Path, wait: int) -> tuple[str, str]:
     """Return the id of the hook's token, and the file it reads. A token that still serves is kept."""
     import os
     import sys
@@ -174,10 +173,10 @@ def _hook_text(
     path, user = socket_path(), service_user()
     if path is None:
         raise SaysoError("this system has no Unix sockets, which hooks need")
-    secret = installed.read_token(file) if earlier is not None else None
     with gate.store.read() as tx:
-        token = None if secret is None else find_token(gate, tx, secret)
-    if secret is None or token is None:
+        known = [(one, find_token(gate, tx, one)) for one in installed.read_tokens(agent, file)]
+    secret, token = next(((one, found) for one, found in known if found is not None), ("", None))
+    if token is None:
         secret, token = issue_token(gate, "agent", agent.name, by=operator_name())
     own = user is None or user == os.getuid()
     settings = registration.HookSettings(

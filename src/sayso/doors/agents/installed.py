@@ -6,6 +6,7 @@ They lie in the config folder, where no agent may read or write.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -88,6 +89,16 @@ def note_files(changes: Sequence[Change], earlier: Installation | None) -> tuple
         before = old.before if old is not None and old.after == change.before else change.before
         noted.append(InstalledFile(str(change.path), before, change.after or ""))
     return tuple(noted)
+
+
+def read_tokens(agent: Agent, file: Path) -> list[str]:
+    """Return the tokens in this agent's hook files, this one's first.
+
+    The installations of an agent share one token: a call that two hooks see is then one call.
+    """
+    name = re.compile(rf"{re.escape(agent.name)}(-[0-9a-f]{{12}})?")
+    others = sorted(one for one in file.parent.glob("*") if name.fullmatch(one.name) and one != file)
+    return [token for one in (file, *others) if (token := read_token(one)) is not None]
 
 
 def read_token(file: Path) -> str | None:

@@ -9,7 +9,6 @@ from tests.e2e.agents.apis.anthropic_messages import AnthropicMessages
 from tests.e2e.agents.model import Api, ToolCall
 from tests.e2e.agents.place import CONSENT, DENIAL, HandWritten, Place, find_installed, write_script
 
-
 SETTINGS = '{\n\t"cleanupPeriodDays" : 30,\n\n  "env": {} }'  # as a user may have written it
 
 
