@@ -42,6 +42,12 @@ def name_of(host: Host) -> str:
     return host.name
 
 
+with_ids = pytest.mark.parametrize("host", [one for one in HOSTS if one.has_ids], ids=name_of, indirect=True)
+with_messages = pytest.mark.parametrize(
+    "host", [one for one in HOSTS if one.message is not None], ids=name_of, indirect=True
+)
+
+
 @pytest.fixture(params=HOSTS, ids=name_of)
 def host(request: pytest.FixtureRequest) -> Host:
     found: Host = request.param
@@ -68,6 +74,7 @@ class Desk:
         self.service, self.host, self.project, self.session = service, host, project, session
         secret, token = issue_token(service.gate, "agent", host.name, by="test")
         service.secrets[host.name], service.tokens[host.name] = secret, token
+        self.secret = secret
         self._count = 0
 
     def fire(self, event: str, payload: Any, *, wait: float = 0) -> Output:

@@ -9,15 +9,10 @@ from pathlib import Path
 import pytest
 
 from sayso.gate.sessions.sessions import close_session
-from tests.agents.conftest import Desk, name_of
+from tests.agents.conftest import Desk, with_ids, with_messages
 from tests.agents.hosts import HOSTS, Host, Output
 from tests.support.gates import Clock
 from tests.support.service import Service
-
-with_ids = pytest.mark.parametrize("host", [one for one in HOSTS if one.has_ids], ids=name_of, indirect=True)
-with_messages = pytest.mark.parametrize(
-    "host", [one for one in HOSTS if one.message is not None], ids=name_of, indirect=True
-)
 
 
 def test_reading_a_file_of_the_workspace_runs(desk: Desk) -> None:

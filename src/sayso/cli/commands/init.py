@@ -47,8 +47,8 @@ def write_first_policy(
 ) -> None:
     """Write a first policy where Sayso looks for it, and gate the coding agents on this machine.
 
-    Never overwrites a policy. At a terminal, or with --agents, it looks for coding agents, shows for each what
-    would change, and ends with `sayso doctor`.
+    Never overwrites a policy. At a terminal, or with --agents, it looks for coding agents, shows for each
+    what would change, and ends with `sayso doctor`.
     """
     import sys
 

@@ -18,6 +18,7 @@ from sayso.doors.agents.agent import Agent, Place, Scope, Wanted
 from sayso.doors.agents.changes import Change, InstalledFile
 from sayso.doors.agents.registration import SPARE, hook_command
 from sayso.gate.settings import gate_config_folder
+from sayso.reading.paths.own_places import guard_program
 
 FOLDER = "hooks"
 
@@ -66,6 +67,13 @@ def list_installations() -> list[tuple[Path, Installation]]:
     found = sorted((gate_config_folder() / FOLDER).glob("*.json"))
     loaded = ((one.with_suffix(""), load_installation(one.with_suffix(""))) for one in found)
     return [(file, one) for file, one in loaded if one is not None]
+
+
+def guard_installed_files() -> None:
+    """Guard the settings that hooks are registered in, wherever they were when they were installed."""
+    for _, one in list_installations():
+        for file in one.files:
+            guard_program(file.path)
 
 
 def save_installation(file: Path, text: str, one: Installation) -> None:

@@ -24,7 +24,7 @@ SPARE = 30
 KEPT_VARIABLES = (
     "HOME", "PATH", "LANG", "USER", "LOGNAME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
     "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "OPENCODE_CONFIG",
-    "OPENCODE_CONFIG_DIR", "OPENCLAW_CONFIG_PATH", "OPENCLAW_STATE_DIR",
+    "OPENCODE_CONFIG_DIR", "OPENCLAW_CONFIG_PATH", "OPENCLAW_STATE_DIR", "GEMINI_CLI_HOME",
 )  # fmt: skip
 """What of the installer's environment a service is started with: where things are, nothing that decides."""
 
