@@ -17,6 +17,10 @@ bin := .venv/bin
 comma := ,
 say := printf 'sayso: %s\n'
 
+# The coding agents that the tests drive: one of them always, all with SAYSO_ALL.
+agents := $(patsubst tools/agents/%/package.json,.venv/agents/%/.installed,$(wildcard tools/agents/*/package.json))
+quick_agent := .venv/agents/codex/.installed
+
 # The page is plain JavaScript and needs no build. What checks it runs on Node, which comes as a Python package.
 web := src/sayso/service/web
 modules := .venv/page/node_modules
@@ -34,7 +38,7 @@ fast: lint ## lint, and the tests that need no process, browser or disk: for eve
 	@$(say) 'the quick tests'
 	@$(bin)/python -m pytest -q -n auto tests/architecture tests/unit tests/gate -k 'not sqlite and not postgres' $(ARGS)
 
-test: lint chromium ## lint, then every test: what CI runs
+test: lint chromium $(quick_agent) ## lint, then every test: what CI runs
 	@$(say) 'tests'
 	@$(bin)/python -m pytest -n $(workers) --dist worksteal --hypothesis-profile="$$HYPOTHESIS_PROFILE" $(no_skips) $(ARGS)
 
@@ -54,7 +58,7 @@ chromium:
 	else $(say) 'chromium is not here: the tests of the page are SKIPPED (apt-get install chromium)' >&2; fi
 
 test-all: export SAYSO_ALL := 1
-test-all: test ## the same, the property suites with 1,000,000 cases
+test-all: $(agents) test ## the same, the property suites with 1,000,000 cases and every coding agent
 
 lint: .venv/.dev .venv/.page ## ruff, mypy --strict, the arrows between the folders, and the page's code
 	@$(say) 'ruff'
@@ -108,6 +112,13 @@ pins := pyproject.toml constraints.txt
 	@$(say) 'installing the tools for the page into .venv'
 	@mkdir -p .venv/page && cp tools/page/package.json .venv/page
 	@$(bin)/npm install --prefix .venv/page --no-package-lock --ignore-scripts --no-audit --no-fund \
+	  >.venv/npm.out 2>&1 || { cat .venv/npm.out >&2; exit 1; }
+	@touch $@
+
+.venv/agents/%/.installed: tools/agents/%/package.json | .venv/.dev
+	@$(say) 'installing $* into .venv'
+	@mkdir -p $(@D) && cp $< $(@D)
+	@$(bin)/npm install --prefix $(@D) --no-package-lock --ignore-scripts --no-audit --no-fund \
 	  >.venv/npm.out 2>&1 || { cat .venv/npm.out >&2; exit 1; }
 	@touch $@
 

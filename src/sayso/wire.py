@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Literal
 
 import msgspec
 
@@ -77,3 +78,76 @@ class CallView(msgspec.Struct, frozen=True):
     session: str = ""
     note: RunNote | None = None
     """Of a run that waits: how far it has come."""
+
+
+class HostEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """An event of a coding agent, as its file reads the host's payload. Of itself it asks for nothing."""
+
+    name: str
+    session: str
+    """The host's name for its session."""
+    folder: str = ""
+    workspace: str = ""
+    subagent: str = ""
+    """The sub-agent that acts, as the host names it; empty for the agent the user talks to."""
+
+
+class HostCall(HostEvent, frozen=True, kw_only=True):
+    """A tool is about to run. `prompts`: the host would show its own prompt now."""
+
+    tool: str
+    args: dict[str, Any]
+    call_id: str | None = None
+    prompts: bool = False
+    twice: bool = False
+    """The host may ask about one call by two events."""
+    mode: str = ""
+    """The host's own permission mode."""
+
+
+class HostOutcome(HostEvent, frozen=True, kw_only=True):
+    """A tool ran."""
+
+    tool: str
+    args: dict[str, Any]
+    call_id: str | None = None
+    ok: bool = True
+
+
+class HostMessage(HostEvent, frozen=True, kw_only=True):
+    """The user sent a message, says the host."""
+
+    text: str
+
+
+class HostSessionEnd(HostEvent, frozen=True, kw_only=True):
+    """The host's session is over."""
+
+
+class HookAnswer(msgspec.Struct, frozen=True):
+    """The decision for a host. Only `allow` lets the call run; `none` leaves it to the host's own rules."""
+
+    verdict: Literal["allow", "deny", "none"]
+    reason: str = ""
+    announced: tuple[str, ...] = ()
+    """Lines for the user."""
+
+
+class HookOutput(msgspec.Struct, frozen=True):
+    """What the hook's process prints, and how it ends."""
+
+    code: Literal[0, 2] = 0
+    out: str = ""
+    err: str = ""
+
+
+class HookDialect(msgspec.Struct, frozen=True):
+    """How one coding agent speaks to its hooks.
+
+    `read_event` takes the name of the event and the host's payload, and raises `MalformedRequest` for what is
+    not this agent's. `render_answer` gives the decision in the host's words.
+    """
+
+    name: str
+    read_event: Callable[[str, dict[str, Any]], HostEvent]
+    render_answer: Callable[[HostEvent, HookAnswer], HookOutput]

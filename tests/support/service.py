@@ -12,6 +12,7 @@ import httpx
 from starlette.applications import Starlette
 from starlette.types import Message
 
+from sayso.doors.agents import AGENTS
 from sayso.gate.gate import Gate
 from sayso.gate.people.tokens import ROLES, Role, issue_token
 from sayso.service.app import make_app
@@ -29,7 +30,7 @@ class Service:
 
     def __init__(self, gate: Gate, runner: asyncio.Runner, settings: ServiceSettings | None = None) -> None:
         self.gate, self.runner = gate, runner
-        self.app: Starlette = make_app(gate, hosts=(HOST,), settings=settings)
+        self.app: Starlette = make_app(gate, hosts=(HOST,), settings=settings, agents=AGENTS)
         self.running: ServiceState = self.app.state.running
         wanted: list[tuple[str, Role, str]] = [(role, role, role) for role in ROLES]
         wanted += [("other_agent", "agent", "other agent"), ("other_host", "host", "other host")]

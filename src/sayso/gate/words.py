@@ -261,3 +261,22 @@ def argument_names(names: Collection[str]) -> str:
     told = [f"'{visible(name, LONGEST_ARGUMENT)}'" for name in sorted(names)[:MOST_ARGUMENTS]]
     more = len(names) - len(told)
     return ", ".join(told) + (f" and {more:,} more" if more else "")
+
+
+CLAIM_ASKED = "Sayso asks you on its own page whether you meant this as consent."
+
+
+def pending_for_hook(call: str) -> str:
+    """What a coding agent is told when nobody has answered in time."""
+    return (
+        f"Pending approval ({call}): a person was asked and has not answered yet. Nothing has run. "
+        "Make exactly the same call again to wait on, or once it is approved; do not work around it."
+    )
+
+
+def over_for_hook(state: str) -> str:
+    return f"Not approved: the question is {state}. Nothing has run."
+
+
+def edited_for_hook(tool: str, arguments: str) -> str:
+    return f"A person allowed this only as changed: make the call {visible(tool)} with {visible(arguments)}"

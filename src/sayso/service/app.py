@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 from urllib.parse import urlencode
@@ -31,6 +31,7 @@ from sayso.service.api import (
     events,
     grants,
     history,
+    hooks,
     leases,
     passkeys,
     runs,
@@ -53,7 +54,7 @@ from sayso.service.http.problems import Problem, RequestRefused, problem_respons
 from sayso.service.http.state import ServiceSettings, ServiceState
 from sayso.service.pages import missing_page_response
 from sayso.store.contract import Ahead, StoreBusy
-from sayso.wire import KEY_HEADER, SESSION_HEADER
+from sayso.wire import KEY_HEADER, SESSION_HEADER, HookDialect
 
 log = logging.getLogger("sayso.service")
 LARGEST_BODY = 1024 * 1024
@@ -69,7 +70,7 @@ LONGEST_QUERY = 4_000
 REQUEST_ID = "x-request-id"
 GROUPS = (
     calls, leases, questions, grants, sessions, conversation, runs, history, audit, policy, proposals, stats,
-    tokens, passkeys, evaluations, access_requests, trusted, events, system,
+    tokens, passkeys, evaluations, access_requests, hooks, trusted, events, system,
 )  # fmt: skip
 ENDPOINTS: tuple[Endpoint, ...] = tuple(one for group in GROUPS for one in group.ENDPOINTS)
 DESCRIBED = (*ENDPOINTS, openapi.openapi_endpoint(ENDPOINTS))
@@ -81,9 +82,10 @@ def make_app(
     hosts: Sequence[str],
     pages: Sequence[BaseRoute] = (),
     settings: ServiceSettings | None = None,
+    agents: Mapping[str, HookDialect] | None = None,
 ) -> Starlette:
     """The application on this gate. `hosts` are the names it may be called by, and no other."""
-    running = ServiceState(gate, settings)
+    running = ServiceState(gate, settings, agents)
     routes = [*(_route(running, one) for one in DESCRIBED), *pages]
     app = Starlette(routes=routes, exception_handlers=_error_handlers(shown=bool(pages)))
     app.add_middleware(Guard, hosts=tuple(hosts))
@@ -135,7 +137,7 @@ async def _handle_request(running: ServiceState, endpoint: Endpoint, request: Re
         partial(_check_still_known, running, request, token),
         _content_length(request),
     )
-    if request.method not in SAFE and not _is_checked_in_batch(endpoint, request):
+    if request.method not in SAFE and not _is_checked_later(endpoint, request):
         await running.lanes.run("tokens", context.check_still_known)
     result = await _run_endpoint(endpoint, context)
     if isinstance(result, Response):
@@ -224,9 +226,9 @@ async def _check_caller(running: ServiceState, endpoint: Endpoint, request: Requ
     return token
 
 
-def _is_checked_in_batch(endpoint: Endpoint, request: Request) -> bool:
-    """A token is looked up in the batch itself; a browser, which is an operator, has none."""
-    return endpoint.in_batch and "authorization" in request.headers
+def _is_checked_later(endpoint: Endpoint, request: Request) -> bool:
+    """A token is looked up in the batch, or by the endpoint itself; a browser, an operator's, has none."""
+    return (endpoint.in_batch or endpoint.checks_token) and "authorization" in request.headers
 
 
 def _check_still_known(running: ServiceState, request: Request, token: Token) -> None:
@@ -243,7 +245,7 @@ def _check_still_known(running: ServiceState, request: Request, token: Token) ->
 async def _find_caller(running: ServiceState, endpoint: Endpoint, request: Request) -> Token:
     """Who asks. What is decided in a batch looks again whether their token still lets them in."""
     authorization = request.headers.get("authorization")
-    if endpoint.in_batch and authorization is not None:
+    if (endpoint.in_batch or endpoint.checks_token) and authorization is not None:
         known = running.callers.find(authorization)
         if known is not None:
             return known

@@ -12,7 +12,7 @@ import signal
 import socket
 import stat
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -37,7 +37,7 @@ from sayso.service.http.connections import LARGEST_HEAD, Strangers, protocol_for
 from sayso.service.http.state import ServiceSettings, ServiceState
 from sayso.service.logs import AccessLog
 from sayso.service.pages import page_routes
-from sayso.wire import SOCKET_HOST
+from sayso.wire import SOCKET_HOST, HookDialect
 
 log = logging.getLogger("sayso.service")
 PORT = 7333
@@ -95,6 +95,7 @@ def serve_gate(
     address: Address,
     *,
     settings: ServiceSettings | None = None,
+    agents: Mapping[str, HookDialect] | None = None,
     started: Callable[[Address], object] = lambda address: None,
 ) -> None:
     """Serve until told to stop. Callers that wait are let go with an answer they can come back after."""
@@ -106,7 +107,7 @@ def serve_gate(
         held.callback(sign_off, gate)
         real = msgspec.structs.replace(address, port=sockets[0].getsockname()[1])
         wanted = msgspec.structs.replace(wanted, origins=real.origins)
-        app = make_app(gate, hosts=real.names, pages=page_routes(gate), settings=wanted)
+        app = make_app(gate, hosts=real.names, pages=page_routes(gate), settings=wanted, agents=agents)
         app.router.lifespan_context = _lifespan(gate, strangers, lambda: started(real))
         _spare_collections()
         _Server(_config(app, strangers), app.state.running).run(sockets=list(sockets))
@@ -257,7 +258,9 @@ def _remove_stale_socket(path: Path) -> None:
 
 
 def _socket_taken_error(path: Path) -> CannotListen:
-    return CannotListen(f"a service runs on {path} already", hint="stop it first, or name another socket with --socket FILE")
+    return CannotListen(
+        f"a service runs on {path} already", hint="stop it first, or name another socket with --socket FILE"
+    )
 
 
 def _lifespan(

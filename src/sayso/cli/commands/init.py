@@ -1,4 +1,4 @@
-"""`sayso init`: a first policy of your own."""
+"""`sayso init`: a first policy of your own, and the coding agents on this machine gated by it."""
 
 from __future__ import annotations
 
@@ -31,11 +31,38 @@ mode: {mode}
 
 def write_first_policy(
     preset: Annotated[
-        str, typer.Option("--preset", metavar="NAME", help="The preset to start from.")
-    ] = "balanced",
+        str | None,
+        typer.Option(
+            "--preset", metavar="NAME", help="The preset to start from: balanced, or coding with agents."
+        ),
+    ] = None,
     to: Annotated[Path | None, typer.Option("--to", metavar="FILE", help="Where to write it.")] = None,
+    agents: Annotated[
+        bool | None,
+        typer.Option(
+            "--agents/--no-agents", help="Gate the coding agents found here; asked for at a terminal."
+        ),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Gate every agent found, without asking.")] = False,
 ) -> None:
-    """Write a first policy file where Sayso looks for it. Never overwrites a file."""
+    """Write a first policy where Sayso looks for it, and gate the coding agents on this machine.
+
+    Never overwrites a policy. At a terminal, or with --agents, it looks for coding agents, shows for each
+    what would change, and ends with `sayso doctor`.
+    """
+    import sys
+
+    from sayso.cli.commands.init_agents import find_agents_here, gate_agents
+
+    wanted = to is None and (agents if agents is not None else yes or sys.stdin.isatty())
+    here = find_agents_here() if wanted else []
+    _write_policy(preset or ("coding" if here else "balanced"), to, keep=bool(here))
+    if wanted:
+        gate_agents(here, yes=yes)
+
+
+def _write_policy(preset: str, to: Path | None, *, keep: bool) -> None:
+    """Write the policy. With `keep`, one that is there already is left as it is."""
     from sayso.cli.views.wrapping import echo_line
     from sayso.core.errors import SaysoError
     from sayso.gate.settings import POLICY_NAMES, gate_config_folder
@@ -46,6 +73,9 @@ def write_first_policy(
     other = next(
         (gate_config_folder() / name for name in POLICY_NAMES if (gate_config_folder() / name).exists()), None
     )
+    if other is not None and to is None and keep:
+        typer.echo(f"Your policy is {other}; it stays as it is.")
+        return
     if to is None and other is not None:
         raise SaysoError(f"{other} is there already", hint="edit it, or name another file with --to")
     try:

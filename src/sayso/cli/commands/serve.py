@@ -88,6 +88,8 @@ def run_service(
     from sayso.reading.urls import LOOPBACK
 
     with needs_extra("service", "the service"):
+        from sayso.doors.agents import AGENTS
+        from sayso.doors.agents.installed import guard_installed_files
         from sayso.service.serve import Address
         from sayso.service.serve import serve_gate as run
         from sayso.service.settings import load_service_settings
@@ -106,12 +108,14 @@ def run_service(
     gate = open_gate(choose_policy(policy, preset, approval), store)
     if host not in LOOPBACK:
         print_note("this address can be reached from other machines, and what is sent there is not encrypted")
+    guard_installed_files()
     with ExitStack() as open_until_end:
         open_until_end.callback(gate.store.close)
         run(
             gate,
             address,
             settings=settings,
+            agents=AGENTS,
             started=lambda real: _print_started(gate, real, store, open_until_end),
         )
 

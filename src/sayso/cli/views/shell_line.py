@@ -34,7 +34,13 @@ def _mark(told: Mapping[str, Any]) -> str | None:
     """Carets under the part that made the line as risky as it is."""
     strict = next((part for part in told["parts"] if part["risk"] == told["risk"]), None)
     line = told["line"]
-    if strict is None or told["risk"] == "low" or not line.isprintable() or not line.isascii() or len(line) > 78:
+    if (
+        strict is None
+        or told["risk"] == "low"
+        or not line.isprintable()
+        or not line.isascii()
+        or len(line) > 78
+    ):
         return None
     width = max(strict["end"] - strict["start"], 1)
     return " " * strict["start"] + "^" * width

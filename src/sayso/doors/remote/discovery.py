@@ -88,7 +88,7 @@ def start_service(path: Path, patience: float = PATIENCE) -> None:
     It outlives this program. Of several that start one at once, one service stays: the others find the socket
     taken and end.
     """
-    command = [sys.executable, "-m", "sayso", "serve", "--port", "0", "--socket", str(path)]
+    command = [sys.executable, "-P", "-m", "sayso", "serve", "--port", "0", "--socket", str(path)]
     process = subprocess.Popen(  # noqa: S603  our own program, with arguments of our own
         command,
         stdin=subprocess.DEVNULL,

@@ -101,6 +101,8 @@ class CallDeclaration(msgspec.Struct, frozen=True):
     """The workflow that the call starts, if it starts one."""
     door: str = "python"
     """The door the call came through; the digest covers it."""
+    subagent: str = ""
+    """The sub-agent that makes the call, as its host names it."""
 
 
 NO_DECLARATION = CallDeclaration()
@@ -127,6 +129,8 @@ def request_in_session(
         door=said.door,
     )
     who = {**requester_of_session(row), "confidence": confidence}
+    if said.subagent:
+        who |= {"agent": f"{row.agent}, sub-agent {said.subagent}", "origin": Origin.SUBAGENT}
     if said.workflow is not None:
         started = add_declared((), said.declared, args, gate.policy)
         return make_request(call, started, workflow=said.workflow, **who)

@@ -27,7 +27,9 @@ _HOSTS = {
     "CODEX_HOME": ("config.toml", "hooks.json", "hooks", "rules"),
     "OPENCODE_CONFIG": ("",),
     "OPENCODE_CONFIG_DIR": ("opencode.json", "plugin", "plugins"),
+    "GEMINI_CLI_HOME": (".gemini/settings.json", ".gemini/hooks", ".gemini/policies", ".gemini/extensions"),
     "OPENCLAW_CONFIG_PATH": ("",),
+    "OPENCLAW_STATE_DIR": ("extensions", "openclaw.json"),
     "XDG_CONFIG_HOME": ("opencode", "goose"),
 }
 """Variables that say where a host keeps its settings, and which of them decide what it may do."""
@@ -95,6 +97,11 @@ def guard_policy(path: str | Path) -> None:
 def guard_socket(path: str | Path) -> None:
     """Guard the socket that this process listens on."""
     _guard({_absolute(path): "socket"})
+
+
+def guard_program(path: str | Path) -> None:
+    """Guard a file that decides whether calls are judged at all, wherever it lies."""
+    _guard({_absolute(path): "program"})
 
 
 def guard_keys(path: str | Path) -> None:

@@ -102,7 +102,7 @@ def _rows_ahead(context: Context, wanted: Request) -> Ahead:
 
 def _start_call(context: Context, wanted: Request, holder: str) -> CallView:
     body: CallBody = context.body
-    _check_room(context, wanted)
+    check_room(context, wanted)
     keys: dict[str, Any] = {
         "host_id": body.call_id,
         "key": context.key,
@@ -112,7 +112,7 @@ def _start_call(context: Context, wanted: Request, holder: str) -> CallView:
     scope = scope_from_body(context.gate, wanted.session, body)
     begin = start.start_ungated if body.ungated else start.start_call
     attempt = begin(context.gate, wanted, scope, holder=holder, **keys)
-    _count_denied(context, attempt, wanted)
+    count_denied(context, attempt, wanted)
     return describe_call(context.gate, restore_fence(context.gate, attempt, holder, body.attempt))
 
 
@@ -126,7 +126,7 @@ async def get_call(context: Context) -> CallView:
         raise RequestRefused(400, "malformed", "until takes answer or end")
     attempt = await context.in_thread(find_own_call, context)
     if until == "end" and attempt.state in IN_PROGRESS:
-        await _let_wait(context, partial(context.running.endings.await_end, attempt.call))
+        await let_wait(context, partial(context.running.endings.await_end, attempt.call))
     else:
         await _wait_for_answer(context, attempt)
     return await context.in_thread(lambda: describe_call(context.gate, find_own_call(context)))
@@ -181,10 +181,10 @@ async def _wait_for_answer(context: Context, attempt: Attempt) -> None:
         with context.running.waiters.waiting(question):
             await context.running.asker.await_answer(question, seconds, left)
 
-    await _let_wait(context, await_answer)
+    await let_wait(context, await_answer)
 
 
-async def _let_wait(
+async def let_wait(
     context: Context, waiting: Callable[[float, asyncio.Future[None]], Awaitable[object]]
 ) -> None:
     """Wait as long as the caller wants to; a token may have only so many waits at the same time."""
@@ -215,7 +215,7 @@ def _request_from_body(context: Context) -> Request:
     return request_in_session(context.gate, session, tool, body.args, body.command, body.confidence, said)
 
 
-def _check_room(context: Context, wanted: Request) -> None:
+def check_room(context: Context, wanted: Request) -> None:
     """Refuse a large call where those of its session that are not over, or were denied, hold too much."""
     size = len(wanted.call.arguments)
     if size <= SMALL:
@@ -234,7 +234,7 @@ def _check_room(context: Context, wanted: Request) -> None:
         )
 
 
-def _count_denied(context: Context, attempt: Attempt, wanted: Request) -> None:
+def count_denied(context: Context, attempt: Attempt, wanted: Request) -> None:
     """A large call that is denied at once is kept as well, and counts for an hour."""
     size = len(wanted.call.arguments)
     if attempt.state == "denied" and size > SMALL:

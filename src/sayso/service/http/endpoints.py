@@ -23,6 +23,7 @@ T = TypeVar("T")
 ANY: frozenset[Role] = frozenset({"agent", "host", "operator"})
 HOSTS: frozenset[Role] = frozenset({"host", "operator"})
 HOST: frozenset[Role] = frozenset({"host"})
+AGENTS: frozenset[Role] = frozenset({"agent"})
 OPERATORS: frozenset[Role] = frozenset({"operator"})
 NOBODY = Token("", "agent", "", 0.0)
 """Stands for the caller of an endpoint that asks for no token."""
@@ -131,6 +132,8 @@ class Endpoint(msgspec.Struct, frozen=True):
     in_batch: bool = False
     """Whether calls are decided with others in one transaction: it then returns what is to be done in that,
     and what it does itself is done before."""
+    checks_token: bool = False
+    """Whether it looks its token up by itself, with the first thing it does in a thread."""
     follows_call: bool = False
     """Whether it is about a call that was counted when it was made."""
     raw: bool = False

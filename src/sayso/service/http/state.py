@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -15,10 +16,12 @@ from sayso.service.http.auth import KnownCallers
 from sayso.service.http.batches import Batches
 from sayso.service.http.lanes import Lanes
 from sayso.service.http.limits import Limits
+from sayso.service.live.hook_calls import HookCalls
 from sayso.service.live.metrics import Metrics
 from sayso.service.live.trail import Trail
 from sayso.service.live.waiters import Waiters
 from sayso.service.shapes import LiveEvent
+from sayso.wire import HookDialect
 
 
 class ServiceSettings(msgspec.Struct, frozen=True):
@@ -55,8 +58,16 @@ class ServiceSettings(msgspec.Struct, frozen=True):
 class ServiceState:
     """One service in one process."""
 
-    def __init__(self, gate: Gate, settings: ServiceSettings | None = None) -> None:
+    def __init__(
+        self,
+        gate: Gate,
+        settings: ServiceSettings | None = None,
+        agents: Mapping[str, HookDialect] | None = None,
+    ) -> None:
         self.gate = gate
+        self.agents: Mapping[str, HookDialect] = agents or {}
+        """The coding agents whose hooks are answered here."""
+        self.hook_calls = HookCalls()
         self.asker = Asker(gate, ())
         """Callers that wait for answers. People are asked on the page, so there are no surfaces here."""
         self.endings = CallEndings(gate)

@@ -1,0 +1,81 @@
+"""`sayso doctor [AGENT]`: whether coding agents are really gated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sayso.cli.commands.install import ProjectOption, complete_agents, find_agent
+from sayso.cli.policy_choice import JsonOption
+
+if TYPE_CHECKING:
+    from sayso.doors.agents.agent import Agent, Scope
+    from sayso.doors.agents.doctor import Finding
+
+
+def examine_gates(
+    agent: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[AGENT]",
+            help="One agent; all that are here unless told.",
+            autocompletion=complete_agents,
+        ),
+    ] = None,
+    project: ProjectOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Check that coding agents are gated, with a call that must be blocked. Exit 1 if something is wrong."""
+    from sayso.cli.commands.operator import show_or_json
+    from sayso.doors.agents.doctor import find_level
+
+    scope: Scope = "project" if project else "user"
+    found = {one.name: examine(one, scope) for one in ([find_agent(agent)] if agent else _agents_here(scope))}
+    level = find_level()
+    told = {**found, "level": [level]}
+    show_or_json(as_json, told, [*_lines(found), _line(level)])
+    if not all(one.good for findings in told.values() for one in findings):
+        raise typer.Exit(1)
+
+
+def examine(agent: Agent, scope: Scope) -> list[Finding]:
+    from sayso.doors.agents import doctor, installed
+
+    place = installed.find_place()
+    one = installed.load_installation(installed.hook_file(agent, scope, place.project))
+    return doctor.examine_agent(agent, place, scope, one)
+
+
+def _agents_here(scope: Scope) -> list[Agent]:
+    """Return the agents that are installed on this machine, or gated."""
+    from sayso.doors.agents import AGENTS, installed
+
+    place = installed.find_place()
+    return [
+        one
+        for one in AGENTS.values()
+        if is_here(one) or installed.hook_file(one, scope, place.project).exists()
+    ]
+
+
+def is_here(agent: Agent) -> bool:
+    """Return whether this agent seems to be used on this machine: its command is there, or its folder."""
+    import shutil
+
+    from sayso.doors.agents.installed import find_place, wanted_files
+
+    place = find_place()
+    if shutil.which(agent.program) is not None:
+        return True
+    return any(one.path.parent.is_dir() for one in wanted_files(agent, place, "user", agent.wait))
+
+
+def _lines(found: dict[str, list[Finding]]) -> list[str]:
+    if not found:
+        return ["No coding agent found. `sayso install AGENT` gates one."]
+    return [line for name, findings in found.items() for line in (name, *map(_line, findings))]
+
+
+def _line(one: Finding) -> str:
+    return f"  {'ok ' if one.good else 'BAD'}  {one.about}: {one.text}"

@@ -1,0 +1,83 @@
+"""A coding agent as data: how it speaks to hooks, where its settings live, and what is registered there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from sayso.wire import HookDialect
+
+Scope = Literal["user", "project"]
+
+
+class HookEvent(msgspec.Struct, frozen=True):
+    """An event to register a hook for, and how the hook fails there when nobody could decide.
+
+    The default, exit code 2, blocks. `fail_code` 0 is for events that block nothing, or that block by what is
+    printed, `fail_output`.
+    """
+
+    name: str
+    fail_code: Literal[0, 2] = 2
+    fail_output: str = ""
+    matcher: str | None = None
+    quick: bool = False
+    """Nobody is waited for: the host gives this event little time."""
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where agents keep their settings on this machine."""
+
+    home: Path
+    project: Path
+    variables: Mapping[str, str]
+
+
+class WantedFile(msgspec.Struct, frozen=True):
+    """A file that is Sayso's own, with its whole text."""
+
+    path: Path
+    text: str
+    executable: bool = False
+
+
+class WantedEntries(msgspec.Struct, frozen=True):
+    """Entries in a JSON file of the user's: what is appended to the list at each path."""
+
+    path: Path
+    lists: Mapping[tuple[str, ...], Any]
+    values: Mapping[str, Any] = {}
+    """Top-level keys the file must have, set only where they are missing."""
+
+
+Wanted = WantedFile | WantedEntries
+CommandFor = Callable[[str], str]
+"""The command line to register for an event."""
+
+
+def blocked_by_exit(code: int, out: str) -> bool:
+    return code == 2
+
+
+class Agent(HookDialect, frozen=True, kw_only=True):
+    """One coding agent."""
+
+    title: str
+    program: str
+    """The command that starts it, to look for and to ask for its version."""
+    events: tuple[HookEvent, ...]
+    wanted: Callable[[Place, Scope, CommandFor, int], tuple[Wanted, ...]]
+    """What to write; the number is the seconds a hook may take."""
+    canary: Callable[[str, str], tuple[str, dict[str, Any]]]
+    """The event and payload of a call that must be blocked: it writes this file of Sayso's."""
+    is_blocked: Callable[[int, str], bool] = blocked_by_exit
+    """Whether the host blocks the call, by the hook's exit code and what it printed."""
+    wait: int = 300
+    """Seconds to wait for a person, unless told otherwise."""
+    most_wait: int = 590
+    scopes: tuple[Scope, ...] = ("user", "project")
+    advice: tuple[str, ...] = ()
+    """What the user still has to do, or to know."""

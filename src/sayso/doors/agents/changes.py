@@ -1,0 +1,161 @@
+"""Installing and uninstalling: what changes in the files of a coding agent, shown before it is written.
+
+- A file of the user's keeps every byte that is not ours. Installing twice changes nothing.
+- Uninstalling restores what was there before; if the file was changed since, only our entries go.
+- A file that cannot be read or is not what it should be is left alone.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from sayso.core.errors import SaysoError
+from sayso.doors.agents import json_edit
+from sayso.doors.agents.agent import Wanted, WantedEntries, WantedFile
+from sayso.doors.agents.registration import is_hook_command, is_own_file
+
+
+class CannotInstall(SaysoError):
+    """A file is in the way, or cannot be read. Nothing was changed."""
+
+    code = "cannot_install"
+
+
+class Change(msgspec.Struct, frozen=True):
+    """One file before and after; None where there is none."""
+
+    path: Path
+    before: str | None
+    after: str | None
+    executable: bool = False
+
+    @property
+    def is_needed(self) -> bool:
+        return self.before != self.after
+
+
+class InstalledFile(msgspec.Struct, frozen=True):
+    """A file as an installation left it, and as it was before."""
+
+    path: str
+    before: str | None
+    after: str
+
+
+def plan_install(wanted: Sequence[Wanted], inside: Path | None = None) -> list[Change]:
+    """Return what has to change. With `inside`, a file that leads out of that folder is refused."""
+    return [_plan_file(one, inside) for one in wanted]
+
+
+def plan_uninstall(wanted: Sequence[Wanted], installed: Sequence[InstalledFile]) -> list[Change]:
+    """Return what has to change for every trace of an installation to go."""
+    known = {one.path: one for one in installed}
+    return [_plan_removal(one, known.get(str(_real(one.path)))) for one in wanted]
+
+
+def apply_changes(changes: Sequence[Change]) -> None:
+    """Write the changes, each file as a whole."""
+    for change in changes:
+        if change.is_needed:
+            _write(change)
+
+
+def show_changes(changes: Sequence[Change]) -> list[str]:
+    """Return the changes as a diff."""
+    lines: list[str] = []
+    for change in changes:
+        before, after = change.before or "", change.after or ""
+        names = (str(change.path), str(change.path) if change.after is not None else "(removed)")
+        found = difflib.unified_diff(before.splitlines(), after.splitlines(), *names, lineterm="")
+        lines += [*found]
+    return lines
+
+
+def _plan_file(one: Wanted, inside: Path | None) -> Change:
+    path = _real(one.path)
+    if inside is not None and not path.is_relative_to(_real(inside)):
+        raise CannotInstall(f"{one.path} leads out of the project, to {path}", hint="it was left alone")
+    before = _read(path)
+    if isinstance(one, WantedFile):
+        if before is not None and not is_own_file(before):
+            raise CannotInstall(
+                f"{path} is there already, and not Sayso's", hint="move it away, or call Sayso from it"
+            )
+        return Change(path, before, one.text, one.executable)
+    return Change(path, before, _with_entries(path, before or "", one))
+
+
+def _with_entries(path: Path, text: str, one: WantedEntries) -> str:
+    try:
+        for name, value in one.values.items():
+            text = json_edit.set_missing(text, name, value)
+        for where, entry in one.lists.items():
+            old = [item for item in json_edit.list_items(text, where) if is_hook_command(item)]
+            if old != [entry]:
+                text = json_edit.append_to_list(json_edit.remove_items(text, where, old), where, entry)
+    except json_edit.BrokenFile as error:
+        raise CannotInstall(f"{path}, {error.message}", hint="mend the file; it was left alone") from error
+    return text
+
+
+def _plan_removal(one: Wanted, installed: InstalledFile | None) -> Change:
+    path = _real(one.path)
+    before = _read(path)
+    if before is None:
+        return Change(path, None, None)
+    if installed is not None and before == installed.after:
+        return Change(path, before, installed.before)
+    if isinstance(one, WantedFile):
+        return Change(path, before, None if is_own_file(before) else before)
+    try:
+        return Change(path, before, _without_entries(before, one))
+    except json_edit.BrokenFile as error:
+        raise CannotInstall(f"{path}, {error.message}", hint="mend the file; it was left alone") from error
+
+
+def _without_entries(text: str, one: WantedEntries) -> str | None:
+    for where in one.lists:
+        old = [item for item in json_edit.list_items(text, where) if is_hook_command(item)]
+        text = json_edit.remove_items(text, where, old)
+    return text
+
+
+def _real(path: Path) -> Path:
+    """Return where the file really is: a link in the user's own folder stays a link."""
+    return Path(os.path.realpath(path))
+
+
+def _read(path: Path) -> str | None:
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise CannotInstall(f"cannot read {path}: {error.strerror}", hint="it was left alone") from error
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise CannotInstall(f"{path} is not text in UTF-8", hint="it was left alone") from error
+
+
+def _write(change: Change) -> None:
+    path = change.path
+    try:
+        if change.after is None:
+            path.unlink(missing_ok=True)
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        mode = path.stat().st_mode & 0o777 if path.exists() else 0o755 if change.executable else 0o600
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with os.fdopen(handle, "wb") as file:
+            file.write(change.after.encode())
+        Path(name).chmod(mode)
+        os.replace(name, path)  # noqa: PTH105  one step, whoever reads it meanwhile
+    except OSError as error:
+        raise CannotInstall(f"cannot write {path}: {error.strerror}") from error

@@ -1,0 +1,182 @@
+"""Claude Code: PreToolUse decides, PermissionRequest answers its own prompt, the rest reports.
+
+- A deny (exit 2) is final in every permission mode. An allow is not: Claude Code's own deny and ask rules
+  still apply, and in plan mode nothing is said, so that its own limits hold. Nor is a question to the user
+  answered by an allow.
+- `defer` is not used: Claude Code ignores it outside `-p` and when it makes several calls at once, and the
+  call then goes on.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from sayso.doors.agents.agent import Agent, CommandFor, HookEvent, Place, Scope, Wanted, WantedEntries
+from sayso.doors.agents.payload import check_event, object_of, optional_text, refuse_event, text_of
+from sayso.wire import (
+    HookAnswer,
+    HookOutput,
+    HostCall,
+    HostEvent,
+    HostMessage,
+    HostOutcome,
+    HostSessionEnd,
+)
+
+FOR_THE_USER = ("AskUserQuestion", "ExitPlanMode")
+"""Tools that are a question to the user: an allow would answer it."""
+NOT_HEARD = "Sayso did not get this message: its service could not be reached."
+NOT_DECIDED = "Sayso could not decide, so nothing runs."
+
+
+def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
+    check_event(payload, event)
+    where: dict[str, Any] = {
+        "name": event,
+        "session": text_of(payload, "session_id"),
+        "folder": optional_text(payload, "cwd"),
+        "subagent": read_subagent(payload),
+    }
+    if event in ("PreToolUse", "PermissionRequest"):
+        return HostCall(
+            **where,
+            **read_tool(payload),
+            prompts=event == "PermissionRequest",
+            mode=optional_text(payload, "permission_mode"),
+        )
+    if event in ("PostToolUse", "PostToolUseFailure"):
+        return HostOutcome(**where, **read_tool(payload), ok=event == "PostToolUse")
+    if event == "UserPromptSubmit":
+        return HostMessage(**where, text=optional_text(payload, "prompt"))
+    if event == "SessionEnd":
+        return HostSessionEnd(**where)
+    raise refuse_event(event)
+
+
+def read_tool(payload: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "tool": text_of(payload, "tool_name"),
+        "args": object_of(payload, "tool_input"),
+        "call_id": optional_text(payload, "tool_use_id") or None,
+    }
+
+
+def read_subagent(payload: dict[str, Any]) -> str:
+    """Return the sub-agent's name: the payload has its id only inside one."""
+    if not optional_text(payload, "agent_id"):
+        return ""
+    return optional_text(payload, "agent_type") or "unnamed"
+
+
+def render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
+    if isinstance(event, HostMessage):
+        return tell_user(answer)
+    if not isinstance(event, HostCall):
+        return HookOutput()
+    if event.prompts:
+        return render_permission(answer)
+    if answer.verdict == "allow":
+        return HookOutput() if event.mode == "plan" or event.tool in FOR_THE_USER else _allow(answer)
+    return HookOutput(2, err=f"{answer.reason or NOT_DECIDED}\n")
+
+
+def _allow(answer: HookAnswer) -> HookOutput:
+    said: dict[str, Any] = {
+        "hookSpecificOutput": {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": "allow",
+            "permissionDecisionReason": f"Sayso: {answer.reason}",
+        }
+    }
+    if answer.announced:
+        said["systemMessage"] = "\n".join(answer.announced)
+    return HookOutput(out=to_json(said))
+
+
+def render_permission(answer: HookAnswer) -> HookOutput:
+    """Answer the host's own prompt, or leave it to the user who sees it."""
+    if answer.verdict == "none":
+        return HookOutput()
+    decision = {"behavior": "allow"} if answer.verdict == "allow" else _denied(answer.reason)
+    return HookOutput(out=to_json(_permission(decision)))
+
+
+def _denied(reason: str) -> dict[str, str]:
+    return {"behavior": "deny", "message": reason or NOT_DECIDED}
+
+
+def _permission(decision: dict[str, str]) -> dict[str, Any]:
+    return {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}}
+
+
+def tell_user(answer: HookAnswer) -> HookOutput:
+    lines = "\n".join(answer.announced)
+    return HookOutput(out=to_json({"systemMessage": lines}) if lines else "")
+
+
+def to_json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+FAILED_PERMISSION = to_json(_permission(_denied(NOT_DECIDED)))
+EVENTS = (
+    HookEvent("PreToolUse", matcher="*"),
+    HookEvent("PermissionRequest", 0, FAILED_PERMISSION, matcher="*"),
+    HookEvent("PostToolUse", 0, matcher="*", quick=True),
+    HookEvent("PostToolUseFailure", 0, matcher="*", quick=True),
+    HookEvent("UserPromptSubmit", 0, to_json({"systemMessage": NOT_HEARD}), quick=True),
+    HookEvent("SessionEnd", 0, quick=True),
+)
+QUICK = 20
+
+
+def wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
+    entries: dict[tuple[str, ...], Any] = {
+        ("hooks", one.name): _entry(one, command(one.name), seconds) for one in EVENTS
+    }
+    return (WantedEntries(settings_file(place, scope), entries),)
+
+
+def settings_file(place: Place, scope: Scope) -> Path:
+    """Return the settings file; a project's is the one that is not committed."""
+    if scope == "project":
+        return place.project / ".claude" / "settings.local.json"
+    return Path(place.variables.get("CLAUDE_CONFIG_DIR") or place.home / ".claude") / "settings.json"
+
+
+def _entry(event: HookEvent, command: str, seconds: int) -> dict[str, Any]:
+    hook: dict[str, Any] = {
+        "type": "command",
+        "command": command,
+        "timeout": QUICK if event.quick else seconds,
+    }
+    if event.fail_code:
+        hook["onFailure"] = "block"  # since 2.1.295; earlier versions do not read it
+    matcher = {} if event.matcher is None else {"matcher": event.matcher}
+    return {**matcher, "hooks": [hook]}
+
+
+def canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
+    return "PreToolUse", {
+        "session_id": "sayso-doctor",
+        "cwd": folder,
+        "permission_mode": "default",
+        "hook_event_name": "PreToolUse",
+        "tool_name": "Write",
+        "tool_input": {"file_path": file, "content": ""},
+    }
+
+
+AGENT = Agent(
+    name="claude",
+    read_event=read_event,
+    render_answer=render_answer,
+    title="Claude Code",
+    program="claude",
+    events=EVENTS,
+    wanted=wanted,
+    canary=canary,
+)

@@ -1,0 +1,121 @@
+"""Codex CLI: PreToolUse denies or stays silent, PermissionRequest answers its own prompt.
+
+- Codex takes `ask` and a bare `allow` for mistakes, and runs the call. So an allow prints nothing.
+- Hooks run only once the user has trusted them in `/hooks`; until then Codex skips them without a word.
+- A patch is shown with the files it changes, so that each of them is judged.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from sayso.doors.agents.agent import Agent, CommandFor, HookEvent, Place, Scope, Wanted, WantedEntries
+from sayso.doors.agents.claude import (
+    FAILED_PERMISSION,
+    NOT_DECIDED,
+    NOT_HEARD,
+    QUICK,
+    canary,
+    read_subagent,
+    read_tool,
+    render_permission,
+    tell_user,
+    to_json,
+)
+from sayso.doors.agents.payload import check_event, optional_text, refuse_event, text_of
+from sayso.wire import HookAnswer, HookOutput, HostCall, HostEvent, HostMessage, HostOutcome
+
+_FILES = re.compile(r"^\*\*\* (?:Add File|Update File|Delete File|Move to): ?(.*?)\s*$", re.MULTILINE)
+_DELETES = re.compile(r"^\*\*\* (?:Delete File|Move to):", re.MULTILINE)
+PATCH = "apply_patch"
+
+
+def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
+    check_event(payload, event)
+    where: dict[str, Any] = {
+        "name": event,
+        "session": text_of(payload, "session_id"),
+        "folder": optional_text(payload, "cwd"),
+        "subagent": read_subagent(payload),
+    }
+    if event in ("PreToolUse", "PermissionRequest"):
+        return HostCall(**where, **_tool(payload), prompts=event == "PermissionRequest")
+    if event == "PostToolUse":
+        return HostOutcome(**where, **_tool(payload))
+    if event == "UserPromptSubmit":
+        return HostMessage(**where, text=optional_text(payload, "prompt"))
+    raise refuse_event(event)
+
+
+def _tool(payload: dict[str, Any]) -> dict[str, Any]:
+    found = read_tool(payload)
+    return {**found, "args": name_patched_files(found["args"])} if found["tool"] == PATCH else found
+
+
+def name_patched_files(args: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a patch with the files it changes, and whether it removes any."""
+    text = "\n".join(value for value in args.values() if isinstance(value, str))
+    return {**args, "paths": _FILES.findall(text), "deletes": _DELETES.search(text) is not None}
+
+
+def render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
+    if isinstance(event, HostMessage):
+        return tell_user(answer)
+    if not isinstance(event, HostCall):
+        return HookOutput()
+    if event.prompts:
+        return render_permission(answer)
+    if answer.verdict == "allow":
+        return HookOutput()
+    return HookOutput(2, err=f"{answer.reason or NOT_DECIDED}\n")
+
+
+EVENTS = (
+    HookEvent("PreToolUse"),
+    HookEvent("PermissionRequest", 0, FAILED_PERMISSION),
+    HookEvent("PostToolUse", 0, quick=True),
+    HookEvent("UserPromptSubmit", 0, to_json({"systemMessage": NOT_HEARD}), quick=True),
+)
+
+
+def wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
+    entries: dict[tuple[str, ...], Any] = {
+        ("hooks", one.name): {
+            "hooks": [
+                {
+                    "type": "command",
+                    "command": command(one.name),
+                    "timeout": QUICK if one.quick else seconds,
+                }
+            ]
+        }
+        for one in EVENTS
+    }
+    return (WantedEntries(settings_file(place, scope), entries),)
+
+
+def settings_file(place: Place, scope: Scope) -> Path:
+    if scope == "project":
+        return place.project / ".codex" / "hooks.json"
+    return home_of_codex(place) / "hooks.json"
+
+
+def home_of_codex(place: Place) -> Path:
+    return Path(place.variables.get("CODEX_HOME") or place.home / ".codex")
+
+
+AGENT = Agent(
+    name="codex",
+    read_event=read_event,
+    render_answer=render_answer,
+    title="Codex CLI",
+    program="codex",
+    events=EVENTS,
+    wanted=wanted,
+    canary=canary,
+    advice=(
+        "Start codex, type /hooks, and trust all of Sayso's; until then Codex skips them and runs all calls.",
+    ),
+)

@@ -1,0 +1,202 @@
+"""Is a coding agent really gated? Looked at piece by piece, and tried with a call that must be blocked.
+
+The canary goes through the very command line that is registered. It would write Sayso's own policy file,
+which every policy blocks; nothing is written, because nothing runs it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from sayso.core.errors import SaysoError
+from sayso.doors.agents import json_edit
+from sayso.doors.agents.agent import Agent, Place, Scope
+from sayso.doors.agents.changes import plan_install
+from sayso.doors.agents.claude import settings_file as claude_settings
+from sayso.doors.agents.codex import home_of_codex
+from sayso.doors.agents.codex import settings_file as codex_hooks
+from sayso.doors.agents.gemini import settings_file as gemini_settings
+from sayso.doors.agents.installed import Installation, hook_file, wanted_files
+from sayso.doors.agents.registration import HOOK, find_python, hook_command
+from sayso.gate.settings import gate_config_folder, service_user, socket_path
+
+PATIENCE = 60
+UNDECIDED = "could not decide"
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One thing that was looked at."""
+
+    about: str
+    good: bool
+    text: str
+
+
+def examine_agent(agent: Agent, place: Place, scope: Scope, one: Installation | None) -> list[Finding]:
+    """Return what is found about an agent's gate, in the order to mend it."""
+    found = [_look_at_program(agent)]
+    if one is None:
+        return [*found, Finding("hook", good=False, text=f"not installed: sayso install {agent.name}")]
+    file = hook_file(agent, scope, place.project)
+    found += [_look_at_registration(agent, place, scope, one), *_look_at_parts(file)]
+    found += [Finding("host", good=False, text=text) for text in CAVEATS.get(agent.name, _none)(place, scope)]
+    found += [try_canary(agent, place, file), try_without_service(agent, place, file)]
+    return found
+
+
+def find_level() -> Finding:
+    """Return how far the gate holds: guarded, or separated from the user whose agents it gates."""
+    path, user = socket_path(), service_user()
+    if user is None or user == os.getuid():
+        text = "guarded: stops mistakes and injected calls, not a hostile program that runs as you"
+        return Finding("level", good=True, text=text)
+    folder = None if path is None else path.parent
+    if folder is None or not folder.exists() or os.access(folder, os.W_OK):
+        return Finding(
+            "level", good=False, text=f"guarded: you can write to {folder}, so anybody may listen there"
+        )
+    return Finding("level", good=True, text=f"separated: the service runs as user {user}")
+
+
+def try_canary(agent: Agent, place: Place, file: Path) -> Finding:
+    """Send a call that must be blocked through the registered command."""
+    event, payload = agent.canary(str(gate_config_folder() / "policy.yaml"), str(place.project))
+    code, out, err = _run(hook_command(agent, event, file), json.dumps(payload).encode())
+    said = " ".join((err or out).split())[:200]
+    if not agent.is_blocked(code, out):
+        return Finding("canary", good=False, text=f"the call that must be blocked was not: {said}")
+    if UNDECIDED in err:
+        return Finding(
+            "canary", good=False, text=f"blocked, but only because nothing could be decided: {said}"
+        )
+    return Finding("canary", good=True, text="a call that must be blocked was blocked")
+
+
+def try_without_service(agent: Agent, place: Place, file: Path) -> Finding:
+    """Send the same with the hook's file missing: what cannot be decided must not run."""
+    event, payload = agent.canary(str(gate_config_folder() / "policy.yaml"), str(place.project))
+    command = hook_command(agent, event, file.with_name(f"{file.name}.missing"))
+    code, out, _ = _run(command, json.dumps(payload).encode())
+    held = agent.is_blocked(code, out) or code == 2
+    return Finding(
+        "failure", good=held, text="a hook that fails blocks" if held else "a hook that fails lets it run"
+    )
+
+
+def _look_at_program(agent: Agent) -> Finding:
+    path = shutil.which(agent.program)
+    if path is None:
+        return Finding("program", good=True, text=f"{agent.title}: no command {agent.program} found")
+    try:
+        done = subprocess.run(  # noqa: S603  the user's own agent, asked for its version
+            [path, "--version"], capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+        version = re.search(r"\d+\.\d+[\w.+-]*", done.stdout + done.stderr)
+    except (OSError, subprocess.TimeoutExpired):
+        version = None
+    return Finding(
+        "program", good=True, text=f"{agent.title} {version[0] if version else 'of an unknown version'}"
+    )
+
+
+def _look_at_registration(agent: Agent, place: Place, scope: Scope, one: Installation) -> Finding:
+    try:
+        changes = plan_install(wanted_files(agent, place, scope, one.wait))
+    except SaysoError as error:
+        return Finding("hook", good=False, text=f"{error.message}")
+    wrong = [str(change.path) for change in changes if change.is_needed]
+    if wrong:
+        text = f"not registered as installed in {', '.join(wrong)}: sayso install {agent.name}"
+        return Finding("hook", good=False, text=text)
+    return Finding(
+        "hook", good=True, text=f"registered in {', '.join(str(change.path) for change in changes)}"
+    )
+
+
+def _look_at_parts(file: Path) -> Iterator[Finding]:
+    python = find_python()
+    if not HOOK.is_file() or not os.access(python, os.X_OK):
+        yield Finding("parts", good=False, text=f"{HOOK} or {python} is missing")
+    try:
+        mode = file.stat().st_mode & 0o777
+    except OSError:
+        yield Finding("parts", good=False, text=f"{file} is missing: install the hook again")
+        return
+    if mode & 0o077:
+        yield Finding("parts", good=False, text=f"others can read the hook's token: chmod 600 {file}")
+
+
+def _codex_caveats(place: Place, scope: Scope) -> list[str]:
+    """Codex runs only hooks that the user trusts; the rest it skips without a word."""
+    try:
+        text = (home_of_codex(place) / "config.toml").read_text(encoding="utf-8")
+        state = tomllib.loads(text).get("hooks", {}).get("state", {})
+    except FileNotFoundError:
+        state = {}
+    except (OSError, ValueError, AttributeError):
+        return ["config.toml cannot be read, so nobody knows whether the hooks are trusted"]
+    mine = f"{codex_hooks(place, scope)}:pre_tool_use:"
+    trusted = any(
+        name.startswith(mine)
+        and isinstance(kept, dict)
+        and kept.get("trusted_hash")
+        and kept.get("enabled", True)
+        for name, kept in state.items()
+    )
+    return (
+        [] if trusted else ["not trusted yet: Codex skips the hook and runs the call; type /hooks in codex"]
+    )
+
+
+def _claude_caveats(place: Place, scope: Scope) -> list[str]:
+    return _switched_off(claude_settings(place, scope), lambda value: value.get("disableAllHooks") is True)
+
+
+def _gemini_caveats(place: Place, scope: Scope) -> list[str]:
+    def is_off(value: dict[str, object]) -> bool:
+        config = value.get("hooksConfig")
+        return isinstance(config, dict) and (
+            config.get("enabled") is False or "sayso" in config.get("disabled", [])
+        )
+
+    return _switched_off(gemini_settings(place, scope), is_off)
+
+
+def _switched_off(file: Path, is_off: Callable[[dict[str, object]], bool]) -> list[str]:
+    try:
+        value = json_edit.load_value(json_edit.parse_text(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, SaysoError):
+        return [f"{file} cannot be read"]
+    off = isinstance(value, dict) and is_off(value)
+    return [f"hooks are switched off in {file}: every call runs"] if off else []
+
+
+def _none(place: Place, scope: Scope) -> list[str]:
+    return []
+
+
+CAVEATS: dict[str, Callable[[Place, Scope], list[str]]] = {
+    "claude": _claude_caveats,
+    "codex": _codex_caveats,
+    "gemini": _gemini_caveats,
+}
+"""What in a host's own settings makes it run calls whatever the hook says."""
+
+
+def _run(command: str, given: bytes) -> tuple[int, str, str]:
+    try:
+        done = subprocess.run(  # noqa: S603  the registered command, as the host runs it
+            ["/bin/sh", "-c", command], input=given, capture_output=True, timeout=PATIENCE, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return 1, "", "no answer in time"
+    return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")

@@ -1,0 +1,137 @@
+"""OpenClaw: a plugin that starts the hook in `before_tool_call`, and blocks all but an exact allow.
+
+Messages that reach OpenClaw come from any channel, so none is taken for the user's.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sayso.doors.agents.agent import Agent, CommandFor, HookEvent, Place, Scope, Wanted, WantedFile
+from sayso.doors.agents.claude import NOT_DECIDED, read_subagent, read_tool, to_json
+from sayso.doors.agents.payload import check_event, optional_text, refuse_event, text_of
+from sayso.doors.agents.plugins import write_plugin
+from sayso.wire import HookAnswer, HookOutput, HostCall, HostEvent, HostOutcome
+
+PLUGIN = """
+const place = (context) => ({
+  session_id: context?.sessionKey ?? context?.sessionId ?? "openclaw",
+  cwd: context?.workspaceDir ?? "",
+});
+
+export default {
+  id: "sayso",
+  name: "Sayso",
+  register(api) {
+    api.on(
+      "before_tool_call",
+      async (event, context) => {
+        try {
+          await askSayso("before_tool_call", {
+            ...place(context),
+            hook_event_name: "before_tool_call",
+            tool_name: event.toolName,
+            tool_use_id: event.toolCallId ?? context?.toolCallId,
+            tool_input: event.params ?? {},
+          });
+          return undefined;
+        } catch (error) {
+          return { block: true, blockReason: String(error?.message ?? error) };
+        }
+      },
+      { timeoutMs: TIMEOUT },
+    );
+    api.on("after_tool_call", async (event, context) => {
+      await tellSayso("after_tool_call", {
+        ...place(context),
+        hook_event_name: "after_tool_call",
+        tool_name: event.toolName,
+        tool_use_id: event.toolCallId ?? context?.toolCallId,
+        tool_input: event.params ?? {},
+        error: event.error ? String(event.error) : "",
+      });
+    });
+  },
+};
+"""
+ALLOW = '{"decision":"allow"}'
+MANIFEST = {
+    "id": "sayso",
+    "name": "Sayso",
+    "description": "Asks Sayso before every tool call; written by sayso install.",
+    "configSchema": {"type": "object", "additionalProperties": False, "properties": {}},
+}
+
+
+def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
+    check_event(payload, event)
+    where: dict[str, Any] = {
+        "name": event,
+        "session": text_of(payload, "session_id"),
+        "folder": optional_text(payload, "cwd"),
+        "subagent": read_subagent(payload),
+    }
+    if event == "before_tool_call":
+        return HostCall(**where, **read_tool(payload))
+    if event == "after_tool_call":
+        return HostOutcome(**where, **read_tool(payload), ok=not optional_text(payload, "error"))
+    raise refuse_event(event)
+
+
+def render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
+    if not isinstance(event, HostCall) or answer.verdict == "allow":
+        return HookOutput(out=ALLOW)
+    return HookOutput(2, err=f"{answer.reason or NOT_DECIDED}\n")
+
+
+EVENTS = (HookEvent("before_tool_call"), HookEvent("after_tool_call", quick=True))
+
+
+def wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
+    folder = plugin_folder(place)
+    words = {one.name: ["/bin/sh", "-c", command(one.name)] for one in EVENTS}
+    package = {
+        "name": "sayso",
+        "description": MANIFEST["description"],
+        "version": "1.0.0",
+        "type": "module",
+        "openclaw": {"extensions": ["./index.js"]},
+    }
+    return (
+        WantedFile(folder / "package.json", f"{to_json(package)}\n"),
+        WantedFile(folder / "openclaw.plugin.json", f"{to_json(MANIFEST)}\n"),
+        WantedFile(
+            folder / "index.js",
+            write_plugin("openclaw", words, PLUGIN.replace("TIMEOUT", str(seconds * 1_000))),
+        ),
+    )
+
+
+def plugin_folder(place: Place) -> Path:
+    named = place.variables.get("OPENCLAW_STATE_DIR")
+    return (Path(named) if named else place.home / ".openclaw") / "extensions" / "sayso"
+
+
+def canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
+    return "before_tool_call", {
+        "session_id": "sayso-doctor",
+        "cwd": folder,
+        "hook_event_name": "before_tool_call",
+        "tool_name": "write",
+        "tool_input": {"path": file, "content": ""},
+    }
+
+
+AGENT = Agent(
+    name="openclaw",
+    read_event=read_event,
+    render_answer=render_answer,
+    title="OpenClaw",
+    program="openclaw",
+    events=EVENTS,
+    wanted=wanted,
+    canary=canary,
+    scopes=("user",),
+    advice=("Switch the plugin on: openclaw plugins enable sayso, then restart the gateway.",),
+)

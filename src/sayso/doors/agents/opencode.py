@@ -1,0 +1,131 @@
+"""opencode: a plugin that starts the hook before each tool, and throws unless the answer is an exact allow.
+
+opencode never calls a plugin's `permission.ask`, so `tool.execute.before` is where a call is stopped. A
+sub-agent has a session of its own there; the plugin finds the one above it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sayso.doors.agents.agent import Agent, CommandFor, HookEvent, Place, Scope, Wanted, WantedFile
+from sayso.doors.agents.claude import NOT_DECIDED, read_subagent, read_tool
+from sayso.doors.agents.payload import check_event, optional_text, refuse_event, text_of
+from sayso.doors.agents.plugins import write_plugin
+from sayso.wire import HookAnswer, HookOutput, HostCall, HostEvent, HostMessage, HostOutcome
+
+PLUGIN = """
+const DEEPEST = 8;
+
+export const Sayso = async ({ client, directory, worktree }) => {
+  const where = async (sessionID) => {
+    let session = sessionID;
+    for (let depth = 0; depth < DEEPEST; depth += 1) {
+      const found = await client.session.get({ path: { id: session } }).catch(() => undefined);
+      const parent = found?.data?.parentID;
+      if (!parent) break;
+      session = parent;
+    }
+    const inside = session === sessionID ? {} : { agent_id: sessionID, agent_type: "sub-agent" };
+    return { session_id: session, cwd: directory, workspace: worktree, ...inside };
+  };
+  return {
+    "tool.execute.before": async (input, output) => {
+      await askSayso("tool.execute.before", {
+        ...(await where(input.sessionID)),
+        hook_event_name: "tool.execute.before",
+        tool_name: input.tool,
+        tool_use_id: input.callID,
+        tool_input: output.args ?? {},
+      });
+    },
+    "tool.execute.after": async (input) => {
+      await tellSayso("tool.execute.after", {
+        ...(await where(input.sessionID)),
+        hook_event_name: "tool.execute.after",
+        tool_name: input.tool,
+        tool_use_id: input.callID,
+        tool_input: input.args ?? {},
+      });
+    },
+    "chat.message": async (input, output) => {
+      const texts = (output.parts ?? []).filter((part) => part.type === "text" && !part.synthetic);
+      const place = await where(input.sessionID);
+      if (place.agent_id) return;
+      await tellSayso("chat.message", {
+        ...place,
+        hook_event_name: "chat.message",
+        prompt: texts.map((part) => part.text).join("\\n"),
+      });
+    },
+  };
+};
+"""
+ALLOW = '{"decision":"allow"}'
+
+
+def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
+    check_event(payload, event)
+    where: dict[str, Any] = {
+        "name": event,
+        "session": text_of(payload, "session_id"),
+        "folder": optional_text(payload, "cwd"),
+        "workspace": optional_text(payload, "workspace"),
+        "subagent": read_subagent(payload),
+    }
+    if event == "tool.execute.before":
+        return HostCall(**where, **read_tool(payload))
+    if event == "tool.execute.after":
+        return HostOutcome(**where, **read_tool(payload))
+    if event == "chat.message":
+        return HostMessage(**where, text=optional_text(payload, "prompt"))
+    raise refuse_event(event)
+
+
+def render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
+    if not isinstance(event, HostCall) or answer.verdict == "allow":
+        return HookOutput(out=ALLOW)
+    return HookOutput(2, err=f"{answer.reason or NOT_DECIDED}\n")
+
+
+EVENTS = (
+    HookEvent("tool.execute.before"),
+    HookEvent("tool.execute.after", quick=True),
+    HookEvent("chat.message", quick=True),
+)
+
+
+def wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
+    words = {one.name: ["/bin/sh", "-c", command(one.name)] for one in EVENTS}
+    return (WantedFile(plugin_file(place, scope), write_plugin("opencode", words, PLUGIN)),)
+
+
+def plugin_file(place: Place, scope: Scope) -> Path:
+    if scope == "project":
+        return place.project / ".opencode" / "plugins" / "sayso.js"
+    named = place.variables.get("OPENCODE_CONFIG_DIR")
+    config = Path(place.variables.get("XDG_CONFIG_HOME") or place.home / ".config")
+    return (Path(named) if named else config / "opencode") / "plugins" / "sayso.js"
+
+
+def canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
+    return "tool.execute.before", {
+        "session_id": "sayso-doctor",
+        "cwd": folder,
+        "hook_event_name": "tool.execute.before",
+        "tool_name": "write",
+        "tool_input": {"filePath": file, "content": ""},
+    }
+
+
+AGENT = Agent(
+    name="opencode",
+    read_event=read_event,
+    render_answer=render_answer,
+    title="opencode",
+    program="opencode",
+    events=EVENTS,
+    wanted=wanted,
+    canary=canary,
+)

@@ -1,0 +1,50 @@
+"""Reading a host's payload: every field has its type, or the payload is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sayso.core.digest import parse_json
+from sayso.core.errors import MalformedRequest
+
+
+def text_of(payload: Mapping[str, Any], *names: str) -> str:
+    """Return the first of these fields that is there; refuse a payload without one, or with no text in it."""
+    found = optional_text(payload, *names)
+    if not found:
+        raise MalformedRequest(f"the payload has no {' or '.join(names)}")
+    return found
+
+
+def optional_text(payload: Mapping[str, Any], *names: str) -> str:
+    """Return the first of these fields that is there and not null; empty without one."""
+    for name in names:
+        value = payload.get(name)
+        if value is None:
+            continue
+        if not isinstance(value, str):
+            raise MalformedRequest(f"{name} in the payload is no text")
+        return value
+    return ""
+
+
+def object_of(payload: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return an object, which some hosts send as JSON in a text."""
+    value = payload.get(name)
+    if isinstance(value, str):
+        value = parse_json(value)
+    if not isinstance(value, dict):
+        raise MalformedRequest(f"{name} in the payload is no object")
+    return value
+
+
+def check_event(payload: Mapping[str, Any], event: str) -> None:
+    """Refuse a payload that names another event than the one it was registered for."""
+    named = optional_text(payload, "hook_event_name", "hookEventName", "hookName")
+    if named and named != event:
+        raise MalformedRequest(f"this payload is of the event {named!r}, not {event!r}")
+
+
+def refuse_event(event: str) -> MalformedRequest:
+    return MalformedRequest(f"there is no hook for the event {event!r}")

@@ -1,0 +1,278 @@
+"""Hooks of coding agents: the host's payload comes in, the host's own words go out.
+
+- The agent's file (`HookDialect`) translates, the gate decides. A payload that it cannot read is refused, and
+  the hook denies whatever was refused.
+- For a hook the decision is the start of the call. The same host id with the same call gives the recorded
+  decision for a minute, so one call seen by two hooks is asked once; later it is a new call.
+- A hook is a process of the agent's: what it tells of the user is claimed, and what it tells of an end only
+  tightens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Any
+
+from starlette.responses import Response
+
+from sayso.core import rulebook
+from sayso.core.digest import encode_canonical, sha256, spell_exactly
+from sayso.core.durations import DAY, LONGEST_WAIT
+from sayso.core.ledger import AWAITING, LONGEST_KEY, NotNow
+from sayso.core.model import Assurance, Declaration, Request
+from sayso.core.words import visible
+from sayso.gate import words
+from sayso.gate.call_rows import Attempt, KeyReused, UnknownCall, load_call_row
+from sayso.gate.deciding.request import CallDeclaration, request_in_session
+from sayso.gate.ledger import outcome, start
+from sayso.gate.questions.expiry import is_answerable
+from sayso.gate.sessions import messages
+from sayso.gate.sessions.reopen import SessionWish, open_session_by_key
+from sayso.gate.sessions.sessions import close_session
+from sayso.reading.paths.places import find_workspace
+from sayso.service.api.calls import check_room, count_denied, let_wait
+from sayso.service.http.auth import check_caller_again
+from sayso.service.http.endpoints import AGENTS, Context, Endpoint
+from sayso.service.http.problems import RequestRefused
+from sayso.wire import (
+    HookAnswer,
+    HookDialect,
+    HookOutput,
+    HostCall,
+    HostEvent,
+    HostMessage,
+    HostOutcome,
+    HostSessionEnd,
+)
+
+DOOR = "hook"
+SAME_CALL = 60.0
+"""How many seconds after a call was started another hook may still come to it."""
+LONGEST_NAME = 60
+NOTHING = HookAnswer("none")
+Payload = dict[str, Any]
+
+
+async def post_hook(context: Context) -> Response:
+    """Decide, hear or note what a coding agent's hook reports. Wait for an answer, up to `wait` seconds.
+
+    The answer is one line, `sayso-hook CODE OUT ERR`, followed by OUT bytes for stdout and ERR for stderr.
+    """
+    dialect = _find_dialect(context)
+    event = dialect.read_event(context.parameters["event"], context.body)
+    answer = await _answer_event(context, event)
+    return _encode_output(dialect.render_answer(event, answer))
+
+
+async def _answer_event(context: Context, event: HostEvent) -> HookAnswer:
+    """Answer the event. What takes no waiting is done in one go, its token looked up first."""
+    done = await context.in_thread(_begin, context, event)
+    if isinstance(done, HookAnswer):
+        return done
+    session, call, attempt = done
+    if attempt.state in AWAITING and attempt.question is not None:
+        attempt = await _await_person(context, attempt, attempt.question)
+    return await context.in_thread(_finish_call, context, session, call, attempt)
+
+
+def _begin(context: Context, event: HostEvent) -> HookAnswer | tuple[str, HostCall, Attempt]:
+    """Return the answer, or the call that waits for a person."""
+    if context.authorization is not None:
+        check_caller_again(context.gate, context.running.callers, context.authorization, context.token)
+    session = _open_session(context, event)
+    if isinstance(event, HostCall):
+        attempt = _start_call(context, session, event)
+        waits = attempt.state in AWAITING and attempt.question is not None
+        return (session, event, attempt) if waits else _finish_call(context, session, event, attempt)
+    if isinstance(event, HostOutcome):
+        _note_outcome(context, session, event)
+    if isinstance(event, HostSessionEnd):
+        close_session(context.gate, session)
+    return _hear_message(context, session, event) if isinstance(event, HostMessage) else NOTHING
+
+
+def _finish_call(context: Context, session: str, event: HostCall, attempt: Attempt) -> HookAnswer:
+    """Return the answer about a call that waits no longer. Only one that runs now is allowed."""
+    if not attempt.runs and attempt.state != "running":
+        return HookAnswer("deny", _reason_not_to_run(attempt))
+    if attempt.record.request.call.arguments != encode_canonical(event.args):
+        return _refuse_edited(context, attempt)
+    context.running.hook_calls.remember(session, _keys_of(event), attempt.call, event.name)
+    return _allow(attempt, event)
+
+
+def _allow(attempt: Attempt, event: HostCall) -> HookAnswer:
+    """Allow the call. Where the host is about to prompt its user, only what a person has approved here."""
+    record = attempt.record
+    if event.prompts and record.rule != rulebook.APPROVED_CALL.name:
+        return NOTHING
+    return HookAnswer("allow", record.reason, () if record.announce is None else (record.announce,))
+
+
+def _start_call(context: Context, session: str, event: HostCall) -> Attempt:
+    """Decide the call, or find it where another hook has asked about it just now."""
+    wanted = _make_request(context, session, event)
+    check_room(context, wanted)
+    begin = partial(start.start_call, context.gate, wanted, holder=context.token.id, lease=DAY)
+    attempt = _find_joined(context, session, event, wanted)
+    if attempt is None:
+        try:
+            attempt = begin(host_id=_host_id(event))
+        except KeyReused:  # some hosts count their calls from the beginning again: it is another call
+            attempt = begin()
+    if not _is_usable(context, attempt):
+        attempt = begin()
+    count_denied(context, attempt, wanted)
+    return attempt
+
+
+def _find_joined(context: Context, session: str, event: HostCall, wanted: Request) -> Attempt | None:
+    """Return the call that another event has just asked about, where the host names it by no id."""
+    if not (event.prompts or event.twice):
+        return None
+    found = context.running.hook_calls.find_for_other_event(session, _keys_of(event)[-1], event.name)
+    known = None if found is None else start.load_attempt_now(context.gate, found, session)
+    return known if known is not None and known.record.request.digest == wanted.digest else None
+
+
+def _is_usable(context: Context, attempt: Attempt) -> bool:
+    """Return whether this is what to answer by. What was over before this hook came is not."""
+    if attempt.runs or attempt.state in (*AWAITING, "denied"):
+        return True
+    with context.gate.store.read() as tx:
+        row = load_call_row(context.gate, tx, attempt.call)
+        started = None if row.lease_until is None else row.lease_until - DAY
+        return row.state == "running" and started is not None and tx.now - started <= SAME_CALL
+
+
+def _make_request(context: Context, session: str, event: HostCall | HostOutcome) -> Request:
+    said = CallDeclaration(
+        Declaration((), "agent"),
+        folder=event.folder or None,
+        door=DOOR,
+        subagent=visible(event.subagent[:LONGEST_NAME]),
+    )
+    return request_in_session(context.gate, session, event.tool, event.args, None, 0.0, said)
+
+
+async def _await_person(context: Context, attempt: Attempt, question: str) -> Attempt:
+    """Return the call after its question was closed, or as it is when the time is over."""
+
+    async def await_answer(seconds: float, left: asyncio.Future[None]) -> None:
+        with context.running.waiters.waiting(question):
+            await context.running.asker.await_answer(question, seconds, left)
+
+    await let_wait(context, await_answer)
+    if await context.in_thread(_is_open, context, question):
+        return attempt
+    retry = partial(start.retry_call, context.gate, attempt.call, holder=context.token.id, lease=DAY)
+    return await context.in_thread(retry)
+
+
+def _is_open(context: Context, question: str) -> bool:
+    with context.gate.store.read() as tx:
+        row = tx.question(question)
+        return row is not None and is_answerable(context.gate, row, tx.now)
+
+
+def _reason_not_to_run(attempt: Attempt) -> str:
+    if attempt.state in AWAITING:
+        return words.pending_for_hook(attempt.call)
+    if attempt.state == "denied":
+        return attempt.record.reason
+    return words.over_for_hook(attempt.state)
+
+
+def _refuse_edited(context: Context, attempt: Attempt) -> HookAnswer:
+    """A person approved another call than the host would run: the agent is told to make that one."""
+    _end_call(context, attempt.call, "failed")
+    meant = attempt.record.request.call
+    return HookAnswer("deny", words.edited_for_hook(meant.tool, spell_exactly(meant.arguments)))
+
+
+def _note_outcome(context: Context, session: str, event: HostOutcome) -> None:
+    found = context.running.hook_calls.take(session, _keys_of(event))
+    if found is None and event.call_id is not None:
+        with context.gate.store.read() as tx:
+            row = tx.call_by_host(session, _host_id(event) or "")
+        found = None if row is None else row.id
+    if found is not None:
+        _end_call(context, found, "succeeded" if event.ok else "failed")
+
+
+def _end_call(context: Context, call: str, state: Any) -> None:
+    """Record how the call ended; one that is over already stays as it is."""
+    try:
+        with context.gate.store.read() as tx:
+            fence = load_call_row(context.gate, tx, call).fence
+        outcome.end_call(context.gate, call, fence, state, claimed=True)
+    except (NotNow, UnknownCall):
+        return
+
+
+def _hear_message(context: Context, session: str, event: HostMessage) -> HookAnswer:
+    heard = messages.record_message(context.gate, session, event.text, Assurance.CLAIMED, keep=True)
+    more = () if heard.question is None else (words.CLAIM_ASKED,)
+    return HookAnswer("none", announced=(*heard.announced, *more))
+
+
+def _open_session(context: Context, event: HostEvent) -> str:
+    """Return the session of the host's session. It belongs to this token, whatever the payload names."""
+    if not event.session:
+        raise RequestRefused(422, "malformed", "the payload names no session")
+    key = f"{context.parameters['agent']} {sha256(event.session.encode('utf-8', 'surrogatepass'))}"
+    opened = open_session_by_key(
+        context.gate,
+        key,
+        owner=context.token.id,
+        asked=SessionWish(),
+        agent=context.token.name,
+        workspace=find_workspace(event.folder, event.workspace or None),
+    )
+    return opened.session
+
+
+def _find_dialect(context: Context) -> HookDialect:
+    found = context.running.agents.get(context.parameters["agent"])
+    if found is None:
+        raise RequestRefused(404, "not_found", "there is no such coding agent here")
+    return found
+
+
+def _host_id(event: HostCall | HostOutcome) -> str | None:
+    """Return the host's id of the call, short enough to store. A prompt has none."""
+    if event.call_id is None or (isinstance(event, HostCall) and event.prompts):
+        return None
+    name = f"hook:{event.call_id}"
+    plain = name.isprintable() and len(name) <= LONGEST_KEY
+    return name if plain else f"hook:{sha256(name.encode('utf-8', 'surrogatepass'))}"
+
+
+def _keys_of(event: HostCall | HostOutcome) -> tuple[str, ...]:
+    """Return the names a call is remembered by: the host's id, and what it is."""
+    named = _host_id(event)
+    what = sha256(encode_canonical([event.tool, event.args, event.subagent]))
+    return (what,) if named is None else (named, what)
+
+
+def _encode_output(output: HookOutput) -> Response:
+    out, err = output.out.encode(), output.err.encode()
+    head = f"sayso-hook {output.code} {len(out)} {len(err)}\n".encode()
+    return Response(head + out + err, media_type="text/plain")
+
+
+ENDPOINTS = (
+    Endpoint(
+        "POST",
+        "/v1/hooks/{agent}/{event}",
+        AGENTS,
+        "Answer a hook of a coding agent",
+        post_hook,
+        Payload,
+        str,
+        query={"wait": f"Seconds to wait for an answer, at most {LONGEST_WAIT:.0f}."},
+        media="text/plain",
+        checks_token=True,
+    ),
+)

@@ -1,0 +1,60 @@
+"""The calls that hooks were answered about, by what the host calls them when another hook comes to them.
+
+It is a memory of this process. What it has forgotten is decided again, or not known to have ended.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import msgspec
+
+MOST = 10_000
+SAME_CALL = 60.0
+"""How many seconds after a call was allowed another event may still be about it."""
+
+
+class _Allowed(msgspec.Struct):
+    """A call that was allowed, when, and the events that have asked about it."""
+
+    call: str
+    at: float
+    events: set[str]
+
+
+class HookCalls:
+    """The calls that were allowed, by session and name; the oldest are forgotten first."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._lock = clock, threading.Lock()
+        self._calls: dict[tuple[str, str], _Allowed] = {}
+
+    def remember(self, session: str, names: tuple[str, ...], call: str, event: str) -> None:
+        with self._lock:
+            for name in names:
+                known = self._calls.pop((session, name), None)
+                if known is None or known.call != call:
+                    known = _Allowed(call, self._clock(), set())
+                known.events.add(event)
+                self._calls[session, name] = known
+            while len(self._calls) > MOST:
+                del self._calls[next(iter(self._calls))]
+
+    def find_for_other_event(self, session: str, name: str, event: str) -> str | None:
+        """Return the call allowed under this name just now, if this event has not asked about it yet."""
+        with self._lock:
+            known = self._calls.get((session, name))
+            if known is None or event in known.events or self._clock() - known.at > SAME_CALL:
+                return None
+            return known.call
+
+    def take(self, session: str, names: tuple[str, ...]) -> str | None:
+        """Return the call of the first name that has one, and forget it: it has ended."""
+        with self._lock:
+            known = (self._calls.get((session, name)) for name in names)
+            found = next((one.call for one in known if one is not None), None)
+            for key in [key for key, one in self._calls.items() if key[0] == session and one.call == found]:
+                del self._calls[key]
+        return found

@@ -1,0 +1,233 @@
+"""The hook as a process of its own: only a whole allow of the right service allows."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from sayso.doors.agents import AGENTS
+from sayso.doors.agents.registration import HOOK, HookSettings, hook_command, hook_words, write_settings_text
+from tests.agents.hosts import Output
+from tests.agents.listeners import ALLOW, HEAD, answering, hanging_up, listening, never_answering
+
+PATIENCE = 60
+AGENT, EVENT = AGENTS["opencode"], "tool.execute.before"
+CALL = b'{"hook_event_name":"tool.execute.before"}'
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A hook file and its socket."""
+
+    file: Path
+    socket: Path
+
+    def write(self, **more: object) -> None:
+        settings = HookSettings(self.socket, os.getuid(), "sayso_agent_x", 60, None, {})
+        self.file.write_text(write_settings_text(AGENT, msgspec.structs.replace(settings, **more)))
+
+    @property
+    def words(self) -> list[str]:
+        return hook_words(AGENT, EVENT, self.file)
+
+    @property
+    def command(self) -> list[str]:
+        return ["/bin/sh", "-c", hook_command(AGENT, EVENT, self.file)]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    made = Place(tmp_path / "hook-file", tmp_path / "s.sock")
+    made.write()
+    return made
+
+
+def run(words: list[str], given: bytes = CALL, env: dict[str, str] | None = None) -> Output:
+    done = subprocess.run(words, input=given, capture_output=True, env=env, timeout=PATIENCE, check=False)
+    return Output(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def test_a_whole_allow_is_printed_as_it_came(place: Place) -> None:
+    with listening(place.socket, answering(HEAD + ALLOW)) as heard:
+        answer = run(place.words)
+    assert answer == Output(0, '{"decision":"allow"}', "")
+    assert heard[0].startswith(b"POST /v1/hooks/opencode/tool.execute.before?wait=60 HTTP/1.1\r\n")
+    assert b"Authorization: Bearer sayso_agent_x\r\n" in heard[0]
+    assert heard[0].endswith(CALL)
+
+
+BAD = {
+    "nothing": b"",
+    "only a head": HEAD,
+    "half a head": HEAD[:10],
+    "no mark": HEAD + b'{"decision":"allow"}',
+    "another mark": HEAD + b"hook-sayso 0 20 0\n" + b'{"decision":"allow"}',
+    "a cut allow": HEAD + ALLOW[:-1],
+    "too much": HEAD + ALLOW + b" ",
+    "a code that is none": HEAD + b"sayso-hook 1 20 0\n" + b'{"decision":"allow"}',
+    "a negative length": HEAD + b"sayso-hook 0 21 -1\n" + b'{"decision":"allow"}',
+    "words for numbers": HEAD + b"sayso-hook zero 20 0\n" + b'{"decision":"allow"}',
+    "another status": HEAD.replace(b"200 OK", b"403 Forbidden") + ALLOW,
+    "an informational status": HEAD.replace(b"200 OK", b"100 Continue") + ALLOW,
+    "another protocol": b"SSH-2.0-server\r\n\r\n" + ALLOW,
+    "bytes that are no text": HEAD + b"\xff\xfe\x00",
+    "an endless answer": HEAD + b"sayso-hook 0 3000000 0\n" + b"x" * 3_000_000,
+}
+
+
+@pytest.mark.parametrize("raw", BAD.values(), ids=BAD.keys())
+def test_any_other_answer_denies(place: Place, raw: bytes) -> None:
+    with listening(place.socket, answering(raw)):
+        answer = run(place.words)
+    assert answer.code == 2
+    assert answer.out == ""
+    assert answer.err.startswith("Sayso could not decide, so nothing runs: ")
+
+
+def test_a_service_that_hangs_up_denies(place: Place) -> None:
+    with listening(place.socket, hanging_up):
+        assert run(place.words).code == 2
+
+
+def test_a_missing_service_denies_and_says_what_to_do(place: Place) -> None:
+    answer = run(place.words)
+    assert answer.code == 2
+    assert "sayso serve" in answer.err
+
+
+def test_another_user_on_the_socket_is_told_nothing(place: Place) -> None:
+    place.write(uid=os.getuid() + 1)
+    with listening(place.socket, answering(HEAD + ALLOW)) as heard:
+        answer = run(place.words)
+    assert answer.code == 2
+    assert "not the service's user" in answer.err
+    assert heard in ([], [b""])
+
+
+def test_a_slow_service_is_given_up_before_the_host_gives_up(place: Place) -> None:
+    text = place.file.read_text().replace("wait 60", "wait -9")  # one second, as -9 and 10 to spare make
+    place.file.write_text(text)
+    with listening(place.socket, never_answering):
+        answer = run(place.words)
+    assert answer.code == 2
+    assert "in time" in answer.err
+
+
+@pytest.mark.parametrize("given", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV, signal.SIGALRM])
+def test_a_hook_that_is_killed_denies_by_its_guard(place: Place, given: signal.Signals) -> None:
+    def kill(line: socket.socket) -> None:
+        found = line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        os.kill(int.from_bytes(found[:4], sys.byteorder), given)
+
+    with listening(place.socket, kill):
+        answer = run(place.command)
+    assert answer.code == 2
+    assert answer.out == ""
+    assert answer.err.strip()
+
+
+def test_an_interrupted_hook_denies(place: Place) -> None:
+    def interrupt(line: socket.socket) -> None:
+        found = line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        os.kill(int.from_bytes(found[:4], sys.byteorder), signal.SIGINT)
+        never_answering(line)
+
+    with listening(place.socket, interrupt):
+        assert run(place.words).code == 2
+
+
+@pytest.mark.parametrize("missing", ["python", "hook", "file"])
+def test_a_hook_with_a_part_missing_denies_by_its_guard(place: Place, missing: str) -> None:
+    words = place.words
+    gone = {"python": words[0], "hook": str(HOOK), "file": str(place.file)}[missing]
+    command = place.command[-1].replace(gone, "/nowhere/at/all")
+    with listening(place.socket, answering(HEAD + ALLOW)):
+        answer = run(["/bin/sh", "-c", command])
+    assert answer.code == 2
+    assert answer.err.strip()
+
+
+@pytest.mark.parametrize("text", ["", "wait x", "socket\nuid\ntoken\nwait", "\x00", "long"])
+def test_a_broken_hook_file_denies(place: Place, text: str) -> None:
+    place.file.write_text("uid 0\n" * 200_000 if text == "long" else text)
+    assert run(place.words).code == 2
+
+
+def test_a_call_larger_than_the_service_takes_denies(place: Place) -> None:
+    with listening(place.socket, answering(HEAD + ALLOW)):
+        answer = run(place.words, b" " * (1024 * 1024 + 1))
+    assert answer.code == 2
+    assert "larger" in answer.err
+
+
+def test_a_pipe_that_is_full_or_closed_denies(place: Place) -> None:
+    out_read, out_write = os.pipe()
+    os.close(out_read)
+    with listening(place.socket, answering(HEAD + ALLOW)):
+        done = subprocess.run(place.words, input=CALL, stdout=out_write, stderr=subprocess.PIPE, check=False)
+    os.close(out_write)
+    assert done.returncode == 2
+
+
+def test_the_environment_of_the_agent_changes_nothing(place: Place, tmp_path: Path) -> None:
+    planted = tmp_path / "planted"
+    planted.mkdir()
+    for name in ("posix", "_socket", "_signal", "sitecustomize", "usercustomize", "socket", "os"):
+        (planted / f"{name}.py").write_text("import sys; sys.stdout.write('planted'); sys.exit(0)\n")
+    env = {
+        "PYTHONPATH": str(planted),
+        "PYTHONHOME": str(planted),
+        "PYTHONSTARTUP": str(planted / "os.py"),
+        "PYTHONINSPECT": "1",
+        "PYTHONPLATLIBDIR": str(planted),
+        "SAYSO_APPROVAL_MODE": "trusting",
+        "SAYSO_SOCKET": "/elsewhere",
+        "HOME": str(planted),
+        "XDG_RUNTIME_DIR": str(planted),
+        "PATH": str(planted),
+        "ENV": str(planted / "os.py"),
+        "BASH_ENV": str(planted / "os.py"),
+    }
+    answer = run(place.command, env=env)
+    assert answer.code == 2
+    assert answer.out == ""
+    with listening(place.socket, answering(HEAD + ALLOW)):
+        assert run(place.command, env=env) == Output(0, '{"decision":"allow"}', "")
+
+
+def test_a_program_in_the_workspace_is_not_taken_for_a_part_of_the_hook(place: Place, tmp_path: Path) -> None:
+    for name in ("posix", "_socket", "_signal", "time"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(0)\n")
+    done = subprocess.run(place.words, input=CALL, cwd=tmp_path, capture_output=True, check=False)
+    assert done.returncode == 2
+
+
+def test_how_an_event_fails_is_what_its_file_says(place: Place) -> None:
+    text = place.file.read_text().replace(f"fail {EVENT} 2 ", f'fail {EVENT} 0 {{"cancel":true}}')
+    place.file.write_text(text)
+    answer = run(place.words)
+    assert (answer.code, answer.out) == (0, '{"cancel":true}')
+
+
+def test_a_missing_service_is_started_from_the_root_with_the_environment_of_the_install(
+    place: Place, tmp_path: Path
+) -> None:
+    noted, program = tmp_path / "noted", tmp_path / "program"
+    program.write_text(
+        f'#!/bin/sh\npwd > {noted}\nenv >> {noted}\necho "$@" >> {noted}\nmv {noted} {noted}.done\n'
+    )
+    program.chmod(0o755)
+    place.write(start=str(program), variables={"HOME": "/home/of/install"}, wait=-8)
+    env = {"PYTHONPATH": "/planted", "SAYSO_APPROVAL_MODE": "trusting", "HOME": "/home/of/agent"}
+    assert run(place.words, env=env).code == 2
+    found = (tmp_path / "noted.done").read_text().splitlines()
+    assert found[0] == "/"
+    assert "HOME=/home/of/install" in found
+    assert not [line for line in found if "planted" in line or "SAYSO" in line]
+    assert found[-1] == f"-P -m sayso serve --port 0 --socket {place.socket}"

@@ -1,0 +1,219 @@
+"""`sayso install`, `uninstall` and `doctor`: the user's files, before and after."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sayso.doors.agents import AGENTS, Agent, changes, installed
+from sayso.doors.agents.agent import Place, WantedEntries
+from sayso.doors.agents.doctor import examine_agent
+from tests.support.repository import ROOT
+from tests.support.service_process import Home, a_home
+
+PATIENCE = 120
+EXAMPLES = {
+    ".claude/settings.json": '{\n  // mine\n  "model": "opus",\n  "hooks": {"Stop": []},\n}\n',
+    ".codex/hooks.json": '{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "mine"}]}]}}\n',
+    ".gemini/settings.json": '{\n\t"ui": {"theme": "x"}\n}',
+    ".cursor/hooks.json": '{\r\n  "version": 1,\r\n  "hooks": {}\r\n}\r\n',
+}
+
+
+@pytest.fixture(params=AGENTS.values(), ids=AGENTS.keys())
+def agent(request: pytest.FixtureRequest) -> Agent:
+    found: Agent = request.param
+    return found
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Home:
+    return a_home(monkeypatch, tmp_path)
+
+
+@pytest.fixture
+def place(home: Home, tmp_path: Path) -> Place:
+    return Place(tmp_path, tmp_path / "project", {})
+
+
+def sayso(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "sayso", *arguments],
+        cwd=cwd or ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """Every file outside Sayso's own folders."""
+    own = ("XDG_", "policy.yaml", ".local", ".config/sayso")
+    names = {str(one.relative_to(folder)): one for one in folder.rglob("*") if one.is_file()}
+    return {name: one.read_bytes() for name, one in names.items() if not name.startswith(own)}
+
+
+def test_installing_twice_changes_nothing_and_uninstalling_restores_every_byte(
+    agent: Agent, place: Place
+) -> None:
+    for name, text in EXAMPLES.items():
+        path = place.home / name
+        path.parent.mkdir(parents=True)
+        path.write_bytes(text.encode())
+    before = files_of(place.home)
+    planned = changes.plan_install(installed.wanted_files(agent, place, "user", agent.wait))
+    assert all(one.is_needed for one in planned)
+    changes.apply_changes(planned)
+    kept = installed.note_files(planned, None)
+    again = changes.plan_install(installed.wanted_files(agent, place, "user", agent.wait))
+    assert not any(one.is_needed for one in again)
+    assert set(before) <= set(files_of(place.home))
+    changes.apply_changes(
+        changes.plan_uninstall(installed.wanted_files(agent, place, "user", agent.wait), kept)
+    )
+    assert files_of(place.home) == before
+
+
+def test_what_the_user_wrote_since_stays_when_it_is_uninstalled(place: Place) -> None:
+    agent, path = AGENTS["claude"], place.home / ".claude" / "settings.json"
+    wanted = installed.wanted_files(agent, place, "user", 60)
+    planned = changes.plan_install(wanted)
+    changes.apply_changes(planned)
+    told = json.loads(path.read_text())
+    told["model"] = "opus"
+    told["hooks"]["PreToolUse"].insert(0, {"hooks": [{"type": "command", "command": "mine"}]})
+    path.write_text(json.dumps(told))
+    changes.apply_changes(changes.plan_uninstall(wanted, installed.note_files(planned, None)))
+    assert json.loads(path.read_text()) == {
+        "hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "mine"}]}]},
+        "model": "opus",
+    }
+
+
+BROKEN = ['{"hooks": ', "not json", '{"a":1,"a":2}', '{"hooks": []}', "[]", "\xff"]
+
+
+@pytest.mark.parametrize("text", BROKEN)
+@pytest.mark.parametrize("name", ["claude", "codex", "gemini", "cursor"])
+def test_a_broken_settings_file_is_left_alone(place: Place, name: str, text: str) -> None:
+    agent = AGENTS[name]
+    wanted = installed.wanted_files(agent, place, "user", 60)
+    [one] = wanted
+    assert isinstance(one, WantedEntries)
+    one.path.parent.mkdir(parents=True)
+    one.path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(changes.CannotInstall, match=r"left alone|UTF-8|no list|no JSON|twice|no object"):
+        changes.plan_install(wanted)
+    assert one.path.read_bytes() == text.encode("latin-1")
+
+
+@pytest.mark.parametrize("name", ["copilot", "opencode", "cline", "openclaw"])
+def test_a_file_of_somebody_else_is_not_replaced(place: Place, name: str) -> None:
+    wanted = installed.wanted_files(AGENTS[name], place, "user", 15)
+    wanted[0].path.parent.mkdir(parents=True)
+    wanted[0].path.write_text("mine")
+    with pytest.raises(changes.CannotInstall, match="not Sayso's"):
+        changes.plan_install(wanted)
+
+
+def test_a_link_of_the_users_stays_a_link(place: Place) -> None:
+    real = place.home / "dotfiles" / "settings.json"
+    real.parent.mkdir()
+    real.write_text("{}")
+    link = place.home / ".claude" / "settings.json"
+    link.parent.mkdir()
+    link.symlink_to(real)
+    changes.apply_changes(changes.plan_install(installed.wanted_files(AGENTS["claude"], place, "user", 60)))
+    assert link.is_symlink()
+    assert "hook.py" in real.read_text()
+
+
+def test_a_project_whose_settings_lead_elsewhere_is_refused(place: Place, tmp_path: Path) -> None:
+    place.project.mkdir()
+    outside = tmp_path / "outside.json"
+    outside.write_text("{}")
+    (place.project / ".claude").mkdir()
+    (place.project / ".claude" / "settings.local.json").symlink_to(outside)
+    wanted = installed.wanted_files(AGENTS["claude"], place, "project", 60)
+    with pytest.raises(changes.CannotInstall, match="leads out of the project"):
+        changes.plan_install(wanted, place.project)
+    assert outside.read_text() == "{}"
+
+
+def test_settings_follow_the_variables_that_move_them(place: Place, tmp_path: Path) -> None:
+    moved = {"CLAUDE_CONFIG_DIR": "c", "CODEX_HOME": "x", "GEMINI_CLI_HOME": "g", "OPENCODE_CONFIG_DIR": "o"}
+    variables = {name: str(tmp_path / folder) for name, folder in moved.items()}
+    there = Place(place.home, place.project, variables)
+    found = [
+        str(AGENTS[name].wanted(there, "user", lambda event: event, 60)[0].path.relative_to(tmp_path))
+        for name in ("claude", "codex", "gemini", "opencode")
+    ]
+    assert found == ["c/settings.json", "x/hooks.json", "g/.gemini/settings.json", "o/plugins/sayso.js"]
+
+
+def test_times_are_in_the_hosts_own_unit(place: Place) -> None:
+    def hooks(name: str, *path: str) -> object:
+        [one] = AGENTS[name].wanted(place, "user", lambda event: event, 330)
+        assert isinstance(one, WantedEntries)
+        return one.lists["hooks", path[0]]
+
+    assert hooks("gemini", "BeforeTool")["hooks"][0]["timeout"] == 330_000  # type: ignore[index]
+    assert hooks("claude", "PreToolUse")["hooks"][0]["timeout"] == 330  # type: ignore[index]
+    assert hooks("claude", "PreToolUse")["hooks"][0]["onFailure"] == "block"  # type: ignore[index]
+    assert hooks("codex", "PreToolUse")["hooks"][0]["timeout"] == 330  # type: ignore[index]
+    assert hooks("cursor", "preToolUse")["failClosed"] is True  # type: ignore[index]
+
+
+@pytest.fixture
+def gated(home: Home, tmp_path: Path) -> Iterator[Path]:
+    """Claude Code gated by the command line, with a service that the hook starts."""
+    project = tmp_path / "project"
+    project.mkdir()
+    assert sayso("init", "--yes", "--agents", cwd=project).returncode == 0
+    made = sayso("install", "claude", "--yes", "--wait", "1", cwd=project)
+    assert made.returncode == 0, made.stderr
+    yield project
+    sayso("uninstall", "claude", "--yes")
+    _end_services(tmp_path)
+
+
+def _end_services(home: Path) -> None:
+    for note in home.rglob("services/*.json"):
+        os.kill(int(note.stem), 15)
+
+
+def test_the_whole_way_by_the_command_line(gated: Path, tmp_path: Path) -> None:
+    again = sayso("install", "claude", "--yes", cwd=gated)
+    assert "nothing to change" in again.stdout
+    told = sayso("doctor", "claude", "--json", cwd=gated)
+    found = json.loads(told.stdout)
+    assert told.returncode == 0, found
+    assert {one["about"] for one in found["claude"]} == {"program", "hook", "canary", "failure"}
+    assert "guarded" in found["level"][0]["text"]
+    settings = tmp_path / ".claude" / "settings.json"
+    settings.write_text(settings.read_text().replace("PreToolUse", "PreToolUsed"))
+    assert sayso("doctor", "claude", cwd=gated).returncode == 1
+    settings.unlink()
+    assert sayso("uninstall", "claude", "--yes", cwd=gated).returncode == 0
+    assert not settings.exists()
+    assert sayso("doctor", "claude", cwd=gated).returncode == 1
+
+
+def test_codex_without_trust_is_reported(place: Place) -> None:
+    agent = AGENTS["codex"]
+    one = installed.Installation("codex", "user", str(place.project), 60, "t")
+    found = {(finding.about, finding.good) for finding in examine_agent(agent, place, "user", one)}
+    assert ("host", False) in found
+    (place.home / ".codex").mkdir(exist_ok=True)
+    config = f'[hooks.state."{place.home}/.codex/hooks.json:pre_tool_use:0:0"]\ntrusted_hash = "sha256:1"\n'
+    (place.home / ".codex" / "config.toml").write_text(config)
+    assert "host" not in {finding.about for finding in examine_agent(agent, place, "user", one)}
