@@ -33,7 +33,7 @@ from tests.property.nestings import (
     Tool,
 )
 
-EXAMPLES, ON_SQLITE = (5_000, 500) if os.environ.get("SAYSO_ALL") else (80, 20)
+EXAMPLES, ON_SQLITE = (2_000, 300) if os.environ.get("SAYSO_ALL") else (80, 20)
 MOST_ASKED = 60
 """Beyond so many questions an hour everything is denied, which is another matter."""
 patient = settings(deadline=None, suppress_health_check=list(HealthCheck))

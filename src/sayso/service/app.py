@@ -239,7 +239,7 @@ def _check_still_known(running: ServiceState, request: Request, token: Token) ->
     if authorization is not None:
         check_caller_again(running.gate, running.callers, authorization, token)
     elif find_caller(running.gate, request) != token:
-        raise RequestRefused(401, "unauthorized", "the browser signed in anew", hint="send it again")
+        raise RequestRefused(401, "unauthorized", "the browser signed in again", hint="send it again")
 
 
 async def _find_caller(running: ServiceState, endpoint: Endpoint, request: Request) -> Token:
