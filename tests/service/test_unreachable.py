@@ -116,7 +116,12 @@ def test_a_coroutine_is_told_as_soon(closed_port: int) -> None:
 def test_every_address_is_tried_before_it_is_given_up(
     home: Home, served: Service, black_hole: int, closed_port: int, silent_port: int
 ) -> None:
-    places = [f"http://127.0.0.1:{silent_port}", f"http://127.0.0.1:{black_hole}", f"http://127.0.0.1:{closed_port}", served.url]
+    places = [
+        f"http://127.0.0.1:{silent_port}",
+        f"http://127.0.0.1:{black_hole}",
+        f"http://127.0.0.1:{closed_port}",
+        served.url,
+    ]
     with Sayso.connect(places, home.token("host")) as gate:
         assert gate.session(agent="helper").id.startswith("s_")
 

@@ -254,7 +254,9 @@ def _remove_stale_socket(path: Path) -> None:
 
 
 def _socket_taken_error(path: Path) -> CannotListen:
-    return CannotListen(f"a service runs on {path} already", hint="stop it first, or name another socket with --socket FILE")
+    return CannotListen(
+        f"a service runs on {path} already", hint="stop it first, or name another socket with --socket FILE"
+    )
 
 
 def _lifespan(
