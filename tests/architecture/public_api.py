@@ -1,4 +1,4 @@
-"""What others build on, written down: the names of the package, the commands, and the HTTP interface.
+"""What others build on, written down: the names of the package, the commands, HTTP, and the policy's schema.
 
 `python -m tests.architecture.public_api` writes it again. Read each line that differs before you commit it.
 """
@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 import sayso
 from sayso.cli.main import app
+from sayso.policy.schema import schema_text
 from sayso.service.app import DESCRIBED
 from sayso.service.openapi import build_document
 
@@ -66,7 +67,12 @@ def http_interface() -> str:
     return json.dumps(described, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
-WRITTEN = {"python.txt": python_names, "commands.txt": command_help, "openapi.json": http_interface}
+WRITTEN = {
+    "python.txt": python_names,
+    "commands.txt": command_help,
+    "openapi.json": http_interface,
+    "policy-schema.json": schema_text,
+}
 
 if __name__ == "__main__":
     for file, make in WRITTEN.items():

@@ -14,7 +14,8 @@ def test_the_public_interface_is_the_one_that_was_reviewed(file: str) -> None:
 
 
 def test_the_kept_copy_holds_something() -> None:
-    names, commands, interface = ((FOLDER / file).read_text(encoding="utf-8") for file in WRITTEN)
+    names, commands, interface, schema = ((FOLDER / file).read_text(encoding="utf-8") for file in WRITTEN)
     assert "Sayso.open(" in names
     assert "$ sayso policy test --help" in commands
     assert '"/v1/calls"' in interface
+    assert '"trusted_channel_required"' in schema

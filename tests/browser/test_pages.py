@@ -30,7 +30,7 @@ SHOWS = {
 }
 EMPTY = {
     "/": "Nothing waits for you",
-    "/history": "Nothing was decided that fits.",
+    "/history": "Nothing was decided yet.",
     "/grants": "Nothing is granted",
     "/sessions": "No session is open",
     "/figures": "Nothing was decided in this time",

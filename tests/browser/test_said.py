@@ -11,7 +11,8 @@ from tests.browser.desk import Desk
 
 SIZES = [{"width": 1280, "height": 800}, {"width": 360, "height": 740}]
 TOPMOST = """() => {
-  const edge = Math.max(...[...document.querySelectorAll(".top, #said")].map((e) => e.getBoundingClientRect().bottom));
+  const over = [...document.querySelectorAll(".top, #said")];
+  const edge = Math.max(...over.map((one) => one.getBoundingClientRect().bottom));
   const rows = [...document.querySelectorAll("tbody tr")];
   return rows.findIndex((row) => row.getBoundingClientRect().top >= edge);
 }"""

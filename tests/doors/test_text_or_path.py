@@ -1,4 +1,4 @@
-"""A parameter that takes a text and a path alike takes both, its own default too, and gets what was approved."""
+"""A parameter that takes a text and a path alike takes both, and its own default, and gets what was read."""
 
 from __future__ import annotations
 

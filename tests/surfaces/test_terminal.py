@@ -74,7 +74,7 @@ def test_anything_else_is_asked_again(screen: Screen, typed: str) -> None:
     assert screen.text.count(ANSWER_PROMPT) == 2
     said = " ".join(screen.text.split())
     assert (
-        "is no answer to this question. Answer once, task, 15 min, always, remember, deny, edit or why."
+        "is not an answer to this question. Answer once, task, 15 min, always, remember, deny, edit or why."
         in said
     )
 
@@ -151,7 +151,7 @@ def test_a_trace_that_cannot_be_had_does_not_end_the_question(screen: Screen) ->
 def test_high_risk_wants_the_word_allow(screen: Screen) -> None:
     with asking(push_question(ONCE_ONLY, risk=Risk.HIGH), screen) as one:
         assert one.answer("o", "once", "yes", "a", "allo", "allow") == allowed("once")
-    assert screen.text.count("is no answer") == 5
+    assert screen.text.count("is not an answer") == 5
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_what_was_typed_before_and_in_the_first_half_second_is_no_answer(screen:
     with asking(push_question(), screen, wait=wait) as one:
         assert one.answer("") == allowed("deny")
     assert waited == [0.5]
-    assert "is no answer" not in screen.text
+    assert "is not an answer" not in screen.text
 
 
 @pytest.mark.parametrize("typed", ["", "onc"])

@@ -39,7 +39,7 @@ def read_mode(word: object, where: str) -> Mode:
         return Mode(word)
     except ValueError:
         raise UnknownMode(
-            f"{where}: {word!r} is no approval mode", hint="use paranoid, balanced or trusting"
+            f"{where}: {word!r} is not an approval mode", hint="use paranoid, balanced or trusting"
         ) from None
 
 
@@ -86,7 +86,7 @@ def service_user() -> int | None:
     """The user the service was installed under, if it is another one than runs its clients."""
     found = read_settings().get(SERVICE_USER)
     if found is not None and type(found) is not int:
-        raise SaysoError(f"{SERVICE_USER} in settings.json is no user's number", hint="mend the file")
+        raise SaysoError(f"{SERVICE_USER} in settings.json is not a user's number", hint="mend the file")
     return found
 
 

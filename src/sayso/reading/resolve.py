@@ -173,7 +173,7 @@ def _resolve_recipient(
 
 
 _NOBODY = "the recipient cannot be determined"
-_STRANGER = "the recipient is no known contact"
+_STRANGER = "the recipient is not a known contact"
 _CROWD = "it goes to several recipients without context"
 
 

@@ -78,7 +78,7 @@ def calls_resolve(
     from sayso.gate.ledger.recovery import resolve_call
 
     if became not in RESOLUTIONS:
-        raise MalformedRequest(f"{became!r} is no way to resolve a call", hint="say succeeded or failed")
+        raise MalformedRequest(f"{became!r} is not a way to resolve a call", hint="say succeeded or failed")
     with open_gate_to_act(store, choose_policy(policy, preset, None)) as gate:
         call = expand_call_id(gate, call)
         found = calls.load_call_to_resolve(gate, call)

@@ -109,7 +109,7 @@ def approve_question(
     from sayso.core.errors import UnknownAnswer
 
     if how not in ANSWERS:
-        raise UnknownAnswer(f"{how!r} is no way to approve", hint=f"use one of: {', '.join(ANSWERS)}")
+        raise UnknownAnswer(f"{how!r} is not a way to approve", hint=f"use one of: {', '.join(ANSWERS)}")
     with open_gate_to_act(store, choose_policy(policy, preset, approval)) as gate:
         question = expand_question_id(gate, question)
         seen = seen or question_card.confirm_at_terminal(gate, question, how)

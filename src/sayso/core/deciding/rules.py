@@ -114,7 +114,7 @@ def check_slash_command(s: RuleInput) -> RuleResult:
     """The user typed a command that declares this operation: that is the consent, for a short while."""
     name = s.session.slash
     if name is None:
-        return "this turn's message is no slash command"
+        return "this turn's message is not a slash command"
     command = s.policy.slash_commands.get(name)
     if command is None or s.entry.name not in command.operations:
         return "this turn's slash command does not declare this operation"

@@ -289,7 +289,7 @@ def _order_steps(name: str, steps: Sequence[Step]) -> tuple[Step, ...]:
         unknown = sorted(set(step.after) - set(named))
         if unknown:
             raise NotGateable(
-                f"the step {step.name} follows {', '.join(unknown)}, which is no step of {name}"
+                f"the step {step.name} follows {', '.join(unknown)}, which is not a step of {name}"
             )
     try:
         order = TopologicalSorter({step.name: step.after for step in steps}).static_order()

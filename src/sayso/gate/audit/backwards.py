@@ -86,7 +86,9 @@ def _parse_places(before: str) -> dict[str, int]:
     for part in before.split(","):
         stream, _, number = part.rpartition(":")
         if not (number.isascii() and number.isdigit() and len(number) < 16):
-            raise MalformedRequest(f"{before!r} is no place in the trail", hint="use the one you were told")
+            raise MalformedRequest(
+                f"{before!r} is not a place in the trail", hint="use the one you were told"
+            )
         places[stream or MAIN] = int(number)
     return places
 

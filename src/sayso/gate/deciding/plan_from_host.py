@@ -34,7 +34,7 @@ def read_host_plan(plan: str | Mapping[str, Any], policy: Policy) -> PlanText:
         parts = msgspec.convert(plan, PlanParts)
     except msgspec.ValidationError as error:
         raise MalformedRequest(
-            f"this is no plan: {error}", hint=f"use: {', '.join(PlanParts.__struct_fields__)}"
+            f"this is not a plan: {error}", hint=f"use: {', '.join(PlanParts.__struct_fields__)}"
         ) from error
     unknown = [name for name in parts.operations if name not in policy.table]
     if unknown:

@@ -100,7 +100,7 @@ def load_run_progress(gate: Gate, run: str) -> RunProgress:
         row = load_call_row(gate, tx, run)
     progress = _progress_from_row(gate, row)
     if progress is None:
-        raise UnknownCall(f"{run} is no run of a workflow")
+        raise UnknownCall(f"{run} is not a run of a workflow")
     return progress
 
 

@@ -26,4 +26,4 @@ def read_bytes(path: str | Path, limit: int) -> bytes:
 
 def _check_regular(mode: int) -> None:
     if not stat.S_ISREG(mode):
-        raise ValueError(_KINDS.get(stat.S_IFMT(mode), "it is no file"))
+        raise ValueError(_KINDS.get(stat.S_IFMT(mode), "it is not a file"))

@@ -116,7 +116,7 @@ def scope_from_body(gate: Gate, session: str, said: HostFields) -> Scope:
         row = tx.call(said.run)
     kept = None if row is None or row.session != session else find_record(gate, row)
     if kept is None or kept.request.workflow is None:
-        raise UnknownCall(f"{said.run} is no run of a workflow in this session")
+        raise UnknownCall(f"{said.run} is not a run of a workflow in this session")
     return Scope(run=Run(said.run, kept.request.workflow), individual=said.individual)
 
 

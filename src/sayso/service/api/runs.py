@@ -20,7 +20,7 @@ def get_run(context: Context) -> RunProgress:
     name = context.parameters["run"]
     found = load_run_progress(context.gate, name)
     if not can_see(context, found.session):
-        raise UnknownCall(f"{name} is no run of a workflow")
+        raise UnknownCall(f"{name} is not a run of a workflow")
     return found
 
 

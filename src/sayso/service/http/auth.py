@@ -117,7 +117,7 @@ def check_page(gate: Gate, request: Request, secret: str) -> None:
 def _bearer(gate: Gate, authorization: str) -> Token:
     kind, _, secret = authorization.partition(" ")
     if kind.lower() != "bearer" or not secret:
-        raise RequestRefused(401, "unauthorized", "this is no bearer token")
+        raise RequestRefused(401, "unauthorized", "this is not a bearer token")
     with gate.store.read() as tx:
         token = find_token(gate, tx, secret.strip())
     if token is None:

@@ -138,7 +138,7 @@ def _make_device(descriptor: int) -> Device:
     try:
         device = Device(descriptor)
     except termios.error as error:
-        raise NoTerminal("that is no terminal") from error
+        raise NoTerminal("that is not a terminal") from error
     if not _in_front(descriptor):
         raise NoTerminal("the program runs in the background of its terminal")
     return device

@@ -100,13 +100,13 @@ class TerminalPrompt:
         answer = SPELLINGS.get(word, word)
         if any(offer.answer == answer for offer in allowing_offers(self._question)):
             return Reply(answer, self._by, seen=self._digest_seen)
-        return self._again(f"{line[:40]} is no answer to this question. {self._choices()}")
+        return self._again(f"{line[:40]} is not an answer to this question. {self._choices()}")
 
     def _allow(self, word: str, line: str) -> Reply | None:
         """High risk: the whole word, the whole call seen, and if there are several ways, which."""
         allowed = allowing_offers(self._question)
         if word != "allow" or not allowed:
-            return self._again(f"{line[:40]} is no answer to this question. {self._choices()}")
+            return self._again(f"{line[:40]} is not an answer to this question. {self._choices()}")
         if not self._may_allow():
             return None
         if len(allowed) == 1:

@@ -35,7 +35,7 @@ def test_each_check_tells_why_it_kept_silent_on_a_plain_call() -> None:
         "denied_call": "nobody denied this call",
         "stopped": "no stop is in force",
         "always_ask": "the policy does not ask for it every time",
-        "slash_command": "this turn's message is no slash command",
+        "slash_command": "this turn's message is not a slash command",
         "user_initiated": "not inside something the user started",
         "paranoid": "the mode is not paranoid",
         "allowlist": "the whole command is not on the session allowlist of this workspace",

@@ -7,6 +7,7 @@ import { h, show } from "../lib/dom.js";
 import { say } from "../lib/parts.js";
 import { inline } from "../lib/visible.js";
 import { sleeper } from "../lib/wake.js";
+import { ANSWERED } from "../lib/words.js";
 import { HOW_TO_READ, READ_ON } from "./bar.js";
 import { ending } from "./card.js";
 import { asker, head, headline, items, reasons } from "./facts.js";
@@ -185,7 +186,7 @@ export function several(questions, { live, leave }) {
  * @param {string} given
  */
 async function answerEach(questions, given) {
-  const word = given === "deny" ? "denied" : "allowed once";
+  const word = ANSWERED[given] ?? given;
   let done = 0;
   try {
     for (const one of questions) {
