@@ -83,7 +83,7 @@ def _why(found: Operation, said: str) -> str:
 def _operation_at(judge: Judge, operation: str, path: str, where: CallFolders) -> Operation:
     from sayso.reading.shell.quick import is_plainly_inside
 
-    if verb_of(operation) in READ_VERBS and is_plainly_inside(path, where):
+    if verb_of(operation) in READ_VERBS and is_plainly_inside(path, where, judge.sound):
         return Operation(operation)
     return operation_at_path(operation, path, judge.policy, where, ())
 

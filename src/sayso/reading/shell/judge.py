@@ -76,6 +76,7 @@ class Judge:
         self.depth = 0
         self.window: tuple[int, int, str] | None = None
         self.running: list[str] = []
+        self.sound: dict[CallFolders, bool] = {}
 
     # Recording
 
@@ -305,7 +306,7 @@ class Judge:
         touched += self.operands(operands, parsed.operands, program, effect, invocation)
         if effect is None:
             self.doubt(f"what {program.name} does here is not known", invocation.start, invocation.end)
-        elif not touched or not effect.operation.startswith("files."):
+        elif not touched or not effect.operation.startswith("files.") or _is_stricter(effect):
             self.effect(effect, invocation.start, invocation.end)
         return parsed
 
@@ -413,6 +414,11 @@ class Judge:
         finally:
             self.window = outer
             self.depth -= 1
+
+
+def _is_stricter(effect: Effect) -> bool:
+    """True if a program does more than its operation does by itself, whatever paths it is given."""
+    return effect.risk > default_effect(effect.operation).risk
 
 
 def _system_name(path: str) -> str | None:

@@ -17,7 +17,8 @@ from sayso.reading.path_operations import CallFolders
 from sayso.reading.shell.findings import Finding, TooMuch
 from sayso.reading.shell.judge import Judge
 from sayso.reading.shell.lenient import find_danger, judge_mentioned_guard
-from sayso.reading.shell.parse import parse_line
+from sayso.reading.shell.parse import MAX_LENGTH, parse_line
+from sayso.reading.shell.plain import parse_plain
 from sayso.reading.shell.state import ShellState
 from sayso.reading.shell.syntax import CannotTell
 
@@ -66,11 +67,12 @@ def _read_whole(judge: Judge, line: str, where: CallFolders) -> None:
 
 
 def _read(judge: Judge, line: str, where: CallFolders) -> None:
-    body = parse_line(line)
+    plain = parse_plain(line) if len(line) <= MAX_LENGTH else None
+    body = parse_line(line) if plain is None else plain
     judge.sequence(body, ShellState((where.folder or None,), where.home))
     if not judge.findings:
         judge.doubt("it is empty", 0, len(line))
-    if all(one.risk is not Risk.HIGH for one in judge.findings):
+    if plain is None and all(one.risk is not Risk.HIGH for one in judge.findings):
         _look_for_danger(judge, line, parsed=True)
 
 
