@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,11 +11,11 @@ from tests.support.shell_lines import HARMFUL, Reader, tricks
 
 
 @pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     folder = tmp_path_factory.mktemp("home") / "work"
     (folder / "src").mkdir(parents=True)
     (folder / ".git").mkdir()
-    yield Reader(Path(folder).resolve(), Path(folder).resolve().parent)
+    return Reader(Path(folder).resolve(), Path(folder).resolve().parent)
 
 
 @pytest.mark.parametrize("command", HARMFUL)

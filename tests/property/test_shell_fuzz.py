@@ -9,15 +9,25 @@ from pathlib import Path
 import pytest
 
 from sayso.core.model import Risk
-from sayso.reading.shell.parse import parse_line
-from sayso.reading.shell.plain import parse_plain
+from sayso.reading.shell.grammar.parse import parse_line
+from sayso.reading.shell.grammar.plain import parse_plain
+from sayso.reading.shell.grammar.syntax import CannotTell, Command, Pipeline, Sequence, Simple
 from sayso.reading.shell.state import ShellState
-from sayso.reading.shell.syntax import CannotTell, Command, Pipeline, Sequence, Simple
 from sayso.reading.shell.words import read_value
 from tests.support.shell_lines import HARMFUL, Reader, tricks
 
 LINES = 1_000_000 if os.environ.get("SAYSO_ALL") else 3_000
-HARMLESS = ("ls -la", "cat notes.txt", "git status", "grep -n x f", "echo hi", "find . -name '*.py'", "head -5 f", "pwd", "wc -l f")
+HARMLESS = (
+    "ls -la",
+    "cat notes.txt",
+    "git status",
+    "grep -n x f",
+    "echo hi",
+    "find . -name '*.py'",
+    "head -5 f",
+    "pwd",
+    "wc -l f",
+)
 JOINTS = (" ; ", " && ", " || ", " | ", "\n", " & ", ";", "&&")
 NOISE = "abz09 '\"\\$`(){}[]<>|&;*?~#!=-\n\t%^:@,.+\u200b\u00e9/"
 
@@ -61,7 +71,9 @@ def test_no_line_with_a_harmful_command_in_it_is_low(reader: Reader) -> None:
     for _ in range(LINES // 3):
         parts = [chance.choice(HARMLESS) for _ in range(chance.randint(0, 3))]
         parts.insert(chance.randint(0, len(parts)), chance.choice((*HARMFUL, chance.choice(hidden))))
-        line = "\n".join(parts) if any("<<" in part for part in parts) else chance.choice(JOINTS[:6]).join(parts)
+        line = (
+            "\n".join(parts) if any("<<" in part for part in parts) else chance.choice(JOINTS[:6]).join(parts)
+        )
         assert reader.risk(line) is not Risk.LOW, line
 
 
@@ -79,7 +91,26 @@ def _shape(command: Command) -> object:
 
 def test_plain_lines_are_what_the_grammar_says(reader: Reader) -> None:
     chance = random.Random(13)
-    pieces = ("ls", "-la", "a=b", "x.py", "'a b'", '"c d"', "&&", "||", "|", ";", "*.ts", "{}", "--x=1", "\\;", "./f", "a:b", "1", "é")
+    pieces = (
+        "ls",
+        "-la",
+        "a=b",
+        "x.py",
+        "'a b'",
+        '"c d"',
+        "&&",
+        "||",
+        "|",
+        ";",
+        "*.ts",
+        "{}",
+        "--x=1",
+        "\\;",
+        "./f",
+        "a:b",
+        "1",
+        "é",
+    )
     agreed = 0
     for _ in range(LINES):
         line = " ".join(chance.choices(pieces, k=chance.randint(1, 8)))

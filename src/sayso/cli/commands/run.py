@@ -15,7 +15,8 @@ ASKED, DENIED = 3, 4
 TOOL = "Bash"
 
 CommandArg = Annotated[
-    list[str], typer.Argument(metavar="COMMAND", help="The command; one argument with blanks is a command line.")
+    list[str],
+    typer.Argument(metavar="COMMAND", help="The command; one argument with blanks is a command line."),
 ]
 
 

@@ -15,15 +15,15 @@ from sayso.core.policy import Policy
 from sayso.reading.evidence import MAX_PIECE_LENGTH, MAX_PIECES
 from sayso.reading.path_operations import CallFolders
 from sayso.reading.shell.findings import Finding, TooMuch
+from sayso.reading.shell.grammar.parse import MAX_LENGTH, parse_line
+from sayso.reading.shell.grammar.plain import parse_plain
+from sayso.reading.shell.grammar.syntax import CannotTell
 from sayso.reading.shell.judge import Judge
 from sayso.reading.shell.lenient import find_danger, judge_mentioned_guard
-from sayso.reading.shell.parse import MAX_LENGTH, parse_line
-from sayso.reading.shell.plain import parse_plain
+from sayso.reading.shell.programs.known import NO_PROGRAMS
 from sayso.reading.shell.state import ShellState
-from sayso.reading.shell.syntax import CannotTell
 
 MAX_OPERATIONS = 24
-NO_PROGRAMS: Mapping[str, Any] = {}
 
 
 class ShellReading(msgspec.Struct, frozen=True):

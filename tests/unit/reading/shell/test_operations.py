@@ -12,12 +12,28 @@ from sayso.policy.load import load_preset
 from sayso.reading.resolve import operations_for
 from tests.support.shell_lines import Reader
 
-SHELL_TOOLS = ("Bash", "bash", "run_bash", "shell", "execute_command", "run_shell_command", "terminal", "run_in_terminal")
+SHELL_TOOLS = (
+    "Bash",
+    "bash",
+    "run_bash",
+    "shell",
+    "execute_command",
+    "run_shell_command",
+    "terminal",
+    "run_in_terminal",
+)
 
 
-def read(line: str, folder: Path, tool: str = "Bash", preset: str = "coding") -> dict[str, tuple[Risk | None, tuple[Piece, ...]]]:
+def read(
+    line: str, folder: Path, tool: str = "Bash", preset: str = "coding"
+) -> dict[str, tuple[Risk | None, tuple[Piece, ...]]]:
     found = operations_for(
-        tool, {"command": line}, load_preset(preset), folder=str(folder), workspace=str(folder), home=str(folder.parent)
+        tool,
+        {"command": line},
+        load_preset(preset),
+        folder=str(folder),
+        workspace=str(folder),
+        home=str(folder.parent),
     )
     return {one.name: (one.reading, one.because) for one in found}
 
@@ -62,7 +78,9 @@ def test_a_row_of_words_is_a_command_line(tmp_path: Path) -> None:
     assert [one.name for one in found] == ["git.push"]
 
 
-@pytest.mark.parametrize("args", [{}, {"command": 7}, {"command": None}, {"command": ["ls", 3]}, {"command": ""}])
+@pytest.mark.parametrize(
+    "args", [{}, {"command": 7}, {"command": None}, {"command": ["ls", 3]}, {"command": ""}]
+)
 def test_a_command_that_is_no_text_cannot_be_told(tmp_path: Path, args: dict[str, object]) -> None:
     found = operations_for(
         "Bash", args, load_preset("coding"), folder=str(tmp_path), workspace=str(tmp_path), home="/root"

@@ -1,24 +1,49 @@
 """Lines of plain words: no grammar is needed to read them, and most lines are such.
 
-Words of letters, digits and a few marks that mean nothing to a shell, or an asterisk; text in single quotes; text in double
-quotes without `$`, backquote, backslash and `!`; and `&&`, `||`, `|` and `;` between commands. All else is read
-by the grammar, and a property test holds the two against each other.
+Words of letters, digits and a few marks that mean nothing to a shell, or an asterisk; text in single quotes;
+text in double quotes without `$`, backquote, backslash and `!`; and `&&`, `||`, `|` and `;` between commands.
+All else is read by the grammar, and a property test holds the two against each other.
 """
 
 from __future__ import annotations
 
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.shell.syntax import Command, Literal, Pipeline, Sequence, Simple, Word
+from sayso.reading.shell.grammar.syntax import Command, Literal, Pipeline, Sequence, Simple, Word
 
 _TOKEN = lazy_pattern(
-    r"""[ ]*(?:([\w./:@%+,=*-]+|\{\}|\\;)(?=[ ]|;|$)|'([^'\n]*)'(?=[ ]|;|$)|"([^"$`\\!\n]*)"(?=[ ]|;|$)|(&&|\|\||\||;)(?=[ ]))"""
+    r"""[ ]*(?:([\w./:@%+,=*-]+|\{\}|\\;)(?=[ ]|;|$)|'([^'\n]*)'(?=[ ]|;|$)"""
+    r"""|"([^"$`\\!\n]*)"(?=[ ]|;|$)|(&&|\|\||\||;)(?=[ ]))"""
 )
 _RESERVED = frozenset(
     {
-        "if", "then", "else", "elif", "fi", "case", "esac", "for", "select", "while", "until", "do", "done", "in",
-        "function", "time", "coproc", "{", "}", "export", "declare", "typeset", "local", "readonly", "unset", "unsetenv",
+        "if",
+        "then",
+        "else",
+        "elif",
+        "fi",
+        "case",
+        "esac",
+        "for",
+        "select",
+        "while",
+        "until",
+        "do",
+        "done",
+        "in",
+        "function",
+        "time",
+        "coproc",
+        "{",
+        "}",
+        "export",
+        "declare",
+        "typeset",
+        "local",
+        "readonly",
+        "unset",
+        "unsetenv",
     }
-)  # fmt: skip
+)
 
 
 def parse_plain(line: str) -> Sequence | None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.shell.effects import judge_path
-from sayso.reading.shell.guarding import bar
-from sayso.reading.shell.known import Program, default_effect
-from sayso.reading.shell.options import Argument, parse_options
+from sayso.reading.shell.programs.known import Program, default_effect
+from sayso.reading.shell.programs.options import Argument, parse_options
+from sayso.reading.shell.specials.guarding import bar
 from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:
@@ -41,7 +41,14 @@ def judge_directory(judge: Judge, program: Program, invocation: Invocation) -> N
     parsed = parse_options(program.table, invocation.arguments)
     judge.report_problem(parsed, program, invocation)
     action = parsed.operands[1].text if len(parsed.operands) > 1 else None
-    reads = action is not None and action.lstrip("-") in ("read", "readall", "list", "search", "diff", "readpl")
+    reads = action is not None and action.lstrip("-") in (
+        "read",
+        "readall",
+        "list",
+        "search",
+        "diff",
+        "readpl",
+    )
     effect = default_effect("system.read" if reads else "system.change")
     judge.effect(effect, invocation.start, invocation.end)
 
@@ -79,7 +86,9 @@ def judge_archive7(judge: Judge, program: Program, invocation: Invocation) -> No
     for one in arguments[1:]:
         text = one.text or one.value.prefix
         if text[:1] == "-":
-            if not text.startswith(("-slt", "-p", "-scrc", "-m", "-t", "-r", "-ba", "-bb", "-bd", "-y", "-x", "-i")):
+            if not text.startswith(
+                ("-slt", "-p", "-scrc", "-m", "-t", "-r", "-ba", "-bb", "-bd", "-y", "-x", "-i")
+            ):
                 judge.doubt(f"{program.name} {text[:40]} is not known", one.start, one.end)
         elif one.value.may_be_option:
             judge.doubt("an argument of it may be any option", one.start, one.end)
@@ -127,7 +136,9 @@ def judge_cloud(judge: Judge, program: Program, invocation: Invocation) -> None:
         judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
         return
     reads = any(_READS.fullmatch(word) for word in words[:4])
-    changes = any(word.startswith(("delete", "rm", "destroy", "terminate", "remove", "purge")) for word in words)
+    changes = any(
+        word.startswith(("delete", "rm", "destroy", "terminate", "remove", "purge")) for word in words
+    )
     name = "remote.read" if reads and not changes else "remote.change"
     judge.record(name, Risk.HIGH, default_effect(name).why or name, invocation.start, invocation.end)
 
@@ -141,7 +152,9 @@ def judge_socket(judge: Judge, program: Program, invocation: Invocation) -> None
             continue
         for piece in (text, *text.replace(",", ":").split(":")):
             if "/" in piece or "sayso" in piece:
-                path = Argument(Value(piece[piece.find("/") :] if "/" in piece else piece), one.start, one.end)
+                path = Argument(
+                    Value(piece[piece.find("/") :] if "/" in piece else piece), one.start, one.end
+                )
                 _judge_socket_path(judge, path, invocation)
 
 

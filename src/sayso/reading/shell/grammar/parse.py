@@ -14,8 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.shell.escapes import read_ansi, unescape, unescape_in_quotes
-from sayso.reading.shell.syntax import (
+from sayso.reading.shell.grammar.escapes import read_ansi, unescape, unescape_in_quotes
+from sayso.reading.shell.grammar.syntax import (
     Assignment,
     CannotTell,
     Command,

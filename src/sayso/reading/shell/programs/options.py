@@ -136,7 +136,7 @@ def _find_abbreviated(table: OptionTable, name: str) -> Option | None:
     return fitting.pop() if len(fitting) == 1 else None
 
 
-def _read_cluster(
+def _read_cluster(  # noqa: C901 - the rules of getopt, in their order
     table: OptionTable, text: str, one: Argument, arguments: tuple[Argument, ...], index: int
 ) -> _Read | str:
     """`-abc`, `-n5`, `-n 5`; as well as whole names with one dash that the data lists."""
