@@ -72,9 +72,7 @@ def build_policy(file: PolicyFile, digest: str, own: Collection[str], own_tools:
         },
         vip_contacts=dict(file.vip_contacts or {}),
         family_contacts=dict(file.family_contacts or {}),
-        programs={
-            name: entry for names, entry in (file.programs or {}).items() for name in names.split()
-        },
+        programs={name: entry for names, entry in (file.programs or {}).items() for name in names.split()},
     )
 
 

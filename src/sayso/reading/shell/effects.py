@@ -159,7 +159,7 @@ def judge_mentions(judge: Judge, several: list[Word], state: ShellState) -> None
                 argument = Argument(
                     Value(piece, wild=value.wild, home=piece[:1] == "~"), word.start, word.end
                 )
-                judge_path(judge, "files.read", argument, state)
+                judge_path(judge, "files.list", argument, state)
 
 
 def judge_guard_mentions(judge: Judge, arguments: tuple[Argument, ...], state: ShellState) -> None:

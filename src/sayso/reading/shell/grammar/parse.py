@@ -61,6 +61,11 @@ def parse_line(line: str) -> Sequence:
     return _Reader(line).read()
 
 
+def bare_parse(line: str) -> Any:
+    """The grammar's own tree of a line: what reading it is measured against."""
+    return _parser().parse(line.encode())
+
+
 def _parser() -> Any:
     """The parser of this thread. The grammar is loaded when the first line is read."""
     parser = getattr(_LOCAL, "parser", None)
