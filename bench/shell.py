@@ -1,7 +1,7 @@
-"""`python -m bench.shell`: the shell reading against labelled command lines, and against a bare parse of each.
+"""`python -m bench.shell`: the shell reading on labelled command lines, and against a bare parse of each.
 
-The lines are those of tests/unit/reading/shell, and, where SAYSO_SHELL_CORPUS names a file of JSON objects with
-`cmd`, `expect`, and maybe `strength` and `scope`, those as well.
+The lines are those of tests/unit/reading/shell; or, where SAYSO_SHELL_CORPUS names a file of JSON objects
+with `cmd`, `expect`, and maybe `strength` and `scope`, those.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def told(tool: str, **args: Any) -> dict[str, list[tuple[str | None, str]]]:
         ("get", {"url": "https://example.com"}, {"network.fetch": []}),
         ("get", {"url": "https://example.com", "method": "POST"}, {"network.api": [("method", "POST")]}),
         ("transfer", {"amount": 7}, {"bank.transfer": [("amount", "7")]}),
-        ("sh", {"command": "rm -rf build"}, {"files.delete": [(None, "build")]}),
+        ("sh", {"command": "rm -rf build"}, {"files.delete": [(None, "rm -rf build")]}),
         ("sh", {"command": "ls"}, {"files.list": []}),
     ],
 )

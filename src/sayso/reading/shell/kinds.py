@@ -40,8 +40,6 @@ def _judge_file(
         return
     if effect is not None and effect.operation.startswith("files.") and kind in effect.operation:
         operation = effect.operation
-    if kind == "delete" and effect is not None:
-        judge.effect(effect, value.start, value.end)
     judge_path(judge, operation, value, invocation.state)
 
 
