@@ -70,6 +70,8 @@ lint: .venv/.dev .venv/.page ## ruff, mypy --strict, the arrows between the fold
 	@$(bin)/lint-imports --no-logo
 	@$(say) 'presets'
 	@$(bin)/python -m tools.presets --check
+	@$(say) 'programs'
+	@$(bin)/python -m tools.programs --check
 	@$(say) 'biome'
 	@$(biome) check --config-path=tools/page --error-on-warnings $(web)
 	@$(say) 'tsc --strict'
@@ -83,6 +85,7 @@ format: .venv/.dev .venv/.page ## let ruff and biome mend what they can
 	@$(bin)/python -m tools.page.shapes
 	@$(bin)/python -m tools.page.words
 	@$(bin)/python -m tools.presets
+	@$(bin)/python -m tools.programs
 
 bench: .venv-bench/.bench ## measure the decision against its peers; with ARGS=--scale, what one machine carries
 	@.venv-bench/bin/python -m bench $(ARGS)

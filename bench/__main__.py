@@ -36,6 +36,7 @@ from bench.series import SMALL as SMALL_PLAN
 from bench.series import Plan, run_series
 from bench.service import many_questions_over_http, many_waiting_connections
 from bench.services import services_on_postgres
+from bench.shell import shell_against_bare_parse
 from bench.startup import commands_against_bare_python
 from bench.threads import threads_on_sqlite
 from bench.world import MIX, REQUESTS, check, make_world
@@ -56,6 +57,7 @@ BENCHMARKS: tuple[Callable[[Watch], list[Row]], ...] = (
     many_waiting_connections,
     services_on_postgres,
     commands_against_bare_python,
+    shell_against_bare_parse,
 )
 """A further measurement is a further function here; it returns its rows of the table."""
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 from ruamel.yaml import YAML
 
-from sayso.reading.shell.compile import compile_files
-from sayso.reading.shell.known import FILE
+from sayso.reading.shell.programs.compile import compile_files
+from sayso.reading.shell.programs.known import FILE
 
 FOLDER = Path(__file__).parents[1] / "src/sayso/reading/shell/programs"
 

@@ -9,9 +9,9 @@ import msgspec
 
 from sayso.core.model import Operation
 from sayso.core.policy import Policy
+from sayso.reading.path_operations import CallFolders
 from sayso.reading.paths.own_places import home_folder
 from sayso.reading.resolve import (
-    CallFolders,
     find_declared_targets,
     find_tool_entry,
     join_targets,

@@ -72,6 +72,7 @@ def build_policy(file: PolicyFile, digest: str, own: Collection[str], own_tools:
         },
         vip_contacts=dict(file.vip_contacts or {}),
         family_contacts=dict(file.family_contacts or {}),
+        programs={name: entry for names, entry in (file.programs or {}).items() for name in names.split()},
     )
 
 
@@ -96,6 +97,7 @@ def file_from_policy(policy: Policy) -> PolicyFile:
         workflows={name: _copy_to_file_type(WorkflowFile, one) for name, one in policy.workflows.items()},
         vip_contacts=dict(policy.vip_contacts),
         family_contacts=dict(policy.family_contacts),
+        programs=dict(policy.programs),
     )
 
 

@@ -77,7 +77,19 @@ def check_merged_file(
                         f"{name} names {operation}, which nothing declares",
                         "list it in its domain first",
                     )
+    _check_programs(file, tree, say)
     _check_spellings(merged, tree, say)
+
+
+def _check_programs(file: PolicyFile, tree: Node, say: ReportProblem) -> None:
+    """Entries of `programs` must be ones that the shell reading understands."""
+    from sayso.reading.shell.programs.compile import WrongEntry, compile_programs
+
+    for names, entry in (file.programs or {}).items():
+        try:
+            compile_programs({names: entry}, dict(file.programs or {}))
+        except (WrongEntry, TypeError, ValueError, AttributeError) as fault:
+            say(tree.at("programs", names), str(fault), "docs/shell.md shows the format")
 
 
 def find_warnings(file: PolicyFile, tree: Node, source: str) -> Iterator[PolicyProblem]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -219,6 +219,7 @@ class PolicyFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     tools: tuple[ToolFile, ...] | UnsetType = UNSET
     slash_commands: dict[CommandName, SlashCommandFile] | UnsetType = UNSET
     workflows: dict[NonEmptyName, WorkflowFile] | UnsetType = UNSET
+    programs: dict[NonEmptyName, dict[str, Any]] | UnsetType = UNSET
 
 
 GRAPH_KEYS = ("consent_decay", "vip_contacts", "family_contacts", "last_reviewed")

@@ -22,8 +22,8 @@ Severity = Literal["error", "warning", "note"]
 LONGEST_REVIEW = 90
 LONGEST_IDLE = 50
 READING_WORDS = {
-    "background", "check", "count", "diff", "fetch", "find", "get", "history", "inspect", "list", "load", "log", "logs",
-    "output", "read", "search", "show", "status", "view",
+    "background", "check", "count", "diff", "fetch", "find", "get", "history", "inspect", "list", "load",
+    "log", "logs", "output", "read", "search", "show", "status", "view",
 }  # fmt: skip
 
 

@@ -34,6 +34,7 @@ def merge_files(under: PolicyFile, over: PolicyFile) -> PolicyFile:
         tools=(*(over.tools or ()), *(under.tools or ())),
         slash_commands=_merge_maps(under.slash_commands, over.slash_commands, _take_later),
         workflows=_merge_maps(under.workflows, over.workflows, _take_later),
+        programs=_merge_maps(under.programs, over.programs, _take_later),
     )
 
 

@@ -6,8 +6,8 @@ A tool that is declared as `git.push` may take an argument that makes it a force
   the kind that the name promises. Any other makes the call the riskier operation where there is one, and high
   risk in any case.
 - One text may say anything: the message of an operation that records one.
-- With a command line, the shell reading says what that does; of the arguments beside it, those count that name
-  flags.
+- With a command line, the shell reading says what that does; of the arguments beside it, those count that
+  name flags.
 """
 
 from __future__ import annotations

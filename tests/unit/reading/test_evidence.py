@@ -56,7 +56,8 @@ def told(tool: str, **args: Any) -> dict[str, list[tuple[str | None, str]]]:
         ("get", {"url": "https://example.com"}, {"network.fetch": []}),
         ("get", {"url": "https://example.com", "method": "POST"}, {"network.api": [("method", "POST")]}),
         ("transfer", {"amount": 7}, {"bank.transfer": [("amount", "7")]}),
-        ("sh", {"command": "rm -rf /"}, {"shell.run": []}),
+        ("sh", {"command": "rm -rf build"}, {"files.delete": [(None, "rm -rf build")]}),
+        ("sh", {"command": "ls"}, {"files.list": []}),
     ],
 )
 def test_the_part_that_made_it_so_is_told_and_what_is_plain_is_not(

@@ -88,8 +88,11 @@ def test_a_tool_with_a_changed_name_does_not_borrow_what_another_may_do() -> Non
     assert resolved("calm tool", {}) == (Operation("tools.calm_tool", reading=Risk.HIGH),)
 
 
-def test_a_command_line_that_nobody_has_read_is_high() -> None:
-    assert resolved("sh", {"command": "ls"}) == (Operation("shell.run", reading=Risk.HIGH),)
+def test_a_command_line_is_what_it_does_and_one_that_is_not_understood_is_high() -> None:
+    (listing,) = resolved("sh", {"command": "ls"})
+    (unknown,) = resolved("sh", {"command": "frobnicate"})
+    assert (listing.name, listing.reading) == ("files.list", Risk.LOW)
+    assert (unknown.name, unknown.reading) == ("shell.run", Risk.HIGH)
 
 
 def test_content_is_the_digest_of_the_argument_the_domain_names() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from sayso.core.words import visible
 
 _LONGEST = 60
+_WIDEST = 78
 
 
 def shell_lines(told: Mapping[str, Any]) -> Iterator[str]:
@@ -42,8 +43,8 @@ def _mark(told: Mapping[str, Any]) -> str | None:
         or len(line) > 78
     ):
         return None
-    width = max(strict["end"] - strict["start"], 1)
-    return " " * strict["start"] + "^" * width
+    start, end = int(strict["start"]), int(strict["end"])
+    return " " * start + "^" * max(end - start, 1)
 
 
 def _one_line(text: str) -> str:

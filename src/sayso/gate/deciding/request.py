@@ -17,11 +17,11 @@ from sayso.core.model import Call, Declaration, Operation, Origin, Request
 from sayso.core.policy import Policy
 from sayso.gate.gate import Gate, find_session_row
 from sayso.reading.call import CallReading, add_declared, check_command, read_call
+from sayso.reading.path_operations import CallFolders
 from sayso.reading.paths.budget import share_budget
 from sayso.reading.paths.ground import read_ground
 from sayso.reading.paths.guard import follow_paths
 from sayso.reading.paths.own_places import home_folder
-from sayso.reading.path_operations import CallFolders
 from sayso.reading.resolve import watches_content
 from sayso.reading.verbs import is_git_operation
 from sayso.store.contract import SessionRow

@@ -96,6 +96,14 @@ class NodeReader:
                 found[key] = value
         return found
 
+    def _plain(self, node: Node, info: types.AnyType, name: str, hint: str) -> Any:
+        """A value of any shape, as it is written; others check what it means."""
+        if isinstance(node.value, dict):
+            return {key: self._plain(member, info, key, hint) for key, member in node.value.items()}
+        if isinstance(node.value, list):
+            return [self._plain(member, info, name, hint) for member in node.value]
+        return node.value
+
     def _list(self, node: Node, info: types.VarTupleType, name: str, hint: str) -> Any:
         if not isinstance(node.value, list):
             return self._wrong(node, "a list", name, hint)
@@ -173,6 +181,7 @@ _READERS: dict[type[types.Type], Callable[..., Any]] = {
     types.StrType: NodeReader._text,  # noqa: SLF001
     types.FloatType: NodeReader._number,  # noqa: SLF001
     types.IntType: NodeReader._number,  # noqa: SLF001
+    types.AnyType: NodeReader._plain,  # noqa: SLF001
 }
 
 

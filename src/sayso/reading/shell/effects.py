@@ -11,10 +11,10 @@ import msgspec
 from sayso.core.model import Operation, Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.path_operations import CallFolders, operation_at_path
-from sayso.reading.shell.known import default_effect
-from sayso.reading.shell.options import Argument
-from sayso.reading.shell.state import ShellState
-from sayso.reading.shell.syntax import Word
+from sayso.reading.shell.grammar.syntax import Word
+from sayso.reading.shell.programs.known import default_effect
+from sayso.reading.shell.programs.options import Argument
+from sayso.reading.shell.state import ShellState, join_path
 from sayso.reading.shell.words import Value, substitutions_in, words_of
 from sayso.reading.verbs import READ_VERBS, verb_of
 
@@ -83,7 +83,7 @@ def _why(found: Operation, said: str) -> str:
 def _operation_at(judge: Judge, operation: str, path: str, where: CallFolders) -> Operation:
     from sayso.reading.shell.quick import is_plainly_inside
 
-    if verb_of(operation) in READ_VERBS and is_plainly_inside(path, where):
+    if verb_of(operation) in READ_VERBS and is_plainly_inside(path, where, judge.sound):
         return Operation(operation)
     return operation_at_path(operation, path, judge.policy, where, ())
 
@@ -118,7 +118,7 @@ def _may_name_secret(pattern: str, fixed: str, name: str, where: CallFolders) ->
     if "/" in name:
         return False
     try:
-        with os.scandir(os.path.join(where.folder, os.path.expanduser(fixed))) as entries:
+        with os.scandir(join_path(where.folder, _at_home(fixed, where.home))) as entries:
             for count, entry in enumerate(entries):
                 if count > _MAX_ENTRIES:
                     return True
@@ -127,6 +127,10 @@ def _may_name_secret(pattern: str, fixed: str, name: str, where: CallFolders) ->
     except OSError:
         return False
     return False
+
+
+def _at_home(path: str, home: str) -> str:
+    return f"{home}{path[1:]}" if path == "~" or path.startswith("~/") else path
 
 
 def vet(judge: Judge, word: Word, found: Value, state: ShellState, before: int) -> Value:
@@ -155,7 +159,7 @@ def judge_mentions(judge: Judge, several: list[Word], state: ShellState) -> None
                 argument = Argument(
                     Value(piece, wild=value.wild, home=piece[:1] == "~"), word.start, word.end
                 )
-                judge_path(judge, "files.read", argument, state)
+                judge_path(judge, "files.list", argument, state)
 
 
 def judge_guard_mentions(judge: Judge, arguments: tuple[Argument, ...], state: ShellState) -> None:

@@ -12,11 +12,8 @@ from sayso.core.model import Risk
 from sayso.core.policy import Policy
 from sayso.reading.path_operations import CallFolders
 from sayso.reading.shell.findings import MAX_FINDINGS, Finding, TooMuch
-from sayso.reading.shell.known import Effect, Program, default_effect, find_program, named_set
-from sayso.reading.shell.options import Argument, Option, ParsedOptions, parse_options
-from sayso.reading.shell.parse import parse_line
-from sayso.reading.shell.state import ShellState
-from sayso.reading.shell.syntax import (
+from sayso.reading.shell.grammar.parse import parse_line
+from sayso.reading.shell.grammar.syntax import (
     CannotTell,
     Command,
     Compound,
@@ -28,6 +25,17 @@ from sayso.reading.shell.syntax import (
     Simple,
     Word,
 )
+from sayso.reading.shell.programs.known import (
+    NO_PROGRAMS,
+    Effect,
+    Program,
+    default_effect,
+    find_addition,
+    find_program,
+    named_set,
+)
+from sayso.reading.shell.programs.options import Argument, Option, ParsedOptions, parse_options
+from sayso.reading.shell.state import ShellState
 from sayso.reading.shell.words import Value, read_value, substitutions_in, words_of
 
 MAX_DEPTH = 12
@@ -76,6 +84,7 @@ class Judge:
         self.depth = 0
         self.window: tuple[int, int, str] | None = None
         self.running: list[str] = []
+        self.sound: dict[CallFolders, bool] = {}
 
     # Recording
 
@@ -256,7 +265,19 @@ class Judge:
             return
         self.deeper(start, end)
         self.program(program, invocation)
+        addition = find_addition(name, self.added) if self.added else None
+        if addition is not None:
+            self.raise_by(addition, invocation)
         self.depth -= 1
+
+    def raise_by(self, addition: Program, invocation: Invocation) -> None:
+        """What the operator says of a known program counts where it is stricter, and only there."""
+        other = Judge(self.line, self.where, self.policy, NO_PROGRAMS)
+        other.depth, other.window = self.depth, self.window
+        other.program(addition, invocation)
+        for one in other.findings:
+            if one.risk is not Risk.LOW and one.operation != _UNKNOWN:
+                self.findings.append(one)
 
     def unknown_program(self, name: str, invocation: Invocation, first: Argument) -> None:
         from sayso.reading.shell.effects import judge_guard_mentions
@@ -283,7 +304,7 @@ class Judge:
             self.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
             return
         if program.special is not None:
-            from sayso.reading.shell.specials import SPECIALS
+            from sayso.reading.shell.specials.table import SPECIALS
 
             SPECIALS[program.special](self, program, invocation)
             return
@@ -305,7 +326,7 @@ class Judge:
         touched += self.operands(operands, parsed.operands, program, effect, invocation)
         if effect is None:
             self.doubt(f"what {program.name} does here is not known", invocation.start, invocation.end)
-        elif not touched or not effect.operation.startswith("files."):
+        elif not touched or not effect.operation.startswith("files.") or _is_stricter(effect):
             self.effect(effect, invocation.start, invocation.end)
         return parsed
 
@@ -413,6 +434,11 @@ class Judge:
         finally:
             self.window = outer
             self.depth -= 1
+
+
+def _is_stricter(effect: Effect) -> bool:
+    """True if a program does more than its operation does by itself, whatever paths it is given."""
+    return effect.risk > default_effect(effect.operation).risk
 
 
 def _system_name(path: str) -> str | None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.reading.shell.effects import judge_path
-from sayso.reading.shell.known import Effect, Program, default_effect
-from sayso.reading.shell.options import Argument
+from sayso.reading.shell.programs.known import Effect, Program, default_effect
+from sayso.reading.shell.programs.options import Argument
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Invocation, Judge
@@ -40,8 +40,6 @@ def _judge_file(
         return
     if effect is not None and effect.operation.startswith("files.") and kind in effect.operation:
         operation = effect.operation
-    if kind == "delete" and effect is not None:
-        judge.effect(effect, value.start, value.end)
     judge_path(judge, operation, value, invocation.state)
 
 
@@ -109,13 +107,13 @@ def _judge_pair(judge: Judge, value: Argument, program: Program, invocation: Inv
 
 
 def _judge_signal(judge: Judge, value: Argument, program: Program, invocation: Invocation) -> None:
-    from sayso.reading.shell.guarding import judge_process
+    from sayso.reading.shell.specials.guarding import judge_process
 
     judge_process(judge, value, invocation)
 
 
 def _judge_template(judge: Judge, value: Argument, program: Program, invocation: Invocation) -> None:
-    from sayso.reading.shell.wrappers_text import judge_template
+    from sayso.reading.shell.languages.template import judge_template
 
     if value.text is None:
         judge.doubt(f"which command {program.name} runs is not known", value.start, value.end)

@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.shell.findings import Finding
-from sayso.reading.shell.known import find_program, named_set
-from sayso.reading.shell.options import Argument
+from sayso.reading.shell.grammar.syntax import CannotTell
+from sayso.reading.shell.programs.known import find_program, named_set
+from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState
-from sayso.reading.shell.syntax import CannotTell
 from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge
 
 _TOKEN = lazy_pattern(
-    r"""(?P<blank>[ \t]+|\\\n)|(?P<break>[;&|\n(){}`<>]+|\$\()|(?P<word>(?:\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^\s;&|(){}`<>'"\\])+)|(?P<odd>.)""",
+    r"""(?P<blank>[ \t]+|\\\n)|(?P<break>[;&|\n(){}`<>]+|\$\()"""
+    r"""|(?P<word>(?:\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^\s;&|(){}`<>'"\\])+)|(?P<odd>.)""",
     re.DOTALL,
 )
 _QUOTES = lazy_pattern(r"\\(.)|'([^']*)'|\"((?:\\.|[^\"\\])*)\"", re.DOTALL)
@@ -108,6 +109,6 @@ def judge_mentioned_guard(judge: Judge, text: str, start: int, end: int) -> None
     if match is not None:
         rest = text[match.end() :].split()
         if rest and re.fullmatch(r"[a-z-]+", rest[0]) and rest[0] in named_set("guard_commands"):
-            from sayso.reading.shell.guarding import bar
+            from sayso.reading.shell.specials.guarding import bar
 
             bar(judge, "run_guard_command", f"sayso {rest[0]} is for people, not for agents", start, end)

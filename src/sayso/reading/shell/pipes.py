@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sayso.reading.shell.effects import judge_mentions
+from sayso.reading.shell.grammar.syntax import Pipeline, Simple
 from sayso.reading.shell.state import ShellState
-from sayso.reading.shell.syntax import Pipeline, Simple
 from sayso.reading.shell.words import Value, read_value, words_of
 
 if TYPE_CHECKING:

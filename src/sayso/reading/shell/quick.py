@@ -17,23 +17,35 @@ _SUSPECT = lazy_pattern(
 )
 
 
-def is_plainly_inside(path: str, where: CallFolders) -> bool:
-    """Return whether this is an ordinary path in the workspace: no link on the way, no name of note."""
+def is_plainly_inside(path: str, where: CallFolders, sound: dict[CallFolders, bool]) -> bool:
+    """Return whether this is an ordinary path in the workspace: no link on the way, no name of note.
+
+    `sound` keeps what is known of folders while one line is read.
+    """
     if _PLAIN.fullmatch(path) is None or _SUSPECT.search(path) is not None:
         return False
-    folder, workspace = where.folder, where.workspace
-    if not workspace or _SUSPECT.search(folder) or "/." in folder:
+    known = sound.get(where)
+    if known is None:
+        known = sound[where] = _is_sound(where)
+    return known and _has_no_links(where.folder, path)
+
+
+def _is_sound(where: CallFolders) -> bool:
+    """Return whether the folder lies in the workspace, by its real name, and neither is of note."""
+    folder, workspace, home = where.folder, where.workspace, where.home
+    if not workspace or not home or _SUSPECT.search(folder) or "/." in folder:
         return False
-    if folder != workspace and not folder.startswith(workspace + "/"):
-        return False
-    home = where.home
-    if not home or workspace == "/" or f"{home}/".startswith(f"{workspace}/"):
+    if f"{home}/".startswith(f"{workspace}/") or not f"{folder}/".startswith(f"{workspace}/"):
         return False
     try:
-        if folder != workspace or os.path.realpath(workspace) != workspace:
-            if os.path.realpath(folder) != folder or os.path.realpath(workspace) != workspace:
-                return False
-        here = folder
+        return os.path.realpath(folder) == folder
+    except (OSError, ValueError):
+        return False
+
+
+def _has_no_links(folder: str, path: str) -> bool:
+    here = folder
+    try:
         for name in path.split("/"):
             if name in (".", ""):
                 continue

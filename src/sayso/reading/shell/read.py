@@ -15,14 +15,15 @@ from sayso.core.policy import Policy
 from sayso.reading.evidence import MAX_PIECE_LENGTH, MAX_PIECES
 from sayso.reading.path_operations import CallFolders
 from sayso.reading.shell.findings import Finding, TooMuch
+from sayso.reading.shell.grammar.parse import MAX_LENGTH, parse_line
+from sayso.reading.shell.grammar.plain import parse_plain
+from sayso.reading.shell.grammar.syntax import CannotTell
 from sayso.reading.shell.judge import Judge
 from sayso.reading.shell.lenient import find_danger, judge_mentioned_guard
-from sayso.reading.shell.parse import parse_line
+from sayso.reading.shell.programs.known import NO_PROGRAMS
 from sayso.reading.shell.state import ShellState
-from sayso.reading.shell.syntax import CannotTell
 
 MAX_OPERATIONS = 24
-NO_PROGRAMS: Mapping[str, Any] = {}
 
 
 class ShellReading(msgspec.Struct, frozen=True):
@@ -66,11 +67,12 @@ def _read_whole(judge: Judge, line: str, where: CallFolders) -> None:
 
 
 def _read(judge: Judge, line: str, where: CallFolders) -> None:
-    body = parse_line(line)
+    plain = parse_plain(line) if len(line) <= MAX_LENGTH else None
+    body = parse_line(line) if plain is None else plain
     judge.sequence(body, ShellState((where.folder or None,), where.home))
     if not judge.findings:
         judge.doubt("it is empty", 0, len(line))
-    if all(one.risk is not Risk.HIGH for one in judge.findings):
+    if plain is None and all(one.risk is not Risk.HIGH for one in judge.findings):
         _look_for_danger(judge, line, parsed=True)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sayso.reading.shell.effects import judge_path
-from sayso.reading.shell.options import Argument
+from sayso.reading.shell.grammar.syntax import Redirection, Substitution
+from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState
-from sayso.reading.shell.syntax import Redirection, Substitution
 from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:
@@ -17,7 +17,9 @@ _WRITES = frozenset({">", ">>", ">|", "&>", "&>>", "<>"})
 _HARMLESS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 
 
-def judge_redirection(judge: Judge, one: Redirection, state: ShellState) -> Value | None:
+def judge_redirection(  # noqa: C901 - one branch for each operator
+    judge: Judge, one: Redirection, state: ShellState
+) -> Value | None:
     """Judge one; the value that a here-document or here-string puts on the standard input."""
     if one.operator == "<<":
         return None if one.body is None else _read_body(judge, one, state)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.reading.path_operations import CallFolders
-from sayso.reading.shell.options import Argument
+from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def judge_script(judge: Judge, file: Argument, state: ShellState, start: int, en
     where = CallFolders(folder, judge.where.workspace, judge.where.home)
     place = locate(path, folder=folder, workspace=where.workspace, home=where.home)
     guarded = operation_on_guard("files.write", place)
-    name = os.path.basename(path)
+    name = path.rpartition("/")[2]
     if guarded is not None and (place.guarded.at is not None) and guarded.barred is not None:
         judge.record(
             "self_modification.run_guard_command", Risk.HIGH, guarded.barred, start, end, guarded.barred

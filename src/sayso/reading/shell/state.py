@@ -9,10 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sayso.reading.shell.syntax import Function
+    from sayso.reading.shell.grammar.syntax import Function
     from sayso.reading.shell.words import Value
 
 MAX_FOLDERS = 4
+
+
+def join_path(folder: str, path: str) -> str:
+    """This path, seen from this folder."""
+    return path if path.startswith("/") else f"{folder}/{path}"
 
 
 class ShellState:

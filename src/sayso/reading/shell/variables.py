@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.shell.known import default_effect, named_set
+from sayso.reading.shell.grammar.syntax import Simple
+from sayso.reading.shell.programs.known import default_effect, named_set
 from sayso.reading.shell.state import ShellState
-from sayso.reading.shell.syntax import Simple
 from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:

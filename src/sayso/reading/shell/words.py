@@ -15,8 +15,7 @@ from collections.abc import Iterator
 import msgspec
 
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.shell.state import ShellState
-from sayso.reading.shell.syntax import (
+from sayso.reading.shell.grammar.syntax import (
     Command,
     Compound,
     Function,
@@ -30,6 +29,7 @@ from sayso.reading.shell.syntax import (
     Variable,
     Word,
 )
+from sayso.reading.shell.state import ShellState
 
 _WILD = lazy_pattern(r"[*?\[]|\{[^{}]*(?:,|\.\.)[^{}]*\}")
 _EXTENDED = lazy_pattern(r"[?*+@!]\(")
@@ -64,7 +64,7 @@ def plain_value(text: str) -> Value:
     return Value(text)
 
 
-def read_value(word: Word, state: ShellState) -> Value:
+def read_value(word: Word, state: ShellState) -> Value:  # noqa: C901 - one branch for each kind of part
     """The value of this word here."""
     if word.value is not None:
         return Value(word.value)
@@ -158,7 +158,7 @@ def substitutions_in(word: Word) -> Iterator[Sequence]:
                 yield from substitutions_in(inner)
 
 
-def words_of(command: Command) -> Iterator[Word]:
+def words_of(command: Command) -> Iterator[Word]:  # noqa: C901 - one branch for each kind of command
     """Every word of a command and of those in it."""
     if isinstance(command, Simple):
         yield from command.words

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.shell.effects import judge_path
-from sayso.reading.shell.options import Argument
+from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 _TOKEN = lazy_pattern(
     r"""(?P<string>"(?:\\.|[^"\\\n])*")|(?P<comment>\#[^\n]*)|(?P<name>[A-Za-z_]\w*)|(?P<number>\d[\w.]*|\.\d+)"""
-    r"""|(?P<space>[ \t\r\n;]+|\\\n)|(?P<append>>>)|(?P<operator>\|&|\|\||&&|[<>=!+\-*/%^]=|\+\+|--|\*\*=?|!~|[-+*%^~!<>|?:,(){}\[\]=$@/])""",
+    r"""|(?P<space>[ \t\r\n;]+|\\\n)|(?P<append>>>)"""
+    r"""|(?P<operator>\|&|\|\||&&|[<>=!+\-*/%^]=|\+\+|--|\*\*=?|!~|[-+*%^~!<>|?:,(){}\[\]=$@/])""",
     re.VERBOSE | re.DOTALL,
 )
 _RUNS = frozenset({"system", "getline", "close", "fflush", "extension", "eval", "ENVIRON", "PROCINFO"})
@@ -23,7 +24,9 @@ _HARMLESS_TARGETS = frozenset({"/dev/null", "/dev/stdout"})
 _BEFORE_REGEX = frozenset("(,{}!~&|;=<>?:+-*%^[") | {"&&", "||", "!~", "~", "return", "print", "in", "", "=="}
 
 
-def judge_awk(judge: Judge, program: str, at: Argument, invocation: Invocation) -> None:
+def judge_awk(  # noqa: C901 - one branch for each thing that awk can do
+    judge: Judge, program: str, at: Argument, invocation: Invocation
+) -> None:
     """Judge an awk program."""
     tokens = _tokens(program)
     if tokens is None:
@@ -52,9 +55,13 @@ def judge_awk(judge: Judge, program: str, at: Argument, invocation: Invocation) 
         elif text in ("|", "|&"):
             judge.doubt("its awk program runs a program through a pipe", at.start, at.end)
             return
-        elif printing and depth == opened and text in (">", ">>"):
-            if not _judge_output(judge, tokens, index, at, invocation):
-                return
+        elif (
+            printing
+            and depth == opened
+            and text in (">", ">>")
+            and not _judge_output(judge, tokens, index, at, invocation)
+        ):
+            return
 
 
 def _judge_output(

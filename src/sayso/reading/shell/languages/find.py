@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.reading.shell.effects import judge_path
-from sayso.reading.shell.known import Program, default_effect
-from sayso.reading.shell.options import Argument, parse_options
+from sayso.reading.shell.programs.known import Program, default_effect
+from sayso.reading.shell.programs.options import Argument, parse_options
 from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:
@@ -18,7 +18,9 @@ _RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _LEADING = frozenset({"-H", "-L", "-P", "-E", "-X", "-d", "-s", "-x"})
 
 
-def judge_find(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_find(  # noqa: C901 - one branch for each kind of word
+    judge: Judge, program: Program, invocation: Invocation
+) -> None:
     """Judge an expression word by word."""
     words = list(invocation.arguments)
     named = program.table.named

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.shell.options import Argument
+from sayso.reading.shell.programs.options import Argument
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge

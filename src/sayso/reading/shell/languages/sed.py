@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.shell.effects import judge_path
-from sayso.reading.shell.options import Argument
+from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def judge_sed(judge: Judge, script: str, at: Argument, invocation: Invocation) -
         judge.doubt("its sed script is not understood", at.start, at.end)
 
 
-def _effects(script: str) -> list[tuple[str, str]]:
+def _effects(script: str) -> list[tuple[str, str]]:  # noqa: C901 - one branch for each command of sed
     """The files that a script reads and writes, and the programs it runs."""
     found: list[tuple[str, str]] = []
     here, size = 0, len(script)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.shell.known import Program
-from sayso.reading.shell.options import Argument
+from sayso.reading.shell.programs.known import Program
+from sayso.reading.shell.programs.options import Argument
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge

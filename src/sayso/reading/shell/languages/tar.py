@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sayso.reading.shell.known import Program
-from sayso.reading.shell.options import Argument
+from sayso.reading.shell.programs.known import Program
+from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:

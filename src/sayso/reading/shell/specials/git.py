@@ -6,10 +6,10 @@ import os
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
-from sayso.reading.shell.git_config import find_running_key, is_harmless_key
-from sayso.reading.shell.known import Program
-from sayso.reading.shell.options import Argument, ParsedOptions, parse_options
-from sayso.reading.shell.state import ShellState
+from sayso.reading.shell.programs.known import Program
+from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
+from sayso.reading.shell.specials.git_config import find_running_key, is_harmless_key
+from sayso.reading.shell.state import ShellState, join_path
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Invocation, Judge
@@ -62,7 +62,7 @@ def _follow_options(
 def _join(folder: str | None, value: Argument) -> str | None:
     if value.text is None or value.value.wild or value.value.home or folder is None:
         return None
-    return os.path.realpath(os.path.join(folder, value.text))
+    return os.path.realpath(join_path(folder, value.text))
 
 
 def _check_setting(judge: Judge, value: Argument) -> None:
@@ -78,7 +78,7 @@ def _check_configuration(
         if folder is None:
             judge.doubt("which repository it works on is not known", invocation.start, invocation.end)
             return
-        at = None if named is None or named.text is None else os.path.join(folder, named.text)
+        at = None if named is None or named.text is None else join_path(folder, named.text)
         key = find_running_key(folder, at)
         if key is not None:
             why = f"the repository's configuration can run a program: {key[:80]}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sayso.reading.shell import builtins, families, guarding, wrappers
-from sayso.reading.shell.git import judge_git
 from sayso.reading.shell.judge import Special
 from sayso.reading.shell.languages.find import judge_fd, judge_find
 from sayso.reading.shell.languages.tar import judge_tar
+from sayso.reading.shell.specials import builtins, families, guarding, wrappers
+from sayso.reading.shell.specials.git import judge_git
 
 SPECIALS: dict[str, Special] = {
     "wrap": wrappers.judge_wrapper,

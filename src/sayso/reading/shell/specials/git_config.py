@@ -11,9 +11,11 @@ from __future__ import annotations
 import functools
 import os
 import stat
+from pathlib import Path
 
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.shell.known import named_set
+from sayso.reading.shell.programs.known import named_set
+from sayso.reading.shell.state import join_path
 
 MAX_CONFIG = 200_000
 MAX_SUBMODULES = 50
@@ -49,7 +51,7 @@ def is_harmless_key(key: str, value: str) -> bool:
 
 def _from_name(path: str) -> tuple[str, str | None]:
     real = os.path.realpath(path)
-    return _follow_file(real), os.path.dirname(real)
+    return _follow_file(real), real.rpartition("/")[0] or "/"
 
 
 def _find_repository(folder: str) -> tuple[str, str | None] | None:
@@ -66,7 +68,7 @@ def _find_repository(folder: str) -> tuple[str, str | None] | None:
             and stat.S_ISDIR(_mode(f"{here}/refs"))
         ):
             return here, None
-        parent = os.path.dirname(here)
+        parent = here.rpartition("/")[0] or "/"
         if parent == here:
             return None
         here = parent
@@ -74,7 +76,7 @@ def _find_repository(folder: str) -> tuple[str, str | None] | None:
 
 def _mode(path: str) -> int:
     try:
-        return os.stat(path).st_mode
+        return Path(path).stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
         return 0
 
@@ -86,14 +88,14 @@ def _follow_file(mark: str) -> str:
     text = _read(mark) or ""
     if not text.startswith("gitdir:"):
         raise ValueError(mark)
-    return os.path.normpath(os.path.join(os.path.dirname(mark), text[7:].strip()))
+    return os.path.normpath(join_path(mark.rpartition("/")[0], text[7:].strip()))
 
 
 def _check_repository(repository: str, tree: str | None, depth: int) -> str | None:
     common = repository
     shared = _read(f"{repository}/commondir")
     if shared is not None:
-        common = os.path.normpath(os.path.join(repository, shared.strip()))
+        common = os.path.normpath(join_path(repository, shared.strip()))
     for file in (f"{common}/config", f"{repository}/config.worktree"):
         key = _check_file(file)
         if key is not None:
@@ -113,7 +115,7 @@ def _check_submodules(tree: str, depth: int) -> str | None:
     if depth > 3 or len(paths) > MAX_SUBMODULES:
         return "more submodules than are looked at"
     for path in paths:
-        inner = os.path.normpath(os.path.join(tree, path))
+        inner = os.path.normpath(join_path(tree, path))
         if _mode(f"{inner}/.git"):
             key = _check_repository(_follow_file(f"{inner}/.git"), inner, depth + 1)
             if key is not None:
@@ -123,7 +125,7 @@ def _check_submodules(tree: str, depth: int) -> str | None:
 
 def _check_file(path: str) -> str | None:
     try:
-        found = os.stat(path)
+        found = Path(path).stat()
     except (FileNotFoundError, NotADirectoryError):
         return None
     return _check_content(

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.shell.effects import judge_path
-from sayso.reading.shell.guarding import bar
-from sayso.reading.shell.known import Program, default_effect
-from sayso.reading.shell.options import Argument, parse_options
+from sayso.reading.shell.programs.known import Program, default_effect
+from sayso.reading.shell.programs.options import Argument, parse_options
+from sayso.reading.shell.specials.guarding import bar
 from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:

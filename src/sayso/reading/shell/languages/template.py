@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.shell.options import Argument
+from sayso.reading.shell.programs.options import Argument
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Invocation, Judge

@@ -10,9 +10,10 @@ from typing import Any
 import msgspec
 
 from sayso.core.model import Risk
-from sayso.reading.shell.options import Option, OptionTable
+from sayso.reading.shell.programs.options import Option, OptionTable
 
 FILE = "compiled.json"
+NO_PROGRAMS: Mapping[str, Any] = {}
 HARMFUL_KINDS = frozenset(
     {
         "write",
@@ -86,15 +87,21 @@ class Program(msgspec.Struct, frozen=True):
         return _subcommand(self, name)
 
 
-def find_program(name: str, added: Mapping[str, Any] | None = None) -> Program | None:
-    """What is known of this program."""
-    if added:
-        from sayso.reading.shell.added import combine_program
+def find_program(name: str, added: Mapping[str, Any] = NO_PROGRAMS) -> Program | None:
+    """What is known of this program: by the data, else by what the operator's policy adds."""
+    found = _shipped(name)
+    return found if found is not None or name not in added else _build_added(name, added)
 
-        own = added.get(name)
-        if own is not None:
-            return combine_program(name, _shipped(name), own)
-    return _shipped(name)
+
+def find_addition(name: str, added: Mapping[str, Any]) -> Program | None:
+    """What the operator's policy says of a program that is known already: it may raise what that does."""
+    return _build_added(name, added) if name in added and _shipped(name) is not None else None
+
+
+def _build_added(name: str, added: Mapping[str, Any]) -> Program:
+    from sayso.reading.shell.programs.compile import compile_entry
+
+    return build_program(name, compile_entry(name, added[name], added))
 
 
 @functools.cache
@@ -105,7 +112,7 @@ def _shipped(name: str) -> Program | None:
 
 @functools.cache
 def _data() -> dict[str, Any]:
-    content = (resources.files("sayso.reading.shell") / "programs" / FILE).read_bytes()
+    content = (resources.files("sayso.reading.shell.programs") / FILE).read_bytes()
     found: dict[str, Any] = msgspec.json.decode(content)
     return found
 

@@ -6,13 +6,45 @@ import os
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
-from sayso.reading.shell.known import Program, default_effect
-from sayso.reading.shell.options import Argument, parse_options
+from sayso.reading.shell.programs.known import Program, default_effect
+from sayso.reading.shell.programs.options import Argument, parse_options
+from sayso.reading.shell.state import join_path
 from sayso.reading.shell.variables import is_risky
 from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Invocation, Judge
+
+_HARMLESS_SETTINGS = frozenset(
+    [
+        "-e",
+        "-u",
+        "-o",
+        "-x",
+        "-v",
+        "-f",
+        "-n",
+        "-eu",
+        "-ex",
+        "-eux",
+        "-euo",
+        "-euxo",
+        "-eo",
+        "-uo",
+        "-xe",
+        "-xeuo",
+        "+e",
+        "+u",
+        "+x",
+        "+o",
+        "+f",
+        "pipefail",
+        "errexit",
+        "nounset",
+        "xtrace",
+        "noglob",
+    ]
+)
 
 
 def judge_cd(judge: Judge, program: Program, invocation: Invocation) -> None:
@@ -52,11 +84,10 @@ def _folder_after(value: Value, folder: str | None, judge: Judge) -> str | None:
         return None
     if value.home:
         text = judge.where.home + text[1:]
-    if not os.path.isabs(text) and folder is None:
+    if folder is None and not text.startswith("/"):
         return None
-    joined = text if os.path.isabs(text) else f"{folder}/{text}"
     try:
-        return os.path.realpath(joined)
+        return os.path.realpath(join_path(folder or "/", text))
     except (OSError, ValueError):
         return None
 
@@ -119,10 +150,8 @@ def judge_changing(judge: Judge, program: Program, invocation: Invocation) -> No
 
 def judge_set(judge: Judge, program: Program, invocation: Invocation) -> None:
     """`set -euo pipefail` is harmless; what sets arguments or other options is not understood."""
-    harmless = {"-e", "-u", "-o", "-x", "-v", "-f", "-n", "-eu", "-ex", "-eux", "-euo", "-euxo", "-eo", "-uo", "-xe",
-                "+e", "+u", "+x", "+o", "pipefail", "errexit", "nounset", "xtrace", "noglob", "+f", "-xeuo"}  # fmt: skip
     for one in invocation.arguments:
-        if one.text not in harmless:
+        if one.text not in _HARMLESS_SETTINGS:
             judge.doubt("it changes how the shell works", one.start, one.end)
             invocation.state.changed = "an earlier command changed how the shell works"
             return

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.shell.escapes import read_ansi, unescape, unescape_in_quotes
-from sayso.reading.shell.syntax import (
+from sayso.reading.shell.grammar.escapes import read_ansi, unescape, unescape_in_quotes
+from sayso.reading.shell.grammar.syntax import (
     Assignment,
     CannotTell,
     Command,
@@ -42,10 +42,11 @@ _HIDDEN = lazy_pattern(
     "\U000e0000-\U000e0fff\ud800-\udfff]"
 )
 _BLANK = lazy_pattern(r"(?:[ \t\n]|\\\n)*")
-_PLAIN = lazy_pattern(r"[\w./:@%+,-]+", re.ASCII)
+_PLAIN = lazy_pattern(r"[\w./:@%+,=-]+", re.ASCII)
 """A word that is its own value: nothing in it means anything to a shell."""
 _NAME = lazy_pattern(r"[A-Za-z_]\w*", re.ASCII)
-_LITERAL_GAP = lazy_pattern(r"[^$`\\\"]*")
+_EXPANDS = lazy_pattern(r"(?<!\\)(?:\\\\)*(?:`|\$[\w({\[@*#?$!-])")
+"""What a shell would expand, in text of which the grammar says that it is literal."""
 _JOINERS = frozenset({";", "&&", "||", "&", "\n", ";;", ";&", ";;&"})
 _LOCAL = threading.local()
 
@@ -58,6 +59,11 @@ def parse_line(line: str) -> Sequence:
     if hidden is not None:
         raise CannotTell("it holds a character that is not shown", hidden.start(), hidden.end())
     return _Reader(line).read()
+
+
+def bare_parse(line: str) -> Any:
+    """The grammar's own tree of a line: what reading it is measured against."""
+    return _parser().parse(line.encode())
 
 
 def _parser() -> Any:
@@ -327,9 +333,14 @@ class _Reader:
             return Word(written, start, end, written, (Literal(written, quoted=True),))
         if not any(mark in written for mark in "$`\\"):
             return Word(written, start, end, written, (Literal(written, quoted=True),))
-        parts = tuple(
-            self.quoted_part(one) for one in node.children if one.type not in ("heredoc_content", "\n")
-        )
+        inner = [one for one in node.children if one.type not in ("heredoc_content", "\n")]
+        here = node.start_byte
+        for one in [*inner, None]:
+            until = node.end_byte if one is None else one.start_byte
+            if _EXPANDS.search(self.text(here, until)):
+                raise self.fail("a here-document expands something that is not understood", node)
+            here = until if one is None else one.end_byte
+        parts = tuple(map(self.quoted_part, inner))
         return Word(written, start, end, None, (*parts, Literal(written, quoted=True), Odd()))
 
     def group(self, node: Any) -> Group:
@@ -539,9 +550,7 @@ class _Reader:
         written = self.text(start, end)
         if not written:
             return []
-        if '"' in re.sub(r"\\.", "", written, flags=re.DOTALL) or re.search(r"(?<!\\)(?:\\\\)*`", written):
-            raise CannotTell("a string is not understood", self.at(start), self.at(end))
-        if re.search(r"(?<!\\)(?:\\\\)*\$[\w({\[@*#?$!'-]", written):
+        if '"' in re.sub(r"\\.", "", written, flags=re.DOTALL) or _EXPANDS.search(written):
             raise CannotTell("a string is not understood", self.at(start), self.at(end))
         return [Literal(unescape_in_quotes(written), quoted=True)]
 
@@ -629,8 +638,11 @@ def _named(node: Any) -> list[Any]:
 
 
 def _gap(text: str) -> bool:
-    """True if something other than white space stands here."""
-    return bool(text) and _BLANK.fullmatch(text) is None
+    """True if something other than white space stands here.
+
+    A line continuation alone is nothing at all: it joins what stands around it, whatever the grammar says.
+    """
+    return bool(text) and (_BLANK.fullmatch(text) is None or not text.replace("\\\n", ""))
 
 
 def _with_redirections(body: Command, added: tuple[Redirection, ...], start: int, end: int) -> Command:

@@ -10,17 +10,59 @@ from typing import Any
 
 KEYS = frozenset(
     {
-        "is", "risk", "why", "options", "operands", "modes", "adds", "subcommands", "special", "skip", "alone",
-        "helps", "prefixes", "style", "stops", "number", "inherits", "like", "drops",
+        "is",
+        "risk",
+        "why",
+        "options",
+        "operands",
+        "modes",
+        "adds",
+        "subcommands",
+        "special",
+        "skip",
+        "alone",
+        "helps",
+        "prefixes",
+        "style",
+        "stops",
+        "number",
+        "inherits",
+        "like",
+        "drops",
     }
-)  # fmt: skip
+)
 _MODE_KEYS = frozenset({"with", "all", "without", "count", "is", "risk", "why", "operands"})
 KINDS = frozenset(
     {
-        "none", "text", "read", "list", "search", "public", "write", "edit", "create", "delete", "folder", "run", "script",
-        "config", "code", "url", "rev", "sed", "awk", "jq", "sql", "module", "pair", "signal", "socket", "binding", "template",
+        "none",
+        "text",
+        "read",
+        "list",
+        "search",
+        "public",
+        "write",
+        "edit",
+        "create",
+        "delete",
+        "folder",
+        "run",
+        "script",
+        "config",
+        "code",
+        "url",
+        "rev",
+        "sed",
+        "awk",
+        "jq",
+        "sql",
+        "module",
+        "pair",
+        "signal",
+        "socket",
+        "binding",
+        "template",
     }
-)  # fmt: skip
+)
 _RISKS = ("low", "moderate", "high")
 
 

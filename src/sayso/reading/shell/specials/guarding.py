@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.shell.known import Program, default_effect
-from sayso.reading.shell.options import Argument
+from sayso.reading.shell.programs.known import Program, default_effect
+from sayso.reading.shell.programs.options import Argument
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Invocation, Judge
@@ -44,10 +44,9 @@ def judge_process(judge: Judge, value: Argument, invocation: Invocation) -> None
     if text is None:
         judge.doubt("which process it ends is not known", value.start, value.end)
         return
-    if _NAMED.search(text) or "python" in text.casefold():
-        if "say" in text.casefold() or _NAMED.search(text):
-            bar(judge, "stop_guard", "it may end a process of Sayso", value.start, value.end)
-            return
+    if _NAMED.search(text):
+        bar(judge, "stop_guard", "it may end a process of Sayso", value.start, value.end)
+        return
     number = text.lstrip("-%")
     if number.isdigit() and _is_own_process(number):
         bar(judge, "stop_guard", "it ends a process of Sayso", value.start, value.end)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.shell.syntax import Literal, Odd, Part
+from sayso.reading.shell.grammar.syntax import Literal, Odd, Part
 
 _ESCAPED = lazy_pattern(r"\\(.)", re.DOTALL)
 _IN_QUOTES = lazy_pattern(r"\\([$`\"\\\n])")

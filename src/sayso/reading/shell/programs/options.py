@@ -76,9 +76,10 @@ def parse_options(table: OptionTable, arguments: tuple[Argument, ...]) -> Parsed
         if text is None or text == "-" or text[:1] != "-":
             if text is not None and table.plus and text[:1] == "+":
                 made = table.named.get(text)
-                if made is not None:
-                    found.append((made, None))
-                    continue
+                if made is None:
+                    return ParsedOptions((*found,), (*operands,), (f"{text} is no option that is known", one))
+                found.append((made, None))
+                continue
             if table.stops:
                 return ParsedOptions((*found,), arguments[index - 1 :], None, False, arguments[index - 1 :])
             operands.append(one)
@@ -135,7 +136,7 @@ def _find_abbreviated(table: OptionTable, name: str) -> Option | None:
     return fitting.pop() if len(fitting) == 1 else None
 
 
-def _read_cluster(
+def _read_cluster(  # noqa: C901 - the rules of getopt, in their order
     table: OptionTable, text: str, one: Argument, arguments: tuple[Argument, ...], index: int
 ) -> _Read | str:
     """`-abc`, `-n5`, `-n 5`; as well as whole names with one dash that the data lists."""

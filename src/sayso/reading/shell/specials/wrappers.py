@@ -10,8 +10,9 @@ import shlex
 from typing import TYPE_CHECKING
 
 from sayso.reading.shell.effects import judge_path
-from sayso.reading.shell.known import Program, default_effect
-from sayso.reading.shell.options import Argument, ParsedOptions, parse_options
+from sayso.reading.shell.programs.known import Program, default_effect
+from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
+from sayso.reading.shell.state import join_path
 from sayso.reading.shell.variables import is_risky
 from sayso.reading.shell.words import Value
 
@@ -115,7 +116,7 @@ def _split_string(judge: Judge, arguments: tuple[Argument, ...]) -> tuple[Argume
 def _join(folder: str | None, path: str | None) -> str | None:
     if path is None or folder is None:
         return None
-    return os.path.normpath(os.path.join(folder, path))
+    return os.path.normpath(join_path(folder, path))
 
 
 def judge_xargs(judge: Judge, program: Program, invocation: Invocation) -> None:
@@ -281,13 +282,11 @@ def _judge_module(
     judge: Judge, program: Program, invocation: Invocation, module: Argument, parsed: ParsedOptions
 ) -> None:
     """`python -m NAME …`: the module, as a program of that name if one is known."""
-    from sayso.reading.shell.known import find_program, named_set
+    from sayso.reading.shell.programs.known import find_program, named_set
 
     name = module.text or ""
     if name in named_set("python_modules") and find_program(name, judge.added) is not None:
-        at = next(
-            i for i, one in enumerate(invocation.arguments) if one is module or one.text in (f"-m{name}",)
-        )
+        at = next(i for i, one in enumerate(invocation.arguments) if one is module or one.text == f"-m{name}")
         inner = (module, *invocation.arguments[at + 1 :])
         judge.run(inner, invocation.state, invocation.start, invocation.end, invocation.body)
         return
