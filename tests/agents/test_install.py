@@ -26,7 +26,7 @@ EXAMPLES = {
 }
 
 
-@pytest.fixture(params=AGENTS.values(), ids=AGENTS.keys())
+@pytest.fixture(params=list(AGENTS.values()), ids=list(AGENTS))
 def agent(request: pytest.FixtureRequest) -> Agent:
     found: Agent = request.param
     return found

@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sayso.doors.agents import AGENTS, agent
+from sayso.doors.agents.opencode import ALLOW
 from tests.e2e.agents.model import PROMPT, ToolCall, serve_model
 from tests.e2e.agents.place import HandWritten, Place, Program, pinned_version, run_program, write_script
 from tests.e2e.agents.programs.codex import trust_hooks
@@ -31,21 +33,6 @@ CLAUDE_EVENTS = (*CODEX_EVENTS, "PostToolUseFailure", "SessionEnd")
 GEMINI_EVENTS = (
     "BeforeTool", "AfterTool", "BeforeAgent", "AfterAgent", "SessionStart", "SessionEnd", "Notification",
 )  # fmt: skip
-PLUGIN = """\
-import { writeFileSync } from "node:fs"
-let number = 1000
-const keep = (event, input, output) =>
-  writeFileSync(`SEEN/${number++}`, JSON.stringify({ hook_event_name: event, input, output }))
-export const Recorder = async () => ({
-  "chat.message": async (input, output) => keep("chat.message", input, output),
-  "tool.execute.before": async (input, output) => keep("tool.execute.before", input, output),
-  "tool.execute.after": async (input, output) => keep("tool.execute.after", input, output),
-  "permission.ask": async (input, output) => keep("permission.ask", input, output),
-  event: async ({ event }) => {
-    if (/^(session[.](created|idle|deleted)|permission)/.test(event.type)) keep("event", event)
-  },
-})
-"""
 Scripts = Mapping[str, Sequence[ToolCall]]
 
 
@@ -85,13 +72,16 @@ def _write(program: Program, payloads: Sequence[Mapping[str, Any]]) -> None:
 
 def _register(program: Program, place: Place) -> None:
     seen = place.home / "seen"
-    if program.name == "opencode":
-        seen.mkdir()
-        folder = place.config / "opencode" / "plugins"
-        folder.mkdir()
-        (folder / "recorder.js").write_text(PLUGIN.replace("SEEN", str(seen)), encoding="utf-8")
+    command = write_script(
+        place.home / "hook", HandWritten(ALLOW if program.name == "opencode" else ""), seen
+    )
+    if program.name == "opencode":  # its hook is Sayso's own plugin, which starts this command
+        user = agent.Place(place.home, place.work, place.environment())
+        for file in AGENTS["opencode"].wanted(user, "user", lambda _: command, 30):
+            assert isinstance(file, agent.WantedFile)
+            file.path.parent.mkdir()
+            file.path.write_text(file.text, encoding="utf-8")
         return
-    command = write_script(place.home / "hook", HandWritten(), seen)
     events, file = {
         "claude": (CLAUDE_EVENTS, ".claude/settings.json"),
         "codex": (CODEX_EVENTS, ".codex/hooks.json"),

@@ -50,10 +50,19 @@ def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
     if event in ("PostToolUse", "PostToolUseFailure"):
         return HostOutcome(**where, **read_tool(payload), ok=event == "PostToolUse")
     if event == "UserPromptSubmit":
-        return HostMessage(**where, text=optional_text(payload, "prompt"))
+        text = drop_notices(optional_text(payload, "prompt"))
+        return HostMessage(**where, text=text) if text else HostEvent(**where)
     if event == "SessionEnd":
         return HostSessionEnd(**where)
     raise refuse_event(event)
+
+
+def drop_notices(prompt: str) -> str:
+    """Return what the user typed. Claude Code also sends the ends of background tasks this way, as prompts with
+    the sub-agent's own words in them, which are never heard."""
+    if not prompt.lstrip().startswith("<task-notification>"):
+        return prompt
+    return prompt.rpartition("</task-notification>")[2].strip()
 
 
 def read_tool(payload: dict[str, Any]) -> dict[str, Any]:

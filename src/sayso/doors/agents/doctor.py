@@ -52,9 +52,9 @@ def examine_agent(agent: Agent, place: Place, scope: Scope, one: Installation | 
     return found
 
 
-def find_level() -> Finding:
+def find_level(path: Path | None = None) -> Finding:
     """Return how far the gate holds: guarded, or separated from the user whose agents it gates."""
-    path, user = socket_path(), service_user()
+    path, user = path or socket_path(), service_user()
     if user is None or user == os.getuid():
         text = "guarded: stops mistakes and injected calls, not a hostile program that runs as you"
         return Finding("level", good=True, text=text)

@@ -11,7 +11,7 @@ from typing import Any
 
 from sayso.doors.agents.agent import Agent, CommandFor, HookEvent, Place, Scope, Wanted, WantedFile
 from sayso.doors.agents.claude import NOT_DECIDED, read_subagent, read_tool
-from sayso.doors.agents.payload import check_event, optional_text, refuse_event, text_of
+from sayso.doors.agents.payload import check_event, folder_of_call, optional_text, refuse_event, text_of
 from sayso.doors.agents.plugins import write_plugin
 from sayso.wire import HookAnswer, HookOutput, HostCall, HostEvent, HostMessage, HostOutcome
 
@@ -74,10 +74,10 @@ def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
         "workspace": optional_text(payload, "workspace"),
         "subagent": read_subagent(payload),
     }
-    if event == "tool.execute.before":
-        return HostCall(**where, **read_tool(payload))
-    if event == "tool.execute.after":
-        return HostOutcome(**where, **read_tool(payload))
+    if event in ("tool.execute.before", "tool.execute.after"):
+        tool = read_tool(payload)
+        where["folder"] = folder_of_call(where["folder"], tool["args"], "workdir")
+        return HostCall(**where, **tool) if event.endswith("before") else HostOutcome(**where, **tool)
     if event == "chat.message":
         return HostMessage(**where, text=optional_text(payload, "prompt"))
     raise refuse_event(event)
