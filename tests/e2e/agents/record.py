@@ -77,10 +77,10 @@ def _register(program: Program, place: Place) -> None:
     )
     if program.name == "opencode":  # its hook is Sayso's own plugin, which starts this command
         user = agent.Place(place.home, place.work, place.environment())
-        for file in AGENTS["opencode"].wanted(user, "user", lambda _: command, 30):
-            assert isinstance(file, agent.WantedFile)
-            file.path.parent.mkdir()
-            file.path.write_text(file.text, encoding="utf-8")
+        for wanted in AGENTS["opencode"].wanted(user, "user", lambda _: command, 30):
+            assert isinstance(wanted, agent.WantedFile)
+            wanted.path.parent.mkdir()
+            wanted.path.write_text(wanted.text, encoding="utf-8")
         return
     events, file = {
         "claude": (CLAUDE_EVENTS, ".claude/settings.json"),

@@ -58,8 +58,10 @@ def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
 
 
 def drop_notices(prompt: str) -> str:
-    """Return what the user typed. Claude Code also sends the ends of background tasks this way, as prompts with
-    the sub-agent's own words in them, which are never heard."""
+    """Return what the user typed.
+
+    Claude Code reports the end of a background task as a prompt too. What its sub-agent says is not heard.
+    """
     if not prompt.lstrip().startswith("<task-notification>"):
         return prompt
     return prompt.rpartition("</task-notification>")[2].strip()

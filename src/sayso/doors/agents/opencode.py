@@ -19,6 +19,7 @@ PLUGIN = """
 const DEEPEST = 8;
 
 export const Sayso = async ({ client, directory, worktree }) => {
+  const agents = new Map();
   const where = async (sessionID) => {
     let session = sessionID;
     for (let depth = 0; depth < DEEPEST; depth += 1) {
@@ -27,7 +28,8 @@ export const Sayso = async ({ client, directory, worktree }) => {
       if (!parent) break;
       session = parent;
     }
-    const inside = session === sessionID ? {} : { agent_id: sessionID, agent_type: "sub-agent" };
+    const name = agents.get(sessionID) ?? "unnamed";
+    const inside = session === sessionID ? {} : { agent_id: sessionID, agent_type: name };
     return { session_id: session, cwd: directory, workspace: worktree, ...inside };
   };
   return {
@@ -50,6 +52,7 @@ export const Sayso = async ({ client, directory, worktree }) => {
       });
     },
     "chat.message": async (input, output) => {
+      if (input.agent) agents.set(input.sessionID, input.agent);
       const texts = (output.parts ?? []).filter((part) => part.type === "text" && !part.synthetic);
       const place = await where(input.sessionID);
       if (place.agent_id) return;
@@ -79,8 +82,14 @@ def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
         where["folder"] = folder_of_call(where["folder"], tool["args"], "workdir")
         return HostCall(**where, **tool) if event.endswith("before") else HostOutcome(**where, **tool)
     if event == "chat.message":
-        return HostMessage(**where, text=optional_text(payload, "prompt"))
+        return HostMessage(**where, text=unquote_prompt(optional_text(payload, "prompt")))
     raise refuse_event(event)
+
+
+def unquote_prompt(text: str) -> str:
+    """Return what the user typed: `opencode run` puts it into quotes, where no stop would count."""
+    inner = text[1:-1]
+    return inner if text == f'"{inner}"' and '"' not in inner else text
 
 
 def render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
