@@ -83,7 +83,18 @@ def test_a_subagent_is_named_where_the_program_names_it(name: str) -> None:
 
 def test_a_call_is_read_in_the_folder_it_runs_in(name: str) -> None:
     folders = {one.folder for one in read_payloads(name) if isinstance(one, HostCall)}
-    assert folders == ({WORK, "/"} if name == "codex" else {WORK})
+    other = {"claude": WORK, "codex": "/", "gemini": f"{WORK}/sub", "opencode": f"{WORK}/sub"}
+    assert folders == {WORK, other[name]}
+
+
+def test_a_folder_that_is_listed_is_not_the_one_the_call_runs_in() -> None:
+    payload = {
+        "session_id": "s",
+        "cwd": WORK,
+        "tool_name": "list_directory",
+        "tool_input": {"dir_path": "sub"},
+    }
+    assert AGENTS["gemini"].read_event("BeforeTool", payload).folder == WORK
 
 
 def test_the_service_answers_every_recorded_payload(name: str, service: Service, tmp_path: Path) -> None:

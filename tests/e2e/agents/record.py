@@ -48,6 +48,7 @@ def main(names: Sequence[str]) -> None:
 def _record(program: Program, place: Place) -> list[dict[str, Any]]:
     with serve_model(program.api, TOURS[program.name](place)) as model:
         program.configure(place, model.url)
+        (place.work / "sub").mkdir()
         _register(program, place)
         ended = run_program(program, place, model)
         print(program.name, ended.code, model.results(), ended.err[-2000:])  # noqa: T201  a person reads it
@@ -133,7 +134,7 @@ def _gemini_tour(place: Place) -> Scripts:
         ToolCall("read_file", {"file_path": note}),
         ToolCall("replace", edit),
         ToolCall("run_shell_command", {"command": "cat note.txt", "description": "Show the note"}),
-        ToolCall("run_shell_command", {"command": "ls nowhere", "dir_path": "."}),
+        ToolCall("run_shell_command", {"command": "ls nowhere", "dir_path": "sub"}),
         ToolCall("invoke_agent", {"agent_name": "generalist", "prompt": FOR_SUBAGENT}),
     ]
     return {FOR_SUBAGENT: [ToolCall("run_shell_command", {"command": "touch second.txt"})], PROMPT: tour}
@@ -146,7 +147,9 @@ def _opencode_tour(place: Place) -> Scripts:
         ToolCall("read", {"filePath": note}),
         ToolCall("edit", {"filePath": note, "oldString": "one", "newString": "two"}),
         ToolCall("bash", {"command": "cat note.txt", "description": "Show the note"}),
-        ToolCall("bash", {"command": "ls nowhere", "description": "Fail", "workdir": str(place.work)}),
+        ToolCall(
+            "bash", {"command": "ls nowhere", "description": "Fail", "workdir": str(place.work / "sub")}
+        ),
         ToolCall("task", {"description": "Second", "prompt": FOR_SUBAGENT, "subagent_type": "general"}),
     ]
     second = ToolCall("bash", {"command": "touch second.txt", "description": "Touch"})

@@ -28,6 +28,8 @@ from sayso.wire import (
     HostSessionEnd,
 )
 
+SHELL = "run_shell_command"
+
 
 def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
     check_event(payload, event)
@@ -48,9 +50,11 @@ def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
 
 
 def _tool(payload: dict[str, Any]) -> dict[str, Any]:
-    args = object_of(payload, "tool_input")
-    folder = folder_of_call(optional_text(payload, "cwd"), args, "dir_path")
-    return {"tool": text_of(payload, "tool_name"), "args": args, "folder": folder}
+    tool, args = text_of(payload, "tool_name"), object_of(payload, "tool_input")
+    folder = optional_text(payload, "cwd")
+    if tool == SHELL:
+        folder = folder_of_call(folder, args, "dir_path")
+    return {"tool": tool, "args": args, "folder": folder}
 
 
 def _failed(response: object) -> bool:

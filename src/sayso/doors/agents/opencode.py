@@ -66,6 +66,7 @@ export const Sayso = async ({ client, directory, worktree }) => {
 };
 """
 ALLOW = '{"decision":"allow"}'
+SHELL = "bash"
 
 
 def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
@@ -79,7 +80,8 @@ def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
     }
     if event in ("tool.execute.before", "tool.execute.after"):
         tool = read_tool(payload)
-        where["folder"] = folder_of_call(where["folder"], tool["args"], "workdir")
+        if tool["tool"] == SHELL:
+            where["folder"] = folder_of_call(where["folder"], tool["args"], "workdir")
         return HostCall(**where, **tool) if event.endswith("before") else HostOutcome(**where, **tool)
     if event == "chat.message":
         return HostMessage(**where, text=unquote_prompt(optional_text(payload, "prompt")))
