@@ -5,6 +5,7 @@ The policy blocks every call. Doctor's word is compared with what the program th
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -23,7 +24,12 @@ def leave(gated: Gated) -> None:
 def remove_hook(gated: Gated) -> None:
     """As somebody does who edits the file by hand."""
     file = gated.program.hook_settings(gated.place)
-    file.write_text("{}" if file.suffix == ".json" else "", encoding="utf-8")
+    if file.suffix == ".json":
+        settings = json.loads(file.read_text(encoding="utf-8"))
+        del settings["hooks"]
+        file.write_text(json.dumps(settings), encoding="utf-8")
+    else:
+        file.unlink()
 
 
 def change_hook(gated: Gated) -> None:

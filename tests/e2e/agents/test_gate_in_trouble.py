@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import threading
@@ -16,8 +15,7 @@ NOBODY = 65534
 
 def test_without_the_service_nothing_runs(program: Program, place: Place) -> None:
     gated = Gated(program, place, "autonomous")
-    token = json.loads(gated.sayso("token", "new", "agent", program.name, "--json"))["token"]
-    (place.home / "token").write_text(token, encoding="utf-8")
+    (place.home / "token").write_text("sayso_agent_that_nobody_looks_at", encoding="utf-8")
     # The service belongs to another user, so the hook may not start one.
     (gated.settings / "settings.json").write_text(f'{{"service_uid": {NOBODY}}}', encoding="utf-8")
     with gated.scripted("--token-file", str(place.home / "token")) as model:
