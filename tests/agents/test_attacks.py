@@ -9,6 +9,7 @@ import pytest
 
 from sayso.doors.agents import AGENTS, installed
 from sayso.doors.agents.agent import Place
+from sayso.doors.agents.changes import InstalledFile
 from sayso.gate.people.tokens import revoke_token
 from sayso.reading.paths import own_places
 from tests.agents.conftest import Desk, with_messages
@@ -112,7 +113,7 @@ def test_settings_that_were_moved_elsewhere_are_guarded_once_they_are_installed(
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     moved = tmp_path / "elsewhere" / "settings.json"
-    kept = installed.InstalledFile(str(moved), None, "{}")
+    kept = InstalledFile(str(moved), None, "{}")
     file = installed.hook_file(AGENTS["claude"], "user", project)
     one = installed.Installation("claude", "user", str(project), 60, "t", (kept,))
     installed.save_installation(file, "token x\n", one)

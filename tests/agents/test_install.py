@@ -26,7 +26,7 @@ EXAMPLES = {
 }
 
 
-@pytest.fixture(params=AGENTS.values(), ids=AGENTS.keys())
+@pytest.fixture(params=list(AGENTS.values()), ids=list(AGENTS))
 def agent(request: pytest.FixtureRequest) -> Agent:
     found: Agent = request.param
     return found
@@ -208,12 +208,9 @@ def test_the_whole_way_by_the_command_line(gated: Path, tmp_path: Path) -> None:
     assert sayso("doctor", "claude", cwd=gated).returncode == 1
 
 
-def test_codex_without_trust_is_reported(place: Place) -> None:
-    agent = AGENTS["codex"]
+def test_codex_that_cannot_be_asked_is_reported(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(place.home))
     one = installed.Installation("codex", "user", str(place.project), 60, "t")
-    found = {(finding.about, finding.good) for finding in examine_agent(agent, place, "user", one)}
-    assert ("host", False) in found
-    (place.home / ".codex").mkdir(exist_ok=True)
-    config = f'[hooks.state."{place.home}/.codex/hooks.json:pre_tool_use:0:0"]\ntrusted_hash = "sha256:1"\n'
-    (place.home / ".codex" / "config.toml").write_text(config)
-    assert "host" not in {finding.about for finding in examine_agent(agent, place, "user", one)}
+    found = {finding.about: finding for finding in examine_agent(AGENTS["codex"], place, "user", one)}
+    assert not found["host"].good
+    assert "cannot be asked" in found["host"].text

@@ -64,6 +64,8 @@ class Address(msgspec.Struct, frozen=True):
     path: Path | None = None
     origin: str | None = None
     """Where browsers find the page, if that is elsewhere: behind a proxy that speaks TLS."""
+    open_socket: bool = False
+    """Whether other users of this machine may connect to the socket. They need a token all the same."""
 
     @property
     def page(self) -> str:
@@ -165,7 +167,7 @@ class _Server(uvicorn.Server):
 
 
 def open_sockets(address: Address, held: contextlib.ExitStack) -> Sequence[socket.socket]:
-    """The sockets, bound and listening: TCP first, then the Unix socket, which only its owner can open."""
+    """The sockets, bound and listening: TCP first, then the Unix socket, its owner's unless it is shared."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     # With its protocol named: only then does asyncio send every answer at once, and not 40 ms later.
     tcp = held.enter_context(socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP))
@@ -178,17 +180,19 @@ def open_sockets(address: Address, held: contextlib.ExitStack) -> Sequence[socke
             f"cannot listen on {address.url}: {error.strerror}",
             hint="another service may run there already; choose a port with --port",
         ) from error
-    return [tcp] if address.path is None else [tcp, _open_unix_socket(address.path, held)]
+    if address.path is None:
+        return [tcp]
+    return [tcp, _open_unix_socket(address.path, held, shared=address.open_socket)]
 
 
-def _open_unix_socket(path: Path, held: contextlib.ExitStack) -> socket.socket:
+def _open_unix_socket(path: Path, held: contextlib.ExitStack, *, shared: bool) -> socket.socket:
     guard_socket(path)
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o755 if shared else 0o700, parents=True, exist_ok=True)
     _check_folder(path.parent)
     _lock(path, held)
     _remove_stale_socket(path)
     unix = held.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
-    before = os.umask(0o177)
+    before = os.umask(0o111 if shared else 0o177)
     try:
         unix.bind(str(path))
         unix.listen(BACKLOG)

@@ -64,6 +64,8 @@ def _command(address: Address, store: str | None, policy: Path | None, preset: s
         command += ["--origin", address.origin]
     if address.path is not None:
         command += ["--socket", str(address.path)]
+    if address.open_socket:
+        command += ["--open-socket"]
     if store is not None:
         command += ["--store", store if "://" in store else str(Path(store).absolute())]
     if policy is not None:

@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sayso.doors.agents import AGENTS, agent
+from sayso.doors.agents.opencode import ALLOW
 from tests.e2e.agents.model import PROMPT, ToolCall, serve_model
 from tests.e2e.agents.place import HandWritten, Place, Program, pinned_version, run_program, write_script
 from tests.e2e.agents.programs.codex import trust_hooks
@@ -31,21 +33,6 @@ CLAUDE_EVENTS = (*CODEX_EVENTS, "PostToolUseFailure", "SessionEnd")
 GEMINI_EVENTS = (
     "BeforeTool", "AfterTool", "BeforeAgent", "AfterAgent", "SessionStart", "SessionEnd", "Notification",
 )  # fmt: skip
-PLUGIN = """\
-import { writeFileSync } from "node:fs"
-let number = 1000
-const keep = (event, input, output) =>
-  writeFileSync(`SEEN/${number++}`, JSON.stringify({ hook_event_name: event, input, output }))
-export const Recorder = async () => ({
-  "chat.message": async (input, output) => keep("chat.message", input, output),
-  "tool.execute.before": async (input, output) => keep("tool.execute.before", input, output),
-  "tool.execute.after": async (input, output) => keep("tool.execute.after", input, output),
-  "permission.ask": async (input, output) => keep("permission.ask", input, output),
-  event: async ({ event }) => {
-    if (/^(session[.](created|idle|deleted)|permission)/.test(event.type)) keep("event", event)
-  },
-})
-"""
 Scripts = Mapping[str, Sequence[ToolCall]]
 
 
@@ -61,6 +48,7 @@ def main(names: Sequence[str]) -> None:
 def _record(program: Program, place: Place) -> list[dict[str, Any]]:
     with serve_model(program.api, TOURS[program.name](place)) as model:
         program.configure(place, model.url)
+        (place.work / "sub").mkdir()
         _register(program, place)
         ended = run_program(program, place, model)
         print(program.name, ended.code, model.results(), ended.err[-2000:])  # noqa: T201  a person reads it
@@ -85,13 +73,16 @@ def _write(program: Program, payloads: Sequence[Mapping[str, Any]]) -> None:
 
 def _register(program: Program, place: Place) -> None:
     seen = place.home / "seen"
-    if program.name == "opencode":
-        seen.mkdir()
-        folder = place.config / "opencode" / "plugins"
-        folder.mkdir()
-        (folder / "recorder.js").write_text(PLUGIN.replace("SEEN", str(seen)), encoding="utf-8")
+    command = write_script(
+        place.home / "hook", HandWritten(ALLOW if program.name == "opencode" else ""), seen
+    )
+    if program.name == "opencode":  # its hook is Sayso's own plugin, which starts this command
+        user = agent.Place(place.home, place.work, place.environment())
+        for wanted in AGENTS["opencode"].wanted(user, "user", lambda _: command, 30):
+            assert isinstance(wanted, agent.WantedFile)
+            wanted.path.parent.mkdir()
+            wanted.path.write_text(wanted.text, encoding="utf-8")
         return
-    command = write_script(place.home / "hook", HandWritten(), seen)
     events, file = {
         "claude": (CLAUDE_EVENTS, ".claude/settings.json"),
         "codex": (CODEX_EVENTS, ".codex/hooks.json"),
@@ -143,7 +134,7 @@ def _gemini_tour(place: Place) -> Scripts:
         ToolCall("read_file", {"file_path": note}),
         ToolCall("replace", edit),
         ToolCall("run_shell_command", {"command": "cat note.txt", "description": "Show the note"}),
-        ToolCall("run_shell_command", {"command": "ls nowhere", "dir_path": "."}),
+        ToolCall("run_shell_command", {"command": "ls nowhere", "dir_path": "sub"}),
         ToolCall("invoke_agent", {"agent_name": "generalist", "prompt": FOR_SUBAGENT}),
     ]
     return {FOR_SUBAGENT: [ToolCall("run_shell_command", {"command": "touch second.txt"})], PROMPT: tour}
@@ -156,7 +147,9 @@ def _opencode_tour(place: Place) -> Scripts:
         ToolCall("read", {"filePath": note}),
         ToolCall("edit", {"filePath": note, "oldString": "one", "newString": "two"}),
         ToolCall("bash", {"command": "cat note.txt", "description": "Show the note"}),
-        ToolCall("bash", {"command": "ls nowhere", "description": "Fail", "workdir": str(place.work)}),
+        ToolCall(
+            "bash", {"command": "ls nowhere", "description": "Fail", "workdir": str(place.work / "sub")}
+        ),
         ToolCall("task", {"description": "Second", "prompt": FOR_SUBAGENT, "subagent_type": "general"}),
     ]
     second = ToolCall("bash", {"command": "touch second.txt", "description": "Touch"})

@@ -15,9 +15,10 @@ NOBODY = 65534
 
 def test_without_the_service_nothing_runs(program: Program, place: Place) -> None:
     gated = Gated(program, place, "autonomous")
+    (place.home / "token").write_text("sayso_agent_that_nobody_looks_at", encoding="utf-8")
     # The service belongs to another user, so the hook may not start one.
     (gated.settings / "settings.json").write_text(f'{{"service_uid": {NOBODY}}}', encoding="utf-8")
-    with gated.scripted() as model:
+    with gated.scripted("--token-file", str(place.home / "token")) as model:
         gated.run(model)
     assert not place.made.exists()
     assert "the service is not running" in model.results()[0]

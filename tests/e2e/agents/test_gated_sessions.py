@@ -8,6 +8,7 @@ from tests.e2e.agents.gated import Gated
 from tests.e2e.agents.model import PROMPT, ToolCall
 from tests.e2e.agents.place import Place, Program
 from tests.e2e.agents.programs.claude_code import ClaudeCode
+from tests.e2e.agents.programs.codex import CodexInJavaScript
 from tests.e2e.agents.programs.every import DRIVEN
 
 FOR_SUBAGENT = "Look after the second file."
@@ -39,6 +40,7 @@ SPAWNING: dict[str, tuple[ToolCall, str, list[ToolCall]]] = {
         [],
     ),
 }
+IN_PROJECTS = [program for program in DRIVEN if isinstance(program, ClaudeCode | CodexInJavaScript)]
 PARENTS = [program for program in DRIVEN if type(program).__name__ in SPAWNING]
 
 
@@ -55,11 +57,12 @@ def test_a_subagent_is_judged_like_its_parent_and_named(program: Program, place:
     assert ["sub-agent" in question["agent"] for question in serving.questions.values()] == [True]
 
 
-@pytest.mark.parametrize("program", [one for one in DRIVEN if isinstance(one, ClaudeCode)])
+@pytest.mark.parametrize("program", IN_PROJECTS, ids=lambda program: type(program).__name__)
 def test_a_call_that_two_hooks_see_is_asked_once(program: Program, place: Place) -> None:
     gated = Gated(program, place, "requires_approval")
     with gated.scripted() as model:
         gated.install("--project")
+        program.accept_hooks(place)
         with gated.serving("once") as serving:
             gated.run(model)
     assert place.made.read_text() == "made\n"

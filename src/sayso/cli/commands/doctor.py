@@ -29,10 +29,11 @@ def examine_gates(
     """Check that coding agents are gated, with a call that must be blocked. Exit 1 if something is wrong."""
     from sayso.cli.commands.operator import show_or_json
     from sayso.doors.agents.doctor import find_level
+    from sayso.doors.agents.installed import installed_socket
 
     scope: Scope = "project" if project else "user"
     found = {one.name: examine(one, scope) for one in ([find_agent(agent)] if agent else _agents_here(scope))}
-    level = find_level()
+    level = find_level(installed_socket())
     told = {**found, "level": [level]}
     show_or_json(as_json, told, [*_lines(found), _line(level)])
     if not all(one.good for findings in told.values() for one in findings):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -36,6 +36,15 @@ AgentArg = Annotated[
 ProjectOption = Annotated[
     bool, typer.Option("--project", help="Only for the project in this folder, not for all you do.")
 ]
+
+
+class OtherService(NamedTuple):
+    """A service somewhere else than usual: its socket, and a file with a token for it."""
+
+    socket: Path | None = None
+    token_file: Path | None = None
+
+
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask whether to write the change.")]
 
 
@@ -46,6 +55,18 @@ def install_agent(
         int | None,
         typer.Option("--wait", metavar="SECONDS", min=1, help="How long a call waits for your answer."),
     ] = None,
+    socket: Annotated[
+        Path | None,
+        typer.Option("--socket", metavar="FILE", help="The service's socket, if not the usual one."),
+    ] = None,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--token-file",
+            metavar="FILE",
+            help="A token of the role agent, if the service is another user's.",
+        ),
+    ] = None,
     yes: YesOption = False,
 ) -> None:
     """Gate a coding agent: from now on it asks Sayso before every tool call.
@@ -54,7 +75,8 @@ def install_agent(
     `sayso uninstall` restores it. Example: sayso install claude
     """
     found = find_agent(agent)
-    install_found(found, "project" if project else "user", wait=wait, yes=yes)
+    service = OtherService(socket, token_file)
+    install_found(found, "project" if project else "user", wait=wait, yes=yes, service=service)
 
 
 def uninstall_agent(agent: AgentArg, project: ProjectOption = False, yes: YesOption = False) -> None:
@@ -75,7 +97,7 @@ def uninstall_agent(agent: AgentArg, project: ProjectOption = False, yes: YesOpt
     changes.apply_changes(planned)
     secret = installed.read_token(file)
     installed.forget_installation(file)
-    if earlier is not None and secret not in installed.read_tokens(found, file):
+    if earlier is not None and earlier.token and secret not in installed.read_tokens(found, file):
         _revoke(earlier.token)
     typer.echo(f"{found.title} no longer asks Sayso.")
 
@@ -96,7 +118,14 @@ def run_hook(
     os.execv(words[0], words)  # noqa: S606  our own hook, with arguments of our own
 
 
-def install_found(agent: Agent, scope: Scope, *, wait: int | None = None, yes: bool = False) -> None:
+def install_found(
+    agent: Agent,
+    scope: Scope,
+    *,
+    wait: int | None = None,
+    yes: bool = False,
+    service: OtherService | None = None,
+) -> None:
     """Install the hook of this agent."""
     from sayso.core.errors import MalformedRequest
     from sayso.doors.agents import changes, installed
@@ -109,17 +138,16 @@ def install_found(agent: Agent, scope: Scope, *, wait: int | None = None, yes: b
     seconds = _wait_of(agent, wait, earlier)
     wanted = installed.wanted_files(agent, place, scope, seconds)
     planned = changes.plan_install(wanted, place.project if scope == "project" else None)
-    with open_or_make_gate() as gate:
-        token, text = _hook_text(gate, agent, file, seconds)
-        same = file.exists() and file.read_text(encoding="utf-8") == text
-        if same and not any(one.is_needed for one in planned):
-            typer.echo(f"{agent.title} is gated already; nothing to change.")
-            return
-        _show_and_confirm(planned, yes=yes)
-        kept = installed.note_files(planned, earlier)
-        one = installed.Installation(agent.name, scope, str(place.project), seconds, token, kept)
-        installed.save_installation(file, text, one)
-        changes.apply_changes(planned)
+    token, text = _hook_text(agent, file, earlier, seconds, service or OtherService())
+    same = file.exists() and file.read_text(encoding="utf-8") == text
+    if same and not any(one.is_needed for one in planned):
+        typer.echo(f"{agent.title} is gated already; nothing to change.")
+        return
+    _show_and_confirm(planned, yes=yes)
+    kept = installed.note_files(planned, earlier)
+    one = installed.Installation(agent.name, scope, str(place.project), seconds, token, kept)
+    installed.save_installation(file, text, one)
+    changes.apply_changes(planned)
     typer.echo(f"{agent.title} asks Sayso before every tool call. Try it: sayso doctor {agent.name}")
     for line in agent.advice:
         print_note(line)
@@ -159,35 +187,62 @@ def _wait_of(agent: Agent, wanted: int | None, earlier: Installation | None) -> 
     return wanted
 
 
-def _hook_text(gate: Gate, agent: Agent, file: Path, wait: int) -> tuple[str, str]:
-    """Return the id of the hook's token, and the file it reads. A token that still serves is kept."""
+def _hook_text(
+    agent: Agent, file: Path, earlier: Installation | None, wait: int, service: OtherService
+) -> tuple[str, str]:
+    """Return the id of the hook's token, and the file it reads."""
     import os
     import sys
 
-    from sayso.cli.operator_name import operator_name
     from sayso.core.errors import SaysoError
-    from sayso.doors.agents import installed, registration
-    from sayso.gate.people.tokens import find_token, issue_token
+    from sayso.doors.agents import registration
     from sayso.gate.settings import service_user, socket_path
 
-    path, user = socket_path(), service_user()
+    path, user = service.socket or socket_path(), service_user()
     if path is None:
         raise SaysoError("this system has no Unix sockets, which hooks need")
-    with gate.store.read() as tx:
-        known = [(one, find_token(gate, tx, one)) for one in installed.read_tokens(agent, file)]
-    secret, token = next(((one, found) for one, found in known if found is not None), ("", None))
-    if token is None:
-        secret, token = issue_token(gate, "agent", agent.name, by=operator_name())
     own = user is None or user == os.getuid()
+    secret, token = _find_or_issue_token(agent, file) if own else _read_token(service.token_file)
     settings = registration.HookSettings(
-        socket=path,
+        socket=path.absolute(),
         uid=os.getuid() if user is None else user,
         token=secret,
         wait=wait,
         start=sys.executable if own else None,
         variables=registration.kept_variables(os.environ),
     )
-    return token.id, registration.write_settings_text(agent, settings)
+    return token, registration.write_settings_text(agent, settings)
+
+
+def _find_or_issue_token(agent: Agent, file: Path) -> tuple[str, str]:
+    """Return the token of the hook and its id. One that still serves is kept."""
+    from sayso.cli.operator_name import operator_name
+    from sayso.doors.agents.installed import read_tokens
+    from sayso.gate.people.tokens import find_token, issue_token
+
+    with open_or_make_gate() as gate:
+        with gate.store.read() as tx:
+            for secret in read_tokens(agent, file):
+                if (token := find_token(gate, tx, secret)) is not None:
+                    return secret, token.id
+        secret, token = issue_token(gate, "agent", agent.name, by=operator_name())
+        return secret, token.id
+
+
+def _read_token(file: Path | None) -> tuple[str, str]:
+    """Return a token that the service's own user has made, and no id: it is theirs to revoke."""
+    from sayso.core.errors import SaysoError
+
+    hint = "as its user, `sayso token new agent NAME`; then --token-file FILE here"
+    if file is None:
+        raise SaysoError("the service runs as another user, who makes the hook's token", hint=hint)
+    try:
+        secret = file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SaysoError(f"cannot read {file}: {error}", hint=hint) from error
+    if not secret.startswith("sayso_agent_") or not secret.isascii() or len(secret.split()) != 1:
+        raise SaysoError(f"{file} holds no token of an agent", hint=hint)
+    return secret, ""
 
 
 def _show_and_confirm(planned: Sequence[Change], *, yes: bool) -> None:

@@ -63,6 +63,10 @@ def run_service(
         str | None,
         typer.Option("--origin", metavar="URL", help="Where browsers find the page, behind a TLS proxy."),
     ] = None,
+    open_socket: Annotated[
+        bool,
+        typer.Option("--open-socket", help="Let other users of this machine connect to the socket."),
+    ] = False,
     install: Annotated[
         bool,
         typer.Option("--install", help="Write a unit for systemd or launchd, and print how to start it."),
@@ -94,7 +98,7 @@ def run_service(
         from sayso.service.serve import serve_gate as run
         from sayso.service.settings import load_service_settings
 
-    address = Address(host, port, socket or socket_path(), check_origin(origin))
+    address = Address(host, port, socket or socket_path(), check_origin(origin), open_socket)
     if install:
         from sayso.service.units import write_unit
 

@@ -50,10 +50,21 @@ def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
     if event in ("PostToolUse", "PostToolUseFailure"):
         return HostOutcome(**where, **read_tool(payload), ok=event == "PostToolUse")
     if event == "UserPromptSubmit":
-        return HostMessage(**where, text=optional_text(payload, "prompt"))
+        text = drop_notices(optional_text(payload, "prompt"))
+        return HostMessage(**where, text=text) if text else HostEvent(**where)
     if event == "SessionEnd":
         return HostSessionEnd(**where)
     raise refuse_event(event)
+
+
+def drop_notices(prompt: str) -> str:
+    """Return what the user typed.
+
+    Claude Code reports the end of a background task as a prompt too. What its sub-agent says is not heard.
+    """
+    if not prompt.lstrip().startswith("<task-notification>"):
+        return prompt
+    return prompt.rpartition("</task-notification>")[2].strip()
 
 
 def read_tool(payload: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 import subprocess
-import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -22,8 +21,8 @@ from sayso.doors.agents import json_edit
 from sayso.doors.agents.agent import Agent, Place, Scope
 from sayso.doors.agents.changes import plan_install
 from sayso.doors.agents.claude import settings_file as claude_settings
-from sayso.doors.agents.codex import home_of_codex
 from sayso.doors.agents.codex import settings_file as codex_hooks
+from sayso.doors.agents.codex_hooks import is_trusted
 from sayso.doors.agents.gemini import settings_file as gemini_settings
 from sayso.doors.agents.installed import Installation, hook_file, wanted_files
 from sayso.doors.agents.registration import HOOK, find_python, hook_command
@@ -53,9 +52,9 @@ def examine_agent(agent: Agent, place: Place, scope: Scope, one: Installation | 
     return found
 
 
-def find_level() -> Finding:
+def find_level(path: Path | None = None) -> Finding:
     """Return how far the gate holds: guarded, or separated from the user whose agents it gates."""
-    path, user = socket_path(), service_user()
+    path, user = path or socket_path(), service_user()
     if user is None or user == os.getuid():
         text = "guarded: stops mistakes and injected calls, not a hostile program that runs as you"
         return Finding("level", good=True, text=text)
@@ -136,29 +135,19 @@ def _look_at_parts(file: Path) -> Iterator[Finding]:
 
 
 def _codex_caveats(place: Place, scope: Scope) -> list[str]:
-    """Codex runs only hooks that the user trusts; the rest it skips without a word."""
-    try:
-        text = (home_of_codex(place) / "config.toml").read_text(encoding="utf-8")
-        state = tomllib.loads(text).get("hooks", {}).get("state", {})
-    except FileNotFoundError:
-        state = {}
-    except (OSError, ValueError, AttributeError):
-        return ["config.toml cannot be read, so nobody knows whether the hooks are trusted"]
-    mine = f"{codex_hooks(place, scope)}:pre_tool_use:"
-    trusted = any(
-        name.startswith(mine)
-        and isinstance(kept, dict)
-        and kept.get("trusted_hash")
-        and kept.get("enabled", True)
-        for name, kept in state.items()
-    )
-    return (
-        [] if trusted else ["not trusted yet: Codex skips the hook and runs the call; type /hooks in codex"]
-    )
+    """Codex runs only hooks that the user trusts as they are; the rest it skips without a word."""
+    program = shutil.which("codex")
+    trusted = None if program is None else is_trusted(program, place.project, codex_hooks(place, scope))
+    if trusted is None:
+        return ["nobody knows whether Codex trusts the hook: the command codex cannot be asked"]
+    return [] if trusted else ["Codex skips the hook and runs the call: type /hooks in codex, and trust it"]
 
 
 def _claude_caveats(place: Place, scope: Scope) -> list[str]:
-    return _switched_off(claude_settings(place, scope), lambda value: value.get("disableAllHooks") is True)
+    files = [claude_settings(place, "user"), place.project / ".claude" / "settings.json"]
+    return _switched_off(
+        [*files, claude_settings(place, "project")], lambda value: value.get("disableAllHooks") is True
+    )
 
 
 def _gemini_caveats(place: Place, scope: Scope) -> list[str]:
@@ -168,16 +157,23 @@ def _gemini_caveats(place: Place, scope: Scope) -> list[str]:
             config.get("enabled") is False or "sayso" in config.get("disabled", [])
         )
 
-    return _switched_off(gemini_settings(place, scope), is_off)
+    return _switched_off([gemini_settings(place, "user"), gemini_settings(place, "project")], is_off)
 
 
-def _switched_off(file: Path, is_off: Callable[[dict[str, object]], bool]) -> list[str]:
-    try:
-        value = json_edit.load_value(json_edit.parse_text(file.read_text(encoding="utf-8")))
-    except (OSError, ValueError, SaysoError):
-        return [f"{file} cannot be read"]
-    off = isinstance(value, dict) and is_off(value)
-    return [f"hooks are switched off in {file}: every call runs"] if off else []
+def _switched_off(files: list[Path], is_off: Callable[[dict[str, object]], bool]) -> list[str]:
+    """Return what is wrong in these files. A project's own file switches the user's hooks off as well."""
+    found = []
+    for file in files:
+        if not file.exists():
+            continue
+        try:
+            value = json_edit.load_value(json_edit.parse_text(file.read_text(encoding="utf-8")))
+        except (OSError, ValueError, SaysoError):
+            found.append(f"{file} cannot be read")
+            continue
+        if isinstance(value, dict) and is_off(value):
+            found.append(f"hooks are switched off in {file}: every call runs")
+    return found
 
 
 def _none(place: Place, scope: Scope) -> list[str]:

@@ -10,7 +10,14 @@ from typing import Any
 
 from sayso.doors.agents.agent import Agent, CommandFor, HookEvent, Place, Scope, Wanted, WantedEntries
 from sayso.doors.agents.claude import NOT_DECIDED, NOT_HEARD, QUICK, tell_user, to_json
-from sayso.doors.agents.payload import check_event, object_of, optional_text, refuse_event, text_of
+from sayso.doors.agents.payload import (
+    check_event,
+    folder_of_call,
+    object_of,
+    optional_text,
+    refuse_event,
+    text_of,
+)
 from sayso.wire import (
     HookAnswer,
     HookOutput,
@@ -21,6 +28,8 @@ from sayso.wire import (
     HostSessionEnd,
 )
 
+SHELL = "run_shell_command"
+
 
 def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
     check_event(payload, event)
@@ -30,9 +39,9 @@ def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
         "folder": optional_text(payload, "cwd"),
     }
     if event == "BeforeTool":
-        return HostCall(**where, **_tool(payload))
+        return HostCall(**{**where, **_tool(payload)})
     if event == "AfterTool":
-        return HostOutcome(**where, **_tool(payload), ok=not _failed(payload.get("tool_response")))
+        return HostOutcome(**{**where, **_tool(payload)}, ok=not _failed(payload.get("tool_response")))
     if event == "BeforeAgent":
         return HostMessage(**where, text=optional_text(payload, "prompt"))
     if event == "SessionEnd":
@@ -41,7 +50,11 @@ def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
 
 
 def _tool(payload: dict[str, Any]) -> dict[str, Any]:
-    return {"tool": text_of(payload, "tool_name"), "args": object_of(payload, "tool_input")}
+    tool, args = text_of(payload, "tool_name"), object_of(payload, "tool_input")
+    folder = optional_text(payload, "cwd")
+    if tool == SHELL:
+        folder = folder_of_call(folder, args, "dir_path")
+    return {"tool": tool, "args": args, "folder": folder}
 
 
 def _failed(response: object) -> bool:

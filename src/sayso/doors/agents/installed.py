@@ -111,11 +111,21 @@ def read_tokens(agent: Agent, file: Path) -> list[str]:
 
 def read_token(file: Path) -> str | None:
     """Return the token in the hook's file, if there is one."""
+    return _read_line(file, "token ")
+
+
+def installed_socket() -> Path | None:
+    """Return the socket that hooks connect to, if one is installed."""
+    found = (_read_line(file, "socket ") for file, _ in list_installations())
+    return next((Path(one) for one in found if one), None)
+
+
+def _read_line(file: Path, name: str) -> str | None:
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
         return None
-    return next((line.removeprefix("token ") for line in lines if line.startswith("token ")), None)
+    return next((line.removeprefix(name) for line in lines if line.startswith(name)), None)
 
 
 def write_private(path: Path, raw: bytes) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from sayso.doors.agents.agent import Agent, CommandFor, HookEvent, Place, Scope, Wanted, WantedFile
 from sayso.doors.agents.claude import NOT_DECIDED, read_subagent, read_tool
-from sayso.doors.agents.payload import check_event, optional_text, refuse_event, text_of
+from sayso.doors.agents.payload import check_event, folder_of_call, optional_text, refuse_event, text_of
 from sayso.doors.agents.plugins import write_plugin
 from sayso.wire import HookAnswer, HookOutput, HostCall, HostEvent, HostMessage, HostOutcome
 
@@ -19,6 +19,7 @@ PLUGIN = """
 const DEEPEST = 8;
 
 export const Sayso = async ({ client, directory, worktree }) => {
+  const agents = new Map();
   const where = async (sessionID) => {
     let session = sessionID;
     for (let depth = 0; depth < DEEPEST; depth += 1) {
@@ -27,7 +28,8 @@ export const Sayso = async ({ client, directory, worktree }) => {
       if (!parent) break;
       session = parent;
     }
-    const inside = session === sessionID ? {} : { agent_id: sessionID, agent_type: "sub-agent" };
+    const name = agents.get(sessionID) ?? "unnamed";
+    const inside = session === sessionID ? {} : { agent_id: sessionID, agent_type: name };
     return { session_id: session, cwd: directory, workspace: worktree, ...inside };
   };
   return {
@@ -50,6 +52,7 @@ export const Sayso = async ({ client, directory, worktree }) => {
       });
     },
     "chat.message": async (input, output) => {
+      if (input.agent) agents.set(input.sessionID, input.agent);
       const texts = (output.parts ?? []).filter((part) => part.type === "text" && !part.synthetic);
       const place = await where(input.sessionID);
       if (place.agent_id) return;
@@ -63,6 +66,7 @@ export const Sayso = async ({ client, directory, worktree }) => {
 };
 """
 ALLOW = '{"decision":"allow"}'
+SHELL = "bash"
 
 
 def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
@@ -74,13 +78,20 @@ def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
         "workspace": optional_text(payload, "workspace"),
         "subagent": read_subagent(payload),
     }
-    if event == "tool.execute.before":
-        return HostCall(**where, **read_tool(payload))
-    if event == "tool.execute.after":
-        return HostOutcome(**where, **read_tool(payload))
+    if event in ("tool.execute.before", "tool.execute.after"):
+        tool = read_tool(payload)
+        if tool["tool"] == SHELL:
+            where["folder"] = folder_of_call(where["folder"], tool["args"], "workdir")
+        return HostCall(**where, **tool) if event.endswith("before") else HostOutcome(**where, **tool)
     if event == "chat.message":
-        return HostMessage(**where, text=optional_text(payload, "prompt"))
+        return HostMessage(**where, text=unquote_prompt(optional_text(payload, "prompt")))
     raise refuse_event(event)
+
+
+def unquote_prompt(text: str) -> str:
+    """Return what the user typed: `opencode run` puts it into quotes, where no stop would count."""
+    inner = text[1:-1]
+    return inner if text == f'"{inner}"' and '"' not in inner else text
 
 
 def render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:

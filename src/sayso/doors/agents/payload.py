@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,6 +38,12 @@ def object_of(payload: Mapping[str, Any], name: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise MalformedRequest(f"{name} in the payload is no object")
     return value
+
+
+def folder_of_call(folder: str, args: Mapping[str, Any], name: str) -> str:
+    """Return where a call runs: the folder that it names itself in this argument, else the host's."""
+    named = optional_text(args, name)
+    return os.path.normpath(os.path.join(folder, named)) if named else folder  # noqa: PTH118  links stay
 
 
 def check_event(payload: Mapping[str, Any], event: str) -> None:

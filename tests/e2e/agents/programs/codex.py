@@ -22,6 +22,9 @@ env_key = "LOOPBACK_KEY"
 
 [analytics]
 enabled = false
+
+[projects."{work}"]
+trust_level = "trusted"
 """
 STATE = "\n[hooks.state."
 
@@ -49,7 +52,8 @@ class Codex:
     def configure(self, place: Place, model: str) -> None:
         folder = place.home / ".codex"
         folder.mkdir()
-        (folder / "config.toml").write_text(CONFIG.format(name=self.model, model=model), encoding="utf-8")
+        config = CONFIG.format(name=self.model, model=model, work=place.work)
+        (folder / "config.toml").write_text(config, encoding="utf-8")
 
     def shell_call(self, line: str) -> ToolCall:
         return ToolCall("exec_command", {"cmd": line})
