@@ -267,6 +267,8 @@ class SqlReader:
             page = self._connection.rows(sql.page_statement(kind, first=False), (*page[-1][:width], PAGE))
 
     def _hold(self, session: str) -> bool:
+        if self._connection.local:  # whoever writes is alone anyway
+            return False
         return self._connection.hold(f"session/{session}")
 
     def _find_and_hold(self, row: type[Owned], statement: str, name: str) -> Owned | None:
@@ -510,5 +512,5 @@ class SqlWriter(HoldingReader):
         self._connection.put(statement, msgspec.structs.astuple(row))
 
     def _store(self, statement: str, row: msgspec.Struct, *rest: object) -> bool:
-        """Return whether an update, given the fields of the row but its id, and the rest, changed anything."""
+        """Return whether an update, given the fields of the row but its id and the rest, changed anything."""
         return self._connection.change(statement, (*msgspec.structs.astuple(row)[1:], *rest)) > 0
