@@ -173,7 +173,7 @@ class Sealer:
         return known if current else None
 
     def last_session(self, session: str) -> SessionRow | None:
-        """The row of this session as it was last seen: to guess what is going to be read."""
+        """The row of this session as it was last found right: who asks and where, it says for good."""
         return self._sessions.last_row(session)
 
     def void_session(self, row: SessionRow) -> SessionState | None:
