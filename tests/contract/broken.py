@@ -483,9 +483,11 @@ class ShowsWhatIsNotCommitted(MemoryStore):
 
 
 class LetsTwoWriteAtOnce(MemoryStore):
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        yield
+    def _take_turn(self) -> None:
+        pass
+
+    def _give_turn(self) -> None:
+        pass
 
 
 class NeverTellsOfChanges(MemoryStore):

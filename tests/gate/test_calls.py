@@ -299,3 +299,15 @@ def test_a_key_or_id_that_stands_for_another_call_is_named_as_what_it_is(gate: G
     with pytest.raises(KeyReused, match="this key stands") as told:
         start_call(gate, edit(session, "b.py"), holder="hook", key="k")
     assert "key" in str(told.value.hint)
+
+
+def test_a_row_that_nobody_sealed_is_not_believed_though_this_gate_made_it(gate: Gate, session: str) -> None:
+    running = start_call(gate, edit(session), holder="one")
+    with gate.store.read() as tx:
+        row = tx.call(running.call)
+    assert row is not None
+    kept = gate.sealer.open_call(row)
+    assert kept is not None
+    draft = gate.sealer.draft_call(row, kept)
+    assert gate.sealer.open_call(draft) is None
+    assert gate.sealer.open_call(gate.sealer.call(draft)) == kept

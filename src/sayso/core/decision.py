@@ -13,7 +13,7 @@ from sayso.core.policy import Terms
 from sayso.core.rulebook import CONFIDENT, source_of
 
 
-class Ruling(msgspec.Struct, frozen=True):
+class Ruling(msgspec.Struct, frozen=True, omit_defaults=True):
     """The result of one check for one operation."""
 
     verdict: Verdict
@@ -24,7 +24,7 @@ class Ruling(msgspec.Struct, frozen=True):
     effects: tuple[Effect, ...] = ()
 
 
-class Item(msgspec.Struct, frozen=True):
+class Item(msgspec.Struct, frozen=True, omit_defaults=True):
     """The decision for one operation of the call. `undecayed` is its risk with decay left aside."""
 
     operation: str

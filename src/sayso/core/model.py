@@ -85,7 +85,7 @@ class Verdict(enum.Enum):
     DENY = "deny"
 
 
-class Call(msgspec.Struct, frozen=True):
+class Call(msgspec.Struct, frozen=True, omit_defaults=True):
     """A tool call as a host makes it. `arguments` are its canonical bytes: what runs is decoded from them.
 
     `command` is the argument that the tool's declaration says it runs as a command line; `beside` names the
@@ -148,7 +148,7 @@ class Piece(msgspec.Struct, frozen=True):
     text: str
 
 
-class Operation(msgspec.Struct, frozen=True):
+class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
     """One thing a call does, with what is known of it before the policy is asked.
 
     `risk`, `weight` and `reason` are declarations (decorator, tool entry); `reading` is what the shell, path
@@ -172,7 +172,7 @@ class Operation(msgspec.Struct, frozen=True):
     """What the reading found, as a sentence for people, where the name of the operation does not say it."""
 
 
-class Declaration(msgspec.Struct, frozen=True):
+class Declaration(msgspec.Struct, frozen=True, omit_defaults=True):
     """Operations declared for a call besides those the policy reads in it, and by whom.
 
     `code`: a decorator in this process, believed as it is. `host`: a program over a connection, whose
@@ -186,7 +186,7 @@ class Declaration(msgspec.Struct, frozen=True):
     """A JSON Schema of the function's parameters, as text; empty if its program gives none."""
 
 
-class Request(msgspec.Struct, frozen=True):
+class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     """One immutable question: who asks, which call, which operations, how confident.
 
     `workflow` names the workflow that the call starts, if it starts one. `declared` is what its operations

@@ -91,7 +91,7 @@ class PendingPrompt(msgspec.Struct, frozen=True):
     once: bool = False
 
 
-class SessionHead(msgspec.Struct, frozen=True):
+class SessionHead(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is kept of a session in one piece.
 
     `slash` and `imperatives` are what this turn's message allows; `ceiling` how far a message of its

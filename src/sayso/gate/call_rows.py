@@ -65,7 +65,7 @@ class TamperedCall(Tampered):
     code = "tampered_call"
 
 
-class Record(msgspec.Struct, frozen=True):
+class Record(msgspec.Struct, frozen=True, omit_defaults=True):
     """The ledger's record of a call: the request, and what was decided about it.
 
     `effect_turn` is the call's place among those with its effect key, once it was started.

@@ -473,3 +473,25 @@ def test_an_approval_is_bound_to_the_digest_of_exactly_this_text() -> None:
 def test_what_a_call_would_do_has_a_digest_of_its_own_text() -> None:
     text = '{"arguments":{"all":true},"command":"git commit","tag":"sayso/1","target":"a.py"}'
     assert action_digest(COMMIT) == hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    "change", [{"state": 5}, {"places": (b"x",)}, {"missing": ("a", 1)}, {"tool": math.nan}]
+)
+def test_what_is_neither_a_text_nor_arguments_is_refused_in_a_digest(change: dict[str, Any]) -> None:
+    with pytest.raises(NotCanonical):
+        digest(msgspec.structs.replace(CALL, **change))
+
+
+@given(st.dictionaries(st.text(), st.integers(-9, 9) | st.text() | st.lists(st.text()) | st.floats(-9, 9)))
+def test_a_digest_is_that_of_the_canonical_object(arguments: dict[str, Any]) -> None:
+    call = make_call("shell", arguments, folder="/w", command="é \x00 \\", state="ü", places=("/a", "/b"))
+    said = {
+        "tag": "sayso/1",
+        "arguments": decode_canonical(call.arguments),
+        "command": call.command,
+        "target": None,
+        "state": "ü",
+        "places": ["/a", "/b"],
+    }
+    assert action_digest(call) == hashlib.sha256(encode_canonical(said)).hexdigest()

@@ -247,3 +247,7 @@ def test_effects_are_applied_in_their_order() -> None:
         FULL, [fx.SessionChanged(turn=6), fx.Noticed("a notice"), fx.SessionChanged(turn=7)]
     )
     assert after == msgspec.structs.replace(FULL, turn=7)
+
+
+def test_nothing_changes_whose_session_it_is_and_where() -> None:
+    assert {"id", "agent", "workspace"}.isdisjoint(fx.SessionChanged.__struct_fields__)

@@ -20,6 +20,7 @@ from sayso.doors.python.calls.capability import (
 )
 from sayso.doors.python.calls.door import Door
 from sayso.doors.python.calls.embedded import EmbeddedDoor
+from sayso.doors.python.calls.gated_call import run_gated_call
 from sayso.doors.python.calls.scope import Frame, Scoped, inside
 from sayso.doors.python.calls.steps import Outcome, adrive, drive
 from sayso.doors.python.values.arguments import Shape
@@ -142,14 +143,16 @@ def _gate_function(door: Door, function: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(function)
         async def async_wrapper(*args: Any, **kwargs: Any) -> Any:
             return _value_or_raise(
-                await adrive(door.gate_call(_own_operation_only(door, async_wrapper), args, kwargs))
+                await adrive(run_gated_call(door, _own_operation_only(door, async_wrapper), args, kwargs))
             )
 
         return cast("Callable[P, R]", async_wrapper)
 
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-        result: R = _value_or_raise(drive(door.gate_call(_own_operation_only(door, wrapper), args, kwargs)))
+        result: R = _value_or_raise(
+            drive(run_gated_call(door, _own_operation_only(door, wrapper), args, kwargs))
+        )
         return result
 
     return wrapper

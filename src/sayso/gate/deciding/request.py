@@ -142,41 +142,14 @@ def request_for_function(
 ) -> Request:
     """Make the request for a call of a function, or for a workflow, of the program that holds the gate.
 
-    By its session as it was last seen here: whoever starts the call makes sure that it still is so.
+    Who asks, and where, is said when a session is opened and never changes: so any row of it will do that was
+    found right. Whether the session is still open is seen when the call is started.
     """
     row = gate.sealer.last_session(session) or find_session_row(gate, session)
     here, who = msgspec.structs.replace(call, workspace=row.workspace), requester_of_session(row)
     if workflow is not None:
         return make_request(here, declared.operations, workflow=workflow, **who)
     return read_request(here, declared, gate.policy, **who)
-
-
-class RequestOutdated(Exception):
-    """The request says of its session what is no longer so."""
-
-
-def check_request_of(row: SessionRow | None, request: Request) -> None:
-    """Refuse a request that was made for what its session was before."""
-    if row is not None and not _is_request_of(row, request):
-        raise RequestOutdated
-
-
-def bring_up_to_date(gate: Gate, request: Request) -> Request:
-    """The same request for its session as it is now."""
-    row = find_session_row(gate, request.session)
-    if _is_request_of(row, request):
-        return request
-    here = msgspec.structs.replace(request.call, workspace=row.workspace)
-    who = {**requester_of_session(row), "confidence": request.confidence}
-    if request.declared is None:
-        return make_request(here, request.operations, workflow=request.workflow, **who)
-    return read_request(here, request.declared, gate.policy, **who)
-
-
-def _is_request_of(row: SessionRow, request: Request) -> bool:
-    origin = Origin.AGENT if row.parent is None else Origin.SUBAGENT
-    made_for = (request.agent, request.call.workspace, request.origin)
-    return (row.agent, row.workspace, origin) == made_for
 
 
 def requester_of_session(row: SessionRow) -> dict[str, Any]:

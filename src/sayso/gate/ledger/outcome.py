@@ -106,14 +106,14 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow, *, doubted: bool = False) ->
     `doubted`: it was ambiguous before. Then a failure lets nothing run again without asking.
     """
     kept = find_record(gate, row)
-    executed = events.Executed(row.id, row.digest, row.state)
     if kept is None:
         finding = changed_outside(f"call {row.id}")
         record(tx, events.TamperingFound(finding=finding), session=row.session, stream=gate.stream)
         log_tampering(row.session, finding)
+        executed = events.Executed(row.id, row.digest, row.state)
         record(tx, executed, session=row.session, stream=gate.stream)
         return FollowedUp()
-    executed = msgspec.structs.replace(executed, rule=kept.rule, claimed=kept.claimed or UNSET)
+    executed = events.Executed(row.id, row.digest, row.state, rule=kept.rule, claimed=kept.claimed or UNSET)
     operations = tuple(dict.fromkeys(item.operation for item in kept.items))
     record(tx, executed, session=row.session, operations=operations, stream=gate.stream)
     session = tx.session(row.session)

@@ -43,7 +43,7 @@ from sayso.gate.call_rows import (
 )
 from sayso.gate.deciding.approvals import has_story
 from sayso.gate.deciding.authorize import Authorization, Bundle, authorize_in, record_decision, reporting
-from sayso.gate.deciding.request import check_request_of, read_again, with_state
+from sayso.gate.deciding.request import read_again, with_state
 from sayso.gate.gate import NO_SCOPE, Gate, apply_and_save, load_open_session, rows_ahead, writing
 from sayso.gate.ledger.effect_keys import check_effect, take_effect
 from sayso.gate.ledger.resume import make_refusal, reason_not_to_run
@@ -77,17 +77,13 @@ def start_call(
     entered: bool = True,
     bundle: Bundle | None = None,
     lease: float = LEASE,
-    guessed: bool = False,
 ) -> Attempt:
     """Decide a call and, if it is allowed, start it. The same host id or key gives the recorded one again.
 
     With `entered` False the start can still be given back, until `enter_call` says that the function was
-    entered; without it the start counts as the entry. `guessed`: the request was made by its session as it
-    was last seen; RequestOutdated if that has changed.
+    entered; without it the start counts as the entry.
     """
     with reporting(gate, request.session) as report, writing(gate) as tx:
-        if guessed:
-            check_request_of(tx.session(request.session), request)
         if not tx.local and effect_key is None:
             tx.read_ahead(rows_ahead(gate, request, scope))
         known = _find_recorded_call(gate, tx, request, host_id, key)
@@ -170,7 +166,6 @@ def start_ungated(
     key: str | None = None,
     effect_key: str | None = None,
     lease: float = LEASE,
-    guessed: bool = False,
 ) -> Attempt:
     """Start a call that needs no consent by itself, because all it does that does is asked when reached.
 
@@ -179,19 +174,9 @@ def start_ungated(
     if _policy_knows(gate.policy, request) or any(map(_was_read, request.operations)):
         decided = msgspec.structs.replace(request, operations=tuple(map(_without_risk, request.operations)))
         return start_call(
-            gate,
-            decided,
-            scope,
-            holder=holder,
-            host_id=host_id,
-            key=key,
-            effect_key=effect_key,
-            lease=lease,
-            guessed=guessed,
+            gate, decided, scope, holder=holder, host_id=host_id, key=key, effect_key=effect_key, lease=lease
         )
     with reporting(gate, request.session), writing(gate) as tx:
-        if guessed:
-            check_request_of(tx.session(request.session), request)
         known = _find_recorded_call(gate, tx, request, host_id, key)
         if known is not None:
             return attempt_from_row(gate, tx, with_question_outcome(gate, tx, known))

@@ -42,7 +42,7 @@ JUMP = 2**40
 """A new epoch is a number nobody has seen: the same old copy restored twice is two epochs."""
 
 
-class GrantUsage(msgspec.Struct, frozen=True):
+class GrantUsage(msgspec.Struct, frozen=True, omit_defaults=True):
     """The use of a grant: its number of spends, the uses they add up to, and when it ends."""
 
     number: int = 0
@@ -66,7 +66,7 @@ class Untried(msgspec.Struct, frozen=True, array_like=True):
     at: float
 
 
-class SessionState(msgspec.Struct, frozen=True):
+class SessionState(msgspec.Struct, frozen=True, omit_defaults=True):
     """The sealed content of a session's row: its head, and all that is alive in the session.
 
     A grant that `spent` does not name is over; a question that `questions` does not name is closed, and says
@@ -76,6 +76,9 @@ class SessionState(msgspec.Struct, frozen=True):
     sessions it started that have not ended. `ended` are the grants that ended while calls were under way,
     which may have been started with them, and when they can be forgotten. `version` grows with every change
     of the row. So no row of theirs comes back, as long as this one does not.
+
+    Here, in records of calls and in all they hold, what has its default is not written: a default stays what
+    it is for as long as rows are kept.
     """
 
     head: SessionHead
@@ -170,7 +173,7 @@ class Sealer:
         return known if current else None
 
     def last_session(self, session: str) -> SessionRow | None:
-        """The row of this session as it was last seen: to guess what is going to be read."""
+        """The row of this session as it was last found right: who asks and where, it says for good."""
         return self._sessions.last_row(session)
 
     def void_session(self, row: SessionRow) -> SessionState | None:

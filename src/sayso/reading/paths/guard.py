@@ -4,10 +4,16 @@ Such an operation is barred by the reading itself: it is denied whether or not t
 Two places make them: the path and URL resolvers, for the arguments that the policy names; and the making of
 every request, for all paths in its arguments, whatever tool and door they come from. There, too, a path that
 leads to a secret or into the system raises the risk of what was declared.
+
+Calls with nothing but words and numbers in them are told at one look (`name_no_path`); in doubt every text is
+read (`follow_every_path`), and `tests/property/test_plain_words.py` compares the two.
 """
 
 from __future__ import annotations
 
+import functools
+import os
+import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -15,14 +21,23 @@ import msgspec
 from sayso.core import words
 from sayso.core.digest import read_arguments
 from sayso.core.model import Call, Operation, Piece, Risk
+from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.evidence import add_evidence, pieces_from_value
-from sayso.reading.paths.budget import current_budget
+from sayso.reading.paths.budget import MAX_LOOKS, current_budget
+from sayso.reading.paths.folding import decode_text
 from sayso.reading.paths.git_trees import trees_reached
 from sayso.reading.paths.own_places import home_folder
-from sayso.reading.paths.path_arguments import ArgumentText, PathArgument, collect_texts, find_paths
+from sayso.reading.paths.path_arguments import (
+    ArgumentText,
+    PathArgument,
+    classify_argument,
+    collect_texts,
+    find_paths,
+    takes_patch,
+)
+from sayso.reading.paths.pieces import is_ending, is_prefix
 from sayso.reading.paths.places import PathPlace, locate
-from sayso.reading.paths.plain_words import name_no_path
-from sayso.reading.paths.protected import GuardMatch
+from sayso.reading.paths.protected import GuardMatch, begins_guarded
 from sayso.reading.paths.protected_names import GUARDED_DOMAIN, Guarded
 from sayso.reading.paths.targets import targets_in
 from sayso.reading.urls import is_address
@@ -38,6 +53,13 @@ from sayso.reading.verbs import (
 )
 
 _TOO_MUCH = "more than can be followed"
+_PLAIN_WORDS = lazy_pattern(
+    r"-?[0-9]+(?:\.[0-9]+)?|(?!id_)[A-Z0-9]+(?:(?:[-_]|[,.;!]? )[A-Z0-9]+)*[.!]?", re.ASCII | re.IGNORECASE
+)
+_LONGEST_NAME = 255
+MOST_ARGUMENTS = 16
+_MOST_LOOKS = 8
+"""Looks that the full reading takes for one text, beside those for the folders above it; and more."""
 
 
 def operation_on_guard(operation: str, place: PathPlace) -> Operation | None:
@@ -180,3 +202,69 @@ def _action_on_file(guarded: Guarded | None, named: Sequence[str], given: PathAr
     hidden = given.hidden and not is_git(named)
     changed = guarded.own or hidden or given.written or suggests_change(named)
     return guarded.change if changed else guarded.look
+
+
+# --- words and numbers, which most calls are given and nothing else ---
+
+
+def name_no_path(arguments: object, folder: str, named: Sequence[str]) -> bool:
+    """Return whether nothing in these arguments is a path or part of one; False if that takes a closer look.
+
+    `named` are the names of the tool and its operations.
+
+    - Every text is letters and digits with single separators: no slash, dot within, option, wildcard, scheme,
+      quote, bracket or line end. So none is a path by its spelling, a patch, a template or JSON, and the only
+      path it can be is the entry of the working folder that is so called.
+    - There is no such entry. So none is a link or a file, or a folder that others may lie in.
+    - None is a name that a guarded or secret place begins with. So they complete no such place together.
+    """
+    if type(arguments) is not dict or len(arguments) > MOST_ARGUMENTS:
+        return False
+    if not folder.startswith("/") or not _are_looks_left(folder):
+        return False
+    if _takes_more_than_paths(tuple(named)):
+        return False
+    return all(_is_plain(name, value, folder) for name, value in arguments.items())
+
+
+@functools.lru_cache(maxsize=1024)
+def _takes_more_than_paths(named: tuple[str, ...]) -> bool:
+    """Return whether a tool of these names reads what it is given as git does, or as a patch."""
+    return is_git(named) or any(takes_patch(words_in(name)) for name in named)
+
+
+def _are_looks_left(folder: str) -> bool:
+    """Return whether the full reading would not run out of looks."""
+    budget = current_budget()
+    return not budget.unread and budget.made + MOST_ARGUMENTS * (_MOST_LOOKS + folder.count("/")) < MAX_LOOKS
+
+
+def _is_plain(name: str, value: object, folder: str) -> bool:
+    kind = type(value)
+    if not _is_plain_name(name):
+        return False
+    if kind is bool or value is None:
+        return True
+    if kind is not str and kind is not int and kind is not float:
+        return False
+    text = str(value)
+    if len(text) > _LONGEST_NAME or _PLAIN_WORDS.fullmatch(text) is None or "sayso" in text.lower():
+        return False
+    if is_ending(name, text) or begins_guarded(text) or decode_text(text) is not None:
+        return False
+    try:
+        os.lstat(f"{folder}/{text}")
+    except OSError:
+        return True
+    return False
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_plain_name(name: str) -> bool:
+    """Return whether an argument of this name holds neither paths, patterns, patches nor prefixes."""
+    return (
+        name.isidentifier()
+        and classify_argument(name) in ("mentions", "anything")
+        and not takes_patch((), name)
+        and not is_prefix(name)
+    )

@@ -269,7 +269,7 @@ class MemoryStore:
                 self._tables = writer.finish()
             finally:
                 writer.over = True
-                self._writing.release()
+                self._give_turn()
         self._pulse.beat()
 
     @contextmanager
@@ -281,7 +281,7 @@ class MemoryStore:
                 yield batch
                 self._tables = batch.tables
             finally:
-                self._writing.release()
+                self._give_turn()
         self._pulse.beat()
 
     def wait_for_change(self, seen: int, timeout: float) -> int:
@@ -293,3 +293,6 @@ class MemoryStore:
     def _take_turn(self) -> None:
         if not self._writing.acquire(timeout=self._busy):
             raise StoreBusy("another thread is writing", hint="try again")
+
+    def _give_turn(self) -> None:
+        self._writing.release()

@@ -273,6 +273,8 @@ class SqlReader:
             page = self._connection.rows(sql.page_statement(kind, first=False), (*page[-1][:width], PAGE))
 
     def _hold(self, session: str) -> bool:
+        if self._connection.local:  # whoever writes is alone anyway
+            return False
         return self._connection.hold(f"session/{session}")
 
     def _find_and_hold(self, row: type[Owned], statement: str, name: str) -> Owned | None:
@@ -466,7 +468,7 @@ class SqlWriter(HoldingReader):
         else:
             moved = known.fence == fence and known.state in wanted
             if moved:
-                values = (*msgspec.structs.astuple(row), row.id, fence, *wanted)
+                values = (*msgspec.structs.astuple(row)[1:], row.id, fence, *wanted)
                 self._connection.put(statement, values, f"call {row.id} is not as it was read")
         if moved:
             self._known.calls[row.id] = row
@@ -525,5 +527,5 @@ class SqlWriter(HoldingReader):
         self._connection.put(statement, msgspec.structs.astuple(row))
 
     def _store(self, statement: str, row: msgspec.Struct, *rest: object) -> bool:
-        """Return whether the statement, given the fields of the row and the rest, changed anything."""
-        return self._connection.change(statement, (*msgspec.structs.astuple(row), *rest)) > 0
+        """Return whether an update, given the fields of the row but its id and the rest, changed anything."""
+        return self._connection.change(statement, (*msgspec.structs.astuple(row)[1:], *rest)) > 0

@@ -42,7 +42,8 @@ def _upsert(table: str, row: type[msgspec.Struct], *key: str) -> str:
 
 
 def _update(table: str, row: type[msgspec.Struct], rest: str) -> str:
-    values = ", ".join(f"{name} = ?" for name in _column_names(row))
+    """All columns but the first, the id that the row is found by: said again, it would be indexed again."""
+    values = ", ".join(f"{name} = ?" for name in _column_names(row)[1:])
     return f"UPDATE {table} SET {values} {rest}"  # noqa: S608  only names written in this file
 
 

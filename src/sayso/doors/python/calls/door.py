@@ -29,7 +29,6 @@ from sayso.doors.python.calls.lease_keeper import LeaseKeeper
 from sayso.doors.python.calls.results import ConsentDenied
 from sayso.doors.python.calls.scope import Job, session_around
 from sayso.doors.python.calls.shared_results import HandingOn
-from sayso.doors.python.calls.steps import Outcome, Steps
 from sayso.doors.python.values.inputs import check_workspace
 from sayso.doors.python.values.parameter_schema import parameters_text
 from sayso.gate.call_rows import Attempt
@@ -320,14 +319,6 @@ class Door(ABC):
         """Start a queued call as a new one, in this session, if we are where it would run."""
         check_still_here(request.call.folder)
         return self.replay(call, session, state=state)
-
-    def gate_call(
-        self, capability: Capability, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> Steps[Outcome]:
-        """A call of a decorated function: judged, and run if it may."""
-        from sayso.doors.python.calls.gated_call import run_gated_call
-
-        return run_gated_call(self, capability, args, kwargs)
 
     def state_of(self, capability: Capability, request: Request) -> str | None:
         """Return the state function's value for this call. If it fails, nothing is asked or run."""

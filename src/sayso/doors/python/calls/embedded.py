@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any
 
 from sayso.core import words
@@ -25,12 +25,7 @@ from sayso.doors.python.calls.holders import PROGRAM, has_left, name_holder
 from sayso.doors.python.calls.results import ConsentDenied
 from sayso.gate.call_rows import Attempt, UnknownCall
 from sayso.gate.deciding.authorize import Bundle
-from sayso.gate.deciding.request import (
-    RequestOutdated,
-    bring_up_to_date,
-    request_for_function,
-    with_state,
-)
+from sayso.gate.deciding.request import request_for_function, with_state
 from sayso.gate.gate import Gate, find_session_row
 from sayso.gate.ledger import lease, outcome, start, workflows
 from sayso.gate.ledger.call_endings import CallEndings
@@ -79,27 +74,12 @@ class EmbeddedDoor(Door):
         check_workflow(self.gate.policy, name, operations)
 
     def preview(self, request: Request, scope: Scope) -> Decision:
-        return preview_decision(self.gate, bring_up_to_date(self.gate, request), scope)
+        return preview_decision(self.gate, request, scope)
 
     def begin(
         self, request: Request, scope: Scope, keys: CallKeys = NO_CALL_KEYS, bundle: Bundle | None = None
     ) -> Attempt:
-        try:
-            return self._begin(start.start_call, request, scope, keys, bundle=bundle)
-        except RequestOutdated:
-            now = bring_up_to_date(self.gate, request)
-            return self._begin(start.start_call, now, scope, keys, bundle=bundle)
-
-    def begin_ungated(self, request: Request, scope: Scope, keys: CallKeys) -> Attempt:
-        try:
-            return self._begin(start.start_ungated, request, scope, keys)
-        except RequestOutdated:
-            return self._begin(start.start_ungated, bring_up_to_date(self.gate, request), scope, keys)
-
-    def _begin(
-        self, begin: Callable[..., Attempt], request: Request, scope: Scope, keys: CallKeys, **more: Any
-    ) -> Attempt:
-        return begin(
+        return start.start_call(
             self.gate,
             request,
             scope,
@@ -107,8 +87,18 @@ class EmbeddedDoor(Door):
             host_id=keys.host_id,
             key=keys.key,
             effect_key=keys.effect,
-            guessed=True,
-            **more,
+            bundle=bundle,
+        )
+
+    def begin_ungated(self, request: Request, scope: Scope, keys: CallKeys) -> Attempt:
+        return start.start_ungated(
+            self.gate,
+            request,
+            scope,
+            holder=self.holder,
+            host_id=keys.host_id,
+            key=keys.key,
+            effect_key=keys.effect,
         )
 
     def find_call(self, call: str, session: str) -> Attempt:
@@ -192,8 +182,7 @@ class EmbeddedDoor(Door):
         """The same call with other arguments, which must fit the function as well."""
         plain = capability.shape.write_edit(arguments, request.call.arguments)
         said = request.operations if request.declared is None else request.declared.operations
-        made = self.request(capability, plain, request.session, said, request.call.folder)
-        edited = bring_up_to_date(self.gate, made)
+        edited = self.request(capability, plain, request.session, said, request.call.folder)
         return with_state(edited, self.state_of(capability, edited))
 
     def wait(self, attempt: Attempt, seconds: float) -> WaitResult:
