@@ -87,9 +87,7 @@ class MarkLog:
             return False
         return True
 
-    def _write_to(
-        self, file: MarkFile, entries: Sequence[EntryRow], raised: Raised, *, follow: bool
-    ) -> None:
+    def _write_to(self, file: MarkFile, entries: Sequence[EntryRow], raised: Raised, *, follow: bool) -> None:
         file.lock()  # without a context manager, as this is done for every commit
         try:
             self._take(file)
