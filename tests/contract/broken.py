@@ -206,6 +206,12 @@ class ClaimsEntriesOfOthers(MemoryWriter):
         return self.head(stream)
 
 
+class KnowsTheTimeOfMainAlone(MemoryWriter):
+    def newest_time(self) -> float | None:
+        newest = self.head("main")
+        return None if newest is None else newest.at
+
+
 class ReadsEntriesBackwards(MemoryWriter):
     def entries(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryRow]:
         return super().entries(stream, after=after, limit=limit)[::-1]
@@ -624,6 +630,7 @@ WRITERS: dict[type[MemoryWriter], str] = {
     LeavesGapsInTheChain: PLACES,
     OverwritesEntries: PLACES,
     ForgetsItsOwnEntries: "the_head_is_the_newest_entry_at_every_moment_of_a_transaction",
+    KnowsTheTimeOfMainAlone: "the_newest_time_is_the_highest_of_all_streams",
     ClaimsEntriesOfOthers: "a_transaction_says_which_entry_it_added_last",
     ReadsEntriesBackwards: CHAIN,
     FilesTheHashBeforeForItsOwn: CHAIN,

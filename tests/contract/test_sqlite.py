@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import sqlite3
 import subprocess
 import sys
@@ -260,3 +261,22 @@ def test_keys_are_looked_up_by_all_their_parts(path: Path) -> None:
             asked = statements.repeat_groups(text, 3, 2)
             plan = file.execute(f"EXPLAIN QUERY PLAN {asked}", [None] * asked.count("?"))
             assert [row[3] for row in plan if parts in row[3]]
+
+
+def test_after_many_have_read_at_once_few_connections_are_kept(path: Path) -> None:
+    """Each keeps pages of the file in memory, which would fill up with them."""
+    together = threading.Barrier(8)
+    before = sum(isinstance(one, sqlite3.Connection) for one in gc.get_objects())
+
+    def read(store: SqliteStore) -> None:
+        with store.read():
+            together.wait(30)
+
+    with closing(SqliteStore(path)) as store:
+        threads = [threading.Thread(target=read, args=(store,)) for _ in range(together.parties)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        kept = [one for one in gc.get_objects() if isinstance(one, sqlite3.Connection)]
+        assert 0 < len(kept) - before <= sqlite_store.MOST_IDLE + 1

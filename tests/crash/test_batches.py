@@ -130,27 +130,38 @@ def test_many_at_once_share_few_transactions(make_store: Callable[[], Store], tm
 KILLED = """
 import asyncio, os, sys
 from pathlib import Path
-from sayso.store.sqlite.store import SqliteStore
 from tests.crash.mortal import Fate
-from tests.crash.test_batches import Together
+from tests.crash.test_batches import Together, open_at
 fate = Fate(0)
 with asyncio.Runner() as runner:
-    one = Together(SqliteStore(Path(sys.argv[1]) / "s.db"), Path(sys.argv[1]), fate, runner)
+    one = Together(open_at(sys.argv[3]), Path(sys.argv[1]), fate, runner)
     os.write(1, (one.session + "\\n").encode())
     fate.strike_after(int(sys.argv[2]))
     one.call_all(lambda number, answer: os.write(1, f"{number} {answer.get('status')}\\n".encode()))
 """
 
 
+def open_at(place: str) -> Store:
+    """The store of this file, or at this address."""
+    return SqliteStore(Path(place)) if place.endswith(".db") else PostgresStore(place)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return str(tmp_path / "s.db")
+    return new_schema(request.getfixturevalue("postgres_server"))
+
+
 @pytest.mark.parametrize("after", [1, 5, 23, 64, 101, 128, 160])
 def test_nobody_is_told_allowed_by_a_service_that_is_killed_before_it_is_stored(
-    tmp_path: Path, after: int
+    place: str, tmp_path: Path, after: int
 ) -> None:
-    command = [sys.executable, "-c", KILLED, str(tmp_path), str(after)]
+    command = [sys.executable, "-c", KILLED, str(tmp_path), str(after), place]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
     assert done.returncode == -signal.SIGKILL, done.stderr
     session, *answers = done.stdout.splitlines()
-    with closing(SqliteStore(tmp_path / "s.db")) as store:
+    with closing(open_at(place)) as store:
         gate = gate_on(store, tmp_path)
         states = stored(gate, session)
         assert verify_audit(gate).clean

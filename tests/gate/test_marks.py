@@ -211,3 +211,50 @@ def test_a_version_of_another_process_is_not_forgotten_with_a_promise_that_is_ta
     assert versions.version(place) == 5
     assert versions.version_at(place, reading) == 4
     versions.end_reading(reading)
+
+
+def of_stream(stream: str, seq: int) -> EntryRow:
+    return EntryRow(stream, seq, 1.0, "DECIDED", "", b"{}", bytes(32), seq.to_bytes(32, "little"))
+
+
+def heads(path: Path) -> set[int]:
+    """The numbers of the newest entries beside `main`, as a process finds them that starts now."""
+    return {seq for seq, _ in Watermark(path).reached().others.values()}
+
+
+def test_each_stream_has_its_own_newest_entry_which_never_goes_back(tmp_path: Path) -> None:
+    path = tmp_path / "s.mark"
+    one, other = Watermark(path), Watermark(path)
+    one.reach(entry(9), of_stream("service-2", 5))
+    other.reach(of_stream("service-2", 4), of_stream("service-3", 7))
+    assert heads(path) == {5, 7}
+    assert Watermark(path).reached().main == (9, entry(9).hash)
+
+
+def test_streams_are_not_forgotten_when_the_log_is_written_again_or_taken_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watermark_file, "SPARE", 3)
+    path = tmp_path / "s.mark"
+    mark = Watermark(path)
+    mark.reach(entry(1), of_stream("service-2", 5))
+    for number in range(2, 40):
+        mark.reach(entry(number), raised={version_key("session", "s"): (number, 0)})
+    assert heads(path) == {5}
+    path.unlink()
+    for number in range(40, 42 + OPENED_AGAIN):
+        mark.reach(entry(number))
+    assert heads(path) == {5}
+
+
+def test_a_mark_that_follows_a_restored_store_forgets_what_that_does_not_have(tmp_path: Path) -> None:
+    path = tmp_path / "s.mark"
+    mark, other = Watermark(path), Watermark(path)
+    mark.reach(entry(90), of_stream("service-2", 50), of_stream("service-3", 60))
+    assert heads(path) == {50, 60}
+    mark.follow([entry(10), of_stream("service-2", 5)])
+    mark.reach(entry(11))
+    assert Watermark(path).reached().main == (11, entry(11).hash)
+    assert heads(path) == {5}
+    other.reach(of_stream("service-2", 6))
+    assert heads(path) == {6}

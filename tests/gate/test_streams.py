@@ -11,8 +11,14 @@ import psycopg
 import pytest
 
 from sayso.core.audit import events
+from sayso.core.audit.checkpoint import BadCheckpoint
+from sayso.core.audit.entry import AuditError
+from sayso.core.audit.joined_receipt import check_proof
 from sayso.core.model import Operation, Verdict
+from sayso.gate.audit.checkpoints import prove_entry
+from sayso.gate.audit.joined_proofs import prove_entry_of
 from sayso.gate.audit.operator_transaction import sign_off
+from sayso.gate.audit.prune import prune_audit
 from sayso.gate.audit.streams import claim_stream
 from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
@@ -21,6 +27,7 @@ from sayso.gate.gate import Gate, TamperedSession, time_trusted
 from sayso.gate.open import open_gate
 from sayso.gate.people.tokens import issue_token, list_tokens, revoke_token
 from sayso.gate.rows.journal import record
+from sayso.gate.rows.keys import make_verifier, public_key_of
 from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.operator_grants import give_grant, revoke_all
 from sayso.gate.sessions.sessions import open_session
@@ -34,7 +41,7 @@ from tests.support.gates import KEY
 from tests.support.postgres_place import new_schema
 
 PATIENCE = 30.0
-HOUR = 3_600.0
+TRUSTED = (make_verifier(KEY.name, public_key_of(KEY)),)
 
 
 class Team:
@@ -177,7 +184,7 @@ def test_a_clock_behind_any_stream_is_wrong_for_every_service_until_the_operator
     first, second = team.service(), team.service()
     session = grant_push(first)
     assert may_push(first, session)
-    team.hand.run(f"UPDATE entries SET at = at + {HOUR} WHERE stream = 'service-2'")
+    team.hand.run("UPDATE entries SET at = at + 3600 WHERE stream = 'service-2'")
     for gate in (first, second):
         with gate.store.read() as tx:
             assert not time_trusted(gate, tx)
@@ -221,3 +228,35 @@ def test_a_stream_of_a_service_that_was_killed_is_joined_by_the_next_checkpoint(
     joined = newest(first, "main")
     assert joined.event == events.Joined.event
     assert b'"service-2":{"root":' in (joined.body or b"")
+
+
+def test_a_receipt_for_an_entry_of_another_stream_proves_that_entry_and_no_other(team: Team) -> None:
+    first, second, third = (team.service() for _ in range(3))
+    for gate in (second, third):
+        open_session(gate, agent="agent", owner="host")
+    proof = prove_entry_of(first, "service-2", 2)
+    proven = check_proof(proof, TRUSTED)
+    assert (proven.stream, proven.body.seq, proven.body.event) == ("service-2", 2, events.SessionOpened.event)
+    head, join = proof.split(b"\n\n", 1)
+    other = prove_entry_of(first, "service-3", 2)
+    plain = prove_entry(first, newest(first, "main").seq)
+    for forged in (
+        head.replace(b"index 1", b"index 0") + b"\n\n" + join,
+        other.split(b"\n\n", 1)[0] + b"\n\n" + prove_entry(first, 1),  # which joins nothing
+        head + b"\n\n" + other,
+        plain.replace(b"c2sp.org/tlog-proof@v1", b"sayso/joined-proof@v1", 1),
+        head + b"\n\n" + join.replace(b"\nsayso/", b"\nsayso/0"),
+    ):
+        with pytest.raises(BadCheckpoint):
+            check_proof(forged, TRUSTED)
+
+
+def test_a_pruned_entry_is_not_proven_and_an_old_one_still_is(team: Team) -> None:
+    first, second = team.service(), team.service()
+    for _ in range(3):
+        open_session(second, agent="agent", owner="host")
+    prune_audit(first, 3, stream="service-2")
+    with pytest.raises(AuditError, match="pruned"):
+        prove_entry_of(first, "service-2", 2)
+    assert check_proof(prove_entry_of(first, "service-2", 3), TRUSTED).body.seq == 3
+    assert verify_audit(first).clean

@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 from msgspec.structs import replace
 
-from sayso.store.contract import NodeRow, SecretRow, StoreError, SummaryRow
+from sayso.store.contract import Ahead, NodeRow, SecretRow, StoreError, SummaryRow
 from tests.contract import rows
 from tests.contract.rows import entry, filed
 from tests.support.places import Open
@@ -32,6 +32,23 @@ def check_entries_are_read_in_the_order_of_the_chain(make: Open) -> None:
         assert list(r.entry_tuples("another")) == [filed(entry(seq, "another")) for seq in (1, 2)]
         assert (r.head("main"), r.head("another")) == (entry(12), entry(2, "another"))
         assert list(r.streams()) == ["another", "main"]
+
+
+def check_the_newest_time_is_the_highest_of_all_streams(make: Open) -> None:
+    store = make()
+    with store.read() as r:
+        assert r.newest_time() is None
+    with store.write() as w:
+        w.add_entry(replace(entry(1), at=50.0))
+        w.add_entry(replace(entry(2), at=20.0))  # the operator said that the clock is right
+        w.add_entry(replace(entry(1, "another"), at=30.0))
+        w.add_entry(replace(entry(1, "old"), at=10.0))
+    with store.write() as w:
+        assert w.newest_time() == 30.0
+    with store.batch() as batch:
+        batch.read_ahead(Ahead(streams=frozenset({"main"})))
+        with batch.write() as w:
+            assert w.newest_time() == 30.0
 
 
 def check_a_place_in_the_chain_is_taken_once_and_without_gaps(make: Open) -> None:

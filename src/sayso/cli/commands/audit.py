@@ -125,6 +125,7 @@ def audit_verify(
 @app.command("prove", short_help="Write a receipt for one entry.")
 def audit_prove(
     seq: SeqArg,
+    stream: StreamOption = "main",
     opened: Annotated[
         bool,
         typer.Option("--open", help="Disclose what was asked and approved: the call with its arguments."),
@@ -139,11 +140,11 @@ def audit_prove(
     An entry holds only commitments to the call it is about. With --open the receipt holds the call as well,
     for an auditor to see what was approved: whoever gets that file can read all of it.
     """
-    from sayso.gate.audit.checkpoints import prove_entry as proof_of
+    from sayso.gate.audit.joined_proofs import prove_entry_of
     from sayso.gate.audit.opened_receipts import commits, discloses, prove_entry_opened
 
     with _open_audit(store) as gate:
-        proof = prove_entry_opened(gate, seq) if opened else proof_of(gate, seq)
+        proof = prove_entry_opened(gate, seq, stream=stream) if opened else prove_entry_of(gate, stream, seq)
         if opened:
             print_note(DISCLOSES if discloses(proof) else ERASED if commits(proof) else COMMITS_TO_NOTHING)
         print_note(f"whoever checks it needs the public key {_public_key_text(gate)}")
@@ -164,26 +165,24 @@ def audit_check_proof(
     For an opened receipt, also check the values against the entry's commitments, and print them.
     Exit 0 and the entry if all is well, else 1.
     """
-    from sayso.core.audit.checkpoint import open_checkpoint
-    from sayso.core.audit.entry import split_leaf
+    from sayso.core.audit.entry import MAIN
+    from sayso.core.audit.joined_receipt import check_proof
     from sayso.core.audit.opened_receipt import check_opened, is_opened
-    from sayso.core.audit.receipt import check_receipt, parse_receipt
     from sayso.core.audit.text import format_text_line
 
     proof, keys = _read_file(file), (_load_trusted_key(key),)
     if is_opened(proof):
         show_opened(check_opened(proof, keys), as_json=as_json)
         return
-    origin = open_checkpoint(parse_receipt(proof).checkpoint, keys).origin
-    receipt, signed = check_receipt(proof, keys, origin)
-    _, body = split_leaf(receipt.content)
-    line = format_text_line(body)
+    found = check_proof(proof, keys)
+    origin, seq = found.signed.origin, found.body.seq
     if as_json:
-        told = {"proven": True, "origin": origin, "seq": receipt.index + 1, "size": signed.size}
-        echo_json(told | {"entry": decode_body(body)})
+        told = {"proven": True, "origin": origin, "stream": found.stream, "seq": seq, "size": found.size}
+        echo_json(told | {"entry": decode_body(found.text)})
     else:
-        proven = f"Proven: entry {receipt.index + 1} of the {signed.size} that {origin} had when signed."
-        echo_wrapped([line, proven])
+        where = "" if found.stream == MAIN else f" in {found.stream}"
+        proven = f"Proven: entry {seq} of the {found.size} that {origin} had{where} when signed."
+        echo_wrapped([format_text_line(found.text), proven])
 
 
 @app.command("checkpoint", short_help="Sign the current trail.")

@@ -46,7 +46,7 @@ def show_opened(proven: tuple[ProvenEntry, ...], *, as_json: bool) -> None:
         parts = [
             {
                 "seq": one.receipt.index + 1,
-                "size": one.signed.size,
+                "size": one.size,
                 "entry": decode_body(split_leaf(one.receipt.content)[1]),
                 "values": {n: {"state": v.state.value, "value": v.value} for n, v in one.values.items()},
             }
@@ -56,7 +56,7 @@ def show_opened(proven: tuple[ProvenEntry, ...], *, as_json: bool) -> None:
         return
     for one in proven:
         lines = [format_text_line(split_leaf(one.receipt.content)[1])]
-        place, size = one.receipt.index + 1, one.signed.size
+        place, size = one.receipt.index + 1, one.size
         lines += [f"Proven: entry {place} of the {size} that {one.signed.origin} had when signed."]
         for name, value in one.values.items():
             kept = value.state is RevealState.KEPT

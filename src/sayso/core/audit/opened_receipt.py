@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from sayso.core.audit.checkpoint import BadCheckpoint, Checkpoint, Verifier, open_checkpoint
+from sayso.core.audit.checkpoint import BadCheckpoint, Checkpoint, Verifier
 from sayso.core.audit.commitments import RevealedValue, RevealState, SaltedValue, reveal_values
-from sayso.core.audit.entry import AuditBody, read_body, split_leaf
-from sayso.core.audit.receipt import Receipt, check_receipt, parse_receipt
+from sayso.core.audit.entry import AuditBody
+from sayso.core.audit.joined_receipt import check_proof
+from sayso.core.audit.receipt import Receipt
 
 FORM = "sayso/opened-receipt/1"
 MOST_PARTS = 2
@@ -45,6 +46,8 @@ class ProvenEntry(msgspec.Struct, frozen=True):
     signed: Checkpoint
     body: AuditBody
     values: Mapping[str, RevealedValue]
+    size: int
+    """How many entries its stream had when that was signed."""
 
 
 def format_opened(parts: Sequence[OpenedPart]) -> bytes:
@@ -84,10 +87,8 @@ def is_about(entry: AuditBody, committed: AuditBody) -> bool:
 
 
 def _prove_part(part: OpenedPart, verifiers: Sequence[Verifier]) -> ProvenEntry:
-    proof = part.receipt.encode()
-    origin = open_checkpoint(parse_receipt(proof).checkpoint, verifiers).origin
-    receipt, signed = check_receipt(proof, verifiers, origin)
-    body = read_body(split_leaf(receipt.content)[1])
+    proven = check_proof(part.receipt.encode(), verifiers)
+    body = proven.body
     given = {name: SaltedValue(name, one.value, one.salt) for name, one in part.values.items()}
     if not given.keys() <= body.commitments.keys():
         raise BadCheckpoint("it holds a value that its entry does not commit to")
@@ -95,4 +96,4 @@ def _prove_part(part: OpenedPart, verifiers: Sequence[Verifier]) -> ProvenEntry:
     for name, one in values.items():
         if one.state is RevealState.FORGED:
             raise BadCheckpoint(f"the value {name!r} is not what its entry commits to")
-    return ProvenEntry(receipt, signed, body, values)
+    return ProvenEntry(proven.receipt, proven.signed, body, values, proven.size)

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
-from sayso.core.audit.entry import MAIN, AuditEntry
+from sayso.core.audit.entry import MAIN, AuditEntry, genesis
 from sayso.gate.audit.backwards import find_newest_entries
-from sayso.gate.audit.checkpoints import prove_entry
+from sayso.gate.audit.joined_proofs import prove_entry_of
 from sayso.gate.audit.read import (
     entry_with_values_to_json,
     format_entry_json,
@@ -85,10 +85,12 @@ def get_entry(context: Context) -> dict[str, Any]:
 
 
 def get_proof(context: Context) -> Response:
-    """A receipt that shows offline that this entry of main is in the signed trail."""
-    seq = entry_number(context)
-    name = {"Content-Disposition": f'attachment; filename="sayso-entry-{seq}.tlog-proof"'}
-    return Response(prove_entry(context.gate, seq), headers=name, media_type="text/plain; charset=utf-8")
+    """A receipt that shows offline that this entry is in the signed trail."""
+    seq, stream = entry_number(context), context.query.get("stream", MAIN)
+    of = "" if stream == MAIN else f"{genesis(stream).stream}-"
+    name = {"Content-Disposition": f'attachment; filename="sayso-entry-{of}{seq}.tlog-proof"'}
+    proof = prove_entry_of(context.gate, stream, seq)
+    return Response(proof, headers=name, media_type="text/plain; charset=utf-8")
 
 
 def post_verify(context: Context) -> AuditVerification:
@@ -159,6 +161,7 @@ ENDPOINTS = (
         OPERATORS,
         "Get the receipt of an entry",
         get_proof,
+        query=IN_STREAM,
         media="text/plain",
     ),
     Endpoint(

@@ -26,6 +26,8 @@ from sayso.store.threads import ChangeProbe
 
 POLL = 0.1
 """How often to look for commits of others. Well under the bound, because threads are late at times."""
+MOST_IDLE = 3
+"""How many connections that read are kept for the next: each fills a cache of 2 MB with pages of the file."""
 COMMITS = 256
 """After how many commits of its own a process offers to move the write-ahead log into the file."""
 LONG_LOG = 8 * 2**20
@@ -173,10 +175,11 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         if connection.in_transaction:
             with suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
-        if connection.in_transaction or self._closed:
+        idle = self._idle[transaction.writes]
+        if connection.in_transaction or self._closed or len(idle) >= MOST_IDLE:
             connection.close()
             return
-        self._idle[transaction.writes].append(connection)
+        idle.append(connection)
 
     def _open_probe(self) -> ChangeProbe:
         return SqliteCommitProbe(self._connect(writes=False))
