@@ -39,6 +39,7 @@ PROJECT = {
     "src/web/routes.py": "routes = []\n",
     "src/web/views.py": "def list_orders(): ...\n",
     "tests/test_total.py": "def test_total(): ...\n",
+    "web/node_modules/.bin/tsc": "#!/usr/bin/env node\n",
     "web/package.json": "{}\n",
     "web/src/app.js": "for (const row of rows) {}\n",
     "web/src/row.js": "export function renderRow() {}\n",

@@ -61,6 +61,8 @@ def _operation_at_place(operation: str, place: PathPlace, policy: Policy) -> Ope
 
     domain, _, action = operation.partition(".")
     verb = action.partition("_")[0]
+    if place.secret and verb in CONTENT_VERBS and first_listed(domain, policy, ("read_secrets",)):
+        return Operation(f"{domain}.read_secrets", reading=Risk.HIGH)
     if verb in READ_VERBS:
         doubtful = place.shared and not place.library
         unsafe = Risk.HIGH if place.secret or place.telling or doubtful else None
