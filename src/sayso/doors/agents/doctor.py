@@ -21,10 +21,9 @@ from sayso.core.errors import SaysoError
 from sayso.doors.agents import json_edit
 from sayso.doors.agents.agent import Agent, Place, Scope
 from sayso.doors.agents.changes import plan_install
-from sayso.doors.agents.claude import settings_file as claude_settings
-from sayso.doors.agents.codex import home_of_codex
-from sayso.doors.agents.codex import settings_file as codex_hooks
-from sayso.doors.agents.gemini import settings_file as gemini_settings
+from sayso.doors.agents.claude import claude_settings_file
+from sayso.doors.agents.codex import codex_hooks_file, home_of_codex
+from sayso.doors.agents.gemini import gemini_settings_file
 from sayso.doors.agents.installed import Installation, hook_file, wanted_files
 from sayso.doors.agents.registration import HOOK, find_python, hook_command
 from sayso.gate.settings import gate_config_folder, service_user, socket_path
@@ -144,7 +143,7 @@ def _codex_caveats(place: Place, scope: Scope) -> list[str]:
         state = {}
     except (OSError, ValueError, AttributeError):
         return ["config.toml cannot be read, so nobody knows whether the hooks are trusted"]
-    mine = f"{codex_hooks(place, scope)}:pre_tool_use:"
+    mine = f"{codex_hooks_file(place, scope)}:pre_tool_use:"
     trusted = any(
         name.startswith(mine)
         and isinstance(kept, dict)
@@ -158,7 +157,9 @@ def _codex_caveats(place: Place, scope: Scope) -> list[str]:
 
 
 def _claude_caveats(place: Place, scope: Scope) -> list[str]:
-    return _switched_off(claude_settings(place, scope), lambda value: value.get("disableAllHooks") is True)
+    return _switched_off(
+        claude_settings_file(place, scope), lambda value: value.get("disableAllHooks") is True
+    )
 
 
 def _gemini_caveats(place: Place, scope: Scope) -> list[str]:
@@ -168,7 +169,7 @@ def _gemini_caveats(place: Place, scope: Scope) -> list[str]:
             config.get("enabled") is False or "sayso" in config.get("disabled", [])
         )
 
-    return _switched_off(gemini_settings(place, scope), is_off)
+    return _switched_off(gemini_settings_file(place, scope), is_off)
 
 
 def _switched_off(file: Path, is_off: Callable[[dict[str, object]], bool]) -> list[str]:

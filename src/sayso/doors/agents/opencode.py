@@ -12,7 +12,7 @@ from typing import Any
 from sayso.doors.agents.agent import Agent, CommandFor, HookEvent, Place, Scope, Wanted, WantedFile
 from sayso.doors.agents.claude import NOT_DECIDED, read_subagent, read_tool
 from sayso.doors.agents.payload import check_event, optional_text, refuse_event, text_of
-from sayso.doors.agents.plugins import write_plugin
+from sayso.doors.agents.plugins import PLUGIN_ALLOW, write_plugin
 from sayso.wire import HookAnswer, HookOutput, HostCall, HostEvent, HostMessage, HostOutcome
 
 PLUGIN = """
@@ -62,10 +62,9 @@ export const Sayso = async ({ client, directory, worktree }) => {
   };
 };
 """
-ALLOW = '{"decision":"allow"}'
 
 
-def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
+def _read_event(event: str, payload: dict[str, Any]) -> HostEvent:
     check_event(payload, event)
     where: dict[str, Any] = {
         "name": event,
@@ -83,9 +82,9 @@ def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
     raise refuse_event(event)
 
 
-def render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
+def _render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
     if not isinstance(event, HostCall) or answer.verdict == "allow":
-        return HookOutput(out=ALLOW)
+        return HookOutput(out=PLUGIN_ALLOW)
     return HookOutput(2, err=f"{answer.reason or NOT_DECIDED}\n")
 
 
@@ -96,7 +95,7 @@ EVENTS = (
 )
 
 
-def wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
+def _wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
     words = {one.name: ["/bin/sh", "-c", command(one.name)] for one in EVENTS}
     return (WantedFile(plugin_file(place, scope), write_plugin("opencode", words, PLUGIN)),)
 
@@ -109,7 +108,7 @@ def plugin_file(place: Place, scope: Scope) -> Path:
     return (Path(named) if named else config / "opencode") / "plugins" / "sayso.js"
 
 
-def canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
+def _canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
     return "tool.execute.before", {
         "session_id": "sayso-doctor",
         "cwd": folder,
@@ -121,11 +120,11 @@ def canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
 
 AGENT = Agent(
     name="opencode",
-    read_event=read_event,
-    render_answer=render_answer,
+    read_event=_read_event,
+    render_answer=_render_answer,
     title="opencode",
     program="opencode",
     events=EVENTS,
-    wanted=wanted,
-    canary=canary,
+    wanted=_wanted,
+    canary=_canary,
 )
