@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sayso.doors.agents import AGENTS, agent
-from sayso.doors.agents.opencode import ALLOW
+from sayso.doors.agents.plugins import PLUGIN_ALLOW
 from tests.e2e.agents.model import PROMPT, ToolCall, serve_model
 from tests.e2e.agents.place import HandWritten, Place, Program, pinned_version, run_program, write_script
 from tests.e2e.agents.programs.codex import trust_hooks
@@ -74,7 +74,7 @@ def _write(program: Program, payloads: Sequence[Mapping[str, Any]]) -> None:
 def _register(program: Program, place: Place) -> None:
     seen = place.home / "seen"
     command = write_script(
-        place.home / "hook", HandWritten(ALLOW if program.name == "opencode" else ""), seen
+        place.home / "hook", HandWritten(PLUGIN_ALLOW if program.name == "opencode" else ""), seen
     )
     if program.name == "opencode":  # its hook is Sayso's own plugin, which starts this command
         user = agent.Place(place.home, place.work, place.environment())

@@ -33,8 +33,9 @@ from sayso.gate.sessions.sessions import close_session
 from sayso.reading.paths.places import find_workspace
 from sayso.service.api.calls import check_room, count_denied, let_wait
 from sayso.service.http.auth import check_caller_again
-from sayso.service.http.endpoints import AGENTS, Context, Endpoint
+from sayso.service.http.endpoints import AGENTS_AND_HOSTS, Context, Endpoint
 from sayso.service.http.problems import RequestRefused
+from sayso.service.live.hook_calls import SAME_CALL
 from sayso.wire import (
     HookAnswer,
     HookDialect,
@@ -47,8 +48,6 @@ from sayso.wire import (
 )
 
 DOOR = "hook"
-SAME_CALL = 60.0
-"""How many seconds after a call was started another hook may still come to it."""
 LONGEST_NAME = 60
 NOTHING = HookAnswer("none")
 Payload = dict[str, Any]
@@ -266,7 +265,7 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         "/v1/hooks/{agent}/{event}",
-        AGENTS,
+        AGENTS_AND_HOSTS,
         "Answer a hook of a coding agent",
         post_hook,
         Payload,
