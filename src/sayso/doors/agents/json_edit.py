@@ -97,14 +97,6 @@ def remove_items(text: str, path: tuple[str, ...], unwanted: list[Any]) -> str:
     return text
 
 
-def remove_key(text: str, name: str, value: Any) -> str:
-    """Take a key off the file, if it has this value."""
-    node = _root(text)
-    if name not in node.names or load_value(node.items[node.names.index(name)]) != value:
-        return text
-    return _cut(text, [node], [node.names.index(name)])
-
-
 def _root(text: str) -> JsonNode:
     node = parse_text(text if text.strip() else "{}")
     if node.kind != "object":

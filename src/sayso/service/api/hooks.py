@@ -48,7 +48,7 @@ from sayso.wire import (
 )
 
 DOOR = "hook"
-LONGEST_NAME = 60
+LONGEST_SUBAGENT = 60
 NOTHING = HookAnswer("none")
 Payload = dict[str, Any]
 
@@ -150,7 +150,7 @@ def _make_request(context: Context, session: str, event: HostCall | HostOutcome)
         Declaration((), "agent"),
         folder=event.folder or None,
         door=DOOR,
-        subagent=visible(event.subagent[:LONGEST_NAME]),
+        subagent=visible(event.subagent[:LONGEST_SUBAGENT]),
     )
     return request_in_session(context.gate, session, event.tool, event.args, None, 0.0, said)
 
