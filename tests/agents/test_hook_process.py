@@ -223,11 +223,11 @@ def test_a_missing_service_is_started_from_the_root_with_the_environment_of_the_
         f'#!/bin/sh\npwd > {noted}\nenv >> {noted}\necho "$@" >> {noted}\nmv {noted} {noted}.done\n'
     )
     program.chmod(0o755)
-    place.write(start=str(program), variables={"HOME": "/home/of/install"}, wait=-8)
-    env = {"PYTHONPATH": "/planted", "SAYSO_APPROVAL_MODE": "trusting", "HOME": "/home/of/agent"}
+    place.write(start=str(program), variables={"HOME": "/somewhere/of/install"}, wait=-8)
+    env = {"PYTHONPATH": "/planted", "SAYSO_APPROVAL_MODE": "trusting", "HOME": "/somewhere/of/agent"}
     assert run(place.words, env=env).code == 2
     found = (tmp_path / "noted.done").read_text().splitlines()
     assert found[0] == "/"
-    assert "HOME=/home/of/install" in found
+    assert "HOME=/somewhere/of/install" in found
     assert not [line for line in found if "planted" in line or "SAYSO" in line]
     assert found[-1] == f"-P -m sayso serve --port 0 --socket {place.socket}"

@@ -19,6 +19,7 @@ from schemathesis.core import NotSet
 import sayso
 from sayso.gate.open import open_gate
 from sayso.policy import load_text
+from sayso.service.api.hooks import Payload
 from sayso.service.app import DESCRIBED
 from sayso.service.http.state import ServiceSettings
 from sayso.service.openapi import build_document
@@ -59,7 +60,7 @@ def test_names_of_operations_are_unique_and_bodies_closed() -> None:
     names = [one["operationId"] for each in DOCUMENT["paths"].values() for one in each.values()]
     assert len(names) == len(set(names)) == len(DESCRIBED)
     for one in DESCRIBED:
-        if one.body is not None:
+        if one.body not in (None, Payload):  # a host's payload is the host's own
             schema = DOCUMENT["components"]["schemas"][one.body.__name__]
             closed = schema.get("additionalProperties") is False
             assert closed is not one.authzen, one.path

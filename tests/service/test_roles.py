@@ -24,6 +24,7 @@ MAY = {
     },
     "agent": {
         "POST /v1/check",
+        "POST /v1/hooks/{agent}/{event}",
         "POST /v1/calls",
         "GET /v1/calls",
         "GET /v1/calls/{call}",
@@ -67,6 +68,7 @@ MAY = {
 }
 """What each role may do beyond those above it. Hosts may do what agents may; operators almost everything."""
 HOST_ALONE = {
+    "POST /v1/hooks/{agent}/{event}",
     "POST /v1/questions/{question}/show",
     "POST /v1/sessions/{session}/messages",
     "POST /v1/sessions/{session}/plans",

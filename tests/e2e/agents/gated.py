@@ -6,13 +6,12 @@ The person answers through the API that the page uses, with an operator's token.
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
@@ -153,11 +152,22 @@ class Serving:
                 self.http.post(f"/v1/questions/{question['id']}/answer", json=said).raise_for_status()
 
 
-def find_hook_process(file: Path) -> int | None:
-    """The id of a hook that runs now and reads this file."""
+def find_hook(file: Path) -> int | None:
+    """Return the id of a hook that runs now and reads this file."""
+    return _find_process(
+        lambda words: str(file) in words and any(word.endswith("/hook.py") for word in words[:4])
+    )
+
+
+def find_service(place: Place) -> int | None:
+    """Return the id of a service that runs now on a socket of this user."""
+    return _find_process(lambda words: "serve" in words and any(str(place.runtime) in word for word in words))
+
+
+def _find_process(is_wanted: Callable[[list[str]], bool]) -> int | None:
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            words = (folder / "cmdline").read_bytes().split(b"\0")
-            if os.fsencode(file) in words and any(word.endswith(b"hook.py") for word in words[:4]):
+            words = (folder / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")
+            if is_wanted(words):
                 return int(folder.name)
     return None

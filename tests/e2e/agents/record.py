@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from sayso.doors.agents import AGENTS, agent
-from sayso.doors.agents.opencode import ALLOW
+from sayso.doors.agents.plugins import PLUGIN_ALLOW
 from tests.e2e.agents.model import PROMPT, ToolCall, serve_model
 from tests.e2e.agents.place import HandWritten, Place, Program, pinned_version, run_program, write_script
-from tests.e2e.agents.programs.codex import trust_hooks
+from tests.e2e.agents.programs.codex import LEADING_AGENT, trust_hooks
 from tests.e2e.agents.programs.every import EVERY
 from tests.support.repository import ROOT
 
@@ -61,7 +61,7 @@ def _scrub(text: str, place: Place) -> str:
     for folder, name in ((place.work, "/home/dev/project"), (place.home, "/home/dev")):
         text = text.replace(str(folder), name).replace(str(folder)[1:], name[1:])
         text = text.replace(re.sub(r"[\W_]", "-", str(folder)), name.replace("/", "-"))
-    return text
+    return text.replace(f"{LEADING_AGENT}/", "/lead/")  # no folder, but it looks like one of this machine
 
 
 def _write(program: Program, payloads: Sequence[Mapping[str, Any]]) -> None:
@@ -74,7 +74,7 @@ def _write(program: Program, payloads: Sequence[Mapping[str, Any]]) -> None:
 def _register(program: Program, place: Place) -> None:
     seen = place.home / "seen"
     command = write_script(
-        place.home / "hook", HandWritten(ALLOW if program.name == "opencode" else ""), seen
+        place.home / "hook", HandWritten(PLUGIN_ALLOW if program.name == "opencode" else ""), seen
     )
     if program.name == "opencode":  # its hook is Sayso's own plugin, which starts this command
         user = agent.Place(place.home, place.work, place.environment())
@@ -123,7 +123,7 @@ def _codex_tour(place: Place) -> Scripts:
         ToolCall("collaboration.wait_agent", {"timeout_ms": 20000}),
     ]
     second = ToolCall("exec", {"input": "text(await tools.exec_command({cmd: 'touch second.txt'}))"})
-    return {"Task name: /root/second": [second], PROMPT: tour}  # what it has to do is encrypted
+    return {f"Task name: {LEADING_AGENT}/second": [second], PROMPT: tour}  # what it has to do is encrypted
 
 
 def _gemini_tour(place: Place) -> Scripts:

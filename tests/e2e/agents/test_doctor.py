@@ -12,7 +12,7 @@ import pytest
 
 from tests.e2e.agents.gated import Gated
 from tests.e2e.agents.place import Place, Program, pinned_version
-from tests.e2e.agents.programs.every import DRIVEN
+from tests.e2e.agents.programs.every import UNRULED
 
 Break = Callable[[Gated], None]
 
@@ -60,7 +60,7 @@ OFF: dict[str, list[Break]] = {
     ],
     "opencode": [],
 }
-CASES = [(program, way) for program in DRIVEN for way in (leave, remove_hook, *OFF[program.name])]
+CASES = [(program, way) for program in UNRULED for way in (leave, remove_hook, *OFF[program.name])]
 
 
 def name_case(one: object) -> str:

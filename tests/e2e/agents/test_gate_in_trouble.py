@@ -1,4 +1,4 @@
-"""Real coding agents while the gate fails them. The policy would allow the call; it still does not run."""
+"""Real coding agents while the gate fails them. Even if the policy would allow the call, it does not run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import signal
 import threading
 
 from sayso.doors.agents.registration import find_python
-from tests.e2e.agents.gated import Gated, find_hook_process
+from tests.e2e.agents.gated import Gated, find_hook, find_service
 from tests.e2e.agents.place import PATIENCE, Place, Program, run_program, start_program
 
 NOBODY = 65534
@@ -22,6 +22,17 @@ def test_without_the_service_nothing_runs(program: Program, place: Place) -> Non
         gated.run(model)
     assert not place.made.exists()
     assert "the service is not running" in model.results()[0]
+
+
+def test_a_service_that_is_missing_is_started_and_decides(program: Program, place: Place) -> None:
+    gated = Gated(program, place, "blocked")
+    with gated.scripted() as model:
+        gated.run(model)
+        service = find_service(place)
+        assert service is not None
+        os.kill(service, signal.SIGKILL)
+    assert not place.made.exists()
+    assert "blocked" in model.results()[0]
 
 
 def test_a_service_that_hangs_allows_nothing_then_or_later(program: Program, place: Place) -> None:
@@ -42,11 +53,7 @@ def test_a_hook_that_is_killed_allows_nothing(program: Program, place: Place) ->
 
             def kill_hook() -> None:
                 while process.poll() is None and not killed.wait(0.05):
-                    found = (
-                        find_hook_process(gated.settings / "hooks" / program.name)
-                        if serving.questions
-                        else None
-                    )
+                    found = find_hook(gated.settings / "hooks" / program.name) if serving.questions else None
                     if found is not None:
                         os.kill(found, signal.SIGKILL)
                         killed.set()

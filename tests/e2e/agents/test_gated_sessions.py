@@ -8,7 +8,7 @@ from tests.e2e.agents.gated import Gated
 from tests.e2e.agents.model import PROMPT, ToolCall
 from tests.e2e.agents.place import Place, Program
 from tests.e2e.agents.programs.claude_code import ClaudeCode
-from tests.e2e.agents.programs.codex import CodexInJavaScript
+from tests.e2e.agents.programs.codex import LEADING_AGENT, CodexInJavaScript
 from tests.e2e.agents.programs.every import DRIVEN
 
 FOR_SUBAGENT = "Look after the second file."
@@ -31,7 +31,7 @@ SPAWNING: dict[str, tuple[ToolCall, str, list[ToolCall]]] = {
     ),
     "CodexInJavaScript": (
         ToolCall("collaboration.spawn_agent", {"task_name": "two", "message": "x", "fork_turns": "none"}),
-        "Task name: /root/two",
+        f"Task name: {LEADING_AGENT}/two",
         [ToolCall("collaboration.wait_agent", {"timeout_ms": 60000})],
     ),
     "OpenCode": (

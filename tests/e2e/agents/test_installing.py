@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.e2e.agents.gated import Gated
 from tests.e2e.agents.model import PROMPT, serve_model
 from tests.e2e.agents.place import Place, Program
+from tests.e2e.agents.programs.every import UNRULED
 
 
 def read_settings(program: Program, place: Place) -> bytes | None:
@@ -13,6 +16,7 @@ def read_settings(program: Program, place: Place) -> bytes | None:
     return file.read_bytes() if file.exists() else None
 
 
+@pytest.mark.parametrize("program", UNRULED, ids=lambda program: type(program).__name__)
 def test_installing_twice_changes_nothing_and_uninstalling_restores_every_byte(
     program: Program, place: Place
 ) -> None:

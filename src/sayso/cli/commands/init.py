@@ -52,7 +52,7 @@ def write_first_policy(
     """
     import sys
 
-    from sayso.cli.commands.init_agents import find_agents_here, gate_agents
+    from sayso.cli.agents.init_agents import find_agents_here, gate_agents
 
     wanted = to is None and (agents if agents is not None else yes or sys.stdin.isatty())
     here = find_agents_here() if wanted else []

@@ -32,7 +32,7 @@ NOT_HEARD = "Sayso did not get this message: its service could not be reached."
 NOT_DECIDED = "Sayso could not decide, so nothing runs."
 
 
-def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
+def _read_event(event: str, payload: dict[str, Any]) -> HostEvent:
     check_event(payload, event)
     where: dict[str, Any] = {
         "name": event,
@@ -82,7 +82,7 @@ def read_subagent(payload: dict[str, Any]) -> str:
     return optional_text(payload, "agent_type") or "unnamed"
 
 
-def render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
+def _render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
     if isinstance(event, HostMessage):
         return tell_user(answer)
     if not isinstance(event, HostCall):
@@ -144,14 +144,14 @@ EVENTS = (
 QUICK = 20
 
 
-def wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
+def _wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
     entries: dict[tuple[str, ...], Any] = {
         ("hooks", one.name): _entry(one, command(one.name), seconds) for one in EVENTS
     }
-    return (WantedEntries(settings_file(place, scope), entries),)
+    return (WantedEntries(claude_settings_file(place, scope), entries),)
 
 
-def settings_file(place: Place, scope: Scope) -> Path:
+def claude_settings_file(place: Place, scope: Scope) -> Path:
     """Return the settings file; a project's is the one that is not committed."""
     if scope == "project":
         return place.project / ".claude" / "settings.local.json"
@@ -170,7 +170,7 @@ def _entry(event: HookEvent, command: str, seconds: int) -> dict[str, Any]:
     return {**matcher, "hooks": [hook]}
 
 
-def canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
+def claude_canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
     return "PreToolUse", {
         "session_id": "sayso-doctor",
         "cwd": folder,
@@ -183,11 +183,11 @@ def canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
 
 AGENT = Agent(
     name="claude",
-    read_event=read_event,
-    render_answer=render_answer,
+    read_event=_read_event,
+    render_answer=_render_answer,
     title="Claude Code",
     program="claude",
     events=EVENTS,
-    wanted=wanted,
-    canary=canary,
+    wanted=_wanted,
+    canary=claude_canary,
 )

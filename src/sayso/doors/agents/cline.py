@@ -28,7 +28,7 @@ def _cancelled(reason: str) -> str:
     return to_json({"cancel": True, "errorMessage": reason, "contextModification": reason})
 
 
-def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
+def _read_event(event: str, payload: dict[str, Any]) -> HostEvent:
     check_event(payload, event)
     root = _first_root(payload)
     where: dict[str, Any] = {"name": event, "session": text_of(payload, "taskId"), "folder": root}
@@ -53,13 +53,13 @@ def _first_root(payload: dict[str, Any]) -> str:
     return first if isinstance(first, str) else ""
 
 
-def render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
+def _render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
     if not isinstance(event, HostCall) or answer.verdict == "allow":
         return HookOutput(out=GO_ON)
     return HookOutput(out=_cancelled(answer.reason or NOT_DECIDED))
 
 
-def is_blocked(code: int, out: str) -> bool:
+def _is_blocked(code: int, out: str) -> bool:
     return '"cancel":true' in out
 
 
@@ -70,7 +70,7 @@ EVENTS = (
 )
 
 
-def wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
+def _wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
     return tuple(
         WantedFile(
             hook_folder(place, scope) / one.name,
@@ -87,7 +87,7 @@ def hook_folder(place: Place, scope: Scope) -> Path:
     return place.home / "Documents" / "Cline" / "Hooks"
 
 
-def canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
+def _canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
     return "PreToolUse", {
         "clineVersion": "0",
         "hookName": "PreToolUse",
@@ -99,14 +99,14 @@ def canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
 
 AGENT = Agent(
     name="cline",
-    read_event=read_event,
-    render_answer=render_answer,
+    read_event=_read_event,
+    render_answer=_render_answer,
     title="Cline",
     program="cline",
     events=EVENTS,
-    wanted=wanted,
-    canary=canary,
-    is_blocked=is_blocked,
+    wanted=_wanted,
+    canary=_canary,
+    is_blocked=_is_blocked,
     wait=15,
     most_wait=15,
     advice=("Turn hooks on in Cline's settings (Features); without that it does not run them.",),

@@ -17,7 +17,7 @@ from sayso.doors.agents.claude import (
     NOT_DECIDED,
     NOT_HEARD,
     QUICK,
-    canary,
+    claude_canary,
     read_subagent,
     read_tool,
     render_permission,
@@ -32,7 +32,7 @@ _DELETES = re.compile(r"^\*\*\* (?:Delete File|Move to):", re.MULTILINE)
 PATCH = "apply_patch"
 
 
-def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
+def _read_event(event: str, payload: dict[str, Any]) -> HostEvent:
     check_event(payload, event)
     where: dict[str, Any] = {
         "name": event,
@@ -60,7 +60,7 @@ def name_patched_files(args: dict[str, Any]) -> dict[str, Any]:
     return {**args, "paths": _FILES.findall(text), "deletes": _DELETES.search(text) is not None}
 
 
-def render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
+def _render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
     if isinstance(event, HostMessage):
         return tell_user(answer)
     if not isinstance(event, HostCall):
@@ -80,7 +80,7 @@ EVENTS = (
 )
 
 
-def wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
+def _wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
     entries: dict[tuple[str, ...], Any] = {
         ("hooks", one.name): {
             "hooks": [
@@ -93,10 +93,10 @@ def wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tup
         }
         for one in EVENTS
     }
-    return (WantedEntries(settings_file(place, scope), entries),)
+    return (WantedEntries(codex_hooks_file(place, scope), entries),)
 
 
-def settings_file(place: Place, scope: Scope) -> Path:
+def codex_hooks_file(place: Place, scope: Scope) -> Path:
     if scope == "project":
         return place.project / ".codex" / "hooks.json"
     return home_of_codex(place) / "hooks.json"
@@ -108,13 +108,13 @@ def home_of_codex(place: Place) -> Path:
 
 AGENT = Agent(
     name="codex",
-    read_event=read_event,
-    render_answer=render_answer,
+    read_event=_read_event,
+    render_answer=_render_answer,
     title="Codex CLI",
     program="codex",
     events=EVENTS,
-    wanted=wanted,
-    canary=canary,
+    wanted=_wanted,
+    canary=claude_canary,
     advice=(
         "Start codex, type /hooks, and trust all of Sayso's; until then Codex skips them and runs all calls.",
     ),

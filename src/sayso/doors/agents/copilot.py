@@ -32,7 +32,7 @@ KINDS = {
 }
 
 
-def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
+def _read_event(event: str, payload: dict[str, Any]) -> HostEvent:
     named = optional_text(payload, "hook_event_name", "hookEventName")
     spelled = f"{named[:1].lower()}{named[1:]}"
     if spelled.startswith("userPromptSubmit") and event.startswith("userPromptSubmit"):
@@ -71,7 +71,7 @@ def _succeeded(event: str, payload: dict[str, Any]) -> bool:
     return event == "postToolUse" and told == "success"
 
 
-def render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
+def _render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
     if not isinstance(event, HostCall):
         return HookOutput()
     said = {
@@ -83,7 +83,7 @@ def render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
     return HookOutput(out=to_json(said))
 
 
-def is_blocked(code: int, out: str) -> bool:
+def _is_blocked(code: int, out: str) -> bool:
     return code == 2 or '"permissionDecision":"deny"' in out
 
 
@@ -95,7 +95,7 @@ EVENTS = (
 )
 
 
-def wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
+def _wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
     folder = place.project / ".github" if scope == "project" else place.home / ".copilot"
     hooks = {one.name: [_hook(command(one.name), QUICK if one.quick else seconds)] for one in EVENTS}
     text = to_json({"version": 1, "hooks": hooks})
@@ -106,7 +106,7 @@ def _hook(command: str, seconds: int) -> dict[str, Any]:
     return {"type": "command", "bash": command, "timeoutSec": seconds, "timeout": seconds}
 
 
-def canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
+def _canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
     return "preToolUse", {
         "sessionId": "sayso-doctor",
         "timestamp": 0,
@@ -118,13 +118,13 @@ def canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
 
 AGENT = Agent(
     name="copilot",
-    read_event=read_event,
-    render_answer=render_answer,
+    read_event=_read_event,
+    render_answer=_render_answer,
     title="Copilot (CLI and VS Code)",
     program="copilot",
     events=EVENTS,
-    wanted=wanted,
-    canary=canary,
-    is_blocked=is_blocked,
+    wanted=_wanted,
+    canary=_canary,
+    is_blocked=_is_blocked,
     advice=("Copilot runs a call whose hook takes too long; Sayso answers before that, also with a no.",),
 )

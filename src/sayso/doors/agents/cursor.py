@@ -6,7 +6,6 @@ call, so that it is asked once; and where a version sends only one of them, it i
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from sayso.doors.agents.agent import Agent, CommandFor, HookEvent, Place, Scope, Wanted, WantedEntries
@@ -28,7 +27,7 @@ BEFORE = ("preToolUse", "beforeShellExecution", "beforeMCPExecution", "beforeRea
 AFTER = ("postToolUse", "postToolUseFailure", "afterShellExecution", "afterMCPExecution")
 
 
-def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
+def _read_event(event: str, payload: dict[str, Any]) -> HostEvent:
     check_event(payload, event)
     root = _first_root(payload)
     where: dict[str, Any] = {
@@ -74,7 +73,7 @@ def _first_root(payload: dict[str, Any]) -> str:
     return first if isinstance(first, str) else ""
 
 
-def render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
+def _render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
     if isinstance(event, HostMessage):
         return HookOutput(out=to_json({"continue": True}))
     if not isinstance(event, HostCall):
@@ -90,7 +89,7 @@ def _denied(reason: str) -> dict[str, str]:
     return {"permission": "deny", **said}
 
 
-def is_blocked(code: int, out: str) -> bool:
+def _is_blocked(code: int, out: str) -> bool:
     return code == 2 or '"permission":"deny"' in out
 
 
@@ -102,7 +101,7 @@ EVENTS = (
 )
 
 
-def wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
+def _wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
     entries: dict[tuple[str, ...], Any] = {
         ("hooks", one.name): _hook(one, command(one.name), seconds) for one in EVENTS
     }
@@ -115,7 +114,7 @@ def _hook(event: HookEvent, command: str, seconds: int) -> dict[str, Any]:
     return {"command": command, "timeout": QUICK if event.quick else seconds, **closed}
 
 
-def canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
+def _canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
     return "preToolUse", {
         "conversation_id": "sayso-doctor",
         "hook_event_name": "preToolUse",
@@ -125,19 +124,15 @@ def canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
     }
 
 
-def settings_file(place: Place, scope: Scope) -> Path:
-    return (place.project if scope == "project" else place.home) / ".cursor" / "hooks.json"
-
-
 AGENT = Agent(
     name="cursor",
-    read_event=read_event,
-    render_answer=render_answer,
+    read_event=_read_event,
+    render_answer=_render_answer,
     title="Cursor",
     program="cursor-agent",
     events=EVENTS,
-    wanted=wanted,
-    canary=canary,
-    is_blocked=is_blocked,
+    wanted=_wanted,
+    canary=_canary,
+    is_blocked=_is_blocked,
     advice=("Turn third-party hooks off in Cursor if Claude Code is gated too, or calls are asked twice.",),
 )

@@ -20,10 +20,10 @@ from sayso.core.errors import SaysoError
 from sayso.doors.agents import json_edit
 from sayso.doors.agents.agent import Agent, Place, Scope
 from sayso.doors.agents.changes import plan_install
-from sayso.doors.agents.claude import settings_file as claude_settings
-from sayso.doors.agents.codex import settings_file as codex_hooks
+from sayso.doors.agents.claude import claude_settings_file
+from sayso.doors.agents.codex import codex_hooks_file
 from sayso.doors.agents.codex_hooks import is_trusted
-from sayso.doors.agents.gemini import settings_file as gemini_settings
+from sayso.doors.agents.gemini import gemini_settings_file
 from sayso.doors.agents.installed import Installation, hook_file, wanted_files
 from sayso.doors.agents.registration import HOOK, find_python, hook_command
 from sayso.gate.settings import gate_config_folder, service_user, socket_path
@@ -137,16 +137,16 @@ def _look_at_parts(file: Path) -> Iterator[Finding]:
 def _codex_caveats(place: Place, scope: Scope) -> list[str]:
     """Codex runs only hooks that the user trusts as they are; the rest it skips without a word."""
     program = shutil.which("codex")
-    trusted = None if program is None else is_trusted(program, place.project, codex_hooks(place, scope))
+    trusted = None if program is None else is_trusted(program, place.project, codex_hooks_file(place, scope))
     if trusted is None:
         return ["nobody knows whether Codex trusts the hook: the command codex cannot be asked"]
     return [] if trusted else ["Codex skips the hook and runs the call: type /hooks in codex, and trust it"]
 
 
 def _claude_caveats(place: Place, scope: Scope) -> list[str]:
-    files = [claude_settings(place, "user"), place.project / ".claude" / "settings.json"]
+    files = [claude_settings_file(place, "user"), place.project / ".claude" / "settings.json"]
     return _switched_off(
-        [*files, claude_settings(place, "project")], lambda value: value.get("disableAllHooks") is True
+        [*files, claude_settings_file(place, "project")], lambda value: value.get("disableAllHooks") is True
     )
 
 
@@ -157,7 +157,9 @@ def _gemini_caveats(place: Place, scope: Scope) -> list[str]:
             config.get("enabled") is False or "sayso" in config.get("disabled", [])
         )
 
-    return _switched_off([gemini_settings(place, "user"), gemini_settings(place, "project")], is_off)
+    return _switched_off(
+        [gemini_settings_file(place, "user"), gemini_settings_file(place, "project")], is_off
+    )
 
 
 def _switched_off(files: list[Path], is_off: Callable[[dict[str, object]], bool]) -> list[str]:

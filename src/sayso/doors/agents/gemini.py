@@ -31,7 +31,7 @@ from sayso.wire import (
 SHELL = "run_shell_command"
 
 
-def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
+def _read_event(event: str, payload: dict[str, Any]) -> HostEvent:
     check_event(payload, event)
     where: dict[str, Any] = {
         "name": event,
@@ -61,7 +61,7 @@ def _failed(response: object) -> bool:
     return isinstance(response, dict) and bool(response.get("error"))
 
 
-def render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
+def _render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
     if isinstance(event, HostMessage):
         return tell_user(answer)
     if not isinstance(event, HostCall):
@@ -80,11 +80,11 @@ EVENTS = (
 )
 
 
-def wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
+def _wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
     entries: dict[tuple[str, ...], Any] = {
         ("hooks", one.name): {"hooks": [_hook(one, command(one.name), seconds)]} for one in EVENTS
     }
-    return (WantedEntries(settings_file(place, scope), entries),)
+    return (WantedEntries(gemini_settings_file(place, scope), entries),)
 
 
 def _hook(event: HookEvent, command: str, seconds: int) -> dict[str, Any]:
@@ -92,12 +92,12 @@ def _hook(event: HookEvent, command: str, seconds: int) -> dict[str, Any]:
     return {"name": "sayso", "type": "command", "command": command, "timeout": milliseconds}
 
 
-def settings_file(place: Place, scope: Scope) -> Path:
+def gemini_settings_file(place: Place, scope: Scope) -> Path:
     home = Path(place.variables.get("GEMINI_CLI_HOME") or place.home)
     return (place.project if scope == "project" else home) / ".gemini" / "settings.json"
 
 
-def canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
+def _canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
     return "BeforeTool", {
         "session_id": "sayso-doctor",
         "cwd": folder,
@@ -109,11 +109,11 @@ def canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
 
 AGENT = Agent(
     name="gemini",
-    read_event=read_event,
-    render_answer=render_answer,
+    read_event=_read_event,
+    render_answer=_render_answer,
     title="Gemini CLI",
     program="gemini",
     events=EVENTS,
-    wanted=wanted,
-    canary=canary,
+    wanted=_wanted,
+    canary=_canary,
 )

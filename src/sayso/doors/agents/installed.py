@@ -99,7 +99,7 @@ def note_files(changes: Sequence[Change], earlier: Installation | None) -> tuple
     return tuple(noted)
 
 
-def read_tokens(agent: Agent, file: Path) -> list[str]:
+def list_hook_tokens(agent: Agent, file: Path) -> list[str]:
     """Return the tokens in this agent's hook files, this one's first.
 
     The installations of an agent share one token: a call that two hooks see is then one call.

@@ -27,18 +27,18 @@ class BrokenFile(SaysoError):
     code = "broken_settings"
 
 
-class Node(msgspec.Struct):
+class JsonNode(msgspec.Struct):
     """A value and where its text is. Of an object `names` are its keys, one for each item."""
 
     kind: str
     start: int
     end: int
-    items: list[Node]
+    items: list[JsonNode]
     names: list[str]
     value: Any = None
 
 
-def parse_text(text: str) -> Node:
+def parse_text(text: str) -> JsonNode:
     """Return the value of the text; refuse what is not JSON with or without comments."""
     start = _skip(text, 1 if text.startswith("\ufeff") else 0)
     node = _read(text, start, 0)
@@ -47,7 +47,7 @@ def parse_text(text: str) -> Node:
     return node
 
 
-def load_value(node: Node) -> Any:
+def load_value(node: JsonNode) -> Any:
     """Return the plain value."""
     if node.kind == "object":
         return {name: load_value(item) for name, item in zip(node.names, node.items, strict=True)}
@@ -97,22 +97,14 @@ def remove_items(text: str, path: tuple[str, ...], unwanted: list[Any]) -> str:
     return text
 
 
-def remove_key(text: str, name: str, value: Any) -> str:
-    """Take a key off the file, if it has this value."""
-    node = _root(text)
-    if name not in node.names or load_value(node.items[node.names.index(name)]) != value:
-        return text
-    return _cut(text, [node], [node.names.index(name)])
-
-
-def _root(text: str) -> Node:
+def _root(text: str) -> JsonNode:
     node = parse_text(text if text.strip() else "{}")
     if node.kind != "object":
         raise BrokenFile("the file holds no JSON object")
     return node
 
 
-def _trail(text: str, path: tuple[str, ...]) -> list[Node] | None:
+def _trail(text: str, path: tuple[str, ...]) -> list[JsonNode] | None:
     """Return the objects on the way to the list, and the list."""
     trail = [_root(text)]
     for name in path:
@@ -122,11 +114,11 @@ def _trail(text: str, path: tuple[str, ...]) -> list[Node] | None:
     return trail if trail[-1].kind == "array" else None
 
 
-def _index(node: Node, name: str) -> int:
+def _index(node: JsonNode, name: str) -> int:
     return node.names.index(name)
 
 
-def _cut(text: str, trail: list[Node], indexes: list[int]) -> str:
+def _cut(text: str, trail: list[JsonNode], indexes: list[int]) -> str:
     """Take one item out; if it was the only one, take its container out instead."""
     while len(trail) > 1 and len(trail[-1].items) == 1:
         trail, indexes = trail[:-1], indexes[:-1]
@@ -145,7 +137,7 @@ def _cut(text: str, trail: list[Node], indexes: list[int]) -> str:
     return text[:inner] + text[node.end - 1 :] if len(node.items) == 1 else text[:first] + text[last:]
 
 
-def _item_start(text: str, node: Node, index: int) -> int:
+def _item_start(text: str, node: JsonNode, index: int) -> int:
     """Return where the item begins; a member of an object begins with its key."""
     if node.kind == "array":
         return node.items[index].start
@@ -160,7 +152,7 @@ def _skip_blank(text: str, place: int) -> int:
     return place
 
 
-def _insert(text: str, node: Node, depth: int, shape: str, value: Any) -> str:
+def _insert(text: str, node: JsonNode, depth: int, shape: str, value: Any) -> str:
     """Put a new item behind the last one."""
     if not text.strip():
         text, node = "{}\n", parse_text("{}")
@@ -184,7 +176,7 @@ def _indentation(text: str) -> str:
     return found[1] if found else "  "
 
 
-def _read(text: str, place: int, depth: int) -> Node:
+def _read(text: str, place: int, depth: int) -> JsonNode:
     if depth > DEEPEST:
         raise BrokenFile(f"{_line(text, place)}: the JSON is nested too deep")
     letter = text[place : place + 1]
@@ -195,11 +187,11 @@ def _read(text: str, place: int, depth: int) -> Node:
     found = _STRING.match(text, place) or _PLAIN.match(text, place)
     if found is None:
         raise BrokenFile(f"{_line(text, place)}: this is no JSON")
-    return Node("plain", place, found.end(), [], [], _decode(text, place, found[0]))
+    return JsonNode("plain", place, found.end(), [], [], _decode(text, place, found[0]))
 
 
-def _read_many(text: str, place: int, depth: int, kind: str, closing: str) -> Node:
-    node = Node(kind, place, place, [], [])
+def _read_many(text: str, place: int, depth: int, kind: str, closing: str) -> JsonNode:
+    node = JsonNode(kind, place, place, [], [])
     place = _skip(text, place + 1)
     while text[place : place + 1] != closing:
         if kind == "object":
@@ -214,7 +206,7 @@ def _read_many(text: str, place: int, depth: int, kind: str, closing: str) -> No
     return node
 
 
-def _read_name(text: str, place: int, node: Node) -> int:
+def _read_name(text: str, place: int, node: JsonNode) -> int:
     found = _STRING.match(text, place)
     colon = _skip(text, found.end()) if found else place
     if found is None or text[colon : colon + 1] != ":":

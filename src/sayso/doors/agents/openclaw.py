@@ -11,7 +11,7 @@ from typing import Any
 from sayso.doors.agents.agent import Agent, CommandFor, HookEvent, Place, Scope, Wanted, WantedFile
 from sayso.doors.agents.claude import NOT_DECIDED, read_subagent, read_tool, to_json
 from sayso.doors.agents.payload import check_event, optional_text, refuse_event, text_of
-from sayso.doors.agents.plugins import write_plugin
+from sayso.doors.agents.plugins import PLUGIN_ALLOW, write_plugin
 from sayso.wire import HookAnswer, HookOutput, HostCall, HostEvent, HostOutcome
 
 PLUGIN = """
@@ -55,7 +55,6 @@ export default {
   },
 };
 """
-ALLOW = '{"decision":"allow"}'
 MANIFEST = {
     "id": "sayso",
     "name": "Sayso",
@@ -64,7 +63,7 @@ MANIFEST = {
 }
 
 
-def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
+def _read_event(event: str, payload: dict[str, Any]) -> HostEvent:
     check_event(payload, event)
     where: dict[str, Any] = {
         "name": event,
@@ -79,16 +78,16 @@ def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
     raise refuse_event(event)
 
 
-def render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
+def _render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
     if not isinstance(event, HostCall) or answer.verdict == "allow":
-        return HookOutput(out=ALLOW)
+        return HookOutput(out=PLUGIN_ALLOW)
     return HookOutput(2, err=f"{answer.reason or NOT_DECIDED}\n")
 
 
 EVENTS = (HookEvent("before_tool_call"), HookEvent("after_tool_call", quick=True))
 
 
-def wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
+def _wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
     folder = plugin_folder(place)
     words = {one.name: ["/bin/sh", "-c", command(one.name)] for one in EVENTS}
     package = {
@@ -113,7 +112,7 @@ def plugin_folder(place: Place) -> Path:
     return (Path(named) if named else place.home / ".openclaw") / "extensions" / "sayso"
 
 
-def canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
+def _canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
     return "before_tool_call", {
         "session_id": "sayso-doctor",
         "cwd": folder,
@@ -125,13 +124,13 @@ def canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
 
 AGENT = Agent(
     name="openclaw",
-    read_event=read_event,
-    render_answer=render_answer,
+    read_event=_read_event,
+    render_answer=_render_answer,
     title="OpenClaw",
     program="openclaw",
     events=EVENTS,
-    wanted=wanted,
-    canary=canary,
+    wanted=_wanted,
+    canary=_canary,
     scopes=("user",),
     advice=("Switch the plugin on: openclaw plugins enable sayso, then restart the gateway.",),
 )

@@ -12,7 +12,7 @@ from typing import Any
 from sayso.doors.agents.agent import Agent, CommandFor, HookEvent, Place, Scope, Wanted, WantedFile
 from sayso.doors.agents.claude import NOT_DECIDED, read_subagent, read_tool
 from sayso.doors.agents.payload import check_event, folder_of_call, optional_text, refuse_event, text_of
-from sayso.doors.agents.plugins import write_plugin
+from sayso.doors.agents.plugins import PLUGIN_ALLOW, write_plugin
 from sayso.wire import HookAnswer, HookOutput, HostCall, HostEvent, HostMessage, HostOutcome
 
 PLUGIN = """
@@ -65,11 +65,10 @@ export const Sayso = async ({ client, directory, worktree }) => {
   };
 };
 """
-ALLOW = '{"decision":"allow"}'
 SHELL = "bash"
 
 
-def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
+def _read_event(event: str, payload: dict[str, Any]) -> HostEvent:
     check_event(payload, event)
     where: dict[str, Any] = {
         "name": event,
@@ -84,19 +83,19 @@ def read_event(event: str, payload: dict[str, Any]) -> HostEvent:
             where["folder"] = folder_of_call(where["folder"], tool["args"], "workdir")
         return HostCall(**where, **tool) if event.endswith("before") else HostOutcome(**where, **tool)
     if event == "chat.message":
-        return HostMessage(**where, text=unquote_prompt(optional_text(payload, "prompt")))
+        return HostMessage(**where, text=_unquote_prompt(optional_text(payload, "prompt")))
     raise refuse_event(event)
 
 
-def unquote_prompt(text: str) -> str:
+def _unquote_prompt(text: str) -> str:
     """Return what the user typed: `opencode run` puts it into quotes, where no stop would count."""
     inner = text[1:-1]
     return inner if text == f'"{inner}"' and '"' not in inner else text
 
 
-def render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
+def _render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
     if not isinstance(event, HostCall) or answer.verdict == "allow":
-        return HookOutput(out=ALLOW)
+        return HookOutput(out=PLUGIN_ALLOW)
     return HookOutput(2, err=f"{answer.reason or NOT_DECIDED}\n")
 
 
@@ -107,7 +106,7 @@ EVENTS = (
 )
 
 
-def wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
+def _wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
     words = {one.name: ["/bin/sh", "-c", command(one.name)] for one in EVENTS}
     return (WantedFile(plugin_file(place, scope), write_plugin("opencode", words, PLUGIN)),)
 
@@ -120,7 +119,7 @@ def plugin_file(place: Place, scope: Scope) -> Path:
     return (Path(named) if named else config / "opencode") / "plugins" / "sayso.js"
 
 
-def canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
+def _canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
     return "tool.execute.before", {
         "session_id": "sayso-doctor",
         "cwd": folder,
@@ -132,11 +131,11 @@ def canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
 
 AGENT = Agent(
     name="opencode",
-    read_event=read_event,
-    render_answer=render_answer,
+    read_event=_read_event,
+    render_answer=_render_answer,
     title="opencode",
     program="opencode",
     events=EVENTS,
-    wanted=wanted,
-    canary=canary,
+    wanted=_wanted,
+    canary=_canary,
 )

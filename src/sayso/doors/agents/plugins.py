@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+PLUGIN_ALLOW = '{"decision":"allow"}'
 RUN_HOOK = """\
 // Written by `sayso install %(agent)s`; `sayso uninstall %(agent)s` removes it.
 import { spawn } from "node:child_process";

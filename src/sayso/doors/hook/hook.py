@@ -31,7 +31,7 @@ def run(arguments: list[str]) -> None:
     fail = (DENIED, b"")
     try:
         agent, event, file = arguments
-        settings = read_settings(file)
+        settings = read_hook_file(file)
         wish, _, text = settings.get("fail " + event, str(DENIED)).partition(" ")
         fail = (int(wish), text.encode())
         limit_time(int(settings["wait"]) + SLACK)
@@ -52,12 +52,12 @@ def ask(settings: dict[str, str], agent: str, event: str) -> tuple[int, bytes, b
         "POST /v1/hooks/%s/%s?wait=%d HTTP/1.1\r\nHost: sayso\r\nAuthorization: Bearer %s\r\n"
         "Content-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n"
     )
-    head = request % (agent, event, seconds_left(), settings["token"], len(body))
+    head = request % (agent, event, seconds_to_wait(), settings["token"], len(body))
     line.sendall(head.encode() + body)
     return read_answer(receive_all(line))
 
 
-def read_settings(file: str) -> dict[str, str]:
+def read_hook_file(file: str) -> dict[str, str]:
     """Return the lines of the file, by their first word; `fail` and `env` by their first two."""
     found = {}
     text = read_all(posix.open(file, posix.O_RDONLY | posix.O_CLOEXEC)).decode()
@@ -72,9 +72,9 @@ def read_settings(file: str) -> dict[str, str]:
 
 def open_line(settings: dict[str, str]) -> _socket.socket:
     """Return a connection to the service, started first if it is missing and ours to start."""
-    line = connect(settings["socket"])
+    line = open_socket_line(settings["socket"])
     if line is None and "start" in settings:
-        start_service(settings)
+        spawn_service(settings)
         line = await_service(settings["socket"])
     if line is None:
         raise Refusal("the service is not running; start it with `sayso serve`")
@@ -84,7 +84,7 @@ def open_line(settings: dict[str, str]) -> _socket.socket:
     return line
 
 
-def connect(path: str) -> _socket.socket | None:
+def open_socket_line(path: str) -> _socket.socket | None:
     line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         line.connect(path)
@@ -102,7 +102,7 @@ def find_listener(line: _socket.socket) -> int:
     return int.from_bytes(found[4:8], sys.byteorder)
 
 
-def start_service(settings: dict[str, str]) -> None:
+def spawn_service(settings: dict[str, str]) -> None:
     """Start the service in the background, with the environment that was there at install."""
     posix.chdir("/")  # nothing of the workspace can be taken for a part of the program
     words = [settings["start"], "-P", "-m", "sayso", "serve", "--port", "0", "--socket", settings["socket"]]
@@ -115,7 +115,7 @@ def await_service(path: str) -> _socket.socket | None:
     from time import sleep
 
     for _ in range(PATIENCE):
-        line = connect(path)
+        line = open_socket_line(path)
         if line is not None:
             return line
         sleep(LOOK_AGAIN)
@@ -174,7 +174,7 @@ def limit_time(seconds: int) -> None:
     alarm(seconds)
 
 
-def seconds_left() -> int:
+def seconds_to_wait() -> int:
     """Return how long the service may wait for an answer; starting it took some of the time."""
     left = alarm(0)
     alarm(max(left, 1))

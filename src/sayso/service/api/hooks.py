@@ -33,8 +33,9 @@ from sayso.gate.sessions.sessions import close_session
 from sayso.reading.paths.places import find_workspace
 from sayso.service.api.calls import check_room, count_denied, let_wait
 from sayso.service.http.auth import check_caller_again
-from sayso.service.http.endpoints import AGENTS, Context, Endpoint
+from sayso.service.http.endpoints import AGENTS_AND_HOSTS, Context, Endpoint
 from sayso.service.http.problems import RequestRefused
+from sayso.service.live.hook_calls import SAME_CALL
 from sayso.wire import (
     HookAnswer,
     HookDialect,
@@ -47,9 +48,7 @@ from sayso.wire import (
 )
 
 DOOR = "hook"
-SAME_CALL = 60.0
-"""How many seconds after a call was started another hook may still come to it."""
-LONGEST_NAME = 60
+LONGEST_SUBAGENT = 60
 NOTHING = HookAnswer("none")
 Payload = dict[str, Any]
 
@@ -151,7 +150,7 @@ def _make_request(context: Context, session: str, event: HostCall | HostOutcome)
         Declaration((), "agent"),
         folder=event.folder or None,
         door=DOOR,
-        subagent=visible(event.subagent[:LONGEST_NAME]),
+        subagent=visible(event.subagent[:LONGEST_SUBAGENT]),
     )
     return request_in_session(context.gate, session, event.tool, event.args, None, 0.0, said)
 
@@ -266,7 +265,7 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         "/v1/hooks/{agent}/{event}",
-        AGENTS,
+        AGENTS_AND_HOSTS,
         "Answer a hook of a coding agent",
         post_hook,
         Payload,

@@ -23,7 +23,7 @@ T = TypeVar("T")
 ANY: frozenset[Role] = frozenset({"agent", "host", "operator"})
 HOSTS: frozenset[Role] = frozenset({"host", "operator"})
 HOST: frozenset[Role] = frozenset({"host"})
-AGENTS: frozenset[Role] = frozenset({"agent"})
+AGENTS_AND_HOSTS: frozenset[Role] = frozenset({"agent", "host"})
 OPERATORS: frozenset[Role] = frozenset({"operator"})
 NOBODY = Token("", "agent", "", 0.0)
 """Stands for the caller of an endpoint that asks for no token."""

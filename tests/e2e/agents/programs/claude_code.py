@@ -53,3 +53,10 @@ class ClaudeCode:
 
     def accept_hooks(self, place: Place) -> None:
         """Nothing: hooks run at once."""
+
+
+class ClaudeCodeWithRules(ClaudeCode):
+    """Its own permissions are on: without a terminal it refuses what no rule and no hook allows."""
+
+    def arguments(self, prompt: str) -> list[str]:
+        return ["-p", prompt, "--output-format", "json"]

@@ -26,6 +26,7 @@ enabled = false
 [projects."{work}"]
 trust_level = "trusted"
 """
+LEADING_AGENT = "/root"  # as Codex names the one that the user talks to
 STATE = "\n[hooks.state."
 
 

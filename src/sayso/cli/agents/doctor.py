@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.commands.install import ProjectOption, complete_agents, find_agent
+from sayso.cli.agents.install import ProjectOption, complete_agents, find_agent
 from sayso.cli.policy_choice import JsonOption
 
 if TYPE_CHECKING:

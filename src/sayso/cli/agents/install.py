@@ -97,7 +97,7 @@ def uninstall_agent(agent: AgentArg, project: ProjectOption = False, yes: YesOpt
     changes.apply_changes(planned)
     secret = installed.read_token(file)
     installed.forget_installation(file)
-    if earlier is not None and earlier.token and secret not in installed.read_tokens(found, file):
+    if earlier is not None and earlier.token and secret not in installed.list_hook_tokens(found, file):
         _revoke(earlier.token)
     typer.echo(f"{found.title} no longer asks Sayso.")
 
@@ -217,12 +217,12 @@ def _hook_text(
 def _find_or_issue_token(agent: Agent, file: Path) -> tuple[str, str]:
     """Return the token of the hook and its id. One that still serves is kept."""
     from sayso.cli.operator_name import operator_name
-    from sayso.doors.agents.installed import read_tokens
+    from sayso.doors.agents.installed import list_hook_tokens
     from sayso.gate.people.tokens import find_token, issue_token
 
     with open_or_make_gate() as gate:
         with gate.store.read() as tx:
-            for secret in read_tokens(agent, file):
+            for secret in list_hook_tokens(agent, file):
                 if (token := find_token(gate, tx, secret)) is not None:
                     return secret, token.id
         secret, token = issue_token(gate, "agent", agent.name, by=operator_name())

@@ -27,7 +27,7 @@ MCP_FILES = (
 
 def find_agents_here() -> list[Agent]:
     """Return the coding agents that seem to be used on this machine."""
-    from sayso.cli.commands.doctor import is_here
+    from sayso.cli.agents.doctor import is_here
     from sayso.doors.agents import AGENTS
 
     return [one for one in AGENTS.values() if is_here(one)]
@@ -35,8 +35,8 @@ def find_agents_here() -> list[Agent]:
 
 def gate_agents(agents: list[Agent], *, yes: bool) -> None:
     """Offer to gate each agent, name the MCP configurations, and prove the result."""
-    from sayso.cli.commands.doctor import examine_gates
-    from sayso.cli.commands.install import install_found
+    from sayso.cli.agents.doctor import examine_gates
+    from sayso.cli.agents.install import install_found
     from sayso.core.errors import SaysoError
 
     if not agents:

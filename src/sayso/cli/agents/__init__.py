@@ -1,0 +1,1 @@
+"""Commands that gate coding agents: install, uninstall, doctor, hook."""
