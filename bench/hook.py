@@ -15,8 +15,8 @@ import msgspec
 
 from bench.measure import Row, Side, Watch, race
 from sayso.doors.agents import AGENTS
-from sayso.doors.agents.registration import HookSettings, find_python, hook_command, hook_words
-from sayso.doors.agents.registration import write_settings_text as write_settings
+from sayso.doors.agents.settings.registration import HookSettings, find_python, hook_command, hook_words
+from sayso.doors.agents.settings.registration import write_settings_text as write_settings
 from sayso.gate.open import open_gate
 from sayso.gate.people.tokens import issue_token
 from sayso.gate.rows.keys import load_or_make_key

@@ -9,7 +9,7 @@ import pytest
 
 from sayso.doors.agents import AGENTS, installed
 from sayso.doors.agents.agent import Place
-from sayso.doors.agents.changes import InstalledFile
+from sayso.doors.agents.settings.changes import InstalledFile
 from sayso.gate.people.tokens import revoke_token
 from sayso.reading.paths import own_places
 from tests.agents.conftest import Desk, with_messages

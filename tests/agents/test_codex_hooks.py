@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sayso.doors.agents.codex_hooks import is_trusted
+from sayso.doors.agents.settings.codex_hooks import is_trusted
 
 HOOK = {
     "eventName": "preToolUse",

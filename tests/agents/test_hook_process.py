@@ -13,7 +13,13 @@ import msgspec
 import pytest
 
 from sayso.doors.agents import AGENTS
-from sayso.doors.agents.registration import HOOK, HookSettings, hook_command, hook_words, write_settings_text
+from sayso.doors.agents.settings.registration import (
+    HOOK,
+    HookSettings,
+    hook_command,
+    hook_words,
+    write_settings_text,
+)
 from tests.agents.hosts import Output
 from tests.agents.listeners import ALLOW, HEAD, answering, hanging_up, listening, never_answering
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.doors.agents import json_edit
+from sayso.doors.agents.settings import json_edit
 
 ENTRY = {"hooks": [{"type": "command", "command": "sayso /hook.py"}]}
 PATH = ("hooks", "PreToolUse")

@@ -43,7 +43,7 @@ COMMANDS = (
     CommandPlace("shell", "commands.shell", "explain_line", "Show what a command line does."),
     CommandPlace("run", "commands.run", "run_line", "Run a command if it is allowed."),
     CommandPlace("chat", "playing.chat", "chat", "Play a session, typed or scripted."),
-    CommandPlace("init", "commands.init", "write_first_policy", "Write a first policy of your own."),
+    CommandPlace("init", "commands.changing.init", "write_first_policy", "Write a first policy of your own."),
     CommandPlace("install", "agents.install", "install_agent", "Gate a coding agent."),
     CommandPlace("uninstall", "agents.install", "uninstall_agent", "Stop gating a coding agent."),
     CommandPlace("doctor", "agents.doctor", "examine_gates", "Prove that coding agents are gated."),
@@ -68,15 +68,21 @@ COMMANDS = (
     CommandPlace("link", "commands.link", "link", "Print a sign-in link for the page."),
     CommandPlace("passkey", "commands.passkey", "passkeys", "Passkeys that sign answers.", group=True),
     CommandPlace("token", "commands.serve", "tokens", "Tokens that give access to the service.", group=True),
-    CommandPlace("propose", "commands.propose", "app", "Proposed changes of policy and memory.", group=True),
-    CommandPlace("undo", "commands.propose", "undo_applied", "Undo a proposal that was applied."),
-    CommandPlace("trusted", "commands.trusted", "app", "The trusted channel: signed messages.", group=True),
+    CommandPlace(
+        "propose", "commands.changing.propose", "app", "Proposed changes of policy and memory.", group=True
+    ),
+    CommandPlace("undo", "commands.changing.propose", "undo_applied", "Undo a proposal that was applied."),
+    CommandPlace(
+        "trusted", "commands.changing.trusted", "app", "The trusted channel: signed messages.", group=True
+    ),
     CommandPlace("history", "commands.history", "history", "Show past decisions, call by call."),
     CommandPlace(
         "calls", "commands.calls", "calls", "List calls: waiting, running or ambiguous.", group=True
     ),
     CommandPlace("runs", "commands.calls", "runs", "List workflow runs and their progress.", group=True),
-    CommandPlace("policy", "commands.policy", "app", "Read, check and compare policies.", group=True),
+    CommandPlace(
+        "policy", "commands.changing.policy", "app", "Read, check and compare policies.", group=True
+    ),
     CommandPlace(
         "audit", "commands.audit", "app", "The audit trail: who allowed what, with proof.", group=True
     ),

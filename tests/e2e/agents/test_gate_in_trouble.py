@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 
-from sayso.doors.agents.registration import find_python
+from sayso.doors.agents.settings.registration import find_python
 from tests.e2e.agents.gated import Gated, find_hook, find_service
 from tests.e2e.agents.place import PATIENCE, Place, Program, run_program, start_program
 

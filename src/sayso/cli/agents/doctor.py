@@ -11,7 +11,7 @@ from sayso.cli.policy_choice import JsonOption
 
 if TYPE_CHECKING:
     from sayso.doors.agents.agent import Agent, Scope
-    from sayso.doors.agents.doctor import Finding
+    from sayso.doors.agents.doctor import Diagnosis
 
 
 def examine_gates(
@@ -29,7 +29,7 @@ def examine_gates(
     """Check that coding agents are gated, with a call that must be blocked. Exit 1 if something is wrong."""
     from sayso.cli.commands.operator import show_or_json
     from sayso.doors.agents.doctor import find_level
-    from sayso.doors.agents.installed import installed_socket
+    from sayso.doors.agents.settings.installed import installed_socket
 
     scope: Scope = "project" if project else "user"
     found = {one.name: examine(one, scope) for one in ([find_agent(agent)] if agent else _agents_here(scope))}
@@ -40,8 +40,9 @@ def examine_gates(
         raise typer.Exit(1)
 
 
-def examine(agent: Agent, scope: Scope) -> list[Finding]:
-    from sayso.doors.agents import doctor, installed
+def examine(agent: Agent, scope: Scope) -> list[Diagnosis]:
+    from sayso.doors.agents import doctor
+    from sayso.doors.agents.settings import installed
 
     place = installed.find_place()
     one = installed.load_installation(installed.hook_file(agent, scope, place.project))
@@ -64,7 +65,7 @@ def is_here(agent: Agent) -> bool:
     """Return whether this agent seems to be used on this machine: its command is there, or its folder."""
     import shutil
 
-    from sayso.doors.agents.installed import find_place, wanted_files
+    from sayso.doors.agents.settings.installed import find_place, wanted_files
 
     place = find_place()
     if shutil.which(agent.program) is not None:
@@ -72,11 +73,11 @@ def is_here(agent: Agent) -> bool:
     return any(one.path.parent.is_dir() for one in wanted_files(agent, place, "user", agent.wait))
 
 
-def _lines(found: dict[str, list[Finding]]) -> list[str]:
+def _lines(found: dict[str, list[Diagnosis]]) -> list[str]:
     if not found:
         return ["No coding agent found. `sayso install AGENT` gates one."]
     return [line for name, findings in found.items() for line in (name, *map(_line, findings))]
 
 
-def _line(one: Finding) -> str:
+def _line(one: Diagnosis) -> str:
     return f"  {'ok ' if one.good else 'BAD'}  {one.about}: {one.text}"

@@ -66,7 +66,7 @@ def find_mcp_files(home: Path, project: Path) -> list[Path]:
 
 def _names_servers(path: Path) -> bool:
     from sayso.core.errors import SaysoError
-    from sayso.doors.agents.json_edit import load_value, parse_text
+    from sayso.doors.agents.settings.json_edit import load_value, parse_text
 
     try:
         value = load_value(parse_text(path.read_text(encoding="utf-8")))

@@ -12,15 +12,15 @@ import typer
 from sayso.cli.policy_choice import choose_policy, print_note
 
 if TYPE_CHECKING:
-    from sayso.doors.agents import Agent
     from sayso.doors.agents.agent import Scope
-    from sayso.doors.agents.changes import Change
-    from sayso.doors.agents.installed import Installation
+    from sayso.doors.agents.settings import Agent
+    from sayso.doors.agents.settings.changes import Change
+    from sayso.doors.agents.settings.installed import Installation
     from sayso.gate.gate import Gate
 
 
 def complete_agents(incomplete: str) -> list[str]:
-    from sayso.doors.agents import AGENTS
+    from sayso.doors.agents.settings import AGENTS
 
     return [name for name in AGENTS if name.startswith(incomplete)]
 
@@ -81,7 +81,7 @@ def install_agent(
 
 def uninstall_agent(agent: AgentArg, project: ProjectOption = False, yes: YesOption = False) -> None:
     """Undo `sayso install`: the agent's settings are as they were before, and its token is revoked."""
-    from sayso.doors.agents import changes, installed
+    from sayso.doors.agents.settings import changes, installed
 
     found = find_agent(agent)
     scope: Scope = "project" if project else "user"
@@ -110,7 +110,7 @@ def run_hook(
     """Answer one event of a coding agent: its payload on stdin, the answer on stdout. Agents start this."""
     import os
 
-    from sayso.doors.agents import installed, registration
+    from sayso.doors.agents.settings import installed, registration
 
     found = find_agent(agent)
     file = installed.hook_file(found, "project" if project else "user", installed.find_place().project)
@@ -128,7 +128,7 @@ def install_found(
 ) -> None:
     """Install the hook of this agent."""
     from sayso.core.errors import MalformedRequest
-    from sayso.doors.agents import changes, installed
+    from sayso.doors.agents.settings import changes, installed
 
     if scope not in agent.scopes:
         raise MalformedRequest(f"{agent.title} has hooks for all projects only", hint="leave out --project")
@@ -155,7 +155,7 @@ def install_found(
 
 def find_agent(name: str) -> Agent:
     from sayso.core.errors import MalformedRequest
-    from sayso.doors.agents import AGENTS
+    from sayso.doors.agents.settings import AGENTS
 
     if name not in AGENTS:
         raise MalformedRequest(f"there is no agent {name!r}", hint=f"use one of: {', '.join(AGENTS)}")
@@ -195,7 +195,7 @@ def _hook_text(
     import sys
 
     from sayso.core.errors import SaysoError
-    from sayso.doors.agents import registration
+    from sayso.doors.agents.settings import registration
     from sayso.gate.settings import service_user, socket_path
 
     path, user = service.socket or socket_path(), service_user()
@@ -217,7 +217,7 @@ def _hook_text(
 def _find_or_issue_token(agent: Agent, file: Path) -> tuple[str, str]:
     """Return the token of the hook and its id. One that still serves is kept."""
     from sayso.cli.operator_name import operator_name
-    from sayso.doors.agents.installed import list_hook_tokens
+    from sayso.doors.agents.settings.installed import list_hook_tokens
     from sayso.gate.people.tokens import find_token, issue_token
 
     with open_or_make_gate() as gate:
@@ -246,7 +246,7 @@ def _read_token(file: Path | None) -> tuple[str, str]:
 
 
 def _show_and_confirm(planned: Sequence[Change], *, yes: bool) -> None:
-    from sayso.doors.agents.changes import show_changes
+    from sayso.doors.agents.settings.changes import show_changes
 
     for line in show_changes(planned):
         typer.echo(line)

@@ -93,7 +93,7 @@ def run_service(
 
     with needs_extra("service", "the service"):
         from sayso.doors.agents import AGENTS
-        from sayso.doors.agents.installed import guard_installed_files
+        from sayso.doors.agents.settings.installed import guard_installed_files
         from sayso.service.serve import Address
         from sayso.service.serve import serve_gate as run
         from sayso.service.settings import load_service_settings

@@ -17,22 +17,22 @@ from pathlib import Path
 import msgspec
 
 from sayso.core.errors import SaysoError
-from sayso.doors.agents import json_edit
 from sayso.doors.agents.agent import Agent, Place, Scope
-from sayso.doors.agents.changes import plan_install
 from sayso.doors.agents.claude import claude_settings_file
 from sayso.doors.agents.codex import codex_hooks_file
-from sayso.doors.agents.codex_hooks import is_trusted
 from sayso.doors.agents.gemini import gemini_settings_file
-from sayso.doors.agents.installed import Installation, hook_file, wanted_files
-from sayso.doors.agents.registration import HOOK, find_python, hook_command
+from sayso.doors.agents.settings import json_edit
+from sayso.doors.agents.settings.changes import plan_install
+from sayso.doors.agents.settings.codex_hooks import is_trusted
+from sayso.doors.agents.settings.installed import Installation, hook_file, wanted_files
+from sayso.doors.agents.settings.registration import HOOK, find_python, hook_command
 from sayso.gate.settings import gate_config_folder, service_user, socket_path
 
 PATIENCE = 60
 UNDECIDED = "could not decide"
 
 
-class Finding(msgspec.Struct, frozen=True):
+class Diagnosis(msgspec.Struct, frozen=True):
     """One thing that was looked at."""
 
     about: str
@@ -40,61 +40,62 @@ class Finding(msgspec.Struct, frozen=True):
     text: str
 
 
-def examine_agent(agent: Agent, place: Place, scope: Scope, one: Installation | None) -> list[Finding]:
+def examine_agent(agent: Agent, place: Place, scope: Scope, one: Installation | None) -> list[Diagnosis]:
     """Return what is found about an agent's gate, in the order to mend it."""
     found = [_look_at_program(agent)]
     if one is None:
-        return [*found, Finding("hook", good=False, text=f"not installed: sayso install {agent.name}")]
+        return [*found, Diagnosis("hook", good=False, text=f"not installed: sayso install {agent.name}")]
     file = hook_file(agent, scope, place.project)
     found += [_look_at_registration(agent, place, scope, one), *_look_at_parts(file)]
-    found += [Finding("host", good=False, text=text) for text in CAVEATS.get(agent.name, _none)(place, scope)]
+    caveats = CAVEATS.get(agent.name, _none)(place, scope)
+    found += [Diagnosis("host", good=False, text=text) for text in caveats]
     found += [try_canary(agent, place, file), try_without_service(agent, place, file)]
     return found
 
 
-def find_level(path: Path | None = None) -> Finding:
+def find_level(path: Path | None = None) -> Diagnosis:
     """Return how far the gate holds: guarded, or separated from the user whose agents it gates."""
     path, user = path or socket_path(), service_user()
     if user is None or user == os.getuid():
         text = "guarded: stops mistakes and injected calls, not a hostile program that runs as you"
-        return Finding("level", good=True, text=text)
+        return Diagnosis("level", good=True, text=text)
     folder = None if path is None else path.parent
     if folder is None or not folder.exists() or os.access(folder, os.W_OK):
-        return Finding(
+        return Diagnosis(
             "level", good=False, text=f"guarded: you can write to {folder}, so anybody may listen there"
         )
-    return Finding("level", good=True, text=f"separated: the service runs as user {user}")
+    return Diagnosis("level", good=True, text=f"separated: the service runs as user {user}")
 
 
-def try_canary(agent: Agent, place: Place, file: Path) -> Finding:
+def try_canary(agent: Agent, place: Place, file: Path) -> Diagnosis:
     """Send a call that must be blocked through the registered command."""
     event, payload = agent.canary(str(gate_config_folder() / "policy.yaml"), str(place.project))
     code, out, err = _run(hook_command(agent, event, file), json.dumps(payload).encode())
     said = " ".join((err or out).split())[:200]
     if not agent.is_blocked(code, out):
-        return Finding("canary", good=False, text=f"the call that must be blocked was not: {said}")
+        return Diagnosis("canary", good=False, text=f"the call that must be blocked was not: {said}")
     if UNDECIDED in err:
-        return Finding(
+        return Diagnosis(
             "canary", good=False, text=f"blocked, but only because nothing could be decided: {said}"
         )
-    return Finding("canary", good=True, text="a call that must be blocked was blocked")
+    return Diagnosis("canary", good=True, text="a call that must be blocked was blocked")
 
 
-def try_without_service(agent: Agent, place: Place, file: Path) -> Finding:
+def try_without_service(agent: Agent, place: Place, file: Path) -> Diagnosis:
     """Send the same with the hook's file missing: what cannot be decided must not run."""
     event, payload = agent.canary(str(gate_config_folder() / "policy.yaml"), str(place.project))
     command = hook_command(agent, event, file.with_name(f"{file.name}.missing"))
     code, out, _ = _run(command, json.dumps(payload).encode())
     held = agent.is_blocked(code, out) or code == 2
-    return Finding(
+    return Diagnosis(
         "failure", good=held, text="a hook that fails blocks" if held else "a hook that fails lets it run"
     )
 
 
-def _look_at_program(agent: Agent) -> Finding:
+def _look_at_program(agent: Agent) -> Diagnosis:
     path = shutil.which(agent.program)
     if path is None:
-        return Finding("program", good=True, text=f"{agent.title}: no command {agent.program} found")
+        return Diagnosis("program", good=True, text=f"{agent.title}: no command {agent.program} found")
     try:
         done = subprocess.run(  # noqa: S603  the user's own agent, asked for its version
             [path, "--version"], capture_output=True, text=True, timeout=PATIENCE, check=False
@@ -102,36 +103,36 @@ def _look_at_program(agent: Agent) -> Finding:
         version = re.search(r"\d+\.\d+[\w.+-]*", done.stdout + done.stderr)
     except (OSError, subprocess.TimeoutExpired):
         version = None
-    return Finding(
+    return Diagnosis(
         "program", good=True, text=f"{agent.title} {version[0] if version else 'of an unknown version'}"
     )
 
 
-def _look_at_registration(agent: Agent, place: Place, scope: Scope, one: Installation) -> Finding:
+def _look_at_registration(agent: Agent, place: Place, scope: Scope, one: Installation) -> Diagnosis:
     try:
         changes = plan_install(wanted_files(agent, place, scope, one.wait))
     except SaysoError as error:
-        return Finding("hook", good=False, text=f"{error.message}")
+        return Diagnosis("hook", good=False, text=f"{error.message}")
     wrong = [str(change.path) for change in changes if change.is_needed]
     if wrong:
         text = f"not registered as installed in {', '.join(wrong)}: sayso install {agent.name}"
-        return Finding("hook", good=False, text=text)
-    return Finding(
+        return Diagnosis("hook", good=False, text=text)
+    return Diagnosis(
         "hook", good=True, text=f"registered in {', '.join(str(change.path) for change in changes)}"
     )
 
 
-def _look_at_parts(file: Path) -> Iterator[Finding]:
+def _look_at_parts(file: Path) -> Iterator[Diagnosis]:
     python = find_python()
     if not HOOK.is_file() or not os.access(python, os.X_OK):
-        yield Finding("parts", good=False, text=f"{HOOK} or {python} is missing")
+        yield Diagnosis("parts", good=False, text=f"{HOOK} or {python} is missing")
     try:
         mode = file.stat().st_mode & 0o777
     except OSError:
-        yield Finding("parts", good=False, text=f"{file} is missing: install the hook again")
+        yield Diagnosis("parts", good=False, text=f"{file} is missing: install the hook again")
         return
     if mode & 0o077:
-        yield Finding("parts", good=False, text=f"others can read the hook's token: chmod 600 {file}")
+        yield Diagnosis("parts", good=False, text=f"others can read the hook's token: chmod 600 {file}")
 
 
 def _codex_caveats(place: Place, scope: Scope) -> list[str]:

@@ -16,9 +16,9 @@ from pathlib import Path
 import msgspec
 
 from sayso.core.errors import SaysoError
-from sayso.doors.agents import json_edit
 from sayso.doors.agents.agent import Wanted, WantedEntries, WantedFile
-from sayso.doors.agents.registration import is_hook_command, is_own_file
+from sayso.doors.agents.settings import json_edit
+from sayso.doors.agents.settings.registration import is_hook_command, is_own_file
 
 
 class CannotInstall(SaysoError):

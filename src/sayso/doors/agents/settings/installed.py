@@ -15,8 +15,8 @@ import msgspec
 from sayso.core.digest import sha256
 from sayso.core.errors import SaysoError
 from sayso.doors.agents.agent import Agent, Place, Scope, Wanted
-from sayso.doors.agents.changes import Change, InstalledFile
-from sayso.doors.agents.registration import SPARE, hook_command
+from sayso.doors.agents.settings.changes import Change, InstalledFile
+from sayso.doors.agents.settings.registration import SPARE, hook_command
 from sayso.gate.settings import gate_config_folder
 from sayso.reading.paths.own_places import guard_program
 

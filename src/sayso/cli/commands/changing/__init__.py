@@ -1,0 +1,1 @@
+"""Commands that change the rules: the policy, proposals and the trusted channel."""
