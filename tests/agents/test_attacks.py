@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sayso.doors.agents import AGENTS, installed
+from sayso.doors.agents import AGENTS
 from sayso.doors.agents.agent import Place
+from sayso.doors.agents.settings import installed
 from sayso.doors.agents.settings.changes import InstalledFile
 from sayso.gate.people.tokens import revoke_token
 from sayso.reading.paths import own_places

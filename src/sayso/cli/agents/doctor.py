@@ -51,7 +51,8 @@ def examine(agent: Agent, scope: Scope) -> list[Diagnosis]:
 
 def _agents_here(scope: Scope) -> list[Agent]:
     """Return the agents that are installed on this machine, or gated."""
-    from sayso.doors.agents import AGENTS, installed
+    from sayso.doors.agents import AGENTS
+    from sayso.doors.agents.settings import installed
 
     place = installed.find_place()
     return [

@@ -12,15 +12,15 @@ import typer
 from sayso.cli.policy_choice import choose_policy, print_note
 
 if TYPE_CHECKING:
+    from sayso.doors.agents import Agent
     from sayso.doors.agents.agent import Scope
-    from sayso.doors.agents.settings import Agent
     from sayso.doors.agents.settings.changes import Change
     from sayso.doors.agents.settings.installed import Installation
     from sayso.gate.gate import Gate
 
 
 def complete_agents(incomplete: str) -> list[str]:
-    from sayso.doors.agents.settings import AGENTS
+    from sayso.doors.agents import AGENTS
 
     return [name for name in AGENTS if name.startswith(incomplete)]
 
@@ -155,7 +155,7 @@ def install_found(
 
 def find_agent(name: str) -> Agent:
     from sayso.core.errors import MalformedRequest
-    from sayso.doors.agents.settings import AGENTS
+    from sayso.doors.agents import AGENTS
 
     if name not in AGENTS:
         raise MalformedRequest(f"there is no agent {name!r}", hint=f"use one of: {', '.join(AGENTS)}")
