@@ -12,6 +12,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import httpx
@@ -36,6 +37,8 @@ from tests.vectors.test_vectors import OF_THE_PROGRAM, VECTORS, as_call, door_sh
 from tests.vectors.vector_files import Step, Vector
 
 KEY = make_key("vectors")
+NO_REPOSITORY = TemporaryDirectory()
+"""Where the calls are made: a folder without a repository, whose configuration could run programs."""
 FREE = ServiceSettings(rate=1e9, burst=1_000_000)
 BESIDE = {
     "origin": 15,  # set by the door, never by a request (SPEC 2)
@@ -44,6 +47,11 @@ BESIDE = {
     "target": 10,  # named in the script without standing in an argument
 }
 """Why a call goes through the door beside HTTP, and in how many vectors."""
+STRICTER = {
+    # SPEC 12: a line that no shell can read is not understood, and over HTTP a call is read as it stands.
+    "conv-grant-unbalanced-quotes-are-refused": {"rule": "risky"},
+}
+"""Vectors whose call is asked for a stricter reason over HTTP."""
 UNTOLD = {("call", "cleared_has"): 2}
 """What a script tells and HTTP does not, and in how many vectors: what an ask itself cleared."""
 
@@ -87,7 +95,7 @@ class HttpPlayer:
         self._policy = policy
         gate = open_gate(policy, MemoryStore(clock=self.clock), key=KEY)
         self.service = Service(msgspec.structs.replace(gate, notices=True), runner, FREE)
-        self.session = self.service.opened()
+        self.session = self.service.opened(workspace=NO_REPOSITORY.name)
         self.question: str | None = None
         self.allowed: tuple[str, int] | None = None
 
@@ -126,7 +134,7 @@ class HttpPlayer:
 
     def check(self, call: Mapping[str, Any]) -> dict[str, Any]:
         """A check in a session of its own, as the command of that name."""
-        session = self.service.opened()
+        session = self.service.opened(workspace=NO_REPOSITORY.name)
         try:
             self._declare(call)
             told = self._sent("host", "POST", "/v1/check", {**self._body(call), "session": session})
@@ -195,7 +203,9 @@ class HttpPlayer:
             add_content_digest(Operation(name, risk=risk, reading=reading, declared=True), args, self._policy)
             for name in call["operations"]
         ]
-        made = make_call(tool_of(call), args, command=call.get("command"), target=call.get("target"))
+        here = NO_REPOSITORY.name
+        named = {"command": call.get("command"), "target": call.get("target")}
+        made = make_call(tool_of(call), args, **named, folder=here, workspace=here)
         return make_request(
             made,
             operations,
@@ -262,6 +272,8 @@ def test_the_service_decides_the_vector_as_written(vector: Vector, runner: async
         result = player.check(as_call(step.value)) if step.kind == "check" else player.step(step)
         untold = {key for kind, key in UNTOLD if kind == step.kind}
         expect = {key: wanted for key, wanted in step.expect.items() if key not in OF_THE_PROGRAM | untold}
+        stricter = STRICTER.get(vector.id, {}) if step.kind == "call" else {}
+        expect |= {key: wanted for key, wanted in stricter.items() if expect.get("verdict") == "ask"}
         hold(vector, number, msgspec.structs.replace(step, expect=expect), result)
 
 
