@@ -49,9 +49,9 @@ BESIDE = {
 """Why a call goes through the door beside HTTP, and in how many vectors."""
 STRICTER = {
     # SPEC 12: a line that no shell can read is not understood, and over HTTP a call is read as it stands.
-    "conv-grant-unbalanced-quotes-are-refused": {"rule": "risky"},
+    'git commit -m "fix, npm test': {"rule": "risky"},
 }
-"""Vectors whose call is asked for a stricter reason over HTTP."""
+"""Command lines that are asked for a stricter reason over HTTP."""
 UNTOLD = {("call", "cleared_has"): 2}
 """What a script tells and HTTP does not, and in how many vectors: what an ask itself cleared."""
 
@@ -272,8 +272,7 @@ def test_the_service_decides_the_vector_as_written(vector: Vector, runner: async
         result = player.check(as_call(step.value)) if step.kind == "check" else player.step(step)
         untold = {key for kind, key in UNTOLD if kind == step.kind}
         expect = {key: wanted for key, wanted in step.expect.items() if key not in OF_THE_PROGRAM | untold}
-        stricter = STRICTER.get(vector.id, {}) if step.kind == "call" else {}
-        expect |= {key: wanted for key, wanted in stricter.items() if expect.get("verdict") == "ask"}
+        expect |= STRICTER.get(step.value.get("command"), {}) if step.kind == "call" else {}
         hold(vector, number, msgspec.structs.replace(step, expect=expect), result)
 
 
