@@ -90,7 +90,7 @@ TAMPERED: list[tuple[str, Callable[[Gate, str], None], list[str]]] = [
     ("a grant of another session", once, ["UPDATE grants SET session = 'other'"]),
     ("a body that says more", used_up, [_rewrite("grants", "body", '"uses":1', '"uses":9')]),
     ("a longer life", used_up, [_rewrite("grants", "body", '"expires_at":1', '"expires_at":9')]),
-    ("a head with another turn", once, [_rewrite("sessions", "head", '"turn":0', '"turn":7')]),
+    ("a head with another turn", once, [_rewrite("sessions", "head", '"head":{', '"head":{"turn":7,')]),
 ]
 
 
