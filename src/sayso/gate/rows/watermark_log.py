@@ -161,12 +161,14 @@ class MarkLog:
     def _take(self, file: MarkFile) -> list[Record]:
         if file.is_unread:
             self.heads = {}
-        added = file.news()
-        heads = [one for one in added if is_head_record(one)]
+        found = file.news()
+        if not found:
+            return found
+        heads = [one for one in found if is_head_record(one)]
         if heads:
             learn_head_records(self.heads, heads)
-            added = [one for one in added if not is_head_record(one)]
-        news = [one for one in map(record_as_counts_now, added) if one[1]]
+            found = [one for one in found if not is_head_record(one)]
+        news = [one for one in map(record_as_counts_now, found) if one[1]]
         if news:
             self._versions.learn_records(news)
         return news
