@@ -48,7 +48,7 @@ class MarkLog:
         self._path = path
         self._versions = versions
         self.heads: StreamHeads = {}
-        """How far the streams beside `main` have come."""
+        """The newest entries of the streams beside `main`."""
         self._begin()
 
     def _begin(self) -> None:
