@@ -14,7 +14,7 @@ from sayso.gate.audit.tree import LOOK_AT_IT, hashes_of, own_verifiers, require_
 from sayso.gate.gate import Gate
 from sayso.store.contract import Reader
 
-JOINS_AMONG = 1_000
+JOINS_WITHIN = 1_000
 """Among how many of the newest entries of main one is looked for that joins the stream."""
 
 
@@ -50,8 +50,8 @@ def _find_joining_entry(gate: Gate, stream: str, seq: int) -> tuple[int, int]:
 
 def _look_for_join(tx: Reader, stream: str, seq: int) -> tuple[int, int] | None:
     newest = tx.head(MAIN)
-    after = 0 if newest is None else max(newest.seq - JOINS_AMONG, 0)
-    for row in reversed(tx.entries(MAIN, after=after, limit=JOINS_AMONG)):
+    after = 0 if newest is None else max(newest.seq - JOINS_WITHIN, 0)
+    for row in reversed(tx.entries(MAIN, after=after, limit=JOINS_WITHIN)):
         if row.event == events.Joined.event:
             joined = dict(anchors_from_joins([(row.seq, row.body, row.prev, row.hash)])).get(stream)
             if joined is not None and joined.size >= seq:

@@ -183,10 +183,10 @@ class MarkedStore:
 
     def _own_entries(self, tx: Writer) -> tuple[EntryRow, ...]:
         """The newest entries that this transaction added to `main` and to the gate's own stream."""
-        own, main = tx.newest_own_entry(self.stream), None
-        if self.stream != MAIN:
-            main = tx.newest_own_entry(MAIN)
-        return tuple(one for one in (main, own) if one is not None)
+        own = tx.newest_own_entry(self.stream)
+        main = None if self.stream == MAIN else tx.newest_own_entry(MAIN)
+        found = () if own is None else (own,)
+        return found if main is None else (main, *found)
 
     def _mark_until_synced(self, raised: Raised) -> None:
         """While the disk is waited for, the mark says it already: even if this process is killed meanwhile.

@@ -1,4 +1,4 @@
-"""How far the streams beside `main` had come, as records in the log of a mark.
+"""The newest entries of the streams beside `main`, as records in the log of a mark.
 
 - A record names the stream, the number of an entry and half of its hash. The last one of a stream counts.
 - Number 0 says that nothing is known of the stream any more: a new epoch has begun without it.

@@ -40,8 +40,8 @@ MOVED = ("fact", "moved")
 _PLAIN = re.compile(r"[\w-]+")
 
 
-class Reached(msgspec.Struct, frozen=True):
-    """How far a store had come by its mark: the newest entry of `main`, and those of the other streams."""
+class MarkedEntries(msgspec.Struct, frozen=True):
+    """The newest entries by a mark: that of `main`, and those of the other streams."""
 
     main: tuple[int, bytes] | None = None
     others: StreamHeads = {}
@@ -305,7 +305,7 @@ class Watermark:
         if self._unsynced:
             self.reach()
 
-    def holds(self, tx: Reader, reached: Reached) -> bool:
+    def holds(self, tx: Reader, reached: MarkedEntries) -> bool:
         """Return whether the store has the entries that the mark named before this transaction began."""
         if reached.main is None:
             return tx.head(MAIN) is None
@@ -313,16 +313,16 @@ class Watermark:
         same = bool(found) and (found[0].seq, found[0].hash) == reached.main
         return same and holds_heads(tx, reached.others)
 
-    def reached(self) -> Reached:
+    def reached(self) -> MarkedEntries:
         """The entries the mark was last raised to."""
         if self._path is None or self._log is None:
-            return Reached()
+            return MarkedEntries()
         try:
             file = MarkFile(self._path, make=False)
         except FileNotFoundError:
-            return Reached()
+            return MarkedEntries()
         self._catch_up()
-        return Reached(file.newest(), dict(self._log.heads))
+        return MarkedEntries(file.newest(), dict(self._log.heads))
 
     def _catch_up_on(self, place: bytes) -> None:
         """Read the news once a transaction: whoever has read a row in it holds it until it is over."""

@@ -48,7 +48,7 @@ class MarkLog:
         self._path = path
         self._versions = versions
         self.heads: StreamHeads = {}
-        """How far the streams beside `main` have come."""
+        """The newest entries of the streams beside `main`."""
         self._begin()
 
     def _begin(self) -> None:
@@ -161,14 +161,14 @@ class MarkLog:
     def _take(self, file: MarkFile) -> list[Record]:
         if file.is_unread:
             self.heads = {}
-        added = file.news()
-        if not added:
-            return added
-        heads = [one for one in added if is_head_record(one)]
+        found = file.news()
+        if not found:
+            return found
+        heads = [one for one in found if is_head_record(one)]
         if heads:
             learn_head_records(self.heads, heads)
-            added = [one for one in added if not is_head_record(one)]
-        news = [one for one in map(record_as_counts_now, added) if one[1]]
+            found = [one for one in found if not is_head_record(one)]
+        news = [one for one in map(record_as_counts_now, found) if one[1]]
         if news:
             self._versions.learn_records(news)
         return news
