@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sayso.doors.agents.settings.codex_hooks import is_trusted
+from sayso.doors.agents.codex import is_trusted_by_codex
 
 HOOK = {
     "eventName": "preToolUse",
@@ -26,7 +26,7 @@ def ask(folder: Path, *lines: str) -> bool | None:
     says = " ".join(shlex.quote(line) for line in lines)
     program.write_text(f"#!/bin/sh\nread -r one\nread -r two\nread -r three\nprintf '%s\\n' {says}\n")
     program.chmod(0o755)
-    return is_trusted(str(program), folder, Path(HOOK["sourcePath"]))  # type: ignore[arg-type]
+    return is_trusted_by_codex(str(program), folder, Path(HOOK["sourcePath"]))  # type: ignore[arg-type]
 
 
 def answer_with(*hooks: dict[str, Any]) -> str:
@@ -66,4 +66,4 @@ def test_what_is_no_answer_tells_nothing(tmp_path: Path, line: str) -> None:
 
 
 def test_a_codex_that_is_not_there_tells_nothing(tmp_path: Path) -> None:
-    assert is_trusted(str(tmp_path / "codex"), tmp_path, Path("/hooks.json")) is None
+    assert is_trusted_by_codex(str(tmp_path / "codex"), tmp_path, Path("/hooks.json")) is None

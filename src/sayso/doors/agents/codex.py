@@ -2,12 +2,18 @@
 
 - Codex takes `ask` and a bare `allow` for mistakes, and runs the call. So an allow prints nothing.
 - Hooks run only once the user has trusted them in `/hooks`; until then Codex skips them without a word.
+- `codex app-server` lists the hooks that Codex would run, one JSON message a line. Only it knows whether it
+  trusts them as they are now, and whether a project's own file switches them off.
 - A patch is shown with the files it changes, so that each of them is judged.
 """
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +36,12 @@ from sayso.wire import HookAnswer, HookOutput, HostCall, HostEvent, HostMessage,
 _FILES = re.compile(r"^\*\*\* (?:Add File|Update File|Delete File|Move to): ?(.*?)\s*$", re.MULTILINE)
 _DELETES = re.compile(r"^\*\*\* (?:Delete File|Move to):", re.MULTILINE)
 PATCH = "apply_patch"
+LISTING_PATIENCE = 30
+LISTED = 2
+LISTING = (
+    {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "sayso", "version": "1"}}},
+    {"method": "initialized"},
+)
 
 
 def _read_event(event: str, payload: dict[str, Any]) -> HostEvent:
@@ -104,6 +116,62 @@ def codex_hooks_file(place: Place, scope: Scope) -> Path:
 
 def home_of_codex(place: Place) -> Path:
     return Path(place.variables.get("CODEX_HOME") or place.home / ".codex")
+
+
+def is_trusted_by_codex(program: str, folder: Path, hooks: Path) -> bool | None:
+    """Return whether Codex runs the hook of this file before tools in this folder; None if it cannot tell."""
+    found = _list_hooks(program, folder)
+    if found is None:
+        return None
+    return any(
+        one.get("eventName") == "preToolUse"
+        and one.get("sourcePath") == str(hooks)
+        and one.get("enabled") is True
+        and one.get("trustStatus") in ("trusted", "managed")
+        and "/hook.py" in str(one.get("command"))
+        for one in found
+    )
+
+
+def _list_hooks(program: str, folder: Path) -> list[dict[str, Any]] | None:
+    """Return the hooks that Codex finds in this folder; None without an answer."""
+    asked = [*LISTING, {"id": LISTED, "method": "hooks/list", "params": {"cwds": [str(folder)]}}]
+    try:
+        server = subprocess.Popen(  # noqa: S603  the user's own agent, asked for its hooks
+            [program, "app-server"],
+            cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+    except OSError:
+        return None
+    with server:
+        late = threading.Timer(LISTING_PATIENCE, server.kill)
+        late.start()
+        try:
+            return _exchange(server, b"".join(json.dumps(one).encode() + b"\n" for one in asked))
+        except (OSError, ValueError, LookupError, TypeError, AttributeError):
+            return None
+        finally:
+            late.cancel()
+            server.kill()
+
+
+def _exchange(server: subprocess.Popen[bytes], asked: bytes) -> list[dict[str, Any]] | None:
+    if server.stdin is None or server.stdout is None:
+        return None
+    server.stdin.write(asked)
+    server.stdin.flush()
+    for answer in _read_messages(server.stdout):
+        if answer.get("id") == LISTED:
+            found: list[dict[str, Any]] = answer["result"]["data"][0]["hooks"]
+            return [one for one in found if isinstance(one, dict)]
+    return None
+
+
+def _read_messages(lines: Any) -> Iterator[dict[str, Any]]:
+    for line in lines:
+        message = json.loads(line)
+        if isinstance(message, dict):
+            yield message
 
 
 AGENT = Agent(

@@ -19,11 +19,10 @@ import msgspec
 from sayso.core.errors import SaysoError
 from sayso.doors.agents.agent import Agent, Place, Scope
 from sayso.doors.agents.claude import claude_settings_file
-from sayso.doors.agents.codex import codex_hooks_file
+from sayso.doors.agents.codex import codex_hooks_file, is_trusted_by_codex
 from sayso.doors.agents.gemini import gemini_settings_file
 from sayso.doors.agents.settings import json_edit
 from sayso.doors.agents.settings.changes import plan_install
-from sayso.doors.agents.settings.codex_hooks import is_trusted
 from sayso.doors.agents.settings.installed import Installation, hook_file, wanted_files
 from sayso.doors.agents.settings.registration import HOOK, find_python, hook_command
 from sayso.gate.settings import gate_config_folder, service_user, socket_path
@@ -138,7 +137,11 @@ def _look_at_parts(file: Path) -> Iterator[Diagnosis]:
 def _codex_caveats(place: Place, scope: Scope) -> list[str]:
     """Codex runs only hooks that the user trusts as they are; the rest it skips without a word."""
     program = shutil.which("codex")
-    trusted = None if program is None else is_trusted(program, place.project, codex_hooks_file(place, scope))
+    trusted = (
+        None
+        if program is None
+        else is_trusted_by_codex(program, place.project, codex_hooks_file(place, scope))
+    )
     if trusted is None:
         return ["nobody knows whether Codex trusts the hook: the command codex cannot be asked"]
     return [] if trusted else ["Codex skips the hook and runs the call: type /hooks in codex, and trust it"]
