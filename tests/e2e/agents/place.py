@@ -42,6 +42,7 @@ class Place:
             "LANG": "C.UTF-8",
             "PATH": os.pathsep.join([str(self.bin), "/usr/local/bin", "/usr/bin", "/bin"]),
             "TERM": "xterm-256color",
+            "TMPDIR": str(self.runtime),
             "XDG_CONFIG_HOME": str(self.config),
             "XDG_DATA_HOME": str(self.home / ".local" / "share"),
             "XDG_RUNTIME_DIR": str(self.runtime),
