@@ -106,4 +106,4 @@ def test_the_payload_is_what_the_agents_file_reads(name: str, tmp_path: Path) ->
 def test_a_sub_agent_of_opencode_acts_in_the_session_above_it(tmp_path: Path) -> None:
     payload = sent("opencode", tmp_path, "ses-child")
     event = AGENTS["opencode"].read_event("tool.execute.before", payload)
-    assert (event.session, event.subagent) == ("ses-root", "sub-agent")
+    assert (event.session, event.subagent) == ("ses-root", "unnamed")
