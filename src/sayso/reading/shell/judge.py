@@ -252,6 +252,10 @@ class Judge:
         if "/" in name:
             shorter = _system_name(name)
             if shorter is None:
+                shorter = self.environment_program(name, arguments, state, (start, end), body)
+                if shorter == "":
+                    return
+            if shorter is None:
                 from sayso.reading.shell.scripts import judge_script
 
                 judge_script(self, first, state, start, end)
@@ -269,6 +273,29 @@ class Judge:
         if addition is not None:
             self.raise_by(addition, invocation)
         self.depth -= 1
+
+    def environment_program(
+        self,
+        path: str,
+        arguments: tuple[Argument, ...],
+        state: ShellState,
+        span: tuple[int, int],
+        body: Value | None,
+    ) -> str | None:
+        """A program of the project's own environment: the name it goes by, or "" where it is judged already."""
+        from sayso.reading.shell.specials import local_tools
+
+        found = local_tools.find_environment_program(path, state, self.where.workspace)
+        if found is None:
+            return None
+        if local_tools.is_system_python(found):
+            return "python"
+        made = Invocation("", arguments, state, *span)
+        made.body = body
+        self.deeper(*span)
+        local_tools.run_local(self, found, arguments, state, made)
+        self.depth -= 1
+        return ""
 
     def raise_by(self, addition: KnownProgram, invocation: Invocation) -> None:
         """What the operator says of a known program counts where it is stricter, and only there."""

@@ -131,6 +131,24 @@ def _judge_template(judge: Judge, value: Argument, program: KnownProgram, invoca
         judge_template(judge, value.text, value, invocation)
 
 
+def _judge_project(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
+    from sayso.reading.shell.projects import judge_project
+
+    judge_project(judge, value, program, invocation)
+
+
+def _judge_target(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
+    from sayso.reading.shell.projects import judge_target
+
+    judge_target(judge, value, program, invocation)
+
+
+def _judge_setting(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
+    from sayso.reading.shell.projects import judge_setting
+
+    judge_setting(judge, value, program, invocation)
+
+
 def _sub(name: str):  # type: ignore[no-untyped-def]
     return lambda judge, value, program, invocation: _judge_language(judge, value, program, invocation, name)
 
@@ -152,4 +170,7 @@ _OTHERS = {
     "sql": _sub("sql"),
     "binding": _sub("fzf"),
     "template": _judge_template,
+    "project": _judge_project,
+    "target": _judge_target,
+    "setting": _judge_setting,
 }

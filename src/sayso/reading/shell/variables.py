@@ -31,6 +31,28 @@ def is_risky(name: str) -> bool:
     )
 
 
+_PAGERS = frozenset({"PAGER", "GIT_PAGER", "MANPAGER", "GH_PAGER", "AWS_PAGER", "SYSTEMD_PAGER", "BAT_PAGER"})
+
+
+def is_project_setting(judge: Judge, name: str, value: str | None, state: ShellState) -> bool:
+    """`PYTHONPATH=src`: code that the workspace holds; `PAGER=cat`: no pager at all."""
+    from sayso.reading.paths.places import locate
+
+    if value is None:
+        return False
+    if name in _PAGERS:
+        return value in ("cat", "")
+    if name not in ("PYTHONPATH", "NODE_PATH"):
+        return False
+    where = judge.where
+    return all(
+        folder is not None
+        and locate(part or ".", folder=folder, workspace=where.workspace, home=where.home).inside
+        for part in value.split(":")
+        for folder in state.folders
+    )
+
+
 def judge_assignments(judge: Judge, command: Simple, state: ShellState) -> ShellState:
     """Judge assignments; those before a command count for it alone, others from here on."""
     target = state.copy() if command.words else state
@@ -38,7 +60,10 @@ def judge_assignments(judge: Judge, command: Simple, state: ShellState) -> Shell
         for inner in one.inner:
             judge.value(inner, state)
         value = Value(None) if one.value is None else judge.value(one.value, state)
-        if is_risky(one.name):
+        if is_project_setting(judge, one.name, value.text, state) and not value.wild:
+            does = "shell.inspect" if one.name in _PAGERS else "shell.variables"
+            judge.effect(default_effect(does), command.start, command.end)
+        elif is_risky(one.name):
             judge.doubt(f"it sets {one.name}, which programs go by", command.start, command.end)
             if not command.words:
                 state.changed = f"an earlier command sets {one.name}, which programs go by"

@@ -91,7 +91,8 @@ def value_of_word(word: Word, state: ShellState) -> Value:  # noqa: C901 - one b
         elif isinstance(part, Substitution):
             vetted = (vetted or not unknown) and not part.is_file
             vetted, unknown = vetted or part.is_file, True
-            prefix = "".join(known) + ("/dev/fd/" if part.is_file else "") if prefix is None else prefix
+            begins = "/dev/fd/" if part.is_file else "rev" if _is_revision(part) else ""
+            prefix = "".join(known) + begins if prefix is None else prefix
         else:
             if part.why is not None:
                 return Value(None, odd=part.why)
@@ -118,6 +119,22 @@ def _is_pwd(part: Substitution, state: ShellState) -> bool:
         return False
     command = items[0][1]
     return isinstance(command, Simple) and [word.value for word in command.words] == ["pwd"]
+
+
+def _is_revision(part: Substitution) -> bool:
+    """True for commands of git that print a revision or a branch, which never begins with a dash."""
+    items = part.body.items
+    command = items[0][1] if len(items) == 1 else None
+    if not isinstance(command, Simple) or command.assignments:
+        return False
+    words = [word.value for word in command.words]
+    return words[:2] == ["git", "merge-base"] or (
+        words[:2] == ["git", "rev-parse"] and not {"--sq", "--sq-quote"}.intersection(words)
+        and all(one is not None and (one[:1] != "-" or one in _PLAIN_REVISIONS) for one in words[2:])
+    )
+
+
+_PLAIN_REVISIONS = frozenset({"--verify", "--short", "--abbrev-ref", "-q", "--quiet"})
 
 
 def _is_computed(word: Word) -> bool:

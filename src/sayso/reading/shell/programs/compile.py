@@ -61,6 +61,9 @@ KINDS = frozenset(
         "socket",
         "binding",
         "template",
+        "project",
+        "target",
+        "setting",
     }
 )
 _RISKS = ("low", "moderate", "high")

@@ -30,6 +30,9 @@ HARMFUL_KINDS = frozenset(
         "awk",
         "sed",
         "url",
+        "project",
+        "target",
+        "setting",
     }
 )
 _RISKS = {"low": Risk.LOW, "moderate": Risk.MODERATE, "high": Risk.HIGH}

@@ -9,7 +9,7 @@ from sayso.core.model import Risk
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, parse_options
 from sayso.reading.shell.state import join_path
-from sayso.reading.shell.variables import is_risky
+from sayso.reading.shell.variables import is_project_setting, is_risky
 from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:
@@ -104,6 +104,8 @@ def judge_export(judge: Judge, program: KnownProgram, invocation: Invocation) ->
                 judge.doubt("a variable that computes can run commands", one.start, one.end)
             continue
         name, equals, value = text.partition("=")
+        if one.text is not None and equals and is_project_setting(judge, name, value, invocation.state):
+            continue
         if not name.isidentifier() or is_risky(name):
             judge.doubt(f"it sets {name[:40]}, which programs go by", one.start, one.end)
             invocation.state.changed = f"an earlier command sets {name[:40]}, which programs go by"
@@ -178,6 +180,10 @@ def judge_source(judge: Judge, program: KnownProgram, invocation: Invocation) ->
     else:
         judge.touch("script", invocation.arguments[0], program, invocation)
         judge.touch("read", invocation.arguments[0], program, invocation)
+        from sayso.reading.shell.specials.local_tools import is_activation
+
+        if is_activation(invocation.arguments[0].text, invocation.state, judge.where.workspace):
+            return
     invocation.state.changed = "an earlier command ran a file that may have changed what commands mean"
 
 

@@ -166,3 +166,19 @@ def _judge_socket_path(judge: Judge, path: Argument, invocation: Invocation) -> 
         found = operation_at_path("files.write", path.text, judge.policy, where, ())
         if found.barred is not None:
             bar(judge, found.name.partition(".")[2], found.barred, path.start, path.end)
+
+
+def judge_jq(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """`jq --arg NAME VALUE`: an option with two values, which are text."""
+    from sayso.reading.shell.judge import Invocation as Made
+
+    arguments = list(invocation.arguments)
+    at = 0
+    while at < len(arguments) and arguments[at].text != "--":
+        if arguments[at].text in ("--arg", "--argjson"):
+            del arguments[at + 2 : at + 3]
+            at += 1
+        at += 1
+    made = Made(invocation.name, tuple(arguments), invocation.state, invocation.start, invocation.end)
+    made.body = invocation.body
+    judge.by_data(program, made)

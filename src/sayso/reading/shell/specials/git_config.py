@@ -100,10 +100,19 @@ def _check_repository(repository: str, tree: str | None, depth: int) -> str | No
         key = _check_file(file)
         if key is not None:
             return key
-    hook = f"{common}/hooks/post-index-change"
-    if _mode(hook) & 0o111:
-        return "the hook post-index-change"
+    for folder in (f"{common}/hooks", *_hook_folders(common, repository, tree)):
+        if _mode(f"{folder}/post-index-change") & 0o111:
+            return "the hook post-index-change"
     return None if tree is None else _check_submodules(tree, depth)
+
+
+def _hook_folders(common: str, repository: str, tree: str | None) -> list[str]:
+    """Where the configuration says that hooks are: those of reading commands count, the others do not run."""
+    found = []
+    for file in (f"{common}/config", f"{repository}/config.worktree"):
+        keys = _keys(_read(file) or "") or ()
+        found += [value for key, value in keys if key == "core.hookspath"]
+    return [os.path.normpath(join_path(tree or common, os.path.expanduser(value))) for value in found]
 
 
 def _check_submodules(tree: str, depth: int) -> str | None:
@@ -140,7 +149,7 @@ def _check_content(path: str, *version: int) -> str | None:
     keys = None if text is None else _keys(text)
     if keys is None:
         return _UNREADABLE
-    return next((key for key, value in keys if not is_harmless_key(key, value)), None)
+    return next((key for key, value in keys if key != "core.hookspath" and not is_harmless_key(key, value)), None)
 
 
 def _read(path: str) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sayso.reading.shell.judge import Special
 from sayso.reading.shell.languages.find import judge_fd, judge_find
 from sayso.reading.shell.languages.tar import judge_tar
-from sayso.reading.shell.specials import builtins, families, guarding, wrappers
+from sayso.reading.shell.specials import builtins, families, guarding, local_tools, wrappers
 from sayso.reading.shell.specials.git import judge_git
 
 SPECIALS: dict[str, Special] = {
@@ -37,9 +37,12 @@ SPECIALS: dict[str, Special] = {
     "database": families.judge_database,
     "cloud": families.judge_cloud,
     "socket": families.judge_socket,
+    "jq": families.judge_jq,
     "git": judge_git,
     "find": judge_find,
     "fd": judge_fd,
     "tar": judge_tar,
+    "npx": local_tools.judge_npx,
+    "project_script": local_tools.judge_project_script,
     "plain": wrappers.judge_plain,
 }

@@ -286,11 +286,25 @@ def _judge_module(
 
     name = module.text or ""
     if name in named_set("python_modules") and find_program(name, judge.added) is not None:
-        at = next(i for i, one in enumerate(invocation.arguments) if one is module or one.text == f"-m{name}")
-        inner = (module, *invocation.arguments[at + 1 :])
+        inner = (Argument(Value(name), module.start, module.end), *parsed.operands)
         judge.run(inner, invocation.state, invocation.start, invocation.end, invocation.body)
         return
+    file = _module_file(name, invocation)
+    if file is not None:
+        judge.touch("script", Argument(Value(file), module.start, module.end), program, invocation)
+        return
     judge.doubt(f"the module {name[:60]} is not known", module.start, module.end)
+
+
+def _module_file(name: str, invocation: Invocation) -> str | None:
+    """The file of a module that lies in the folder itself."""
+    folders = invocation.state.folders
+    if len(folders) != 1 or folders[0] is None or not all(one.isidentifier() for one in name.split(".")):
+        return None
+    path = name.replace(".", "/")
+    return next(
+        (one for one in (f"{path}.py", f"{path}/__main__.py") if os.path.isfile(f"{folders[0]}/{one}")), None
+    )
 
 
 def judge_plain(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
