@@ -100,12 +100,20 @@ class ShellBench:
 
 def shell_against_bare_parse(watch: Watch) -> list[Row]:
     """One row: a whole reading, looks at the file system and all, against the bare parse of the same line."""
-    from sayso.reading.shell.grammar.parse import bare_parse
+    from sayso.reading.shell.grammar.parse import open_parser
+
+    parser = open_parser()
 
     lines = [one.cmd for one in load_lines()][::5]
     with tempfile.TemporaryDirectory() as folder:
         bench = ShellBench(Path(folder))
-        ran = race("shell reading", Side(bench.read, lines), Side(bare_parse, lines), ROUNDS, watch)
+        ran = race(
+            "shell reading",
+            Side(bench.read, lines),
+            Side(parser.parse, [line.encode() for line in lines]),
+            ROUNDS,
+            watch,
+        )
     ratio = ran.left.median / ran.right.median
     return [
         Row(

@@ -9,7 +9,7 @@ import msgspec
 from ruamel.yaml import YAML
 
 from sayso.reading.shell.programs.compile import compile_files
-from sayso.reading.shell.programs.known import FILE
+from sayso.reading.shell.programs.known import COMPILED_FILE
 
 FOLDER = Path(__file__).parents[1] / "src/sayso/reading/shell/programs"
 
@@ -30,7 +30,7 @@ def compile_data() -> bytes:
 
 def main() -> int:
     """0 if the file is current, or is now."""
-    made, kept = compile_data(), FOLDER / FILE
+    made, kept = compile_data(), FOLDER / COMPILED_FILE
     if "--check" not in sys.argv[1:]:
         kept.write_bytes(made)
         return 0

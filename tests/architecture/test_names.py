@@ -28,6 +28,7 @@ MOST_CLAUSES = 0.06
 FOR_OTHERS = {
     "release_call",  # the specification lets a holder give an approval back
     "prove_consistency",  # for whoever compares two checkpoints
+    "compile_files",  # for tools.programs
     "compile_presets",  # for tools.presets
     "verify_rows",  # for whoever verifies rows outside a store
 }

@@ -13,7 +13,7 @@ from sayso.reading.shell.grammar.parse import parse_line
 from sayso.reading.shell.grammar.plain import parse_plain
 from sayso.reading.shell.grammar.syntax import CannotTell, Command, Pipeline, Sequence, Simple
 from sayso.reading.shell.state import ShellState
-from sayso.reading.shell.words import read_value
+from sayso.reading.shell.words import value_of_word
 from tests.support.shell_lines import HARMFUL, Reader, tricks
 
 LINES = 1_000_000 if os.environ.get("SAYSO_ALL") else 3_000
@@ -81,7 +81,7 @@ def _shape(command: Command) -> object:
     """What counts of a command: its words, their values and where they stand."""
     if isinstance(command, Simple):
         state = ShellState(("/w",), "/h")
-        words = [(word.text, word.start, word.end, read_value(word, state)) for word in command.words]
+        words = [(word.text, word.start, word.end, value_of_word(word, state)) for word in command.words]
         return (words, command.assignments, command.redirections)
     if isinstance(command, Pipeline):
         return [_shape(one) for one in command.commands]

@@ -310,9 +310,9 @@ def _resolve_shell(
 
 def operations_of_line(line: str, policy: Policy, where: CallFolders) -> tuple[Operation, ...]:
     """The operations of a command line, strictest first."""
-    from sayso.reading.shell.read import operations_of
+    from sayso.reading.shell.read import operations_of_reading
 
-    return operations_of(_read_shell(line, policy, where), line)
+    return operations_of_reading(_read_shell(line, policy, where), line)
 
 
 _NO_LINE = "it runs a command that is not one text"

@@ -15,7 +15,7 @@ from sayso.reading.shell.grammar.syntax import Word
 from sayso.reading.shell.programs.known import default_effect
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState, join_path
-from sayso.reading.shell.words import Value, substitutions_in, words_of
+from sayso.reading.shell.words import Value, substitutions_in, words_below
 from sayso.reading.verbs import READ_VERBS, verb_of
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def vet(judge: Judge, word: Word, found: Value, state: ShellState, before: int) 
     """A substitution whose commands only read: what their words name is looked at here as well."""
     if any(one.risk is not Risk.LOW for one in judge.findings[before:]):
         return msgspec.structs.replace(found, vetted=False)
-    inner = [each for body in substitutions_in(word) for each in words_of(body)]
+    inner = [each for body in substitutions_in(word) for each in words_below(body)]
     judge_mentions(judge, inner, state)
     return found
 
@@ -145,10 +145,10 @@ def vet(judge: Judge, word: Word, found: Value, state: ShellState, before: int) 
 def judge_mentions(judge: Judge, several: list[Word], state: ShellState) -> None:
     """Words that may become paths later: one that names a secret or the guard counts now."""
     from sayso.reading.paths.places import is_secret
-    from sayso.reading.shell.words import read_value
+    from sayso.reading.shell.words import value_of_word
 
     for word in several:
-        value = read_value(word, state)
+        value = value_of_word(word, state)
         if value.text is None:
             continue
         for piece in value.text.split():

@@ -27,8 +27,8 @@ from sayso.reading.shell.grammar.syntax import (
 )
 from sayso.reading.shell.programs.known import (
     NO_PROGRAMS,
-    Effect,
-    Program,
+    KnownProgram,
+    ProgramEffect,
     default_effect,
     find_addition,
     find_program,
@@ -36,14 +36,14 @@ from sayso.reading.shell.programs.known import (
 )
 from sayso.reading.shell.programs.options import Argument, Option, ParsedOptions, parse_options
 from sayso.reading.shell.state import ShellState
-from sayso.reading.shell.words import Value, read_value, substitutions_in, words_of
+from sayso.reading.shell.words import Value, substitutions_in, value_of_word
 
 MAX_DEPTH = 12
 """Wrappers, scripts and functions inside each other."""
 _UNKNOWN = "shell.run"
 _SYSTEM_PROGRAMS = ("/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/opt/homebrew/bin/")
 
-Special = Callable[["Judge", Program, "Invocation"], None]
+Special = Callable[["Judge", KnownProgram, "Invocation"], None]
 
 
 class Invocation:
@@ -99,7 +99,7 @@ class Judge:
             start, end = (at, at + end - start) if at >= 0 else (first, last)
         self.findings.append(Finding(operation, risk, why, start, end, barred))
 
-    def effect(self, effect: Effect, start: int, end: int) -> None:
+    def effect(self, effect: ProgramEffect, start: int, end: int) -> None:
         self.record(effect.operation, effect.risk, effect.why or effect.operation, start, end)
 
     def doubt(self, why: str, start: int, end: int) -> None:
@@ -188,7 +188,7 @@ class Judge:
             self.deeper(word.start, word.end)
             self.sequence(body, state.copy())
             self.depth -= 1
-        found = read_value(word, state)
+        found = value_of_word(word, state)
         if found.text is None and found.vetted:
             from sayso.reading.shell.effects import vet
 
@@ -270,7 +270,7 @@ class Judge:
             self.raise_by(addition, invocation)
         self.depth -= 1
 
-    def raise_by(self, addition: Program, invocation: Invocation) -> None:
+    def raise_by(self, addition: KnownProgram, invocation: Invocation) -> None:
         """What the operator says of a known program counts where it is stricter, and only there."""
         other = Judge(self.line, self.where, self.policy, NO_PROGRAMS)
         other.depth, other.window = self.depth, self.window
@@ -298,7 +298,7 @@ class Judge:
         self.depth -= 1
         self.running.pop()
 
-    def program(self, program: Program, invocation: Invocation) -> None:
+    def program(self, program: KnownProgram, invocation: Invocation) -> None:
         """Judge a known program with its arguments."""
         if program.helps and _only_helps(invocation.arguments):
             self.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
@@ -310,7 +310,7 @@ class Judge:
             return
         self.by_data(program, invocation)
 
-    def by_data(self, program: Program, invocation: Invocation) -> ParsedOptions | None:
+    def by_data(self, program: KnownProgram, invocation: Invocation) -> ParsedOptions | None:
         """Judge a program as its data says, subcommands and all."""
         arguments = invocation.arguments
         if program.drops and arguments and arguments[0].text in program.drops:
@@ -330,7 +330,7 @@ class Judge:
             self.effect(effect, invocation.start, invocation.end)
         return parsed
 
-    def report_problem(self, parsed: ParsedOptions, program: Program, invocation: Invocation) -> None:
+    def report_problem(self, parsed: ParsedOptions, program: KnownProgram, invocation: Invocation) -> None:
         if parsed.problem is not None:
             why, at = parsed.problem
             self.doubt(f"{program.name}: {why}", at.start, at.end)
@@ -339,7 +339,7 @@ class Judge:
             judge_guard_mentions(self, invocation.arguments, invocation.state)
 
     def subcommand(
-        self, program: Program, parsed: ParsedOptions, invocation: Invocation
+        self, program: KnownProgram, parsed: ParsedOptions, invocation: Invocation
     ) -> ParsedOptions | None:
         """Go on with the subcommand that the first operand names."""
         chosen = frozenset(option.name for option, _ in parsed.options)
@@ -372,12 +372,12 @@ class Judge:
         self.program(found, made)
         return parsed
 
-    def additions(self, program: Program, chosen: frozenset[str], invocation: Invocation) -> None:
+    def additions(self, program: KnownProgram, chosen: frozenset[str], invocation: Invocation) -> None:
         for one in program.additions:
             if not one.any_of.isdisjoint(chosen):
                 self.effect(one.effect, invocation.start, invocation.end)
 
-    def option_values(self, parsed: ParsedOptions, program: Program, invocation: Invocation) -> int:
+    def option_values(self, parsed: ParsedOptions, program: KnownProgram, invocation: Invocation) -> int:
         touched = 0
         for option, value in parsed.options:
             if option.kind != "text" and value is not None:
@@ -388,8 +388,8 @@ class Judge:
         self,
         kinds: tuple[str, ...],
         operands: tuple[Argument, ...],
-        program: Program,
-        effect: Effect | None,
+        program: KnownProgram,
+        effect: ProgramEffect | None,
         invocation: Invocation,
     ) -> int:
         """Each operand as the kind that its place has; the number that were looked at as paths."""
@@ -407,10 +407,10 @@ class Judge:
         self,
         kind: str,
         value: Argument,
-        program: Program,
+        program: KnownProgram,
         invocation: Invocation,
         option: Option | None = None,
-        effect: Effect | None = None,
+        effect: ProgramEffect | None = None,
     ) -> int:
         """One operand or option value of a kind that does something."""
         from sayso.reading.shell.kinds import judge_kind
@@ -436,7 +436,7 @@ class Judge:
             self.depth -= 1
 
 
-def _is_stricter(effect: Effect) -> bool:
+def _is_stricter(effect: ProgramEffect) -> bool:
     """True if a program does more than its operation does by itself, whatever paths it is given."""
     return effect.risk > default_effect(effect.operation).risk
 
@@ -463,8 +463,8 @@ def _fits(mode: Any, chosen: frozenset[str], count: int) -> bool:
 
 
 def _choose_mode(
-    program: Program, chosen: frozenset[str], count: int
-) -> tuple[Effect | None, tuple[str, ...]]:
+    program: KnownProgram, chosen: frozenset[str], count: int
+) -> tuple[ProgramEffect | None, tuple[str, ...]]:
     for mode in program.modes:
         if _fits(mode, chosen, count):
             return mode.effect, program.operands if mode.operands is None else mode.operands
@@ -486,6 +486,3 @@ def _match_kinds(kinds: tuple[str, ...], operands: tuple[Argument, ...]) -> list
     found += [(kinds[many][:-1], one) for one in middle]
     found += list(zip(after[len(after) - last :], rest[len(rest) - last :], strict=True))
     return found
-
-
-__all__ = ["Invocation", "Judge", "words_of"]

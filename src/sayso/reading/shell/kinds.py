@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.reading.shell.effects import judge_path
-from sayso.reading.shell.programs.known import Effect, Program, default_effect
+from sayso.reading.shell.programs.known import KnownProgram, ProgramEffect, default_effect
 from sayso.reading.shell.programs.options import Argument
 
 if TYPE_CHECKING:
@@ -20,7 +20,12 @@ _PATHS = {
 
 
 def judge_kind(
-    judge: Judge, kind: str, value: Argument, program: Program, invocation: Invocation, effect: Effect | None
+    judge: Judge,
+    kind: str,
+    value: Argument,
+    program: KnownProgram,
+    invocation: Invocation,
+    effect: ProgramEffect | None,
 ) -> int:
     """Judge one value of this kind. 1 if it was looked at as a path that the program works on."""
     operation = _PATHS.get(kind)
@@ -32,7 +37,12 @@ def judge_kind(
 
 
 def _judge_file(
-    judge: Judge, kind: str, operation: str, value: Argument, invocation: Invocation, effect: Effect | None
+    judge: Judge,
+    kind: str,
+    operation: str,
+    value: Argument,
+    invocation: Invocation,
+    effect: ProgramEffect | None,
 ) -> None:
     if kind == "socket":
         judge_path(judge, "files.write", value, invocation.state)
@@ -43,24 +53,24 @@ def _judge_file(
     judge_path(judge, operation, value, invocation.state)
 
 
-def _judge_run(judge: Judge, value: Argument, program: Program, invocation: Invocation) -> None:
+def _judge_run(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
     if value.text is None:
         judge.doubt(f"which command {program.name} runs is not known", value.start, value.end)
         return
     judge.script(value.text, invocation.state.copy(), value.start, value.end)
 
 
-def _judge_script(judge: Judge, value: Argument, program: Program, invocation: Invocation) -> None:
+def _judge_script(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
     from sayso.reading.shell.scripts import judge_script
 
     judge_script(judge, value, invocation.state, value.start, value.end)
 
 
-def _judge_config(judge: Judge, value: Argument, program: Program, invocation: Invocation) -> None:
+def _judge_config(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
     judge.doubt(f"a file that {program.name} goes by may run other programs", value.start, value.end)
 
 
-def _judge_code(judge: Judge, value: Argument, program: Program, invocation: Invocation) -> None:
+def _judge_code(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
     why = f"it runs code that {program.name} is given"
     judge.record("scripts.run", Risk.HIGH, why, value.start, value.end)
     if value.text is not None:
@@ -69,11 +79,11 @@ def _judge_code(judge: Judge, value: Argument, program: Program, invocation: Inv
         judge_mentioned_guard(judge, value.text, value.start, value.end)
 
 
-def _judge_url(judge: Judge, value: Argument, program: Program, invocation: Invocation) -> None:
+def _judge_url(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
     judge.effect(default_effect("network.fetch"), value.start, value.end)
 
 
-def _judge_revision(judge: Judge, value: Argument, program: Program, invocation: Invocation) -> None:
+def _judge_revision(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
     """A revision or a path in a repository; `HEAD:.env` shows a secret."""
     from sayso.reading.paths.places import is_secret
 
@@ -83,19 +93,19 @@ def _judge_revision(judge: Judge, value: Argument, program: Program, invocation:
         judge.record("files.read", Risk.HIGH, why, value.start, value.end)
 
 
-def _judge_public(judge: Judge, value: Argument, program: Program, invocation: Invocation) -> None:
+def _judge_public(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
     """A file of which only what is public is shown, whatever its name."""
 
 
 def _judge_language(
-    judge: Judge, value: Argument, program: Program, invocation: Invocation, name: str
+    judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation, name: str
 ) -> None:
     from sayso.reading.shell.languages import read_language
 
     read_language(name, judge, value, program, invocation)
 
 
-def _judge_pair(judge: Judge, value: Argument, program: Program, invocation: Invocation) -> None:
+def _judge_pair(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
     """`if=FILE of=FILE`, as dd wants it."""
     from sayso.reading.shell.words import Value
 
@@ -106,13 +116,13 @@ def _judge_pair(judge: Judge, value: Argument, program: Program, invocation: Inv
     judge_path(judge, "files.read" if name == "if" else "files.write", inner, invocation.state)
 
 
-def _judge_signal(judge: Judge, value: Argument, program: Program, invocation: Invocation) -> None:
+def _judge_signal(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
     from sayso.reading.shell.specials.guarding import judge_process
 
     judge_process(judge, value, invocation)
 
 
-def _judge_template(judge: Judge, value: Argument, program: Program, invocation: Invocation) -> None:
+def _judge_template(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
     from sayso.reading.shell.languages.template import judge_template
 
     if value.text is None:

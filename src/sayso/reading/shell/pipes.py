@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sayso.reading.shell.effects import judge_mentions
 from sayso.reading.shell.grammar.syntax import Pipeline, Simple
 from sayso.reading.shell.state import ShellState
-from sayso.reading.shell.words import Value, read_value, words_of
+from sayso.reading.shell.words import Value, value_of_word, words_below
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge
@@ -22,7 +22,7 @@ def judge_pipeline(judge: Judge, command: Pipeline, state: ShellState) -> None:
         own = state.copy()
         if isinstance(one, Simple):
             if index and any(word.value == "xargs" or word.value == "parallel" for word in one.words):
-                before = [word for each in command.commands[:index] for word in words_of(each)]
+                before = [word for each in command.commands[:index] for word in words_below(each)]
                 judge_mentions(judge, before, own)
             judge.simple(one, own, printed if index else None)
             printed = _printed_by(one, own)
@@ -34,7 +34,7 @@ def judge_pipeline(judge: Judge, command: Pipeline, state: ShellState) -> None:
 def _printed_by(command: Simple, state: ShellState) -> Value:
     """The text that a command prints, where its words say it."""
     if command.words and command.words[0].value in _PRINTERS and not command.redirections:
-        values = [read_value(word, state).text for word in command.words[1:]]
+        values = [value_of_word(word, state).text for word in command.words[1:]]
         if all(value is not None for value in values):
             return Value(" ".join(value or "" for value in values))
     return Value(None)

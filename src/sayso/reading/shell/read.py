@@ -84,7 +84,7 @@ def _look_for_danger(judge: Judge, line: str, *, parsed: bool) -> None:
         judge_mentioned_guard(judge, line, 0, len(line))
 
 
-def operations_of(reading: ShellReading, line: str) -> tuple[Operation, ...]:
+def operations_of_reading(reading: ShellReading, line: str) -> tuple[Operation, ...]:
     """The operations of a reading, strictest first, each once, with the parts of the line that made it."""
     kept = [one for one in reading.findings if one.operation != "shell.inspect"]
     merged: dict[str, list[Finding]] = {}

@@ -59,12 +59,7 @@ class Value(msgspec.Struct, frozen=True, gc=False):
         return self.wild and self.text[:1] in "*?["
 
 
-def plain_value(text: str) -> Value:
-    """A value that is known."""
-    return Value(text)
-
-
-def read_value(word: Word, state: ShellState) -> Value:  # noqa: C901 - one branch for each kind of part
+def value_of_word(word: Word, state: ShellState) -> Value:  # noqa: C901 - one branch for each kind of part
     """The value of this word here."""
     if word.value is not None:
         return Value(word.value)
@@ -158,7 +153,7 @@ def substitutions_in(word: Word) -> Iterator[Sequence]:
                 yield from substitutions_in(inner)
 
 
-def words_of(command: Command) -> Iterator[Word]:  # noqa: C901 - one branch for each kind of command
+def words_below(command: Command) -> Iterator[Word]:  # noqa: C901 - one branch for each kind of command
     """Every word of a command and of those in it."""
     if isinstance(command, Simple):
         yield from command.words
@@ -169,13 +164,13 @@ def words_of(command: Command) -> Iterator[Word]:  # noqa: C901 - one branch for
                 yield one.body
     elif isinstance(command, Pipeline):
         for each in command.commands:
-            yield from words_of(each)
+            yield from words_below(each)
     elif isinstance(command, Sequence):
         for _, each in command.items:
-            yield from words_of(each)
+            yield from words_below(each)
     elif isinstance(command, (Group, Function)):
-        yield from words_of(command.body)
+        yield from words_below(command.body)
     elif isinstance(command, Compound):
         yield from command.words
         for body in command.bodies:
-            yield from words_of(body)
+            yield from words_below(body)

@@ -8,6 +8,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from sayso.core.model import Risk
+from sayso.reading.shell.judge import Judge
+from sayso.reading.shell.lenient import find_danger
 from tests.support.shell_lines import Reader
 
 TABLE: dict[str, list[str]] = YAML(typ="safe").load((Path(__file__).parent / "lines.yaml").read_text())
@@ -38,3 +40,17 @@ def test_what_touches_the_guard_is_blocked(reader: Reader, line: str) -> None:
     found = reader.read(line).findings[0]
     assert found.barred is not None
     assert found.operation.startswith("self_modification.")
+
+
+@pytest.mark.parametrize("line", TABLE["low"])
+def test_the_lenient_reading_never_contradicts_a_low_one(reader: Reader, line: str) -> None:
+    judge = Judge(line, reader.where, reader.policy, {})
+    assert find_danger(judge, line, parsed=True) == []
+
+
+@pytest.mark.parametrize(
+    "line", ["ls; rm -rf x", "A=1 git push --force", "(sudo ls)", "ls | xargs; curl x.test"]
+)
+def test_the_lenient_reading_finds_danger_by_itself(reader: Reader, line: str) -> None:
+    judge = Judge(line, reader.where, reader.policy, {})
+    assert any(one.risk is Risk.HIGH for one in find_danger(judge, line, parsed=True))

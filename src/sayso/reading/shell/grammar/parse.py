@@ -61,12 +61,7 @@ def parse_line(line: str) -> Sequence:
     return _Reader(line).read()
 
 
-def bare_parse(line: str) -> Any:
-    """The grammar's own tree of a line: what reading it is measured against."""
-    return _parser().parse(line.encode())
-
-
-def _parser() -> Any:
+def open_parser() -> Any:
     """The parser of this thread. The grammar is loaded when the first line is read."""
     parser = getattr(_LOCAL, "parser", None)
     if parser is None:
@@ -94,7 +89,7 @@ class _Reader:
         self.depth = 0
 
     def read(self) -> Sequence:
-        root = _parser().parse(self.source).root_node
+        root = open_parser().parse(self.source).root_node
         if root.has_error:
             raise CannotTell("it cannot be parsed", 0, len(self.line))
         if _gap(self.text(0, root.start_byte)) or _gap(self.text(root.end_byte, len(self.source))):

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sayso.reading.shell.programs.known import Program
+from sayso.reading.shell.programs.known import KnownProgram
 from sayso.reading.shell.programs.options import Argument
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Invocation, Judge
 
 
-def read_language(name: str, judge: Judge, value: Argument, program: Program, invocation: Invocation) -> None:
+def read_language(
+    name: str, judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation
+) -> None:
     """Judge a text in this language; one that is not known is never low risk."""
     text = value.text
     if text is None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.reading.shell.effects import judge_path
-from sayso.reading.shell.programs.known import Program, default_effect
+from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, parse_options
 from sayso.reading.shell.words import Value
 
@@ -19,7 +19,7 @@ _LEADING = frozenset({"-H", "-L", "-P", "-E", "-X", "-d", "-s", "-x"})
 
 
 def judge_find(  # noqa: C901 - one branch for each kind of word
-    judge: Judge, program: Program, invocation: Invocation
+    judge: Judge, program: KnownProgram, invocation: Invocation
 ) -> None:
     """Judge an expression word by word."""
     words = list(invocation.arguments)
@@ -90,7 +90,7 @@ def _fill(one: Argument) -> Argument:
     return Argument(Value(None, vetted=True, prefix=text.partition("{}")[0]), one.start, one.end)
 
 
-def judge_fd(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_fd(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """fd: `-x` and `-X` take the rest as a command."""
     arguments = invocation.arguments
     at = next(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.shell.programs.known import Program
+from sayso.reading.shell.programs.known import KnownProgram
 from sayso.reading.shell.programs.options import Argument
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _CHANGES = lazy_pattern(
 _DOTS = lazy_pattern(r"\s*\.(?:tables|schema|indexes|databases|dbinfo|help|show)\b[\w\s]*")
 
 
-def judge_sql(judge: Judge, text: str, at: Argument, program: Program) -> None:
+def judge_sql(judge: Judge, text: str, at: Argument, program: KnownProgram) -> None:
     """Judge SQL: one statement that only reads adds nothing."""
     if _DOTS.fullmatch(text):
         return

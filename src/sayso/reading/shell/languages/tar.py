@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sayso.reading.shell.programs.known import Program
+from sayso.reading.shell.programs.known import KnownProgram
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.words import Value
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sayso.reading.shell.judge import Invocation, Judge
 
 
-def judge_tar(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_tar(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """Judge tar as its data says, the first word with a dash before it."""
     from sayso.reading.shell.judge import Invocation as Made
 

@@ -12,7 +12,7 @@ import msgspec
 from sayso.core.model import Risk
 from sayso.reading.shell.programs.options import Option, OptionTable
 
-FILE = "compiled.json"
+COMPILED_FILE = "compiled.json"
 NO_PROGRAMS: Mapping[str, Any] = {}
 HARMFUL_KINDS = frozenset(
     {
@@ -35,7 +35,7 @@ HARMFUL_KINDS = frozenset(
 _RISKS = {"low": Risk.LOW, "moderate": Risk.MODERATE, "high": Risk.HIGH}
 
 
-class Effect(msgspec.Struct, frozen=True):
+class ProgramEffect(msgspec.Struct, frozen=True):
     """What a command does, in one sense: the operation, its risk, and a sentence."""
 
     operation: str
@@ -43,14 +43,14 @@ class Effect(msgspec.Struct, frozen=True):
     why: str | None = None
 
 
-class Mode(msgspec.Struct, frozen=True):
+class UsageMode(msgspec.Struct, frozen=True):
     """A way to use a program, chosen by its options: the first that fits decides."""
 
     any_of: frozenset[str]
     all_of: frozenset[str]
     none_of: frozenset[str]
     count: int | None
-    effect: Effect | None
+    effect: ProgramEffect | None
     operands: tuple[str, ...] | None
 
 
@@ -58,17 +58,17 @@ class Addition(msgspec.Struct, frozen=True):
     """What options add to whatever the command does besides."""
 
     any_of: frozenset[str]
-    effect: Effect
+    effect: ProgramEffect
 
 
-class Program(msgspec.Struct, frozen=True):
+class KnownProgram(msgspec.Struct, frozen=True):
     """What is known of a program or of one of its subcommands."""
 
     name: str
-    effect: Effect | None
+    effect: ProgramEffect | None
     table: OptionTable
     operands: tuple[str, ...]
-    modes: tuple[Mode, ...]
+    modes: tuple[UsageMode, ...]
     additions: tuple[Addition, ...]
     subcommands: Mapping[str, Any]
     special: str | None
@@ -80,48 +80,48 @@ class Program(msgspec.Struct, frozen=True):
     """Subcommands may be abbreviated: the `first` that fits counts, or the `only` one."""
     drops: tuple[str, ...]
     """First operands that change nothing, like `eval` of yq."""
-    parent: Program | None = None
+    parent: KnownProgram | None = None
 
-    def subcommand(self, name: str) -> Program | None:
+    def subcommand(self, name: str) -> KnownProgram | None:
         """The subcommand of this name, with the options of its parents taken over where it says so."""
         return _subcommand(self, name)
 
 
-def find_program(name: str, added: Mapping[str, Any] = NO_PROGRAMS) -> Program | None:
+def find_program(name: str, added: Mapping[str, Any] = NO_PROGRAMS) -> KnownProgram | None:
     """What is known of this program: by the data, else by what the operator's policy adds."""
     found = _shipped(name)
     return found if found is not None or name not in added else _build_added(name, added)
 
 
-def find_addition(name: str, added: Mapping[str, Any]) -> Program | None:
+def find_addition(name: str, added: Mapping[str, Any]) -> KnownProgram | None:
     """What the operator's policy says of a program that is known already: it may raise what that does."""
     return _build_added(name, added) if name in added and _shipped(name) is not None else None
 
 
-def _build_added(name: str, added: Mapping[str, Any]) -> Program:
+def _build_added(name: str, added: Mapping[str, Any]) -> KnownProgram:
     from sayso.reading.shell.programs.compile import compile_entry
 
     return build_program(name, compile_entry(name, added[name], added))
 
 
 @functools.cache
-def _shipped(name: str) -> Program | None:
+def _shipped(name: str) -> KnownProgram | None:
     raw = _data()["programs"].get(name)
     return None if raw is None else build_program(name, raw)
 
 
 @functools.cache
 def _data() -> dict[str, Any]:
-    content = (resources.files("sayso.reading.shell.programs") / FILE).read_bytes()
+    content = (resources.files("sayso.reading.shell.programs") / COMPILED_FILE).read_bytes()
     found: dict[str, Any] = msgspec.json.decode(content)
     return found
 
 
 @functools.cache
-def default_effect(operation: str) -> Effect:
+def default_effect(operation: str) -> ProgramEffect:
     """The risk and the sentence of an operation where a program's data says nothing else."""
     risk, why = _data()["operations"].get(operation, ("high", None))
-    return Effect(operation, _RISKS[risk], why)
+    return ProgramEffect(operation, _RISKS[risk], why)
 
 
 @functools.cache
@@ -136,7 +136,7 @@ def known_names() -> frozenset[str]:
     return frozenset(_data()["programs"])
 
 
-def _subcommand(program: Program, name: str) -> Program | None:
+def _subcommand(program: KnownProgram, name: str) -> KnownProgram | None:
     known = program.subcommands
     raw = known.get(name)
     if raw is None and program.prefixes:
@@ -145,7 +145,7 @@ def _subcommand(program: Program, name: str) -> Program | None:
         raw = known[fitting[0]] if sure else None
     if raw is None:
         return None
-    if isinstance(raw, Program):
+    if isinstance(raw, KnownProgram):
         return raw
     made = build_program(f"{program.name} {name}", raw, program)
     if isinstance(known, dict) and name in known:
@@ -153,7 +153,7 @@ def _subcommand(program: Program, name: str) -> Program | None:
     return made
 
 
-def build_effect(raw: Mapping[str, Any], base: Effect | None = None) -> Effect | None:
+def build_effect(raw: Mapping[str, Any], base: ProgramEffect | None = None) -> ProgramEffect | None:
     """The effect that an entry names; what it leaves out comes from the operation, or from `base`."""
     operation = raw.get("is")
     if operation is None and base is None:
@@ -161,10 +161,10 @@ def build_effect(raw: Mapping[str, Any], base: Effect | None = None) -> Effect |
     found = base if operation is None else default_effect(operation)
     assert found is not None  # noqa: S101 - one of the two is there
     risk = _RISKS[raw["risk"]] if "risk" in raw else found.risk
-    return Effect(found.operation, risk, raw.get("why", found.why))
+    return ProgramEffect(found.operation, risk, raw.get("why", found.why))
 
 
-def build_program(name: str, raw: Mapping[str, Any], parent: Program | None = None) -> Program:
+def build_program(name: str, raw: Mapping[str, Any], parent: KnownProgram | None = None) -> KnownProgram:
     """A program from its compiled entry."""
     effect = build_effect(raw, parent.effect if parent is not None and "is" not in raw else None)
     named = {
@@ -191,7 +191,7 @@ def build_program(name: str, raw: Mapping[str, Any], parent: Program | None = No
         and not raw.get("subcommands")
         and not raw.get("special"),
     )
-    return Program(
+    return KnownProgram(
         name=name,
         effect=effect,
         table=table,
@@ -209,13 +209,13 @@ def build_program(name: str, raw: Mapping[str, Any], parent: Program | None = No
     )
 
 
-def _is_tame(mode: Mode) -> bool:
+def _is_tame(mode: UsageMode) -> bool:
     kinds = {kind.removesuffix("*") for kind in mode.operands or ()}
     return (mode.effect is None or mode.effect.risk is Risk.LOW) and kinds.isdisjoint(HARMFUL_KINDS)
 
 
-def _build_mode(raw: Mapping[str, Any], base: Effect | None) -> Mode:
-    return Mode(
+def _build_mode(raw: Mapping[str, Any], base: ProgramEffect | None) -> UsageMode:
+    return UsageMode(
         frozenset(raw.get("with", ())),
         frozenset(raw.get("all", ())),
         frozenset(raw.get("without", ())),

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
-from sayso.reading.shell.programs.known import Program, default_effect
+from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, parse_options
 from sayso.reading.shell.state import join_path
 from sayso.reading.shell.variables import is_risky
@@ -47,7 +47,7 @@ _HARMLESS_SETTINGS = frozenset(
 )
 
 
-def judge_cd(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_cd(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`cd` and `pushd`: the folder that later commands run in."""
     parsed = parse_options(program.table, invocation.arguments)
     judge.report_problem(parsed, program, invocation)
@@ -92,7 +92,7 @@ def _folder_after(value: Value, folder: str | None, judge: Judge) -> str | None:
         return None
 
 
-def judge_export(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_export(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`export NAME=VALUE`, `declare`, `local` …: variables of the commands that follow."""
     for one in invocation.arguments:
         text = one.text if one.text is not None else one.value.prefix
@@ -113,7 +113,7 @@ def judge_export(judge: Judge, program: Program, invocation: Invocation) -> None
     judge.effect(default_effect("shell.variables"), invocation.start, invocation.end)
 
 
-def judge_unset(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_unset(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`unset`, `read`, `mapfile`: variables whose value is not known after it."""
     for one in invocation.arguments:
         text = one.text
@@ -134,7 +134,7 @@ def judge_unset(judge: Judge, program: Program, invocation: Invocation) -> None:
     judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
 
 
-def judge_changing(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_changing(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`alias`, `trap`, `hash`, `enable` …: what comes later may not be what it says."""
     arguments = invocation.arguments
     if not arguments or all(one.text in ("-p", "-l") for one in arguments):
@@ -148,7 +148,7 @@ def judge_changing(judge: Judge, program: Program, invocation: Invocation) -> No
             judge.script(body, invocation.state.copy(), one.start, one.end)
 
 
-def judge_set(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_set(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`set -euo pipefail` is harmless; what sets arguments or other options is not understood."""
     for one in invocation.arguments:
         if one.text not in _HARMLESS_SETTINGS:
@@ -161,7 +161,7 @@ def judge_set(judge: Judge, program: Program, invocation: Invocation) -> None:
     judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
 
 
-def judge_eval(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_eval(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`eval`: never low; what can be read of it is judged as well."""
     judge.doubt("eval runs what it is given once more", invocation.start, invocation.end)
     texts = [one.text for one in invocation.arguments]
@@ -171,7 +171,7 @@ def judge_eval(judge: Judge, program: Program, invocation: Invocation) -> None:
     invocation.state.changed = "an earlier eval may have changed what commands mean"
 
 
-def judge_source(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_source(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`source FILE` runs it in this shell."""
     if not invocation.arguments:
         judge.doubt("it runs a file that it does not name", invocation.start, invocation.end)
@@ -181,7 +181,7 @@ def judge_source(judge: Judge, program: Program, invocation: Invocation) -> None
     invocation.state.changed = "an earlier command ran a file that may have changed what commands mean"
 
 
-def judge_exec(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_exec(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`exec COMMAND` is that command; without one it changes where the shell reads and writes."""
     parsed = parse_options(program.table, invocation.arguments)
     judge.report_problem(parsed, program, invocation)
@@ -192,7 +192,7 @@ def judge_exec(judge: Judge, program: Program, invocation: Invocation) -> None:
     judge.run(parsed.operands, invocation.state, parsed.operands[0].start, invocation.end, invocation.body)
 
 
-def judge_command(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_command(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`command NAME …` and `builtin NAME …`; `command -v NAME` only looks."""
     parsed = parse_options(program.table, invocation.arguments)
     judge.report_problem(parsed, program, invocation)
@@ -208,7 +208,7 @@ def judge_command(judge: Judge, program: Program, invocation: Invocation) -> Non
     invocation.state.changed = changed or state.changed
 
 
-def judge_printf(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_printf(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`printf`: prints; with -v it sets a variable."""
     arguments = invocation.arguments
     if arguments and (arguments[0].value.may_be_option or (arguments[0].text or "")[:2] == "-v"):
@@ -218,6 +218,6 @@ def judge_printf(judge: Judge, program: Program, invocation: Invocation) -> None
     judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
 
 
-def judge_let(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_let(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`let`: arithmetic, which can run commands."""
     judge.doubt("an arithmetic expression can run commands", invocation.start, invocation.end)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.shell.effects import judge_path
-from sayso.reading.shell.programs.known import Program, default_effect
+from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, parse_options
 from sayso.reading.shell.specials.guarding import bar
 from sayso.reading.shell.words import Value
@@ -21,7 +21,7 @@ _READS = lazy_pattern(
 )
 
 
-def judge_settings(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_settings(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`sysctl name` shows a setting, `sysctl name=value` changes it."""
     parsed = judge.by_data(program, invocation)
     for one in parsed.operands if parsed is not None else ():
@@ -29,14 +29,14 @@ def judge_settings(judge: Judge, program: Program, invocation: Invocation) -> No
             judge.effect(default_effect("system.change"), one.start, one.end)
 
 
-def judge_sampled(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_sampled(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`sample PROCESS`: shows what a process does; without one it does nothing that is known."""
     parsed = judge.by_data(program, invocation)
     if parsed is not None and not parsed.operands:
         judge.doubt("it is given nothing to do", invocation.start, invocation.end)
 
 
-def judge_directory(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_directory(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`dscl NODE -read …`: reading a directory service, or changing it."""
     parsed = parse_options(program.table, invocation.arguments)
     judge.report_problem(parsed, program, invocation)
@@ -53,7 +53,7 @@ def judge_directory(judge: Judge, program: Program, invocation: Invocation) -> N
     judge.effect(effect, invocation.start, invocation.end)
 
 
-def judge_plist(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_plist(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`plutil`: `-lint`, `-p` and `-extract KEY FORMAT` read; the rest changes the file."""
     from sayso.reading.shell.judge import Invocation as Made
 
@@ -72,7 +72,7 @@ def judge_plist(judge: Judge, program: Program, invocation: Invocation) -> None:
         judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
 
 
-def judge_archive7(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_archive7(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`7z COMMAND …`: list, test, hash, benchmark and information read; the rest writes."""
     arguments = invocation.arguments
     if not arguments or arguments[0].text in ("-h", "--help", "i"):
@@ -96,7 +96,7 @@ def judge_archive7(judge: Judge, program: Program, invocation: Invocation) -> No
             judge_path(judge, "files.read", one, invocation.state)
 
 
-def judge_database(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_database(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`sqlite3 FILE SQL`: statements that read; without any it takes commands from its input."""
     arguments = _without_second(invocation.arguments, "-lookaside")
     parsed = parse_options(program.table, arguments)
@@ -125,7 +125,7 @@ def _without_second(arguments: tuple[Argument, ...], name: str) -> tuple[Argumen
     return arguments if at is None else (*arguments[: at + 2], *arguments[at + 3 :])
 
 
-def judge_cloud(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_cloud(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """Programs of clouds and clusters: all of it is remote; reading is told apart from changing."""
     words = [one.text for one in invocation.arguments if one.text is not None and one.text[:1] != "-"]
     if not invocation.arguments:
@@ -143,7 +143,7 @@ def judge_cloud(judge: Judge, program: Program, invocation: Invocation) -> None:
     judge.record(name, Risk.HIGH, default_effect(name).why or name, invocation.start, invocation.end)
 
 
-def judge_socket(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_socket(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`nc`, `socat`: connections; one to a socket of the guard is barred."""
     judge.effect(default_effect("network.api"), invocation.start, invocation.end)
     for one in invocation.arguments:

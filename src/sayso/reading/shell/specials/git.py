@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
-from sayso.reading.shell.programs.known import Program
+from sayso.reading.shell.programs.known import KnownProgram
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
 from sayso.reading.shell.specials.git_config import find_running_key, is_harmless_key
 from sayso.reading.shell.state import ShellState, join_path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _NEEDS_NO_REPOSITORY = frozenset({"--version", "--help", "-h", "-v", "help", "version"})
 
 
-def judge_git(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_git(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """Judge a git command. One that only reads is low if the repository's configuration runs nothing."""
     from sayso.reading.shell.judge import Invocation as Made
 

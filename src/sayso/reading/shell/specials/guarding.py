@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.shell.programs.known import Program, default_effect
+from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def bar(judge: Judge, action: str, why: str, start: int, end: int) -> None:
     judge.record(f"self_modification.{action}", Risk.HIGH, why, start, end, why)
 
 
-def judge_sayso(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_sayso(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`sayso`: an agent may ask what is allowed, and nothing else."""
     first = invocation.arguments[0].text if invocation.arguments else None
     if first in FREE_COMMANDS or (len(invocation.arguments) == 1 and first in ("--help", "--version")):
@@ -63,7 +63,7 @@ def _is_own_process(number: str) -> bool:
     return b"sayso" in said
 
 
-def judge_unit(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_unit(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`systemctl`, `launchctl` and their kind: as their data says, and never on Sayso's own units."""
     for one in invocation.arguments:
         if one.text is not None and "sayso" in one.text.casefold():

@@ -10,7 +10,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from sayso.reading.shell.effects import judge_path
-from sayso.reading.shell.programs.known import Program, default_effect
+from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
 from sayso.reading.shell.state import join_path
 from sayso.reading.shell.variables import is_risky
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sayso.reading.shell.judge import Invocation, Judge
 
 
-def judge_wrapper(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_wrapper(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """A program whose operands, after the first few, are a command."""
     parsed = _parse(judge, program, invocation)
     if program.effect is not None:
@@ -28,7 +28,7 @@ def judge_wrapper(judge: Judge, program: Program, invocation: Invocation) -> Non
     run_inner(judge, program, invocation, parsed.operands[max(program.skip, 0) :], parsed)
 
 
-def _parse(judge: Judge, program: Program, invocation: Invocation) -> ParsedOptions:
+def _parse(judge: Judge, program: KnownProgram, invocation: Invocation) -> ParsedOptions:
     parsed = parse_options(program.table, invocation.arguments)
     judge.report_problem(parsed, program, invocation)
     chosen = frozenset(option.name for option, _ in parsed.options)
@@ -39,7 +39,7 @@ def _parse(judge: Judge, program: Program, invocation: Invocation) -> ParsedOpti
 
 def run_inner(
     judge: Judge,
-    program: Program,
+    program: KnownProgram,
     invocation: Invocation,
     inner: tuple[Argument, ...],
     parsed: ParsedOptions | None = None,
@@ -54,7 +54,7 @@ def run_inner(
     judge.run(inner, invocation.state, inner[0].start, max(inner[-1].end, invocation.end), invocation.body)
 
 
-def judge_env(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_env(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`env`: options, assignments, then a command; alone it shows the environment, secrets and all."""
     arguments = _split_string(judge, invocation.arguments)
     parsed = parse_options(program.table, arguments)
@@ -119,7 +119,7 @@ def _join(folder: str | None, path: str | None) -> str | None:
     return os.path.normpath(join_path(folder, path))
 
 
-def judge_xargs(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_xargs(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`xargs`: the command with words that come from its input, which nobody knows."""
     parsed = _parse(judge, program, invocation)
     inner = parsed.operands
@@ -156,7 +156,7 @@ def _is_harmless_script(text: str, mark: str) -> bool:
     return False
 
 
-def judge_busybox(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_busybox(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`busybox NAME …`: the same as NAME."""
     if not invocation.arguments:
         judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
@@ -164,7 +164,7 @@ def judge_busybox(judge: Judge, program: Program, invocation: Invocation) -> Non
     judge.run(invocation.arguments, invocation.state, invocation.start, invocation.end, invocation.body)
 
 
-def judge_recorder(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_recorder(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`script [FILE [COMMAND]]`: a command whose output is written to a file; `-p` plays one."""
     parsed = _parse(judge, program, invocation)
     chosen = {option.name for option, _ in parsed.options}
@@ -183,7 +183,7 @@ def judge_recorder(judge: Judge, program: Program, invocation: Invocation) -> No
     run_inner(judge, program, invocation, parsed.operands[1:], parsed)
 
 
-def judge_shell(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_shell(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """A shell: `-c` is a command line, an operand is a script, and else it reads its standard input."""
     arguments = _set_cluster(program, invocation.arguments)
     parsed = parse_options(program.table, arguments)
@@ -208,7 +208,7 @@ def judge_shell(judge: Judge, program: Program, invocation: Invocation) -> None:
         )
 
 
-def _set_cluster(program: Program, arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
+def _set_cluster(program: KnownProgram, arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
     """`-cl` and `-lc` mean the same: the letters apart, `c` last."""
     found: list[Argument] = []
     for index, one in enumerate(arguments):
@@ -229,7 +229,7 @@ def _set_cluster(program: Program, arguments: tuple[Argument, ...]) -> tuple[Arg
 
 
 def _judge_command_text(
-    judge: Judge, program: Program, invocation: Invocation, parsed: ParsedOptions
+    judge: Judge, program: KnownProgram, invocation: Invocation, parsed: ParsedOptions
 ) -> None:
     if not parsed.operands:
         judge.doubt(f"{program.name} -c is given no command", invocation.start, invocation.end)
@@ -249,7 +249,7 @@ def _judge_command_text(
     judge.script(text.text, state, text.start, text.end)
 
 
-def judge_interpreter(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_interpreter(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """Python, Node and their kind: code on the command line, a script, a module, or standard input."""
     parsed = parse_options(program.table, invocation.arguments)
     judge.report_problem(parsed, program, invocation)
@@ -279,7 +279,7 @@ def judge_interpreter(judge: Judge, program: Program, invocation: Invocation) ->
 
 
 def _judge_module(
-    judge: Judge, program: Program, invocation: Invocation, module: Argument, parsed: ParsedOptions
+    judge: Judge, program: KnownProgram, invocation: Invocation, module: Argument, parsed: ParsedOptions
 ) -> None:
     """`python -m NAME …`: the module, as a program of that name if one is known."""
     from sayso.reading.shell.programs.known import find_program, named_set
@@ -293,7 +293,7 @@ def _judge_module(
     judge.doubt(f"the module {name[:60]} is not known", module.start, module.end)
 
 
-def judge_plain(judge: Judge, program: Program, invocation: Invocation) -> None:
+def judge_plain(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`echo` and `test`: whatever their words are, they only print or compare them."""
     if program.name in ("test", "[") and any(one.value.odd for one in invocation.arguments):
         judge.doubt("a word in it is not understood", invocation.start, invocation.end)
