@@ -12,6 +12,7 @@ from sayso.core.model import Risk
 from sayso.core.policy import Policy
 from sayso.reading.path_operations import CallFolders
 from sayso.reading.shell.findings import MAX_FINDINGS, Finding, TooMuch
+from sayso.reading.shell.grammar.braces import expand_braces
 from sayso.reading.shell.grammar.parse import parse_line
 from sayso.reading.shell.grammar.syntax import (
     CannotTell,
@@ -36,7 +37,7 @@ from sayso.reading.shell.programs.known import (
 )
 from sayso.reading.shell.programs.options import Argument, Option, ParsedOptions, parse_options
 from sayso.reading.shell.state import ShellState
-from sayso.reading.shell.words import Value, substitutions_in, value_of_word
+from sayso.reading.shell.words import MAX_CHOICES, Value, substitutions_in, value_of_word
 
 MAX_DEPTH = 12
 """Wrappers, scripts and functions inside each other."""
@@ -139,7 +140,10 @@ class Judge:
 
     def compound(self, command: Compound, state: ShellState) -> None:
         self.redirections(command.redirections, state)
-        values = [self.value(word, state) for word in command.words]
+        words = command.words
+        if command.kind == "for":
+            words = tuple(each for word in words for each in expand_braces(word))
+        values = [self.value(word, state) for word in words]
         if any(value.odd for value in values):
             self.doubt("a word in it is not understood", command.start, command.end)
         if command.variable is not None:
@@ -162,6 +166,10 @@ class Judge:
             state.variables[name] = values[0]
             return
         judge_mentions(self, list(command.words), state)
+        known = [each for value in values for each in value.choices or (value,)]
+        if values and len(known) <= MAX_CHOICES and all(one.text is not None for one in known):
+            state.variables[name] = Value(None, vetted=True, choices=tuple(known))
+            return
         vetted = all(value.text is not None or value.vetted for value in values)
         starts = {(value.text or value.prefix)[:1] for value in values}
         dash = not values or not starts.isdisjoint({"-", "", "*", "?", "["})
@@ -189,6 +197,10 @@ class Judge:
             self.sequence(body, state.copy())
             self.depth -= 1
         found = value_of_word(word, state)
+        if found.wild or found.choices:
+            from sayso.reading.shell.effects import note_dashes
+
+            return note_dashes(found, state)
         if found.text is None and found.vetted:
             from sayso.reading.shell.effects import vet
 
@@ -223,7 +235,10 @@ class Judge:
             if not command.assignments and not command.redirections:
                 self.doubt("it is empty", command.start, command.end)
             return
-        arguments = tuple(Argument(self.value(word, state), word.start, word.end) for word in command.words)
+        words = command.words
+        if any("{" in word.text for word in words):
+            words = tuple(each for word in words for each in expand_braces(word))
+        arguments = tuple(Argument(self.value(word, state), word.start, word.end) for word in words)
         odd = next((one for one in arguments if one.value.odd is not None), None)
         if odd is not None:
             self.doubt(odd.value.odd or "", odd.start, odd.end)

@@ -14,7 +14,7 @@ from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
 from sayso.reading.shell.state import join_path
 from sayso.reading.shell.variables import is_risky
-from sayso.reading.shell.words import Value
+from sayso.reading.shell.words import MAX_CHOICES, Value
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Invocation, Judge
@@ -132,13 +132,25 @@ def judge_xargs(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
         for option, value in parsed.options
         if option.name in ("-I", "-i", "-J")
     ]
-    taken = Value(None, vetted=True)
+    taken = _taken(invocation.body, {option.name for option, _ in parsed.options})
     if marks:
         mark = marks[-1] or "{}"
         inner = tuple(_replace(judge, one, mark, taken) for one in inner)
     else:
         inner = (*inner, Argument(taken, invocation.start, invocation.end))
     judge.run(inner, invocation.state.copy(), inner[0].start, invocation.end)
+
+
+def _taken(body: Value | None, chosen: set[str]) -> Value:
+    """A word from the input of xargs: one of those that were printed, or a name of a file, or anything."""
+    if body is None or "-a" in chosen:
+        return Value(None)
+    if body.text is None:
+        return Value(None, vetted=body.vetted)
+    words = body.text.split()
+    if any(mark in body.text for mark in "\\\"'") or not words or len(words) > MAX_CHOICES:
+        return Value(None)
+    return Value(None, vetted=True, choices=tuple(Value(word) for word in words))
 
 
 def _replace(judge: Judge, one: Argument, mark: str, taken: Value) -> Argument:
@@ -148,7 +160,9 @@ def _replace(judge: Judge, one: Argument, mark: str, taken: Value) -> Argument:
     before = one.text.partition(mark)[0]
     if " " in one.text.strip():
         return one if _is_harmless_script(one.text, mark) else Argument(Value(None), one.start, one.end)
-    return Argument(Value(None, vetted=True, prefix=before), one.start, one.end)
+    if one.text == mark:
+        return Argument(taken, one.start, one.end)
+    return Argument(Value(None, prefix=before), one.start, one.end)
 
 
 def _is_harmless_script(text: str, mark: str) -> bool:
@@ -295,6 +309,16 @@ def _judge_module(
 
 def judge_plain(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`echo` and `test`: whatever their words are, they only print or compare them."""
-    if program.name in ("test", "[") and any(one.value.odd for one in invocation.arguments):
-        judge.doubt("a word in it is not understood", invocation.start, invocation.end)
+    if program.name in ("test", "["):
+        _judge_test(judge, invocation)
     judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
+
+
+def _judge_test(judge: Judge, invocation: Invocation) -> None:
+    """`test -v NAME`: a name with a subscript is computed, which can run commands."""
+    arguments = invocation.arguments
+    if any(one.value.odd for one in arguments):
+        judge.doubt("a word in it is not understood", invocation.start, invocation.end)
+    elif any(one.text in ("-v", "-R") for one in arguments):
+        if any(one.text is None or "[" in one.text[:-1] or one.value.wild for one in arguments):
+            judge.doubt("an element's place is computed, which can run commands", invocation.start, invocation.end)
