@@ -42,6 +42,7 @@ from sayso.reading.shell.words import MAX_CHOICES, Value, substitutions_in, valu
 MAX_DEPTH = 12
 """Wrappers, scripts and functions inside each other."""
 _UNKNOWN = "shell.run"
+_FOLDERS = frozenset({"search", "read", "list"})
 _SYSTEM_PROGRAMS = ("/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/opt/homebrew/bin/")
 
 Special = Callable[["Judge", KnownProgram, "Invocation"], None]
@@ -143,7 +144,7 @@ class Judge:
         words = command.words
         if command.kind == "for":
             words = tuple(each for word in words for each in expand_braces(word))
-        values = [self.value(word, state) for word in words]
+        values = [self.value(word, state, shown=command.kind == "for") for word in words]
         if any(value.odd for value in values):
             self.doubt("a word in it is not understood", command.start, command.end)
         if command.variable is not None:
@@ -187,11 +188,15 @@ class Judge:
 
     # Words
 
-    def value(self, word: Word, state: ShellState) -> Value:
+    def value(self, word: Word, state: ShellState, *, shown: bool = True) -> Value:
         """The value of a word; the commands in it are judged on the way."""
         if word.value is not None:
             return Value(word.value)
         before = len(self.findings)
+        if shown and "$" in word.text:
+            from sayso.reading.shell.variables import judge_secret_names
+
+            judge_secret_names(self, word, state)
         for body in substitutions_in(word):
             self.deeper(word.start, word.end)
             self.sequence(body, state.copy())
@@ -238,7 +243,10 @@ class Judge:
         words = command.words
         if any("{" in word.text for word in words):
             words = tuple(each for word in words for each in expand_braces(word))
-        arguments = tuple(Argument(self.value(word, state), word.start, word.end) for word in words)
+        shown = words[0].value != "test"
+        arguments = tuple(
+            Argument(self.value(word, state, shown=shown), word.start, word.end) for word in words
+        )
         odd = next((one for one in arguments if one.value.odd is not None), None)
         if odd is not None:
             self.doubt(odd.value.odd or "", odd.start, odd.end)
@@ -266,6 +274,8 @@ class Judge:
             return
         if "/" in name:
             shorter = _system_name(name)
+            if shorter is None and self.local_program(arguments, state, start, end, body):
+                return
             if shorter is None:
                 from sayso.reading.shell.scripts import judge_script
 
@@ -284,6 +294,38 @@ class Judge:
         if addition is not None:
             self.raise_by(addition, invocation)
         self.depth -= 1
+
+    def local_program(
+        self,
+        arguments: tuple[Argument, ...],
+        state: ShellState,
+        start: int,
+        end: int,
+        body: Value | None,
+    ) -> bool:
+        """Judge a program in the workspace's own environment by its name; False if it is none."""
+        from sayso.reading.shell.scripts import name_in_environment
+
+        name = name_in_environment(self, arguments[0].text or "", state)
+        if name is None:
+            return False
+        named = Argument(Value(name), arguments[0].start, arguments[0].end)
+        self.run_at_least((named, *arguments[1:]), state, start, end, body)
+        return True
+
+    def run_at_least(
+        self,
+        arguments: tuple[Argument, ...],
+        state: ShellState,
+        start: int,
+        end: int,
+        body: Value | None = None,
+    ) -> None:
+        """Judge a program whose code is the workspace's: it is a script of it, whatever its name does."""
+        before = len(self.findings)
+        self.run(arguments, state, start, end, body)
+        if all(one.risk is Risk.LOW for one in self.findings[before:]):
+            self.record("scripts.run", Risk.MODERATE, "runs code of the workspace", start, end)
 
     def raise_by(self, addition: KnownProgram, invocation: Invocation) -> None:
         """What the operator says of a known program counts where it is stricter, and only there."""
@@ -339,6 +381,11 @@ class Judge:
         self.additions(program, chosen, invocation)
         touched = self.option_values(parsed, program, invocation)
         touched += self.operands(operands, parsed.operands, program, effect, invocation)
+        if not program.deep.isdisjoint(chosen):
+            from sayso.reading.shell.deep import judge_deep_reading
+
+            paths = [one for kind, one in _match_kinds(operands, parsed.operands) if kind in _FOLDERS]
+            judge_deep_reading(self, program, parsed, paths, invocation)
         if effect is None:
             self.doubt(f"what {program.name} does here is not known", invocation.start, invocation.end)
         elif not touched or not effect.operation.startswith("files.") or _is_stricter(effect):

@@ -135,7 +135,28 @@ def _sub(name: str):  # type: ignore[no-untyped-def]
     return lambda judge, value, program, invocation: _judge_language(judge, value, program, invocation, name)
 
 
+def _judge_script_folder(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
+    """A folder or file whose code is run: in the workspace, or not understood."""
+    import os
+
+    from sayso.reading.shell.state import join_path
+
+    text, workspace = value.text, judge.where.workspace
+    for folder in invocation.state.folders:
+        inside = (
+            text is not None
+            and bool(workspace)
+            and text[:1] != "~"
+            and (folder is not None or text[:1] == "/")
+            and f"{os.path.realpath(join_path(folder or '/', text))}/".startswith(f"{workspace}/")
+        )
+        if not inside:
+            judge.doubt("it runs code that lies outside the workspace", value.start, value.end)
+            return
+
+
 _OTHERS = {
+    "script_folder": _judge_script_folder,
     "run": _judge_run,
     "script": _judge_script,
     "module": _judge_script,

@@ -5,9 +5,7 @@ What makes new text of its input (rev, tr, base64, sed, awk, printf, echo, cut â
 
 from __future__ import annotations
 
-import fnmatch
-
-from sayso.reading.paths.secrets_below import holds_secrets
+from sayso.reading.paths.secrets_below import fits_secret, holds_secrets
 from sayso.reading.shell.grammar.syntax import Command, Pipeline, Sequence, Simple
 from sayso.reading.shell.state import ShellState, join_path
 from sayso.reading.shell.words import value_of_word
@@ -49,7 +47,7 @@ def _prints(command: Simple, state: ShellState) -> bool:
         return True
     if name == "git":
         return _git_prints(rest, state)
-    return name in _LISTERS and (_finds_plain(rest) or _nothing_secret(rest, state))
+    return name in _LISTERS and (finds_plain(rest) or _nothing_secret(rest, state))
 
 
 def _git_prints(rest: list[str], state: ShellState) -> bool:
@@ -63,18 +61,14 @@ def _git_prints(rest: list[str], state: ShellState) -> bool:
     return rest[0] in _GIT and not any("format" in one for one in rest)
 
 
-def _finds_plain(rest: list[str]) -> bool:
+def finds_plain(rest: list[str]) -> bool:
     """`find â€¦ -name PATTERN`, where the pattern fits no file that holds secrets."""
-    from sayso.reading.paths.places import SECRET_SAMPLES, is_secret
-
     if "-printf" in rest or "-exec" in rest or "-o" in rest or "-or" in rest or "-not" in rest or "!" in rest:
         return False
     at = next((i for i, one in enumerate(rest) if one in ("-name", "-iname")), None)
     if at is None or at + 1 >= len(rest):
         return False
-    pattern = rest[at + 1].casefold()
-    samples = (*SECRET_SAMPLES, ".env", "prod.env", "secrets.yaml", "key.pem", "id_rsa", ".npmrc", "credentials")
-    return not is_secret(pattern) and not any(fnmatch.fnmatchcase(one, pattern) for one in samples)
+    return not fits_secret(rest[at + 1])
 
 
 def _nothing_secret(rest: list[str], state: ShellState) -> bool:

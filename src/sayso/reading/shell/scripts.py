@@ -8,15 +8,17 @@ import stat
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
+from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.path_operations import CallFolders
 from sayso.reading.shell.programs.options import Argument
-from sayso.reading.shell.state import ShellState
+from sayso.reading.shell.state import ShellState, join_path
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge
 
 MAX_SCRIPT = 4_000_000
 _OPERATION = "scripts.run"
+_ENVIRONMENT = lazy_pattern(r"(?:.*/)?(?:\.?venv/bin|node_modules/\.bin)/([\w.-]+)")
 
 
 def judge_script(judge: Judge, file: Argument, state: ShellState, start: int, end: int) -> None:
@@ -47,6 +49,29 @@ def judge_script(judge: Judge, file: Argument, state: ShellState, start: int, en
         return
     judge.pins.add(f"{place.real}#sha256:{digest}")
     judge.record(_OPERATION, Risk.MODERATE, f"runs {name[:60]}, a file of the workspace", start, end)
+
+
+def name_in_environment(judge: Judge, path: str, state: ShellState) -> str | None:
+    """The name of a program in `.venv/bin` or `node_modules/.bin` of the workspace, if it is a known one."""
+    from sayso.reading.shell.programs.known import find_program
+
+    folder = state.folders[0] if len(state.folders) == 1 else None
+    match = _ENVIRONMENT.fullmatch(path)
+    if match is None or folder is None or find_program(match[1], judge.added) is None:
+        return None
+    held = os.path.realpath(join_path(folder, path.rpartition("/")[0]))
+    inside = f"{held}/".startswith(f"{judge.where.workspace}/") and bool(judge.where.workspace)
+    return match[1] if inside and os.path.exists(f"{held}/{match[1]}") else None  # noqa: PTH110
+
+
+def find_local_tool(judge: Judge, name: str, state: ShellState) -> bool:
+    """Return whether `node_modules/.bin` of this folder, or of one above it in the workspace, has this tool."""
+    here, workspace = state.folders[0] if len(state.folders) == 1 else None, judge.where.workspace
+    while here and workspace and f"{here}/".startswith(f"{workspace}/"):
+        if os.path.exists(f"{here}/node_modules/.bin/{name}"):  # noqa: PTH110
+            return True
+        here = here.rpartition("/")[0]
+    return False
 
 
 def _digest(path: str) -> str | None:

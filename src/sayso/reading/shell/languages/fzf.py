@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sayso.reading.shell.judge import Invocation, Judge
 
 _RUNS = lazy_pattern(r"(?:^|[:+,])\s*(execute(?:-silent)?|execute-multi|become)\b")
+_MAY_RUN = lazy_pattern(r"reload|preview|transform|become|execute")
 _READS = lazy_pattern(
     r"(reload(?:-sync)?|preview|transform(?:-[\w-]+)?|bg-transform(?:-[\w-]+)?|change-preview)(?:\((?P<a>[^)]*)\)|\[(?P<b>[^\]]*)\]|:(?P<c>.*))"
 )
@@ -20,6 +21,9 @@ _READS = lazy_pattern(
 def judge_binding(judge: Judge, text: str, at: Argument, invocation: Invocation) -> None:
     """Judge the bindings of `--bind`."""
     if _RUNS.search(text):
+        judge.doubt("a key runs a command", at.start, at.end)
+        return
+    if _MAY_RUN.search(text) and not _READS.search(text) or "transform" in text:
         judge.doubt("a key runs a command", at.start, at.end)
         return
     for match in _READS.finditer(text):

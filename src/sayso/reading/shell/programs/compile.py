@@ -29,6 +29,7 @@ KEYS = frozenset(
         "inherits",
         "like",
         "drops",
+        "deep",
     }
 )
 _MODE_KEYS = frozenset({"with", "all", "without", "count", "is", "risk", "why", "operands"})
@@ -45,6 +46,7 @@ KINDS = frozenset(
         "create",
         "delete",
         "folder",
+        "script_folder",
         "run",
         "script",
         "config",
@@ -108,6 +110,7 @@ def compile_entry(
             "number",
             "inherits",
             "drops",
+        "deep",
         )
         if key in raw
     }

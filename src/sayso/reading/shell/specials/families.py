@@ -81,6 +81,11 @@ def judge_archive7(judge: Judge, program: KnownProgram, invocation: Invocation) 
     command = arguments[0].text
     if command not in ("l", "t", "h", "b"):
         judge.effect(default_effect("files.write"), invocation.start, invocation.end)
+        for one in arguments[1:]:
+            text = one.text or one.value.prefix
+            place = text[2:] if text.startswith("-o") else text
+            if place[:1] != "-":
+                judge_path(judge, "files.write", Argument(Value(place), one.start, one.end), invocation.state)
         return
     judge.effect(default_effect("files.read"), invocation.start, invocation.end)
     for one in arguments[1:]:
@@ -106,13 +111,11 @@ def judge_database(judge: Judge, program: KnownProgram, invocation: Invocation) 
     if chosen & {"-help", "--help", "-version", "--version"}:
         judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
         return
-    readonly = "-readonly" in chosen
     given = [*parsed.operands[1:]]
     commands = [value for option, value in parsed.options if option.name == "-cmd" and value is not None]
     for one in given:
-        if not readonly or (one.text or ".")[:1] == "." or "(" in (one.text or ""):
-            judge.touch("sql", one, program, invocation)
-    if not given and not commands and not (readonly and invocation.body is None):
+        judge.touch("sql", one, program, invocation)
+    if not given and not commands:
         judge.doubt("it takes commands from its standard input", invocation.start, invocation.end)
     if parsed.operands and parsed.operands[0].text != ":memory:":
         judge_path(judge, "files.read", parsed.operands[0], invocation.state)

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
+from sayso.reading.shell.effects import judge_path
 from sayso.reading.shell.programs.known import KnownProgram
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
 from sayso.reading.shell.specials.git_config import find_running_key, is_harmless_key
@@ -14,7 +15,7 @@ from sayso.reading.shell.state import ShellState, join_path
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Invocation, Judge
 
-_NEEDS_NO_REPOSITORY = frozenset({"--version", "--help", "-h", "-v", "help", "version"})
+_NEEDS_NO_REPOSITORY = frozenset({"--version", "--help", "-h", "-v", "version"})
 
 
 def judge_git(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -69,6 +70,24 @@ def _check_setting(judge: Judge, value: Argument) -> None:
     key, _, setting = (value.text or "").partition("=")
     if value.text is None or not is_harmless_key(key, setting):
         judge.doubt(f"it sets {key[:60] or 'a key'}, which can run programs", value.start, value.end)
+
+
+def judge_checkout(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """`git checkout`: with paths it throws their changes away."""
+    parsed = judge.by_data(program, invocation)
+    if parsed is None:
+        return
+    words = [one.text for one in invocation.arguments]
+    after = words.index("--") + 1 if "--" in words else len(words)
+    paths = list(invocation.arguments[after:])
+    if not paths and len(parsed.operands) == 1 and (parsed.operands[0].text or "") in (".", "./", "*", ":/"):
+        paths = [parsed.operands[0]]
+    makes = any(option.name in ("-b", "-c", "--orphan") for option, _ in parsed.options)
+    if not paths and len(parsed.operands) > 1 and not makes:
+        paths = list(parsed.operands[1:])
+    for one in paths:
+        judge.record("git.reset_hard", Risk.HIGH, "throws changes of files away", one.start, one.end)
+        judge_path(judge, "files.write", one, invocation.state)
 
 
 def _check_configuration(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sayso.reading.shell.judge import Special
 from sayso.reading.shell.languages.find import judge_fd, judge_find
 from sayso.reading.shell.languages.tar import judge_tar
-from sayso.reading.shell.specials import builtins, families, guarding, wrappers
-from sayso.reading.shell.specials.git import judge_git
+from sayso.reading.shell.specials import builtins, families, guarding, tools, wrappers
+from sayso.reading.shell.specials.git import judge_checkout, judge_git
 
 SPECIALS: dict[str, Special] = {
     "wrap": wrappers.judge_wrapper,
@@ -16,6 +16,9 @@ SPECIALS: dict[str, Special] = {
     "recorder": wrappers.judge_recorder,
     "shell": wrappers.judge_shell,
     "interpreter": wrappers.judge_interpreter,
+    "fetched": wrappers.judge_fetched,
+    "watch": wrappers.judge_watch,
+    "printenv": wrappers.judge_printenv,
     "cd": builtins.judge_cd,
     "export": builtins.judge_export,
     "unset": builtins.judge_unset,
@@ -41,5 +44,15 @@ SPECIALS: dict[str, Special] = {
     "find": judge_find,
     "fd": judge_fd,
     "tar": judge_tar,
+    "git_checkout": judge_checkout,
+    "options_file": tools.judge_options_file,
+    "pairs": tools.judge_pairs,
+    "processes": tools.judge_processes,
+    "clock": tools.judge_clock,
+    "targets": tools.judge_targets,
+    "building": tools.judge_building,
+    "compiler": tools.judge_compiler,
+    "pytest": tools.judge_pytest,
+    "remote_words": tools.judge_remote_code,
     "plain": wrappers.judge_plain,
 }

@@ -10,7 +10,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from sayso.reading.shell.effects import judge_path
-from sayso.reading.shell.programs.known import KnownProgram, default_effect
+from sayso.reading.shell.programs.known import KnownProgram, default_effect, named_set
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
 from sayso.reading.shell.state import join_path
 from sayso.reading.shell.variables import is_risky
@@ -73,6 +73,8 @@ def judge_env(judge: Judge, program: KnownProgram, invocation: Invocation) -> No
         name = (rest[0].text or rest[0].value.prefix).partition("=")[0]
         if is_risky(name) and not (name == "PATH" and rest[0].text in ("PATH=/bin", "PATH=/usr/bin:/bin")):
             judge.doubt(f"it sets {name}, which programs go by", rest[0].start, rest[0].end)
+        elif name not in named_set("harmless_variables"):
+            judge.effect(default_effect("shell.variables"), rest[0].start, rest[0].end)
         rest.pop(0)
     if rest and rest[0].text == "--":
         rest.pop(0)
@@ -263,23 +265,28 @@ def _judge_command_text(
     judge.script(text.text, state, text.start, text.end)
 
 
+_FLAGS = frozenset("bBdEiIOPqsSuvx")
+
+
 def judge_interpreter(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """Python, Node and their kind: code on the command line, a script, a module, or standard input."""
-    parsed = parse_options(program.table, invocation.arguments)
+    arguments, module = _split_module(program, invocation.arguments)
+    parsed = parse_options(program.table, arguments)
     judge.report_problem(parsed, program, invocation)
     chosen = frozenset(option.name for option, _ in parsed.options)
     judge.additions(program, chosen, invocation)
     kinds = {option.kind for option, _ in parsed.options}
     for option, value in parsed.options:
-        if option.kind == "module" and value is not None:
-            _judge_module(judge, program, invocation, value, parsed)
-            return
         if option.kind != "text" and value is not None:
             judge.touch(option.kind, value, program, invocation)
+    if module is not None:
+        _judge_module(judge, invocation, module)
+        return
     if "code" in kinds or parsed.problem is not None:
         return
     for mode in program.modes:
-        if not mode.any_of.isdisjoint(chosen) and mode.effect is not None:
+        fits = not mode.any_of.isdisjoint(chosen) and mode.count in (None, len(parsed.operands))
+        if fits and mode.effect is not None:
             judge.effect(mode.effect, invocation.start, invocation.end)
             for one in parsed.operands:
                 judge_path(judge, "files.read", one, invocation.state)
@@ -292,19 +299,85 @@ def judge_interpreter(judge: Judge, program: KnownProgram, invocation: Invocatio
     )
 
 
-def _judge_module(
-    judge: Judge, program: KnownProgram, invocation: Invocation, module: Argument, parsed: ParsedOptions
-) -> None:
-    """`python -m NAME …`: the module, as a program of that name if one is known."""
+def _split_module(
+    program: KnownProgram, arguments: tuple[Argument, ...]
+) -> tuple[tuple[Argument, ...], tuple[Argument, ...] | None]:
+    """The options before `-m`, and the module with all that is its own; no module if there is no `-m`."""
+    if "-m" not in program.table.named or program.table.named["-m"].kind != "module":
+        return arguments, None
+    skip = False
+    for index, one in enumerate(arguments):
+        text = one.text or ""
+        if skip:
+            skip = False
+        elif text in ("-W", "-X"):
+            skip = True
+        elif text[:1] != "-" or text[:2] == "--" or text == "-":
+            break
+        else:
+            letters, mark, joined = text[1:].partition("m")
+            if not mark or not _FLAGS.issuperset(letters):
+                continue
+            before = (Argument(Value(f"-{letters}"), one.start, one.end),) if letters else ()
+            named = (Argument(Value(joined), one.start, one.end),) if joined else ()
+            return (*arguments[:index], *before), (*named, *arguments[index + 1 :])
+    return arguments, None
+
+
+def _judge_module(judge: Judge, invocation: Invocation, words: tuple[Argument, ...]) -> None:
+    """`python -m NAME …`: the module, as a program of that name if one is known.
+
+    A module of that name in the folder comes first, so it is never low.
+    """
     from sayso.reading.shell.programs.known import find_program, named_set
 
-    name = module.text or ""
+    name = (words[0].text or "") if words else ""
     if name in named_set("python_modules") and find_program(name, judge.added) is not None:
-        at = next(i for i, one in enumerate(invocation.arguments) if one is module or one.text == f"-m{name}")
-        inner = (module, *invocation.arguments[at + 1 :])
-        judge.run(inner, invocation.state, invocation.start, invocation.end, invocation.body)
+        judge.run_at_least(words, invocation.state, invocation.start, invocation.end, invocation.body)
         return
-    judge.doubt(f"the module {name[:60]} is not known", module.start, module.end)
+    judge.doubt(f"the module {name[:60]} is not known", invocation.start, invocation.end)
+
+
+def judge_fetched(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """`npx TOOL …`: the workspace's own tool where it has one; else it is fetched."""
+    from sayso.reading.shell.programs.known import find_program
+    from sayso.reading.shell.scripts import find_local_tool
+
+    words = invocation.arguments
+    while words and words[0].text in ("--no-install", "--no", "-y", "--yes", "--"):
+        words = words[1:]
+    name = words[0].text if words else None
+    if name and find_local_tool(judge, name, invocation.state) and find_program(name, judge.added):
+        judge.run_at_least(words, invocation.state, invocation.start, invocation.end, invocation.body)
+        return
+    judge.effect(default_effect("packages.install"), invocation.start, invocation.end)
+
+
+def judge_watch(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """`watch`: its words are joined and given to a shell."""
+    parsed = _parse(judge, program, invocation)
+    if program.effect is not None:
+        judge.effect(program.effect, invocation.start, invocation.end)
+    texts = [one.text for one in parsed.operands]
+    if not texts or any(text is None for text in texts):
+        judge.doubt("which command it runs is not known", invocation.start, invocation.end)
+        return
+    joined = " ".join(text or "" for text in texts)
+    judge.script(joined, invocation.state.copy(), parsed.operands[0].start, parsed.operands[-1].end)
+
+
+def judge_printenv(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """`printenv NAME` shows a variable; without a name all of them."""
+    from sayso.reading.shell.variables import is_secret_name
+
+    names = [one for one in invocation.arguments if one.text not in ("-0", "--null")]
+    if not names:
+        judge.effect(default_effect("shell.environment"), invocation.start, invocation.end)
+    for one in names:
+        if one.text is None or is_secret_name(one.text):
+            judge.effect(default_effect("secrets.read"), one.start, one.end)
+        else:
+            judge.effect(default_effect("shell.inspect"), one.start, one.end)
 
 
 def judge_plain(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:

@@ -1,0 +1,159 @@
+"""Builds, tests and small programs whose words mean something by their shape."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sayso.core.model import Risk
+from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.shell.effects import judge_path
+from sayso.reading.shell.programs.known import KnownProgram, default_effect
+from sayso.reading.shell.programs.options import Argument, parse_options
+from sayso.reading.shell.words import Value
+
+if TYPE_CHECKING:
+    from sayso.reading.shell.judge import Invocation, Judge
+
+_REMOTE = lazy_pattern(r"(?i)(?:.*[:_-])?(?:publish|deploy|release|upload|gh-deploy|push|destroy)(?:[:_-].*)?")
+_SETS = lazy_pattern(r"(?i)(?:SHELL|MAKEFLAGS|MAKEFILES|CC|CXX|LD|AR|PATH|.*FLAGS|.*CMD|.*SHELL)[:+?]?=.*")
+_LOCATED = lazy_pattern(r"(?:--?[\w-]+=)?((?:~|/|\.\.).*)")
+_PYTEST_CODE = frozenset({"-c", "--rootdir", "-p", "--confcutdir", "--config-file", "-o", "--override-ini"})
+_COMPILER_RUNS = ("-fplugin", "-wrapper", "-specs", "-B", "@", "-Xclang", "--config", "-load")
+
+
+def judge_options_file(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """Programs that take more options from `@FILE`."""
+    for one in invocation.arguments:
+        if (one.text or one.value.prefix)[:1] == "@":
+            judge.doubt("it takes options from a file", one.start, one.end)
+    judge.by_data(program, invocation)
+
+
+def judge_pairs(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """jq's options with two values: `--arg NAME VALUE`, `--slurpfile NAME FILE`."""
+    from sayso.reading.shell.judge import Invocation as Made
+
+    rest = list(invocation.arguments)
+    kept: list[Argument] = []
+    while rest:
+        one = rest.pop(0)
+        if one.text in ("--arg", "--argjson") and len(rest) > 1:
+            del rest[:2]
+        elif one.text in ("--slurpfile", "--rawfile", "--argfile") and len(rest) > 1:
+            judge_path(judge, "files.read", rest[1], invocation.state)
+            del rest[:2]
+        else:
+            kept.append(one)
+    made = Made(invocation.name, tuple(kept), invocation.state, invocation.start, invocation.end)
+    made.body = invocation.body
+    judge.by_data(program, made)
+
+
+def judge_processes(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """`ps`: letters without a dash are BSD options, and `e` shows the environment of every process."""
+    for one in invocation.arguments:
+        text = one.text or ""
+        if text[:1] != "-" and text.isalpha() and "e" in text:
+            judge.effect(default_effect("shell.environment"), one.start, one.end)
+        if text[:1] == "-" and text[:2] != "--" and "E" in text:
+            judge.effect(default_effect("shell.environment"), one.start, one.end)
+    judge.by_data(program, invocation)
+
+
+def judge_clock(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """`date`: an operand without a plus sign sets the clock."""
+    parsed = judge.by_data(program, invocation)
+    for one in parsed.operands if parsed is not None else ():
+        if (one.text or one.value.prefix)[:1] != "+" and not any(
+            option.name in ("-j", "-n", "-v", "-r") for option, _ in parsed.options if parsed
+        ):
+            judge.record("system.change", Risk.HIGH, "sets the clock", one.start, one.end)
+
+
+def judge_targets(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """`make TARGET NAME=VALUE`: names that change what it runs, and targets that reach others."""
+    for one in invocation.arguments:
+        text = one.text or one.value.prefix
+        if _SETS.fullmatch(text):
+            judge.doubt(f"it sets {text.partition('=')[0][:40]}, which the build goes by", one.start, one.end)
+    _judge_remote_words(judge, invocation)
+    judge.by_data(program, invocation)
+
+
+def _judge_remote_words(judge: Judge, invocation: Invocation) -> None:
+    for one in invocation.arguments:
+        if one.text is None:
+            judge.doubt("what it does is not known until it runs", one.start, one.end)
+        elif one.text[:1] != "-" and _REMOTE.fullmatch(one.text.rpartition("/")[2]):
+            judge.effect(default_effect("remote.change"), one.start, one.end)
+
+
+def judge_building(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """Build programs: their options are many and none is told apart; places outside the workspace are."""
+    _judge_remote_words(judge, invocation)
+    _judge_places(judge, invocation)
+    judge.effect(default_effect("build.run"), invocation.start, invocation.end)
+
+
+def _judge_places(judge: Judge, invocation: Invocation) -> None:
+    """Words that name a place outside the workspace: nobody knows what they are for."""
+    for one in invocation.arguments:
+        match = _LOCATED.fullmatch(one.text or one.value.prefix)
+        if match is not None:
+            place = Argument(Value(match[1], home=match[1][:1] == "~"), one.start, one.end)
+            judge_path(judge, "files.write", place, invocation.state)
+
+
+def judge_compiler(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """gcc and its kind: what loads code is not understood; the output is a file that is written."""
+    arguments = invocation.arguments
+    if arguments and all(one.text in ("--version", "-v", "-dumpversion", "-dumpmachine") for one in arguments):
+        judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
+        return
+    for index, one in enumerate(arguments):
+        text = one.text
+        if text is None or text.startswith(_COMPILER_RUNS):
+            judge.doubt(f"{program.name} is given something that may run code", one.start, one.end)
+        elif text == "-o" and index + 1 < len(arguments):
+            judge_path(judge, "files.write", arguments[index + 1], invocation.state)
+        elif text.startswith("-o") and len(text) > 2:
+            judge_path(judge, "files.write", Argument(Value(text[2:]), one.start, one.end), invocation.state)
+    judge.effect(default_effect("build.run"), invocation.start, invocation.end)
+
+
+def judge_pytest(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """`pytest`: it runs code of the workspace; code and settings from elsewhere are not understood."""
+    arguments = invocation.arguments
+    for index, one in enumerate(arguments):
+        text = one.text
+        if text is None:
+            judge.doubt("what pytest is given is not known", one.start, one.end)
+            continue
+        name, equals, value = text.partition("=")
+        taken = arguments[index + 1] if not equals and index + 1 < len(arguments) else None
+        if name in ("-c", "--rootdir", "--confcutdir", "--config-file"):
+            place = Argument(Value(value), one.start, one.end) if equals else taken
+            if place is not None:
+                judge.touch("script_folder", place, program, invocation)
+        elif name in ("-o", "--override-ini"):
+            judge.doubt("it changes settings that can run code", one.start, one.end)
+        elif name in ("--junitxml", "--junit-xml", "--log-file", "--report-log", "--basetemp", "--resultlog"):
+            place = Argument(Value(value), one.start, one.end) if equals else taken
+            if place is not None:
+                judge_path(judge, "files.write", place, invocation.state)
+        elif name in ("--pastebin", "--pdb", "--trace"):
+            judge.doubt(f"pytest {name} waits or sends", one.start, one.end)
+        elif text[:1] in "/~" or text.startswith(".."):
+            judge.touch("script_folder", one, program, invocation)
+    judge.effect(default_effect("tests.run"), invocation.start, invocation.end)
+
+
+def judge_remote_code(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """`go run PACKAGE`: one with an address is fetched."""
+    parsed = parse_options(program.table, invocation.arguments)
+    judge.report_problem(parsed, program, invocation)
+    first = parsed.operands[0].text if parsed.operands else None
+    if first is None or "@" in first or ("." in first.partition("/")[0] and not first.startswith((".", "/"))
+                                         and not first.endswith(".go")):
+        judge.effect(default_effect("network.fetch"), invocation.start, invocation.end)
+    judge.effect(default_effect("scripts.run"), invocation.start, invocation.end)
