@@ -46,6 +46,11 @@ SECRET_FILES = (
     "*.tfstate.backup", ".vault-token", ".bash_history", ".zsh_history", "*credentials.tfrc.json",
     "application_default_credentials.json",
 )  # fmt: skip
+_SECRET_PAIRS = {
+    (".docker", "config.json"), ("gh", "hosts.yml"), (".codex", "auth.json"), (".claude", ".credentials.json"),
+    ("gcloud", "credentials.db"), (".cargo", "credentials.toml"), (".gem", "credentials"),
+}  # fmt: skip
+"""Files that hold secrets in a folder of this name."""
 PUBLIC_SAMPLES = frozenset({".env.example", ".env.sample", ".env.template", ".env.dist"})
 """Files that show which names a secret file has, and no secret."""
 
@@ -261,6 +266,8 @@ def is_secret(path: str) -> bool:
     if SECRET_FOLDERS.intersection(parts) or (parts[0], parts[-1]) in SECRET_PLACES:
         return True
     if any(_could_be(part, SECRET_FOLDERS) for part in parts) or _could_be(parts[-1], SECRET_SAMPLES):
+        return True
+    if tuple(parts[-2:]) in _SECRET_PAIRS:
         return True
     return parts[-1] not in PUBLIC_SAMPLES and _SECRET_FILES.match(parts[-1]) is not None
 

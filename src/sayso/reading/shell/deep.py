@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 _INCLUDES = frozenset({"--include", "-g", "--iglob", "-t", "--type"})
 _EXCLUDES = frozenset({"--exclude", "--exclude-dir", "-x"})
-_OPEN = ("/usr", "/opt", "/var/log", "/lib", "/tmp")  # noqa: S108 - folders where nothing of the user's lies
 
 
 def judge_deep_reading(
@@ -47,7 +46,7 @@ def secret_under(
         return "what cannot be told"
     path = home + start[1:] if start == "~" or start.startswith("~/") else join_path(folder, start)
     real = os.path.realpath(path)
-    if f"{real}/".startswith(f"{judge.where.workspace}/") or real.startswith(_OPEN):
+    if f"{real}/".startswith(f"{judge.where.workspace}/"):
         return find_secret(real, excluded)
     if f"{home}/".startswith(f"{real}/"):
         return "your home folder"

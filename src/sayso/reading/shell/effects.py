@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _STREAMS = frozenset({"-", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/null", "/dev/tty", "/dev/fd/0"})
 _HIDDEN_PATTERN = lazy_pattern(r"(?:^|/)\.[*?\[{]")
 _MAX_ENTRIES = 2_000
-_GUARD = lazy_pattern(
+GUARD = lazy_pattern(
     r"(?i)sayso|\.claude|\.codex|\.gemini|\.cursor|opencode|clinerules|copilot|openclaw|goose"
 )
 
@@ -53,7 +53,7 @@ def judge_path(judge: Judge, operation: str, argument: Argument, state: ShellSta
 def _judge_unknown(judge: Judge, operation: str, argument: Argument, state: ShellState) -> None:
     """A path that is not known: reading one that was vetted is what reading is."""
     prefix = argument.value.prefix
-    if "/" in prefix and _GUARD.search(prefix):
+    if "/" in prefix and GUARD.search(prefix):
         known = Argument(Value(prefix.rpartition("/")[0]), argument.start, argument.end)
         judge_guard_mentions(judge, (known,), state)
     if argument.value.vetted and verb_of(operation) in READ_VERBS:
@@ -103,6 +103,9 @@ def _operation_at_pattern(judge: Judge, operation: str, pattern: str, where: Cal
     found = _operation_at(judge, operation, fixed or ".", where)
     if found.barred is not None or found.reading is Risk.HIGH:
         return found
+    whole = join_path(where.folder, _at_home(fixed, where.home))
+    if where.home and whole.startswith(f"{where.home}/.") and not where.workspace.startswith(whole):
+        return msgspec.structs.replace(found, reading=Risk.HIGH, found="it reads what programs keep for you")
     if _HIDDEN_PATTERN.search(pattern) or _may_name_secret(pattern, fixed, name, where):
         return msgspec.structs.replace(found, reading=Risk.HIGH, found="its pattern may name a secret")
     if verb_of(operation) not in READ_VERBS:
@@ -153,7 +156,14 @@ def vet(judge: Judge, word: Word, found: Value, state: ShellState, before: int) 
 
         if not all(prints_names(body, state) for body in bodies):
             return msgspec.structs.replace(found, vetted=False)
+        return named_value(state)
     return found
+
+
+def named_value(state: ShellState) -> Value:
+    """The name of a file: it begins with no dash where no name in the folder does."""
+    pattern = note_dashes(Value("*", wild=True), state)
+    return Value(None, vetted=True, prefix="./" if pattern.dashless else "")
 
 
 def note_dashes(value: Value, state: ShellState) -> Value:
@@ -186,7 +196,7 @@ def judge_mentions(judge: Judge, several: list[Word], state: ShellState) -> None
             if is_secret(piece) or (_HIDDEN_PATTERN.search(piece) and value.wild):
                 why = "it names a file that holds secrets"
                 judge.record("files.read", Risk.HIGH, why, word.start, word.end)
-            elif _GUARD.search(piece) or piece.startswith(("/", "~")):
+            elif GUARD.search(piece) or piece.startswith(("/", "~")):
                 argument = Argument(
                     Value(piece, wild=value.wild, home=piece[:1] == "~"), word.start, word.end
                 )
@@ -197,7 +207,7 @@ def judge_guard_mentions(judge: Judge, arguments: tuple[Argument, ...], state: S
     """Arguments of a program that is not understood: those that name the guard's files are barred."""
     for one in arguments:
         text = one.value.text
-        if text is None or _GUARD.search(text) is None:
+        if text is None or GUARD.search(text) is None:
             continue
         for piece in (text, text.partition("=")[2]):
             if not piece:

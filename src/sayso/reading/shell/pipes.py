@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sayso.reading.shell.effects import judge_mentions
+from sayso.reading.shell.effects import judge_mentions, named_value
 from sayso.reading.shell.grammar.syntax import Pipeline, Simple
 from sayso.reading.shell.names import prints_names
 from sayso.reading.shell.state import ShellState
@@ -33,7 +33,7 @@ def judge_pipeline(judge: Judge, command: Pipeline, state: ShellState) -> None:
             printed = Value(None)
         if printed.text is None:
             before = Pipeline(command.commands[: index + 1], command.start, command.end)
-            printed = Value(None, vetted=prints_names(before, state))
+            printed = named_value(state) if prints_names(before, state) else Value(None)
 
 
 def _printed_by(command: Simple, state: ShellState) -> Value:

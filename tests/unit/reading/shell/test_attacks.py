@@ -38,3 +38,11 @@ def test_a_line_that_does_more_than_read_is_not_low(reader: Reader, line: str) -
 @pytest.mark.parametrize("line", TABLE["blocked"])
 def test_a_line_that_reaches_the_guard_is_blocked(reader: Reader, line: str) -> None:
     assert reader.read(line).findings[0].barred is not None
+
+
+def test_a_pattern_may_be_an_option_where_a_file_is_named_like_one(tmp_path: Path) -> None:
+    reader = Reader(tmp_path.resolve(), tmp_path.resolve())
+    (tmp_path / "notes.txt").write_text("notes")
+    assert reader.risk("find * -name x") is Risk.LOW
+    (tmp_path / "-delete").write_text("")
+    assert reader.risk("find * -name x") is Risk.HIGH

@@ -165,7 +165,7 @@ def _forget_name(judge: Judge, text: str, one: Argument, invocation: Invocation)
     state.functions.pop(text, None)
     state.forget(text)
     if state.input is not None and state.input.vetted:
-        state.variables[text] = Value(None, vetted=True)
+        state.variables[text] = state.input
 
 
 def judge_changing(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:

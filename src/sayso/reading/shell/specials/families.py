@@ -85,7 +85,7 @@ def judge_archive7(judge: Judge, program: KnownProgram, invocation: Invocation) 
             text = one.text or one.value.prefix
             place = text[2:] if text.startswith("-o") else text
             if place[:1] != "-":
-                judge_path(judge, "files.write", Argument(Value(place), one.start, one.end), invocation.state)
+                judge_path(judge, "files.write", Argument(Value(place, home=place[:1] == "~"), one.start, one.end), invocation.state)
         return
     judge.effect(default_effect("files.read"), invocation.start, invocation.end)
     for one in arguments[1:]:

@@ -6,7 +6,7 @@ from sayso.reading.shell.judge import Special
 from sayso.reading.shell.languages.find import judge_fd, judge_find
 from sayso.reading.shell.languages.tar import judge_tar
 from sayso.reading.shell.specials import builtins, families, guarding, tools, wrappers
-from sayso.reading.shell.specials.git import judge_checkout, judge_git
+from sayso.reading.shell.specials.git import judge_checkout, judge_git, judge_settings_of_git
 
 SPECIALS: dict[str, Special] = {
     "wrap": wrappers.judge_wrapper,
@@ -45,6 +45,9 @@ SPECIALS: dict[str, Special] = {
     "fd": judge_fd,
     "tar": judge_tar,
     "git_checkout": judge_checkout,
+    "git_config": judge_settings_of_git,
+    "project_code": tools.judge_project_code,
+    "copying": tools.judge_copying,
     "options_file": tools.judge_options_file,
     "pairs": tools.judge_pairs,
     "processes": tools.judge_processes,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.shell.effects import judge_path
+from sayso.reading.shell.effects import GUARD, judge_path
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, parse_options
+from sayso.reading.shell.state import ShellState, join_path
 from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:
@@ -157,3 +159,47 @@ def judge_remote_code(judge: Judge, program: KnownProgram, invocation: Invocatio
                                          and not first.endswith(".go")):
         judge.effect(default_effect("network.fetch"), invocation.start, invocation.end)
     judge.effect(default_effect("scripts.run"), invocation.start, invocation.end)
+
+
+def judge_project_code(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """A program that runs code of the project whatever it is asked for."""
+    before = len(judge.findings)
+    judge.by_data(program, invocation)
+    if all(one.risk is Risk.LOW for one in judge.findings[before:]):
+        judge.record("scripts.run", Risk.MODERATE, "runs code of the project", invocation.start, invocation.end)
+
+
+def judge_copying(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """`cp`, `mv`, `ln` into a folder: each source takes its name along, and what lies in it."""
+    parsed = judge.by_data(program, invocation)
+    if parsed is None:
+        return
+    named = [value for option, value in parsed.options if option.name == "-t" and value is not None]
+    sources = parsed.operands if named else parsed.operands[:-1]
+    target = named[0] if named else parsed.operands[-1] if parsed.operands else None
+    if target is None or target.text is None:
+        return
+    for one in sources:
+        for name in names_taken_along(judge, one, invocation.state):
+            place = Value(f"{target.text.rstrip('/') or '/'}/{name}", home=target.value.home)
+            if GUARD.search(name) or GUARD.search(target.text):
+                judge_path(judge, "files.write", Argument(place, one.start, one.end), invocation.state)
+
+
+def names_taken_along(judge: Judge, source: Argument, state: ShellState) -> list[str]:
+    """The names that a source has in its target, with those below it that may be the guard's."""
+    text = source.text
+    if text is None:
+        return []
+    own = "" if text.endswith(("/.", "/..")) or text in (".", "..") else text.rstrip("/").rpartition("/")[2]
+    found = [own] if own else []
+    for folder in state.folders:
+        top = join_path(folder or "/", judge.where.home + text[1:] if source.value.home else text)
+        for seen, (here, _, names) in enumerate(os.walk(top)):
+            if seen > 200:
+                break
+            inner = os.path.relpath(here, top)
+            found += [
+                os.path.normpath(f"{own}/{inner}/{name}".lstrip("/")) for name in names if GUARD.search(f"{here}/{name}")
+            ]
+    return found[:200]

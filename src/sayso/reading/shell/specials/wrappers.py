@@ -148,7 +148,7 @@ def _taken(body: Value | None, chosen: set[str]) -> Value:
     if body is None or "-a" in chosen:
         return Value(None)
     if body.text is None:
-        return Value(None, vetted=body.vetted)
+        return Value(None, vetted=body.vetted, prefix=body.prefix)
     words = body.text.split()
     if any(mark in body.text for mark in "\\\"'") or not words or len(words) > MAX_CHOICES:
         return Value(None)
