@@ -169,9 +169,7 @@ def named_value(state: ShellState) -> Value:
 def note_dashes(value: Value, state: ShellState) -> Value:
     """A pattern at the beginning of a name: it is no option where no name in the folder begins with a dash."""
     if value.choices:
-        return msgspec.structs.replace(
-            value, choices=tuple(note_dashes(one, state) for one in value.choices)
-        )
+        return msgspec.structs.replace(value, choices=tuple(note_dashes(one, state) for one in value.choices))
     if not value.may_be_option or value.text is None:
         return value
     try:

@@ -127,8 +127,11 @@ class Judge:
         elif isinstance(command, Sequence):
             self.sequence(command, state)
         elif isinstance(command, Group):
-            self.redirections(command.redirections, state)
-            self.sequence(command.body, state.copy() if command.own_shell else state)
+            inside = state.copy() if command.own_shell else state
+            before, given = state.input, self.redirections(command.redirections, state)
+            inside.input = given or before
+            self.sequence(command.body, inside)
+            state.input = before
         elif isinstance(command, Compound):
             self.compound(command, state)
         else:
@@ -140,7 +143,8 @@ class Judge:
         judge_pipeline(self, command, state)
 
     def compound(self, command: Compound, state: ShellState) -> None:
-        self.redirections(command.redirections, state)
+        before = state.input
+        state.input = self.redirections(command.redirections, state) or before
         words = command.words
         if command.kind == "for":
             words = tuple(each for word in words for each in expand_braces(word))
@@ -153,6 +157,7 @@ class Judge:
             branch = state.copy()
             self.sequence(body, branch)
             state.merge(branch)
+        state.input = before
         if command.kind in ("test", "case"):
             self.effect(default_effect("shell.inspect"), command.start, command.end)
 
@@ -231,7 +236,7 @@ class Judge:
     # Commands
 
     def simple(self, command: Simple, state: ShellState, piped: Value | None = None) -> None:
-        body = self.redirections(command.redirections, state) or piped
+        body = self.redirections(command.redirections, state) or piped or state.input
         if command.assignments:
             from sayso.reading.shell.variables import judge_assignments
 
@@ -250,7 +255,9 @@ class Judge:
         odd = next((one for one in arguments if one.value.odd is not None), None)
         if odd is not None:
             self.doubt(odd.value.odd or "", odd.start, odd.end)
+        before, state.input = state.input, body
         self.run(arguments, state, command.start, command.end, body)
+        state.input = before
 
     def run(
         self,

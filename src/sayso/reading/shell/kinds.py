@@ -135,7 +135,9 @@ def _sub(name: str):  # type: ignore[no-untyped-def]
     return lambda judge, value, program, invocation: _judge_language(judge, value, program, invocation, name)
 
 
-def _judge_script_folder(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
+def _judge_script_folder(
+    judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation
+) -> None:
     """A folder or file whose code is run: in the workspace, or not understood."""
     import os
 

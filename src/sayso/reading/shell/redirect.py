@@ -48,7 +48,8 @@ def judge_redirection(  # noqa: C901 - one branch for each operator
             judge.doubt("a redirection is not understood", one.start, one.end)
             return None
     _judge_target(judge, one, value, state)
-    return None
+    reads = one.operator in ("<", "<>") and value.text != "/dev/null"
+    return Value(None) if reads else None
 
 
 def _read_body(judge: Judge, one: Redirection, state: ShellState) -> Value:

@@ -70,7 +70,9 @@ def judge_assignments(judge: Judge, command: Simple, state: ShellState) -> Shell
             judge.value(inner, state)
         value = Value(None) if one.value is None else judge.value(one.value, state)
         if one.name in _MODULE_PATHS and command.words and _stays_inside(judge, value, state):
-            judge.record("scripts.run", Risk.MODERATE, "runs code of the workspace", command.start, command.end)
+            judge.record(
+                "scripts.run", Risk.MODERATE, "runs code of the workspace", command.start, command.end
+            )
         elif is_risky(one.name):
             judge.doubt(f"it sets {one.name}, which programs go by", command.start, command.end)
             if not command.words:
@@ -80,7 +82,9 @@ def judge_assignments(judge: Judge, command: Simple, state: ShellState) -> Shell
         elif not command.words:
             target.variables[one.name] = value
             judge.effect(default_effect("shell.inspect"), command.start, command.end)
-        elif one.name not in named_set("harmless_variables"):
+        elif one.name not in named_set("harmless_variables") and command.words[0].value not in named_set(
+            "plain_programs"
+        ):
             judge.effect(default_effect("shell.variables"), command.start, command.end)
         # Words after `X=1` do not see X: the shell expands them before it sets it.
         if one.name == "HOME":

@@ -122,6 +122,8 @@ def _value_of_parts(  # noqa: C901 - one branch for each kind of part
             else:
                 known.append(value.text)
                 wild = wild or value.wild
+        elif isinstance(part, Substitution) and (said := _echoed(part, state)) is not None:
+            known.append(said)
         elif isinstance(part, Substitution) and _is_pwd(part, state):
             known.append(state.folders[0] or "")
         elif isinstance(part, Substitution):
@@ -146,6 +148,23 @@ def _value_of_parts(  # noqa: C901 - one branch for each kind of part
 def _braces_unquoted(word: Word) -> bool:
     """True if a brace or bracket that is split over parts (`{'a',b}`) may still expand."""
     return "{" in "".join(one.text for one in word.parts if isinstance(one, Literal) and not one.quoted)
+
+
+def _echoed(part: Substitution, state: ShellState) -> str | None:
+    """What `$(echo WORDS)` says, where each word is plain text and the whole is one word."""
+    items = part.body.items
+    command = items[0][1] if len(items) == 1 and not part.is_file else None
+    if (
+        not isinstance(command, Simple)
+        or len(command.words) != 2
+        or command.redirections
+        or command.assignments
+    ):
+        return None
+    name, text = command.words[0].value, command.words[1].value
+    if name != "echo" or text is None or "echo" in state.functions or state.changed is not None:
+        return None
+    return text if text[:1] != "-" and not re.search(r"[\s*?\[\]\\]", text) else None
 
 
 def _is_pwd(part: Substitution, state: ShellState) -> bool:

@@ -20,6 +20,9 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     for name in (".git", "src", "tmpd/.claude"):
         (folder / name).mkdir(parents=True)
     (folder / ".env").write_text("KEY=1\n")
+    (folder / "names").write_text(".env\n")
+    (folder / "mypy.ini").write_text("[mypy]\nplugins = ./x.py\n")
+    (folder / "package.json").write_text('{"packageManager": "yarn@4.0.0"}')
     (folder / "notes.txt").write_text("notes\n")
     (folder / "tmpd/.claude/settings.json").write_text("{}\n")
     return Reader(folder, home)

@@ -23,9 +23,7 @@ def expand_braces(word: Word) -> tuple[Word, ...]:
         return (word,)
     if not all(isinstance(one, Literal) for one in word.parts):
         return (_odd(word),)
-    marked = [
-        (letter, one.quoted) for one in word.parts if isinstance(one, Literal) for letter in one.text
-    ]
+    marked = [(letter, one.quoted) for one in word.parts if isinstance(one, Literal) for letter in one.text]
     found = _expand(marked, 0)
     if found is None:
         return (_odd(word),)

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 _FOUND = Value(None, vetted=True, prefix="./")
 _BATCHES = frozenset({"-x", "-X", "--exec", "--exec-batch"})
-_SHOWS_NO_CONTENT = frozenset({"ls", "wc", "stat", "file", "du", "basename", "dirname", "echo", "realpath", "test"})
+_SHOWS_NO_CONTENT = frozenset(
+    {"ls", "wc", "stat", "file", "du", "basename", "dirname", "echo", "realpath", "test"}
+)
 _RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _LEADING = frozenset({"-H", "-L", "-P", "-E", "-X", "-d", "-s", "-x"})
 
@@ -128,7 +130,10 @@ def judge_fd(judge: Judge, program: KnownProgram, invocation: Invocation) -> Non
     judge.effect(default_effect("files.list"), invocation.start, invocation.end)
     if at is None:
         return
-    hidden = any((one.text or "-H").startswith(("-H", "-u", "-I", "--hidden", "--no-ignore", "--unres")) for one in before)
+    hidden = any(
+        (one.text or "-H").startswith(("-H", "-u", "-I", "--hidden", "--no-ignore", "--unres"))
+        for one in before
+    )
     found = _found_by(judge, invocation) if hidden else _FOUND
     inner = tuple(_fill(one, found) for one in arguments[at + 1 :])
     if not inner:

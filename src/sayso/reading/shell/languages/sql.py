@@ -31,7 +31,9 @@ def judge_sql(judge: Judge, text: str, at: Argument, program: KnownProgram) -> N
     if _READS.match(bare) and not _CHANGES.search(bare) and ";" not in bare and "\\" not in bare:
         return
     if bare[:1] == ".":
-        judge.record("database.change", Risk.HIGH, "a command of the program that may run others", at.start, at.end)
+        judge.record(
+            "database.change", Risk.HIGH, "a command of the program that may run others", at.start, at.end
+        )
         return
     risk = (
         Risk.HIGH if re.search(r"(?i)\b(?:drop|delete|truncate|update|attach|load)", bare) else Risk.MODERATE

@@ -110,7 +110,7 @@ def compile_entry(
             "number",
             "inherits",
             "drops",
-        "deep",
+            "deep",
         )
         if key in raw
     }

@@ -249,7 +249,13 @@ def judge_printf(judge: Judge, program: KnownProgram, invocation: Invocation) ->
         judge.doubt("printf sets a variable", arguments[0].start, arguments[0].end)
         invocation.state.changed = "an earlier printf set a variable"
         return
-    form = arguments[1] if len(arguments) > 1 and arguments[0].text == "--" else arguments[0] if arguments else None
+    form = (
+        arguments[1]
+        if len(arguments) > 1 and arguments[0].text == "--"
+        else arguments[0]
+        if arguments
+        else None
+    )
     if form is not None and (form.text is None or _sets_variable(form.text)):
         judge.doubt("printf may set a variable", form.start, form.end)
         invocation.state.changed = "an earlier printf may have set a variable"

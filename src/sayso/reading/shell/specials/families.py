@@ -20,6 +20,10 @@ _READS = lazy_pattern(
     r"|validate|graph|output|plan|check|lint|template|inspect|whoami|tail)(?:-[\w-]+)?|[\w-]+-(?:list|show|get|info)"
 )
 
+_HARMLESS_WHEN_READONLY = lazy_pattern(
+    r"(?i)\s*(?:select|drop|delete|update|insert)\b(?:(?!\b(?:vacuum|attach|pragma|load|into)\b)[\w\s',*=<>])*;?\s*"
+)
+
 
 def judge_settings(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`sysctl name` shows a setting, `sysctl name=value` changes it."""
@@ -85,7 +89,12 @@ def judge_archive7(judge: Judge, program: KnownProgram, invocation: Invocation) 
             text = one.text or one.value.prefix
             place = text[2:] if text.startswith("-o") else text
             if place[:1] != "-":
-                judge_path(judge, "files.write", Argument(Value(place, home=place[:1] == "~"), one.start, one.end), invocation.state)
+                judge_path(
+                    judge,
+                    "files.write",
+                    Argument(Value(place, home=place[:1] == "~"), one.start, one.end),
+                    invocation.state,
+                )
         return
     judge.effect(default_effect("files.read"), invocation.start, invocation.end)
     for one in arguments[1:]:
@@ -111,11 +120,14 @@ def judge_database(judge: Judge, program: KnownProgram, invocation: Invocation) 
     if chosen & {"-help", "--help", "-version", "--version"}:
         judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
         return
+    readonly = "-readonly" in chosen
     given = [*parsed.operands[1:]]
     commands = [value for option, value in parsed.options if option.name == "-cmd" and value is not None]
     for one in given:
-        judge.touch("sql", one, program, invocation)
-    if not given and not commands:
+        if not readonly or _HARMLESS_WHEN_READONLY.fullmatch(one.text or "(") is None:
+            judge.touch("sql", one, program, invocation)
+    silent = invocation.body is None and ("-readonly" in chosen or "-safe" in chosen)
+    if not given and not commands and not silent:
         judge.doubt("it takes commands from its standard input", invocation.start, invocation.end)
     if parsed.operands and parsed.operands[0].text != ":memory:":
         judge_path(judge, "files.read", parsed.operands[0], invocation.state)

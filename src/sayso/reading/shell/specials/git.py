@@ -72,7 +72,12 @@ def _join(folder: str | None, value: Argument) -> str | None:
 def _check_setting(judge: Judge, value: Argument) -> None:
     key, _, setting = (value.text or "").partition("=")
     section = key.casefold().partition(".")[0]
-    if value.text is None or section in _RUNS_WHEN_SET or key.casefold() == "core.editor" or not is_harmless_key(key, setting):
+    if (
+        value.text is None
+        or section in _RUNS_WHEN_SET
+        or key.casefold() == "core.editor"
+        or not is_harmless_key(key, setting)
+    ):
         judge.doubt(f"it sets {key[:60] or 'a key'}, which can run programs", value.start, value.end)
 
 
@@ -85,10 +90,30 @@ def _judge_outside(judge: Judge, invocation: Invocation, folders: tuple[str | No
             judge.effect(effect, invocation.start, invocation.end)
 
 
+def _may_hold_tokens(judge: Judge) -> bool:
+    """Return whether the user's own configuration of git names what may be a token."""
+    for name in (".gitconfig", ".config/git/config"):
+        try:
+            with open(f"{judge.where.home}/{name}", "rb") as file:  # noqa: PTH123 - read to a limit
+                text = file.read(100_000).casefold()
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return True
+        if any(word in text for word in (b"extraheader", b"token", b"password", b"[include", b"secret")):
+            return True
+    return False
+
+
 def judge_settings_of_git(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`git config`: as its data says; newer versions have subcommands."""
     parsed = judge.by_data(program, invocation)
     first = parsed.operands[0].text if parsed is not None and parsed.operands else None
+    words = [one.text for one in invocation.arguments]
+    if ("-l" in words or "--list" in words or first == "list") and _may_hold_tokens(judge):
+        judge.record(
+            "git.show", Risk.MODERATE, "shows settings which hold tokens", invocation.start, invocation.end
+        )
     if first in ("edit", "set", "unset", "rename-section", "remove-section"):
         judge.effect(default_effect("git.configure"), invocation.start, invocation.end)
 

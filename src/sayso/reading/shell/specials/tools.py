@@ -16,7 +16,9 @@ from sayso.reading.shell.words import Value
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Invocation, Judge
 
-_REMOTE = lazy_pattern(r"(?i)(?:.*[:_-])?(?:publish|deploy|release|upload|gh-deploy|push|destroy)(?:[:_-].*)?")
+_REMOTE = lazy_pattern(
+    r"(?i)(?:.*[:_-])?(?:publish|deploy|release|upload|gh-deploy|push|destroy)(?:[:_-].*)?"
+)
 _SETS = lazy_pattern(r"(?i)(?:SHELL|MAKEFLAGS|MAKEFILES|CC|CXX|LD|AR|PATH|.*FLAGS|.*CMD|.*SHELL)[:+?]?=.*")
 _LOCATED = lazy_pattern(r"(?:--?[\w-]+=)?((?:~|/|\.\.).*)")
 _PYTEST_CODE = frozenset({"-c", "--rootdir", "-p", "--confcutdir", "--config-file", "-o", "--override-ini"})
@@ -109,7 +111,9 @@ def _judge_places(judge: Judge, invocation: Invocation) -> None:
 def judge_compiler(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """gcc and its kind: what loads code is not understood; the output is a file that is written."""
     arguments = invocation.arguments
-    if arguments and all(one.text in ("--version", "-v", "-dumpversion", "-dumpmachine") for one in arguments):
+    if arguments and all(
+        one.text in ("--version", "-v", "-dumpversion", "-dumpmachine") for one in arguments
+    ):
         judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
         return
     for index, one in enumerate(arguments):
@@ -155,18 +159,23 @@ def judge_remote_code(judge: Judge, program: KnownProgram, invocation: Invocatio
     parsed = parse_options(program.table, invocation.arguments)
     judge.report_problem(parsed, program, invocation)
     first = parsed.operands[0].text if parsed.operands else None
-    if first is None or "@" in first or ("." in first.partition("/")[0] and not first.startswith((".", "/"))
-                                         and not first.endswith(".go")):
+    if (
+        first is None
+        or "@" in first
+        or ("." in first.partition("/")[0] and not first.startswith((".", "/")) and not first.endswith(".go"))
+    ):
         judge.effect(default_effect("network.fetch"), invocation.start, invocation.end)
     judge.effect(default_effect("scripts.run"), invocation.start, invocation.end)
 
 
 def judge_project_code(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
-    """A program that runs code of the project whatever it is asked for."""
+    """A program that runs code which files of the project name, whatever it is asked for."""
     before = len(judge.findings)
     judge.by_data(program, invocation)
-    if all(one.risk is Risk.LOW for one in judge.findings[before:]):
-        judge.record("scripts.run", Risk.MODERATE, "runs code of the project", invocation.start, invocation.end)
+    if all(one.risk is Risk.LOW for one in judge.findings[before:]) and names_code(judge, invocation.state):
+        judge.record(
+            "scripts.run", Risk.MODERATE, "runs code of the project", invocation.start, invocation.end
+        )
 
 
 def judge_copying(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -200,6 +209,45 @@ def names_taken_along(judge: Judge, source: Argument, state: ShellState) -> list
                 break
             inner = os.path.relpath(here, top)
             found += [
-                os.path.normpath(f"{own}/{inner}/{name}".lstrip("/")) for name in names if GUARD.search(f"{here}/{name}")
+                os.path.normpath(f"{own}/{inner}/{name}".lstrip("/"))
+                for name in names
+                if GUARD.search(f"{here}/{name}")
             ]
     return found[:200]
+
+
+_NAMING_FILES = (
+    "mypy.ini", ".mypy.ini", "setup.cfg", "pyproject.toml", "tox.ini", ".pylintrc", "pylintrc", ".flake8",
+    ".ansible-lint", ".config/ansible-lint.yml", "package.json",
+)  # fmt: skip
+_RUNNING_FILES = (
+    ".yarnrc", ".yarnrc.yml", ".pnp.cjs", ".cargo/config", ".cargo/config.toml", "rust-toolchain",
+    "rust-toolchain.toml", ".pylint.d",
+)  # fmt: skip
+_NAMES_CODE = lazy_pattern(r"(?i)plugin|hook|rulesdir|packageManager|yarnPath")
+
+
+def names_code(judge: Judge, state: ShellState) -> bool:
+    """Return whether a file of this folder, or of one above it in the workspace, names code for such a program."""
+    workspace = judge.where.workspace
+    for folder in state.folders:
+        here = folder
+        if here is None or not workspace or not f"{here}/".startswith(f"{workspace}/"):
+            return True
+        while here and f"{here}/".startswith(f"{workspace}/"):
+            if any(os.path.lexists(f"{here}/{name}") for name in _RUNNING_FILES):
+                return True
+            if any(_mentions_code(f"{here}/{name}") for name in _NAMING_FILES):
+                return True
+            here = here.rpartition("/")[0]
+    return False
+
+
+def _mentions_code(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - read to a limit
+            return _NAMES_CODE.search(file.read(200_000).decode("utf-8", "replace")) is not None
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True

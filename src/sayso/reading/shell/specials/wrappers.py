@@ -67,6 +67,7 @@ def judge_env(judge: Judge, program: KnownProgram, invocation: Invocation) -> No
         elif option.kind != "text" and value is not None:
             judge.touch(option.kind, value, program, invocation)
     rest = list(parsed.operands)
+    unknown: Argument | None = None
     if rest and rest[0].text == "-":
         rest.pop(0)
     while rest and "=" in (rest[0].text or rest[0].value.prefix):
@@ -74,10 +75,12 @@ def judge_env(judge: Judge, program: KnownProgram, invocation: Invocation) -> No
         if is_risky(name) and not (name == "PATH" and rest[0].text in ("PATH=/bin", "PATH=/usr/bin:/bin")):
             judge.doubt(f"it sets {name}, which programs go by", rest[0].start, rest[0].end)
         elif name not in named_set("harmless_variables"):
-            judge.effect(default_effect("shell.variables"), rest[0].start, rest[0].end)
+            unknown = rest[0]
         rest.pop(0)
     if rest and rest[0].text == "--":
         rest.pop(0)
+    if unknown is not None and rest and rest[0].text not in named_set("plain_programs"):
+        judge.effect(default_effect("shell.variables"), unknown.start, unknown.end)
     if not rest:
         if parsed.problem is None:
             judge.effect(default_effect("shell.environment"), invocation.start, invocation.end)
@@ -134,7 +137,9 @@ def judge_xargs(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
         for option, value in parsed.options
         if option.name in ("-I", "-i", "-J")
     ]
-    taken = _taken(invocation.body, {option.name for option, _ in parsed.options})
+    taken = _taken(_input_of_xargs(parsed, invocation))
+    if taken.prefix == "./" and invocation.body is None:
+        inner = tuple(_without_mark(one, marks[-1] or "{}") if marks else one for one in inner)
     if marks:
         mark = marks[-1] or "{}"
         inner = tuple(_replace(judge, one, mark, taken) for one in inner)
@@ -143,10 +148,36 @@ def judge_xargs(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
     judge.run(inner, invocation.state.copy(), inner[0].start, invocation.end)
 
 
-def _taken(body: Value | None, chosen: set[str]) -> Value:
-    """A word from the input of xargs: one of those that were printed, or a name of a file, or anything."""
-    if body is None or "-a" in chosen:
+def _input_of_xargs(parsed: ParsedOptions, invocation: Invocation) -> Value | None:
+    """What xargs reads: the file that it is given, else its standard input; None if there is nothing."""
+    file = next(
+        (value for option, value in parsed.options if option.name == "-a" and value is not None), None
+    )
+    if file is None or file.text == "/dev/stdin":
+        return invocation.body
+    folder = invocation.state.folders[0] if len(invocation.state.folders) == 1 else None
+    if file.text is None or folder is None or file.value.home:
         return Value(None)
+    try:
+        with open(join_path(folder, file.text), "rb") as found:  # noqa: PTH123 - read to a limit
+            return Value(found.read(10_000).decode())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError):
+        return Value(None)
+
+
+def _without_mark(one: Argument, mark: str) -> Argument:
+    """A word where nothing is put in, because there is nothing."""
+    if one.text is None or mark not in one.text or one.text == mark:
+        return one
+    return Argument(Value(one.text.replace(mark, "a-name")), one.start, one.end)
+
+
+def _taken(body: Value | None) -> Value:
+    """A word from the input of xargs: one of those that were printed, or a name of a file, or anything."""
+    if body is None:
+        return Value(None, vetted=True, prefix="./")
     if body.text is None:
         return Value(None, vetted=body.vetted, prefix=body.prefix)
     words = body.text.split()
@@ -394,4 +425,6 @@ def _judge_test(judge: Judge, invocation: Invocation) -> None:
         judge.doubt("a word in it is not understood", invocation.start, invocation.end)
     elif any(one.text in ("-v", "-R") for one in arguments):
         if any(one.text is None or "[" in one.text[:-1] or one.value.wild for one in arguments):
-            judge.doubt("an element's place is computed, which can run commands", invocation.start, invocation.end)
+            judge.doubt(
+                "an element's place is computed, which can run commands", invocation.start, invocation.end
+            )
