@@ -87,8 +87,8 @@ def _judge_revision(judge: Judge, value: Argument, program: KnownProgram, invoca
     """A revision or a path in a repository; `HEAD:.env` shows a secret."""
     from sayso.reading.paths.places import is_secret
 
-    text = value.text if value.text is not None else value.value.prefix
-    if is_secret(text) or is_secret(text.rpartition(":")[2]):
+    texts = [one.text or one.prefix for one in value.value.choices or (value.value,)]
+    if any(is_secret(text) or is_secret(text.rpartition(":")[2]) for text in texts):
         why = "it shows a file that holds secrets"
         judge.record("files.read", Risk.HIGH, why, value.start, value.end)
 

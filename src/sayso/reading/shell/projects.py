@@ -16,7 +16,9 @@ from sayso.reading.shell.programs.options import Argument
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Invocation, Judge
 
-_ELSEWHERE = lazy_pattern(r"(?s)^@|[\w.+-]+://|@(?:latest|v?\d|[0-9a-f]{7})|^(?:github|gitlab|git|path|flake|nixpkgs|npm|jsr)[:#+]")
+_ELSEWHERE = lazy_pattern(
+    r"(?s)^@|[\w.+-]+://|@(?:latest|v?\d|[0-9a-f]{7})|^(?:github|gitlab|git|path|flake|nixpkgs|npm|jsr)[:#+]"
+)
 """A file of options, an address, a package at a version, or a source of packages."""
 _REMOTE_WORK = lazy_pattern(
     r"(?:^|[:/._-])(?:publish|deploy|upload|push|gh-deploy|gh-pages|unpublish|rollout|promote|ship|provision|destroy)(?![a-z])"

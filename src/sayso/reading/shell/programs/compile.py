@@ -29,6 +29,7 @@ KEYS = frozenset(
         "inherits",
         "like",
         "drops",
+        "deep",
     }
 )
 _MODE_KEYS = frozenset({"with", "all", "without", "count", "is", "risk", "why", "operands"})
@@ -111,6 +112,7 @@ def compile_entry(
             "number",
             "inherits",
             "drops",
+            "deep",
         )
         if key in raw
     }

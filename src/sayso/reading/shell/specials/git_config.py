@@ -163,7 +163,9 @@ def _check_content(path: str, *version: int) -> str | None:
     keys = None if text is None else _keys(text)
     if keys is None:
         return _UNREADABLE
-    return next((key for key, value in keys if not _names_hooks(key, value) and not is_harmless_key(key, value)), None)
+    return next(
+        (key for key, value in keys if not _names_hooks(key, value) and not is_harmless_key(key, value)), None
+    )
 
 
 def _read(path: str) -> str | None:
