@@ -5,15 +5,18 @@ What makes new text of its input (rev, tr, base64, sed, awk, printf, echo, cut â
 
 from __future__ import annotations
 
+from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.secrets_below import fits_secret, holds_secrets
 from sayso.reading.shell.grammar.syntax import Command, Pipeline, Sequence, Simple
 from sayso.reading.shell.state import ShellState, join_path
 from sayso.reading.shell.words import value_of_word
 
 _FILTERS = frozenset({"head", "tail", "sort", "uniq", "wc", "tac", "grep", "egrep", "fgrep"})
-_PLAIN = frozenset(
-    {"pwd", "which", "date", "whoami", "hostname", "uname", "nproc", "seq", "wc", "id", "dirname", "realpath"}
-)
+_PLAIN = frozenset({"pwd", "which", "whoami", "hostname", "uname", "nproc", "id", "realpath"})
+_TIME = lazy_pattern(r"-u|-I|--utc|\+%[YmdHMSsFTjuyz](?:%[YmdHMSsFTjuyz]|[-_:.])*")
+_NUMBER = lazy_pattern(r"\d+")
+_NAMES_ONLY = lazy_pattern(r"-[a-zA-Z]*[lL][a-zA-Z]*|--files(?:-with(?:out)?-match(?:es)?)?")
+_GIT_WORDS = frozenset({"--verify", "--short", "--abbrev-ref", "-q", "--show-current", "--always", "--tags", "--all", "--count", "--list"})
 _LISTERS = frozenset({"ls", "find", "fd", "rg", "grep", "egrep", "fgrep"})
 _GIT = frozenset({"rev-parse", "merge-base", "describe", "rev-list", "symbolic-ref", "branch", "tag"})
 _GIT_NAMES = frozenset({"diff", "show", "log", "diff-tree"})
@@ -43,11 +46,28 @@ def _prints(command: Simple, state: ShellState) -> bool:
     if not texts or any(text is None and not value.vetted for text, value in zip(texts, words, strict=True)):
         return False
     name, rest = texts[0], [text or "" for text in texts[1:]]
-    if name in _PLAIN or (name == "basename" and len(rest) == 1) or (name == "command" and "-v" in rest):
+    if name in _PLAIN or (name == "command" and "-v" in rest):
         return True
+    if name in ("date", "seq"):
+        return all((_TIME if name == "date" else _NUMBER).fullmatch(one) for one in rest)
+    if name in ("basename", "dirname"):
+        return len(rest) == 1 and _is_plain_part(texts[1], name)
     if name == "git":
         return _git_prints(rest, state)
-    return name in _LISTERS and (finds_plain(rest) or _nothing_secret(rest, state))
+    if name in ("grep", "egrep", "fgrep", "rg") and not any(map(_NAMES_ONLY.fullmatch, rest)):
+        return False
+    return name in _LISTERS and "-printf" not in rest and (finds_plain(rest) or _nothing_secret(rest, state))
+
+
+def _is_plain_part(path: str | None, name: str) -> bool:
+    """Return whether this part of a path is a name in the workspace that holds no secret and is no option."""
+    from sayso.reading.paths.places import is_secret
+
+    if path is None:
+        return True
+    folder, _, last = path.rstrip("/").rpartition("/")
+    part = last if name == "basename" else folder
+    return part[:1] not in ("-", "/", "~") and ".." not in part and not (part and is_secret(part))
 
 
 def _git_prints(rest: list[str], state: ShellState) -> bool:
@@ -58,7 +78,7 @@ def _git_prints(rest: list[str], state: ShellState) -> bool:
         return tracked or _nothing_secret([], state)
     if rest[0] in _GIT_NAMES:
         return "--name-only" in rest and not any(one.startswith(("--format", "--pretty")) for one in rest)
-    return rest[0] in _GIT and not any("format" in one for one in rest)
+    return rest[0] in _GIT and all(one[:1] != "-" or one in _GIT_WORDS for one in rest[1:])
 
 
 def finds_plain(rest: list[str]) -> bool:

@@ -21,14 +21,15 @@ _ELSEWHERE = lazy_pattern(
 )
 """A file of options, an address, a package at a version, or a source of packages."""
 _REMOTE_WORK = lazy_pattern(
-    r"(?:^|[:/._-])(?:publish|deploy|upload|push|gh-deploy|gh-pages|unpublish|rollout|promote|ship|provision|destroy)(?![a-z])"
-    r"|^(?:pre|post)?release(?![a-z])|[:-]release:|^scm:|^release:|^site-deploy"
+    r"(?:^|[:/._-])(?:publish|deploy|upload|push|gh-deploy|gh-pages|unpublish|rollout|promote|ship|provision|destroy|drop|wipe|nuke)(?![a-z])"
+    r"|^(?:pre|post)?release(?![a-z])|^db[:_-]reset|[:-]release:|^scm:|^release:|^site-deploy"
 )
 _SYSTEM_WORK = frozenset({"install", "uninstall", "install-strip", "install-data", "system-install"})
 _RUNS = lazy_pattern(
     r"(?i).*(?:compiler|launcher|toolchain|program|command|linker|shell|executable|tool|wrapper|exec|makeflags|makefiles|extld"
     r"|plugin|agent|script|editor|javaagent|argline|jvmargs).*|CC|CXX|LD|AR|AS|RM|CPP|FC|PATH|HOME|MAKE|GO|PYTHON|NODE"
 )
+_PLAIN_TARGET = lazy_pattern(r"(?!eval\b)[^\s\"'`$;&|<>!\\]*(?: [\w.:*/-]+)*")
 _COMPILERS = frozenset({"gcc", "g++", "clang", "clang++", "cc", "c++"})
 _PLAIN_SETTING = lazy_pattern(r"[\w.,:+@%/-]*|-[\w.,:+=/ -]*")
 
@@ -58,8 +59,10 @@ def judge_target(judge: Judge, value: Argument, program: KnownProgram, invocatio
         judge.effect(default_effect("remote.change"), value.start, value.end)
     elif text in _SYSTEM_WORK and program.name != "mvn":
         judge.effect(default_effect("system.change"), value.start, value.end)
-    elif "=" in text:
+    elif "=" in text and text[:1] != "-":
         judge_setting(judge, value, program, invocation)
+    elif not _PLAIN_TARGET.fullmatch(text):
+        judge.doubt(f"what {program.name} is given is not understood", value.start, value.end)
     elif text.startswith(("/", "~", "..")):
         _judge_place(judge, text, value, program, invocation)
 
