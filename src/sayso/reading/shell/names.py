@@ -77,7 +77,7 @@ def _nothing_secret(rest: list[str], state: ShellState) -> bool:
     for folder in state.folders:
         if folder is None or holds_secrets(folder):
             return False
-        if any(one[:1] in "/~" or ".." in one for one in starts):
-            if any(one[:1] == "~" or holds_secrets(join_path(folder, one)) for one in starts):
-                return False
+        away = [one for one in starts if one[:1] in "/~" or ".." in one]
+        if any(one[:1] == "~" or holds_secrets(join_path(folder, one)) for one in away):
+            return False
     return True

@@ -65,7 +65,7 @@ def name_in_environment(judge: Judge, path: str, state: ShellState) -> str | Non
 
 
 def find_local_tool(judge: Judge, name: str, state: ShellState) -> bool:
-    """Return whether `node_modules/.bin` of this folder, or of one above it in the workspace, has this tool."""
+    """Return whether `node_modules/.bin` of this folder, or of one above it, has this tool."""
     here, workspace = state.folders[0] if len(state.folders) == 1 else None, judge.where.workspace
     while here and workspace and f"{here}/".startswith(f"{workspace}/"):
         if os.path.exists(f"{here}/node_modules/.bin/{name}"):  # noqa: PTH110

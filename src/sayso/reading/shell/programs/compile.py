@@ -47,6 +47,8 @@ KINDS = frozenset(
         "delete",
         "folder",
         "script_folder",
+        "suffix",
+        "inventory",
         "run",
         "script",
         "config",

@@ -87,7 +87,7 @@ def judge_archive7(judge: Judge, program: KnownProgram, invocation: Invocation) 
         judge.effect(default_effect("files.write"), invocation.start, invocation.end)
         for one in arguments[1:]:
             text = one.text or one.value.prefix
-            place = text[2:] if text.startswith("-o") else text
+            place = text.removeprefix("-o")
             if place[:1] != "-":
                 judge_path(
                     judge,
