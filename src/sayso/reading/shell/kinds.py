@@ -153,7 +153,28 @@ def _sub(name: str):  # type: ignore[no-untyped-def]
     return lambda judge, value, program, invocation: _judge_language(judge, value, program, invocation, name)
 
 
+def _judge_suffix(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
+    """The ending of a copy's name: with a slash or an asterisk it names another place."""
+    if value.text is None or "/" in value.text or "*" in value.text:
+        judge.doubt("where it keeps a copy is not understood", value.start, value.end)
+
+
+def _judge_inventory(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
+    """A list of machines: one that may be run is not only read."""
+    import os
+
+    from sayso.reading.shell.state import join_path
+
+    text, folder = value.text or "", invocation.state.folders[0] or "/"
+    if not text.endswith((".ini", ".yml", ".yaml")) or os.access(join_path(folder, text), os.X_OK):
+        _judge_config(judge, value, program, invocation)
+    else:
+        judge_path(judge, "files.read", value, invocation.state)
+
+
 _OTHERS = {
+    "inventory": _judge_inventory,
+    "suffix": _judge_suffix,
     "run": _judge_run,
     "script": _judge_script,
     "module": _judge_script,

@@ -16,7 +16,20 @@ _PLAIN = frozenset({"pwd", "which", "whoami", "hostname", "uname", "nproc", "id"
 _TIME = lazy_pattern(r"-u|-I|--utc|\+%[YmdHMSsFTjuyz](?:%[YmdHMSsFTjuyz]|[-_:.])*")
 _NUMBER = lazy_pattern(r"\d+")
 _NAMES_ONLY = lazy_pattern(r"-[a-zA-Z]*[lL][a-zA-Z]*|--files(?:-with(?:out)?-match(?:es)?)?")
-_GIT_WORDS = frozenset({"--verify", "--short", "--abbrev-ref", "-q", "--show-current", "--always", "--tags", "--all", "--count", "--list"})
+_GIT_WORDS = frozenset(
+    {
+        "--verify",
+        "--short",
+        "--abbrev-ref",
+        "-q",
+        "--show-current",
+        "--always",
+        "--tags",
+        "--all",
+        "--count",
+        "--list",
+    }
+)
 _LISTERS = frozenset({"ls", "find", "fd", "rg", "grep", "egrep", "fgrep"})
 _GIT = frozenset({"rev-parse", "merge-base", "describe", "rev-list", "symbolic-ref", "branch", "tag"})
 _GIT_NAMES = frozenset({"diff", "show", "log", "diff-tree"})
@@ -97,7 +110,7 @@ def _nothing_secret(rest: list[str], state: ShellState) -> bool:
     for folder in state.folders:
         if folder is None or holds_secrets(folder):
             return False
-        if any(one[:1] in "/~" or ".." in one for one in starts):
-            if any(one[:1] == "~" or holds_secrets(join_path(folder, one)) for one in starts):
-                return False
+        away = [one for one in starts if one[:1] in "/~" or ".." in one]
+        if any(one[:1] == "~" or holds_secrets(join_path(folder, one)) for one in away):
+            return False
     return True

@@ -32,8 +32,8 @@ def judge_pipeline(judge: Judge, command: Pipeline, state: ShellState) -> None:
             judge.command(one, own)
             printed = Value(None)
         if printed.text is None:
-            before = Pipeline(command.commands[: index + 1], command.start, command.end)
-            printed = named_value(state) if prints_names(before, state) else Value(None)
+            so_far = Pipeline(command.commands[: index + 1], command.start, command.end)
+            printed = named_value(state) if prints_names(so_far, state) else Value(None)
 
 
 def _printed_by(command: Simple, state: ShellState) -> Value:

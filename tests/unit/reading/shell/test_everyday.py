@@ -12,7 +12,17 @@ from tests.support.shell_lines import Reader
 
 TABLE: dict[str, list[str]] = YAML(typ="safe").load((Path(__file__).parent / "everyday.yaml").read_text())
 RISKS = {"low": Risk.LOW, "moderate": Risk.MODERATE, "high": Risk.HIGH}
-FOLDERS = (".git", "src", "tests", "docs", "web/node_modules/.bin", "node_modules/.bin", ".venv/bin", "build", "cmd/app")
+FOLDERS = (
+    ".git",
+    "src",
+    "tests",
+    "docs",
+    "web/node_modules/.bin",
+    "node_modules/.bin",
+    ".venv/bin",
+    "build",
+    "cmd/app",
+)
 FILES = {
     "notes.txt": "notes\n",
     "docs/index.md": "# docs\n",

@@ -46,6 +46,8 @@ KINDS = frozenset(
         "create",
         "delete",
         "folder",
+        "suffix",
+        "inventory",
         "run",
         "script",
         "config",

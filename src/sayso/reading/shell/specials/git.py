@@ -6,11 +6,12 @@ import os
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
-from sayso.reading.shell.effects import judge_path
+from sayso.reading.shell.effects import judge_guard_mentions, judge_path
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
 from sayso.reading.shell.specials.git_config import find_running_key, is_harmless_key
 from sayso.reading.shell.state import ShellState, join_path
+from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Invocation, Judge
@@ -60,6 +61,11 @@ def _follow_options(
                 judge.doubt("which repository it works on is not known", value.start, value.end)
             elif option.name == "--git-dir":
                 named = value
+            else:
+                judge_path(judge, "files.list", value, state)
+                judge_guard_mentions(
+                    judge, (Argument(Value(f"{value.text}/settings.json"), value.start, value.end),), state
+                )
     return folders, named
 
 
@@ -95,7 +101,7 @@ def _may_hold_tokens(judge: Judge) -> bool:
     for name in (".gitconfig", ".config/git/config"):
         try:
             with open(f"{judge.where.home}/{name}", "rb") as file:  # noqa: PTH123 - read to a limit
-                text = file.read(100_000).casefold()
+                text = file.read(100_000).lower()
         except FileNotFoundError:
             continue
         except OSError:

@@ -61,7 +61,7 @@ def _find_repository(folder: str) -> tuple[str, str | None] | None:
     while True:
         mark = f"{here}/.git"
         mode = _mode(mark)
-        if mode:
+        if mode and not (stat.S_ISDIR(mode) and not _mode(f"{mark}/HEAD")):
             return _follow_file(mark), here
         if (
             _mode(f"{here}/HEAD")

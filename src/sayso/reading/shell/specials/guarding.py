@@ -49,7 +49,7 @@ def judge_process(judge: Judge, value: Argument, invocation: Invocation) -> None
     if _NAMED.search(text):
         bar(judge, "stop_guard", "it may end a process of Sayso", value.start, value.end)
         return
-    number = text.lstrip("-%")
+    number = text.lstrip("-")
     if number.isdigit() and _is_own_process(number):
         bar(judge, "stop_guard", "it ends a process of Sayso", value.start, value.end)
 

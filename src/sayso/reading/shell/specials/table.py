@@ -48,6 +48,8 @@ SPECIALS: dict[str, Special] = {
     "git_checkout": judge_checkout,
     "git_config": judge_settings_of_git,
     "project_code": tools.judge_project_code,
+    "patching": tools.judge_patching,
+    "contained": tools.judge_contained,
     "copying": tools.judge_copying,
     "options_file": tools.judge_options_file,
     "pairs": tools.judge_pairs,

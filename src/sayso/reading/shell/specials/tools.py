@@ -62,10 +62,10 @@ def judge_processes(judge: Judge, program: KnownProgram, invocation: Invocation)
 def judge_clock(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`date`: an operand without a plus sign sets the clock."""
     parsed = judge.by_data(program, invocation)
-    for one in parsed.operands if parsed is not None else ():
-        if (one.text or one.value.prefix)[:1] != "+" and not any(
-            option.name in ("-j", "-n", "-v", "-r") for option, _ in parsed.options if parsed
-        ):
+    if parsed is None or any(option.name in ("-j", "-n", "-v", "-r") for option, _ in parsed.options):
+        return
+    for one in parsed.operands:
+        if (one.text or one.value.prefix)[:1] != "+":
             judge.record("system.change", Risk.HIGH, "sets the clock", one.start, one.end)
 
 
@@ -129,7 +129,7 @@ _NAMES_CODE = lazy_pattern(r"(?i)plugin|hook|rulesdir|packageManager|yarnPath")
 
 
 def names_code(judge: Judge, state: ShellState) -> bool:
-    """Return whether a file of this folder, or of one above it in the workspace, names code for such a program."""
+    """Return whether a file of this folder, or of one above it, names code that such a program runs."""
     workspace = judge.where.workspace
     for folder in state.folders:
         here = folder
@@ -152,3 +152,53 @@ def _mentions_code(path: str) -> bool:
         return False
     except OSError:
         return True
+
+
+_PATCHED = lazy_pattern(r"(?m)^(?:\+\+\+|---|rename to|copy to) (?:[ab]/)?([^\t\n]+)")
+
+
+def judge_patching(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """A patch writes the files that it names: they are read from it, where it can be read."""
+    parsed = judge.by_data(program, invocation)
+    if parsed is None:
+        return
+    chosen = {option.name for option, _ in parsed.options}
+    if chosen & {"--dry-run", "--check", "--stat", "--numstat", "--summary"} and "--apply" not in chosen:
+        return
+    files = [value for option, value in parsed.options if option.name == "-i" and value is not None]
+    files += parsed.operands[1:] if program.name == "patch" else parsed.operands
+    texts = [_read_patch(judge, one, invocation.state) for one in files]
+    if not files:
+        texts = [None if invocation.body is None else invocation.body.text]
+    for text in texts:
+        if text is None:
+            why = "which files the patch changes cannot be told"
+            judge.record("files.edit", Risk.HIGH, why, invocation.start, invocation.end)
+            continue
+        for match in _PATCHED.finditer(text):
+            place = Argument(Value(match[1].strip()), invocation.start, invocation.end)
+            if place.text != "/dev/null":
+                judge_path(judge, "files.edit", place, invocation.state)
+
+
+def _read_patch(judge: Judge, file: Argument, state: ShellState) -> str | None:
+    folder = state.folders[0] if len(state.folders) == 1 else None
+    if file.text is None or folder is None or file.value.home:
+        return None
+    try:
+        with open(join_path(folder, file.text), "rb") as found:  # noqa: PTH123 - read to a limit
+            text = found.read(1_000_001)
+        return text.decode() if len(text) <= 1_000_000 else None
+    except (OSError, ValueError):
+        return None
+
+
+def judge_contained(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """A command in a container: its files are the container's, so a script there is not known."""
+    from sayso.reading.shell.specials.wrappers import judge_wrapper
+
+    pins = set(judge.pins)
+    judge_wrapper(judge, program, invocation)
+    if judge.pins != pins:
+        judge.pins = pins
+        judge.doubt("it runs a file of the container", invocation.start, invocation.end)

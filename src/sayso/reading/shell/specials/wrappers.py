@@ -54,7 +54,9 @@ def run_inner(
     judge.run(inner, invocation.state, inner[0].start, max(inner[-1].end, invocation.end), invocation.body)
 
 
-def judge_env(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+def judge_env(  # noqa: C901 - one branch for each kind of word
+    judge: Judge, program: KnownProgram, invocation: Invocation
+) -> None:
     """`env`: options, assignments, then a command; alone it shows the environment, secrets and all."""
     arguments = _split_string(judge, invocation.arguments)
     parsed = parse_options(program.table, arguments)
@@ -425,8 +427,8 @@ def _judge_test(judge: Judge, invocation: Invocation) -> None:
     arguments = invocation.arguments
     if any(one.value.odd for one in arguments):
         judge.doubt("a word in it is not understood", invocation.start, invocation.end)
-    elif any(one.text in ("-v", "-R") for one in arguments):
-        if any(one.text is None or "[" in one.text[:-1] or one.value.wild for one in arguments):
-            judge.doubt(
-                "an element's place is computed, which can run commands", invocation.start, invocation.end
-            )
+    elif any(one.text in ("-v", "-R") for one in arguments) and any(
+        one.text is None or "[" in one.text[:-1] or one.value.wild for one in arguments
+    ):
+        why = "an element's place is computed, which can run commands"
+        judge.doubt(why, invocation.start, invocation.end)
