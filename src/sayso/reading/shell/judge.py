@@ -312,7 +312,7 @@ class Judge:
         span: tuple[int, int],
         body: Value | None,
     ) -> str | None:
-        """A program of the project's own environment: the name it goes by, or "" where it is judged already."""
+        """A program of the project's environment: the name it goes by, or "" if it is judged by now."""
         from sayso.reading.shell.specials import local_tools
 
         found = local_tools.find_environment_program(path, state, self.where.workspace)

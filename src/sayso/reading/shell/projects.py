@@ -1,7 +1,7 @@
 """What tests, builds and scripts of a project are given: places, targets and settings.
 
-A project's own code may run as a test or a build. What lies outside the workspace, comes from the network, names
-remote work (`deploy`, `publish`) or sets which program is run is not the project's own.
+A project's own code may run as a test or a build. What lies outside the workspace, comes from the network,
+names remote work (`deploy`, `publish`) or sets which program is run is not the project's own.
 """
 
 from __future__ import annotations

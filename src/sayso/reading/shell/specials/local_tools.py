@@ -1,7 +1,7 @@
-"""Programs that a project brings with it: `npx tsc`, `yarn jest`, `.venv/bin/pytest`, `node_modules/.bin/eslint`.
+"""Programs that a project brings with it: `npx tsc`, `yarn jest`, `.venv/bin/pytest`.
 
-Whatever its name, such a program is code of the workspace: never low. By its name it is a test, a build or a linter;
-any other one is a script of the workspace, pinned as it is.
+Whatever its name, such a program is code of the workspace: never low. By its name it is a test, a build or
+a linter; any other one is a script of the workspace, pinned as it is.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from sayso.core.model import Risk
 from sayso.reading.shell.programs.known import KnownProgram, default_effect, find_program
 from sayso.reading.shell.programs.options import Argument, parse_options
+from sayso.reading.shell.state import join_path
 from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:
@@ -99,11 +100,11 @@ def run_local(
 
 
 def find_environment_program(path: str, state: ShellState, workspace: str) -> str | None:
-    """The name of a program in a Python environment or in node_modules of the workspace, or a build's wrapper."""
+    """The path of a program in an environment or node_modules of the workspace, or of a build's wrapper."""
     folder = state.folders[0] if len(state.folders) == 1 else None
     if folder is None:
         return None
-    written = os.path.normpath(os.path.join(os.path.realpath(folder), path))
+    written = os.path.normpath(join_path(os.path.realpath(folder), path))
     where, _, name = written.rpartition("/")
     if not written.startswith(f"{os.path.realpath(workspace)}/") or os.path.realpath(where) != where:
         return None
@@ -113,7 +114,7 @@ def find_environment_program(path: str, state: ShellState, workspace: str) -> st
 
 
 def is_system_python(path: str) -> bool:
-    """Return whether this is a link to the Python that the environment was made with, outside the workspace."""
+    """Return whether this is a link to the Python that the environment was made with."""
     name = path.rpartition("/")[2]
     real = os.path.realpath(path)
     return bool(_PYTHON.fullmatch(name) and _PYTHON.fullmatch(real.rpartition("/")[2])) and real != path

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sayso.reading.shell.effects import judge_path
@@ -411,7 +412,7 @@ def _module_file(name: str, invocation: Invocation) -> str | None:
         return None
     path = name.replace(".", "/")
     return next(
-        (one for one in (f"{path}.py", f"{path}/__main__.py") if os.path.isfile(f"{folders[0]}/{one}")), None
+        (one for one in (f"{path}.py", f"{path}/__main__.py") if Path(folders[0], one).is_file()), None
     )
 
 
