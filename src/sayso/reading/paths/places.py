@@ -42,13 +42,14 @@ SECRET_FOLDERS = {".secrets", ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".pas
 SECRET_FILES = (
     ".env*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk",
     "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", "_netrc", ".pgpass",
-    ".git-credentials", ".npmrc", ".pypirc", "*.env", "secrets.y*ml", "secrets.json", "secrets.toml", "*.tfstate",
-    "*.tfstate.backup", ".vault-token", ".bash_history", ".zsh_history", "*credentials.tfrc.json",
-    "application_default_credentials.json",
+    ".git-credentials", ".npmrc", ".pypirc", "*.env", "secrets.y*ml", "secrets.json", "secrets.toml",
+    "*.tfstate", "*.tfstate.backup", ".vault-token", ".bash_history", ".zsh_history",
+    "*credentials.tfrc.json", "application_default_credentials.json",
 )  # fmt: skip
 _SECRET_PAIRS = {
-    (".docker", "config.json"), ("gh", "hosts.yml"), (".codex", "auth.json"), (".claude", ".credentials.json"),
-    ("gcloud", "credentials.db"), (".cargo", "credentials.toml"), (".gem", "credentials"),
+    (".docker", "config.json"), ("gh", "hosts.yml"), (".codex", "auth.json"),
+    (".claude", ".credentials.json"), ("gcloud", "credentials.db"),
+    (".cargo", "credentials.toml"), (".gem", "credentials"),
 }  # fmt: skip
 """Files that hold secrets in a folder of this name."""
 PUBLIC_SAMPLES = frozenset({".env.example", ".env.sample", ".env.template", ".env.dist"})

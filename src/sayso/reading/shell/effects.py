@@ -66,6 +66,7 @@ def _judge_unknown(judge: Judge, operation: str, argument: Argument, state: Shel
 def _judge_in(judge: Judge, operation: str, argument: Argument, folder: str | None) -> None:
     text = argument.value.text or ""
     if folder is None and not text.startswith(("/", "~")):
+        _judge_secret_anywhere(judge, operation, argument)
         why = "the folder it runs in cannot be told"
         judge.record(operation, Risk.HIGH, why, argument.start, argument.end)
         return
@@ -81,6 +82,18 @@ def _judge_in(judge: Judge, operation: str, argument: Argument, folder: str | No
         risk = Risk.HIGH
     why = found.barred or found.found or _why(found, default.why or found.name)
     judge.record(found.name, risk, why, argument.start, argument.end, found.barred)
+
+
+def _judge_secret_anywhere(judge: Judge, operation: str, argument: Argument) -> None:
+    """A name of a file that holds secrets, wherever it lies."""
+    from sayso.reading.paths.places import is_secret
+
+    text = argument.text or ""
+    if is_secret(text):
+        where = CallFolders("/", judge.where.workspace, judge.where.home)
+        found = operation_at_path(operation, text, judge.policy, where, ())
+        why = "it names a file that holds secrets"
+        judge.record(found.name, Risk.HIGH, why, argument.start, argument.end, found.barred)
 
 
 def _why(found: Operation, said: str) -> str:
@@ -167,14 +180,14 @@ def named_value(state: ShellState) -> Value:
 
 
 def note_dashes(value: Value, state: ShellState) -> Value:
-    """A pattern at the beginning of a name: it is no option where no name in the folder begins with a dash."""
+    """A pattern at the beginning of a name: no option, where no name in the folder begins with a dash."""
     if value.choices:
         return msgspec.structs.replace(value, choices=tuple(note_dashes(one, state) for one in value.choices))
     if not value.may_be_option or value.text is None:
         return value
     try:
         for folder in state.folders:
-            if folder is None or any(name[:1] == "-" for name in os.listdir(folder)):
+            if folder is None or any(name[:1] == "-" for name in os.listdir(folder)):  # noqa: PTH208
                 return value
     except OSError:
         return value

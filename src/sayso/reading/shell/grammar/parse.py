@@ -685,7 +685,7 @@ def _computes_nothing(word: Word) -> bool:
 
 
 def _counts(body: Sequence) -> bool:
-    """True if commands print a number: their last one is `wc` of one kind from its input, `date +%s` or `nproc`."""
+    """True if the last command prints a number: `wc` of its input, `date +%s` or `nproc`."""
     last = body.items[-1][1] if len(body.items) == 1 else None
     if isinstance(last, Pipeline):
         last = last.commands[-1]
