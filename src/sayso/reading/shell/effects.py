@@ -11,7 +11,7 @@ import msgspec
 from sayso.core.model import Operation, Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.path_operations import CallFolders, operation_at_path
-from sayso.reading.shell.grammar.braces import expand_braces
+from sayso.reading.shell.grammar.braces import spread_braces
 from sayso.reading.shell.grammar.syntax import Word
 from sayso.reading.shell.programs.known import default_effect
 from sayso.reading.shell.programs.options import Argument
@@ -199,7 +199,7 @@ def judge_mentions(judge: Judge, several: list[Word], state: ShellState) -> None
     from sayso.reading.paths.places import is_secret
     from sayso.reading.shell.words import value_of_word
 
-    for word in [each for one in several for each in expand_braces(one)]:
+    for word in [each for one in several for each in spread_braces(one)]:
         value = value_of_word(word, state)
         if value.text is None:
             continue

@@ -12,7 +12,7 @@ from sayso.core.model import Risk
 from sayso.core.policy import Policy
 from sayso.reading.path_operations import CallFolders
 from sayso.reading.shell.findings import MAX_FINDINGS, Finding, TooMuch
-from sayso.reading.shell.grammar.braces import expand_braces
+from sayso.reading.shell.grammar.braces import spread_braces
 from sayso.reading.shell.grammar.parse import parse_line
 from sayso.reading.shell.grammar.syntax import (
     CannotTell,
@@ -147,7 +147,7 @@ class Judge:
         state.input = self.redirections(command.redirections, state) or before
         words = command.words
         if command.kind == "for":
-            words = tuple(each for word in words for each in expand_braces(word))
+            words = tuple(each for word in words for each in spread_braces(word))
         values = [self.value(word, state, shown=command.kind == "for") for word in words]
         if any(value.odd for value in values):
             self.doubt("a word in it is not understood", command.start, command.end)
@@ -247,7 +247,7 @@ class Judge:
             return
         words = command.words
         if any("{" in word.text for word in words):
-            words = tuple(each for word in words for each in expand_braces(word))
+            words = tuple(each for word in words for each in spread_braces(word))
         shown = words[0].value != "test"
         arguments = tuple(
             Argument(self.value(word, state, shown=shown), word.start, word.end) for word in words

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sayso.reading.shell.effects import judge_path
-from sayso.reading.shell.grammar.braces import expand_braces
+from sayso.reading.shell.grammar.braces import spread_braces
 from sayso.reading.shell.grammar.syntax import Redirection, Substitution
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState
@@ -39,7 +39,7 @@ def judge_redirection(  # noqa: C901 - one branch for each operator
     if value.odd is not None:
         judge.doubt(value.odd, one.start, one.end)
         return None
-    if len(expand_braces(one.target)) != 1:
+    if len(spread_braces(one.target)) != 1:
         judge.doubt("a redirection goes to several files", one.start, one.end)
     if one.operator in (">&", "<&"):
         if value.text is not None and (value.text.isdigit() or value.text == "-"):

@@ -13,7 +13,7 @@ _MAY_EXPAND = lazy_pattern(r"\{.*(?:,|\.\.).*\}", re.DOTALL)
 _Marked = list[tuple[str, bool]]
 
 
-def expand_braces(word: Word) -> tuple[Word, ...]:
+def spread_braces(word: Word) -> tuple[Word, ...]:
     """The words that a shell makes of this one; an odd one if they are too many, or not all is literal."""
     if word.value is not None or "{" not in word.text:
         return (word,)
