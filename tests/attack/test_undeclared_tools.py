@@ -61,6 +61,10 @@ def test_what_is_remembered_of_an_unknown_tool_never_covers_other_arguments(
         assert not session.call(tool, args).allowed
 
 
+READ_SHELL_LINES = ("balanced", "coding")
+"""Presets where a command line that only reads runs unasked."""
+
+
 @pytest.mark.parametrize("preset", preset_names())
 @pytest.mark.parametrize("yes", ["yes", "go ahead", "yes, for this task"])
 @pytest.mark.parametrize("tool", [*UNKNOWN, *SHELLS])
@@ -71,7 +75,7 @@ def test_a_yes_in_the_conversation_to_ls_never_lets_a_shell_tool_push(
         session = gate.session(agent="a")
         session.hear("have a look around")
         called = session.call(tool, HARMLESS)
-        assert called.asked
+        assert called.asked or (called.allowed and tool in SHELLS and preset in READ_SHELL_LINES)
         session.hear(yes)
         for args in HARMFUL:
             assert not session.call(tool, args).allowed

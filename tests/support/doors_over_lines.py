@@ -284,7 +284,7 @@ def starts_at_workspace(row: Row) -> bool:
 def _is_relative(value: object) -> bool:
     """Whether it is the path of a row that starts at the workspace: these have a dot and no slash."""
     paths = (".txt", ".env", "id_ed25519")
-    return isinstance(value, str) and value.endswith(paths) and value[0] not in "~/"
+    return isinstance(value, str) and value.endswith(paths) and value[0] not in "~/" and " " not in value
 
 
 class Mcp(DoorUnderTest):

@@ -42,8 +42,18 @@ SECRET_FOLDERS = {".secrets", ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".pas
 SECRET_FILES = (
     ".env*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk",
     "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", "_netrc", ".pgpass",
-    ".git-credentials",
+    ".git-credentials", ".npmrc", ".pypirc", "*.env", "secrets.y*ml", "secrets.json", "secrets.toml",
+    "*.tfstate", "*.tfstate.backup", ".vault-token", ".bash_history", ".zsh_history",
+    "*credentials.tfrc.json", "application_default_credentials.json",
 )  # fmt: skip
+_SECRET_PAIRS = {
+    (".docker", "config.json"), ("gh", "hosts.yml"), (".codex", "auth.json"),
+    (".claude", ".credentials.json"), ("gcloud", "credentials.db"),
+    (".cargo", "credentials.toml"), (".gem", "credentials"),
+}  # fmt: skip
+"""Files that hold secrets in a folder of this name."""
+PUBLIC_SAMPLES = frozenset({".env.example", ".env.sample", ".env.template", ".env.dist"})
+"""Files that show which names a secret file has, and no secret."""
 
 SECRET_SAMPLES = (
     ".env",
@@ -258,7 +268,9 @@ def is_secret(path: str) -> bool:
         return True
     if any(_could_be(part, SECRET_FOLDERS) for part in parts) or _could_be(parts[-1], SECRET_SAMPLES):
         return True
-    return _SECRET_FILES.match(parts[-1]) is not None
+    if tuple(parts[-2:]) in _SECRET_PAIRS:
+        return True
+    return parts[-1] not in PUBLIC_SAMPLES and _SECRET_FILES.match(parts[-1]) is not None
 
 
 def spells_secret(text: str) -> bool:

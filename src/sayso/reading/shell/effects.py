@@ -11,6 +11,7 @@ import msgspec
 from sayso.core.model import Operation, Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.path_operations import CallFolders, operation_at_path
+from sayso.reading.shell.grammar.braces import spread_braces
 from sayso.reading.shell.grammar.syntax import Word
 from sayso.reading.shell.programs.known import default_effect
 from sayso.reading.shell.programs.options import Argument
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _STREAMS = frozenset({"-", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/null", "/dev/tty", "/dev/fd/0"})
 _HIDDEN_PATTERN = lazy_pattern(r"(?:^|/)\.[*?\[{]")
 _MAX_ENTRIES = 2_000
-_GUARD = lazy_pattern(
+GUARD = lazy_pattern(
     r"(?i)sayso|\.claude|\.codex|\.gemini|\.cursor|opencode|clinerules|copilot|openclaw|goose"
 )
 
@@ -32,8 +33,12 @@ _GUARD = lazy_pattern(
 def judge_path(judge: Judge, operation: str, argument: Argument, state: ShellState) -> None:
     """Judge this operation at this path."""
     value = argument.value
+    if value.choices:
+        for one in value.choices:
+            judge_path(judge, operation, Argument(one, argument.start, argument.end), state)
+        return
     if value.text is None:
-        _judge_unknown(judge, operation, argument)
+        _judge_unknown(judge, operation, argument, state)
         return
     if value.text in _STREAMS:
         judge.effect(default_effect("shell.inspect"), argument.start, argument.end)
@@ -45,8 +50,12 @@ def judge_path(judge: Judge, operation: str, argument: Argument, state: ShellSta
         _judge_in(judge, operation, argument, folder)
 
 
-def _judge_unknown(judge: Judge, operation: str, argument: Argument) -> None:
+def _judge_unknown(judge: Judge, operation: str, argument: Argument, state: ShellState) -> None:
     """A path that is not known: reading one that was vetted is what reading is."""
+    prefix = argument.value.prefix
+    if "/" in prefix and GUARD.search(prefix):
+        known = Argument(Value(prefix.rpartition("/")[0]), argument.start, argument.end)
+        judge_guard_mentions(judge, (known,), state)
     if argument.value.vetted and verb_of(operation) in READ_VERBS:
         judge.effect(default_effect(operation), argument.start, argument.end)
         return
@@ -57,6 +66,7 @@ def _judge_unknown(judge: Judge, operation: str, argument: Argument) -> None:
 def _judge_in(judge: Judge, operation: str, argument: Argument, folder: str | None) -> None:
     text = argument.value.text or ""
     if folder is None and not text.startswith(("/", "~")):
+        _judge_secret_anywhere(judge, operation, argument)
         why = "the folder it runs in cannot be told"
         judge.record(operation, Risk.HIGH, why, argument.start, argument.end)
         return
@@ -72,6 +82,18 @@ def _judge_in(judge: Judge, operation: str, argument: Argument, folder: str | No
         risk = Risk.HIGH
     why = found.barred or found.found or _why(found, default.why or found.name)
     judge.record(found.name, risk, why, argument.start, argument.end, found.barred)
+
+
+def _judge_secret_anywhere(judge: Judge, operation: str, argument: Argument) -> None:
+    """A name of a file that holds secrets, wherever it lies."""
+    from sayso.reading.paths.places import is_secret
+
+    text = argument.text or ""
+    if is_secret(text):
+        where = CallFolders("/", judge.where.workspace, judge.where.home)
+        found = operation_at_path(operation, text, judge.policy, where, ())
+        why = "it names a file that holds secrets"
+        judge.record(found.name, Risk.HIGH, why, argument.start, argument.end, found.barred)
 
 
 def _why(found: Operation, said: str) -> str:
@@ -94,6 +116,9 @@ def _operation_at_pattern(judge: Judge, operation: str, pattern: str, where: Cal
     found = _operation_at(judge, operation, fixed or ".", where)
     if found.barred is not None or found.reading is Risk.HIGH:
         return found
+    top = join_path(where.folder, _at_home(fixed, where.home))
+    if where.home and top.startswith(f"{where.home}/.") and not where.workspace.startswith(top):
+        return msgspec.structs.replace(found, reading=Risk.HIGH, found="it reads what programs keep for you")
     if _HIDDEN_PATTERN.search(pattern) or _may_name_secret(pattern, fixed, name, where):
         return msgspec.structs.replace(found, reading=Risk.HIGH, found="its pattern may name a secret")
     if verb_of(operation) not in READ_VERBS:
@@ -137,9 +162,36 @@ def vet(judge: Judge, word: Word, found: Value, state: ShellState, before: int) 
     """A substitution whose commands only read: what their words name is looked at here as well."""
     if any(one.risk is not Risk.LOW for one in judge.findings[before:]):
         return msgspec.structs.replace(found, vetted=False)
-    inner = [each for body in substitutions_in(word) for each in words_below(body)]
-    judge_mentions(judge, inner, state)
+    bodies = list(substitutions_in(word))
+    judge_mentions(judge, [each for body in bodies for each in words_below(body)], state)
+    if bodies and found.prefix != "/dev/fd/":
+        from sayso.reading.shell.names import prints_names
+
+        if not all(prints_names(body, state) for body in bodies):
+            return msgspec.structs.replace(found, vetted=False)
+        return named_value(state)
     return found
+
+
+def named_value(state: ShellState) -> Value:
+    """The name of a file: it begins with no dash where no name in the folder does."""
+    pattern = note_dashes(Value("*", wild=True), state)
+    return Value(None, vetted=True, prefix="./" if pattern.dashless else "")
+
+
+def note_dashes(value: Value, state: ShellState) -> Value:
+    """A pattern at the beginning of a name: no option, where no name in the folder begins with a dash."""
+    if value.choices:
+        return msgspec.structs.replace(value, choices=tuple(note_dashes(one, state) for one in value.choices))
+    if not value.may_be_option or value.text is None:
+        return value
+    try:
+        for folder in state.folders:
+            if folder is None or any(name[:1] == "-" for name in os.listdir(folder)):  # noqa: PTH208
+                return value
+    except OSError:
+        return value
+    return msgspec.structs.replace(value, dashless=True)
 
 
 def judge_mentions(judge: Judge, several: list[Word], state: ShellState) -> None:
@@ -147,7 +199,7 @@ def judge_mentions(judge: Judge, several: list[Word], state: ShellState) -> None
     from sayso.reading.paths.places import is_secret
     from sayso.reading.shell.words import value_of_word
 
-    for word in several:
+    for word in [each for one in several for each in spread_braces(one)]:
         value = value_of_word(word, state)
         if value.text is None:
             continue
@@ -155,7 +207,7 @@ def judge_mentions(judge: Judge, several: list[Word], state: ShellState) -> None
             if is_secret(piece) or (_HIDDEN_PATTERN.search(piece) and value.wild):
                 why = "it names a file that holds secrets"
                 judge.record("files.read", Risk.HIGH, why, word.start, word.end)
-            elif _GUARD.search(piece) or piece.startswith(("/", "~")):
+            elif GUARD.search(piece) or piece.startswith(("/", "~")):
                 argument = Argument(
                     Value(piece, wild=value.wild, home=piece[:1] == "~"), word.start, word.end
                 )
@@ -166,7 +218,7 @@ def judge_guard_mentions(judge: Judge, arguments: tuple[Argument, ...], state: S
     """Arguments of a program that is not understood: those that name the guard's files are barred."""
     for one in arguments:
         text = one.value.text
-        if text is None or _GUARD.search(text) is None:
+        if text is None or GUARD.search(text) is None:
             continue
         for piece in (text, text.partition("=")[2]):
             if not piece:

@@ -12,6 +12,7 @@ from sayso.core.model import Risk
 from sayso.core.policy import Policy
 from sayso.reading.path_operations import CallFolders
 from sayso.reading.shell.findings import MAX_FINDINGS, Finding, TooMuch
+from sayso.reading.shell.grammar.braces import spread_braces
 from sayso.reading.shell.grammar.parse import parse_line
 from sayso.reading.shell.grammar.syntax import (
     CannotTell,
@@ -36,11 +37,12 @@ from sayso.reading.shell.programs.known import (
 )
 from sayso.reading.shell.programs.options import Argument, Option, ParsedOptions, parse_options
 from sayso.reading.shell.state import ShellState
-from sayso.reading.shell.words import Value, substitutions_in, value_of_word
+from sayso.reading.shell.words import MAX_CHOICES, Value, substitutions_in, value_of_word
 
 MAX_DEPTH = 12
 """Wrappers, scripts and functions inside each other."""
 _UNKNOWN = "shell.run"
+_FOLDERS = frozenset({"search", "read", "list"})
 _SYSTEM_PROGRAMS = ("/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/opt/homebrew/bin/")
 
 Special = Callable[["Judge", KnownProgram, "Invocation"], None]
@@ -125,8 +127,11 @@ class Judge:
         elif isinstance(command, Sequence):
             self.sequence(command, state)
         elif isinstance(command, Group):
-            self.redirections(command.redirections, state)
-            self.sequence(command.body, state.copy() if command.own_shell else state)
+            inside = state.copy() if command.own_shell else state
+            before, given = state.input, self.redirections(command.redirections, state)
+            inside.input = given or before
+            self.sequence(command.body, inside)
+            state.input = before
         elif isinstance(command, Compound):
             self.compound(command, state)
         else:
@@ -138,8 +143,12 @@ class Judge:
         judge_pipeline(self, command, state)
 
     def compound(self, command: Compound, state: ShellState) -> None:
-        self.redirections(command.redirections, state)
-        values = [self.value(word, state) for word in command.words]
+        before = state.input
+        state.input = self.redirections(command.redirections, state) or before
+        words = command.words
+        if command.kind == "for":
+            words = tuple(each for word in words for each in spread_braces(word))
+        values = [self.value(word, state, shown=command.kind == "for") for word in words]
         if any(value.odd for value in values):
             self.doubt("a word in it is not understood", command.start, command.end)
         if command.variable is not None:
@@ -148,6 +157,7 @@ class Judge:
             branch = state.copy()
             self.sequence(body, branch)
             state.merge(branch)
+        state.input = before
         if command.kind in ("test", "case"):
             self.effect(default_effect("shell.inspect"), command.start, command.end)
 
@@ -162,6 +172,10 @@ class Judge:
             state.variables[name] = values[0]
             return
         judge_mentions(self, list(command.words), state)
+        known = [each for value in values for each in value.choices or (value,)]
+        if values and len(known) <= MAX_CHOICES and all(one.text is not None for one in known):
+            state.variables[name] = Value(None, vetted=True, choices=tuple(known))
+            return
         vetted = all(value.text is not None or value.vetted for value in values)
         starts = {(value.text or value.prefix)[:1] for value in values}
         dash = not values or not starts.isdisjoint({"-", "", "*", "?", "["})
@@ -179,16 +193,24 @@ class Judge:
 
     # Words
 
-    def value(self, word: Word, state: ShellState) -> Value:
+    def value(self, word: Word, state: ShellState, *, shown: bool = True) -> Value:
         """The value of a word; the commands in it are judged on the way."""
         if word.value is not None:
             return Value(word.value)
         before = len(self.findings)
+        if shown and "$" in word.text:
+            from sayso.reading.shell.variables import judge_secret_names
+
+            judge_secret_names(self, word, state)
         for body in substitutions_in(word):
             self.deeper(word.start, word.end)
             self.sequence(body, state.copy())
             self.depth -= 1
         found = value_of_word(word, state)
+        if found.wild or found.choices:
+            from sayso.reading.shell.effects import note_dashes
+
+            return note_dashes(found, state)
         if found.text is None and found.vetted:
             from sayso.reading.shell.effects import vet
 
@@ -214,7 +236,7 @@ class Judge:
     # Commands
 
     def simple(self, command: Simple, state: ShellState, piped: Value | None = None) -> None:
-        body = self.redirections(command.redirections, state) or piped
+        body = self.redirections(command.redirections, state) or piped or state.input
         if command.assignments:
             from sayso.reading.shell.variables import judge_assignments
 
@@ -223,11 +245,19 @@ class Judge:
             if not command.assignments and not command.redirections:
                 self.doubt("it is empty", command.start, command.end)
             return
-        arguments = tuple(Argument(self.value(word, state), word.start, word.end) for word in command.words)
+        words = command.words
+        if any("{" in word.text for word in words):
+            words = tuple(each for word in words for each in spread_braces(word))
+        shown = words[0].value != "test"
+        arguments = tuple(
+            Argument(self.value(word, state, shown=shown), word.start, word.end) for word in words
+        )
         odd = next((one for one in arguments if one.value.odd is not None), None)
         if odd is not None:
             self.doubt(odd.value.odd or "", odd.start, odd.end)
+        before, state.input = state.input, body
         self.run(arguments, state, command.start, command.end, body)
+        state.input = before
 
     def run(
         self,
@@ -252,6 +282,10 @@ class Judge:
         if "/" in name:
             shorter = _system_name(name)
             if shorter is None:
+                shorter = self.environment_program(name, arguments, state, (start, end), body)
+                if shorter == "":
+                    return
+            if shorter is None:
                 from sayso.reading.shell.scripts import judge_script
 
                 judge_script(self, first, state, start, end)
@@ -269,6 +303,43 @@ class Judge:
         if addition is not None:
             self.raise_by(addition, invocation)
         self.depth -= 1
+
+    def environment_program(
+        self,
+        path: str,
+        arguments: tuple[Argument, ...],
+        state: ShellState,
+        span: tuple[int, int],
+        body: Value | None,
+    ) -> str | None:
+        """A program of the project's environment: the name it goes by, or "" if it is judged by now."""
+        from sayso.reading.shell.specials import local_tools
+
+        found = local_tools.find_environment_program(path, state, self.where.workspace)
+        if found is None:
+            return None
+        if local_tools.is_system_python(found):
+            return "python"
+        made = Invocation("", arguments, state, *span)
+        made.body = body
+        self.deeper(*span)
+        local_tools.run_local(self, found, arguments, state, made)
+        self.depth -= 1
+        return ""
+
+    def run_at_least(
+        self,
+        arguments: tuple[Argument, ...],
+        state: ShellState,
+        start: int,
+        end: int,
+        body: Value | None = None,
+    ) -> None:
+        """Judge a program whose code is the workspace's: it is a script of it, whatever its name does."""
+        before = len(self.findings)
+        self.run(arguments, state, start, end, body)
+        if all(one.risk is Risk.LOW for one in self.findings[before:]):
+            self.record("scripts.run", Risk.MODERATE, "runs code of the workspace", start, end)
 
     def raise_by(self, addition: KnownProgram, invocation: Invocation) -> None:
         """What the operator says of a known program counts where it is stricter, and only there."""
@@ -324,6 +395,11 @@ class Judge:
         self.additions(program, chosen, invocation)
         touched = self.option_values(parsed, program, invocation)
         touched += self.operands(operands, parsed.operands, program, effect, invocation)
+        if not program.deep.isdisjoint(chosen):
+            from sayso.reading.shell.deep import judge_deep_reading
+
+            paths = [one for kind, one in _match_kinds(operands, parsed.operands) if kind in _FOLDERS]
+            judge_deep_reading(self, program, parsed, paths, invocation)
         if effect is None:
             self.doubt(f"what {program.name} does here is not known", invocation.start, invocation.end)
         elif not touched or not effect.operation.startswith("files.") or _is_stricter(effect):

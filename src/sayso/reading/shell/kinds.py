@@ -87,8 +87,8 @@ def _judge_revision(judge: Judge, value: Argument, program: KnownProgram, invoca
     """A revision or a path in a repository; `HEAD:.env` shows a secret."""
     from sayso.reading.paths.places import is_secret
 
-    text = value.text if value.text is not None else value.value.prefix
-    if is_secret(text) or is_secret(text.rpartition(":")[2]):
+    texts = [one.text or one.prefix for one in value.value.choices or (value.value,)]
+    if any(is_secret(text) or is_secret(text.rpartition(":")[2]) for text in texts):
         why = "it shows a file that holds secrets"
         judge.record("files.read", Risk.HIGH, why, value.start, value.end)
 
@@ -131,11 +131,50 @@ def _judge_template(judge: Judge, value: Argument, program: KnownProgram, invoca
         judge_template(judge, value.text, value, invocation)
 
 
+def _judge_project(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
+    from sayso.reading.shell.projects import judge_project
+
+    judge_project(judge, value, program, invocation)
+
+
+def _judge_target(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
+    from sayso.reading.shell.projects import judge_target
+
+    judge_target(judge, value, program, invocation)
+
+
+def _judge_setting(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
+    from sayso.reading.shell.projects import judge_setting
+
+    judge_setting(judge, value, program, invocation)
+
+
 def _sub(name: str):  # type: ignore[no-untyped-def]
     return lambda judge, value, program, invocation: _judge_language(judge, value, program, invocation, name)
 
 
+def _judge_suffix(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
+    """The ending of a copy's name: with a slash or an asterisk it names another place."""
+    if value.text is None or "/" in value.text or "*" in value.text:
+        judge.doubt("where it keeps a copy is not understood", value.start, value.end)
+
+
+def _judge_inventory(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
+    """A list of machines: one that may be run is not only read."""
+    import os
+
+    from sayso.reading.shell.state import join_path
+
+    text, folder = value.text or "", invocation.state.folders[0] or "/"
+    if not text.endswith((".ini", ".yml", ".yaml")) or os.access(join_path(folder, text), os.X_OK):
+        _judge_config(judge, value, program, invocation)
+    else:
+        judge_path(judge, "files.read", value, invocation.state)
+
+
 _OTHERS = {
+    "inventory": _judge_inventory,
+    "suffix": _judge_suffix,
     "run": _judge_run,
     "script": _judge_script,
     "module": _judge_script,
@@ -152,4 +191,7 @@ _OTHERS = {
     "sql": _sub("sql"),
     "binding": _sub("fzf"),
     "template": _judge_template,
+    "project": _judge_project,
+    "target": _judge_target,
+    "setting": _judge_setting,
 }

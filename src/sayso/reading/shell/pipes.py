@@ -4,15 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sayso.reading.shell.effects import judge_mentions
-from sayso.reading.shell.grammar.syntax import Pipeline, Simple
+from sayso.reading.shell.effects import judge_mentions, named_value
+from sayso.reading.shell.grammar.syntax import Command, Pipeline, Simple
+from sayso.reading.shell.names import prints_names
 from sayso.reading.shell.state import ShellState
 from sayso.reading.shell.words import Value, value_of_word, words_below
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge
 
-_PRINTERS = frozenset({"echo", "printf"})
+_SHOWERS = frozenset(
+    {
+        "head",
+        "tail",
+        "grep",
+        "egrep",
+        "sort",
+        "uniq",
+        "wc",
+        "cut",
+        "tr",
+        "sed",
+        "awk",
+        "jq",
+        "less",
+        "cat",
+        "column",
+    }
+)
+_PRINTERS = frozenset({"echo"})
 
 
 def judge_pipeline(judge: Judge, command: Pipeline, state: ShellState) -> None:
@@ -27,8 +47,20 @@ def judge_pipeline(judge: Judge, command: Pipeline, state: ShellState) -> None:
             judge.simple(one, own, printed if index else None)
             printed = _printed_by(one, own)
         else:
+            own.input = printed if index else state.input
             judge.command(one, own)
             printed = Value(None)
+        if printed.text is None and _takes_names(command.commands[index + 1 :]):
+            so_far = Pipeline(command.commands[: index + 1], command.start, command.end)
+            printed = named_value(state) if prints_names(so_far, state) else Value(None)
+
+
+def _takes_names(later: tuple[Command, ...]) -> bool:
+    """Return whether the next command may take names from its input: those that only show it do not."""
+    if not later:
+        return False
+    first = later[0]
+    return not isinstance(first, Simple) or not first.words or first.words[0].value not in _SHOWERS
 
 
 def _printed_by(command: Simple, state: ShellState) -> Value:

@@ -13,7 +13,7 @@ _PLAIN = lazy_pattern(
 )
 _SUSPECT = lazy_pattern(
     r"(?i)env|key|pem|p12|pfx|jks|kdbx|ppk|id_|netrc|pgpass|secret|ssh|gnupg|aws|azure|kube|password|credential"
-    r"|token|sayso|claude|codex|gemini|cursor|opencode|cline|copilot|goose|agents|soul|hooks|settings|mcp|store|auth"
+    r"|token|sayso|claude|codex|gemini|cursor|opencode|cline|copilot|goose|agents|soul|hooks|settings|mcp|store|auth|tfstate|tfrc|npmrc|pypirc|history|docker|hosts|vault|gcloud|cargo|gem"
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sayso.reading.shell.effects import judge_path
+from sayso.reading.shell.grammar.braces import spread_braces
 from sayso.reading.shell.grammar.syntax import Redirection, Substitution
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState
@@ -38,6 +39,8 @@ def judge_redirection(  # noqa: C901 - one branch for each operator
     if value.odd is not None:
         judge.doubt(value.odd, one.start, one.end)
         return None
+    if len(spread_braces(one.target)) != 1:
+        judge.doubt("a redirection goes to several files", one.start, one.end)
     if one.operator in (">&", "<&"):
         if value.text is not None and (value.text.isdigit() or value.text == "-"):
             return None
@@ -45,7 +48,8 @@ def judge_redirection(  # noqa: C901 - one branch for each operator
             judge.doubt("a redirection is not understood", one.start, one.end)
             return None
     _judge_target(judge, one, value, state)
-    return None
+    reads = one.operator in ("<", "<>") and value.text != "/dev/null"
+    return Value(None) if reads else None
 
 
 def _read_body(judge: Judge, one: Redirection, state: ShellState) -> Value:

@@ -23,13 +23,15 @@ def join_path(folder: str, path: str) -> str:
 class ShellState:
     """One shell's state while a line is judged."""
 
-    __slots__ = ("changed", "folders", "functions", "home", "variables")
+    __slots__ = ("changed", "folders", "functions", "home", "input", "variables")
 
     def __init__(self, folders: tuple[str | None, ...], home: str) -> None:
         self.folders = folders
         self.home = home
         self.variables: dict[str, Value] = {}
         self.functions: dict[str, Function] = {}
+        self.input: Value | None = None
+        """What stands on the standard input, where a pipe brings it."""
         self.changed: str | None = None
         """What an earlier command did that may change what later ones mean."""
 
@@ -39,6 +41,7 @@ class ShellState:
         made.variables = dict(self.variables)
         made.functions = dict(self.functions)
         made.changed = self.changed
+        made.input = self.input
         return made
 
     def merge(self, other: ShellState) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.shell.grammar.syntax import Simple
+from sayso.reading.shell.grammar.syntax import Simple, Word
 from sayso.reading.shell.programs.known import default_effect, named_set
 from sayso.reading.shell.state import ShellState
 from sayso.reading.shell.words import Value
@@ -17,11 +17,29 @@ if TYPE_CHECKING:
 _RISKY = lazy_pattern(
     r"(?:LD|DYLD|GIT|BASH|PYTHON|PERL|RUBY|GEM|BUNDLE|NODE|NPM|YARN|JAVA|JDK|MAVEN|GRADLE|GO|CARGO|RUST|LESS|MAN|FZF"
     r"|RIPGREP|GREP|TAR|ZIP|UNZIP|GZIP|XZ|BZIP|SSH|GPG|PG|MYSQL|DOCKER|KUBE|HELM|AWS|AZURE|SYSTEMD|SUDO|DBUS"
-    r"|XDG|TERM|PS|FD|BAT|DELTA|PYTEST|PIP|UV|RUFF|MAKE|CMAKE|CC|CXX|ANSIBLE|TF|SAYSO|CLAUDE|CODEX|GEMINI|COLUMNS_CMD)"
+    r"|OPENSSL|PHP|LUA|MYPY|PYLINT|SQLITE|DENO|BUN|COMPOSER|DEBUGINFOD|XDG|TERM|PS|FD|BAT|DELTA|PYTEST|PIP|UV|RUFF|MAKE|CMAKE|CC|CXX|ANSIBLE|TF|SAYSO|CLAUDE|CODEX|GEMINI|COLUMNS_CMD)"
     r"(?:_?[A-Z0-9_]*)"
     r"|npm_.*|.*_(?:OPTIONS|OPTS|COMMAND|CMD|PATH|PAGER|EDITOR|HOME|CONFIG|CONFIG_.*|FLAGS|ARGS|PRELOAD|WRAPPER|PROXY|proxy)"
-    r"|.*(?:_|^)(?:PROGRAM|EXEC|SHELL|HOOKS?|STARTUP|INIT|RC|LIB|LIBRARY|PLUGINS?|LOADER)"
+    r"|.*(?:CONF|RC)|.*(?:_|^)(?:PROGRAM|EXEC|SHELL|HOOKS?|STARTUP|INIT|RC|LIB|LIBRARY|PLUGINS?|LOADER)"
 )
+
+_SECRET_NAME = lazy_pattern(
+    r"\$\{?!?([A-Z0-9_]*(?:SECRET|TOKEN|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|API_?KEY|PRIVATE_KEY|ACCESS_KEY)[A-Z0-9_]*)"
+)
+
+
+def is_secret_name(name: str) -> bool:
+    """Return whether a variable of this name holds a secret."""
+    return _SECRET_NAME.fullmatch(f"${name}") is not None
+
+
+def judge_secret_names(judge: Judge, word: Word, state: ShellState) -> None:
+    """A word that shows a variable which holds a secret, unless this line itself set it."""
+    for match in _SECRET_NAME.finditer(word.text):
+        known = state.variables.get(match[1])
+        if known is None or (known.text is None and not known.choices):
+            why = f"it shows {match[1][:60]}, which holds a secret"
+            judge.record("secrets.read", Risk.HIGH, why, word.start, word.end)
 
 
 def is_risky(name: str) -> bool:
@@ -31,6 +49,36 @@ def is_risky(name: str) -> bool:
     )
 
 
+_MODULE_PATHS = frozenset({"PYTHONPATH", "NODE_PATH", "RUBYLIB"})
+_PAGERS = frozenset({"PAGER", "GIT_PAGER", "MANPAGER", "GH_PAGER", "AWS_PAGER", "SYSTEMD_PAGER", "BAT_PAGER"})
+
+
+def is_project_setting(judge: Judge, name: str, value: str | None, state: ShellState) -> bool:
+    """`PYTHONPATH=src`: code that the workspace holds; `PAGER=cat`: no pager at all."""
+    from sayso.reading.paths.places import locate
+
+    if value is None:
+        return False
+    if name in _PAGERS:
+        return value in ("cat", "")
+    if name not in _MODULE_PATHS:
+        return False
+    where = judge.where
+    return all(
+        folder is not None
+        and locate(part or ".", folder=folder, workspace=where.workspace, home=where.home).inside
+        for part in value.split(":")
+        for folder in state.folders
+    )
+
+
+def _record_setting(judge: Judge, name: str, command: Simple) -> None:
+    if name in _PAGERS:
+        judge.effect(default_effect("shell.inspect"), command.start, command.end)
+    else:
+        judge.record("scripts.run", Risk.MODERATE, "runs code of the workspace", command.start, command.end)
+
+
 def judge_assignments(judge: Judge, command: Simple, state: ShellState) -> ShellState:
     """Judge assignments; those before a command count for it alone, others from here on."""
     target = state.copy() if command.words else state
@@ -38,7 +86,9 @@ def judge_assignments(judge: Judge, command: Simple, state: ShellState) -> Shell
         for inner in one.inner:
             judge.value(inner, state)
         value = Value(None) if one.value is None else judge.value(one.value, state)
-        if is_risky(one.name):
+        if is_project_setting(judge, one.name, value.text, state) and not value.wild:
+            _record_setting(judge, one.name, command)
+        elif is_risky(one.name):
             judge.doubt(f"it sets {one.name}, which programs go by", command.start, command.end)
             if not command.words:
                 state.changed = f"an earlier command sets {one.name}, which programs go by"
@@ -47,6 +97,10 @@ def judge_assignments(judge: Judge, command: Simple, state: ShellState) -> Shell
         elif not command.words:
             target.variables[one.name] = value
             judge.effect(default_effect("shell.inspect"), command.start, command.end)
+        elif one.name not in named_set("harmless_variables") and command.words[0].value not in named_set(
+            "plain_programs"
+        ):
+            judge.effect(default_effect("shell.variables"), command.start, command.end)
         # Words after `X=1` do not see X: the shell expands them before it sets it.
         if one.name == "HOME":
             judge.record("shell.run", Risk.HIGH, "it sets HOME", command.start, command.end)

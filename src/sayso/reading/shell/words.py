@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -50,19 +50,55 @@ class Value(msgspec.Struct, frozen=True, gc=False):
     """How an unknown one begins."""
     home: bool = False
     """It begins with an unquoted tilde."""
+    choices: tuple[Value, ...] = ()
+    """It is one of these, and nobody can tell which."""
+    dashless: bool = False
+    """A pattern that fits no name with a dash before it, as the folder is now."""
 
     @property
     def may_be_option(self) -> bool:
         """True if a program may take this for an option, and nobody can tell which."""
+        if self.choices:
+            return any(one.may_be_option or (one.text or "")[:1] == "-" for one in self.choices)
         if self.text is None:
             return not self.prefix or self.prefix[0] == "-"
-        return self.wild and self.text[:1] in "*?["
+        return self.wild and not self.dashless and self.text[:1] in "*?["
 
 
-def value_of_word(word: Word, state: ShellState) -> Value:  # noqa: C901 - one branch for each kind of part
-    """The value of this word here."""
+NONE_CHOSEN: Mapping[str, Value] = {}
+MAX_CHOICES = 32
+
+
+def value_of_word(word: Word, state: ShellState, chosen: Mapping[str, Value] = NONE_CHOSEN) -> Value:
+    """The value of this word here; several, where a variable in it may have several."""
     if word.value is not None:
         return Value(word.value)
+    for part in word.parts:
+        if isinstance(part, Variable) and part.name not in chosen:
+            several = state.variables.get(part.name)
+            if several is not None and several.choices:
+                return _each_choice(word, state, chosen, part.name, several.choices)
+    return _value_of_parts(word, state, chosen)
+
+
+def _each_choice(
+    word: Word, state: ShellState, chosen: Mapping[str, Value], name: str, several: tuple[Value, ...]
+) -> Value:
+    found: list[Value] = []
+    for one in several:
+        made = value_of_word(word, state, {**chosen, name: one})
+        if made.odd is not None or (made.text is None and not made.choices):
+            return made
+        found += made.choices or (made,)
+        if len(found) > MAX_CHOICES:
+            return Value(None)
+    return Value(None, vetted=True, choices=tuple(found))
+
+
+def _value_of_parts(  # noqa: C901 - one branch for each kind of part
+    word: Word, state: ShellState, chosen: Mapping[str, Value]
+) -> Value:
+    joined = len(word.parts) > 1
     known: list[str] = []
     prefix: str | None = None
     wild = vetted = unknown = home = False
@@ -77,21 +113,24 @@ def value_of_word(word: Word, state: ShellState) -> Value:  # noqa: C901 - one b
                 return Value(None, odd="a pattern in it is not understood")
             wild = wild or _WILD.search(part.text) is not None
         elif isinstance(part, Variable):
-            value = _read_variable(part, state)
+            value = chosen.get(part.name) or _read_variable(part, state)
             if value.odd is not None:
                 return value
             if value.text is None:
                 unknown, vetted = True, (vetted or not unknown) and value.vetted
-                prefix = "".join(known) if prefix is None else prefix
+                prefix = "".join(known) + value.prefix if prefix is None else prefix
             else:
                 known.append(value.text)
                 wild = wild or value.wild
+        elif isinstance(part, Substitution) and (said := _echoed(part, state)) is not None:
+            known.append(said)
         elif isinstance(part, Substitution) and _is_pwd(part, state):
             known.append(state.folders[0] or "")
         elif isinstance(part, Substitution):
             vetted = (vetted or not unknown) and not part.is_file
             vetted, unknown = vetted or part.is_file, True
-            prefix = "".join(known) + ("/dev/fd/" if part.is_file else "") if prefix is None else prefix
+            begins = "/dev/fd/" if part.is_file else "rev" if _is_revision(part) else ""
+            prefix = "".join(known) + begins if prefix is None else prefix
         else:
             if part.why is not None:
                 return Value(None, odd=part.why)
@@ -99,7 +138,8 @@ def value_of_word(word: Word, state: ShellState) -> Value:  # noqa: C901 - one b
             unknown = True
             prefix = "".join(known) if prefix is None else prefix
     if unknown:
-        return Value(None, vetted=vetted, prefix=prefix or "")
+        whole = not joined or prefix == "/dev/fd/"
+        return Value(None, vetted=vetted and whole, prefix=prefix or "")
     text = "".join(known)
     if not wild and _WILD.search(text) and _braces_unquoted(word):
         wild = True
@@ -111,6 +151,23 @@ def _braces_unquoted(word: Word) -> bool:
     return "{" in "".join(one.text for one in word.parts if isinstance(one, Literal) and not one.quoted)
 
 
+def _echoed(part: Substitution, state: ShellState) -> str | None:
+    """What `$(echo WORDS)` says, where each word is plain text and the whole is one word."""
+    items = part.body.items
+    command = items[0][1] if len(items) == 1 and not part.is_file else None
+    if (
+        not isinstance(command, Simple)
+        or len(command.words) != 2
+        or command.redirections
+        or command.assignments
+    ):
+        return None
+    name, text = command.words[0].value, command.words[1].value
+    if name != "echo" or text is None or "echo" in state.functions or state.changed is not None:
+        return None
+    return text if text[:1] != "-" and not re.search(r"[\s*?\[\]\\]", text) else None
+
+
 def _is_pwd(part: Substitution, state: ShellState) -> bool:
     """True for `$(pwd)`, where the folder is known."""
     items = part.body.items
@@ -118,6 +175,23 @@ def _is_pwd(part: Substitution, state: ShellState) -> bool:
         return False
     command = items[0][1]
     return isinstance(command, Simple) and [word.value for word in command.words] == ["pwd"]
+
+
+def _is_revision(part: Substitution) -> bool:
+    """True for commands of git that print a revision or a branch, which never begins with a dash."""
+    items = part.body.items
+    command = items[0][1] if len(items) == 1 else None
+    if not isinstance(command, Simple) or command.assignments:
+        return False
+    words = [word.value for word in command.words]
+    return words[:2] == ["git", "merge-base"] or (
+        words[:2] == ["git", "rev-parse"]
+        and not {"--sq", "--sq-quote"}.intersection(words)
+        and all(one is not None and (one[:1] != "-" or one in _PLAIN_REVISIONS) for one in words[2:])
+    )
+
+
+_PLAIN_REVISIONS = frozenset({"--verify", "--short", "--abbrev-ref", "-q", "--quiet"})
 
 
 def _is_computed(word: Word) -> bool:

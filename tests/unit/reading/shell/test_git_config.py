@@ -13,7 +13,8 @@ from tests.support.shell_lines import Reader
 RUNS_PROGRAMS = (
     "[core]\n\tfsmonitor = ./evil",
     "[core]\n\tpager = ./evil",
-    "[core]\n\thooksPath = evil",
+    "[core]\n\thooksPath = ~/evil",
+    '[core]\n\thooksPath = "ev\\\\il"',
     "[core]\n\tsshCommand = ./evil",
     "[diff]\n\texternal = ./evil",
     '[diff "x"]\n\ttextconv = ./evil',
@@ -43,6 +44,23 @@ def reader(tmp_path: Path) -> Reader:
 def test_a_fresh_repository_is_read_freely(reader: Reader) -> None:
     for line in ("git status", "git diff", "git log -3", "cd sub && git status && ls", "git -C sub status"):
         assert reader.risk(line) is Risk.LOW, line
+
+
+def test_a_folder_of_hooks_counts_only_for_the_hook_that_reading_runs(reader: Reader) -> None:
+    """husky and its kind keep hooks in the working tree; git runs one of them when it only reads."""
+    sub = Path(reader.where.folder) / "sub"
+    with (sub / ".git/config").open("a") as file:
+        file.write("\n[core]\n\thooksPath = .husky/_\n")
+    hooks = sub / ".husky/_"
+    hooks.mkdir(parents=True)
+    (hooks / "pre-commit").write_text("#!/bin/sh\n")
+    (hooks / "pre-commit").chmod(0o755)
+    assert reader.risk("cd sub && git status && git diff") is Risk.LOW
+    assert reader.risk("cd sub && git commit -m x") is Risk.MODERATE
+    (hooks / "post-index-change").write_text("#!/bin/sh\n")
+    (hooks / "post-index-change").chmod(0o755)
+    assert reader.risk("cd sub && git status") is Risk.HIGH
+    assert reader.risk("git -C sub diff") is Risk.HIGH
 
 
 @pytest.mark.parametrize("config", RUNS_PROGRAMS)

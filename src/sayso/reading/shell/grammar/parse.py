@@ -236,8 +236,7 @@ class _Reader:
         self.check_gaps(children, node.start_byte, node.end_byte)
         name = children[0]
         if name.type == "subscript":
-            inner = tuple(self.word(one) for one in _named(name) if one.type != "variable_name")
-            return Assignment(self.text(name.start_byte, name.end_byte).partition("[")[0], None, inner)
+            return self.element(node, name)
         if name.type != "variable_name" or len(children) < 2:
             raise self.fail("an assignment is not understood", node)
         if children[1].type not in ("=", "+="):
@@ -248,10 +247,25 @@ class _Reader:
             return Assignment(written, Word("", end, end, "") if children[1].type == "=" else None)
         value = children[2]
         if value.type == "array":
-            items = [one for one in value.children if one.type not in ("(", ")")]
-            return Assignment(written, None, tuple(self.word(one) for one in items if one.type != "comment"))
+            items = [one for one in value.children if one.type not in ("(", ")", "comment")]
+            words = [self.word(one) for one in items]
+            if any(_ELEMENT.match(one.text) for one in words):
+                words.append(Word("", *self.span(value), None, (Odd("an element's place is computed"),)))
+            return Assignment(written, None, tuple(words))
         read = self.word(value)
         return Assignment(written, read) if children[1].type == "=" else Assignment(written, None, (read,))
+
+    def element(self, node: Any, name: Any) -> Assignment:
+        """`name[place]=value`: a place that is no number is computed, and that can run commands."""
+        written, _, place = self.text(name.start_byte, name.end_byte).partition("[")
+        inner = [self.word(one) for one in _named(name) if one.type != "variable_name"]
+        if not place[:-1].isdigit():
+            inner.append(Word("", *self.span(name), None, (Odd("an element's place is computed"),)))
+        for one in node.children[2:]:
+            if one.type == "array":
+                raise self.fail("an assignment is not understood", node)
+            inner.append(self.word(one))
+        return Assignment(written, None, tuple(inner))
 
     def pipeline(self, node: Any) -> Pipeline:
         children = node.children
@@ -279,6 +293,8 @@ class _Reader:
             raise self.fail("it uses shell grammar that is not understood", node)
         after: list[tuple[str, Any]] = []
         added = tuple(self.redirection(one, after) for one in rest)
+        added += tuple(self.redirection(one) for joiner, one in after if joiner == ">")
+        after = [one for one in after if one[0] != ">"]
         found = _with_redirections(body, added, *self.span(node))
         piped = [self.command(one) for joiner, one in after if joiner == "|"]
         if piped:
@@ -303,6 +319,9 @@ class _Reader:
         for one in children:
             kind = one.type
             if kind in ("<<", "<<-", "heredoc_end", "file_descriptor"):
+                continue
+            if kind == "file_redirect" and after is not None and not joiner:
+                after.append((">", one))
                 continue
             if kind == "heredoc_start":
                 quoted = any(mark in self.text(one.start_byte, one.end_byte) for mark in "'\"\\")
@@ -431,10 +450,7 @@ class _Reader:
             raise self.fail("an arithmetic command can run others", node)
         words = self.words_below(node)
         written = [word.value for word in words]
-        arithmetic = {"-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v"}
-        if arithmetic.intersection(one for one in written if one) and not all(
-            word.value is not None for word in words
-        ):
+        if not _COMPUTES.isdisjoint(one for one in written if one) and not all(map(_computes_nothing, words)):
             raise self.fail("a comparison of numbers can run commands", node)
         return Compound("test", (), tuple(words), None, (), *self.span(node))
 
@@ -581,6 +597,8 @@ class _Reader:
             return (Odd("it expands the variable that another one names", inner),)
         if "@" in re.sub(r"\[@\]", "", written):
             return (Odd("it may expand a value once more", inner),)
+        if re.match(r"\$\{\w+(?:\[[@*]\])?:(?![-+?=])(?!\s*-?\d+(?::\s*-?\d+)?\})", written):
+            return (Odd("where it cuts is computed, and that can run commands", inner),)
         if re.match(r"\$\{\w+:?=", written) or "[" in written.replace("[@]", "").replace("[*]", ""):
             return (Odd("it sets a variable, or computes an element, while it is expanded", inner),)
         return (Odd(None, inner),)
@@ -649,6 +667,33 @@ def _with_redirections(body: Command, added: tuple[Redirection, ...], start: int
         kept = (*body.redirections, *added)
         return Compound(body.kind, body.bodies, body.words, body.variable, kept, start, end)
     return Group(Sequence(((";", body),)), False, added, start, end)
+
+
+_COMPUTES = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"})
+_ELEMENT = lazy_pattern(r"\[(?!\d+\]=)[^\]]*\]?\+?=?")
+
+
+def _computes_nothing(word: Word) -> bool:
+    """True for operators and numbers: in a test that computes, a name's value is computed as well."""
+    if word.value is not None:
+        return re.fullmatch(r"-?\d+|-[a-zA-Z]{1,2}|[=!<>&|()]+|==", word.value) is not None
+    parts = word.parts
+    return len(parts) == 1 and (
+        (isinstance(parts[0], Variable) and parts[0].name in "?#$!")
+        or (isinstance(parts[0], Substitution) and _counts(parts[0].body))
+    )
+
+
+def _counts(body: Sequence) -> bool:
+    """True if the last command prints a number: `wc` of its input, `date +%s` or `nproc`."""
+    last = body.items[-1][1] if len(body.items) == 1 else None
+    if isinstance(last, Pipeline):
+        last = last.commands[-1]
+    if not isinstance(last, Simple):
+        return False
+    return [one.value for one in last.words] in (
+        ["wc", "-l"], ["wc", "-c"], ["wc", "-w"], ["date", "+%s"], ["nproc"],
+    )  # fmt: skip
 
 
 _REDIRECTIONS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})

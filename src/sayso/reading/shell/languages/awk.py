@@ -19,7 +19,9 @@ _TOKEN = lazy_pattern(
     r"""|(?P<operator>\|&|\|\||&&|[<>=!+\-*/%^]=|\+\+|--|\*\*=?|!~|[-+*%^~!<>|?:,(){}\[\]=$@/])""",
     re.VERBOSE | re.DOTALL,
 )
-_RUNS = frozenset({"system", "getline", "close", "fflush", "extension", "eval", "ENVIRON", "PROCINFO"})
+_RUNS = frozenset(
+    {"system", "getline", "close", "fflush", "extension", "eval", "ENVIRON", "PROCINFO", "ARGV", "ARGC"}
+)
 _HARMLESS_TARGETS = frozenset({"/dev/null", "/dev/stdout"})
 _BEFORE_REGEX = frozenset("(,{}!~&|;=<>?:+-*%^[") | {"&&", "||", "!~", "~", "return", "print", "in", "", "=="}
 

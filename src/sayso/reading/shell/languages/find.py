@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
+from sayso.reading.shell.deep import secret_under
 from sayso.reading.shell.effects import judge_path
+from sayso.reading.shell.names import finds_plain
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, parse_options
 from sayso.reading.shell.words import Value
@@ -14,6 +17,10 @@ if TYPE_CHECKING:
     from sayso.reading.shell.judge import Invocation, Judge
 
 _FOUND = Value(None, vetted=True, prefix="./")
+_BATCHES = frozenset({"-x", "-X", "--exec", "--exec-batch"})
+_SHOWS_NO_CONTENT = frozenset(
+    {"ls", "wc", "stat", "file", "du", "basename", "dirname", "echo", "realpath", "test"}
+)
 _RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _LEADING = frozenset({"-H", "-L", "-P", "-E", "-X", "-d", "-s", "-x"})
 
@@ -34,7 +41,8 @@ def judge_find(  # noqa: C901 - one branch for each kind of word
                 judge.doubt("a word of find's expression is not known", one.start, one.end)
             continue
         if text in _RUNS:
-            here = _judge_command(judge, words, here, text, invocation)
+            found = _found_by(judge, invocation)
+            here = _judge_command(judge, words, here, text, invocation, found)
         elif text == "-delete":
             judge.record("files.delete", Risk.HIGH, "deletes every file that it finds", one.start, one.end)
         elif text in named:
@@ -50,6 +58,8 @@ def judge_find(  # noqa: C901 - one branch for each kind of word
             here += 1
         elif text not in ("(", ")", "!", ",", "\\(", "\\)"):
             paths += 1
+            if one.value.may_be_option:
+                judge.doubt("a word of find's expression is not known", one.start, one.end)
             judge_path(judge, "files.list", one, invocation.state)
     judge.effect(default_effect("files.list"), invocation.start, invocation.end)
 
@@ -58,14 +68,29 @@ def _is_newer(text: str) -> bool:
     return len(text) == 8 and text.startswith("-newer") and text[6] in "aBcm" and text[7] in "aBcmt"
 
 
-def _judge_command(judge: Judge, words: list[Argument], here: int, kind: str, invocation: Invocation) -> int:
+def _found_by(judge: Judge, invocation: Invocation) -> Value:
+    """The name of a file that was found: fit to be read where none of them can hold secrets."""
+    words = [one.text or "" for one in invocation.arguments]
+    starts = list(itertools.takewhile(lambda one: one[:1] not in "-(!", words)) or ["."]
+    command = next((i for i, one in enumerate(words) if one in _RUNS or one in _BATCHES), len(words))
+    if finds_plain(words[:command]) or (command + 1 < len(words) and words[command + 1] in _SHOWS_NO_CONTENT):
+        return _FOUND
+    for folder in invocation.state.folders:
+        if any(secret_under(judge, folder, one) is not None for one in starts):
+            return Value(None, prefix="./")
+    return _FOUND
+
+
+def _judge_command(
+    judge: Judge, words: list[Argument], here: int, kind: str, invocation: Invocation, found: Value
+) -> int:
     """The command of -exec up to its `;` or `+`; the place after it."""
     end = here
     while end < len(words) and words[end].text != ";":
         if words[end].text == "+" and end > here and words[end - 1].text == "{}":
             break
         end += 1
-    inner = tuple(_fill(one) for one in words[here:end])
+    inner = tuple(_fill(one, found) for one in words[here:end])
     state = invocation.state.copy()
     if kind in ("-execdir", "-okdir"):
         state.variables = {}
@@ -78,16 +103,16 @@ def _judge_command(judge: Judge, words: list[Argument], here: int, kind: str, in
     return end + 1
 
 
-def _fill(one: Argument) -> Argument:
+def _fill(one: Argument, found: Value) -> Argument:
     """`{}` becomes the name of a file that was found, which never begins with a dash."""
     text = one.text
     if text is None or "{}" not in text:
         return one
     if text.startswith("{}"):
-        return Argument(_FOUND, one.start, one.end)
+        return Argument(found, one.start, one.end)
     if " " in text.strip():
         return Argument(Value(None), one.start, one.end)
-    return Argument(Value(None, vetted=True, prefix=text.partition("{}")[0]), one.start, one.end)
+    return Argument(Value(None, prefix=text.partition("{}")[0]), one.start, one.end)
 
 
 def judge_fd(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -105,12 +130,17 @@ def judge_fd(judge: Judge, program: KnownProgram, invocation: Invocation) -> Non
     judge.effect(default_effect("files.list"), invocation.start, invocation.end)
     if at is None:
         return
-    inner = tuple(_fill(one) for one in arguments[at + 1 :])
+    hidden = any(
+        (one.text or "-H").startswith(("-H", "-u", "-I", "--hidden", "--no-ignore", "--unres"))
+        for one in before
+    )
+    found = _found_by(judge, invocation) if hidden else _FOUND
+    inner = tuple(_fill(one, found) for one in arguments[at + 1 :])
     if not inner:
         judge.doubt("fd is given no command", invocation.start, invocation.end)
         return
     if not any("{" in (one.text or "") for one in arguments[at + 1 :]):
-        inner = (*inner, Argument(_FOUND, invocation.start, invocation.end))
+        inner = (*inner, Argument(found, invocation.start, invocation.end))
     if arguments[at].text in ("-X", "--exec-batch"):
         judge.doubt("fd runs a command on all files at once", arguments[at].start, arguments[at].end)
     judge.run(inner, invocation.state.copy(), inner[0].start, invocation.end)

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from sayso.reading.shell.judge import Invocation, Judge
 
 _RUNS = lazy_pattern(r"(?:^|[:+,])\s*(execute(?:-silent)?|execute-multi|become)\b")
+_MAY_RUN = lazy_pattern(
+    r"(?:reload(?:-sync)?|(?<![-\w])(?:change-)?preview|transform-[\w-]+)(?=[^\w(\[:+,-])|(?<![-\w])(?:bg-)?transform(?![-\w])"
+)
 _READS = lazy_pattern(
     r"(reload(?:-sync)?|preview|transform(?:-[\w-]+)?|bg-transform(?:-[\w-]+)?|change-preview)(?:\((?P<a>[^)]*)\)|\[(?P<b>[^\]]*)\]|:(?P<c>.*))"
 )
@@ -20,6 +23,9 @@ _READS = lazy_pattern(
 def judge_binding(judge: Judge, text: str, at: Argument, invocation: Invocation) -> None:
     """Judge the bindings of `--bind`."""
     if _RUNS.search(text):
+        judge.doubt("a key runs a command", at.start, at.end)
+        return
+    if _MAY_RUN.search(text):
         judge.doubt("a key runs a command", at.start, at.end)
         return
     for match in _READS.finditer(text):

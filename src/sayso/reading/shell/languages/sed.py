@@ -108,9 +108,14 @@ def _line_end(script: str, here: int) -> int:
 def _text_end(script: str, here: int) -> int:
     """The text of a, i and c: to the end of its line, and of those that a backslash joins to it."""
     end = _line_end(script, here)
-    while end < len(script) and script[end - 1 : end] == "\\":
+    while end < len(script) and _joins(script[here:end]):
         end = _line_end(script, end + 1)
     return end
+
+
+def _joins(text: str) -> bool:
+    """Return whether a line goes on: an odd number of backslashes ends it."""
+    return (len(text) - len(text.rstrip("\\"))) % 2 == 1
 
 
 def _addresses(script: str, here: int) -> int:

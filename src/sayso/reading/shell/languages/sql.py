@@ -13,7 +13,7 @@ from sayso.reading.shell.programs.options import Argument
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge
 
-_HIDDEN = lazy_pattern(r"'(?:''|[^'])*'|\"(?:\"\"|[^\"])*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
+_HIDDEN = lazy_pattern(r"\[[^\]]*\]|`[^`]*`|'(?:''|[^'])*'|\"(?:\"\"|[^\"])*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
 _READS = lazy_pattern(r"\s*(?:select|explain|values|show|describe|desc|with|from)\b", re.IGNORECASE)
 _CHANGES = lazy_pattern(
     r"(?i)\b(?:insert|update|delete|drop|create|alter|replace|attach|detach|vacuum|reindex|analyze|pragma|into|copy"
@@ -29,6 +29,11 @@ def judge_sql(judge: Judge, text: str, at: Argument, program: KnownProgram) -> N
         return
     bare = _HIDDEN.sub(" '' ", text).strip().rstrip(";").strip()
     if _READS.match(bare) and not _CHANGES.search(bare) and ";" not in bare and "\\" not in bare:
+        return
+    if bare[:1] == ".":
+        judge.record(
+            "database.change", Risk.HIGH, "a command of the program that may run others", at.start, at.end
+        )
         return
     risk = (
         Risk.HIGH if re.search(r"(?i)\b(?:drop|delete|truncate|update|attach|load)", bare) else Risk.MODERATE

@@ -29,6 +29,7 @@ KEYS = frozenset(
         "inherits",
         "like",
         "drops",
+        "deep",
     }
 )
 _MODE_KEYS = frozenset({"with", "all", "without", "count", "is", "risk", "why", "operands"})
@@ -45,6 +46,8 @@ KINDS = frozenset(
         "create",
         "delete",
         "folder",
+        "suffix",
+        "inventory",
         "run",
         "script",
         "config",
@@ -61,6 +64,9 @@ KINDS = frozenset(
         "socket",
         "binding",
         "template",
+        "project",
+        "target",
+        "setting",
     }
 )
 _RISKS = ("low", "moderate", "high")
@@ -108,6 +114,7 @@ def compile_entry(
             "number",
             "inherits",
             "drops",
+            "deep",
         )
         if key in raw
     }

@@ -30,6 +30,9 @@ HARMFUL_KINDS = frozenset(
         "awk",
         "sed",
         "url",
+        "project",
+        "target",
+        "setting",
     }
 )
 _RISKS = {"low": Risk.LOW, "moderate": Risk.MODERATE, "high": Risk.HIGH}
@@ -80,6 +83,8 @@ class KnownProgram(msgspec.Struct, frozen=True):
     """Subcommands may be abbreviated: the `first` that fits counts, or the `only` one."""
     drops: tuple[str, ...]
     """First operands that change nothing, like `eval` of yq."""
+    deep: frozenset[str] = frozenset()
+    """Options by which it reads whole folders, hidden files and all."""
     parent: KnownProgram | None = None
 
     def subcommand(self, name: str) -> KnownProgram | None:
@@ -205,6 +210,7 @@ def build_program(name: str, raw: Mapping[str, Any], parent: KnownProgram | None
         helps=raw.get("helps", True),
         prefixes=raw.get("prefixes", ""),
         drops=tuple(raw.get("drops", "").split()),
+        deep=frozenset(raw.get("deep", "").split()),
         parent=parent,
     )
 

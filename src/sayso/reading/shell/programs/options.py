@@ -89,6 +89,8 @@ def parse_options(table: OptionTable, arguments: tuple[Argument, ...]) -> Parsed
             return ParsedOptions((*found,), (*operands,), (read, one))
         found += read[0]
         index = read[1]
+        if read[0] and read[0][-1][0].kind == "module":
+            return ParsedOptions((*found,), arguments[index:])
     return ParsedOptions((*found,), (*operands,))
 
 
@@ -149,6 +151,10 @@ def _read_cluster(  # noqa: C901 - the rules of getopt, in their order
         return [(whole, None)], index
     if table.number and text[1:].isdigit():
         return [], index
+    name, equals, given = text.partition("=")
+    named = table.named.get(name) if equals and len(name) > 2 else None
+    if named is not None and named.takes:
+        return [(named, Argument(Value(given), one.start, one.end))], index
     found: list[tuple[Option, Argument | None]] = []
     for place, letter in enumerate(text[1:], 1):
         option = table.named.get(f"-{letter}")

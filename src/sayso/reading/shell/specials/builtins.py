@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, parse_options
-from sayso.reading.shell.state import join_path
-from sayso.reading.shell.variables import is_risky
+from sayso.reading.shell.state import MAX_FOLDERS, join_path
+from sayso.reading.shell.variables import is_project_setting, is_risky
 from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:
@@ -58,7 +59,9 @@ def judge_cd(judge: Judge, program: KnownProgram, invocation: Invocation) -> Non
         judge.doubt("where it goes cannot be told", invocation.start, invocation.end)
         return
     target = parsed.operands[0] if parsed.operands else Argument(Value("~", home=True), 0, 0)
-    state.folders = tuple(dict.fromkeys(_folder_after(target.value, folder, judge) for folder in before))
+    targets = target.value.choices or (target.value,)
+    every = dict.fromkeys(_folder_after(one, folder, judge) for one in targets for folder in before)
+    state.folders = tuple(every) if len(every) <= MAX_FOLDERS else (None,)
     if state.folders == (None,):
         judge.record(
             "shell.change_folder",
@@ -104,6 +107,8 @@ def judge_export(judge: Judge, program: KnownProgram, invocation: Invocation) ->
                 judge.doubt("a variable that computes can run commands", one.start, one.end)
             continue
         name, equals, value = text.partition("=")
+        if one.text is not None and equals and is_project_setting(judge, name, value, invocation.state):
+            continue
         if not name.isidentifier() or is_risky(name):
             judge.doubt(f"it sets {name[:40]}, which programs go by", one.start, one.end)
             invocation.state.changed = f"an earlier command sets {name[:40]}, which programs go by"
@@ -113,25 +118,56 @@ def judge_export(judge: Judge, program: KnownProgram, invocation: Invocation) ->
     judge.effect(default_effect("shell.variables"), invocation.start, invocation.end)
 
 
+_JOINED_VALUES = "adinNptuOscC"
+"""Letters of `read`, `mapfile` and their kind after which the rest of a word, or the next one, is a value."""
+
+
 def judge_unset(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`unset`, `read`, `mapfile`: variables whose value is not known after it."""
+    names: list[tuple[str, Argument]] = []
+    waits = ""
     for one in invocation.arguments:
         text = one.text
-        if text is None or text[:1] == "-":
+        if text is None:
+            judge.doubt("which variable it changes is not known", invocation.start, invocation.end)
+            invocation.state.changed = "an earlier command changed a variable that is not known"
             continue
-        if not text.isidentifier():
-            if "[" in text:
-                judge.doubt("an element of an array is computed", one.start, one.end)
-            continue
-        if is_risky(text):
-            judge.doubt(f"it changes {text}, which programs go by", one.start, one.end)
-            invocation.state.changed = f"an earlier command changed {text}"
-        invocation.state.functions.pop(text, None)
-        invocation.state.forget(text)
-    if any(one.text is None for one in invocation.arguments):
-        judge.doubt("which variable it changes is not known", invocation.start, invocation.end)
-        invocation.state.changed = "an earlier command changed a variable that is not known"
+        if waits:
+            names += [(text, one)] if waits == "a" else []
+            waits = ""
+        elif text[:1] == "-" and program.name != "unset":
+            waits = _read_letters(judge, text, one, names)
+        elif text[:1] != "-":
+            names.append((text, one))
+    for text, one in names:
+        _forget_name(judge, text, one, invocation)
     judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
+
+
+def _read_letters(judge: Judge, text: str, one: Argument, names: list[tuple[str, Argument]]) -> str:
+    """The letter of this option word whose value is the next word, if any."""
+    for place, letter in enumerate(text[1:], 1):
+        if letter == "C":
+            judge.doubt("it runs a command for each line", one.start, one.end)
+        if letter in _JOINED_VALUES:
+            if letter == "a" and text[place + 1 :]:
+                names.append((text[place + 1 :], one))
+            return "" if text[place + 1 :] else letter
+    return ""
+
+
+def _forget_name(judge: Judge, text: str, one: Argument, invocation: Invocation) -> None:
+    state = invocation.state
+    if not text.isidentifier():
+        judge.doubt("a name in it is computed", one.start, one.end)
+        return
+    if is_risky(text):
+        judge.doubt(f"it changes {text}, which programs go by", one.start, one.end)
+        state.changed = f"an earlier command changed {text}"
+    state.functions.pop(text, None)
+    state.forget(text)
+    if state.input is not None and state.input.vetted:
+        state.variables[text] = state.input
 
 
 def judge_changing(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -178,6 +214,10 @@ def judge_source(judge: Judge, program: KnownProgram, invocation: Invocation) ->
     else:
         judge.touch("script", invocation.arguments[0], program, invocation)
         judge.touch("read", invocation.arguments[0], program, invocation)
+        from sayso.reading.shell.specials.local_tools import is_activation
+
+        if is_activation(invocation.arguments[0].text, invocation.state, judge.where.workspace):
+            return
     invocation.state.changed = "an earlier command ran a file that may have changed what commands mean"
 
 
@@ -215,7 +255,23 @@ def judge_printf(judge: Judge, program: KnownProgram, invocation: Invocation) ->
         judge.doubt("printf sets a variable", arguments[0].start, arguments[0].end)
         invocation.state.changed = "an earlier printf set a variable"
         return
+    form = (
+        arguments[1]
+        if len(arguments) > 1 and arguments[0].text == "--"
+        else arguments[0]
+        if arguments
+        else None
+    )
+    if form is not None and (form.text is None or _sets_variable(form.text)):
+        judge.doubt("printf may set a variable", form.start, form.end)
+        invocation.state.changed = "an earlier printf may have set a variable"
+        return
     judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
+
+
+def _sets_variable(form: str) -> bool:
+    """Return whether a format holds `%n`, which sets the variable that an argument names."""
+    return re.search(r"%[-+ #0-9.*hljztL]*n", form.replace("%%", "")) is not None
 
 
 def judge_let(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:

@@ -20,6 +20,10 @@ _READS = lazy_pattern(
     r"|validate|graph|output|plan|check|lint|template|inspect|whoami|tail)(?:-[\w-]+)?|[\w-]+-(?:list|show|get|info)"
 )
 
+_HARMLESS_WHEN_READONLY = lazy_pattern(
+    r"(?i)\s*(?:select|drop|delete|update|insert)\b(?:(?!\b(?:vacuum|attach|pragma|load|into)\b)[\w\s',*=<>])*;?\s*"
+)
+
 
 def judge_settings(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`sysctl name` shows a setting, `sysctl name=value` changes it."""
@@ -81,6 +85,16 @@ def judge_archive7(judge: Judge, program: KnownProgram, invocation: Invocation) 
     command = arguments[0].text
     if command not in ("l", "t", "h", "b"):
         judge.effect(default_effect("files.write"), invocation.start, invocation.end)
+        for one in arguments[1:]:
+            text = one.text or one.value.prefix
+            place = text.removeprefix("-o")
+            if place[:1] != "-":
+                judge_path(
+                    judge,
+                    "files.write",
+                    Argument(Value(place, home=place[:1] == "~"), one.start, one.end),
+                    invocation.state,
+                )
         return
     judge.effect(default_effect("files.read"), invocation.start, invocation.end)
     for one in arguments[1:]:
@@ -110,9 +124,10 @@ def judge_database(judge: Judge, program: KnownProgram, invocation: Invocation) 
     given = [*parsed.operands[1:]]
     commands = [value for option, value in parsed.options if option.name == "-cmd" and value is not None]
     for one in given:
-        if not readonly or (one.text or ".")[:1] == "." or "(" in (one.text or ""):
+        if not readonly or _HARMLESS_WHEN_READONLY.fullmatch(one.text or "(") is None:
             judge.touch("sql", one, program, invocation)
-    if not given and not commands and not (readonly and invocation.body is None):
+    silent = invocation.body is None and ("-readonly" in chosen or "-safe" in chosen)
+    if not given and not commands and not silent:
         judge.doubt("it takes commands from its standard input", invocation.start, invocation.end)
     if parsed.operands and parsed.operands[0].text != ":memory:":
         judge_path(judge, "files.read", parsed.operands[0], invocation.state)

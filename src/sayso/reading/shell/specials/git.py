@@ -6,15 +6,19 @@ import os
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
-from sayso.reading.shell.programs.known import KnownProgram
+from sayso.reading.shell.effects import judge_guard_mentions, judge_path
+from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
 from sayso.reading.shell.specials.git_config import find_running_key, is_harmless_key
 from sayso.reading.shell.state import ShellState, join_path
+from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Invocation, Judge
 
-_NEEDS_NO_REPOSITORY = frozenset({"--version", "--help", "-h", "-v", "help", "version"})
+_RUNS_WHEN_SET = frozenset({"sequence", "init", "alias", "gui", "am", "hooks", "guitool", "gitk"})
+"""Sections that run nothing when git reads, and may run something when it does more."""
+_NEEDS_NO_REPOSITORY = frozenset({"--version", "--help", "-h", "-v", "version"})
 
 
 def judge_git(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -35,6 +39,7 @@ def judge_git(judge: Judge, program: KnownProgram, invocation: Invocation) -> No
     if first in _NEEDS_NO_REPOSITORY or (first is None and chosen & _NEEDS_NO_REPOSITORY):
         return
     if any(one.risk is not Risk.LOW for one in judge.findings[before:]):
+        _judge_outside(judge, invocation, folders)
         return
     _check_configuration(judge, invocation, folders, named)
 
@@ -56,6 +61,11 @@ def _follow_options(
                 judge.doubt("which repository it works on is not known", value.start, value.end)
             elif option.name == "--git-dir":
                 named = value
+            else:
+                judge_path(judge, "files.list", value, state)
+                judge_guard_mentions(
+                    judge, (Argument(Value(f"{value.text}/settings.json"), value.start, value.end),), state
+                )
     return folders, named
 
 
@@ -67,8 +77,69 @@ def _join(folder: str | None, value: Argument) -> str | None:
 
 def _check_setting(judge: Judge, value: Argument) -> None:
     key, _, setting = (value.text or "").partition("=")
-    if value.text is None or not is_harmless_key(key, setting):
+    section = key.casefold().partition(".")[0]
+    if (
+        value.text is None
+        or section in _RUNS_WHEN_SET
+        or key.casefold() == "core.editor"
+        or not is_harmless_key(key, setting)
+    ):
         judge.doubt(f"it sets {key[:60] or 'a key'}, which can run programs", value.start, value.end)
+
+
+def _judge_outside(judge: Judge, invocation: Invocation, folders: tuple[str | None, ...]) -> None:
+    """A change of a repository outside the workspace."""
+    workspace = judge.where.workspace
+    for folder in folders:
+        if workspace and not f"{folder}/".startswith(f"{workspace}/"):
+            effect = default_effect("files.write_outside_workspace")
+            judge.effect(effect, invocation.start, invocation.end)
+
+
+def _may_hold_tokens(judge: Judge) -> bool:
+    """Return whether the user's own configuration of git names what may be a token."""
+    for name in (".gitconfig", ".config/git/config"):
+        try:
+            with open(f"{judge.where.home}/{name}", "rb") as file:  # noqa: PTH123 - read to a limit
+                text = file.read(100_000).lower()
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return True
+        if any(word in text for word in (b"extraheader", b"token", b"password", b"[include", b"secret")):
+            return True
+    return False
+
+
+def judge_settings_of_git(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """`git config`: as its data says; newer versions have subcommands."""
+    parsed = judge.by_data(program, invocation)
+    first = parsed.operands[0].text if parsed is not None and parsed.operands else None
+    words = [one.text for one in invocation.arguments]
+    if ("-l" in words or "--list" in words or first == "list") and _may_hold_tokens(judge):
+        judge.record(
+            "git.show", Risk.MODERATE, "shows settings which hold tokens", invocation.start, invocation.end
+        )
+    if first in ("edit", "set", "unset", "rename-section", "remove-section"):
+        judge.effect(default_effect("git.configure"), invocation.start, invocation.end)
+
+
+def judge_checkout(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """`git checkout`: with paths it throws their changes away."""
+    parsed = judge.by_data(program, invocation)
+    if parsed is None:
+        return
+    words = [one.text for one in invocation.arguments]
+    after = words.index("--") + 1 if "--" in words else len(words)
+    paths = list(invocation.arguments[after:])
+    if not paths and len(parsed.operands) == 1 and (parsed.operands[0].text or "") in (".", "./", "*", ":/"):
+        paths = [parsed.operands[0]]
+    makes = any(option.name in ("-b", "-c", "--orphan") for option, _ in parsed.options)
+    if not paths and len(parsed.operands) > 1 and not makes:
+        paths = list(parsed.operands[1:])
+    for one in paths:
+        judge.record("git.reset_hard", Risk.HIGH, "throws changes of files away", one.start, one.end)
+        judge_path(judge, "files.write", one, invocation.state)
 
 
 def _check_configuration(

@@ -21,6 +21,7 @@ MAX_CONFIG = 200_000
 MAX_SUBMODULES = 50
 _SECTION = lazy_pattern(r'\[\s*([A-Za-z0-9.-]+)\s*(?:"((?:\\.|[^"\\])*)")?\s*\]')
 _KEY = lazy_pattern(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?$")
+_PLAIN_PATH = lazy_pattern(r"[\w./+-]+")
 _SWITCHES = frozenset({"true", "false", "yes", "no", "on", "off", "0", "1", ""})
 _UNREADABLE = "a configuration that cannot be read"
 
@@ -60,7 +61,7 @@ def _find_repository(folder: str) -> tuple[str, str | None] | None:
     while True:
         mark = f"{here}/.git"
         mode = _mode(mark)
-        if mode:
+        if mode and not (stat.S_ISDIR(mode) and not _mode(f"{mark}/HEAD")):
             return _follow_file(mark), here
         if (
             _mode(f"{here}/HEAD")
@@ -100,10 +101,37 @@ def _check_repository(repository: str, tree: str | None, depth: int) -> str | No
         key = _check_file(file)
         if key is not None:
             return key
-    hook = f"{common}/hooks/post-index-change"
-    if _mode(hook) & 0o111:
-        return "the hook post-index-change"
+    for folder in (f"{common}/hooks", *_hook_folders(common, repository, tree)):
+        if _mode(f"{folder}/post-index-change") & 0o111:
+            return "the hook post-index-change"
     return None if tree is None else _check_submodules(tree, depth)
+
+
+def _names_hooks(key: str, value: str) -> bool:
+    """Return whether this says, in plain letters, where hooks are; `_hook_folders` looks there."""
+    return key == "core.hookspath" and _PLAIN_PATH.fullmatch(value) is not None
+
+
+def _hook_folders(common: str, repository: str, tree: str | None) -> list[str]:
+    """Where the configuration says that hooks are: those of reading commands count, the others do not run."""
+    files = (f"{common}/config", f"{repository}/config.worktree")
+    named = [value for file in files for value in _hooks_named(file, *_version(file))]
+    return [os.path.normpath(join_path(tree or common, value)) for value in named]
+
+
+@functools.lru_cache(256)
+def _hooks_named(path: str, *version: int) -> tuple[str, ...]:
+    keys = _keys(_read(path) or "") if version else None
+    return tuple(value for key, value in keys or () if _names_hooks(key, value))
+
+
+def _version(path: str) -> tuple[int, ...]:
+    """What tells one state of a file from another; empty if there is none."""
+    try:
+        found = Path(path).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return ()
+    return found.st_ino, found.st_dev, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _check_submodules(tree: str, depth: int) -> str | None:
@@ -124,13 +152,8 @@ def _check_submodules(tree: str, depth: int) -> str | None:
 
 
 def _check_file(path: str) -> str | None:
-    try:
-        found = Path(path).stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    return _check_content(
-        path, found.st_ino, found.st_dev, found.st_size, found.st_mtime_ns, found.st_ctime_ns
-    )
+    version = _version(path)
+    return _check_content(path, *version) if version else None
 
 
 @functools.lru_cache(256)
@@ -140,7 +163,9 @@ def _check_content(path: str, *version: int) -> str | None:
     keys = None if text is None else _keys(text)
     if keys is None:
         return _UNREADABLE
-    return next((key for key, value in keys if not is_harmless_key(key, value)), None)
+    return next(
+        (key for key, value in keys if not _names_hooks(key, value) and not is_harmless_key(key, value)), None
+    )
 
 
 def _read(path: str) -> str | None:

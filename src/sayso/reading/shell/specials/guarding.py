@@ -44,10 +44,12 @@ def judge_process(judge: Judge, value: Argument, invocation: Invocation) -> None
     if text is None:
         judge.doubt("which process it ends is not known", value.start, value.end)
         return
+    if text[:1] == "%" and text[1:].isdigit():
+        return
     if _NAMED.search(text):
         bar(judge, "stop_guard", "it may end a process of Sayso", value.start, value.end)
         return
-    number = text.lstrip("-%")
+    number = text.lstrip("-")
     if number.isdigit() and _is_own_process(number):
         bar(judge, "stop_guard", "it ends a process of Sayso", value.start, value.end)
 

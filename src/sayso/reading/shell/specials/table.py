@@ -5,8 +5,8 @@ from __future__ import annotations
 from sayso.reading.shell.judge import Special
 from sayso.reading.shell.languages.find import judge_fd, judge_find
 from sayso.reading.shell.languages.tar import judge_tar
-from sayso.reading.shell.specials import builtins, families, guarding, wrappers
-from sayso.reading.shell.specials.git import judge_git
+from sayso.reading.shell.specials import builtins, families, guarding, local_tools, tools, wrappers
+from sayso.reading.shell.specials.git import judge_checkout, judge_git, judge_settings_of_git
 
 SPECIALS: dict[str, Special] = {
     "wrap": wrappers.judge_wrapper,
@@ -16,6 +16,8 @@ SPECIALS: dict[str, Special] = {
     "recorder": wrappers.judge_recorder,
     "shell": wrappers.judge_shell,
     "interpreter": wrappers.judge_interpreter,
+    "watch": wrappers.judge_watch,
+    "printenv": wrappers.judge_printenv,
     "cd": builtins.judge_cd,
     "export": builtins.judge_export,
     "unset": builtins.judge_unset,
@@ -41,5 +43,17 @@ SPECIALS: dict[str, Special] = {
     "find": judge_find,
     "fd": judge_fd,
     "tar": judge_tar,
+    "npx": local_tools.judge_npx,
+    "project_script": local_tools.judge_project_script,
+    "git_checkout": judge_checkout,
+    "git_config": judge_settings_of_git,
+    "project_code": tools.judge_project_code,
+    "patching": tools.judge_patching,
+    "contained": tools.judge_contained,
+    "copying": tools.judge_copying,
+    "options_file": tools.judge_options_file,
+    "pairs": tools.judge_pairs,
+    "processes": tools.judge_processes,
+    "clock": tools.judge_clock,
     "plain": wrappers.judge_plain,
 }

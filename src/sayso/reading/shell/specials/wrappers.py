@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import os
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sayso.reading.shell.effects import judge_path
-from sayso.reading.shell.programs.known import KnownProgram, default_effect
+from sayso.reading.shell.programs.known import KnownProgram, default_effect, named_set
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
 from sayso.reading.shell.state import join_path
 from sayso.reading.shell.variables import is_risky
-from sayso.reading.shell.words import Value
+from sayso.reading.shell.words import MAX_CHOICES, Value
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Invocation, Judge
@@ -54,7 +55,9 @@ def run_inner(
     judge.run(inner, invocation.state, inner[0].start, max(inner[-1].end, invocation.end), invocation.body)
 
 
-def judge_env(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+def judge_env(  # noqa: C901 - one branch for each kind of word
+    judge: Judge, program: KnownProgram, invocation: Invocation
+) -> None:
     """`env`: options, assignments, then a command; alone it shows the environment, secrets and all."""
     arguments = _split_string(judge, invocation.arguments)
     parsed = parse_options(program.table, arguments)
@@ -67,15 +70,20 @@ def judge_env(judge: Judge, program: KnownProgram, invocation: Invocation) -> No
         elif option.kind != "text" and value is not None:
             judge.touch(option.kind, value, program, invocation)
     rest = list(parsed.operands)
+    unknown: Argument | None = None
     if rest and rest[0].text == "-":
         rest.pop(0)
     while rest and "=" in (rest[0].text or rest[0].value.prefix):
         name = (rest[0].text or rest[0].value.prefix).partition("=")[0]
         if is_risky(name) and not (name == "PATH" and rest[0].text in ("PATH=/bin", "PATH=/usr/bin:/bin")):
             judge.doubt(f"it sets {name}, which programs go by", rest[0].start, rest[0].end)
+        elif name not in named_set("harmless_variables"):
+            unknown = rest[0]
         rest.pop(0)
     if rest and rest[0].text == "--":
         rest.pop(0)
+    if unknown is not None and rest and rest[0].text not in named_set("plain_programs"):
+        judge.effect(default_effect("shell.variables"), unknown.start, unknown.end)
     if not rest:
         if parsed.problem is None:
             judge.effect(default_effect("shell.environment"), invocation.start, invocation.end)
@@ -132,13 +140,53 @@ def judge_xargs(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
         for option, value in parsed.options
         if option.name in ("-I", "-i", "-J")
     ]
-    taken = Value(None, vetted=True)
+    taken = _taken(_input_of_xargs(parsed, invocation))
+    if taken.prefix == "./" and invocation.body is None:
+        inner = tuple(_without_mark(one, marks[-1] or "{}") if marks else one for one in inner)
     if marks:
         mark = marks[-1] or "{}"
         inner = tuple(_replace(judge, one, mark, taken) for one in inner)
     else:
         inner = (*inner, Argument(taken, invocation.start, invocation.end))
     judge.run(inner, invocation.state.copy(), inner[0].start, invocation.end)
+
+
+def _input_of_xargs(parsed: ParsedOptions, invocation: Invocation) -> Value | None:
+    """What xargs reads: the file that it is given, else its standard input; None if there is nothing."""
+    file = next(
+        (value for option, value in parsed.options if option.name == "-a" and value is not None), None
+    )
+    if file is None or file.text == "/dev/stdin":
+        return invocation.body
+    folder = invocation.state.folders[0] if len(invocation.state.folders) == 1 else None
+    if file.text is None or folder is None or file.value.home:
+        return Value(None)
+    try:
+        with open(join_path(folder, file.text), "rb") as found:  # noqa: PTH123 - read to a limit
+            return Value(found.read(10_000).decode())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError):
+        return Value(None)
+
+
+def _without_mark(one: Argument, mark: str) -> Argument:
+    """A word where nothing is put in, because there is nothing."""
+    if one.text is None or mark not in one.text or one.text == mark:
+        return one
+    return Argument(Value(one.text.replace(mark, "a-name")), one.start, one.end)
+
+
+def _taken(body: Value | None) -> Value:
+    """A word from the input of xargs: one of those that were printed, or a name of a file, or anything."""
+    if body is None:
+        return Value(None, vetted=True, prefix="./")
+    if body.text is None:
+        return Value(None, vetted=body.vetted, prefix=body.prefix)
+    words = body.text.split()
+    if any(mark in body.text for mark in "\\\"'") or not words or len(words) > MAX_CHOICES:
+        return Value(None)
+    return Value(None, vetted=True, choices=tuple(Value(word) for word in words))
 
 
 def _replace(judge: Judge, one: Argument, mark: str, taken: Value) -> Argument:
@@ -148,7 +196,9 @@ def _replace(judge: Judge, one: Argument, mark: str, taken: Value) -> Argument:
     before = one.text.partition(mark)[0]
     if " " in one.text.strip():
         return one if _is_harmless_script(one.text, mark) else Argument(Value(None), one.start, one.end)
-    return Argument(Value(None, vetted=True, prefix=before), one.start, one.end)
+    if one.text == mark:
+        return Argument(taken, one.start, one.end)
+    return Argument(Value(None, prefix=before), one.start, one.end)
 
 
 def _is_harmless_script(text: str, mark: str) -> bool:
@@ -249,23 +299,28 @@ def _judge_command_text(
     judge.script(text.text, state, text.start, text.end)
 
 
+_FLAGS = frozenset("bBdEiIOPqsSuvx")
+
+
 def judge_interpreter(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """Python, Node and their kind: code on the command line, a script, a module, or standard input."""
-    parsed = parse_options(program.table, invocation.arguments)
+    arguments, module = _split_module(program, invocation.arguments)
+    parsed = parse_options(program.table, arguments)
     judge.report_problem(parsed, program, invocation)
     chosen = frozenset(option.name for option, _ in parsed.options)
     judge.additions(program, chosen, invocation)
     kinds = {option.kind for option, _ in parsed.options}
     for option, value in parsed.options:
-        if option.kind == "module" and value is not None:
-            _judge_module(judge, program, invocation, value, parsed)
-            return
         if option.kind != "text" and value is not None:
             judge.touch(option.kind, value, program, invocation)
+    if module is not None:
+        _judge_module(judge, invocation, module)
+        return
     if "code" in kinds or parsed.problem is not None:
         return
     for mode in program.modes:
-        if not mode.any_of.isdisjoint(chosen) and mode.effect is not None:
+        fits = not mode.any_of.isdisjoint(chosen) and mode.count in (None, len(parsed.operands))
+        if fits and mode.effect is not None:
             judge.effect(mode.effect, invocation.start, invocation.end)
             for one in parsed.operands:
                 judge_path(judge, "files.read", one, invocation.state)
@@ -278,23 +333,103 @@ def judge_interpreter(judge: Judge, program: KnownProgram, invocation: Invocatio
     )
 
 
-def _judge_module(
-    judge: Judge, program: KnownProgram, invocation: Invocation, module: Argument, parsed: ParsedOptions
-) -> None:
-    """`python -m NAME …`: the module, as a program of that name if one is known."""
-    from sayso.reading.shell.programs.known import find_program, named_set
+def _split_module(
+    program: KnownProgram, arguments: tuple[Argument, ...]
+) -> tuple[tuple[Argument, ...], tuple[Argument, ...] | None]:
+    """The options before `-m`, and the module with all that is its own; no module if there is no `-m`."""
+    if "-m" not in program.table.named or program.table.named["-m"].kind != "module":
+        return arguments, None
+    skip = False
+    for index, one in enumerate(arguments):
+        text = one.text or ""
+        if skip:
+            skip = False
+        elif text in ("-W", "-X"):
+            skip = True
+        elif text[:1] != "-" or text[:2] == "--" or text == "-":
+            break
+        else:
+            letters, mark, joined = text[1:].partition("m")
+            if not mark or not _FLAGS.issuperset(letters):
+                continue
+            before = (Argument(Value(f"-{letters}"), one.start, one.end),) if letters else ()
+            named = (Argument(Value(joined), one.start, one.end),) if joined else ()
+            return (*arguments[:index], *before), (*named, *arguments[index + 1 :])
+    return arguments, None
 
-    name = module.text or ""
+
+def _judge_module(judge: Judge, invocation: Invocation, words: tuple[Argument, ...]) -> None:
+    """`python -m NAME …`: the module, as a program of that name if one is known.
+
+    A module of that name in the folder comes first, so it is never low.
+    """
+    from sayso.reading.shell.programs.known import find_program, named_set
+    from sayso.reading.shell.scripts import judge_script
+
+    name = (words[0].text or "") if words else ""
     if name in named_set("python_modules") and find_program(name, judge.added) is not None:
-        at = next(i for i, one in enumerate(invocation.arguments) if one is module or one.text == f"-m{name}")
-        inner = (module, *invocation.arguments[at + 1 :])
-        judge.run(inner, invocation.state, invocation.start, invocation.end, invocation.body)
+        judge.run_at_least(words, invocation.state, invocation.start, invocation.end, invocation.body)
         return
-    judge.doubt(f"the module {name[:60]} is not known", module.start, module.end)
+    file = _module_file(name, invocation)
+    if file is not None:
+        script = Argument(Value(file), words[0].start, words[0].end)
+        judge_script(judge, script, invocation.state, invocation.start, invocation.end)
+        return
+    judge.doubt(f"the module {name[:60]} is not known", invocation.start, invocation.end)
+
+
+def judge_watch(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """`watch`: its words are joined and given to a shell."""
+    parsed = _parse(judge, program, invocation)
+    if program.effect is not None:
+        judge.effect(program.effect, invocation.start, invocation.end)
+    texts = [one.text for one in parsed.operands]
+    if not texts or any(text is None for text in texts):
+        judge.doubt("which command it runs is not known", invocation.start, invocation.end)
+        return
+    joined = " ".join(text or "" for text in texts)
+    judge.script(joined, invocation.state.copy(), parsed.operands[0].start, parsed.operands[-1].end)
+
+
+def judge_printenv(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """`printenv NAME` shows a variable; without a name all of them."""
+    from sayso.reading.shell.variables import is_secret_name
+
+    names = [one for one in invocation.arguments if one.text not in ("-0", "--null")]
+    if not names:
+        judge.effect(default_effect("shell.environment"), invocation.start, invocation.end)
+    for one in names:
+        if one.text is None or is_secret_name(one.text):
+            judge.effect(default_effect("secrets.read"), one.start, one.end)
+        else:
+            judge.effect(default_effect("shell.inspect"), one.start, one.end)
+
+
+def _module_file(name: str, invocation: Invocation) -> str | None:
+    """The file of a module that lies in the folder itself."""
+    folders = invocation.state.folders
+    if len(folders) != 1 or folders[0] is None or not all(one.isidentifier() for one in name.split(".")):
+        return None
+    path = name.replace(".", "/")
+    return next(
+        (one for one in (f"{path}.py", f"{path}/__main__.py") if Path(folders[0], one).is_file()), None
+    )
 
 
 def judge_plain(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`echo` and `test`: whatever their words are, they only print or compare them."""
-    if program.name in ("test", "[") and any(one.value.odd for one in invocation.arguments):
-        judge.doubt("a word in it is not understood", invocation.start, invocation.end)
+    if program.name in ("test", "["):
+        _judge_test(judge, invocation)
     judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
+
+
+def _judge_test(judge: Judge, invocation: Invocation) -> None:
+    """`test -v NAME`: a name with a subscript is computed, which can run commands."""
+    arguments = invocation.arguments
+    if any(one.value.odd for one in arguments):
+        judge.doubt("a word in it is not understood", invocation.start, invocation.end)
+    elif any(one.text in ("-v", "-R") for one in arguments) and any(
+        one.text is None or "[" in one.text[:-1] or one.value.wild for one in arguments
+    ):
+        why = "an element's place is computed, which can run commands"
+        judge.doubt(why, invocation.start, invocation.end)

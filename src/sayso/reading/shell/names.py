@@ -1,0 +1,116 @@
+"""Commands whose output is names of files that hold no secret, numbers, or revisions: it may be read from.
+
+What makes new text of its input (rev, tr, base64, sed, awk, printf, echo, cut …) is not among them.
+"""
+
+from __future__ import annotations
+
+from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.paths.secrets_below import fits_secret, holds_secrets
+from sayso.reading.shell.grammar.syntax import Command, Pipeline, Sequence, Simple
+from sayso.reading.shell.state import ShellState, join_path
+from sayso.reading.shell.words import value_of_word
+
+_FILTERS = frozenset({"head", "tail", "sort", "uniq", "wc", "tac", "grep", "egrep", "fgrep"})
+_PLAIN = frozenset({"pwd", "which", "whoami", "hostname", "uname", "nproc", "id", "realpath"})
+_TIME = lazy_pattern(r"-u|-I|--utc|\+%[YmdHMSsFTjuyz](?:%[YmdHMSsFTjuyz]|[-_:.])*")
+_NUMBER = lazy_pattern(r"\d+")
+_NAMES_ONLY = lazy_pattern(r"-[a-zA-Z]*[lL][a-zA-Z]*|--files(?:-with(?:out)?-match(?:es)?)?")
+_GIT_WORDS = frozenset(
+    {
+        "--verify",
+        "--short",
+        "--abbrev-ref",
+        "-q",
+        "--show-current",
+        "--always",
+        "--tags",
+        "--all",
+        "--count",
+        "--list",
+    }
+)
+_LISTERS = frozenset({"ls", "find", "fd", "rg", "grep", "egrep", "fgrep"})
+_GIT = frozenset({"rev-parse", "merge-base", "describe", "rev-list", "symbolic-ref", "branch", "tag"})
+_GIT_NAMES = frozenset({"diff", "show", "log", "diff-tree"})
+
+
+def prints_names(command: Command, state: ShellState) -> bool:
+    """Return whether all that this prints may stand for a file to be read."""
+    if isinstance(command, Sequence):
+        return all(prints_names(one, state) for _, one in command.items)
+    if isinstance(command, Pipeline):
+        first, rest = command.commands[0], command.commands[1:]
+        return prints_names(first, state) and all(_is_filter(one) for one in rest)
+    return isinstance(command, Simple) and _prints(command, state)
+
+
+def _is_filter(command: Command) -> bool:
+    if not isinstance(command, Simple) or not command.words or command.words[0].value not in _FILTERS:
+        return False
+    return command.words[0].value not in ("grep", "egrep", "fgrep") or not any(
+        (word.value or "-o")[:1] == "-" and "o" in (word.value or "o") for word in command.words[1:]
+    )
+
+
+def _prints(command: Simple, state: ShellState) -> bool:
+    words = [value_of_word(word, state) for word in command.words]
+    texts = [value.text for value in words]
+    if not texts or any(text is None and not value.vetted for text, value in zip(texts, words, strict=True)):
+        return False
+    name, rest = texts[0], [text or "" for text in texts[1:]]
+    if name in _PLAIN or (name == "command" and "-v" in rest):
+        return True
+    if name in ("date", "seq"):
+        return all((_TIME if name == "date" else _NUMBER).fullmatch(one) for one in rest)
+    if name in ("basename", "dirname"):
+        return len(rest) == 1 and _is_plain_part(texts[1], name)
+    if name == "git":
+        return _git_prints(rest, state)
+    if name in ("grep", "egrep", "fgrep", "rg") and not any(map(_NAMES_ONLY.fullmatch, rest)):
+        return False
+    return name in _LISTERS and "-printf" not in rest and (finds_plain(rest) or _nothing_secret(rest, state))
+
+
+def _is_plain_part(path: str | None, name: str) -> bool:
+    """Return whether this part of a path is a name in the workspace that holds no secret and is no option."""
+    from sayso.reading.paths.places import is_secret
+
+    if path is None:
+        return True
+    folder, _, last = path.rstrip("/").rpartition("/")
+    part = last if name == "basename" else folder
+    return part[:1] not in ("-", "/", "~") and ".." not in part and not (part and is_secret(part))
+
+
+def _git_prints(rest: list[str], state: ShellState) -> bool:
+    if not rest:
+        return False
+    if rest[0] == "ls-files":
+        tracked = not any(one[:2] == "--" or (one[:1] == "-" and set(one) & set("oi")) for one in rest[1:])
+        return tracked or _nothing_secret([], state)
+    if rest[0] in _GIT_NAMES:
+        return "--name-only" in rest and not any(one.startswith(("--format", "--pretty")) for one in rest)
+    return rest[0] in _GIT and all(one[:1] != "-" or one in _GIT_WORDS for one in rest[1:])
+
+
+def finds_plain(rest: list[str]) -> bool:
+    """`find … -name PATTERN`, where the pattern fits no file that holds secrets."""
+    if "-printf" in rest or "-exec" in rest or "-o" in rest or "-or" in rest or "-not" in rest or "!" in rest:
+        return False
+    at = next((i for i, one in enumerate(rest) if one in ("-name", "-iname")), None)
+    if at is None or at + 1 >= len(rest):
+        return False
+    return not fits_secret(rest[at + 1])
+
+
+def _nothing_secret(rest: list[str], state: ShellState) -> bool:
+    """Return whether no secret lies in the folders that it looks in."""
+    starts = [one for one in rest if one[:1] != "-" and ("/" in one or one in (".", ".."))]
+    for folder in state.folders:
+        if folder is None or holds_secrets(folder):
+            return False
+        away = [one for one in starts if one[:1] in "/~" or ".." in one]
+        if any(one[:1] == "~" or holds_secrets(join_path(folder, one)) for one in away):
+            return False
+    return True

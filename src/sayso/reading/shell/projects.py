@@ -1,0 +1,96 @@
+"""What tests, builds and scripts of a project are given: places, targets and settings.
+
+A project's own code may run as a test or a build. What lies outside the workspace, comes from the network,
+names remote work (`deploy`, `publish`) or sets which program is run is not the project's own.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.shell.programs.known import KnownProgram, default_effect
+from sayso.reading.shell.programs.options import Argument
+
+if TYPE_CHECKING:
+    from sayso.reading.shell.judge import Invocation, Judge
+
+_ELSEWHERE = lazy_pattern(
+    r"(?s)^@|[\w.+-]+://|@(?:latest|v?\d|[0-9a-f]{7})|^(?:github|gitlab|git|path|flake|nixpkgs|npm|jsr)[:#+]"
+)
+"""A file of options, an address, a package at a version, or a source of packages."""
+_REMOTE_WORK = lazy_pattern(
+    r"(?:^|[:/._-])(?:publish|deploy|upload|push|gh-deploy|gh-pages|unpublish|rollout|promote|ship|provision|destroy|drop|wipe|nuke)(?![a-z])"
+    r"|^(?:pre|post)?release(?![a-z])|^db[:_-]reset|[:-]release:|^scm:|^release:|^site-deploy"
+)
+_SYSTEM_WORK = frozenset({"install", "uninstall", "install-strip", "install-data", "system-install"})
+_RUNS = lazy_pattern(
+    r"(?i).*(?:compiler|launcher|toolchain|program|command|linker|shell|executable|tool|wrapper|exec|makeflags|makefiles|extld"
+    r"|plugin|agent|script|editor|javaagent|argline|jvmargs).*|CC|CXX|LD|AR|AS|RM|CPP|FC|PATH|HOME|MAKE|GO|PYTHON|NODE"
+)
+_PLAIN_TARGET = lazy_pattern(r"(?!eval\b)[^\s\"'`$;&|<>!\\]*(?: [\w.:*/-]+)*")
+_COMPILERS = frozenset({"gcc", "g++", "clang", "clang++", "cc", "c++"})
+_PLAIN_SETTING = lazy_pattern(r"[\w.,:+@%/-]*|-[\w.,:+=/ -]*")
+
+
+def judge_project(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
+    """A file, folder or package whose code is run: the workspace's own, or not known."""
+    text = value.text
+    if text is None:
+        if not value.value.vetted:
+            judge.doubt(f"what {program.name} runs is not known until it runs", value.start, value.end)
+        return
+    if _ELSEWHERE.search(text):
+        judge.effect(default_effect("packages.install"), value.start, value.end)
+        return
+    _judge_place(judge, text.partition("::")[0], value, program, invocation)
+
+
+def judge_target(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
+    """A target, task or script by its name; `NAME=VALUE` is a setting."""
+    text = value.text
+    if text is None:
+        judge.doubt(f"what {program.name} does is not known until it runs", value.start, value.end)
+        return
+    if _ELSEWHERE.search(text) or (program.name == "mvn" and text.count(":") > 1):
+        judge.effect(default_effect("packages.install"), value.start, value.end)
+    elif _REMOTE_WORK.search(text):
+        judge.effect(default_effect("remote.change"), value.start, value.end)
+    elif text in _SYSTEM_WORK and program.name != "mvn":
+        judge.effect(default_effect("system.change"), value.start, value.end)
+    elif "=" in text and text[:1] != "-":
+        judge_setting(judge, value, program, invocation)
+    elif not _PLAIN_TARGET.fullmatch(text):
+        judge.doubt(f"what {program.name} is given is not understood", value.start, value.end)
+    elif text.startswith(("/", "~", "..")):
+        _judge_place(judge, text, value, program, invocation)
+
+
+def judge_setting(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
+    """`NAME=VALUE`: one that names a program, or whose value is more than a plain word, is not understood."""
+    name, _, given = (value.text or "").lstrip("-").partition("=")
+    name = name.partition(":")[0].rstrip("?+:!")
+    if value.text is None or not _PLAIN_SETTING.fullmatch(given):
+        judge.doubt(f"{program.name} is given a setting that is not understood", value.start, value.end)
+    elif _RUNS.fullmatch(name) and given not in _COMPILERS:
+        judge.doubt(f"{name[:60]} may say which program is run", value.start, value.end)
+    elif re.search(r"(?:^|[:,=])(?:/|~|\.\.)", given):
+        _judge_place(judge, given, value, program, invocation)
+
+
+def _judge_place(
+    judge: Judge, path: str, value: Argument, program: KnownProgram, invocation: Invocation
+) -> None:
+    from sayso.reading.paths.places import locate
+
+    for folder in invocation.state.folders:
+        if folder is None:
+            judge.doubt("the folder it runs in cannot be told", value.start, value.end)
+            return
+        fixed = re.split(r"[*?\[{]", path, maxsplit=1)[0] if value.value.wild else path
+        place = locate(fixed or ".", folder=folder, workspace=judge.where.workspace, home=judge.where.home)
+        if not place.inside or place.secret:
+            why = f"{program.name} would run or go by something that is not the workspace's"
+            judge.doubt(why, value.start, value.end)
+            return

@@ -1,0 +1,127 @@
+"""Programs that a project brings with it: `npx tsc`, `yarn jest`, `.venv/bin/pytest`.
+
+Whatever its name, such a program is code of the workspace: never low. By its name it is a test, a build or
+a linter; any other one is a script of the workspace, pinned as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sayso.core.model import Risk
+from sayso.reading.shell.programs.known import KnownProgram, default_effect, find_program
+from sayso.reading.shell.programs.options import Argument, parse_options
+from sayso.reading.shell.state import join_path
+from sayso.reading.shell.words import Value
+
+if TYPE_CHECKING:
+    from sayso.reading.shell.judge import Invocation, Judge
+    from sayso.reading.shell.state import ShellState
+
+_PROJECT_WORK = frozenset({"tests.run", "build.run", "lint.run", "lint.check"})
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+_PYTHON = re.compile(r"python[0-9.]*")
+_MAX_PACKAGE = 1_000_000
+_WRAPPED = {"gradlew": "gradle", "mvnw": "mvn"}
+
+
+def judge_npx(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """`npx TOOL`, `npm exec TOOL`: the project's own tool if it has one, else a package that is fetched."""
+    parsed = parse_options(program.table, invocation.arguments)
+    judge.report_problem(parsed, program, invocation)
+    judge.additions(program, frozenset(option.name for option, _ in parsed.options), invocation)
+    found = _find_tool(judge, parsed.operands, invocation)
+    if found is None:
+        judge.effect(default_effect("packages.install"), invocation.start, invocation.end)
+        return
+    run_local(judge, found, parsed.operands, invocation.state, invocation)
+
+
+def judge_project_script(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """`yarn NAME`, `pnpm NAME`: a script of package.json, or the project's own tool of that name."""
+    first = invocation.arguments[0]
+    if first.text in _scripts(invocation.state.folders):
+        judge.touch("target", first, program, invocation)
+        judge.effect(default_effect("scripts.run"), invocation.start, invocation.end)
+        return
+    judge_npx(judge, program, invocation)
+
+
+def _scripts(folders: tuple[str | None, ...]) -> frozenset[str]:
+    if len(folders) != 1 or folders[0] is None:
+        return frozenset()
+    try:
+        file = Path(folders[0], "package.json")
+        if file.stat().st_size > _MAX_PACKAGE:
+            return frozenset()
+        scripts = json.loads(file.read_bytes()).get("scripts")
+        return frozenset(scripts) if isinstance(scripts, dict) else frozenset()
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return frozenset()
+
+
+def _find_tool(judge: Judge, operands: tuple[Argument, ...], invocation: Invocation) -> str | None:
+    """The project's own tool of this name: in this folder or one above, up to the workspace."""
+    name = operands[0].text if operands else None
+    folders = invocation.state.folders
+    if name is None or not _NAME.fullmatch(name) or len(folders) != 1 or folders[0] is None:
+        return None
+    here, workspace = os.path.realpath(folders[0]), os.path.realpath(judge.where.workspace)
+    while here == workspace or here.startswith(f"{workspace}/"):
+        path = f"{here}/node_modules/.bin/{name}"
+        if Path(path).is_file():
+            return path
+        here = here.rpartition("/")[0]
+    return None
+
+
+def run_local(
+    judge: Judge, path: str, words: tuple[Argument, ...], state: ShellState, invocation: Invocation
+) -> None:
+    """Judge a program of the workspace: by its name where that is known, and as the file it is."""
+    from sayso.reading.shell.scripts import judge_script
+
+    start, end = invocation.start, invocation.end
+    name = path.rpartition("/")[2]
+    name = _WRAPPED.get(name, name)
+    known = find_program(name, judge.added)
+    if known is not None:
+        first = Argument(Value(name), words[0].start, words[0].end)
+        judge.run((first, *words[1:]), state, start, end, invocation.body)
+        if known.effect is not None and known.effect.operation in _PROJECT_WORK:
+            operation = known.effect.operation.replace("lint.check", "lint.run")
+            judge.record(operation, Risk.MODERATE, f"runs {name[:60]} of the project", start, end)
+            return
+    judge_script(judge, Argument(Value(path), start, end), state, start, end)
+
+
+def find_environment_program(path: str, state: ShellState, workspace: str) -> str | None:
+    """The path of a program in an environment or node_modules of the workspace, or of a build's wrapper."""
+    folder = state.folders[0] if len(state.folders) == 1 else None
+    if folder is None:
+        return None
+    written = os.path.normpath(join_path(os.path.realpath(folder), path))
+    where, _, name = written.rpartition("/")
+    if not written.startswith(f"{os.path.realpath(workspace)}/") or os.path.realpath(where) != where:
+        return None
+    if name in _WRAPPED or where.endswith("/node_modules/.bin"):
+        return written
+    return written if where.endswith("/bin") and Path(where, "../pyvenv.cfg").is_file() else None
+
+
+def is_system_python(path: str) -> bool:
+    """Return whether this is a link to the Python that the environment was made with."""
+    name = path.rpartition("/")[2]
+    real = os.path.realpath(path)
+    return bool(_PYTHON.fullmatch(name) and _PYTHON.fullmatch(real.rpartition("/")[2])) and real != path
+
+
+def is_activation(path: str | None, state: ShellState, workspace: str) -> bool:
+    """Return whether this is the file that activates a Python environment of the workspace."""
+    if path is None or path.rpartition("/")[2] != "activate":
+        return False
+    return find_environment_program(path, state, workspace) is not None

@@ -1,0 +1,204 @@
+"""Builds, tests and small programs whose words mean something by their shape."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from sayso.core.model import Risk
+from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.shell.effects import GUARD, judge_path
+from sayso.reading.shell.programs.known import KnownProgram, default_effect
+from sayso.reading.shell.programs.options import Argument
+from sayso.reading.shell.state import ShellState, join_path
+from sayso.reading.shell.words import Value
+
+if TYPE_CHECKING:
+    from sayso.reading.shell.judge import Invocation, Judge
+
+
+def judge_options_file(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """Programs that take more options from `@FILE`."""
+    for one in invocation.arguments:
+        if (one.text or one.value.prefix)[:1] == "@":
+            judge.doubt("it takes options from a file", one.start, one.end)
+    judge.by_data(program, invocation)
+
+
+def judge_pairs(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """jq's options with two values: `--arg NAME VALUE`, `--slurpfile NAME FILE`."""
+    from sayso.reading.shell.judge import Invocation as Made
+
+    rest = list(invocation.arguments)
+    kept: list[Argument] = []
+    while rest:
+        one = rest.pop(0)
+        if one.text == "--":
+            kept += [one, *rest]
+            break
+        if one.text in ("--arg", "--argjson") and len(rest) > 1:
+            del rest[:2]
+        elif one.text in ("--slurpfile", "--rawfile", "--argfile") and len(rest) > 1:
+            judge_path(judge, "files.read", rest[1], invocation.state)
+            del rest[:2]
+        else:
+            kept.append(one)
+    made = Made(invocation.name, tuple(kept), invocation.state, invocation.start, invocation.end)
+    made.body = invocation.body
+    judge.by_data(program, made)
+
+
+def judge_processes(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """`ps`: letters without a dash are BSD options, and `e` shows the environment of every process."""
+    for one in invocation.arguments:
+        text = one.text or ""
+        if text[:1] != "-" and text.isalpha() and "e" in text:
+            judge.effect(default_effect("shell.environment"), one.start, one.end)
+        if text[:1] == "-" and text[:2] != "--" and "E" in text:
+            judge.effect(default_effect("shell.environment"), one.start, one.end)
+    judge.by_data(program, invocation)
+
+
+def judge_clock(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """`date`: an operand without a plus sign sets the clock."""
+    parsed = judge.by_data(program, invocation)
+    if parsed is None or any(option.name in ("-j", "-n", "-v", "-r") for option, _ in parsed.options):
+        return
+    for one in parsed.operands:
+        if (one.text or one.value.prefix)[:1] != "+":
+            judge.record("system.change", Risk.HIGH, "sets the clock", one.start, one.end)
+
+
+def judge_project_code(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """A program that runs code which files of the project name, whatever it is asked for."""
+    before = len(judge.findings)
+    judge.by_data(program, invocation)
+    if all(one.risk is Risk.LOW for one in judge.findings[before:]) and names_code(judge, invocation.state):
+        judge.record(
+            "scripts.run", Risk.MODERATE, "runs code of the project", invocation.start, invocation.end
+        )
+
+
+def judge_copying(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """`cp`, `mv`, `ln` into a folder: each source takes its name along, and what lies in it."""
+    parsed = judge.by_data(program, invocation)
+    if parsed is None:
+        return
+    named = [value for option, value in parsed.options if option.name == "-t" and value is not None]
+    sources = parsed.operands if named else parsed.operands[:-1]
+    target = named[0] if named else parsed.operands[-1] if parsed.operands else None
+    if target is None or target.text is None:
+        return
+    for one in sources:
+        for name in names_taken_along(judge, one, invocation.state):
+            place = Value(f"{target.text.rstrip('/') or '/'}/{name}", home=target.value.home)
+            if GUARD.search(name) or GUARD.search(target.text):
+                judge_path(judge, "files.write", Argument(place, one.start, one.end), invocation.state)
+
+
+def names_taken_along(judge: Judge, source: Argument, state: ShellState) -> list[str]:
+    """The names that a source has in its target, with those below it that may be the guard's."""
+    text = source.text
+    if text is None:
+        return []
+    own = "" if text.endswith(("/.", "/..")) or text in (".", "..") else text.rstrip("/").rpartition("/")[2]
+    found = [own] if own else []
+    for folder in state.folders:
+        top = join_path(folder or "/", judge.where.home + text[1:] if source.value.home else text)
+        for seen, (here, _, names) in enumerate(os.walk(top)):
+            if seen > 200:
+                break
+            inner = os.path.relpath(here, top)
+            found += [
+                os.path.normpath(f"{own}/{inner}/{name}".lstrip("/"))
+                for name in names
+                if GUARD.search(f"{here}/{name}")
+            ]
+    return found[:200]
+
+
+_NAMING_FILES = (
+    "mypy.ini", ".mypy.ini", "setup.cfg", "pyproject.toml", "tox.ini", ".pylintrc", "pylintrc", ".flake8",
+    ".ansible-lint", ".config/ansible-lint.yml", "package.json",
+)  # fmt: skip
+_RUNNING_FILES = (
+    ".yarnrc", ".yarnrc.yml", ".pnp.cjs", ".cargo/config", ".cargo/config.toml", "rust-toolchain",
+    "rust-toolchain.toml", ".pylint.d",
+)  # fmt: skip
+_NAMES_CODE = lazy_pattern(r"(?i)plugin|hook|rulesdir|packageManager|yarnPath")
+
+
+def names_code(judge: Judge, state: ShellState) -> bool:
+    """Return whether a file of this folder, or of one above it, names code that such a program runs."""
+    workspace = judge.where.workspace
+    for folder in state.folders:
+        here = folder
+        if here is None or not workspace or not f"{here}/".startswith(f"{workspace}/"):
+            return True
+        while here and f"{here}/".startswith(f"{workspace}/"):
+            if any(os.path.lexists(f"{here}/{name}") for name in _RUNNING_FILES):
+                return True
+            if any(_mentions_code(f"{here}/{name}") for name in _NAMING_FILES):
+                return True
+            here = here.rpartition("/")[0]
+    return False
+
+
+def _mentions_code(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - read to a limit
+            return _NAMES_CODE.search(file.read(200_000).decode("utf-8", "replace")) is not None
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+
+
+_PATCHED = lazy_pattern(r"(?m)^(?:\+\+\+|---|rename to|copy to) (?:[ab]/)?([^\t\n]+)")
+
+
+def judge_patching(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """A patch writes the files that it names: they are read from it, where it can be read."""
+    parsed = judge.by_data(program, invocation)
+    if parsed is None:
+        return
+    chosen = {option.name for option, _ in parsed.options}
+    if chosen & {"--dry-run", "--check", "--stat", "--numstat", "--summary"} and "--apply" not in chosen:
+        return
+    files = [value for option, value in parsed.options if option.name == "-i" and value is not None]
+    files += parsed.operands[1:] if program.name == "patch" else parsed.operands
+    texts = [_read_patch(judge, one, invocation.state) for one in files]
+    if not files:
+        texts = [None if invocation.body is None else invocation.body.text]
+    for text in texts:
+        if text is None:
+            why = "which files the patch changes cannot be told"
+            judge.record("files.edit", Risk.HIGH, why, invocation.start, invocation.end)
+            continue
+        for match in _PATCHED.finditer(text):
+            place = Argument(Value(match[1].strip()), invocation.start, invocation.end)
+            if place.text != "/dev/null":
+                judge_path(judge, "files.edit", place, invocation.state)
+
+
+def _read_patch(judge: Judge, file: Argument, state: ShellState) -> str | None:
+    folder = state.folders[0] if len(state.folders) == 1 else None
+    if file.text is None or folder is None or file.value.home:
+        return None
+    try:
+        with open(join_path(folder, file.text), "rb") as found:  # noqa: PTH123 - read to a limit
+            text = found.read(1_000_001)
+        return text.decode() if len(text) <= 1_000_000 else None
+    except (OSError, ValueError):
+        return None
+
+
+def judge_contained(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """A command in a container: its files are the container's, so a script there is not known."""
+    from sayso.reading.shell.specials.wrappers import judge_wrapper
+
+    pins = set(judge.pins)
+    judge_wrapper(judge, program, invocation)
+    if judge.pins != pins:
+        judge.pins = pins
+        judge.doubt("it runs a file of the container", invocation.start, invocation.end)
