@@ -312,8 +312,8 @@ def _resolve_shell(
 
 _CHANGED = "an argument beside the command line changes what that does"
 _CHANGING = frozenset(
-    {"env", "environ", "environment", "env_vars", "envvars", "stdin", "stdinput", "input", "shell", "executable",
-     "interpreter", "sudo", "user", "preexec", "init", "rcfile"}
+    {"env", "environ", "environment", "env_vars", "envvars", "stdin", "stdinput", "input", "shell",
+     "executable", "interpreter", "sudo", "user", "preexec", "init", "rcfile"}
 )  # fmt: skip
 
 
