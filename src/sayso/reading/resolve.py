@@ -305,7 +305,21 @@ def _resolve_shell(
     line = _command_line(entry, args)
     if line is None:
         return [*declared, Operation("shell.run", reading=Risk.HIGH, found=_NO_LINE)]
+    if any(_changes_line(name, value) for name, value in args.items()):
+        declared.append(Operation("shell.run", reading=Risk.HIGH, found=_CHANGED))
     return [*declared, *operations_of_line(line, policy, where)]
+
+
+_CHANGED = "an argument beside the command line changes what that does"
+_CHANGING = frozenset(
+    {"env", "environ", "environment", "env_vars", "envvars", "stdin", "stdinput", "input", "shell",
+     "executable", "interpreter", "sudo", "user", "preexec", "init", "rcfile"}
+)  # fmt: skip
+
+
+def _changes_line(name: str, value: Any) -> bool:
+    """Return whether an argument may change what a command line does: variables, input, another shell."""
+    return bool(value) and (name.casefold() in _CHANGING or isinstance(value, Mapping))
 
 
 def operations_of_line(line: str, policy: Policy, where: CallFolders) -> tuple[Operation, ...]:
