@@ -18,7 +18,7 @@ from sayso.doors.agents.agent import Agent
 
 FAILED = "Sayso: the hook failed, so nothing runs"
 GUARD = f'"$@"; case $? in 0) exit 0;; 2) exit 2;; esac; echo "{FAILED}" >&2; exit 2'
-HOOK = Path(__file__).parents[1] / "hook" / "hook.py"
+HOOK = Path(__file__).parents[2] / "hook" / "hook.py"
 SPARE = 30
 """Seconds that the host gives the hook beyond those it waits for a person."""
 KEPT_VARIABLES = (
