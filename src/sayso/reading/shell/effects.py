@@ -116,8 +116,8 @@ def _operation_at_pattern(judge: Judge, operation: str, pattern: str, where: Cal
     found = _operation_at(judge, operation, fixed or ".", where)
     if found.barred is not None or found.reading is Risk.HIGH:
         return found
-    top = join_path(where.folder, _at_home(fixed, where.home))
-    if where.home and top.startswith(f"{where.home}/.") and not where.workspace.startswith(top):
+    top = os.path.realpath(join_path(where.folder, _at_home(fixed, where.home)))
+    if where.home and f"{top}/".startswith(f"{where.home}/.") and not where.workspace.startswith(top):
         return msgspec.structs.replace(found, reading=Risk.HIGH, found="it reads what programs keep for you")
     if _HIDDEN_PATTERN.search(pattern) or _may_name_secret(pattern, fixed, name, where):
         return msgspec.structs.replace(found, reading=Risk.HIGH, found="its pattern may name a secret")

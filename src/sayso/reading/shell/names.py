@@ -69,7 +69,11 @@ def _prints(command: Simple, state: ShellState) -> bool:
         return _git_prints(rest, state)
     if name in ("grep", "egrep", "fgrep", "rg") and not any(map(_NAMES_ONLY.fullmatch, rest)):
         return False
-    return name in _LISTERS and "-printf" not in rest and (finds_plain(rest) or _nothing_secret(rest, state))
+    return (
+        name in _LISTERS
+        and "-printf" not in rest
+        and (finds_plain(rest, state) or _nothing_secret(rest, state))
+    )
 
 
 def _is_plain_part(path: str | None, name: str) -> bool:
@@ -94,8 +98,10 @@ def _git_prints(rest: list[str], state: ShellState) -> bool:
     return rest[0] in _GIT and all(one[:1] != "-" or one in _GIT_WORDS for one in rest[1:])
 
 
-def finds_plain(rest: list[str]) -> bool:
-    """`find … -name PATTERN`, where the pattern fits no file that holds secrets."""
+def finds_plain(rest: list[str], state: ShellState) -> bool:
+    """`find … -name PATTERN` below this folder, where the pattern fits no file that holds secrets."""
+    if any(one[:1] in "/~" or ".." in one for one in rest) or any(map(state.is_private, state.folders)):
+        return False
     if "-printf" in rest or "-exec" in rest or "-o" in rest or "-or" in rest or "-not" in rest or "!" in rest:
         return False
     at = next((i for i, one in enumerate(rest) if one in ("-name", "-iname")), None)
@@ -108,7 +114,7 @@ def _nothing_secret(rest: list[str], state: ShellState) -> bool:
     """Return whether no secret lies in the folders that it looks in."""
     starts = [one for one in rest if one[:1] != "-" and ("/" in one or one in (".", ".."))]
     for folder in state.folders:
-        if folder is None or holds_secrets(folder):
+        if folder is None or state.is_private(folder) or holds_secrets(folder):
             return False
         away = [one for one in starts if one[:1] in "/~" or ".." in one]
         if any(one[:1] == "~" or holds_secrets(join_path(folder, one)) for one in away):

@@ -34,11 +34,14 @@ _COMPILERS = frozenset({"gcc", "g++", "clang", "clang++", "cc", "c++"})
 _PLAIN_SETTING = lazy_pattern(r"[\w.,:+@%/-]*|-[\w.,:+=/ -]*")
 
 
+_STANDARD_INPUT = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
+
+
 def judge_project(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
     """A file, folder or package whose code is run: the workspace's own, or not known."""
     text = value.text
-    if text is None:
-        if not value.value.vetted:
+    if text is None or text in _STANDARD_INPUT:
+        if not value.value.vetted or text is not None:
             judge.doubt(f"what {program.name} runs is not known until it runs", value.start, value.end)
         return
     if _ELSEWHERE.search(text):

@@ -35,6 +35,12 @@ class ShellState:
         self.changed: str | None = None
         """What an earlier command did that may change what later ones mean."""
 
+    def is_private(self, folder: str | None) -> bool:
+        """Return whether a folder is, holds or belongs to what programs keep for the user; in doubt, yes."""
+        if folder is None or not self.home:
+            return True
+        return f"{self.home}/".startswith(f"{folder}/") or folder.startswith(f"{self.home}/.")
+
     def copy(self) -> ShellState:
         """The state of a shell that begins here."""
         made = ShellState(self.folders, self.home)

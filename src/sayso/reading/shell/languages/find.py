@@ -73,7 +73,9 @@ def _found_by(judge: Judge, invocation: Invocation) -> Value:
     words = [one.text or "" for one in invocation.arguments]
     starts = list(itertools.takewhile(lambda one: one[:1] not in "-(!", words)) or ["."]
     command = next((i for i, one in enumerate(words) if one in _RUNS or one in _BATCHES), len(words))
-    if finds_plain(words[:command]) or (command + 1 < len(words) and words[command + 1] in _SHOWS_NO_CONTENT):
+    if finds_plain(words[:command], invocation.state) or (
+        command + 1 < len(words) and words[command + 1] in _SHOWS_NO_CONTENT
+    ):
         return _FOUND
     for folder in invocation.state.folders:
         if any(secret_under(judge, folder, one) is not None for one in starts):
