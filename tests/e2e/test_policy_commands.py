@@ -131,7 +131,7 @@ def test_expected_decisions_of_calls_are_read_as_a_door_reads_them(file: Path, t
     tests.write_text("- {call: pay, args: {amount: 500}, expect: allow}\n")
     ran = sayso("policy", "test", str(tests), "--policy", str(file), home=tmp_path)
     assert ran.returncode == 1
-    assert 'pay {"amount":500}: expected allow, got deny' in ran.stdout
+    assert 'pay {"amount":500}: expected allow, got deny' in " ".join(ran.stdout.split())
 
 
 @pytest.mark.parametrize(

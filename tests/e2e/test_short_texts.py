@@ -75,7 +75,7 @@ def test_a_store_that_nobody_used_shows_empty_lists(place: Place) -> None:
 def test_a_figure_of_one_is_not_a_plural(place: Place, gate: Gate, session: str) -> None:
     answer_question(gate, asked(gate, edit(session)), "once", by="ana")
     shown = place.sayso("stats").stdout
-    assert "1 question," in shown
+    assert "1 question asked" in shown
     assert "of 1 answer\n" in shown
 
 

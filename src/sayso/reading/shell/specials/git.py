@@ -142,6 +142,14 @@ def judge_checkout(judge: Judge, program: KnownProgram, invocation: Invocation) 
         judge_path(judge, "files.write", one, invocation.state)
 
 
+def judge_push(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """`git push`: a ref that begins with + is forced, and one that begins with : is deleted."""
+    parsed = judge.by_data(program, invocation)
+    for one in parsed.operands if parsed is not None else ():
+        if one.text is None or one.text.startswith(("+", ":")):
+            judge.effect(default_effect("git.push_force"), one.start, one.end)
+
+
 def _check_configuration(
     judge: Judge, invocation: Invocation, folders: tuple[str | None, ...], named: Argument | None
 ) -> None:

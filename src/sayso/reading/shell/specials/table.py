@@ -6,7 +6,7 @@ from sayso.reading.shell.judge import Special
 from sayso.reading.shell.languages.find import judge_fd, judge_find
 from sayso.reading.shell.languages.tar import judge_tar
 from sayso.reading.shell.specials import builtins, families, guarding, local_tools, tools, wrappers
-from sayso.reading.shell.specials.git import judge_checkout, judge_git, judge_settings_of_git
+from sayso.reading.shell.specials.git import judge_checkout, judge_git, judge_push, judge_settings_of_git
 
 SPECIALS: dict[str, Special] = {
     "wrap": wrappers.judge_wrapper,
@@ -46,6 +46,7 @@ SPECIALS: dict[str, Special] = {
     "npx": local_tools.judge_npx,
     "project_script": local_tools.judge_project_script,
     "git_checkout": judge_checkout,
+    "git_push": judge_push,
     "git_config": judge_settings_of_git,
     "project_code": tools.judge_project_code,
     "patching": tools.judge_patching,
