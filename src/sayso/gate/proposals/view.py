@@ -9,7 +9,7 @@ from sayso.core.proposals.proposal import Proposal, ProposalRefused, seconds_to_
 from sayso.gate.gate import Gate, writing
 from sayso.gate.proposals.file_proposal import list_proposals, load_proposal
 from sayso.gate.proposals.files import digest_text, read_file_text
-from sayso.gate.proposals.roots import POLICY_ROOT, ProposalRoots
+from sayso.gate.proposals.roots import POLICY_ROOT, ProposalRoots, find_folder
 from sayso.gate.proposals.running_time import MachineClock, look_at_time, read_machine_time
 
 
@@ -62,7 +62,7 @@ def _current_text(roots: ProposalRoots, one: Proposal) -> tuple[str | None, bool
     """Return the file's text, and whether it is what the proposal expects to find."""
     expected = one.after if one.state == "applied" else one.before
     try:
-        text = read_file_text(roots.folder(one.root), one.path)
+        text = read_file_text(find_folder(roots, one), one.path)
     except ProposalRefused:
         return None, False
     return text, digest_text(text) == expected

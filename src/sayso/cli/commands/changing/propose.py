@@ -69,7 +69,7 @@ def _read_change(diff: Path | None, new: Path | None, root: str, path: str) -> s
         raise MalformedRequest("give --diff or --new, and not both", hint="--new draft.yaml --reason ...")
     if diff is not None:
         return sys.stdin.read() if str(diff) == "-" else diff.read_text(encoding="utf-8")
-    before = read_file_text(load_roots().folder(root), path)
+    before = read_file_text(load_roots().identify(root), path)
     return make_diff(path, before, Path(str(new)).read_text(encoding="utf-8"))
 
 
