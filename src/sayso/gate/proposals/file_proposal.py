@@ -24,6 +24,7 @@ from sayso.core.proposals.proposal import (
 )
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate, writing
+from sayso.gate.open import check_in_force
 from sayso.gate.proposals.files import LARGEST_FILE, digest_text, read_file_text
 from sayso.gate.proposals.roots import POLICY_ROOT, ProposalRoots, Proposer, check_may_propose
 from sayso.gate.proposals.running_time import MachineClock, look_at_time, read_machine_time
@@ -61,6 +62,8 @@ def file_proposal(
 ) -> Proposal:
     """Check and file a proposal. It changes nothing before an operator approves it and it has cooled."""
     checked = check_proposal(roots, wanted, proposer=proposer)
+    if proposer == "operator":
+        check_in_force(gate)
     domain = gate.policy.domains.get(SELF, Domain())
     with operator_act(gate) if proposer == "operator" else writing(gate) as tx:
         made = Proposal(
@@ -100,6 +103,7 @@ def check_proposal(roots: ProposalRoots, wanted: ProposalBody, *, proposer: Prop
     reason = wanted.reason.strip()
     if not reason or len(reason) > LONGEST_REASON:
         raise ProposalRefused(f"a proposal needs a reason of up to {LONGEST_REASON:,} characters")
+    _check_text(wanted)
     change = _read(wanted.diff)
     check_may_propose(roots, wanted.root, change.path, proposer)
     folder = roots.identify(wanted.root)
@@ -113,6 +117,14 @@ def check_proposal(roots: ProposalRoots, wanted: ProposalBody, *, proposer: Prop
     if wanted.root == POLICY_ROOT:
         _check_policy(after)
     return CheckedProposal(change.path, before, after, folder)
+
+
+def _check_text(wanted: ProposalBody) -> None:
+    """Refuse half characters: no file can hold them."""
+    try:
+        f"{wanted.diff}{wanted.undo}{wanted.reason}".encode()
+    except UnicodeEncodeError:
+        raise ProposalRefused("a proposal is text, and this holds half a character") from None
 
 
 def is_proposing(operation: str) -> bool:
