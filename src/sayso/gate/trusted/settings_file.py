@@ -53,6 +53,10 @@ class TrustedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Return the secrets that count at this time."""
         return [decode_secret(one.secret) for one in self.secrets if one.until is None or now < one.until]
 
+    def every_secret(self) -> list[bytes]:
+        """Return all secrets, also those that count no more: whoever has one is no stranger."""
+        return [decode_secret(one.secret) for one in self.secrets]
+
     def allows_source(self, address: str) -> bool:
         """Return whether messages may come from this address. One that cannot be read may not."""
         if not self.allowed_sources:
