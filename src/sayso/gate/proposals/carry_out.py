@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from sayso.core.durations import MINUTE
 from sayso.core.errors import SaysoError
 from sayso.core.proposals.diffs import FileDiff, apply_diff, parse_diff, reverse_diff
 from sayso.core.proposals.proposal import (
@@ -41,7 +42,7 @@ from sayso.gate.proposals.roots import (
     Proposer,
     check_may_propose,
     find_folder,
-    is_here,
+    is_folder_here,
     load_roots,
 )
 from sayso.gate.proposals.running_time import MachineClock, look_at_time, read_machine_time
@@ -49,7 +50,7 @@ from sayso.gate.sealed_values import lock_values
 from sayso.store.contract import Writer
 
 LOCK = "proposals.lock"
-LEASE = 600.0
+LEASE = 10 * MINUTE
 """Seconds until somebody with another lock may look what became of a proposal in between."""
 BETWEEN = ("applying", "undoing")
 CHANGED = "the file was changed meanwhile, and was left as it is"
@@ -145,7 +146,7 @@ def carry_on(
         ran = look_at_time(gate, tx, machine)
     for one in list_proposals(gate):
         due = one.state == "approved" and not one.note and seconds_to_cool(one, ran) <= 0
-        if due and is_here(roots, one):
+        if due and is_folder_here(roots, one):
             try:
                 moved.append(
                     apply_proposal(gate, roots, one.id, by=one.decided_by, lock=lock, machine=machine)
@@ -165,7 +166,7 @@ def carry_on_here(gate: Gate) -> list[Proposal]:
 
 def _recover(gate: Gate, roots: ProposalRoots, lock: Path, machine: MachineClock) -> list[Proposal]:
     """Look at the files of proposals whose carrier is gone, and write down what became of them."""
-    stuck = [one for one in list_proposals(gate) if one.state in BETWEEN and is_here(roots, one)]
+    stuck = [one for one in list_proposals(gate) if one.state in BETWEEN and is_folder_here(roots, one)]
     if not stuck:
         return []
     with _carrying(lock, machine) as carrier:
@@ -183,7 +184,7 @@ def _settle_left(
     with gate.store.read() as tx:
         one, now = load_proposal(gate, tx, proposal), tx.now
     gone = one.carrier == carrier or now >= one.lease_until
-    if one.state not in BETWEEN or not gone or not is_here(roots, one):
+    if one.state not in BETWEEN or not gone or not is_folder_here(roots, one):
         return None
     return _settle(gate, one, one.decided_by, machine, "")
 

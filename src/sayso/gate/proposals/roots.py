@@ -100,7 +100,7 @@ def find_folder(roots: ProposalRoots, one: Proposal) -> FolderIdentity:
     return one.folder
 
 
-def is_here(roots: ProposalRoots, one: Proposal) -> bool:
+def is_folder_here(roots: ProposalRoots, one: Proposal) -> bool:
     """Return whether the folder that a proposal was made for is here."""
     try:
         find_folder(roots, one)
