@@ -132,7 +132,8 @@ def test_whoever_comes_back_after_somebody_else_went_on_writes_nothing_down(
 ) -> None:
     """It sleeps with the new file on the disk and not in its place, and another service goes on meanwhile."""
     one = desk.cooled()
-    real, slept = os.fsync, []
+    real = os.fsync
+    slept: list[int] = []
 
     def sleep_long(descriptor: int) -> None:
         real(descriptor)
@@ -206,7 +207,8 @@ def test_a_full_disk_does_not_end_a_proposal_or_the_others(
 ) -> None:
     first, second = desk.approved(), desk.approved(diff=make_diff("new.md", None, "x\n"))
     desk.pass_time(7_200)
-    real, failed = os.fsync, []
+    real = os.fsync
+    failed: list[int] = []
 
     def fail_once(descriptor: int) -> None:
         if not failed:

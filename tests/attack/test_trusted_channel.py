@@ -381,3 +381,11 @@ def test_strangers_cannot_hide_what_was_signed(channel: Channel) -> None:
     channel.send()
     channel.send(name="late", at=channel.clock() - 1_000)
     assert channel.refusals()[-2:] == ["replay", "window"]
+
+
+def test_strangers_do_not_learn_where_the_secret_is(channel: Channel) -> None:
+    channel.file.chmod(0o644)
+    told = channel.post(b"{}", {})
+    assert told.status_code == 404
+    assert str(channel.file) not in told.text
+    assert "others" not in told.text

@@ -186,20 +186,19 @@ def _describe_answer(sent: Delivery) -> list[str]:
 def _send_again(path: Path) -> int:
     """Send every kept message again; keep those that still cannot be delivered."""
     from sayso.core.words import visible
-    from sayso.doors.trusted.send import DeadLetter, read_dead_letters, replace_dead_letters
+    from sayso.doors.trusted.send import FINAL, forget_dead_letters, read_dead_letters
 
     file = _dead_letters(path)
-    left = []
+    settled = set()
     letters = read_dead_letters(file)
     for one in letters:
         sent = _deliver(one.message, path)
-        final = sent.delivered or 0 < sent.status < 500
-        if not final:
-            left.append(DeadLetter(one.message, sent.error, one.tries + sent.tries, time.time()))
+        if sent.delivered or sent.status in FINAL:
+            settled.add(one.message.id)
         typer.echo(f"{one.message.id}: {'delivered' if sent.delivered else visible(sent.error)}")
-    replace_dead_letters(file, left)
-    typer.echo(f"{len(letters) - len(left)} of {len(letters)} settled.")
-    return 1 if left else 0
+    forget_dead_letters(file, settled)
+    typer.echo(f"{len(settled)} of {len(letters)} settled.")
+    return 1 if len(settled) < len(letters) else 0
 
 
 def _deliver(message: OutgoingMessage, path: Path) -> Delivery:
