@@ -10,6 +10,8 @@ import httpx
 import pytest
 
 from sayso.cli.commands.changing.propose import _detail
+from sayso.core.proposals.diffs import make_diff
+from sayso.core.proposals.proposal import ProposalRefused
 from sayso.core.signed_messages import decode_secret, sign_message
 from sayso.gate.gate import Gate
 from sayso.gate.open import OtherPolicy, open_gate
@@ -65,6 +67,20 @@ def test_no_line_about_the_policy_can_steer_the_terminal(desk: Desk, tmp_path: P
     lines = shown(desk, diff, "policy")
     assert any(line.startswith(("loosened:", "tightened:")) for line in lines)
     assert not any(sign in line for line in lines for sign in "\x1b\r\n")
+
+
+def test_no_policy_file_is_put_before_the_one_in_use(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "policy.yml").write_text("extends: [paranoid]\n")
+    with pytest.raises(ProposalRefused, match=r"policy\.yml"):
+        desk.file(diff=make_diff("policy.yaml", None, "extends: [balanced]\n"), root="policy")
+
+
+def test_the_proposal_that_mends_a_broken_policy_can_be_looked_at(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "policy.yaml").write_text("}}}\n")
+    lines = shown(desk, make_diff("policy.yaml", "}}}\n", "extends: [balanced]\n"), "policy")
+    assert any(line.startswith("loosened: anything") for line in lines)
 
 
 def test_how_long_it_cools_and_as_what_it_came_is_shown(desk: Desk) -> None:

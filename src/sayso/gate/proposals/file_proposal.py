@@ -7,7 +7,9 @@
 
 from __future__ import annotations
 
+import os
 import secrets
+from pathlib import Path
 
 import msgspec
 
@@ -30,6 +32,7 @@ from sayso.gate.proposals.roots import POLICY_ROOT, ProposalRoots, Proposer, che
 from sayso.gate.proposals.running_time import MachineClock, look_at_time, read_machine_time
 from sayso.gate.rows.journal import record
 from sayso.gate.sealed_values import TamperedValue, lock_values, read_value, value_name, write_value
+from sayso.gate.settings import POLICY_NAMES
 from sayso.store.contract import MetaRow, Reader, Writer
 
 SELF = "self_modification"
@@ -116,6 +119,7 @@ def check_proposal(roots: ProposalRoots, wanted: ProposalBody, *, proposer: Prop
     _check_undo(wanted.undo, change.path, before, after)
     if wanted.root == POLICY_ROOT:
         _check_policy(after)
+        _check_only_policy(folder, change.path)
     return CheckedProposal(change.path, before, after, folder)
 
 
@@ -230,6 +234,13 @@ def _check_policy(text: str | None) -> None:
     if text is None:
         raise ProposalRefused("a policy cannot be deleted by a proposal")
     load_text(text, name="proposal")
+
+
+def _check_only_policy(folder: FolderIdentity, path: str) -> None:
+    """Refuse a policy file beside the one in use: it would take its place, and show no difference to it."""
+    used = [name for name in POLICY_NAMES if os.path.lexists(Path(folder.path) / name)]
+    if used and path != used[0]:
+        raise ProposalRefused(f"your policy is {used[0]}", hint="propose to change that one")
 
 
 def _cooling(roots: ProposalRoots, wanted: ProposalBody, domain: Domain, operation: str) -> float:

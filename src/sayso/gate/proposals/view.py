@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from sayso.core.errors import PolicyError
 from sayso.core.proposals.diffs import DiffRefused, apply_diff, parse_diff
 from sayso.core.proposals.proposal import Proposal, ProposalRefused, seconds_to_cool, seconds_to_undo
 from sayso.gate.gate import Gate, writing
@@ -76,7 +77,10 @@ def _policy_effect(one: Proposal, text: str | None) -> PolicyEffect | None:
         after = apply_diff(parse_diff(one.diff), text)
     except DiffRefused:
         return None
-    before = load_preset("balanced") if text is None else load_text(text, name="policy")
+    try:
+        before = load_preset("balanced") if text is None else load_text(text, name="policy")
+    except PolicyError as error:
+        return PolicyEffect((f"anything: the policy as it is cannot be read ({error.message})",), (), True)
     found = compare_policies(before, load_text(after or "", name="proposal"))
     beyond = [(str(change), change.loosens) for change in found.beyond]
     return PolicyEffect(
