@@ -14,10 +14,11 @@ import pytest
 
 from sayso.core.audit.events import TrustedMessageRefused
 from sayso.core.proposals.diffs import make_diff
-from sayso.core.signed_messages import decode_secret, sign_message
+from sayso.core.signed_messages import SignedMessage, decode_secret, sign_message
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.gate.proposals.file_proposal import list_proposals
+from sayso.gate.trusted.receive import _take_id
 from sayso.gate.trusted.settings_file import load_trusted_file, make_trusted_file, rotate_secret
 from sayso.policy import load_preset
 from sayso.service.http.state import ServiceSettings
@@ -338,3 +339,53 @@ def test_an_id_that_was_deleted_from_the_store_is_not_free_again(channel: Channe
     with sqlite3.connect(found) as database:
         assert database.execute("DELETE FROM meta WHERE name LIKE 'trusted-id/%'").rowcount > 0
     assert channel.post(content, headers).status_code == 401
+
+
+def test_a_message_cut_off_before_it_was_decided_is_decided_when_it_comes_again(channel: Channel) -> None:
+    """The process stored the id, and died before it decided anything."""
+    content = json.dumps(BODY).encode()
+    headers = channel.headers(content)
+    _take_id(channel.service.gate, SignedMessage("msg_1", headers["webhook-timestamp"], "", content))
+    assert channel.post(content, headers).json()["status"] == "pending"
+    again = channel.post(content, headers)
+    assert (again.status_code, again.json()["code"]) == (409, "already_received")
+    assert channel.events().count("ASKED") == 1
+    assert channel.events().count("TRUSTED_RECEIVED") == 1
+
+
+def test_an_id_that_said_something_else_is_not_told_as_received(channel: Channel) -> None:
+    channel.send()
+    other = channel.send({**BODY, "data": {**BODY["data"], "confidence": 0.6}})
+    assert (other.status_code, other.json()["code"]) == (409, "id_reused")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"type": "sayso.request", "data": {"operation": "a b.c"}},
+        {"type": "sayso.request", "data": {"operation": "files.read", "confidence": 7}},
+        {"type": "sayso.request", "data": {"operation": "files.read", "args": {"a": "\ud800"}}},
+        {**BODY, "data": {**BODY["data"], "args": {"proposal": {**CHANGE, "reason": "\ud800"}}}},
+        {"type": "sayso.retry", "data": {"call": "op_nope"}},
+    ],
+)  # fmt: skip
+def test_a_signed_message_that_cannot_be_decided_is_recorded(channel: Channel, body: Any) -> None:
+    assert 400 <= channel.send(body).status_code < 500
+    assert len(channel.refusals()) == 1
+
+
+def test_strangers_cannot_hide_what_was_signed(channel: Channel) -> None:
+    for number in range(70):
+        channel.post(b"{}", {"webhook-id": f"m{number}"})
+    channel.send()
+    channel.send()
+    channel.send(name="late", at=channel.clock() - 1_000)
+    assert channel.refusals()[-2:] == ["replay", "window"]
+
+
+def test_strangers_do_not_learn_where_the_secret_is(channel: Channel) -> None:
+    channel.file.chmod(0o644)
+    told = channel.post(b"{}", {})
+    assert told.status_code == 404
+    assert str(channel.file) not in told.text
+    assert "others" not in told.text

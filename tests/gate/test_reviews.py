@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from sayso.core.durations import DAY
@@ -12,10 +13,10 @@ from sayso.core.model import Operation, Verdict
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
-from sayso.gate.open import open_gate
+from sayso.gate.open import OtherPolicy, open_gate
 from sayso.gate.sessions.sessions import open_session
 from sayso.gate.upkeep.review import UnknownDomain, keep_domain, load_domain_reviews
-from sayso.policy import load_preset
+from sayso.policy import load_preset, load_text
 from tests.support.gates import KEY, Clock, embedded
 
 READ = "files.read"
@@ -86,3 +87,13 @@ def test_every_review_is_in_the_trail_and_signed(gate: Gate) -> None:
         (row,) = [row for row in tx.entries("main", limit=100) if row.event == "REVIEWED"]
         (signed,) = tx.checkpoints()
     assert signed.size >= row.seq
+
+
+def test_whoever_looked_at_another_policy_keeps_nothing_in_the_one_in_force(gate: Gate, clock: Clock) -> None:
+    session = open_session(gate, agent="claude", owner="me")
+    clock.now += 31 * DAY
+    small = "sayso: 1\ndomains:\n  files: {autonomous: [smile], requires_approval: [], blocked: []}\n"
+    other = msgspec.structs.replace(gate, policy=load_text(small, name="small"))
+    with pytest.raises(OtherPolicy):
+        keep_domain(other, "files", by="ana")
+    assert decide(gate, session) is Verdict.ASK

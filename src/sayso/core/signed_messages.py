@@ -72,13 +72,14 @@ def check_message(message: SignedMessage, secrets: Sequence[bytes], now: float) 
         raise BadMessage("id", "webhook-id has to be 1 to 120 letters, digits, - or _")
     if not _TIMESTAMP.fullmatch(message.timestamp):
         raise BadMessage("timestamp", "webhook-timestamp has to be whole seconds since 1970")
-    if not _is_signed(message, secrets):
+    if not is_signed(message, secrets):
         raise BadMessage("signature", "the signature does not fit this message")
     if not abs(now - int(message.timestamp)) <= WINDOW:
         raise BadMessage("window", f"the message is more than {WINDOW:.0f} seconds from our time")
 
 
-def _is_signed(message: SignedMessage, secrets: Iterable[bytes]) -> bool:
+def is_signed(message: SignedMessage, secrets: Iterable[bytes]) -> bool:
+    """Return whether one of these secrets signed this, whenever that was and whatever it says."""
     given = [_decode_signature(one) for one in message.signatures.split(" ")[:MOST_SIGNATURES]]
     fits = False
     for secret in secrets:

@@ -238,6 +238,21 @@ def policy_in_force(gate: Gate) -> str | None:
         return tx.meta("policy")
 
 
+class OtherPolicy(SaysoError):
+    """This depends on the policy in force, and the gate was opened under another one."""
+
+    code = "other_policy"
+
+
+def check_in_force(gate: Gate) -> None:
+    """Refuse an act that depends on the policy in force, if this gate has another one."""
+    if policy_in_force(gate) != gate.policy.digest:
+        raise OtherPolicy(
+            "another policy is in force on this store",
+            hint="name the one in force with --policy or --preset, or start the service with this one",
+        )
+
+
 def open_store(where: str | Path | None, *, upgrade: bool = True) -> Store:
     """The store at this place: PostgreSQL by its address, otherwise an SQLite file."""
     if isinstance(where, str) and _PARAMETERS.match(where):

@@ -133,6 +133,7 @@ def _config(app: Starlette, strangers: Strangers) -> uvicorn.Config:
         backlog=AT_ONCE,
         log_config=None,
         access_log=False,
+        proxy_headers=False,
         server_header=False,
         date_header=False,
         timeout_keep_alive=30,

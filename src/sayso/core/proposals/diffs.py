@@ -118,6 +118,21 @@ def make_diff(path: str, before: str | None, after: str | None) -> str:
     return "".join(line if line.endswith("\n") else f"{line}\n{NO_NEWLINE}\n" for line in made)
 
 
+def diff_lines(diff: FileDiff) -> list[str]:
+    """Return the lines of a diff as it was understood: what was written beside it, nobody has to believe."""
+    lines = [
+        f"--- {NOTHING if diff.creates else f'a/{diff.path}'}",
+        f"+++ {NOTHING if diff.deletes else f'b/{diff.path}'}",
+    ]
+    for hunk in diff.hunks:
+        left, right = (sum(line.sign != sign for line in hunk.lines) for sign in ("+", "-"))
+        lines.append(f"@@ -{hunk.before},{left} +{hunk.after},{right} @@")
+        for line in hunk.lines:
+            lines.append(f"{line.sign}{line.text.removesuffix(chr(10))}")
+            lines += [] if line.text.endswith("\n") else [NO_NEWLINE]
+    return lines
+
+
 def _split(text: str) -> list[str]:
     """Split at line feeds alone, and keep them: other signs that end lines elsewhere are part of a line."""
     parts = text.split("\n")

@@ -18,7 +18,7 @@ from sayso.core.errors import SaysoError
 
 ProposalState = Literal[
     "proposed", "approved", "rejected", "withdrawn", "applying", "applied", "undoing", "undone", "settled",
-    "failed",
+    "failed", "void",
 ]  # fmt: skip
 NEXT: dict[ProposalState, frozenset[ProposalState]] = {
     "proposed": frozenset({"approved", "rejected", "withdrawn"}),
@@ -31,8 +31,10 @@ NEXT: dict[ProposalState, frozenset[ProposalState]] = {
     "undone": frozenset(),
     "settled": frozenset(),
     "failed": frozenset(),
+    "void": frozenset(),
 }
-"""Which state may follow which. There is no other way."""
+"""Which state may follow which. There is no other way. `void`: its row was changed outside Sayso, or is of
+a copy that was restored, so nothing in it is believed."""
 
 
 class ProposalRefused(SaysoError):
@@ -41,11 +43,25 @@ class ProposalRefused(SaysoError):
     code = "proposal"
 
 
+class FolderElsewhere(ProposalRefused):
+    """The folder that the proposal was made for is not here, or another one is in its place."""
+
+
+class FolderIdentity(msgspec.Struct, frozen=True):
+    """Which folder it is: its real path on which machine, and what the file system knows it by."""
+
+    host: str
+    path: str
+    device: int
+    inode: int
+
+
 class Proposal(msgspec.Struct, frozen=True):
     """What is proposed, by whom and why, and how far it has come.
 
-    `root` names the declared folder (or `policy`), and `path` the file in it. `before` and `after` are
-    digests of the whole text; None stands for no file. Times of the name `_ran` are running time.
+    `root` names the declared folder (or `policy`), `folder` is the one it was then, and `path` the file in
+    it. `before` and `after` are digests of the whole text; None stands for no file. Times of the name `_ran`
+    are running time. `carrier` is who carries it out, and until `lease_until` nobody else looks into it.
     """
 
     id: str
@@ -68,6 +84,10 @@ class Proposal(msgspec.Struct, frozen=True):
     applied_at: float | None = None
     applied_ran: float | None = None
     note: str = ""
+    operation: str = ""
+    folder: FolderIdentity | None = None
+    carrier: str = ""
+    lease_until: float = 0.0
 
 
 def move_proposal(one: Proposal, to: ProposalState, **changes: object) -> Proposal:

@@ -10,19 +10,22 @@ from __future__ import annotations
 import http.client
 import os
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
 
 import msgspec
 
-from sayso.core.errors import MalformedRequest, SaysoError
+from sayso.core.errors import MalformedRequest
 from sayso.core.signed_messages import sign_message
+from sayso.gate.trusted.settings_file import hold_file
 from sayso.wire import TRUSTED_PATH
 
 PAUSES = (1.0, 5.0, 25.0)
 """Seconds before each further try."""
+FINAL = frozenset({400, 409, 422})
+"""Answers after which a message that was kept is not sent again: what it says will never be taken."""
 TIMEOUT = 15.0
 LARGEST_ANSWER = 1024 * 1024
 
@@ -53,10 +56,6 @@ class DeadLetter(msgspec.Struct, frozen=True):
     error: str
     tries: int
     at: float
-
-
-class NotDelivered(SaysoError):
-    code = "not_delivered"
 
 
 def make_message(url: str, kind: str, data: dict[str, Any], timestamp: str) -> OutgoingMessage:
@@ -124,32 +123,49 @@ def _connect(url: str) -> http.client.HTTPConnection:
 
 def keep_dead_letter(file: Path, letter: DeadLetter) -> None:
     """Append a message that could not be delivered. The file is for its owner alone."""
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
-    with os.fdopen(descriptor, "ab") as out:
-        out.write(msgspec.json.encode(letter) + b"\n")
-        out.flush()
-        os.fsync(out.fileno())
+    with hold_file(file):
+        _write(file, os.O_APPEND, b"\n" + msgspec.json.encode(letter) + b"\n")
 
 
 def read_dead_letters(file: Path) -> list[DeadLetter]:
-    """Return what could not be delivered so far, oldest first."""
+    """Return what could not be delivered so far, oldest first. Half a line, as a crash leaves it, is none."""
+    return [one for one in map(_read_letter, _read_lines(file)) if one is not None]
+
+
+def forget_dead_letters(file: Path, settled: Collection[str]) -> None:
+    """Take the messages with these ids away, and leave every other line, whoever wrote it meanwhile."""
+    with hold_file(file):
+        kept = [line for line in _read_lines(file) if not _is_settled(line, settled)]
+        if not kept:
+            file.unlink(missing_ok=True)
+            return
+        fresh = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
+        _write(fresh, os.O_EXCL, b"\n".join(kept) + b"\n")
+        fresh.replace(file)
+
+
+def _is_settled(line: bytes, settled: Collection[str]) -> bool:
+    letter = _read_letter(line)
+    return letter is not None and letter.message.id in settled
+
+
+def _read_lines(file: Path) -> list[bytes]:
     try:
-        lines = file.read_bytes().splitlines()
+        return [line for line in file.read_bytes().split(b"\n") if line.strip()]
     except FileNotFoundError:
         return []
+
+
+def _read_letter(line: bytes) -> DeadLetter | None:
     try:
-        return [msgspec.json.decode(line, type=DeadLetter) for line in lines if line.strip()]
-    except msgspec.MsgspecError as error:
-        raise NotDelivered(f"{file} cannot be read: {error}", hint="mend or move the file") from error
+        return msgspec.json.decode(line, type=DeadLetter)
+    except msgspec.MsgspecError:
+        return None
 
 
-def replace_dead_letters(file: Path, letters: Sequence[DeadLetter]) -> None:
-    """Keep just these; without any, no file."""
-    if not letters:
-        file.unlink(missing_ok=True)
-        return
-    fresh = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
-    for one in letters:
-        keep_dead_letter(fresh, one)
-    fresh.replace(file)
+def _write(file: Path, how: int, content: bytes) -> None:
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | how | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    with os.fdopen(descriptor, "ab") as out:
+        out.write(content)
+        out.flush()
+        os.fsync(out.fileno())

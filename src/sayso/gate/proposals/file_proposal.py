@@ -7,7 +7,9 @@
 
 from __future__ import annotations
 
+import os
 import secrets
+from pathlib import Path
 
 import msgspec
 
@@ -15,22 +17,31 @@ from sayso.core.audit import events
 from sayso.core.durations import DAY, HOUR
 from sayso.core.policy import Domain
 from sayso.core.proposals.diffs import DiffRefused, FileDiff, apply_diff, parse_diff
-from sayso.core.proposals.proposal import Proposal, ProposalRefused, ProposalState, move_proposal
+from sayso.core.proposals.proposal import (
+    FolderIdentity,
+    Proposal,
+    ProposalRefused,
+    ProposalState,
+    move_proposal,
+)
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate, writing
-from sayso.gate.proposals.files import digest_text, read_file_text
+from sayso.gate.open import check_in_force
+from sayso.gate.proposals.files import LARGEST_FILE, digest_text, read_file_text
 from sayso.gate.proposals.roots import POLICY_ROOT, ProposalRoots, Proposer, check_may_propose
 from sayso.gate.proposals.running_time import MachineClock, look_at_time, read_machine_time
 from sayso.gate.rows.journal import record
-from sayso.gate.sealed_values import lock_values, read_value, value_name, write_value
+from sayso.gate.sealed_values import TamperedValue, lock_values, read_value, value_name, write_value
+from sayso.gate.settings import POLICY_NAMES
 from sayso.store.contract import MetaRow, Reader, Writer
 
 SELF = "self_modification"
 COOLING, UNDO = 2 * HOUR, 7 * DAY
 LONGEST_REASON = 2_000
 REVERSE = "reverse"
-WITHOUT_COOLING = frozenset({f"{SELF}.prune_stale_memory", f"{SELF}.consolidate_daily_to_memory"})
-"""They carry a diff and an undo, and do not have to cool."""
+PRUNE = f"{SELF}.prune_stale_memory"
+WITHOUT_COOLING = frozenset({PRUNE, f"{SELF}.consolidate_daily_to_memory"})
+"""They carry a diff and an undo, and do not have to cool in folders that were declared for that."""
 
 
 class ProposalBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -54,6 +65,8 @@ def file_proposal(
 ) -> Proposal:
     """Check and file a proposal. It changes nothing before an operator approves it and it has cooled."""
     checked = check_proposal(roots, wanted, proposer=proposer)
+    if proposer == "operator":
+        check_in_force(gate)
     domain = gate.policy.domains.get(SELF, Domain())
     with operator_act(gate) if proposer == "operator" else writing(gate) as tx:
         made = Proposal(
@@ -68,9 +81,11 @@ def file_proposal(
             before=digest_text(checked.before),
             after=digest_text(checked.after),
             proposed_at=tx.now,
-            proposed_ran=look_at_time(gate, tx, machine),
-            cooling=_cooling(domain, operation),
+            proposed_ran=look_at_time(gate, tx, machine, alone=True),
+            cooling=_cooling(roots, wanted, domain, operation),
             undo_window=UNDO if domain.undo_window_days is None else domain.undo_window_days * DAY,
+            operation=operation,
+            folder=checked.folder,
         )
         save_proposal(gate, tx, made)
         _record(gate, tx, made, by, made.reason)
@@ -83,6 +98,7 @@ class CheckedProposal(msgspec.Struct, frozen=True):
     path: str
     before: str | None
     after: str | None
+    folder: FolderIdentity
 
 
 def check_proposal(roots: ProposalRoots, wanted: ProposalBody, *, proposer: Proposer) -> CheckedProposal:
@@ -90,16 +106,29 @@ def check_proposal(roots: ProposalRoots, wanted: ProposalBody, *, proposer: Prop
     reason = wanted.reason.strip()
     if not reason or len(reason) > LONGEST_REASON:
         raise ProposalRefused(f"a proposal needs a reason of up to {LONGEST_REASON:,} characters")
+    _check_text(wanted)
     change = _read(wanted.diff)
     check_may_propose(roots, wanted.root, change.path, proposer)
-    before = read_file_text(roots.folder(wanted.root), change.path)
+    folder = roots.identify(wanted.root)
+    before = read_file_text(folder, change.path)
     after = _apply(change, before)
     if after == before:
         raise ProposalRefused("the diff changes nothing")
+    if len((after or "").encode()) > LARGEST_FILE:
+        raise ProposalRefused("the file would be too large to be undone")
     _check_undo(wanted.undo, change.path, before, after)
     if wanted.root == POLICY_ROOT:
         _check_policy(after)
-    return CheckedProposal(change.path, before, after)
+        _check_only_policy(folder, change.path)
+    return CheckedProposal(change.path, before, after, folder)
+
+
+def _check_text(wanted: ProposalBody) -> None:
+    """Refuse half characters: no file can hold them."""
+    try:
+        f"{wanted.diff}{wanted.undo}{wanted.reason}".encode()
+    except UnicodeEncodeError:
+        raise ProposalRefused("a proposal is text, and this holds half a character") from None
 
 
 def is_proposing(operation: str) -> bool:
@@ -123,12 +152,23 @@ def withdraw_proposal(gate: Gate, proposal: str, *, by: str, why: str = "") -> P
 
 
 def list_proposals(gate: Gate) -> list[Proposal]:
-    """List all proposals, newest first."""
+    """List all proposals, newest first. One whose row does not count is void, and the others go on."""
     every = value_name("proposal", "p_")
     with gate.store.read() as tx:
         names = [row.name for row in tx.every(MetaRow) if row.name.startswith(every)]
-        found = [read_value(gate, tx, name, Proposal) for name in names]
+        found = [_read_or_void(gate, tx, name) for name in names]
     return sorted((one for one in found if one is not None), key=lambda one: one.proposed_at, reverse=True)
+
+
+def _read_or_void(gate: Gate, tx: Reader, name: str) -> Proposal | None:
+    try:
+        return read_value(gate, tx, name, Proposal)
+    except TamperedValue as error:
+        return Proposal(
+            id=name.partition("/")[2], root="", path="", diff="", undo="", reason="", by="", origin="",
+            before=None, after=None, proposed_at=0.0, proposed_ran=0.0, cooling=0.0, undo_window=0.0,
+            state="void", note=error.message,
+        )  # fmt: skip
 
 
 def load_proposal(gate: Gate, tx: Reader, proposal: str) -> Proposal:
@@ -196,7 +236,20 @@ def _check_policy(text: str | None) -> None:
     load_text(text, name="proposal")
 
 
-def _cooling(domain: Domain, operation: str) -> float:
-    if operation in WITHOUT_COOLING:
+def _check_only_policy(folder: FolderIdentity, path: str) -> None:
+    """Refuse a policy file beside the one in use: it would take its place, and show no difference to it."""
+    used = [name for name in POLICY_NAMES if os.path.lexists(Path(folder.path) / name)]
+    if used and path != used[0]:
+        raise ProposalRefused(f"your policy is {used[0]}", hint="propose to change that one")
+
+
+def _cooling(roots: ProposalRoots, wanted: ProposalBody, domain: Domain, operation: str) -> float:
+    """Return how long it cools. Only memory declared for it is changed without, and pruning adds nothing."""
+    adds = any(line.sign == "+" for hunk in _read(wanted.diff).hunks for line in hunk.lines)
+    if (
+        operation in WITHOUT_COOLING
+        and wanted.root in roots.without_cooling
+        and not (adds and operation == PRUNE)
+    ):
         return 0.0
     return COOLING if domain.cooling_period_hours is None else domain.cooling_period_hours * HOUR

@@ -1,5 +1,7 @@
 """The files that proposals may change: each inside its declared folder, read and replaced whole.
 
+- A folder is known by its real path and by what the file system calls it. It is opened part by part, and if
+  it is another one than it was when the proposal was filed, nothing in it is read or written.
 - Every folder on the way is opened without following links, and the file in it by its name there. So nothing
   outside the folder is ever read or written, whatever is swapped meanwhile.
 - A file is replaced by another in one step, after that is on the disk. There is no moment at which it is half
@@ -9,6 +11,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import secrets
 import stat
 from collections.abc import Iterator
@@ -16,10 +19,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sayso.core.digest import sha256
-from sayso.core.proposals.proposal import ProposalRefused
+from sayso.core.proposals.proposal import FolderElsewhere, FolderIdentity, ProposalRefused
 
 LARGEST_FILE = 1024 * 1024
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
+_MACHINE_ID = Path("/etc/machine-id")
 _FILE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
@@ -28,30 +32,57 @@ def digest_text(text: str | None) -> str | None:
     return None if text is None else sha256(text.encode())
 
 
-def read_file_text(root: Path, path: str) -> str | None:
+def read_host() -> str:
+    """Return a name of this machine that stays, and that tells nobody anything."""
+    try:
+        known = _MACHINE_ID.read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        known = ""
+    return sha256((known or platform.node()).encode())
+
+
+def identify_folder(root: Path, host: str) -> FolderIdentity:
+    """Return which folder a declared one really is now."""
+    real = os.fspath(root.resolve())
+    descriptor = _open_real(real)
+    try:
+        found = os.fstat(descriptor)
+    finally:
+        os.close(descriptor)
+    return FolderIdentity(host, real, found.st_dev, found.st_ino)
+
+
+def read_file_text(root: FolderIdentity, path: str) -> str | None:
     """Return the text of the file in this folder; None if it is not there."""
     with _open_folder(root, path) as (folder, name):
         return _read(folder, name)
 
 
-def replace_text(root: Path, path: str, *, before: str | None, after: str | None) -> None:
+def replace_text(root: FolderIdentity, path: str, *, before: str | None, after: str | None) -> None:
     """Put this text in the file's place, or take the file away, if its digest is still `before`."""
     with _open_folder(root, path) as (folder, name):
-        if digest_text(_read(folder, name)) != before:
-            raise ProposalRefused(f"{path} was changed meanwhile, and is left as it is")
+        _check_unchanged(folder, name, before)
         if after is None:
             os.unlink(name, dir_fd=folder)
         else:
-            _write(folder, name, after)
+            _write(folder, name, before, after)
         os.fsync(folder)
 
 
+def _check_unchanged(folder: int, name: str, before: str | None) -> None:
+    if digest_text(_read(folder, name)) != before:
+        raise ProposalRefused(f"{name} was changed meanwhile, and is left as it is")
+
+
 @contextmanager
-def _open_folder(root: Path, path: str) -> Iterator[tuple[int, str]]:
+def _open_folder(root: FolderIdentity, path: str) -> Iterator[tuple[int, str]]:
     """Open the folder that the file lies in, without following any link below the root."""
     parts = _split_path(path)
-    opened = [_open(os.fspath(root.resolve()), None, path)]
+    opened = [_open_real(root.path)]
     try:
+        found = os.fstat(opened[0])
+        if (found.st_dev, found.st_ino) != (root.device, root.inode):
+            raise FolderElsewhere(f"{root.path} is another folder than it was when this was proposed")
         for part in parts[:-1]:
             opened.append(_open(part, opened[-1], path))
         yield opened[-1], parts[-1]
@@ -60,7 +91,21 @@ def _open_folder(root: Path, path: str) -> Iterator[tuple[int, str]]:
             os.close(one)
 
 
-def _open(name: str, folder: int | None, path: str) -> int:
+def _open_real(path: str) -> int:
+    """Open a folder by its real path, part by part: a link put in the place of any part is not followed."""
+    opened = os.open("/", _FOLDER)
+    try:
+        for part in Path(path).parts[1:]:
+            inner = os.open(part, _FOLDER, dir_fd=opened)
+            os.close(opened)
+            opened = inner
+    except OSError as error:
+        os.close(opened)
+        raise FolderElsewhere(f"the folder {path} cannot be opened: {error.strerror}") from error
+    return opened
+
+
+def _open(name: str, folder: int, path: str) -> int:
     try:
         return os.open(name, _FOLDER, dir_fd=folder)
     except OSError as error:
@@ -91,11 +136,13 @@ def _read(folder: int, name: str) -> str | None:
             raise ProposalRefused(f"{name} is not text") from None
 
 
-def _write(folder: int, name: str, text: str) -> None:
-    """Write the text beside the file, and put it in its place once it is on the disk."""
-    mode = 0o600
-    with suppress(FileNotFoundError):
-        mode = stat.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+def _write(folder: int, name: str, before: str | None, text: str) -> None:
+    """Write the text beside the file, and put it in its place once it is on the disk.
+
+    The file is looked at again just before. One that is new is linked in its place, which fails if there is
+    one by then.
+    """
+    mode = _read_mode(folder, name)
     fresh = f".{name[:100]}.{secrets.token_hex(6)}"
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
     try:
@@ -104,8 +151,25 @@ def _write(folder: int, name: str, text: str) -> None:
             os.fchmod(file.fileno(), mode)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)
+        _check_unchanged(folder, name, before)
+        if before is None:
+            os.link(fresh, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+            os.unlink(fresh, dir_fd=folder)
+        else:
+            os.replace(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(fresh, dir_fd=folder)
         raise
+
+
+def _read_mode(folder: int, name: str) -> int:
+    """Return who may read and write the file, from the file itself and never from a link."""
+    try:
+        descriptor = os.open(name, _FILE, dir_fd=folder)
+    except OSError:
+        return 0o600
+    try:
+        return stat.S_IMODE(os.fstat(descriptor).st_mode) & 0o777
+    finally:
+        os.close(descriptor)

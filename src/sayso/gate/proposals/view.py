@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
+from sayso.core.errors import PolicyError
 from sayso.core.proposals.diffs import DiffRefused, apply_diff, parse_diff
 from sayso.core.proposals.proposal import Proposal, ProposalRefused, seconds_to_cool, seconds_to_undo
 from sayso.gate.gate import Gate, writing
 from sayso.gate.proposals.file_proposal import list_proposals, load_proposal
 from sayso.gate.proposals.files import digest_text, read_file_text
-from sayso.gate.proposals.roots import POLICY_ROOT, ProposalRoots
+from sayso.gate.proposals.roots import POLICY_ROOT, ProposalRoots, find_folder
 from sayso.gate.proposals.running_time import MachineClock, look_at_time, read_machine_time
 
 
@@ -62,7 +63,7 @@ def _current_text(roots: ProposalRoots, one: Proposal) -> tuple[str | None, bool
     """Return the file's text, and whether it is what the proposal expects to find."""
     expected = one.after if one.state == "applied" else one.before
     try:
-        text = read_file_text(roots.folder(one.root), one.path)
+        text = read_file_text(find_folder(roots, one), one.path)
     except ProposalRefused:
         return None, False
     return text, digest_text(text) == expected
@@ -76,7 +77,10 @@ def _policy_effect(one: Proposal, text: str | None) -> PolicyEffect | None:
         after = apply_diff(parse_diff(one.diff), text)
     except DiffRefused:
         return None
-    before = load_preset("balanced") if text is None else load_text(text, name="policy")
+    try:
+        before = load_preset("balanced") if text is None else load_text(text, name="policy")
+    except PolicyError as error:
+        return PolicyEffect((f"anything: the policy as it is cannot be read ({error.message})",), (), True)
     found = compare_policies(before, load_text(after or "", name="proposal"))
     beyond = [(str(change), change.loosens) for change in found.beyond]
     return PolicyEffect(

@@ -1,13 +1,15 @@
 """The trusted channel: signed messages become requests that no other door can make.
 
 - Nothing of a message is believed before its signature fits.
-- Its id is stored first, in a transaction of its own that one process at a time makes. So a message counts at
-  most once, whatever is sent again, by whom and to which service.
+- Its id is stored first, and beside it which call it became. So a message counts at most once, whatever is
+  sent again, by whom and to which service; and one that was cut off before it was decided is decided when it
+  is sent again.
 - What it asks for is decided like any other call, with the origin `trusted_channel`. A signature overrides
   nothing: what is blocked stays blocked.
 - A request to change behaviour or memory carries its proposal, diff and all. Once it is allowed, the proposal
   is filed, and nothing more: an operator decides about it.
-- Every refusal is recorded, up to a limit: strangers must not be able to fill the trail.
+- Every refusal is recorded, up to a limit: strangers must not be able to fill the trail, nor to hide what was
+  signed, which has a limit of its own.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from sayso.core.durations import HOUR
 from sayso.core.errors import MalformedRequest, SaysoError
 from sayso.core.model import Declaration, Operation, Origin
 from sayso.core.proposals.proposal import ProposalRefused
-from sayso.core.signed_messages import WINDOW, BadMessage, SignedMessage, check_message
+from sayso.core.signed_messages import WINDOW, BadMessage, SignedMessage, check_message, is_signed
 from sayso.gate.call_rows import Attempt, UnknownCall
 from sayso.gate.deciding.request import make_call, read_request
 from sayso.gate.gate import Gate, time_trusted, writing
@@ -35,7 +37,8 @@ from sayso.gate.proposals.roots import load_roots
 from sayso.gate.rows.journal import record
 from sayso.gate.sealed_values import TamperedValue, lock_values, read_value_of_epoch, value_name, write_value
 from sayso.gate.sessions.reopen import open_session_at
-from sayso.gate.trusted.settings_file import TrustedFile, TrustedRefused, load_trusted_file
+from sayso.gate.trusted.settings_file import TrustedFile, load_trusted_file
+from sayso.store.contract import StoreError
 
 DOOR = "trusted"
 OWNER = "trusted-channel"
@@ -64,6 +67,12 @@ class AlreadyReceived(MessageRefused):
     code = "already_received"
 
 
+class IdReused(AlreadyReceived):
+    """A message with this id was received before, and it said something else."""
+
+    code = "id_reused"
+
+
 class TrustedRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An operation that the sender asks for."""
 
@@ -87,15 +96,28 @@ class _Envelope(msgspec.Struct, frozen=True):
 
 
 class _Received(msgspec.Struct, frozen=True):
-    """An id that was received: when, and with which body."""
+    """An id that was received: when, with which body, and which call it became; "" if none yet."""
 
     at: float
     body: str
+    call: str = ""
 
 
 class RefusalLog:
-    """Limits how many refusals are recorded in an hour, and counts those that are not."""
+    """Limits how many refusals are recorded in an hour, and counts those that are not.
 
+    What was signed and what was not have a limit each.
+    """
+
+    def __init__(self) -> None:
+        self._limits = {True: _Limit(), False: _Limit()}
+
+    def take(self, now: float, *, signed: bool) -> int | None:
+        """Return how many went unrecorded since the last; None if this one is not recorded either."""
+        return self._limits[signed].take(now)
+
+
+class _Limit:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._since = 0.0
@@ -119,18 +141,24 @@ def receive_message(
     gate: Gate, file: Path, message: SignedMessage, *, source: str, log: RefusalLog
 ) -> Attempt:
     """Check a message and decide what it asks for. A message that does not count is refused, and recorded."""
+    signed = False
     try:
         trusted = load_trusted_file(file)
+        signed = is_signed(message, trusted.every_secret())
         _check_sender(gate, trusted, message, source)
         asked = _parse(message.body)
+        _take_id(gate, message)
         proposal = _read_proposal(asked)
         if proposal is not None:
             check_proposal(load_roots(), proposal, proposer="trusted_channel")
-        _take_id(gate, message)
-    except (MessageRefused, TrustedRefused, ProposalRefused) as error:
-        _record_refusal(gate, message, source, error, log)
+        attempt = _decide(gate, message, asked)
+        _note_call(gate, message, attempt)
+        return _file_if_allowed(gate, attempt)
+    except StoreError:  # it is not refused: whoever sent it tries again
         raise
-    return _file_if_allowed(gate, _decide(gate, message, asked))
+    except SaysoError as error:
+        _record_refusal(gate, message, source, error, log, signed=signed)
+        raise
 
 
 def _check_sender(gate: Gate, trusted: TrustedFile, message: SignedMessage, source: str) -> None:
@@ -161,8 +189,8 @@ def _parse(body: bytes) -> TrustedRequest | TrustedRetry:
 
 
 def _take_id(gate: Gate, message: SignedMessage) -> None:
-    """Store the id. One that is stored already, by any process, is refused."""
-    name, body = value_name("trusted-id", sha256(message.id.encode())), sha256(message.body)
+    """Store the id. One that became a call already, in any process, is refused."""
+    name, body = _name_id(message), sha256(message.body)
     try:
         with writing(gate) as tx:
             lock_values(tx, "trusted-id")
@@ -171,9 +199,30 @@ def _take_id(gate: Gate, message: SignedMessage) -> None:
                 write_value(gate, tx, name, _Received(tx.now, body), until=tx.now + REMEMBERED)
     except TamperedValue as error:
         raise MessageRefused("tampered", error.message, error.hint) from error
-    if seen is not None:
-        other = "" if seen.body == body else ", and then it said something else"
-        raise AlreadyReceived("replay", f"a message with this id was received before{other}")
+    if seen is not None and seen.body != body:
+        raise IdReused(
+            "replay", "a message with this id was received before, and then it said something else"
+        )
+    if seen is not None and seen.call:
+        raise AlreadyReceived("replay", f"a message with this id was received before: {seen.call}")
+
+
+def _note_call(gate: Gate, message: SignedMessage, attempt: Attempt) -> None:
+    """Store which call the message became, and record it, once."""
+    request = attempt.record.request
+    with writing(gate) as tx:
+        lock_values(tx, "trusted-id")
+        seen = read_value_of_epoch(gate, tx, _name_id(message), _Received)
+        if seen is None or not seen.call:
+            known = _Received(tx.now, sha256(message.body), attempt.call)
+            write_value(gate, tx, _name_id(message), known, until=tx.now + REMEMBERED)
+            received = events.TrustedMessageReceived(message.id, attempt.call)
+            names = tuple(one.name for one in request.operations)
+            record(tx, received, session=request.session, operations=names, stream=gate.stream)
+
+
+def _name_id(message: SignedMessage) -> str:
+    return value_name("trusted-id", sha256(message.id.encode()))
 
 
 def _decide(gate: Gate, message: SignedMessage, asked: TrustedRequest | TrustedRetry) -> Attempt:
@@ -192,11 +241,7 @@ def _decide(gate: Gate, message: SignedMessage, asked: TrustedRequest | TrustedR
         origin=Origin.TRUSTED_CHANNEL,
         confidence=asked.confidence,
     )
-    attempt = start_call(gate, request, holder=OWNER, host_id=message.id)
-    with writing(gate) as tx:
-        received = events.TrustedMessageReceived(message.id, attempt.call)
-        record(tx, received, session=session, operations=(asked.operation,), stream=gate.stream)
-    return attempt
+    return start_call(gate, request, holder=OWNER, host_id=message.id)
 
 
 def _read_proposal(asked: TrustedRequest | TrustedRetry) -> ProposalBody | None:
@@ -234,12 +279,14 @@ def _record_refusal(
     gate: Gate,
     message: SignedMessage,
     source: str,
-    error: MessageRefused | TrustedRefused | ProposalRefused,
+    error: SaysoError,
     log: RefusalLog,
+    *,
+    signed: bool,
 ) -> None:
     """Record the attempt. What a stranger sent is told shortened, and as data."""
     with gate.store.read() as tx:
-        missed = log.take(tx.now)
+        missed = log.take(tx.now, signed=signed)
     if missed is None:
         return
     why = error.why if isinstance(error, MessageRefused) else error.code

@@ -7,10 +7,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 
@@ -52,6 +54,10 @@ class TrustedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def live_secrets(self, now: float) -> list[bytes]:
         """Return the secrets that count at this time."""
         return [decode_secret(one.secret) for one in self.secrets if one.until is None or now < one.until]
+
+    def every_secret(self) -> list[bytes]:
+        """Return all secrets, also those that count no more: whoever has one is no stranger."""
+        return [decode_secret(one.secret) for one in self.secrets]
 
     def allows_source(self, address: str) -> bool:
         """Return whether messages may come from this address. One that cannot be read may not."""
@@ -112,20 +118,37 @@ def _parse(path: Path, content: bytes) -> TrustedFile:
 
 def make_trusted_file(path: Path, *, allowed_sources: Sequence[str] = ()) -> TrustedFile:
     """Make the file with a new secret. One that is there is never replaced."""
-    if path.exists() or path.is_symlink():
-        raise TrustedRefused(f"{path} exists already", hint="sayso trusted rotate replaces its secret")
     file = TrustedFile((_new_secret(),), _check_sources(allowed_sources))
-    _write(path, file)
+    try:
+        _write(path, file, os.link)
+    except FileExistsError:
+        raise TrustedRefused(
+            f"{path} exists already", hint="sayso trusted rotate replaces its secret"
+        ) from None
     return file
 
 
 def rotate_secret(path: Path, now: float, *, at_once: bool = False) -> TrustedFile:
     """Put a new secret first. The one before counts for another day, or `at_once` no more."""
-    old = load_trusted_file(path)
-    kept = () if at_once else tuple(_ending(one, now) for one in old.secrets if one.until is None)
-    file = msgspec.structs.replace(old, secrets=(_new_secret(), *kept))
-    _write(path, file)
+    with hold_file(path):
+        old = load_trusted_file(path)
+        kept = () if at_once else tuple(_ending(one, now) for one in old.secrets if one.until is None)
+        file = msgspec.structs.replace(old, secrets=(_new_secret(), *kept))
+        _write(path, file, os.replace)
     return file
+
+
+@contextmanager
+def hold_file(path: Path) -> Iterator[None]:
+    """Let one process at a time change this file: the others wait here."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    held = os.open(path.with_name(f".{path.name}.lock"), flags, 0o600)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(held)
 
 
 def _ending(one: TrustedSecret, now: float) -> TrustedSecret:
@@ -147,7 +170,7 @@ def _check_sources(sources: Sequence[str]) -> tuple[str, ...]:
     return tuple(sources)
 
 
-def _write(path: Path, file: TrustedFile) -> None:
+def _write(path: Path, file: TrustedFile, put: Callable[[Path, Path], object]) -> None:
     """Write a new file beside the old one, and put it in its place."""
     guard_keys(path)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -158,7 +181,6 @@ def _write(path: Path, file: TrustedFile) -> None:
             out.write(msgspec.json.format(msgspec.json.encode(file), indent=2) + b"\n")
             out.flush()
             os.fsync(out.fileno())
-        fresh.replace(path)
-    except BaseException:
+        put(fresh, path)
+    finally:
         fresh.unlink(missing_ok=True)
-        raise

@@ -15,6 +15,7 @@ from sayso.core.policy import NEVER_REVIEWED, Domain, Policy, decayed
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.figures.totals import load_totals
 from sayso.gate.gate import Gate
+from sayso.gate.open import check_in_force
 from sayso.gate.rows.journal import record
 from sayso.gate.summaries.shapes import VerdictCounts
 from sayso.store.contract import Reader
@@ -63,11 +64,15 @@ def load_domain_reviews(gate: Gate) -> list[DomainReview]:
 
 
 def keep_domain(gate: Gate, domain: str, *, by: str) -> None:
-    """Review a domain: its autonomous permissions hold for another interval."""
+    """Review a domain: its autonomous permissions hold for another interval.
+
+    They are those of the policy in force. Whoever looks at another policy has not seen them.
+    """
     if not gate.policy.domains.get(domain, Domain()).autonomous:
         raise UnknownDomain(
             f"{domain} has no autonomous permissions", hint="sayso policy review lists the domains"
         )
+    check_in_force(gate)
     with operator_act(gate) as tx:
         before = next(iter(tx.reviews([domain])), None)
         tx.put_review(gate.sealer.review(domain, tx.now, by, before=before))

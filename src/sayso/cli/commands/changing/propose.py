@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sayso.cli.commands.operator import open_gate_to_act, show_or_json
-from sayso.cli.policy_choice import JsonOption
+from sayso.cli.policy_choice import ApprovalOption, JsonOption, PolicyOption, PresetOption, choose_policy
 from sayso.cli.short_ids import StoreOption
 
 if TYPE_CHECKING:
@@ -40,9 +40,12 @@ def file_new(
         typer.Option("--undo", metavar="FILE", help="A diff that leads back; by default the reverse."),
     ] = None,
     store: StoreOption = None,
+    policy: PolicyOption = None,
+    preset: PresetOption = None,
+    approval: ApprovalOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """File a change. It applies at the earliest two hours later, once you have approved it.
+    """File a change. It applies once you have approved it and it has cooled, as the policy in force says.
 
     Example: sayso propose new --new draft.yaml --reason "tests may run unasked"
     """
@@ -52,7 +55,7 @@ def file_new(
 
     change = _read_change(diff, new, root, path)
     back = REVERSE if undo is None else undo.read_text(encoding="utf-8")
-    with open_gate_to_act(store) as gate:
+    with open_gate_to_act(store, choose_policy(policy, preset, approval)) as gate:
         body = ProposalBody(root, change, back, reason)
         made = file_proposal(gate, load_roots(), body, by=operator_name(), proposer="operator")
     show_or_json(as_json, made, [f"Filed {made.id}.", f"Approve it with: sayso propose approve {made.id}"])
@@ -69,7 +72,7 @@ def _read_change(diff: Path | None, new: Path | None, root: str, path: str) -> s
         raise MalformedRequest("give --diff or --new, and not both", hint="--new draft.yaml --reason ...")
     if diff is not None:
         return sys.stdin.read() if str(diff) == "-" else diff.read_text(encoding="utf-8")
-    before = read_file_text(load_roots().folder(root), path)
+    before = read_file_text(load_roots().identify(root), path)
     return make_diff(path, before, Path(str(new)).read_text(encoding="utf-8"))
 
 
@@ -169,8 +172,13 @@ def _line(one: ProposalView) -> str:
 def _standing(one: ProposalView) -> str:
     """The state in words, with the time that matters in it."""
     from sayso.core.durations import HOUR
+    from sayso.core.words import visible
 
     state = one.proposal.state
+    if state == "proposed":
+        return f"proposed, {_cools(one)} once it is approved"
+    if state == "approved" and one.proposal.note:
+        return f"approved, and could not be applied: {visible(one.proposal.note)}"
     if state == "approved":
         minutes = one.cools_in / 60
         return f"approved, applies in {minutes:.0f} min" if minutes > 0 else "approved, due"
@@ -179,19 +187,26 @@ def _standing(one: ProposalView) -> str:
     return state
 
 
+def _cools(one: ProposalView) -> str:
+    return f"applies in {one.cools_in / 60:.0f} min" if one.cools_in > 0 else "applies at once"
+
+
 def _detail(one: ProposalView) -> list[str]:
+    from sayso.core.durations import DAY, HOUR
+    from sayso.core.proposals.diffs import diff_lines, parse_diff
     from sayso.core.words import visible
 
     proposal = one.proposal
     lines = [
         f"{proposal.id}: {_standing(one)}",
         f"file: {proposal.root}/{visible(proposal.path)}",
-        f"by {visible(proposal.by)}: {visible(proposal.reason)}",
+        f"by {visible(proposal.by)}, {visible(proposal.operation)}: {visible(proposal.reason)}",
+        f"cools for {proposal.cooling / HOUR:g} h, can be undone for {proposal.undo_window / DAY:g} days",
     ]
     if not one.fits:
         lines.append("The file is not as the proposal expects it: it cannot be carried out now.")
-    lines += ["", *(visible(line) for line in proposal.diff.splitlines())]
+    lines += ["", *(visible(line, fold=None) for line in diff_lines(parse_diff(proposal.diff)))]
     if one.effect is not None:
-        lines += ["", *(f"loosened: {text}" for text in one.effect.loosened)]
-        lines += [f"tightened: {text}" for text in one.effect.tightened]
+        lines += ["", *(f"loosened: {visible(text)}" for text in one.effect.loosened)]
+        lines += [f"tightened: {visible(text)}" for text in one.effect.tightened]
     return lines

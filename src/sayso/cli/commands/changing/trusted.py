@@ -143,22 +143,24 @@ def _new_message(url: str, kind: str, data: dict[str, Any]) -> OutgoingMessage:
 
 
 def _send_and_tell(message: OutgoingMessage, path: Path, as_json: bool) -> int:
+    from sayso.core.words import visible
     from sayso.doors.trusted.send import DeadLetter, keep_dead_letter
 
     sent = _deliver(message, path)
     if not sent.delivered and (sent.status == 0 or sent.status >= 500):
         kept = _dead_letters(path)
         keep_dead_letter(kept, DeadLetter(message, sent.error, sent.tries, time.time()))
-        print_note(f"not delivered, kept in {kept}: {sent.error}")
+        print_note(f"not delivered, kept in {kept}: {visible(sent.error)}")
         return 1
     return _tell(sent, as_json)
 
 
 def _tell(sent: Delivery, as_json: bool) -> int:
     from sayso.cli.commands.operator import show_or_json
+    from sayso.core.words import visible
 
     if not sent.delivered:
-        print_note(f"refused: {sent.error}")
+        print_note(f"refused: {visible(sent.error)}")
         return 4
     told = {"message": sent.message.id, "http_status": sent.status, **sent.answer}
     show_or_json(as_json, told, _describe_answer(sent))
@@ -168,31 +170,35 @@ def _tell(sent: Delivery, as_json: bool) -> int:
 
 
 def _describe_answer(sent: Delivery) -> list[str]:
+    from sayso.core.words import visible
+
     if sent.status == 409:
         return [f"{sent.message.id} was received before."]
     told = sent.answer
-    lines = [f"{told.get('status')}: {told.get('reason')}"]
+    lines = [f"{visible(str(told.get('status')))}: {visible(str(told.get('reason')))}"]
     if told.get("verdict") == "ask":
-        lines.append(f"Once it is answered: sayso trusted send --retry {told.get('operation_id')}")
+        lines.append(
+            f"Once it is answered: sayso trusted send --retry {visible(str(told.get('operation_id')))}"
+        )
     return lines
 
 
 def _send_again(path: Path) -> int:
     """Send every kept message again; keep those that still cannot be delivered."""
-    from sayso.doors.trusted.send import DeadLetter, read_dead_letters, replace_dead_letters
+    from sayso.core.words import visible
+    from sayso.doors.trusted.send import FINAL, forget_dead_letters, read_dead_letters
 
     file = _dead_letters(path)
-    left = []
+    settled = set()
     letters = read_dead_letters(file)
     for one in letters:
         sent = _deliver(one.message, path)
-        final = sent.delivered or 0 < sent.status < 500
-        if not final:
-            left.append(DeadLetter(one.message, sent.error, one.tries + sent.tries, time.time()))
-        typer.echo(f"{one.message.id}: {'delivered' if sent.delivered else sent.error}")
-    replace_dead_letters(file, left)
-    typer.echo(f"{len(letters) - len(left)} of {len(letters)} settled.")
-    return 1 if left else 0
+        if sent.delivered or sent.status in FINAL:
+            settled.add(one.message.id)
+        typer.echo(f"{one.message.id}: {'delivered' if sent.delivered else visible(sent.error)}")
+    forget_dead_letters(file, settled)
+    typer.echo(f"{len(settled)} of {len(letters)} settled.")
+    return 1 if len(settled) < len(letters) else 0
 
 
 def _deliver(message: OutgoingMessage, path: Path) -> Delivery:
