@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
+from tests.browser.reading import open_first
 from tests.browser.test_changes_kept import change, two_asked
 
 PHONE = {"width": 360, "height": 740}
@@ -22,6 +23,7 @@ def test_a_payment_says_on_its_card_how_much_goes_to_whom(desk: Desk, signed_in:
         args = {"amount": amount, "currency": "EUR", "payee": "ACME"}
         desk.ask(session, "money.pay", tool="pay", args=args, title="Pay {amount} to {payee}")
     page = signed_in(viewport=PHONE)
+    open_first(page)
     expect(page.locator(".headline")).to_contain_text("Pay 40 EUR to ACME")
     first = page.locator(".card").get_attribute("aria-label")
     assert first
