@@ -84,7 +84,7 @@ def _wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tu
     entries: dict[tuple[str, ...], Any] = {
         ("hooks", one.name): {"hooks": [_hook(one, command(one.name), seconds)]} for one in EVENTS
     }
-    return (WantedEntries(gemini_settings_file(place, scope), entries),)
+    return (WantedEntries(gemini_settings_file(place, scope), entries, comments=True),)
 
 
 def _hook(event: HookEvent, command: str, seconds: int) -> dict[str, Any]:
