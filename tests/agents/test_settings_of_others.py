@@ -1,4 +1,4 @@
-"""What the user has in the same files: kept if it is theirs, refused if the agent would drop the file for it."""
+"""What the user has in the same files: kept if theirs, refused if the agent would drop the file for it."""
 
 from __future__ import annotations
 

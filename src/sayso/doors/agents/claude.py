@@ -18,6 +18,7 @@ from sayso.doors.agents.agent import Agent, CommandFor, HookEvent, Place, Scope,
 from sayso.doors.agents.claude_settings import find_claude_fault
 from sayso.doors.agents.payload import check_event, object_of, optional_text, refuse_event, text_of
 from sayso.wire import (
+    CANARY_SESSION,
     HookAnswer,
     HookOutput,
     HostCall,
@@ -173,7 +174,7 @@ def _entry(event: HookEvent, command: str, seconds: int) -> dict[str, Any]:
 
 def claude_canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
     return "PreToolUse", {
-        "session_id": "sayso-doctor",
+        "session_id": CANARY_SESSION,
         "cwd": folder,
         "permission_mode": "default",
         "hook_event_name": "PreToolUse",
