@@ -110,7 +110,7 @@ def test_settings_that_claude_drops_are_bad(registered: Place, old: str, new: st
     file = registered.home / ".claude" / "settings.json"
     file.write_text(file.read_text().replace(old, new, 1))
     [text] = look_at_claude(registered)
-    assert "strict JSON" in text or "drop the whole file" in text
+    assert "strict JSON" in text or "drop the file or its hooks" in text
 
 
 @FILES

@@ -150,7 +150,7 @@ FAULTS: dict[str, Any] = {
 def test_settings_that_claude_drops_are_refused(place: Place, settings: Any) -> None:
     one = wanted_entries(place, "claude")
     write_settings(one, json.dumps(settings))
-    with pytest.raises(changes.CannotInstall, match="drop the whole file"):
+    with pytest.raises(changes.CannotInstall, match="drop the file or its hooks"):
         changes.plan_install([one])
 
 

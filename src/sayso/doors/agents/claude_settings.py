@@ -1,8 +1,8 @@
 """Claude Code's settings, as far as they decide whether its hooks run.
 
 Claude Code drops a settings file as a whole, without a word, if one known key in it has a value of the wrong
-kind (seen with 2.1.325); the hooks in it are gone then. And what a project sets can disarm the hooks of the
-home folder.
+kind, and all hooks of an event if one entry there is malformed (seen with 2.1.325). And what a project sets
+can disarm the hooks of the home folder.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ def _refuse_dropped(path: Path, text: str, one: WantedEntries) -> None:
     fault = one.find_fault(value) if one.find_fault is not None else ""
     if fault:
         raise CannotInstall(
-            f"{path} has a value that makes the agent drop the whole file, with its hooks: {fault}",
+            f"{path} has a value that makes the agent drop the file or its hooks: {fault}",
             hint="mend the file; it was left alone",
         )
 
