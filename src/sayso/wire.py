@@ -133,6 +133,15 @@ class HookAnswer(msgspec.Struct, frozen=True):
     """Lines for the user."""
 
 
+CANARY_SESSION = "sayso-doctor"
+"""The name, or the beginning of it, of the session of a call that only tests whether the gate blocks."""
+
+
+def canary_word(session: str) -> str:
+    """Return what the service adds to the reason when it blocks a canary: proof that it decided this one."""
+    return f"(Sayso decided this for {session})"
+
+
 class HookOutput(msgspec.Struct, frozen=True):
     """What the hook's process prints, and how it ends."""
 

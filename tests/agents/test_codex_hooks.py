@@ -26,7 +26,7 @@ def ask(folder: Path, *lines: str) -> bool | None:
     says = " ".join(shlex.quote(line) for line in lines)
     program.write_text(f"#!/bin/sh\nread -r one\nread -r two\nread -r three\nprintf '%s\\n' {says}\n")
     program.chmod(0o755)
-    return is_trusted_by_codex(str(program), folder, Path(HOOK["sourcePath"]))  # type: ignore[arg-type]
+    return is_trusted_by_codex(str(program), folder, Path(str(HOOK["sourcePath"])), str(HOOK["command"]))
 
 
 def answer_with(*hooks: dict[str, Any]) -> str:
@@ -48,6 +48,7 @@ def test_a_hook_that_codex_trusts_runs(tmp_path: Path) -> None:
         {"eventName": "postToolUse"},
         {"sourcePath": "/elsewhere/hooks.json"},
         {"command": "true"},
+        {"command": f"true {HOOK['command']}"},
     ],
 )
 def test_every_other_hook_does_not_count(tmp_path: Path, change: dict[str, Any]) -> None:
@@ -66,4 +67,4 @@ def test_what_is_no_answer_tells_nothing(tmp_path: Path, line: str) -> None:
 
 
 def test_a_codex_that_is_not_there_tells_nothing(tmp_path: Path) -> None:
-    assert is_trusted_by_codex(str(tmp_path / "codex"), tmp_path, Path("/hooks.json")) is None
+    assert is_trusted_by_codex(str(tmp_path / "codex"), tmp_path, Path("/hooks.json"), "x") is None

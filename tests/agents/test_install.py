@@ -20,9 +20,9 @@ from tests.support.service_process import Home, a_home
 
 PATIENCE = 120
 EXAMPLES = {
-    ".claude/settings.json": '{\n  // mine\n  "model": "opus",\n  "hooks": {"Stop": []},\n}\n',
+    ".claude/settings.json": '{\n  "model": "opus",\n  "hooks": {"Stop": []}\n}\n',
     ".codex/hooks.json": '{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "mine"}]}]}}\n',
-    ".gemini/settings.json": '{\n\t"ui": {"theme": "x"}\n}',
+    ".gemini/settings.json": '{\n\t// mine\n\t"ui": {"theme": "x"}\n}',
     ".cursor/hooks.json": '{\r\n  "version": 1,\r\n  "hooks": {}\r\n}\r\n',
 }
 
@@ -199,6 +199,7 @@ def test_the_whole_way_by_the_command_line(gated: Path, tmp_path: Path) -> None:
     found = json.loads(told.stdout)
     assert told.returncode == 0, found
     assert {one["about"] for one in found["claude"]} == {"program", "hook", "canary", "failure"}
+    assert found["not_gated"] == []
     assert "guarded" in found["level"][0]["text"]
     settings = tmp_path / ".claude" / "settings.json"
     settings.write_text(settings.read_text().replace("PreToolUse", "PreToolUsed"))

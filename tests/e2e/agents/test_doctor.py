@@ -48,10 +48,26 @@ def switch_off_in_project(name: str, text: str) -> Break:
     return switch_off
 
 
+def change_text(old: str, new: str) -> Break:
+    """As somebody does who takes the file for an editor's."""
+
+    def change(gated: Gated) -> None:
+        file = gated.program.hook_settings(gated.place)
+        before = file.read_text(encoding="utf-8")
+        assert before.count(old) == 1
+        file.write_text(before.replace(old, new), encoding="utf-8")
+
+    return change
+
+
 OFF: dict[str, list[Break]] = {
     "claude": [
         switch_off_in_project(".claude/settings.json", '{"disableAllHooks": true}'),
         switch_off_in_project(".claude/settings.local.json", '{"disableAllHooks": true}'),
+        change_text('"env": {}', '// mine\n"env": {}'),
+        change_text('"env": {}', '"env": {"A": "b",}'),
+        change_text('"cleanupPeriodDays" : 30', '"cleanupPeriodDays": "abc"'),
+        change_text('"PreToolUse": [', '"PreToolUse": [{"hooks": [{"type": "command"}]},'),
     ],
     "codex": [change_hook, switch_off_in_project(".codex/config.toml", "[features]\nhooks = false\n")],
     "gemini": [

@@ -32,11 +32,15 @@ def examine_gates(
     from sayso.doors.agents.settings.installed import installed_socket
 
     scope: Scope = "project" if project else "user"
-    found = {one.name: examine(one, scope) for one in ([find_agent(agent)] if agent else _agents_here(scope))}
+    here = _agents_here(scope)
+    gated = [find_agent(agent)] if agent else [one for one in here if _is_gated(one, scope)]
+    free = [] if agent else [one for one in here if one not in gated]
+    found = {one.name: examine(one, scope) for one in gated}
     level = find_level(installed_socket())
     told = {**found, "level": [level]}
-    show_or_json(as_json, told, [*_lines(found), _line(level)])
-    if not all(one.good for findings in told.values() for one in findings):
+    lines = [*_lines(found), *map(_free_line, free), _line(level)]
+    show_or_json(as_json, {**told, "not_gated": [one.name for one in free]}, lines)
+    if (free and not gated) or not all(one.good for findings in told.values() for one in findings):
         raise typer.Exit(1)
 
 
@@ -52,14 +56,16 @@ def examine(agent: Agent, scope: Scope) -> list[Diagnosis]:
 def _agents_here(scope: Scope) -> list[Agent]:
     """Return the agents that are installed on this machine, or gated."""
     from sayso.doors.agents import AGENTS
+
+    return [one for one in AGENTS.values() if is_here(one) or _is_gated(one, scope)]
+
+
+def _is_gated(agent: Agent, scope: Scope) -> bool:
+    """Return whether the hook was installed. Of an agent that nobody wanted gated nothing is wrong."""
     from sayso.doors.agents.settings import installed
 
-    place = installed.find_place()
-    return [
-        one
-        for one in AGENTS.values()
-        if is_here(one) or installed.hook_file(one, scope, place.project).exists()
-    ]
+    file = installed.hook_file(agent, scope, installed.find_place().project)
+    return file.exists() or installed.load_installation(file) is not None
 
 
 def is_here(agent: Agent) -> bool:
@@ -76,8 +82,12 @@ def is_here(agent: Agent) -> bool:
 
 def _lines(found: dict[str, list[Diagnosis]]) -> list[str]:
     if not found:
-        return ["No coding agent found. `sayso install AGENT` gates one."]
+        return ["No coding agent is gated. `sayso install AGENT` gates one."]
     return [line for name, findings in found.items() for line in (name, *map(_line, findings))]
+
+
+def _free_line(agent: Agent) -> str:
+    return f"{agent.name}\n  --   not gated: every call runs; sayso install {agent.name}"
 
 
 def _line(one: Diagnosis) -> str:

@@ -141,16 +141,21 @@ def install_found(
     token, text = _hook_text(agent, file, earlier, seconds, service or OtherService())
     same = file.exists() and file.read_text(encoding="utf-8") == text
     if same and not any(one.is_needed for one in planned):
-        typer.echo(f"{agent.title} is gated already; nothing to change.")
+        typer.echo(f"{agent.title} is registered already; nothing to change. {_promise(agent)}.")
         return
     _show_and_confirm(planned, yes=yes)
     kept = installed.note_files(planned, earlier)
     one = installed.Installation(agent.name, scope, str(place.project), seconds, token, kept)
     installed.save_installation(file, text, one)
     changes.apply_changes(planned)
-    typer.echo(f"{agent.title} asks Sayso before every tool call. Try it: sayso doctor {agent.name}")
+    typer.echo(f"The hook is registered. {_promise(agent)}. Try it: sayso doctor {agent.name}")
     for line in agent.advice:
         print_note(line)
+
+
+def _promise(agent: Agent) -> str:
+    once = f", once {agent.condition}" if agent.condition else ""
+    return f"{agent.title} asks Sayso before every tool call{once}"
 
 
 def find_agent(name: str) -> Agent:

@@ -51,6 +51,10 @@ class WantedEntries(msgspec.Struct, frozen=True):
     lists: Mapping[tuple[str, ...], Any]
     values: Mapping[str, Any] = {}
     """Top-level keys the file must have, set only where they are missing."""
+    comments: bool = False
+    """Whether the agent reads comments in this file. None reads a trailing comma."""
+    find_fault: Callable[[Any], str] | None = None
+    """What in the file's value makes the agent drop the whole file; nothing if it takes it."""
 
 
 Wanted = WantedFile | WantedEntries
@@ -79,5 +83,7 @@ class Agent(HookDialect, frozen=True, kw_only=True):
     """Seconds to wait for a person, unless told otherwise."""
     most_wait: int = 590
     scopes: tuple[Scope, ...] = ("user", "project")
+    condition: str = ""
+    """Without what the host does not run the hook at all, after "once"."""
     advice: tuple[str, ...] = ()
     """What the user still has to do, or to know."""

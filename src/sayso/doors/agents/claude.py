@@ -15,8 +15,10 @@ from typing import Any
 import msgspec
 
 from sayso.doors.agents.agent import Agent, CommandFor, HookEvent, Place, Scope, Wanted, WantedEntries
+from sayso.doors.agents.claude_settings import find_claude_fault
 from sayso.doors.agents.payload import check_event, object_of, optional_text, refuse_event, text_of
 from sayso.wire import (
+    CANARY_SESSION,
     HookAnswer,
     HookOutput,
     HostCall,
@@ -148,7 +150,7 @@ def _wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tu
     entries: dict[tuple[str, ...], Any] = {
         ("hooks", one.name): _entry(one, command(one.name), seconds) for one in EVENTS
     }
-    return (WantedEntries(claude_settings_file(place, scope), entries),)
+    return (WantedEntries(claude_settings_file(place, scope), entries, find_fault=find_claude_fault),)
 
 
 def claude_settings_file(place: Place, scope: Scope) -> Path:
@@ -172,7 +174,7 @@ def _entry(event: HookEvent, command: str, seconds: int) -> dict[str, Any]:
 
 def claude_canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
     return "PreToolUse", {
-        "session_id": "sayso-doctor",
+        "session_id": CANARY_SESSION,
         "cwd": folder,
         "permission_mode": "default",
         "hook_event_name": "PreToolUse",

@@ -12,7 +12,7 @@ from typing import Any
 from sayso.doors.agents.agent import Agent, CommandFor, HookEvent, Place, Scope, Wanted, WantedFile
 from sayso.doors.agents.claude import NOT_DECIDED, to_json
 from sayso.doors.agents.payload import check_event, object_of, optional_text, refuse_event, text_of
-from sayso.wire import HookAnswer, HookOutput, HostCall, HostEvent, HostMessage, HostOutcome
+from sayso.wire import CANARY_SESSION, HookAnswer, HookOutput, HostCall, HostEvent, HostMessage, HostOutcome
 
 SCRIPT = """\
 #!/bin/sh
@@ -91,7 +91,7 @@ def _canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
     return "PreToolUse", {
         "clineVersion": "0",
         "hookName": "PreToolUse",
-        "taskId": "sayso-doctor",
+        "taskId": CANARY_SESSION,
         "workspaceRoots": [folder],
         "preToolUse": {"toolName": "write_to_file", "parameters": {"path": file, "content": ""}},
     }

@@ -118,8 +118,8 @@ def home_of_codex(place: Place) -> Path:
     return Path(place.variables.get("CODEX_HOME") or place.home / ".codex")
 
 
-def is_trusted_by_codex(program: str, folder: Path, hooks: Path) -> bool | None:
-    """Return whether Codex runs the hook of this file before tools in this folder; None if it cannot tell."""
+def is_trusted_by_codex(program: str, folder: Path, hooks: Path, command: str) -> bool | None:
+    """Return whether Codex runs this command of this file before tools in this folder; None if unknown."""
     found = _list_hooks(program, folder)
     if found is None:
         return None
@@ -128,7 +128,7 @@ def is_trusted_by_codex(program: str, folder: Path, hooks: Path) -> bool | None:
         and one.get("sourcePath") == str(hooks)
         and one.get("enabled") is True
         and one.get("trustStatus") in ("trusted", "managed")
-        and "/hook.py" in str(one.get("command"))
+        and one.get("command") == command
         for one in found
     )
 
@@ -183,6 +183,7 @@ AGENT = Agent(
     events=EVENTS,
     wanted=_wanted,
     canary=claude_canary,
+    condition="you have trusted its hooks, and not before",
     advice=(
         "Start codex, type /hooks, and trust all of Sayso's; until then Codex skips them and runs all calls.",
     ),

@@ -12,6 +12,7 @@ from sayso.doors.agents.agent import Agent, CommandFor, HookEvent, Place, Scope,
 from sayso.doors.agents.claude import NOT_DECIDED, QUICK, to_json
 from sayso.doors.agents.payload import check_event, object_of, optional_text, refuse_event, text_of
 from sayso.wire import (
+    CANARY_SESSION,
     HookAnswer,
     HookOutput,
     HostCall,
@@ -108,7 +109,7 @@ def _hook(command: str, seconds: int) -> dict[str, Any]:
 
 def _canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
     return "preToolUse", {
-        "sessionId": "sayso-doctor",
+        "sessionId": CANARY_SESSION,
         "timestamp": 0,
         "cwd": folder,
         "toolName": "create",

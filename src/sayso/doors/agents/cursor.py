@@ -12,6 +12,7 @@ from sayso.doors.agents.agent import Agent, CommandFor, HookEvent, Place, Scope,
 from sayso.doors.agents.claude import NOT_DECIDED, QUICK, to_json
 from sayso.doors.agents.payload import check_event, object_of, optional_text, refuse_event, text_of
 from sayso.wire import (
+    CANARY_SESSION,
     HookAnswer,
     HookOutput,
     HostCall,
@@ -116,7 +117,7 @@ def _hook(event: HookEvent, command: str, seconds: int) -> dict[str, Any]:
 
 def _canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
     return "preToolUse", {
-        "conversation_id": "sayso-doctor",
+        "conversation_id": CANARY_SESSION,
         "hook_event_name": "preToolUse",
         "workspace_roots": [folder],
         "tool_name": "Write",

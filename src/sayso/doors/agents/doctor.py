@@ -9,26 +9,30 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from sayso.core.errors import SaysoError
 from sayso.doors.agents.agent import Agent, Place, Scope
 from sayso.doors.agents.claude import claude_settings_file
+from sayso.doors.agents.claude_settings import find_claude_fault, list_disarming_variables
+from sayso.doors.agents.codex import AGENT as CODEX
 from sayso.doors.agents.codex import codex_hooks_file, is_trusted_by_codex
 from sayso.doors.agents.gemini import gemini_settings_file
 from sayso.doors.agents.settings import json_edit
-from sayso.doors.agents.settings.changes import plan_install
+from sayso.doors.agents.settings.changes import has_foreign_hooks, plan_install
 from sayso.doors.agents.settings.installed import Installation, hook_file, wanted_files
 from sayso.doors.agents.settings.registration import HOOK, find_python, hook_command
 from sayso.gate.settings import gate_config_folder, service_user, socket_path
+from sayso.wire import CANARY_SESSION, canary_word
 
 PATIENCE = 60
-UNDECIDED = "could not decide"
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
@@ -67,16 +71,20 @@ def find_level(path: Path | None = None) -> Diagnosis:
 
 
 def try_canary(agent: Agent, place: Place, file: Path) -> Diagnosis:
-    """Send a call that must be blocked through the registered command."""
+    """Send a call that must be blocked through the registered command.
+
+    A hook or a program that is missing ends with the exit code that blocks, too: only the service's own word
+    for this canary proves that it was decided.
+    """
     event, payload = agent.canary(str(gate_config_folder() / "policy.yaml"), str(place.project))
-    code, out, err = _run(hook_command(agent, event, file), json.dumps(payload).encode())
+    session = f"{CANARY_SESSION}-{secrets.token_hex(8)}"
+    sent = json.dumps(payload).replace(f'"{CANARY_SESSION}"', f'"{session}"')
+    code, out, err = _run(hook_command(agent, event, file), sent.encode())
     said = " ".join((err or out).split())[:200]
     if not agent.is_blocked(code, out):
         return Diagnosis("canary", good=False, text=f"the call that must be blocked was not: {said}")
-    if UNDECIDED in err:
-        return Diagnosis(
-            "canary", good=False, text=f"blocked, but only because nothing could be decided: {said}"
-        )
+    if canary_word(session) not in f"{out} {err}":
+        return Diagnosis("canary", good=False, text=f"blocked, but not by the service's decision: {said}")
     return Diagnosis("canary", good=True, text="a call that must be blocked was blocked")
 
 
@@ -137,21 +145,33 @@ def _look_at_parts(file: Path) -> Iterator[Diagnosis]:
 def _codex_caveats(place: Place, scope: Scope) -> list[str]:
     """Codex runs only hooks that the user trusts as they are; the rest it skips without a word."""
     program = shutil.which("codex")
-    trusted = (
-        None
-        if program is None
-        else is_trusted_by_codex(program, place.project, codex_hooks_file(place, scope))
-    )
+    hooks, file = codex_hooks_file(place, scope), hook_file(CODEX, scope, place.project)
+    command = hook_command(CODEX, "PreToolUse", file)
+    trusted = None if program is None else is_trusted_by_codex(program, place.project, hooks, command)
     if trusted is None:
         return ["nobody knows whether Codex trusts the hook: the command codex cannot be asked"]
     return [] if trusted else ["Codex skips the hook and runs the call: type /hooks in codex, and trust it"]
 
 
 def _claude_caveats(place: Place, scope: Scope) -> list[str]:
-    files = [claude_settings_file(place, "user"), place.project / ".claude" / "settings.json"]
-    return _switched_off(
-        [*files, claude_settings_file(place, "project")], lambda value: value.get("disableAllHooks") is True
-    )
+    user, local = (claude_settings_file(place, one) for one in ("user", "project"))
+    files = dict.fromkeys((user, local.with_name("settings.json"), local))
+    off = _switched_off(list(files), lambda value: value.get("disableAllHooks") is True)
+    return [*off, *(text for file in files if file != user for text in _project_caveats(file))]
+
+
+def _project_caveats(file: Path) -> Iterator[str]:
+    """What a project's own settings do to the hooks of the user."""
+    value = _load_object(file) or {}
+    fault = find_claude_fault(value)
+    if fault:
+        yield f"Claude Code drops {file}: {fault}"
+    names = list_disarming_variables(value)
+    if names:
+        yield f"{file} sets {', '.join(names)}: a program of the project's can take the place of the hook"
+    entries = json_edit.items_of(value, ("hooks", "PreToolUse"))
+    if has_foreign_hooks(entries):
+        yield f"{file} has a PreToolUse hook of its own: it can change a call after Sayso has judged it"
 
 
 def _gemini_caveats(place: Place, scope: Scope) -> list[str]:
@@ -170,16 +190,24 @@ def _switched_off(files: list[Path], is_off: Callable[[dict[str, object]], bool]
     """Return what is wrong in these files. A project's own file switches the user's hooks off as well."""
     found = []
     for file in files:
-        if not file.exists():
-            continue
-        try:
-            value = json_edit.load_value(json_edit.parse_text(file.read_text(encoding="utf-8")))
-        except (OSError, ValueError, SaysoError):
+        value = _load_object(file)
+        if value is None:
             found.append(f"{file} cannot be read")
-            continue
-        if isinstance(value, dict) and is_off(value):
+        elif is_off(value):
             found.append(f"hooks are switched off in {file}: every call runs")
     return found
+
+
+def _load_object(file: Path) -> dict[str, Any] | None:
+    """Return the settings in the file, none if there is no file; None if they cannot be read."""
+    try:
+        text = file.read_text(encoding="utf-8")
+        value = json_edit.load_value(json_edit.parse_text(text)) if text.strip() else {}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, SaysoError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def _none(place: Place, scope: Scope) -> list[str]:

@@ -19,6 +19,7 @@ from sayso.doors.agents.payload import (
     text_of,
 )
 from sayso.wire import (
+    CANARY_SESSION,
     HookAnswer,
     HookOutput,
     HostCall,
@@ -84,7 +85,7 @@ def _wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tu
     entries: dict[tuple[str, ...], Any] = {
         ("hooks", one.name): {"hooks": [_hook(one, command(one.name), seconds)]} for one in EVENTS
     }
-    return (WantedEntries(gemini_settings_file(place, scope), entries),)
+    return (WantedEntries(gemini_settings_file(place, scope), entries, comments=True),)
 
 
 def _hook(event: HookEvent, command: str, seconds: int) -> dict[str, Any]:
@@ -99,7 +100,7 @@ def gemini_settings_file(place: Place, scope: Scope) -> Path:
 
 def _canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
     return "BeforeTool", {
-        "session_id": "sayso-doctor",
+        "session_id": CANARY_SESSION,
         "cwd": folder,
         "hook_event_name": "BeforeTool",
         "tool_name": "write_file",

@@ -12,7 +12,7 @@ from sayso.doors.agents.agent import Agent, CommandFor, HookEvent, Place, Scope,
 from sayso.doors.agents.claude import NOT_DECIDED, read_subagent, read_tool, to_json
 from sayso.doors.agents.payload import check_event, optional_text, refuse_event, text_of
 from sayso.doors.agents.plugins import PLUGIN_ALLOW, write_plugin
-from sayso.wire import HookAnswer, HookOutput, HostCall, HostEvent, HostOutcome
+from sayso.wire import CANARY_SESSION, HookAnswer, HookOutput, HostCall, HostEvent, HostOutcome
 
 PLUGIN = """
 const place = (context) => ({
@@ -114,7 +114,7 @@ def plugin_folder(place: Place) -> Path:
 
 def _canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
     return "before_tool_call", {
-        "session_id": "sayso-doctor",
+        "session_id": CANARY_SESSION,
         "cwd": folder,
         "hook_event_name": "before_tool_call",
         "tool_name": "write",

@@ -13,7 +13,7 @@ from sayso.doors.agents.agent import Agent, CommandFor, HookEvent, Place, Scope,
 from sayso.doors.agents.claude import NOT_DECIDED, read_subagent, read_tool
 from sayso.doors.agents.payload import check_event, folder_of_call, optional_text, refuse_event, text_of
 from sayso.doors.agents.plugins import PLUGIN_ALLOW, write_plugin
-from sayso.wire import HookAnswer, HookOutput, HostCall, HostEvent, HostMessage, HostOutcome
+from sayso.wire import CANARY_SESSION, HookAnswer, HookOutput, HostCall, HostEvent, HostMessage, HostOutcome
 
 PLUGIN = """
 const DEEPEST = 8;
@@ -121,7 +121,7 @@ def plugin_file(place: Place, scope: Scope) -> Path:
 
 def _canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
     return "tool.execute.before", {
-        "session_id": "sayso-doctor",
+        "session_id": CANARY_SESSION,
         "cwd": folder,
         "hook_event_name": "tool.execute.before",
         "tool_name": "write",

@@ -14,6 +14,7 @@ import asyncio
 from functools import partial
 from typing import Any
 
+import msgspec
 from starlette.responses import Response
 
 from sayso.core import rulebook
@@ -37,6 +38,7 @@ from sayso.service.http.endpoints import AGENTS_AND_HOSTS, Context, Endpoint
 from sayso.service.http.problems import RequestRefused
 from sayso.service.live.hook_calls import SAME_CALL
 from sayso.wire import (
+    CANARY_SESSION,
     HookAnswer,
     HookDialect,
     HookOutput,
@@ -45,6 +47,7 @@ from sayso.wire import (
     HostMessage,
     HostOutcome,
     HostSessionEnd,
+    canary_word,
 )
 
 DOOR = "hook"
@@ -61,7 +64,14 @@ async def post_hook(context: Context) -> Response:
     dialect = _find_dialect(context)
     event = dialect.read_event(context.parameters["event"], context.body)
     answer = await _answer_event(context, event)
-    return _encode_output(dialect.render_answer(event, answer))
+    return _encode_output(dialect.render_answer(event, _mark_canary(event, answer)))
+
+
+def _mark_canary(event: HostEvent, answer: HookAnswer) -> HookAnswer:
+    """Sign a deny for `sayso doctor`: a hook that fails blocks as well, and proves nothing."""
+    if answer.verdict != "deny" or not event.session.startswith(CANARY_SESSION):
+        return answer
+    return msgspec.structs.replace(answer, reason=f"{answer.reason} {canary_word(event.session)}")
 
 
 async def _answer_event(context: Context, event: HostEvent) -> HookAnswer:

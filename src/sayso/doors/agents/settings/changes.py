@@ -12,6 +12,7 @@ import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -93,15 +94,29 @@ def _plan_file(one: Wanted, inside: Path | None) -> Change:
 
 def _with_entries(path: Path, text: str, one: WantedEntries) -> str:
     try:
+        _refuse_dropped(path, text, one)
         for name, value in one.values.items():
             text = json_edit.set_missing(text, name, value)
         for where, entry in one.lists.items():
-            old = [item for item in json_edit.list_items(text, where) if is_hook_command(item)]
-            if old != [entry]:
-                text = json_edit.append_to_list(json_edit.remove_items(text, where, old), where, entry)
+            if list_own_entries(json_edit.list_items(text, where)) != [entry]:
+                text = json_edit.append_to_list(_remove_own(text, where), where, entry)
     except json_edit.BrokenFile as error:
         raise CannotInstall(f"{path}, {error.message}", hint="mend the file; it was left alone") from error
     return text
+
+
+def _refuse_dropped(path: Path, text: str, one: WantedEntries) -> None:
+    """Refuse a file that the agent would not take: it drops it as a whole, and our hooks with it."""
+    if not text.strip():
+        return
+    value = json_edit.load_value(json_edit.parse_text(text))
+    json_edit.refuse_loose(text, comments=one.comments)
+    fault = one.find_fault(value) if one.find_fault is not None else ""
+    if fault:
+        raise CannotInstall(
+            f"{path} has a value that makes the agent drop the file or its hooks: {fault}",
+            hint="mend the file; it was left alone",
+        )
 
 
 def _plan_removal(one: Wanted, installed: InstalledFile | None) -> Change:
@@ -121,9 +136,51 @@ def _plan_removal(one: Wanted, installed: InstalledFile | None) -> Change:
 
 def _without_entries(text: str, one: WantedEntries) -> str | None:
     for where in one.lists:
-        old = [item for item in json_edit.list_items(text, where) if is_hook_command(item)]
-        text = json_edit.remove_items(text, where, old)
+        text = _remove_own(text, where)
     return text
+
+
+def list_own_entries(items: Sequence[Any]) -> list[Any]:
+    """Return our entries: of one that the user has put a hook into, what of it is ours."""
+    found = []
+    for item in items:
+        inner, own = _inner_hooks(item), _own_hooks(item)
+        if own or _is_own_hook(item):
+            found.append({**item, "hooks": own} if inner else item)
+    return found
+
+
+def has_foreign_hooks(items: Sequence[Any]) -> bool:
+    """Return whether somebody else's hook is among these entries."""
+    return any(_inner_hooks(one) != _own_hooks(one) for one in items)
+
+
+def _remove_own(text: str, where: tuple[str, ...]) -> str:
+    """Take our hooks off this list, and an entry only if nothing else is in it."""
+    items = json_edit.list_items(text, where)
+    for number, item in enumerate(items):
+        own = _own_hooks(item)
+        if len(own) < len(_inner_hooks(item)):
+            text = json_edit.remove_items(text, (*where, number, "hooks"), own)
+    return json_edit.remove_items(text, where, [one for one in items if _is_all_own(one)])
+
+
+def _inner_hooks(item: Any) -> list[Any]:
+    inner = item.get("hooks") if isinstance(item, dict) else None
+    return inner if isinstance(inner, list) else []
+
+
+def _own_hooks(item: Any) -> list[Any]:
+    return [one for one in _inner_hooks(item) if _is_own_hook(one)]
+
+
+def _is_all_own(item: Any) -> bool:
+    own = _own_hooks(item)
+    return _is_own_hook(item) or (bool(own) and own == _inner_hooks(item))
+
+
+def _is_own_hook(item: Any) -> bool:
+    return isinstance(item, dict) and is_hook_command(item.get("command"))
 
 
 def _real(path: Path) -> Path:

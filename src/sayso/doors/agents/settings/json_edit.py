@@ -1,7 +1,8 @@
 """Change a JSON file of somebody else's by its text: comments, order and indentation stay as they are.
 
-Comments and trailing commas are understood, as editors' settings have them. A text that is not JSON, names a
-key twice, or has something else where an object or a list belongs is refused, and nothing is changed.
+Comments and trailing commas are understood, so that our entries can go from every file. To add some, the file
+must be as its agent reads it: `refuse_loose`. A text that is not JSON, names a key twice, or has something
+else where an object or a list belongs is refused, and nothing is changed.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ _SPACE = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _PLAIN = re.compile(r"-?\d[\d.eE+-]*|true|false|null")
 _ONLY_COMMA = re.compile(r"\s*,\s*\Z")
+_STRING_OR_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\r\n]*|/\*.*?\*/', re.DOTALL)
 DEEPEST = 60
 
 
@@ -45,6 +47,17 @@ def parse_text(text: str) -> JsonNode:
     if _skip(text, node.end) != len(text):
         raise BrokenFile(f"{_line(text, node.end)}: something follows the end of the JSON")
     return node
+
+
+def refuse_loose(text: str, *, comments: bool) -> None:
+    """Refuse a trailing comma and, unless they are read, comments."""
+    strict = _STRING_OR_COMMENT.sub(lambda found: found[1] or " ", text) if comments else text
+    try:
+        json.loads(strict)
+    except ValueError as error:
+        where = f"line {error.lineno}" if isinstance(error, json.JSONDecodeError) else "somewhere"
+        what = "a trailing comma" if comments else "a comment or a trailing comma"
+        raise BrokenFile(f"{where}: this is not strict JSON (perhaps {what})") from error
 
 
 def load_value(node: JsonNode) -> Any:
@@ -79,13 +92,18 @@ def set_missing(text: str, name: str, value: Any) -> str:
 
 def list_items(text: str, path: tuple[str, ...]) -> list[Any]:
     """Return the items of the list at this path; none if there is none."""
-    found: Any = load_value(_root(text))
+    return items_of(load_value(_root(text)), path)
+
+
+def items_of(value: Any, path: tuple[str, ...]) -> list[Any]:
+    """Return the items of the list at this path of a value; none if there is none."""
+    found = value
     for name in path:
         found = found.get(name) if isinstance(found, dict) else None
     return found if isinstance(found, list) else []
 
 
-def remove_items(text: str, path: tuple[str, ...], unwanted: list[Any]) -> str:
+def remove_items(text: str, path: tuple[str | int, ...], unwanted: list[Any]) -> str:
     """Take these items off the list at this path, and what is empty after that."""
     for value in unwanted:
         trail = _trail(text, path)
@@ -104,18 +122,19 @@ def _root(text: str) -> JsonNode:
     return node
 
 
-def _trail(text: str, path: tuple[str, ...]) -> list[JsonNode] | None:
-    """Return the objects on the way to the list, and the list."""
+def _trail(text: str, path: tuple[str | int, ...]) -> list[JsonNode] | None:
+    """Return what lies on the way to the list, and the list."""
     trail = [_root(text)]
     for name in path:
-        if trail[-1].kind != "object" or name not in trail[-1].names:
+        known = trail[-1].names if isinstance(name, str) else range(len(trail[-1].items))
+        if name not in known:
             return None
-        trail.append(trail[-1].items[trail[-1].names.index(name)])
+        trail.append(trail[-1].items[_index(trail[-1], name)])
     return trail if trail[-1].kind == "array" else None
 
 
-def _index(node: JsonNode, name: str) -> int:
-    return node.names.index(name)
+def _index(node: JsonNode, name: str | int) -> int:
+    return node.names.index(name) if isinstance(name, str) else name
 
 
 def _cut(text: str, trail: list[JsonNode], indexes: list[int]) -> str:

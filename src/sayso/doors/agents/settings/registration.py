@@ -1,6 +1,7 @@
 """What `sayso install` registers: the command line of the hook, and the file that the hook reads.
 
-- The command is `sh` with absolute paths: every exit but 0 and 2 becomes 2, with a reason.
+- The command is `sh` with absolute paths: every exit but 0 and 2 becomes 2, with a reason. The hook itself
+  runs without the host's environment.
 - The file is the hook's alone to read. It has the token, so it lies where no agent may read or write.
 """
 
@@ -18,6 +19,10 @@ from sayso.doors.agents.agent import Agent
 
 FAILED = "Sayso: the hook failed, so nothing runs"
 GUARD = f'"$@"; case $? in 0) exit 0;; 2) exit 2;; esac; echo "{FAILED}" >&2; exit 2'
+GUARDED = ["/bin/sh", "-c", GUARD, "sayso"]
+CLEAN = ["/usr/bin/env", "-i"]
+"""The hook reads no variable. One that loads foreign code acts on `sh` and `env`, but not on the hook."""
+OWN_MARKS = (FAILED, "Written by `sayso install", "written by sayso install.")
 HOOK = Path(__file__).parents[2] / "hook" / "hook.py"
 SPARE = 30
 """Seconds that the host gives the hook beyond those it waits for a person."""
@@ -42,12 +47,12 @@ class HookSettings(msgspec.Struct, frozen=True):
 
 def hook_command(agent: Agent, event: str, file: Path) -> str:
     """Return the command line to register for an event of this agent."""
-    return shlex.join(["/bin/sh", "-c", GUARD, "sayso", *hook_words(agent, event, file)])
+    return shlex.join([*GUARDED, *hook_words(agent, event, file)])
 
 
 def hook_words(agent: Agent, event: str, file: Path) -> list[str]:
     """Return the hook's own command, without the guard."""
-    return [find_python(), "-I", "-S", str(HOOK), agent.name, event, str(file)]
+    return [*CLEAN, find_python(), "-I", "-S", str(HOOK), agent.name, event, str(file)]
 
 
 def find_python() -> str:
@@ -58,16 +63,18 @@ def find_python() -> str:
 
 def is_own_file(text: str) -> bool:
     """Return whether some version of Sayso has written this file."""
-    return "sayso install" in text or is_hook_command(text)
+    return any(mark in text for mark in OWN_MARKS)
 
 
-def is_hook_command(value: object) -> bool:
-    """Return whether this is an entry that some version of Sayso has registered."""
-    if isinstance(value, str):
-        return "sayso" in value and "/hook.py" in value
-    if isinstance(value, dict):
-        return any(map(is_hook_command, value.values()))
-    return isinstance(value, list) and any(map(is_hook_command, value))
+def is_hook_command(command: object) -> bool:
+    """Return whether Sayso has registered this command line, from this folder of the program or another."""
+    try:
+        words = shlex.split(command) if isinstance(command, str) else []
+    except ValueError:
+        return False
+    return words[: len(GUARDED)] == GUARDED and any(
+        word.startswith("/") and word.endswith("/hook.py") for word in words[len(GUARDED) :]
+    )
 
 
 def write_settings_text(agent: Agent, settings: HookSettings) -> str:
