@@ -148,7 +148,7 @@ def test_the_filter_finds_what_is_on_later_pages_too(desk: Desk, signed_in: Sign
         for index in range(20):
             desk.edit(session, f"f{number}-{index}.py")
     page = signed_in()
-    expect(page.locator(".list button[data-id]")).to_have_count(50)
+    expect(page.get_by_role("button", name=re.compile("50 like this"))).to_be_visible()
     page.keyboard.press("/")
     page.keyboard.type("f2-19.py")
     expect(page.locator(".list button[data-id]")).to_have_count(1)
