@@ -22,6 +22,8 @@ const FADES_AFTER = 4000;
 const READ_AFTER = 8000;
 /** Where there is room for the list or for a question, and not for both. */
 const NARROW = "(max-width: 720px), (max-height: 480px) and (max-width: 1000px)";
+/** Who filters looks for one of them: then each has a row of its own. */
+const NO_KINDS = /** @type {Set<string>} */ (new Set());
 
 /**
  * @param {HTMLElement} place
@@ -221,7 +223,7 @@ export function view(place, page) {
     for (const one of here) if (one.state !== "open" && one.id !== chosen) fade(one.id);
     show(
       list,
-      entries(here, kinds).map((one) => {
+      entries(here, filter.value.trim() ? NO_KINDS : kinds).map((one) => {
         if (!("members" in one)) return rowOf(one);
         const { kind } = one;
         const acts = { toggle: () => toggle(kind), together: () => answerTogether(kind), row: rowOf };
