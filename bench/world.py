@@ -16,8 +16,8 @@ from sayso.core.deciding.decide import decide
 from sayso.core.digest import sha256
 from sayso.core.durations import DAY, MINUTE
 from sayso.core.grants import Grant, GrantKind, HeldGrant, Pins
-from sayso.core.model import Call, Operation, Request, Risk, Verdict
-from sayso.core.policy import Detail, Domain, Policy, compile_policy
+from sayso.core.model import Call, Mode, Operation, Request, Risk, Tier, Verdict
+from sayso.core.policy import Detail, Domain, Policy, Terms, compile_policy
 from sayso.core.session import Denial, Session, Task, View
 
 NOW = 1_800_000_000.0
@@ -168,7 +168,16 @@ def _grant(kind: GrantKind, value: str, **more: Any) -> Grant:
 
 
 def _approval(operation: str) -> Grant:
-    return _grant("call", _answered("once", operation), uses=1, pins=Pins(operations=(operation,)))
+    """A yes to one call, under the policy as it still is."""
+    asked_under = Terms(Mode.BALANCED, Tier.REQUIRES_APPROVAL, always_ask=False, risk=Risk.HIGH)
+    return _grant(
+        "call",
+        _answered("once", operation),
+        uses=1,
+        given_at=NOW - MINUTE,
+        pins=Pins(operations=(operation,)),
+        terms={operation: asked_under},
+    )
 
 
 def _answered(answer: str, operation: str) -> str:
