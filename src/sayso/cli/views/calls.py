@@ -19,8 +19,8 @@ from sayso.gate import words
 from sayso.gate.call_rows import Record, UnknownCall, find_record, sound_call, standing_of
 from sayso.gate.deciding.approvals import state_of_call
 from sayso.gate.gate import Gate
+from sayso.gate.ledger.attempts import with_question_outcome
 from sayso.gate.ledger.recovery import recover_calls
-from sayso.gate.ledger.start import with_question_outcome
 from sayso.gate.ledger.workflows import MOST, RunProgress
 from sayso.store.contract import CallRow, Reader
 

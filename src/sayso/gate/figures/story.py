@@ -31,7 +31,8 @@ from sayso.core.words import visible
 from sayso.gate.call_rows import find_record, sound_call
 from sayso.gate.deciding.approvals import CallApproval, load_approval, question_behind
 from sayso.gate.gate import Gate
-from sayso.gate.ledger.start import STATE_OF_VERDICT, with_question_outcome
+from sayso.gate.ledger.attempts import with_question_outcome
+from sayso.gate.ledger.start import STATE_OF_VERDICT
 from sayso.gate.questions.read import Read, questions_in
 from sayso.gate.rows.journal import call_for_entry
 from sayso.store.contract import CallRow, EntryRow, QuestionRow, Reader, SecretRow, SpendRow

@@ -27,15 +27,11 @@ from sayso.gate.gate import (
     view_of,
     writing,
 )
+from sayso.gate.ledger.attempts import session_of_call
 from sayso.gate.ledger.effect_keys import check_effect
 from sayso.gate.ledger.resume import reason_not_to_run
-from sayso.gate.ledger.start import (
-    add_decided_call,
-    new_call_id,
-    new_call_row,
-    session_of_call,
-    with_state_now,
-)
+from sayso.gate.ledger.retry import with_state_now
+from sayso.gate.ledger.start import add_decided_call, new_call_id, new_call_row
 from sayso.store.contract import Writer
 
 OWN = ("call", "operation")
