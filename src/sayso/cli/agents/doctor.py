@@ -19,7 +19,7 @@ def examine_gates(
         str | None,
         typer.Argument(
             metavar="[AGENT]",
-            help="One agent; all that are here unless told.",
+            help="One agent; by default all that are found.",
             autocompletion=complete_agents,
         ),
     ] = None,

@@ -272,7 +272,7 @@ def show_stats(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show how often people are asked, how often earlier answers spared it, and how they answer."""
+    """Show how often people are asked, how often earlier answers avoided it, and how they answer."""
     import time
 
     from sayso.cli.views import operator
