@@ -91,7 +91,16 @@ FILES: dict[str, Sequence[str]] = {
     **dict.fromkeys(
         ("deciding.offers", "deciding.questions", "conversation.clearing"), (*DECIDING, *CONVERSATION)
     ),
-    **dict.fromkeys(("conversation.replies", "conversation.hear", "conversation.lifecycle"), CONVERSATION),
+    **dict.fromkeys(
+        (
+            *(f"conversation.replies.{name}" for name in ("answers", "asked", "naming", "plans")),
+            "conversation.hear",
+            "conversation.hearing",
+            "conversation.consents",
+            "conversation.lifecycle",
+        ),
+        CONVERSATION,
+    ),
     **dict.fromkeys(TRAIL, AUDIT),
 }
 """The tests that speak of a module; for the modules that read messages and plans, READING."""

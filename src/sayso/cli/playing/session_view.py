@@ -8,7 +8,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from sayso.cli.views.decision import VERDICT_MARKS, VERDICT_STYLES, show_trace
-from sayso.core.conversation.hear import list_allowlist_entries, list_category_grants
+from sayso.core.conversation.consents import list_allowlist_entries, list_category_grants
 from sayso.core.words import visible
 
 if TYPE_CHECKING:

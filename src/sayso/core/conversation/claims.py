@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import msgspec
 
 from sayso.core.conversation import words
-from sayso.core.conversation.hear import Heard, hear_text
+from sayso.core.conversation.hear import hear_text
+from sayso.core.conversation.hearing import Heard
 from sayso.core.deciding.questions import is_open
 from sayso.core.deciding.showing import check_seen, describe_whole_call, shows_all
 from sayso.core.decision import Item, Offer, Question, Ruling

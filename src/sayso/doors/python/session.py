@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Self
 
-from sayso.core.conversation.hear import Heard
+from sayso.core.conversation.hearing import Heard
 from sayso.core.conversation.lifecycle import Report
 from sayso.core.model import Assurance
 from sayso.core.plan_text import PlanText

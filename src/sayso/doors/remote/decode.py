@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.conversation.hear import Heard
+from sayso.core.conversation.hearing import Heard
 from sayso.core.conversation.lifecycle import Report
 from sayso.core.decision import Decision, Item, Offer, Ruling
 from sayso.core.digest import encode_canonical

@@ -11,7 +11,9 @@ from sayso.core.audit import events
 from sayso.core.conversation import lifecycle
 from sayso.core.conversation.claims import OPERATION, TOOL, claim_question
 from sayso.core.conversation.clearing import list_lost_consents
-from sayso.core.conversation.hear import Heard, hear_text, list_allowlist_entries
+from sayso.core.conversation.consents import list_allowlist_entries
+from sayso.core.conversation.hear import hear_text
+from sayso.core.conversation.hearing import Heard
 from sayso.core.conversation.words import (
     allowlist_block,
     nothing_to_revoke,

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import msgspec
 
-from sayso.core.conversation.hear import Heard, revoke_for_operator, take_back_below
+from sayso.core.conversation.hear import revoke_for_operator, take_back_below
+from sayso.core.conversation.hearing import Heard
 from sayso.core.conversation.words import (
     call_under_way_name,
     consent_name,

@@ -7,7 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from sayso.core.conversation.hear import Heard, hear_text, list_allowlist_entries, list_category_grants
+from sayso.core.conversation.consents import list_allowlist_entries, list_category_grants
+from sayso.core.conversation.hear import hear_text
+from sayso.core.conversation.hearing import Heard
 from sayso.core.effects import GrantRevoked, MessageClaimed
 from sayso.core.grants import Grant, HeldGrant, Pins
 from sayso.core.model import Assurance, Risk

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from sayso.core.conversation import lifecycle, words
-from sayso.core.conversation.hear import Heard, hear_text
+from sayso.core.conversation.hear import hear_text
+from sayso.core.conversation.hearing import Heard
 from sayso.core.effects import PlanDeviated, PlanEnded
 from sayso.core.grants import Grant, HeldGrant
 from sayso.core.model import Operation, Risk
