@@ -61,6 +61,7 @@ SAMPLED = {
             "conversation.assent",
             "plans.plan",
             "plans.reading",
+            "plans.promised_names",
             "plan_text",
             "plans.markup",
             "plans.edit",
