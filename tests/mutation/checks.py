@@ -83,7 +83,9 @@ FILES: dict[str, Sequence[str]] = {
         f"{ATTACK}/test_forged_requests.py",
     ),
     "ledger": (f"{UNIT}/core/test_ledger.py",),
-    "session": (f"{UNIT}/core/test_session.py", *DECIDING, *CONVERSATION),
+    **dict.fromkeys(
+        ("session.state", "session.applying"), (f"{UNIT}/core/test_session.py", *DECIDING, *CONVERSATION)
+    ),
     "model": (f"{UNIT}/core/test_model.py", *DECIDING, f"{UNIT}/policy/test_load.py"),
     "policy": (f"{UNIT}/core/test_policy.py", *DECIDING, f"{UNIT}/policy/test_load.py"),
     "decision": (f"{UNIT}/core/test_model.py", *DECIDING),

@@ -15,10 +15,10 @@ from sayso.core.decision import Item, Offer, Question, Ruling
 from sayso.core.effects import Effect, GrantAdded, QuestionClosed
 from sayso.core.errors import UnknownAnswer
 from sayso.core.model import Assurance, Operation, Request, Risk, Verdict
-from sayso.core.numbering import new_question_id
 from sayso.core.policy import Policy
 from sayso.core.rulebook import CLAIMED
 from sayso.core.session import Session
+from sayso.core.session.numbering import new_question_id
 
 TOOL = "message"
 OPERATION = Operation("conversation.message", risk=Risk.HIGH)

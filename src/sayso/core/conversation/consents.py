@@ -7,9 +7,9 @@ from sayso.core.conversation.hearing import Hearing
 from sayso.core.durations import DAY
 from sayso.core.grants import Grant, HeldGrant, Pins, spent
 from sayso.core.model import Risk
-from sayso.core.numbering import new_grant
 from sayso.core.policy import Policy
 from sayso.core.session import Session
+from sayso.core.session.numbering import new_grant
 
 LISTED = frozenset({"command", "category"})
 """The kinds of grants that have a block of their own in what the user consented to."""

@@ -31,10 +31,10 @@ from sayso.core.conversation.withdrawal import take_forbidden_off, take_last_yes
 from sayso.core.deciding.rules import PLAN_TURNS
 from sayso.core.grants import spent
 from sayso.core.model import Assurance, Risk
-from sayso.core.numbering import new_task
 from sayso.core.plans.edit import begins_with_yes, find_spoken_change
 from sayso.core.policy import Policy
 from sayso.core.session import PendingPrompt, Session
+from sayso.core.session.numbering import new_task
 from sayso.core.text.slash_text import limits_slash
 from sayso.core.text.unmask import LONGEST, visible_readings
 from sayso.core.words import visible

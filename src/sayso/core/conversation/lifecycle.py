@@ -10,10 +10,10 @@ from sayso.core.conversation.clearing import clear_consent
 from sayso.core.deciding.retries import Start, has_retry, retries_left, retry_grant, start_from_session
 from sayso.core.decision import Decision, Item
 from sayso.core.model import Assurance, Request, Risk
-from sayso.core.numbering import new_plan, new_task
-from sayso.core.plan_text import PlanText
 from sayso.core.policy import Policy
 from sayso.core.session import Session
+from sayso.core.session.numbering import new_plan, new_task
+from sayso.core.session.plan_text import PlanText
 
 DONE = "the task is done"
 EXIT_CODES_MEAN_NOTHING = frozenset({"test-build"})

@@ -18,8 +18,8 @@ from sayso.core import effects as fx
 from sayso.core.conversation import words
 from sayso.core.conversation.hearing import Hearing
 from sayso.core.grants import HeldGrant, spent
-from sayso.core.plan_text import PlanText
 from sayso.core.session import Session, Suspension, find_ended_grants
+from sayso.core.session.plan_text import PlanText
 from sayso.core.text.acts import contains_forbidden, find_names
 from sayso.core.text.unmask import fold_text
 

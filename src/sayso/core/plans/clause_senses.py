@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sayso.core.plan_text import PlanText
 from sayso.core.plans.markup import find_exclusion
 from sayso.core.plans.names import is_called, means, stem, stems_of, words_of
 from sayso.core.plans.promised_names import find_targets
@@ -16,6 +15,7 @@ from sayso.core.plans.vocabulary import (
     POSTPONE,
     PRAISE,
 )
+from sayso.core.session.plan_text import PlanText
 from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.unmask import (
     fold_text,

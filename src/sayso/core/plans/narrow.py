@@ -7,11 +7,11 @@ from collections.abc import Collection
 
 import msgspec
 
-from sayso.core.plan_text import PlanText
 from sayso.core.plans.clause_senses import VERBS, is_known
 from sayso.core.plans.names import is_called, is_pattern, means, points_at, recalls, stem, words_of
 from sayso.core.plans.pieces import ChangePiece
 from sayso.core.plans.promised_names import find_operations, find_targets
+from sayso.core.session.plan_text import PlanText
 from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.unmask import fold_text
 

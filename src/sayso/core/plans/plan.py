@@ -12,10 +12,10 @@ import msgspec
 
 from sayso.core import words
 from sayso.core.model import Risk, Tier
-from sayso.core.plan_text import PlanText
 from sayso.core.plans import reading
 from sayso.core.plans.promised_names import find_operations, find_promised_targets
 from sayso.core.policy import Policy
+from sayso.core.session.plan_text import PlanText
 from sayso.core.text.unmask import undisguised
 from sayso.core.words import visible
 

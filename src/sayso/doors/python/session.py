@@ -11,7 +11,7 @@ from typing import Any, Self
 from sayso.core.conversation.hearing import Heard
 from sayso.core.conversation.lifecycle import Report
 from sayso.core.model import Assurance
-from sayso.core.plan_text import PlanText
+from sayso.core.session.plan_text import PlanText
 from sayso.doors.python.calls.door import Door
 from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.doors.python.calls.results import Result

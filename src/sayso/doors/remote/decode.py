@@ -13,7 +13,7 @@ from sayso.core.decision import Decision, Item, Offer, Ruling
 from sayso.core.digest import encode_canonical
 from sayso.core.errors import SaysoError
 from sayso.core.model import Call, Operation, Request, Risk, Verdict
-from sayso.core.plan_text import PlanText
+from sayso.core.session.plan_text import PlanText
 from sayso.doors.python.calls.door import PendingAsk
 from sayso.gate.call_rows import Attempt, Record
 from sayso.gate.ledger.workflows import encode_note

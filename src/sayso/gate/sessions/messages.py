@@ -31,8 +31,8 @@ from sayso.core.effects import (
     QuestionOpened,
 )
 from sayso.core.model import Assurance
-from sayso.core.plan_text import PlanText
 from sayso.core.session import Session, apply_effects
+from sayso.core.session.plan_text import PlanText
 from sayso.gate import words
 from sayso.gate.audit.consent_entries import record_consents
 from sayso.gate.deciding.authorize import flood_effects, notice_in, reason_not_to_ask

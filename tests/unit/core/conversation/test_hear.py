@@ -13,9 +13,9 @@ from sayso.core.conversation.hearing import Heard
 from sayso.core.effects import GrantRevoked, MessageClaimed
 from sayso.core.grants import Grant, HeldGrant, Pins
 from sayso.core.model import Assurance, Risk
-from sayso.core.plan_text import PlanText
 from sayso.core.policy import Domain, SlashCommand, compile_policy
 from sayso.core.session import PendingPrompt, Plan, Session, Task, apply_effects
+from sayso.core.session.plan_text import PlanText
 
 NOW = 1_800_000_000.0
 POLICY = compile_policy(

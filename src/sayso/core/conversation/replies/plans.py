@@ -16,10 +16,10 @@ from sayso.core.deciding.rules import PLAN_TURNS
 from sayso.core.durations import DAY
 from sayso.core.grants import Grant, Pins
 from sayso.core.model import Risk
-from sayso.core.numbering import new_grant, new_task
 from sayso.core.plans.edit import adjust_plan
 from sayso.core.plans.plan import beside_policy
 from sayso.core.session import PendingPrompt, Plan
+from sayso.core.session.numbering import new_grant, new_task
 
 
 def narrows_plan(h: Hearing) -> bool:
