@@ -6,11 +6,12 @@ import threading
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any
 
-from sayso.core import words
 from sayso.core.decision import Decision, Question
 from sayso.core.ledger import State
 from sayso.core.model import Call, Declaration, Request
 from sayso.core.session import Scope
+from sayso.core.words import agent_left
+from sayso.doors.python import words
 from sayso.doors.python.calls.capability import Capability
 from sayso.doors.python.calls.door import (
     AGENT,
@@ -215,7 +216,7 @@ class EmbeddedDoor(Door):
     def tell_left(self, operation: str, question: str) -> None:
         left = seconds_left(self.gate, question)
         if left > 0:
-            self.asker.tell(words.agent_left(operation, left))
+            self.asker.tell(agent_left(operation, left))
 
     # --- sessions ---
 

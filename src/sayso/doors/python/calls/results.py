@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from sayso.core import words
 from sayso.core.decision import Offer
 from sayso.core.errors import SaysoError
 from sayso.core.model import Risk
 from sayso.core.rulebook import BLOCKING
+from sayso.doors.python import words
 from sayso.doors.python.values.plain import NotPlain, write_result
 
 Status = Literal["ok", "denied", "blocked", "timeout", "error"]

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from sayso.core import words
+from sayso.doors.python import words
 from sayso.doors.python.values.plain import NotPlain
 
 MOST_TOLD = 3
