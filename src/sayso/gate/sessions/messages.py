@@ -49,7 +49,8 @@ from sayso.gate.people.passkeys import highest_unsigned_risk, needs_proof
 from sayso.gate.questions.read import UnknownQuestion, refuse_tampered_question
 from sayso.gate.questions.retell import retell
 from sayso.gate.rows.journal import record
-from sayso.gate.rows.sessions import LoadedSession, load_children
+from sayso.gate.rows.sessions import LoadedSession
+from sayso.gate.sessions.children import load_children
 from sayso.gate.sessions.handoff import apply_handoff, end_in_handoff
 from sayso.gate.sessions.last_message import save_last_message
 from sayso.gate.sessions.revoke import with_sessions_below
