@@ -257,21 +257,33 @@ def _close_with_answer(
             proof=proof,
             signed=UNSET if signed else False,
         )
-        record(
-            tx,
-            answered,
-            session=row.session,
-            agent=found.row.agent,
-            operations=tuple(dict.fromkeys(item.operation for item in asked.items)),
-            stream=gate.stream,
-            sensitive=reply.sensitive,
-        )
-        if asked.claim is None:
-            record_lasting_grants(gate, tx, reply.effects, found.row.agent)
-        else:
-            told = tuple(one for one in reply.effects if one != QuestionClosed(row.id, given))
-            record_consents(gate, tx, found.session, told)
+        _record_answer(gate, tx, asked, found, reply, answered)
         return _standing_from_row(msgspec.structs.replace(row, **how), yours=True, grants=grants)
+
+
+def _record_answer(
+    gate: Gate,
+    tx: Writer,
+    asked: Question,
+    found: LoadedSession,
+    reply: AnswerChange,
+    answered: events.Answered,
+) -> None:
+    """Record the answer, and the consent it gives that outlasts the call."""
+    record(
+        tx,
+        answered,
+        session=found.row.id,
+        agent=found.row.agent,
+        operations=tuple(dict.fromkeys(item.operation for item in asked.items)),
+        stream=gate.stream,
+        sensitive=reply.sensitive,
+    )
+    if asked.claim is None:
+        record_lasting_grants(gate, tx, reply.effects, found.row.agent)
+    else:
+        closed = QuestionClosed(answered.question, answered.answer)
+        record_consents(gate, tx, found.session, tuple(one for one in reply.effects if one != closed))
 
 
 def _load_question_row(gate: Gate, tx: Writer, question: str) -> QuestionRow:
