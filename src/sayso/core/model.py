@@ -177,7 +177,7 @@ class Declaration(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `code`: a decorator in this process, believed as it is. `host`: a program over a connection, whose
     declarations only raise. `agent`: the same, and the tool itself stays an operation. `name`: these
-    operations stand only where no tool entry fits.
+    operations count only where no tool entry fits.
     """
 
     operations: tuple[Operation, ...] = ()

@@ -265,7 +265,7 @@ def folding_note(question: str) -> str:
 
 
 def wrong_digest_reason(given: str, digest: str) -> str:
-    """Why an answer that names this digest is no answer to the question about that one."""
+    """Why an answer that names this digest does not answer the question about that one."""
     if len(given) < len(digest):
         return f"the digest given has {len(given)} characters; all {len(digest)} digits of it are needed"
     return "the digest given differs from that of the question: the answer is about another call"

@@ -300,7 +300,7 @@ def _operation_at_url(
 def _resolve_shell(
     entry: Tool, args: Mapping[str, Any], policy: Policy, where: CallFolders
 ) -> Iterable[Operation]:
-    """Return what the command line does, command by command. The entry's own operation stands beside it."""
+    """Return what the command line does, command by command. The entry's own operation is added."""
     declared = [Operation(entry.operation)] if entry.operation else []
     line = _command_line(entry, args)
     if line is None:

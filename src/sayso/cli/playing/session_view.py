@@ -83,7 +83,7 @@ def print_state(out: Console, player: Player) -> None:
 
 
 def print_why(out: Console, player: Player) -> None:
-    """Every check the last call passed, as things stand now."""
+    """Every check the last call passed, as of now."""
     explained = player.explain_last()
     if explained is None:
         out.print("No call yet.")

@@ -106,7 +106,7 @@ def load_call_details(gate: Gate, call: str) -> CallDetails:
 
 
 def _as_it_stands(gate: Gate, tx: Reader, row: CallRow) -> tuple[CallRow, dict[str, Any]]:
-    """The call as it is now, where it stands, and whether its row was tampered with."""
+    """The call as it is now, its state, and whether its row was tampered with."""
     tampered = sound_call(gate, tx, row) is None
     row = with_question_outcome(gate, tx, row)
     return row, {"state": state_of_call(gate, tx, row), "tampered": tampered}

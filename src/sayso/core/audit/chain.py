@@ -21,7 +21,7 @@ AddFinding = Callable[[FindingKind, int, str], None]
 
 
 class Chain:
-    """Where walking along a stream came to. `whole`: each row so far stood at the place its number says."""
+    """Where walking along a stream came to. `whole`: each row so far was at the place its number names."""
 
     def __init__(self, stream: str, found: AddFinding) -> None:
         self.entries = 0

@@ -59,7 +59,7 @@ def _revoke_spelled(h: Hearing, entry: str) -> bool:
 
 
 def _spellings(entry: str) -> Iterator[str]:
-    """An entry as it stands, and without what people and listings put around a name."""
+    """An entry as it is, and without what people and listings put around a name."""
     bare = _AROUND.sub("", entry.strip()).strip(" `\"'")
     plain = _SIGNS.sub("", bare)
     yield from dict.fromkeys(

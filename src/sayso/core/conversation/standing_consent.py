@@ -118,7 +118,7 @@ def _find_limit(text: str) -> str | None:
     """The first entry that speaks instead of naming a command: "but not to main", "git push if it works".
 
     Words of the language around commands give it away. From the second entry on only what certainly is a
-    command counts. In backticks a command is taken as it stands.
+    command counts. In backticks a command is taken as it is.
     """
     pieces = _split(text)[0]
     for at, piece in enumerate(pieces):
@@ -199,7 +199,7 @@ def _take_revoke_lists(shown: str, own: str) -> tuple[str, list[_List]]:
 
 
 def _on_one_line(text: str) -> str:
-    """The line a list stands on; of one that begins on the next line, all its lines, at the same length."""
+    """The line a list is on; of one that begins on the next line, all its lines, at the same length."""
     first = text.split("\n", 1)[0]
     if first.strip() or "\n" not in text:
         return first

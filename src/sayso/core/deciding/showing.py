@@ -1,7 +1,7 @@
 """What a question shows of a call, and what may be allowed from a view that did not show all of it.
 
 - A question shows all that runs: command or operations, tool, server, workflow, folder, state and every
-  argument. Text of the agent stands on lines of its own, with every line end spelled out, so none of it can
+  argument. Text of the agent is on lines of its own, with every line end spelled out, so none of it can
   pass for a line of ours.
 - A long value is folded with its true length. A rendering with a fold is not complete.
 - Above moderate risk a yes counts only if whoever gave it names the digest of the call it was shown whole.

@@ -1,6 +1,6 @@
 """What a promise of a plan names: files, functions, and operations with the targets they are promised for.
 
-A name counts only in surroundings that are understood: after a word that may stand before it, and for an
+A name counts only in surroundings that are understood: after a word that may come before it, and for an
 operation only in the part of the sentence that its verb governs.
 """
 
@@ -69,7 +69,7 @@ def _targets(promise: str) -> Iterator[tuple[str, int]]:
 
 
 def _understood(promise: str, start: int) -> bool:
-    """Whether the word right before a target may stand there. Inside `code` any may."""
+    """Whether the word right before a target may be there. Inside `code` any may."""
     last = _LAST_WORD.search(promise[max(start - _LONGEST_WORD, 0) : start])
     if last is None or any(code.start() < start < code.end() for code in _CODE.finditer(promise)):
         return True

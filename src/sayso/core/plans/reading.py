@@ -116,7 +116,7 @@ def quote_on_one_line(text: str) -> str:
 
 
 def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
-    """Statements in groups that blank lines divide; a list belongs to what stands before it."""
+    """Statements in groups that blank lines divide; a list belongs to what comes before it."""
     block: list[str] = []
     goes_on = False
     for line in lines:
@@ -133,7 +133,7 @@ def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _is_label(statement: str, following: str) -> bool:
-    """Whether what follows stands under this statement: a colon, a list, or a "not" with nothing after it."""
+    """Whether what follows is under this statement: a colon, a list, or a "not" with nothing after it."""
     introduces_list = _BULLET.match(following) is not None and _BULLET.match(statement) is None
     return (
         introduces_list
@@ -143,7 +143,7 @@ def _is_label(statement: str, following: str) -> bool:
 
 
 def _denies(label: str) -> bool:
-    """Whether a label says that what stands under it is not promised. "I won't push. Steps:" does not."""
+    """Whether a label says that what is under it is not promised. "I won't push. Steps:" does not."""
     last = (split_sentences(label) or [""])[-1]
     if last.endswith((".", "!", ";")):
         return False

@@ -3,7 +3,7 @@
 - Control, invisible and direction characters are spelled out.
 - A letter carries two marks at most. Further ones, and marks without a letter, are spelled out: piled up they
   paint over the lines around them.
-- Long gaps are told by their size. What stands behind 1,500 spaces or blank lines is out of sight.
+- Long gaps are told by their size. What comes after 1,500 spaces or blank lines is out of sight.
 - The page has a twin of this in `lib/visible.js`; a test compares the two.
 """
 
@@ -56,12 +56,12 @@ def count_piled_marks(text: str) -> int:
 
 
 def spell_character(character: str) -> str:
-    """One character, wherever it stands: itself, or its spelling if it acts or does not show."""
+    """One character, wherever it is: itself, or its spelling if it acts or does not show."""
     return character if _plain(character) else _escape(character)
 
 
 def full_length_note(text: str) -> str:
-    """What stands behind the shown part of a folded text: its true length."""
+    """What comes after the shown part of a folded text: its true length."""
     return f" … ({len(text)} characters in all)"
 
 

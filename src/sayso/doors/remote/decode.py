@@ -39,7 +39,7 @@ class OtherCall(SaysoError):
 
 
 def decode_attempt(answer: object, *, call: str | None = None, tool: str | None = None) -> RemoteAttempt:
-    """Return how a call stands; an answer about another call, or tool, than this one is refused."""
+    """Return the state of a call; an answer about another call, or tool, than this one is refused."""
     told = msgspec.convert(answer, CallView)
     if call not in (None, told.operation_id) or tool not in (None, told.tool):
         raise OtherCall(f"the service was asked about {call or tool}, and the answer is about another call")

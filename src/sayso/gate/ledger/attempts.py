@@ -1,4 +1,4 @@
-"""Calls of the ledger as they stand, for whoever only looks: what its question ended is over.
+"""Calls of the ledger as they are, for whoever only looks: what its question ended is over.
 
 The ledger moves a call when somebody tries it. Until then only its question says that it was denied.
 """

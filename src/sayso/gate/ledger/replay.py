@@ -1,6 +1,6 @@
 """Replays: an operation that was queued, run later, perhaps by another session than the one that made it.
 
-It may use grants for its own operation from the session that made it, as they stand now, and whatever the
+It may use grants for its own operation from the session that made it, as they are now, and whatever the
 session it runs in has. Workflow grants do not travel: trust in a run was for its time.
 """
 

@@ -133,7 +133,7 @@ def with_state_now(request: Request, state: str | None) -> Request:
 def _row_after_decision(
     gate: Gate, row: CallRow, request: Request, done: Authorization, kept: Record, lease: float
 ) -> CallRow:
-    """The call as it stands after it was decided again."""
+    """The call as it is after it was decided again."""
     where, to = standing_of(row), STATE_OF_VERDICT[done.decision.verdict]
     if where.state != "pending":
         where = ledger.move_to_state(where, "pending")

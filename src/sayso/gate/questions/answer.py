@@ -81,10 +81,10 @@ def answer_question(
     signing: Signing | None = None,
     seen: str | None = None,
 ) -> QuestionStanding:
-    """Give this answer if the question is still open; else say how it stands.
+    """Give this answer if the question is still open; else return its state.
 
     `signing` comes from surfaces where passkeys are used: there an answer that needs a proof is refused
-    without one. Elsewhere, at a terminal, it stands, and its entry says that it was not signed.
+    without one. Elsewhere, at a terminal, it counts, and its entry notes that it was not signed.
     `seen` is the digest of the call that whoever answers was shown whole. Without it nothing above moderate
     risk is allowed.
     """
@@ -139,7 +139,7 @@ def edit_and_allow(
 ) -> QuestionStanding:
     """Approve the edited call once, in place of the one asked about.
 
-    The policy decides the edited call again, and its no stays a no. Both digests stand in the audit; the call
+    The policy decides the edited call again, and its no stays a no. Both digests are in the audit; the call
     that was asked about is not approved. `seen_edited` is the digest of the edited call as whoever answers
     was shown it; an edit that raises the risk above moderate needs it, or a proof, which names it as well.
     """

@@ -119,7 +119,7 @@ def save_session(
 ) -> None:
     """Write what changed: rows that are new, spends for what was used or ended, the head if it differs.
 
-    `stands` says of a call how it stands from now on, None if it is neither running nor parked.
+    `stands` is a call and its state from now on, None if it is neither running nor parked.
     """
     old, was = before.session, before.kept
     spent = {name: one for name, one in was.spent.items() if name not in before.missing}
@@ -196,7 +196,7 @@ def _as_under_way(name: str, row: CallRow | None, sealer: Sealer) -> CallUnderWa
 
 
 def with_call(calls: Mapping[str, str], call: str, stands: str | None) -> Mapping[str, str]:
-    """The calls under way, with how this one stands."""
+    """The calls under way, with the state of this one."""
     if calls.get(call) == stands:
         return calls
     rest = {name: one for name, one in calls.items() if name != call}
@@ -267,7 +267,7 @@ def _find_used_up(session: Session) -> set[str]:
 
 
 def _number_last(tx: Reader, spend: SpendRow) -> SpendRow:
-    """A revocation after whatever stands in the log: no row added or deleted there keeps it out."""
+    """A revocation after whatever is in the log: no row added or deleted there keeps it out."""
     taken = max((row.number for row in tx.spends([spend.grant])), default=0)
     return msgspec.structs.replace(spend, number=taken + 1)
 
@@ -349,7 +349,7 @@ def _without_consent(row: SessionRow) -> Session:
 def _load_grants(
     tx: Reader, sealer: Sealer, session: str, kept: SessionState, keys: Iterable[GrantKey] | None
 ) -> tuple[Mapping[GrantKey, tuple[HeldGrant, ...]], frozenset[str], tuple[str, ...]]:
-    """The session's grants as they stand, those that are missing, and what was noticed.
+    """The session's grants as they are, those that are missing, and what was noticed.
 
     A row that does not fit its seal is not one of them, and one that the session does not name is over.
     """

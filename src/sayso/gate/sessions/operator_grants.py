@@ -262,7 +262,7 @@ def _find_live(
 
 
 def _still_live(gate: Gate, tx: Reader, rows: Sequence[GrantRow], *, as_one: bool) -> Iterator[ListedGrant]:
-    """Those of these grants that are live: what became of each stands in the sealed row of its session."""
+    """Those of these grants that are live: what became of each is in the sealed row of its session."""
     keys: dict[str, list[GrantKey]] = {}
     for row in rows:
         keys.setdefault(row.session, []).append((row.kind, row.value))

@@ -84,7 +84,7 @@ def spellings_of_path(path: str, *, folder: str, home: str) -> tuple[str, ...]:
 
 
 def texts_in(value: Any, depth: int = 0) -> Iterator[str]:
-    """Every text inside a value, keys included: an object that stands where a path should be."""
+    """Every text inside a value, keys included, where an object is given for a path."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping) and depth < MAX_VALUE_DEPTH:

@@ -61,7 +61,7 @@ SpendKind = Literal["use", "return", "enter", "revoke"]
 class SpendRow(msgspec.Struct, frozen=True):
     """One thing that happened to a grant. Each number of a grant is taken once.
 
-    It has no MAC: what counts stands in the sealed row of the session, and a number is taken in any case.
+    It has no MAC: what counts is in the sealed row of the session, and a number is taken in any case.
     """
 
     grant: str
@@ -91,7 +91,7 @@ QuestionState = Literal["open", "answered", "expired", "cancelled"]
 
 
 class QuestionRow(msgspec.Struct, frozen=True):
-    """A question and, once it is closed, how: the first answer stands. `edited`: what was allowed instead."""
+    """A question and, once it is closed, how: the first answer counts. `edited`: what was allowed instead."""
 
     id: str
     session: str
@@ -133,7 +133,7 @@ class CallRow(msgspec.Struct, frozen=True):
 
 
 class EntryRow(msgspec.Struct, frozen=True):
-    """An audit entry as stored: the exact bytes that were hashed, and where it stands in its chain.
+    """An audit entry as stored: the exact bytes that were hashed, and its place in the chain.
 
     `body` is None once it was pruned; the hashes stay.
     """

@@ -2,7 +2,7 @@
 
 - A text counts under a name for paths, whatever it is; under any other name if it looks like a path or is a
   file that exists. Texts that only mention paths (content, messages, search terms) do not count.
-- Files that a patch changes count. Addresses on the internet are no paths.
+- Files that a patch changes count. Addresses on the internet are not paths.
 - A working folder that is the call's own is where it works, not what it works on.
 """
 
