@@ -229,7 +229,7 @@ def format_question(
 ) -> str:
     """Return what is put to the user: why, what would run, what an answer covers, and the question.
 
-    A risky one also says what it will do. `wider` says that some answer covers more than this call.
+    A risky one also says what it will do. `wider` means that some answer covers more than this call.
     """
     effects = "".join(f"This {_future(what)}. " for what in will) if rule == RISKY.name else ""
     said = [_heading(rule, reason, categories, wider), *lines, "", *notes, f"{effects}Proceed?"]

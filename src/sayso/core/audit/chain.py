@@ -114,7 +114,7 @@ class Chain:
             )
 
     def _account(self, run: Sequence[StoredRow], told: Sequence[RawBody | None]) -> None:
-        """Note through which entry bodies were dropped, as entries say it."""
+        """Note through which entry bodies were dropped, as entries record it."""
         for row, one in zip(run, told, strict=True):
             if one is not None and one.event == Pruned.event and row[1] is not None:
                 self.accounted = max(self.accounted, _read_pruned_through(row[0], row[1]))

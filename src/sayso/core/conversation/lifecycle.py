@@ -29,7 +29,7 @@ class Report(msgspec.Struct, frozen=True):
 
 
 def report_plan(session: Session, text: PlanText, *, shown: bool = False) -> Report:
-    """A plan was put to the user; `shown` says that they see our rendering of it.
+    """A plan was put to the user; `shown` means that they see our rendering of it.
 
     A concrete one suspends the plan under way until it is answered. One that is not concrete comes between a
     plan that waits and the yes to it: then that yes needs the rendering again.

@@ -32,7 +32,7 @@ from sayso.core.text.unmask import (
 class StandingConsent(msgspec.Struct, frozen=True):
     """What a message says about standing consent.
 
-    `kind` is "grant", "revoke", "clear" or none, also where a list was refused. `stop` says that an entry of
+    `kind` is "grant", "revoke", "clear" or none, also where a list was refused. `stop` means that an entry of
     a list was a stop phrase; `denied` is what speech in the list of a grant denies.
     `spoken` is the message as folded own words with the lists blanked out, at the same length, for whoever
     looks for anything else in it.

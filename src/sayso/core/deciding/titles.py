@@ -1,6 +1,6 @@
-"""A call in one line, told by the arguments that matter, so that calls that differ look different.
+"""A call in one line, shown by the arguments that matter, so that calls that differ look different.
 
-- A command is told as it is; else the policy's title for the tool, if all it names is among the arguments;
+- A command is shown as it is; else the policy's title for the tool, if all it names is among the arguments;
   else the tool and its arguments, those first that people look for: path, recipient, amount, address. A title
   that could not be filled says so, with the argument it missed.
 - Arguments are foreign text: what does not show is spelled out, and what could pass for a word of the title

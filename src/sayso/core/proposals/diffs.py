@@ -44,7 +44,7 @@ class Hunk(msgspec.Struct, frozen=True):
 
 
 class FileDiff(msgspec.Struct, frozen=True):
-    """The change of one file. `creates` and `deletes` say that it is not there before, or not after."""
+    """The change of one file. `creates` and `deletes` mean that it is not there before, or not after."""
 
     path: str
     hunks: tuple[Hunk, ...]

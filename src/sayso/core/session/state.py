@@ -37,7 +37,7 @@ class Task(msgspec.Struct, frozen=True):
 class Plan(msgspec.Struct, frozen=True):
     """A plan of `turn`, last put to the user in `since`. Until accepted it grants nothing.
 
-    `shown` says that the user saw Sayso's rendering of it; before that, a yes does not count.
+    `shown` means that the user saw Sayso's rendering of it; before that, a yes does not count.
     """
 
     id: str
@@ -76,7 +76,7 @@ class PendingPrompt(msgspec.Struct, frozen=True):
     `question` or `plan` names what it is about; a yes to it approves no other.
     Of "which one do you mean?", `questions` are the ones numbered and
     `says` the yes or no it was asked for; of several asked one after the other, those still to come.
-    `again` says that a hesitant yes was asked back already, `once` that it was for one call only.
+    `again` means that a hesitant yes was asked back already, `once` that it was for one call only.
     """
 
     about: str

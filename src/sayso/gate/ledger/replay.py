@@ -43,7 +43,7 @@ def replay_call(
 ) -> Attempt:
     """Start the same call again, as a new one in the ledger; or ask for it in the session it would run in.
 
-    `state` is what the tool says of the world now. An effect that it had, or may have had, it does not have
+    `state` is the state that the tool reports now. An effect that it had, or may have had, it does not have
     again.
     """
     both = sorted({session, session_of_call(gate, call)})

@@ -53,7 +53,7 @@ def retry_call(
 ) -> Attempt:
     """Try a call again that had to be asked or was given back: it runs if it is allowed now, once.
 
-    `state` is what the tool says of the world now. If it was another when the call was asked for, that
+    `state` is the state that the tool reports now. If it was another when the call was asked for, that
     approval is for something else, and the call is decided, and if need be asked, again. `meant` are
     the arguments that state and effect key were found out for: if a person has edited them since, it is not
     run.

@@ -68,7 +68,7 @@ def start_call(
 ) -> Attempt:
     """Decide a call and, if it is allowed, start it. The same host id or key gives the recorded one again.
 
-    With `entered` False the start can still be given back, until `enter_call` says that the function was
+    With `entered` False the start can still be given back, until `enter_call` records that the function was
     entered; without it the start counts as the entry.
     """
     with reporting(gate, request.session) as report, writing(gate) as tx:

@@ -30,7 +30,7 @@ from sayso.core.text.unmask import mask_fences, strip_decoration, with_signs_spe
 class Choice(msgspec.Struct, frozen=True):
     """The questions a message says yes to, those it says no to, and those it only names.
 
-    `hesitant` says that a yes is to be asked back, `orders` that what is only named is told to run,
+    `hesitant` means that a yes is to be asked back, `orders` that what is only named is told to run,
     `accounts_for_no` that every no in the message is part of the choice, `closed` that it speaks of a place
     in the list whose question is no longer open, and `once` that a yes is for these calls alone. One that is
     `unclear` answers nothing: it has to be asked again.

@@ -164,7 +164,7 @@ class Door(ABC):
 
     @abstractmethod
     def beat(self, call: str, fence: int) -> None:
-        """Say that the holder of the call is alive."""
+        """Report that the holder of the call is alive."""
 
     @abstractmethod
     def park_call(self, call: str, fence: int, question: str, note: bytes) -> None:
