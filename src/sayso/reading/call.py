@@ -53,7 +53,7 @@ class CallReading(msgspec.Struct, frozen=True):
 def read_call(
     tool: str, args: Mapping[str, Any], policy: Policy, where: CallFolders, declared: Declaration
 ) -> CallReading:
-    """Read this call as it is now."""
+    """Read this call as it stands now."""
     found = _read_entry(tool, args, policy, where, declared)
     operations = found.operations
     if any(is_git_operation(one.name) for one in operations):

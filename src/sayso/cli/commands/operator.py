@@ -272,7 +272,7 @@ def show_stats(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show how often people are asked, how often earlier answers avoided it, and how they answer."""
+    """Show how often people are asked, how often earlier answers spared it, and how they answer."""
     import time
 
     from sayso.cli.views import operator
@@ -286,7 +286,7 @@ def show_stats(
 
 @contextmanager
 def open_gate_to_look(store: str | None, *, sealed: bool = False) -> Iterator[Gate]:
-    """The store as it is; nothing in it is changed. `sealed`: what is shown needs the gate's key."""
+    """The store as it stands; nothing in it is changed. `sealed`: what is shown needs the gate's key."""
     from sayso.gate.audit.tree import require_key
     from sayso.gate.open import UnusedStore, open_to_look
 

@@ -94,7 +94,7 @@ def open_socket_line(path: str) -> _socket.socket | None:
 
 
 def find_listener(line: _socket.socket) -> int:
-    """Return the user at the other end: the second number that Linux, or macOS, reports."""
+    """Return the user at the other end: the second number of what Linux, or macOS, says of it."""
     if hasattr(_socket, "SO_PEERCRED"):
         found = line.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
     else:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -66,7 +66,14 @@ def apply_proposal(
     machine: MachineClock = read_machine_time,
 ) -> Proposal:
     """Carry out a proposal that was approved and has cooled."""
-    return _begin_and_carry_out(gate, roots, proposal, "applying", check_may_apply, by, lock, machine)
+    with _carrying(lock, machine) as carrier:
+        _settle_left(gate, roots, proposal, carrier, machine)
+        with operator_act(gate) as tx:
+            one = load_proposal(gate, tx, proposal)
+            check_may_apply(one, look_at_time(gate, tx, machine))
+            _check_place(roots, one)
+            one = _begin(gate, tx, one, "applying", by, carrier)
+        return _carry_out(gate, roots, one, parse_diff(one.diff), by, machine)
 
 
 def undo_proposal(
@@ -78,36 +85,16 @@ def undo_proposal(
     lock: Path,
     machine: MachineClock = read_machine_time,
 ) -> Proposal:
-    """Undo a proposal that was applied, while it can be undone and nothing has changed since."""
-    return _begin_and_carry_out(gate, roots, proposal, "undoing", check_may_undo, by, lock, machine)
-
-
-def _begin_and_carry_out(
-    gate: Gate,
-    roots: ProposalRoots,
-    proposal: str,
-    to: ProposalState,
-    check: Callable[[Proposal, float], None],
-    by: str,
-    lock: Path,
-    machine: MachineClock,
-) -> Proposal:
-    """Settle what was left, record what is about to happen, and do it: one at a time."""
+    """Take a proposal back that was applied, while it can be undone and nothing has changed since."""
     with _carrying(lock, machine) as carrier:
         _settle_left(gate, roots, proposal, carrier, machine)
         with operator_act(gate) as tx:
             one = load_proposal(gate, tx, proposal)
-            check(one, look_at_time(gate, tx, machine))
+            check_may_undo(one, look_at_time(gate, tx, machine))
             _check_place(roots, one)
-            one = _begin(gate, tx, one, to, by, carrier)
-        return _carry_out(gate, roots, one, _change_of(one), by, machine)
-
-
-def _change_of(one: Proposal) -> FileDiff:
-    """Return the diff to apply: the proposal's own, or the way back."""
-    if one.state == "applying":
-        return parse_diff(one.diff)
-    return reverse_diff(parse_diff(one.diff)) if one.undo == REVERSE else parse_diff(one.undo)
+            one = _begin(gate, tx, one, "undoing", by, carrier)
+        back = reverse_diff(parse_diff(one.diff)) if one.undo == REVERSE else parse_diff(one.undo)
+        return _carry_out(gate, roots, one, back, by, machine)
 
 
 def _check_place(roots: ProposalRoots, one: Proposal) -> None:
