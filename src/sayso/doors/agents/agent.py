@@ -68,7 +68,7 @@ CommandFor = Callable[[str], str]
 """The command line to register for an event."""
 
 
-def list_entries(
+def make_hook_entries(
     events: Iterable[HookEvent], command: CommandFor, entry: Callable[[HookEvent, str], Any]
 ) -> dict[tuple[str, ...], Any]:
     """What to append to the list of each event under `hooks`: the entry made of its command line."""

@@ -21,7 +21,7 @@ from sayso.doors.agents.agent import (
     Wanted,
     WantedEntries,
     canary_of,
-    list_entries,
+    make_hook_entries,
 )
 from sayso.doors.agents.answers import (
     FAILED_PERMISSION,
@@ -112,7 +112,7 @@ EVENTS = (
 
 
 def _wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
-    entries = list_entries(EVENTS, command, lambda one, line: _entry(one, line, seconds))
+    entries = make_hook_entries(EVENTS, command, lambda one, line: _entry(one, line, seconds))
     return (WantedEntries(claude_settings_file(place, scope), entries, find_fault=find_claude_fault),)
 
 

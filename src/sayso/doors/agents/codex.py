@@ -26,7 +26,7 @@ from sayso.doors.agents.agent import (
     Wanted,
     WantedEntries,
     canary_of,
-    list_entries,
+    make_hook_entries,
 )
 from sayso.doors.agents.answers import (
     FAILED_PERMISSION,
@@ -95,7 +95,7 @@ def _wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tu
     def entry(event: HookEvent, line: str) -> dict[str, Any]:
         return {"hooks": [{"type": "command", "command": line, "timeout": event.seconds(seconds)}]}
 
-    return (WantedEntries(codex_hooks_file(place, scope), list_entries(EVENTS, command, entry)),)
+    return (WantedEntries(codex_hooks_file(place, scope), make_hook_entries(EVENTS, command, entry)),)
 
 
 def codex_hooks_file(place: Place, scope: Scope) -> Path:

@@ -16,7 +16,7 @@ from sayso.doors.agents.agent import (
     Scope,
     Wanted,
     WantedEntries,
-    list_entries,
+    make_hook_entries,
 )
 from sayso.doors.agents.answers import NOT_DECIDED, to_json
 from sayso.doors.agents.payload import (
@@ -113,7 +113,7 @@ EVENTS = (
 
 
 def _wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
-    entries = list_entries(EVENTS, command, lambda one, line: _hook(one, line, seconds))
+    entries = make_hook_entries(EVENTS, command, lambda one, line: _hook(one, line, seconds))
     folder = place.project if scope == "project" else place.home
     return (WantedEntries(folder / ".cursor" / "hooks.json", entries, {"version": 1}),)
 

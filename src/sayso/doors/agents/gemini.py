@@ -17,7 +17,7 @@ from sayso.doors.agents.agent import (
     Wanted,
     WantedEntries,
     canary_of,
-    list_entries,
+    make_hook_entries,
 )
 from sayso.doors.agents.answers import MESSAGE_LOST, refuse_by_exit, show_announced, to_json
 from sayso.doors.agents.payload import folder_of_call, optional_text, read_place, read_tool, refuse_event
@@ -74,7 +74,7 @@ EVENTS = (
 
 
 def _wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
-    entries = list_entries(EVENTS, command, lambda one, line: {"hooks": [_hook(one, line, seconds)]})
+    entries = make_hook_entries(EVENTS, command, lambda one, line: {"hooks": [_hook(one, line, seconds)]})
     return (WantedEntries(gemini_settings_file(place, scope), entries, comments=True),)
 
 
