@@ -237,15 +237,41 @@ class ReviewRow(msgspec.Struct, frozen=True):
     mac: bytes
 
 
+DeliveryKind = Literal["question", "notice"]
+DeliveryState = Literal["due", "shown", "over"]
+"""To be sent; on the surface; taken down again, or done with."""
+
+
+class DeliveryRow(msgspec.Struct, frozen=True):
+    """What one surface is to show of one subject, a question or a notice, and how far that came.
+
+    Nothing is decided by it. `due_at` is when somebody should do something about it: who takes the work moves
+    it ahead, so that it comes up again if they die. `version` grows with every change, so that of two who
+    take the same work one gets it. `ref` is the surface's own name for what it shows.
+    """
+
+    surface: str
+    subject: str
+    kind: DeliveryKind
+    state: DeliveryState
+    due_at: float
+    version: int = 0
+    attempts: int = 0
+    at: float = 0.0
+    body: bytes = b""
+    ref: str | None = None
+    error: str | None = None
+
+
 KINDS = (
     MetaRow, SessionRow, GrantRow, SpendRow, DenialRow, SendingRow, ReviewRow, QuestionRow, CallRow,
-    EntryRow, NodeRow, CheckpointRow, SecretRow, SummaryRow,
+    EntryRow, NodeRow, CheckpointRow, SecretRow, SummaryRow, DeliveryRow,
 )  # fmt: skip
 """Every kind of row. A store holds these and nothing else."""
 
 AnyRow = (
     MetaRow | SessionRow | GrantRow | SpendRow | DenialRow | SendingRow | ReviewRow | QuestionRow | CallRow
-    | EntryRow | NodeRow | CheckpointRow | SecretRow | SummaryRow
+    | EntryRow | NodeRow | CheckpointRow | SecretRow | SummaryRow | DeliveryRow
 )  # fmt: skip
 RowT = TypeVar("RowT", bound=AnyRow)
 
@@ -359,6 +385,16 @@ class Reader(Protocol):
     ) -> Sequence[SummaryRow]:
         """Those of one name from place `first` up to the one before `before`, the highest place first."""
 
+    def delivery(self, surface: str, subject: str) -> DeliveryRow | None: ...
+    def deliveries_due(self, surface: str, *, before: float, limit: int = 100) -> Sequence[DeliveryRow]:
+        """What the surface is to send, and was due before this time; what is due longest first."""
+
+    def questions_to_show(self, surface: str, *, limit: int = 100) -> Sequence[str]:
+        """The open questions of which the surface knows nothing yet, oldest first."""
+
+    def deliveries_to_close(self, surface: str, *, before: float, limit: int = 100) -> Sequence[DeliveryRow]:
+        """What the surface shows although the question is closed, and was due before this time."""
+
     def every(self, kind: type[RowT]) -> Iterator[RowT]:
         """All rows of one kind, read a page at a time; those of one session or stream in their order."""
 
@@ -424,6 +460,15 @@ class Writer(Reader, Protocol):
 
     def drop_summaries(self, source: str) -> None:
         """Forget everything that was added up from this source."""
+
+    def add_delivery(self, row: DeliveryRow) -> bool:
+        """Add it; False, and nothing changed, if the surface has one of this subject."""
+
+    def move_delivery(self, row: DeliveryRow, *, version: int) -> bool:
+        """Store this row if the delivery still has this version; else False, no change."""
+
+    def drop_deliveries(self, *, before: float) -> int:
+        """Forget those that are over and were due before this time; how many."""
 
     def put_rows(self, rows: Iterable[AnyRow]) -> None:
         """Add rows of any kind as they are, in this order: to fill a store that nobody else uses yet.

@@ -17,6 +17,7 @@ from sayso.store.contract import (
     AnyRow,
     CallRow,
     CheckpointRow,
+    DeliveryRow,
     DenialRow,
     EntryRow,
     EntryTuple,
@@ -264,6 +265,18 @@ class SqlReader:
         self, source: str, kind: str, name: str, *, first: int = 0, before: int, limit: int = 1000
     ) -> Sequence[SummaryRow]:
         return self._all(SummaryRow, sql.NEWEST_SUMMARIES, source, kind, name, first, before, limit)
+
+    def delivery(self, surface: str, subject: str) -> DeliveryRow | None:
+        return self._one(DeliveryRow, sql.DELIVERY, surface, subject)
+
+    def deliveries_due(self, surface: str, *, before: float, limit: int = 100) -> Sequence[DeliveryRow]:
+        return self._all(DeliveryRow, sql.DELIVERIES_DUE, surface, before, limit)
+
+    def questions_to_show(self, surface: str, *, limit: int = 100) -> Sequence[str]:
+        return [name for (name,) in self._connection.rows(sql.QUESTIONS_TO_SHOW, (surface, limit))]
+
+    def deliveries_to_close(self, surface: str, *, before: float, limit: int = 100) -> Sequence[DeliveryRow]:
+        return self._all(DeliveryRow, sql.DELIVERIES_TO_CLOSE, surface, before, limit)
 
     def every(self, kind: type[RowT]) -> Iterator[RowT]:
         width = len(sql.TABLES[kind][1])
@@ -514,6 +527,16 @@ class SqlWriter(HoldingReader):
 
     def drop_summaries(self, source: str) -> None:
         self._connection.put(sql.DROP_SUMMARIES, (source,))
+
+    def add_delivery(self, row: DeliveryRow) -> bool:
+        self.urgent = True
+        return self._connection.change(sql.ADD_DELIVERY, msgspec.structs.astuple(row)) > 0
+
+    def move_delivery(self, row: DeliveryRow, *, version: int) -> bool:
+        return self._store(sql.MOVE_DELIVERY, row, row.surface, row.subject, version)
+
+    def drop_deliveries(self, *, before: float) -> int:
+        return self._connection.change(sql.DROP_DELIVERIES, (before,))
 
     def put_rows(self, rows: Iterable[AnyRow]) -> None:
         self.urgent = True
