@@ -198,7 +198,7 @@ class ShowsAQuestionOnOneSurface(MemoryWriter):
 
 
 class LeavesClosedQuestionsShown(MemoryWriter):
-    def deliveries_to_close(self, surface: str, *, before: float, limit: int = 100) -> Sequence[DeliveryRow]:
+    def deliveries_to_close(self, surface: str, *, by: float, limit: int = 100) -> Sequence[DeliveryRow]:
         return []
 
 

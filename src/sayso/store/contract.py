@@ -386,14 +386,14 @@ class Reader(Protocol):
         """Those of one name from place `first` up to the one before `before`, the highest place first."""
 
     def delivery(self, surface: str, subject: str) -> DeliveryRow | None: ...
-    def deliveries_due(self, surface: str, *, before: float, limit: int = 100) -> Sequence[DeliveryRow]:
-        """What the surface is to send, and was due before this time; what is due longest first."""
+    def deliveries_due(self, surface: str, *, by: float, limit: int = 100) -> Sequence[DeliveryRow]:
+        """What the surface is to send and is due by this time; what is due longest first."""
 
     def questions_to_show(self, surface: str, *, limit: int = 100) -> Sequence[str]:
         """The open questions of which the surface knows nothing yet, oldest first."""
 
-    def deliveries_to_close(self, surface: str, *, before: float, limit: int = 100) -> Sequence[DeliveryRow]:
-        """What the surface shows although the question is closed, and was due before this time."""
+    def deliveries_to_close(self, surface: str, *, by: float, limit: int = 100) -> Sequence[DeliveryRow]:
+        """What the surface shows although the question is closed, and is due by this time."""
 
     def every(self, kind: type[RowT]) -> Iterator[RowT]:
         """All rows of one kind, read a page at a time; those of one session or stream in their order."""

@@ -50,11 +50,11 @@ def check_what_is_due_is_found_longest_first(make: Open) -> None:
         for row in (later, DUE, other, done, SHOWN):
             w.add_delivery(row)
     with store.read() as r:
-        assert r.deliveries_due("phone", before=NOON) == []
-        assert list(r.deliveries_due("phone", before=NOON + 0.5)) == [DUE]
-        assert list(r.deliveries_due("phone", before=NOON + 2)) == [DUE, later]
-        assert list(r.deliveries_due("phone", before=NOON + 2, limit=1)) == [DUE]
-        assert list(r.deliveries_due("desk", before=NOON + 2)) == [other]
+        assert r.deliveries_due("phone", by=NOON - 0.5) == []
+        assert list(r.deliveries_due("phone", by=NOON)) == [DUE]
+        assert list(r.deliveries_due("phone", by=NOON + 2)) == [DUE, later]
+        assert list(r.deliveries_due("phone", by=NOON + 2, limit=1)) == [DUE]
+        assert list(r.deliveries_due("desk", by=NOON + 2)) == [other]
 
 
 def check_an_open_question_is_to_be_shown_once_on_each_surface(make: Open) -> None:
@@ -84,14 +84,14 @@ def check_a_question_that_was_closed_is_to_be_taken_down(make: Open) -> None:
         w.add_delivery(replace(SHOWN, surface="chat", state="due"))
         w.add_delivery(replace(SHOWN, subject="n1", kind="notice"))
     with store.read() as r:
-        assert r.deliveries_to_close("phone", before=NOON + 1) == []
+        assert r.deliveries_to_close("phone", by=NOON + 1) == []
     with store.write() as w:
         w.close_question(replace(CLOSED, digest="q1"))
     with store.read() as r:
-        assert list(r.deliveries_to_close("phone", before=NOON + 1)) == [SHOWN]
-        assert r.deliveries_to_close("phone", before=NOON) == []
-        assert r.deliveries_to_close("desk", before=NOON + 1) == []
-        assert r.deliveries_to_close("chat", before=NOON + 1) == []
+        assert list(r.deliveries_to_close("phone", by=NOON + 1)) == [SHOWN]
+        assert r.deliveries_to_close("phone", by=NOON - 1) == []
+        assert r.deliveries_to_close("desk", by=NOON + 1) == []
+        assert r.deliveries_to_close("chat", by=NOON + 1) == []
 
 
 def check_what_is_over_is_forgotten_and_nothing_else(make: Open) -> None:

@@ -132,6 +132,17 @@ class Answered(AuditEvent, frozen=True):
     signed: bool | UnsetType = UNSET
 
 
+class AnswerRefused(AuditEvent, frozen=True):
+    """an answer from a surface did not count: it was forged, or from somebody who may not answer there"""
+
+    event, sign_of_life = "ANSWER_REFUSED", False
+    question: str
+    answer: str
+    by: str
+    surface: str
+    why: str
+
+
 class Cancelled(AuditEvent, frozen=True):
     """a question was withdrawn, because nobody could answer it"""
 

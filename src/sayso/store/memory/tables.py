@@ -272,9 +272,9 @@ class MemoryReader:
     def delivery(self, surface: str, subject: str) -> DeliveryRow | None:
         return self._group(self._tables.deliveries, surface).get(subject)
 
-    def deliveries_due(self, surface: str, *, before: float, limit: int = 100) -> Sequence[DeliveryRow]:
+    def deliveries_due(self, surface: str, *, by: float, limit: int = 100) -> Sequence[DeliveryRow]:
         rows = self._group(self._tables.deliveries, surface).values()
-        due = [row for row in rows if row.state == "due" and row.due_at < before]
+        due = [row for row in rows if row.state == "due" and row.due_at <= by]
         return sorted(due, key=lambda row: (row.due_at, row.subject))[:limit]
 
     def questions_to_show(self, surface: str, *, limit: int = 100) -> Sequence[str]:
@@ -282,12 +282,12 @@ class MemoryReader:
         rows = self._group(self._tables.questions).values()
         return _take_first(limit, (row.id for row in rows if row.state == "open" and row.id not in known))
 
-    def deliveries_to_close(self, surface: str, *, before: float, limit: int = 100) -> Sequence[DeliveryRow]:
+    def deliveries_to_close(self, surface: str, *, by: float, limit: int = 100) -> Sequence[DeliveryRow]:
         rows = self._group(self._tables.deliveries, surface).values()
         shown = [row for row in rows if row.state == "shown" and row.kind == "question"]
         questions = self._group(self._tables.questions)
         closed = [row for row in shown if row.subject in questions and questions[row.subject].state != "open"]
-        return sorted((row for row in closed if row.due_at < before), key=lambda row: row.subject)[:limit]
+        return sorted((row for row in closed if row.due_at <= by), key=lambda row: row.subject)[:limit]
 
     def every(self, kind: type[RowT]) -> Iterator[RowT]:
         if kind is MetaRow:

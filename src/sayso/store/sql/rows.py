@@ -269,14 +269,14 @@ class SqlReader:
     def delivery(self, surface: str, subject: str) -> DeliveryRow | None:
         return self._one(DeliveryRow, sql.DELIVERY, surface, subject)
 
-    def deliveries_due(self, surface: str, *, before: float, limit: int = 100) -> Sequence[DeliveryRow]:
-        return self._all(DeliveryRow, sql.DELIVERIES_DUE, surface, before, limit)
+    def deliveries_due(self, surface: str, *, by: float, limit: int = 100) -> Sequence[DeliveryRow]:
+        return self._all(DeliveryRow, sql.DELIVERIES_DUE, surface, by, limit)
 
     def questions_to_show(self, surface: str, *, limit: int = 100) -> Sequence[str]:
         return [name for (name,) in self._connection.rows(sql.QUESTIONS_TO_SHOW, (surface, limit))]
 
-    def deliveries_to_close(self, surface: str, *, before: float, limit: int = 100) -> Sequence[DeliveryRow]:
-        return self._all(DeliveryRow, sql.DELIVERIES_TO_CLOSE, surface, before, limit)
+    def deliveries_to_close(self, surface: str, *, by: float, limit: int = 100) -> Sequence[DeliveryRow]:
+        return self._all(DeliveryRow, sql.DELIVERIES_TO_CLOSE, surface, by, limit)
 
     def every(self, kind: type[RowT]) -> Iterator[RowT]:
         width = len(sql.TABLES[kind][1])

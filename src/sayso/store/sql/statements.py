@@ -259,7 +259,7 @@ DELIVERY = _select("deliveries", contract.DeliveryRow, "WHERE surface = ? AND su
 DELIVERIES_DUE = _select(
     "deliveries",
     contract.DeliveryRow,
-    "WHERE surface = ? AND state = 'due' AND due_at < ? ORDER BY due_at, subject LIMIT ?",
+    "WHERE surface = ? AND state = 'due' AND due_at <= ? ORDER BY due_at, subject LIMIT ?",
 )
 QUESTIONS_TO_SHOW = """
 SELECT id FROM questions WHERE state = 'open' AND NOT EXISTS (
@@ -269,7 +269,7 @@ SELECT id FROM questions WHERE state = 'open' AND NOT EXISTS (
 DELIVERIES_TO_CLOSE = _select(
     "deliveries",
     contract.DeliveryRow,
-    "WHERE surface = ? AND state = 'shown' AND kind = 'question' AND due_at < ? AND EXISTS ("
+    "WHERE surface = ? AND state = 'shown' AND kind = 'question' AND due_at <= ? AND EXISTS ("
     "SELECT 1 FROM questions WHERE questions.id = deliveries.subject AND questions.state <> 'open'"
     ") ORDER BY subject LIMIT ?",
 )
