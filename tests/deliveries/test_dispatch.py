@@ -11,6 +11,7 @@ from sayso.gate.deliveries.remote_surface import GivenAnswer
 from sayso.gate.gate import Gate
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.questions.wait import load_question_now
+from sayso.gate.refusal_limit import RefusalLimit
 from tests.support.asking import asked, edit, push
 from tests.support.boards import Board
 from tests.support.gates import Clock
@@ -146,9 +147,9 @@ def test_no_answer_counts_whose_parts_were_changed(gate: Gate, session: str, fie
     board.pressed.clear()
     wrong = {"question": second, "answer": "once", "token": "x" * 22, "by": "mallory"}[field]
     with pytest.raises(AnswerRefused):
-        take_answer(gate, board, replace(right, **{field: wrong}))
+        take_answer(gate, board, replace(right, **{field: wrong}), RefusalLimit())
     assert state(gate, first) == state(gate, second) == "open"
-    assert take_answer(gate, board, right).yours
+    assert take_answer(gate, board, right, RefusalLimit()).yours
 
 
 def test_no_token_of_another_surface_counts(gate: Gate, session: str) -> None:
@@ -159,7 +160,7 @@ def test_no_token_of_another_surface_counts(gate: Gate, session: str) -> None:
     stolen = phone.press(question, "once")
     phone.pressed.clear()
     with pytest.raises(AnswerRefused):
-        take_answer(gate, desk, stolen)
+        take_answer(gate, desk, stolen, RefusalLimit())
     assert state(gate, question) == "open"
 
 
@@ -169,7 +170,7 @@ def test_no_answer_counts_where_the_question_was_never_shown(gate: Gate, session
     settle(dispatching(gate, board), board)
     right = board.press(question, "once")
     with pytest.raises(AnswerRefused):
-        take_answer(gate, Board("other"), right)
+        take_answer(gate, Board("other"), right, RefusalLimit())
 
 
 def test_no_answer_is_used_twice(gate: Gate, session: str) -> None:
@@ -177,8 +178,8 @@ def test_no_answer_is_used_twice(gate: Gate, session: str) -> None:
     question = asked(gate, edit(session))
     settle(dispatching(gate, board), board)
     right = board.press(question, "once")
-    assert take_answer(gate, board, right).yours
-    again = take_answer(gate, board, right)
+    assert take_answer(gate, board, right, RefusalLimit()).yours
+    again = take_answer(gate, board, right, RefusalLimit())
     assert not again.yours
     assert again.by == "ana on board"
 
@@ -217,6 +218,6 @@ def test_a_refused_answer_is_recorded(gate: Gate, session: str) -> None:
     settle(dispatching(gate, board), board)
     forged = GivenAnswer(question, "once", "forged", "ana")
     with pytest.raises(AnswerRefused):
-        take_answer(gate, board, forged)
+        take_answer(gate, board, forged, RefusalLimit())
     with gate.store.read() as tx:
         assert "ANSWER_REFUSED" in [row.event for row in tx.entries("main", limit=1000)]

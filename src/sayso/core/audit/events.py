@@ -133,7 +133,7 @@ class Answered(AuditEvent, frozen=True):
 
 
 class AnswerRefused(AuditEvent, frozen=True):
-    """an answer from a surface did not count: it was forged, or from somebody who may not answer there"""
+    """an answer from a surface did not count, and why; and how many more went unrecorded"""
 
     event, sign_of_life = "ANSWER_REFUSED", False
     question: str
@@ -141,6 +141,7 @@ class AnswerRefused(AuditEvent, frozen=True):
     by: str
     surface: str
     why: str
+    unrecorded: int | UnsetType = UNSET
 
 
 class Cancelled(AuditEvent, frozen=True):

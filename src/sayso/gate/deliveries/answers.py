@@ -9,6 +9,8 @@
 
 from __future__ import annotations
 
+from msgspec import UNSET
+
 from sayso.core.audit import events
 from sayso.core.errors import SaysoError
 from sayso.gate.deliveries.cards import token_fits
@@ -17,6 +19,7 @@ from sayso.gate.gate import Gate, writing
 from sayso.gate.people.passkeys import Signing
 from sayso.gate.questions.answer import QuestionStanding, answer_question
 from sayso.gate.questions.read import question_of
+from sayso.gate.refusal_limit import RefusalLimit
 from sayso.gate.rows.journal import record
 
 WHOLE = b"whole"
@@ -30,8 +33,10 @@ class AnswerRefused(SaysoError):
     code = "answer_refused"
 
 
-def take_answer(gate: Gate, surface: RemoteSurface, given: GivenAnswer) -> QuestionStanding:
-    """Give this answer, if it counts; else refuse it and record the attempt."""
+def take_answer(
+    gate: Gate, surface: RemoteSurface, given: GivenAnswer, limit: RefusalLimit
+) -> QuestionStanding:
+    """Give this answer, if it counts; else refuse it and record the attempt, as far as the limit allows."""
     with gate.store.read() as tx:
         read = question_of(gate, tx, given.question)
         shown = tx.delivery(surface.name, given.question)
@@ -43,7 +48,7 @@ def take_answer(gate: Gate, surface: RemoteSurface, given: GivenAnswer) -> Quest
     elif not token_fits(gate, surface.name, read.question, given.answer, given.token):
         why = "the token does not fit this answer"
     if why is not None or shown is None:
-        _record_refusal(gate, surface, given, why or "")
+        _record_refusal(gate, surface, given, why or "", limit)
         raise AnswerRefused(why or "")
     return answer_question(
         gate,
@@ -56,7 +61,14 @@ def take_answer(gate: Gate, surface: RemoteSurface, given: GivenAnswer) -> Quest
     )
 
 
-def _record_refusal(gate: Gate, surface: RemoteSurface, given: GivenAnswer, why: str) -> None:
+def _record_refusal(
+    gate: Gate, surface: RemoteSurface, given: GivenAnswer, why: str, limit: RefusalLimit
+) -> None:
     with writing(gate) as tx:
-        refused = events.AnswerRefused(given.question, given.answer, given.by, surface.name, why)
+        missed = limit.take(tx.now)
+        if missed is None:
+            return
+        refused = events.AnswerRefused(
+            given.question, given.answer[:40], given.by[:80], surface.name, why, missed or UNSET
+        )
         record(tx, refused, stream=gate.stream)

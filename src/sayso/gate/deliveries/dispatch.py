@@ -24,6 +24,7 @@ from sayso.gate.deliveries.remote_surface import RemoteSurface
 from sayso.gate.gate import Gate
 from sayso.gate.questions.expiry import as_of, ends_at
 from sayso.gate.questions.read import TamperedQuestion, UnknownQuestion, question_of
+from sayso.gate.refusal_limit import RefusalLimit
 from sayso.store.contract import DeliveryRow, QuestionRow
 
 log = logging.getLogger("sayso.surfaces")
@@ -51,6 +52,7 @@ class Dispatcher:
         self._notices_to = notices_to
         self._link = link
         self._feed = NoticeFeed(gate)
+        self._refusals = RefusalLimit()
         self._over = threading.Event()
         self._threads: list[threading.Thread] = []
 
@@ -109,7 +111,7 @@ class Dispatcher:
         counted = 0
         for given in surface.fetch(seconds):
             try:
-                counted += take_answer(self._gate, surface, given).yours
+                counted += take_answer(self._gate, surface, given, self._refusals).yours
             except (AnswerRefused, SaysoError) as error:
                 log.warning("an answer from %s was refused: %s", surface.name, error)
         return counted

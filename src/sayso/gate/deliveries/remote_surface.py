@@ -14,6 +14,17 @@ from typing import Protocol
 import msgspec
 
 from sayso.core.audit.notices import Notice
+from sayso.core.model import Risk
+
+
+LABELS = {
+    "once": "Allow once",
+    "task": "For this task",
+    "temporary": "15 minutes",
+    "always": "This session",
+    "remember": "Allow and remember",
+    "deny": "Deny",
+}
 
 
 class CardAnswer(msgspec.Struct, frozen=True):
@@ -22,6 +33,11 @@ class CardAnswer(msgspec.Struct, frozen=True):
     answer: str
     covers: str
     token: str
+
+    @property
+    def label(self) -> str:
+        """Return what stands on the button."""
+        return LABELS.get(self.answer, self.answer)
 
 
 class Card(msgspec.Struct, frozen=True):
@@ -42,6 +58,12 @@ class Card(msgspec.Struct, frozen=True):
     expires_at: float
     answers: tuple[CardAnswer, ...]
     link: str | None = None
+
+    @property
+    def buttons(self) -> tuple[CardAnswer, ...]:
+        """Return the answers that would count: above moderate risk, a yes only where all was shown."""
+        can_allow = self.whole or self.risk != Risk.HIGH.word
+        return tuple(one for one in self.answers if can_allow or one.answer == "deny")
 
 
 class GivenAnswer(msgspec.Struct, frozen=True):

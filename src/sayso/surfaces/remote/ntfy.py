@@ -46,7 +46,7 @@ class Ntfy:
         buttons = [
             {
                 "action": "http",
-                "label": "Allow once" if one.answer == "once" else "Deny",
+                "label": one.label,
                 "url": self._settings.answers,
                 "method": "POST",
                 "headers": {"content-type": "application/json"},
@@ -55,8 +55,8 @@ class Ntfy:
                 ).decode(),
                 "clear": True,
             }
-            for one in card.answers
-            if self._settings.answers and one.answer in WITH_BUTTONS and (card.risk != "high" or card.whole)
+            for one in card.buttons
+            if self._settings.answers and one.answer in WITH_BUTTONS
         ]
         link = [{"action": "view", "label": "Open", "url": card.link}] if card.link else []
         told = self._publish(

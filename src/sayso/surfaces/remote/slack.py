@@ -17,8 +17,6 @@ from sayso.core.signed_messages import WINDOW, BadMessage
 from sayso.gate.deliveries.remote_surface import Card, GivenAnswer
 from sayso.surfaces.remote.exchange import SendingFailed, post_json
 
-LABELS = {"once": "Allow once", "deny": "Deny", "task": "For this task", "temporary": "15 minutes"}
-
 
 class SlackSettings(msgspec.Struct, frozen=True, tag="slack", tag_field="kind", forbid_unknown_fields=True):
     """The app's token and signing secret, the channel, and the ids of the people who may answer there."""
@@ -48,11 +46,10 @@ class Slack:
             {
                 "type": "button",
                 "action_id": f"sayso-{one.answer}",
-                "text": _plain(LABELS.get(one.answer, one.answer)),
+                "text": _plain(one.label),
                 "value": f"{card.question}|{one.answer}|{one.token}",
             }
-            for one in card.answers
-            if one.answer == "deny" or card.risk != "high" or card.whole
+            for one in card.buttons
         ]
         if card.link:
             link = {"type": "button", "action_id": "sayso-open", "text": _plain("Open"), "url": card.link}

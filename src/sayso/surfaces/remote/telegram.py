@@ -15,8 +15,6 @@ from sayso.core.audit.notices import Notice
 from sayso.gate.deliveries.remote_surface import Card, GivenAnswer
 from sayso.surfaces.remote.exchange import SendingFailed, post_json
 
-LABELS = {"once": "Allow once", "deny": "Deny", "task": "For this task", "temporary": "15 minutes"}
-
 
 class TelegramSettings(
     msgspec.Struct, frozen=True, tag="telegram", tag_field="kind", forbid_unknown_fields=True
@@ -44,11 +42,7 @@ class Telegram:
         self._seen = 0
 
     def show(self, card: Card, key: str) -> str:
-        buttons = [
-            {"text": LABELS.get(one.answer, one.answer), "callback_data": f"{one.answer}:{one.token}"}
-            for one in card.answers
-            if one.answer == "deny" or card.risk != "high" or card.whole
-        ]
+        buttons = [{"text": one.label, "callback_data": f"{one.answer}:{one.token}"} for one in card.buttons]
         rows: list[list[dict[str, str]]] = [buttons[at : at + 2] for at in range(0, len(buttons), 2)]
         if card.link:
             rows.append([{"text": "Open", "url": card.link}])
