@@ -34,10 +34,11 @@ class Board:
         self.shown.setdefault(key, card)
         return key
 
-    def close(self, ref: str, question: str, ending: str) -> None:
+    def close(self, ref: str | None, question: str, key: str, ending: str) -> None:
         self._reach()
-        assert ref in self.shown
-        self.closed[question] = ending
+        assert ref in (None, key)
+        if key in self.shown:
+            self.closed[question] = ending
 
     def tell(self, notice: Notice, key: str) -> None:
         self._reach()

@@ -136,7 +136,7 @@ class Dispatcher:
                 read = question_of(self._gate, tx, row.subject)
                 stands = as_of(self._gate, read.row, tx.now)
             if stands.state != "open":
-                self._note(row, state="over")
+                self._close(surface, row)
                 return
             shows = WHOLE if shows_whole(surface, read.question) else b""
             taken = row if shows == row.body else self._note(row, due=HELD_FOR, body=shows)
@@ -157,8 +157,8 @@ class Dispatcher:
         try:
             with self._gate.store.read() as tx:
                 question = tx.question(row.subject)
-            if row.ref is not None and question is not None:
-                surface.close(row.ref, row.subject, describe_ending(question))
+            if question is not None and (row.ref is not None or row.attempts > 1):
+                surface.close(row.ref, row.subject, _key(row), describe_ending(question))
         except Exception as error:  # noqa: BLE001  a foreign surface: the others go on
             self._try_later(surface, row, error)
         else:

@@ -16,7 +16,6 @@ import msgspec
 from sayso.core.audit.notices import Notice
 from sayso.core.model import Risk
 
-
 LABELS = {
     "once": "Allow once",
     "task": "For this task",
@@ -101,8 +100,11 @@ class RemoteSurface(Protocol):
     def show(self, card: Card, key: str) -> str:
         """Show the question, and return the surface's own name for it. `key` is the same at every try."""
 
-    def close(self, ref: str, question: str, ending: str) -> None:
-        """Take the question down, or say there how it ended."""
+    def close(self, ref: str | None, question: str, key: str, ending: str) -> None:
+        """Take the question down, or say there how it ended.
+
+        Without a `ref` nobody knows whether it was shown, under this `key`: close it if that can be told.
+        """
 
     def tell(self, notice: Notice, key: str) -> None:
         """Tell this. `key` is the same at every try."""

@@ -45,7 +45,7 @@ class Mail:
         self._send(card.title, f"{card.body}{link}", key)
         return key
 
-    def close(self, ref: str, question: str, ending: str) -> None:
+    def close(self, ref: str | None, question: str, key: str, ending: str) -> None:
         """A mail cannot be taken back; the page it links to says how the question ended."""
 
     def tell(self, notice: Notice, key: str) -> None:

@@ -69,8 +69,9 @@ class Ntfy:
         )
         return str(told.get("id", key)) if isinstance(told, dict) else key
 
-    def close(self, ref: str, question: str, ending: str) -> None:
-        self._publish({"title": f"Closed: {question}", "message": ending, "priority": 1})
+    def close(self, ref: str | None, question: str, key: str, ending: str) -> None:
+        if ref is not None:
+            self._publish({"title": f"Closed: {question}", "message": ending, "priority": 1})
 
     def tell(self, notice: Notice, key: str) -> None:
         self._publish({"title": "Sayso", "message": notice.text, "priority": 3})

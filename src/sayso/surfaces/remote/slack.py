@@ -62,9 +62,10 @@ class Slack:
         told = self._call("chat.postMessage", {"text": card.title, "blocks": blocks, "mrkdwn": False})
         return str(told["ts"])
 
-    def close(self, ref: str, question: str, ending: str) -> None:
+    def close(self, ref: str | None, question: str, key: str, ending: str) -> None:
         blocks = [{"type": "section", "text": _plain(ending)}]
-        self._call("chat.update", {"ts": ref, "text": ending, "blocks": blocks})
+        if ref is not None:
+            self._call("chat.update", {"ts": ref, "text": ending, "blocks": blocks})
 
     def tell(self, notice: Notice, key: str) -> None:
         blocks = [{"type": "section", "text": _plain(notice.text)}]

@@ -50,9 +50,10 @@ class Telegram:
         told = self._call("sendMessage", {"text": text, "reply_markup": {"inline_keyboard": rows}})
         return str(told["message_id"])
 
-    def close(self, ref: str, question: str, ending: str) -> None:
+    def close(self, ref: str | None, question: str, key: str, ending: str) -> None:
         text = f"{ending}\n\nQuestion {question}"
-        self._call("editMessageText", {"message_id": int(ref), "text": text})
+        if ref is not None:
+            self._call("editMessageText", {"message_id": int(ref), "text": text})
 
     def tell(self, notice: Notice, key: str) -> None:
         self._call("sendMessage", {"text": notice.text})

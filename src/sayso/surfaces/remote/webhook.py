@@ -43,7 +43,7 @@ class Webhook:
         self._send("question.asked", card, key)
         return card.question
 
-    def close(self, ref: str, question: str, ending: str) -> None:
+    def close(self, ref: str | None, question: str, key: str, ending: str) -> None:
         self._send("question.closed", {"question": question, "ending": ending}, f"{question}.closed")
 
     def tell(self, notice: Notice, key: str) -> None:
