@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from sayso.core.audit.notices import Notice
-from sayso.gate.deliveries.remote_surface import Card, GivenAnswer
+from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard
 
 
 class Down(Exception):
@@ -23,13 +23,13 @@ class Board:
     ) -> None:
         self.name, self.detail, self.approvers = name, detail, frozenset(approvers)
         self.down = False
-        self.shown: dict[str, Card] = {}
+        self.shown: dict[str, QuestionCard] = {}
         self.closed: dict[str, str] = {}
         self.told: dict[str, Notice] = {}
         self.pressed: list[GivenAnswer] = []
         self.tries = 0
 
-    def show(self, card: Card, key: str) -> str:
+    def show(self, card: QuestionCard, key: str) -> str:
         self._reach()
         self.shown.setdefault(key, card)
         return key
@@ -55,7 +55,7 @@ class Board:
     def questions(self) -> set[str]:
         return {card.question for card in self.shown.values()}
 
-    def card(self, question: str) -> Card:
+    def card(self, question: str) -> QuestionCard:
         return next(card for card in self.shown.values() if card.question == question)
 
     def press(self, question: str, answer: str, by: str = "ana") -> GivenAnswer:

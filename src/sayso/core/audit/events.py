@@ -132,7 +132,7 @@ class Answered(AuditEvent, frozen=True):
     signed: bool | UnsetType = UNSET
 
 
-class AnswerRefused(AuditEvent, frozen=True):
+class SurfaceAnswerRefused(AuditEvent, frozen=True):
     """an answer from a surface did not count, and why; and how many more went unrecorded"""
 
     event, sign_of_life = "ANSWER_REFUSED", False

@@ -32,7 +32,7 @@ class Notice(msgspec.Struct, frozen=True):
 class _Entry(msgspec.Struct, frozen=True):
     """What of an entry a notice is made from."""
 
-    details: dict[str, Any]
+    details: Mapping[str, Any]
     agent: str = ""
     session: str = ""
     operations: tuple[str, ...] = ()

@@ -24,7 +24,7 @@ from sayso.gate.rows.journal import record
 
 WHOLE = b"whole"
 """In a question's delivery: the surface was given all of the call."""
-LONGEST_REASON = 500
+LONGEST_ANSWER_REASON = 500
 
 
 class AnswerRefused(SaysoError):
@@ -55,7 +55,7 @@ def take_answer(
         given.question,
         given.answer,
         by=f"{given.by} on {surface.name}",
-        reason=None if given.reason is None else given.reason[:LONGEST_REASON],
+        reason=None if given.reason is None else given.reason[:LONGEST_ANSWER_REASON],
         signing=Signing(None, ()),
         seen=read.question.request.digest if shown.body == WHOLE else None,
     )
@@ -68,7 +68,7 @@ def _record_refusal(
         missed = limit.take(tx.now)
         if missed is None:
             return
-        refused = events.AnswerRefused(
+        refused = events.SurfaceAnswerRefused(
             given.question, given.answer[:40], given.by[:80], surface.name, why, missed or UNSET
         )
         record(tx, refused, stream=gate.stream)

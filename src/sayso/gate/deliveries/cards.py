@@ -7,7 +7,7 @@ import hmac
 
 from sayso.core.decision import Question
 from sayso.core.text.foreign import visible
-from sayso.gate.deliveries.remote_surface import Card, CardAnswer, RemoteSurface
+from sayso.gate.deliveries.remote_surface import CardAnswer, QuestionCard, RemoteSurface
 from sayso.gate.gate import Gate
 
 TOKEN_BYTES = 16
@@ -16,7 +16,7 @@ DENY_COVERS = "the call does not run"
 
 def make_card(
     gate: Gate, surface: RemoteSurface, question: Question, expires_at: float, link: str | None
-) -> Card:
+) -> QuestionCard:
     """Make the card of this question for this surface: all of the call, or only what it does."""
     whole = shows_whole(surface, question)
     operations = tuple(dict.fromkeys(item.operation for item in question.items))
@@ -25,7 +25,7 @@ def make_card(
     offered = tuple((offer.answer, offer.words) for offer in question.offers if offer.answer != "edit")
     if not any(answer == "deny" for answer, _ in offered):
         offered = (*offered, ("deny", DENY_COVERS))
-    return Card(
+    return QuestionCard(
         question.id,
         risk,
         agent,

@@ -158,7 +158,7 @@ class Dispatcher:
             with self._gate.store.read() as tx:
                 question = tx.question(row.subject)
             if question is not None and (row.ref is not None or row.attempts > 1):
-                surface.close(row.ref, row.subject, _key(row), describe_ending(question))
+                surface.close(row.ref, row.subject, _key(row), describe_question_ending(question))
         except Exception as error:  # noqa: BLE001  a foreign surface: the others go on
             self._try_later(surface, row, error)
         else:
@@ -214,7 +214,7 @@ class Dispatcher:
                 self._over.wait(FIRST_PAUSE)
 
 
-def describe_ending(row: QuestionRow) -> str:
+def describe_question_ending(row: QuestionRow) -> str:
     """Return how a question ended, in a sentence for the surfaces that showed it."""
     if row.state == "answered" and row.answer is not None:
         return words.elsewhere_notice(row.answer, row.by or "", row.reason)

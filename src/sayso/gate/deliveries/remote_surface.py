@@ -39,7 +39,7 @@ class CardAnswer(msgspec.Struct, frozen=True):
         return LABELS.get(self.answer, self.answer)
 
 
-class Card(msgspec.Struct, frozen=True):
+class QuestionCard(msgspec.Struct, frozen=True):
     """A question as a surface shows it. All text in it is safe to show: what an agent wrote is made visible.
 
     `body` is the whole call, or without the arguments where the surface gets no details. `whole` says that
@@ -97,7 +97,7 @@ class RemoteSurface(Protocol):
     def polls(self) -> bool:
         """Return whether answers have to be fetched; otherwise they are sent to us."""
 
-    def show(self, card: Card, key: str) -> str:
+    def show(self, card: QuestionCard, key: str) -> str:
         """Show the question, and return the surface's own name for it. `key` is the same at every try."""
 
     def close(self, ref: str | None, question: str, key: str, ending: str) -> None:

@@ -11,8 +11,8 @@ import msgspec
 
 from sayso.core.errors import SaysoError
 
-TIMEOUT = 15.0
-LARGEST_ANSWER = 1024 * 1024
+LONGEST_EXCHANGE = 15.0
+LARGEST_REPLY = 1024 * 1024
 
 
 class SendingFailed(SaysoError):
@@ -22,7 +22,7 @@ class SendingFailed(SaysoError):
 
 
 def post(
-    url: str, body: bytes, headers: Mapping[str, str], *, timeout: float = TIMEOUT, secret: str = ""
+    url: str, body: bytes, headers: Mapping[str, str], *, timeout: float = LONGEST_EXCHANGE, secret: str = ""
 ) -> bytes:
     """Post this and return the answer; an error unless it was taken. `secret` is left out of what is said."""
     where = urlsplit(url)
@@ -35,7 +35,7 @@ def post(
             "POST", where.path + (f"?{where.query}" if where.query else ""), body, dict(headers)
         )
         answer = connection.getresponse()
-        content = answer.read(LARGEST_ANSWER)
+        content = answer.read(LARGEST_REPLY)
     except (OSError, http.client.HTTPException) as error:
         why = f"{type(error).__name__}: {error}"
         raise SendingFailed(why.replace(secret, "…") if secret else why) from None
@@ -47,7 +47,12 @@ def post(
 
 
 def post_json(
-    url: str, body: Any, headers: Mapping[str, str] = {}, *, timeout: float = TIMEOUT, secret: str = ""
+    url: str,
+    body: Any,
+    headers: Mapping[str, str] = {},
+    *,
+    timeout: float = LONGEST_EXCHANGE,
+    secret: str = "",
 ) -> Any:
     """The same with JSON both ways; None if the answer is not JSON."""
     told = {"content-type": "application/json", **headers}

@@ -11,8 +11,8 @@ from typing import Literal
 import msgspec
 
 from sayso.core.audit.notices import Notice
-from sayso.gate.deliveries.remote_surface import Card, GivenAnswer
-from sayso.surfaces.remote.exchange import TIMEOUT, SendingFailed
+from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard
+from sayso.surfaces.remote.exchange import LONGEST_EXCHANGE, SendingFailed
 
 
 class MailSettings(msgspec.Struct, frozen=True, tag="mail", tag_field="kind", forbid_unknown_fields=True):
@@ -40,7 +40,7 @@ class Mail:
         self.name, self.detail = settings.name, settings.detail
         self._settings = settings
 
-    def show(self, card: Card, key: str) -> str:
+    def show(self, card: QuestionCard, key: str) -> str:
         link = f"\n\nAnswer it here: {card.link}" if card.link else "\n\nAnswer it with: sayso inbox"
         self._send(card.title, f"{card.body}{link}", key)
         return key
@@ -65,7 +65,7 @@ class Mail:
         mail.set_content(text)
         kind = smtplib.SMTP_SSL if settings.security == "tls" else smtplib.SMTP
         try:
-            with kind(settings.host, settings.port, timeout=TIMEOUT) as server:
+            with kind(settings.host, settings.port, timeout=LONGEST_EXCHANGE) as server:
                 if settings.security == "starttls":
                     server.starttls(context=ssl.create_default_context())
                 if settings.user:

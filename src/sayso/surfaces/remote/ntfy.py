@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from sayso.core.audit.notices import Notice
-from sayso.gate.deliveries.remote_surface import Card, GivenAnswer
+from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard
 from sayso.surfaces.remote.exchange import post_json
 
 PRIORITY = {"low": 2, "moderate": 3, "high": 5}
@@ -42,7 +42,7 @@ class Ntfy:
         self.name, self.detail = settings.name, settings.detail
         self._settings = settings
 
-    def show(self, card: Card, key: str) -> str:
+    def show(self, card: QuestionCard, key: str) -> str:
         buttons = [
             {
                 "action": "http",

@@ -14,7 +14,7 @@ import msgspec
 
 from sayso.core.audit.notices import Notice
 from sayso.core.signed_messages import WINDOW, BadMessage
-from sayso.gate.deliveries.remote_surface import Card, GivenAnswer
+from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard
 from sayso.surfaces.remote.exchange import SendingFailed, post_json
 
 
@@ -41,7 +41,7 @@ class Slack:
         self.approvers = frozenset(settings.approvers)
         self._settings, self._now = settings, now
 
-    def show(self, card: Card, key: str) -> str:
+    def show(self, card: QuestionCard, key: str) -> str:
         buttons: list[dict[str, Any]] = [
             {
                 "type": "button",

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from sayso.core.audit.notices import Notice
-from sayso.gate.deliveries.remote_surface import Card, GivenAnswer
+from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard
 from sayso.surfaces.remote.exchange import SendingFailed, post_json
 
 
@@ -41,7 +41,7 @@ class Telegram:
         self._settings = settings
         self._seen = 0
 
-    def show(self, card: Card, key: str) -> str:
+    def show(self, card: QuestionCard, key: str) -> str:
         buttons = [{"text": one.label, "callback_data": f"{one.answer}:{one.token}"} for one in card.buttons]
         rows: list[list[dict[str, str]]] = [buttons[at : at + 2] for at in range(0, len(buttons), 2)]
         if card.link:

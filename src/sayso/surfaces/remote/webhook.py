@@ -12,7 +12,7 @@ import msgspec
 
 from sayso.core.audit.notices import Notice
 from sayso.core.signed_messages import SignedMessage, check_message, decode_secret, sign_message
-from sayso.gate.deliveries.remote_surface import Card, GivenAnswer
+from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard
 from sayso.surfaces.remote.exchange import post
 
 
@@ -39,7 +39,7 @@ class Webhook:
         self.approvers = frozenset(settings.approvers)
         self._url, self._secret, self._now = settings.url, decode_secret(settings.secret), now
 
-    def show(self, card: Card, key: str) -> str:
+    def show(self, card: QuestionCard, key: str) -> str:
         self._send("question.asked", card, key)
         return card.question
 
