@@ -15,6 +15,7 @@ SOCKET_HOST = "sayso"
 KEY_HEADER = "Idempotency-Key"
 SESSION_HEADER = "X-Sayso-Session"
 TRUSTED_PATH = "/trusted/v1/messages"
+SURFACES_PATH = "/surfaces/v1"
 
 
 class RunnableCall(msgspec.Struct, frozen=True):

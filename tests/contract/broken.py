@@ -18,6 +18,7 @@ from sayso.store.contract import (
     Batch,
     CallRow,
     CheckpointRow,
+    DeliveryRow,
     EntryRow,
     EntryTuple,
     GrantRow,
@@ -176,6 +177,37 @@ class DropsSummariesOfOthers(MemoryWriter):
     def drop_summaries(self, source: str) -> None:
         for one in {row.source for row in self.every(SummaryRow)}:
             super().drop_summaries(one)
+
+
+class GivesADeliveryToTwo(MemoryWriter):
+    def move_delivery(self, row: DeliveryRow, *, version: int) -> bool:
+        self._touch("deliveries", row.surface)[row.subject] = row
+        return True
+
+
+class AddsADeliveryAgain(MemoryWriter):
+    def add_delivery(self, row: DeliveryRow) -> bool:
+        self._touch("deliveries", row.surface)[row.subject] = row
+        return True
+
+
+class ShowsAQuestionOnOneSurface(MemoryWriter):
+    def questions_to_show(self, surface: str, *, limit: int = 100) -> Sequence[str]:
+        known = {row.subject for row in self.every(DeliveryRow)}
+        return [one for one in super().questions_to_show(surface, limit=limit) if one not in known]
+
+
+class LeavesClosedQuestionsShown(MemoryWriter):
+    def deliveries_to_close(self, surface: str, *, by: float, limit: int = 100) -> Sequence[DeliveryRow]:
+        return []
+
+
+class ForgetsWhatIsDue(MemoryWriter):
+    def drop_deliveries(self, *, before: float) -> int:
+        for row in list(self.every(DeliveryRow)):
+            if row.due_at < before:
+                del self._touch("deliveries", row.surface)[row.subject]
+        return super().drop_deliveries(before=before)
 
 
 class DropsAnEntry(MemoryWriter):
@@ -612,6 +644,11 @@ OTHERS = "a_waiter_is_told_of_the_commit_of_another_handle"
 
 WRITERS: dict[type[MemoryWriter], str] = {
     LosesRevocations: SPENDS,
+    GivesADeliveryToTwo: "of_two_who_take_a_delivery_one_gets_it",
+    AddsADeliveryAgain: "a_surface_has_one_delivery_of_a_subject",
+    ShowsAQuestionOnOneSurface: "an_open_question_is_to_be_shown_once_on_each_surface",
+    LeavesClosedQuestionsShown: "a_question_that_was_closed_is_to_be_taken_down",
+    ForgetsWhatIsDue: "what_is_over_is_forgotten_and_nothing_else",
     SpendsANumberTwice: "a_number_of_a_grant_is_spent_once",
     EndsASessionThatOnlyChanges: CHANGES,
     MakesUpSessions: CHANGES,

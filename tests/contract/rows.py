@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from sayso.store.contract import (
     CallRow,
     CheckpointRow,
+    DeliveryRow,
     DenialRow,
     EntryRow,
     EntryTuple,
@@ -62,6 +63,7 @@ CHECKPOINT = CheckpointRow(2**40, NOON, TEXT)
 SECRET = SecretRow("main", 1, "token", BYTES, b"\0")
 REVIEW = ReviewRow("email", NOON, "ana", BYTES)
 SUMMARY = SummaryRow("main", "hour", TEXT, 2**40, BYTES)
+DELIVERY = DeliveryRow("phone", "q1", "question", "shown", NOON, 3, 2, NOON - 1, BYTES, TEXT, TEXT)
 
 
 def entry(seq: int, stream: str = "main") -> EntryRow:
@@ -105,6 +107,7 @@ def put_everything(writer: Writer) -> None:
     writer.add_secret(SECRET)
     writer.put_review(REVIEW)
     writer.put_summaries([SUMMARY])
+    writer.add_delivery(DELIVERY)
 
 
 def everything(reader: Reader) -> list[object]:
@@ -125,10 +128,11 @@ def everything(reader: Reader) -> list[object]:
         *reader.secrets("main", 1),
         *reader.reviews(),
         *reader.summaries("main", "hour", [(TEXT, 2**40)]),
+        reader.delivery("phone", "q1"),
     ]
 
 
 EVERYTHING: list[object] = [
     TEXT, SESSION, GRANT, SPEND, DENIAL, SENDING, QUESTION, CALL, FULL_CALL, ENTRY, NODE, CHECKPOINT, SECRET,
-    REVIEW, SUMMARY,
+    REVIEW, SUMMARY, DELIVERY,
 ]  # fmt: skip

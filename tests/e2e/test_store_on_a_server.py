@@ -47,6 +47,7 @@ def test_an_older_schema_is_named_and_brought_up_to_date_once(place: Place, data
         connection.execute("ALTER TABLE calls DROP COLUMN workflow")
         connection.execute("DROP INDEX sessions_owner")
         connection.execute("DROP TABLE summaries")
+        connection.execute("DROP TABLE deliveries")
     old = place.sayso("store", "info", *there)
     assert "sayso store migrate" in old.stderr
     changed = [place.sayso("store", "migrate", *there, "--json") for _ in range(2)]

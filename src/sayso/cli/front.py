@@ -75,6 +75,9 @@ COMMANDS = (
     CommandPlace(
         "trusted", "commands.changing.trusted", "app", "The trusted channel: signed messages.", group=True
     ),
+    CommandPlace(
+        "surfaces", "commands.surfaces", "app", "Where else you are asked: phone, chat, mail.", group=True
+    ),
     CommandPlace("history", "commands.history", "history", "Show past decisions, call by call."),
     CommandPlace(
         "calls", "commands.calls", "calls", "List calls: waiting, running or ambiguous.", group=True

@@ -21,6 +21,7 @@ from starlette.routing import BaseRoute, Route
 from sayso.core.digest import parse_json
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import LONGEST_KEY
+from sayso.gate.deliveries.remote_surface import RemoteSurface
 from sayso.gate.gate import Gate
 from sayso.gate.people.tokens import Token
 from sayso.service import openapi
@@ -40,7 +41,7 @@ from sayso.service.api import (
     system,
     tokens,
 )
-from sayso.service.api.asking import questions
+from sayso.service.api.asking import questions, surfaces
 from sayso.service.api.changing import policy, proposals, trusted
 from sayso.service.authzen import access_requests, evaluations
 from sayso.service.http.auth import SAFE, check_caller_again, find_caller, token_name
@@ -70,7 +71,7 @@ LONGEST_QUERY = 4_000
 REQUEST_ID = "x-request-id"
 GROUPS = (
     calls, leases, questions, grants, sessions, conversation, runs, history, audit, policy, proposals, stats,
-    tokens, passkeys, evaluations, access_requests, hooks, trusted, events, system,
+    tokens, passkeys, evaluations, access_requests, hooks, trusted, surfaces, events, system,
 )  # fmt: skip
 ENDPOINTS: tuple[Endpoint, ...] = tuple(one for group in GROUPS for one in group.ENDPOINTS)
 DESCRIBED = (*ENDPOINTS, openapi.openapi_endpoint(ENDPOINTS))
@@ -83,9 +84,10 @@ def make_app(
     pages: Sequence[BaseRoute] = (),
     settings: ServiceSettings | None = None,
     agents: Mapping[str, HookDialect] | None = None,
+    remote: Sequence[RemoteSurface] = (),
 ) -> Starlette:
     """The application on this gate. `hosts` are the names it may be called by, and no other."""
-    running = ServiceState(gate, settings, agents)
+    running = ServiceState(gate, settings, agents, remote)
     routes = [*(_route(running, one) for one in DESCRIBED), *pages]
     app = Starlette(routes=routes, exception_handlers=_error_handlers(shown=bool(pages)))
     app.add_middleware(Guard, hosts=tuple(hosts))

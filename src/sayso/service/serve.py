@@ -24,6 +24,8 @@ from sayso.core.durations import HOUR
 from sayso.core.errors import SaysoError
 from sayso.gate.audit.operator_transaction import sign_in_turn, sign_off
 from sayso.gate.audit.streams import claim_stream
+from sayso.gate.deliveries.dispatch import Dispatcher
+from sayso.gate.deliveries.remote_surface import RemoteSurface
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.recovery import forget_results, recover_calls
 from sayso.gate.ledger.workflows import reconcile_runs
@@ -98,6 +100,8 @@ def serve_gate(
     *,
     settings: ServiceSettings | None = None,
     agents: Mapping[str, HookDialect] | None = None,
+    surfaces: Sequence[RemoteSurface] = (),
+    notices_to: str | None = None,
     started: Callable[[Address], object] = lambda address: None,
 ) -> None:
     """Serve until told to stop. Callers that wait are let go with an answer they can come back after."""
@@ -109,10 +113,32 @@ def serve_gate(
         held.callback(sign_off, gate)
         real = msgspec.structs.replace(address, port=sockets[0].getsockname()[1])
         wanted = msgspec.structs.replace(wanted, origins=real.origins)
-        app = make_app(gate, hosts=real.names, pages=page_routes(gate), settings=wanted, agents=agents)
+        app = make_app(
+            gate, hosts=real.names, pages=page_routes(gate), settings=wanted, agents=agents, remote=surfaces
+        )
+        if surfaces:
+            held.enter_context(_dispatching(gate, surfaces, notices_to, real))
         app.router.lifespan_context = _lifespan(gate, strangers, lambda: started(real))
         _spare_collections()
         _Server(_config(app, strangers), app.state.running).run(sockets=list(sockets))
+
+
+@contextlib.contextmanager
+def _dispatching(
+    gate: Gate, surfaces: Sequence[RemoteSurface], notices_to: str | None, address: Address
+) -> Iterator[None]:
+    """Send questions and notices to the surfaces, for as long as this lasts."""
+    dispatcher = Dispatcher(
+        gate,
+        surfaces,
+        notices_to=lambda: notices_to,
+        link=lambda question: f"{address.page}/#/question/{question}",
+    )
+    dispatcher.start()
+    try:
+        yield
+    finally:
+        dispatcher.stop()
 
 
 def _spare_collections() -> None:

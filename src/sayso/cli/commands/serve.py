@@ -86,6 +86,8 @@ def run_service(
 
     Operators are never rate-limited.
     """
+    import msgspec
+
     from sayso.core.extras import needs_extra
     from sayso.gate.open import open_gate
     from sayso.gate.settings import socket_path
@@ -97,6 +99,7 @@ def run_service(
         from sayso.service.serve import Address
         from sayso.service.serve import serve_gate as run
         from sayso.service.settings import load_service_settings
+        from sayso.surfaces.remote.settings_file import choose_notices, load_surface_settings, make_surfaces
 
     address = Address(host, port, socket or socket_path(), check_origin(origin), open_socket)
     if install:
@@ -110,6 +113,9 @@ def run_service(
     settings = load_service_settings({**limits, **sizes})
     _log_as(log)
     gate = open_gate(choose_policy(policy, preset, approval), store)
+    surfaces = make_surfaces(load_surface_settings())
+    notices_to = choose_notices(gate.policy.settings.notices, [one.name for one in surfaces])
+    gate = msgspec.structs.replace(gate, notices=notices_to is not None)
     if host not in LOOPBACK:
         print_note("this address can be reached from other machines, and what is sent there is not encrypted")
     guard_installed_files()
@@ -120,6 +126,8 @@ def run_service(
             address,
             settings=settings,
             agents=AGENTS,
+            surfaces=surfaces,
+            notices_to=notices_to,
             started=lambda real: _print_started(gate, real, store, open_until_end),
         )
 

@@ -132,6 +132,18 @@ class Answered(AuditEvent, frozen=True):
     signed: bool | UnsetType = UNSET
 
 
+class SurfaceAnswerRefused(AuditEvent, frozen=True):
+    """an answer from a surface did not count, and why; and how many more went unrecorded"""
+
+    event, sign_of_life = "ANSWER_REFUSED", False
+    question: str
+    answer: str
+    by: str
+    surface: str
+    why: str
+    unrecorded: int | UnsetType = UNSET
+
+
 class Cancelled(AuditEvent, frozen=True):
     """a question was withdrawn, because nobody could answer it"""
 

@@ -19,7 +19,7 @@ import msgspec
 
 from sayso.core.errors import MalformedRequest
 from sayso.core.signed_messages import sign_message
-from sayso.gate.trusted.settings_file import hold_file
+from sayso.gate.private_files import hold_file
 from sayso.wire import TRUSTED_PATH
 
 PAUSES = (1.0, 5.0, 25.0)

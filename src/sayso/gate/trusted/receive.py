@@ -14,7 +14,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ import msgspec
 
 from sayso.core.audit import events
 from sayso.core.digest import decode_canonical, parse_json, sha256
-from sayso.core.durations import HOUR
 from sayso.core.errors import MalformedRequest, SaysoError
 from sayso.core.model import Declaration, Operation, Origin
 from sayso.core.proposals.proposal import ProposalRefused
@@ -36,6 +34,7 @@ from sayso.gate.ledger.retry import retry_call
 from sayso.gate.ledger.start import start_call
 from sayso.gate.proposals.file_proposal import ProposalBody, check_proposal, file_proposal, is_proposing
 from sayso.gate.proposals.roots import load_roots
+from sayso.gate.refusal_limit import RefusalLimit
 from sayso.gate.rows.journal import record
 from sayso.gate.sealed_values import TamperedValue, lock_values, read_value_of_epoch, value_name, write_value
 from sayso.gate.sessions.reopen import open_session_at
@@ -49,7 +48,6 @@ PROPOSAL = "proposal"
 """The argument that holds the proposal of a request to change behaviour or memory."""
 REMEMBERED = 2 * WINDOW
 """How long an id is remembered at least."""
-MOST_RECORDED = 60
 """How many refusals are recorded in an hour; what comes then is counted in the next one."""
 
 
@@ -112,31 +110,11 @@ class RefusalLog:
     """
 
     def __init__(self) -> None:
-        self._limits = {True: _Limit(), False: _Limit()}
+        self._limits = {True: RefusalLimit(), False: RefusalLimit()}
 
     def take(self, now: float, *, signed: bool) -> int | None:
         """Return how many went unrecorded since the last; None if this one is not recorded either."""
         return self._limits[signed].take(now)
-
-
-class _Limit:
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._since = 0.0
-        self._recorded = 0
-        self._unrecorded = 0
-
-    def take(self, now: float) -> int | None:
-        """Return how many went unrecorded since the last; None if this one is not recorded either."""
-        with self._lock:
-            if not 0 <= now - self._since < HOUR:
-                self._since, self._recorded = now, 0
-            if self._recorded >= MOST_RECORDED:
-                self._unrecorded += 1
-                return None
-            self._recorded += 1
-            missed, self._unrecorded = self._unrecorded, 0
-            return missed
 
 
 def receive_message(

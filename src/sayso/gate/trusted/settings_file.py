@@ -7,12 +7,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import secrets
-import stat
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 
@@ -21,12 +18,10 @@ import msgspec
 from sayso.core.durations import DAY
 from sayso.core.errors import SaysoError
 from sayso.core.signed_messages import decode_secret, encode_secret
-from sayso.gate.rows.keys import OTHERS, PLAIN_FILE
-from sayso.reading.paths.own_places import guard_keys
+from sayso.gate.private_files import hold_file, read_private_file, write_private_file
 
 FILE_NAME = "trusted.json"
 ROTATION_LASTS = DAY
-LARGEST_FILE = 64 * 1024
 
 
 class TrustedRefused(SaysoError):
@@ -72,32 +67,13 @@ class TrustedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def load_trusted_file(path: Path) -> TrustedFile:
     """Read the file. One that others can read, or that is not ours, is refused."""
-    guard_keys(path)
     try:
-        descriptor = os.open(path, os.O_RDONLY | PLAIN_FILE)
+        content = read_private_file(path, TrustedRefused)
     except FileNotFoundError:
         raise TrustedRefused(
             "there is no trusted channel here", hint="sayso trusted keygen makes its secret"
         ) from None
-    except OSError as error:
-        raise TrustedRefused(f"{path} cannot be read: {error.strerror}") from error
-    try:
-        _check_private(path, os.fstat(descriptor))
-        content = os.read(descriptor, LARGEST_FILE)
-    finally:
-        os.close(descriptor)
     return _parse(path, content)
-
-
-def _check_private(path: Path, found: os.stat_result) -> None:
-    if not stat.S_ISREG(found.st_mode):
-        raise TrustedRefused(f"{path} is not a plain file")
-    if found.st_uid != os.geteuid():
-        raise TrustedRefused(
-            f"{path} belongs to somebody else", hint="whoever runs the service has to own it"
-        )
-    if found.st_mode & OTHERS:
-        raise TrustedRefused(f"others can read {path}", hint=f"chmod 600 {path}, and then rotate the secret")
 
 
 def _parse(path: Path, content: bytes) -> TrustedFile:
@@ -138,19 +114,6 @@ def rotate_secret(path: Path, now: float, *, at_once: bool = False) -> TrustedFi
     return file
 
 
-@contextmanager
-def hold_file(path: Path) -> Iterator[None]:
-    """Let one process at a time change this file: the others wait here."""
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    held = os.open(path.with_name(f".{path.name}.lock"), flags, 0o600)
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(held)
-
-
 def _ending(one: TrustedSecret, now: float) -> TrustedSecret:
     return msgspec.structs.replace(one, until=now + ROTATION_LASTS)
 
@@ -171,16 +134,4 @@ def _check_sources(sources: Sequence[str]) -> tuple[str, ...]:
 
 
 def _write(path: Path, file: TrustedFile, put: Callable[[Path, Path], object]) -> None:
-    """Write a new file beside the old one, and put it in its place."""
-    guard_keys(path)
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as out:
-            out.write(msgspec.json.format(msgspec.json.encode(file), indent=2) + b"\n")
-            out.flush()
-            os.fsync(out.fileno())
-        put(fresh, path)
-    finally:
-        fresh.unlink(missing_ok=True)
+    write_private_file(path, msgspec.json.format(msgspec.json.encode(file), indent=2) + b"\n", put)

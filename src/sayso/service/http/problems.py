@@ -9,8 +9,10 @@ from sayso.core.audit.entry import AuditError
 from sayso.core.errors import MalformedRequest, NotCanonical, NotSeen, PolicyError, SaysoError, UnknownAnswer
 from sayso.core.ledger import NotNow
 from sayso.core.proposals.proposal import ProposalRefused
+from sayso.core.signed_messages import BadMessage
 from sayso.gate.audit.read import UnknownEntry
 from sayso.gate.call_rows import KeyReused, TamperedCall, UnknownCall
+from sayso.gate.deliveries.answers import AnswerRefused
 from sayso.gate.gate import TamperedSession, UnknownSession
 from sayso.gate.ledger.workflows import BeyondPolicy
 from sayso.gate.people.passkey_sign_in import SignInRefused
@@ -57,6 +59,8 @@ STATUSES: tuple[tuple[type[SaysoError], int], ...] = (
     (ProposalRefused, 409),
     (AlreadyReceived, 409),
     (MessageRefused, 401),
+    (AnswerRefused, 403),
+    (BadMessage, 401),
     (TrustedRefused, 404),
     (StoreBusy, 503),
     (StoreError, 503),

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
+from sayso.gate.deliveries.remote_surface import RemoteSurface
 from sayso.gate.figures.activity import Activity
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.call_endings import CallEndings
 from sayso.gate.questions.asker import Asker
+from sayso.gate.refusal_limit import RefusalLimit
 from sayso.gate.trusted.receive import RefusalLog
 from sayso.service.http.auth import KnownCallers
 from sayso.service.http.batches import Batches
@@ -63,6 +65,7 @@ class ServiceState:
         gate: Gate,
         settings: ServiceSettings | None = None,
         agents: Mapping[str, HookDialect] | None = None,
+        surfaces: Sequence[RemoteSurface] = (),
     ) -> None:
         self.gate = gate
         self.agents: Mapping[str, HookDialect] = agents or {}
@@ -81,6 +84,9 @@ class ServiceState:
         self.activity = Activity()
         self.waiters = Waiters(self._tell_waiting)
         self.refused_messages = RefusalLog()
+        self.surfaces: Mapping[str, RemoteSurface] = {one.name: one for one in surfaces}
+        """Surfaces beyond this process that questions and notices are sent to."""
+        self.refused_answers = RefusalLimit()
 
     def _tell_waiting(self, question: str) -> None:
         self.trail.tell(LiveEvent("waiting", question, question.rpartition(".")[0]))

@@ -200,16 +200,42 @@ class ReviewRow(msgspec.Struct, frozen=True):
     mac: bytes
 
 
+DeliveryKind = Literal["question", "notice"]
+DeliveryState = Literal["due", "shown", "over"]
+"""To be sent; on the surface; taken down again, or done with."""
+
+
+class DeliveryRow(msgspec.Struct, frozen=True):
+    """What one surface is to show of one subject, a question or a notice, and how far that came.
+
+    Nothing is decided by it. `due_at` is when somebody should do something about it: who takes the work moves
+    it ahead, so that it comes up again if they die. `version` grows with every change, so that of two who
+    take the same work one gets it. `ref` is the surface's own name for what it shows.
+    """
+
+    surface: str
+    subject: str
+    kind: DeliveryKind
+    state: DeliveryState
+    due_at: float
+    version: int = 0
+    attempts: int = 0
+    at: float = 0.0
+    body: bytes = b""
+    ref: str | None = None
+    error: str | None = None
+
+
 KINDS = (
     MetaRow, SessionRow, GrantRow, SpendRow, DenialRow, SendingRow, ReviewRow, QuestionRow, CallRow,
-    EntryRow, NodeRow, CheckpointRow, SecretRow, SummaryRow,
+    EntryRow, NodeRow, CheckpointRow, SecretRow, SummaryRow, DeliveryRow,
 )  # fmt: skip
 """Every kind of row. A store holds these and nothing else."""
 
 
 AnyRow = (
     MetaRow | SessionRow | GrantRow | SpendRow | DenialRow | SendingRow | ReviewRow | QuestionRow | CallRow
-    | EntryRow | NodeRow | CheckpointRow | SecretRow | SummaryRow
+    | EntryRow | NodeRow | CheckpointRow | SecretRow | SummaryRow | DeliveryRow
 )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from sayso.store.contract.rows import (
     AnyRow,
     CallRow,
     CheckpointRow,
+    DeliveryRow,
     DenialRow,
     EntryRow,
     EntryTuple,
@@ -144,6 +145,16 @@ class Reader(Protocol):
     ) -> Sequence[SummaryRow]:
         """Those of one name from place `first` up to the one before `before`, the highest place first."""
 
+    def delivery(self, surface: str, subject: str) -> DeliveryRow | None: ...
+    def deliveries_due(self, surface: str, *, by: float, limit: int = 100) -> Sequence[DeliveryRow]:
+        """What the surface is to send and is due by this time; what is due longest first."""
+
+    def questions_to_show(self, surface: str, *, limit: int = 100) -> Sequence[str]:
+        """The open questions of which the surface knows nothing yet, oldest first."""
+
+    def deliveries_to_close(self, surface: str, *, by: float, limit: int = 100) -> Sequence[DeliveryRow]:
+        """What the surface shows although the question is closed, and is due by this time."""
+
     def every(self, kind: type[RowT]) -> Iterator[RowT]:
         """All rows of one kind, read a page at a time; those of one session or stream in their order."""
 
@@ -209,6 +220,15 @@ class Writer(Reader, Protocol):
 
     def drop_summaries(self, source: str) -> None:
         """Forget everything that was added up from this source."""
+
+    def add_delivery(self, row: DeliveryRow) -> bool:
+        """Add it; False, and nothing changed, if the surface has one of this subject."""
+
+    def move_delivery(self, row: DeliveryRow, *, version: int) -> bool:
+        """Store this row if the delivery still has this version; else False, no change."""
+
+    def drop_deliveries(self, *, before: float) -> int:
+        """Forget those that are over and were due before this time; how many."""
 
     def put_rows(self, rows: Iterable[AnyRow]) -> None:
         """Add rows of any kind as they are, in this order: to fill a store that nobody else uses yet.

@@ -20,6 +20,7 @@ from sayso.store.contract import (
     Batch,
     CallRow,
     CheckpointRow,
+    DeliveryRow,
     DenialRow,
     EntryRow,
     GrantRow,
@@ -171,6 +172,30 @@ class MemoryWriter(MemoryReader):
 
     def drop_summaries(self, source: str) -> None:
         self._touch("summaries", source).clear()
+
+    def add_delivery(self, row: DeliveryRow) -> bool:
+        if self.delivery(row.surface, row.subject) is not None:
+            return False
+        self._add("deliveries", row.surface, row.subject, row)
+        return True
+
+    def move_delivery(self, row: DeliveryRow, *, version: int) -> bool:
+        stored = self.delivery(row.surface, row.subject)
+        if stored is None or stored.version != version:
+            return False
+        self._touch("deliveries", row.surface)[row.subject] = row
+        return True
+
+    def drop_deliveries(self, *, before: float) -> int:
+        old = [
+            row
+            for group in self._tables.deliveries.values()
+            for row in group.values()
+            if row.state == "over" and row.due_at < before
+        ]
+        for row in old:
+            del self._touch("deliveries", row.surface)[row.subject]
+        return len(old)
 
     def put_rows(self, rows: Iterable[AnyRow]) -> None:
         for row in rows:

@@ -17,6 +17,7 @@ from sayso.core.grants import GrantKey
 from sayso.store.contract import (
     CallRow,
     CheckpointRow,
+    DeliveryRow,
     DenialRow,
     EntryRow,
     EntryTuple,
@@ -61,6 +62,7 @@ class Tables(msgspec.Struct, frozen=True):
     checkpoints: Table[CheckpointRow] = {}  # by ALL, then number
     secrets: Table[SecretRow] = {}  # by stream, then seq and name
     summaries: Table[SummaryRow] = {}  # by source, then kind, name and place
+    deliveries: Table[DeliveryRow] = {}  # by surface, then subject
 
 
 # For each kind of row its table, what it is grouped by, and its key in the group, if not simply its number.
@@ -78,6 +80,7 @@ PLACES: dict[type[msgspec.Struct], tuple[str, str, tuple[str, ...]]] = {
     CheckpointRow: ("checkpoints", "", ()),
     SecretRow: ("secrets", "stream", ("seq", "name")),
     SummaryRow: ("summaries", "source", ("kind", "name", "place")),
+    DeliveryRow: ("deliveries", "surface", ("subject",)),
 }
 
 
@@ -265,6 +268,26 @@ class MemoryReader:
             if (one, whose) == (kind, name) and first <= place < before
         ]
         return self.summaries(source, kind, ((name, place) for place in sorted(places)[::-1][:limit]))[::-1]
+
+    def delivery(self, surface: str, subject: str) -> DeliveryRow | None:
+        return self._group(self._tables.deliveries, surface).get(subject)
+
+    def deliveries_due(self, surface: str, *, by: float, limit: int = 100) -> Sequence[DeliveryRow]:
+        rows = self._group(self._tables.deliveries, surface).values()
+        due = [row for row in rows if row.state == "due" and row.due_at <= by]
+        return sorted(due, key=lambda row: (row.due_at, row.subject))[:limit]
+
+    def questions_to_show(self, surface: str, *, limit: int = 100) -> Sequence[str]:
+        known = self._group(self._tables.deliveries, surface)
+        rows = self._group(self._tables.questions).values()
+        return _take_first(limit, (row.id for row in rows if row.state == "open" and row.id not in known))
+
+    def deliveries_to_close(self, surface: str, *, by: float, limit: int = 100) -> Sequence[DeliveryRow]:
+        rows = self._group(self._tables.deliveries, surface).values()
+        shown = [row for row in rows if row.state == "shown" and row.kind == "question"]
+        questions = self._group(self._tables.questions)
+        closed = [row for row in shown if row.subject in questions and questions[row.subject].state != "open"]
+        return sorted((row for row in closed if row.due_at <= by), key=lambda row: row.subject)[:limit]
 
     def every(self, kind: type[RowT]) -> Iterator[RowT]:
         if kind is MetaRow:

@@ -16,6 +16,7 @@ from sayso.store.contract import (
     Ahead,
     CallRow,
     CheckpointRow,
+    DeliveryRow,
     DenialRow,
     EntryRow,
     EntryTuple,
@@ -231,6 +232,18 @@ class SqlReader:
         self, source: str, kind: str, name: str, *, first: int = 0, before: int, limit: int = 1000
     ) -> Sequence[SummaryRow]:
         return self._all(SummaryRow, sql.NEWEST_SUMMARIES, source, kind, name, first, before, limit)
+
+    def delivery(self, surface: str, subject: str) -> DeliveryRow | None:
+        return self._one(DeliveryRow, sql.DELIVERY, surface, subject)
+
+    def deliveries_due(self, surface: str, *, by: float, limit: int = 100) -> Sequence[DeliveryRow]:
+        return self._all(DeliveryRow, sql.DELIVERIES_DUE, surface, by, limit)
+
+    def questions_to_show(self, surface: str, *, limit: int = 100) -> Sequence[str]:
+        return [name for (name,) in self._connection.rows(sql.QUESTIONS_TO_SHOW, (surface, limit))]
+
+    def deliveries_to_close(self, surface: str, *, by: float, limit: int = 100) -> Sequence[DeliveryRow]:
+        return self._all(DeliveryRow, sql.DELIVERIES_TO_CLOSE, surface, by, limit)
 
     def every(self, kind: type[RowT]) -> Iterator[RowT]:
         width = len(sql.TABLES[kind][1])

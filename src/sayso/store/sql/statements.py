@@ -69,6 +69,7 @@ TABLES: dict[type[msgspec.Struct], tuple[str, tuple[str, ...]]] = {
     contract.CheckpointRow: ("checkpoints", ("place",)),
     contract.SecretRow: ("secrets", ("stream", "seq", "name")),
     contract.SummaryRow: ("summaries", ("source", "kind", "name", "place")),
+    contract.DeliveryRow: ("deliveries", ("surface", "subject")),
 }
 """Where each kind of row is kept, and by what its table is ordered."""
 
@@ -253,3 +254,27 @@ NEWEST_SUMMARIES = _select(
     "WHERE source = ? AND kind = ? AND name = ? AND place >= ? AND place < ? ORDER BY place DESC LIMIT ?",
 )
 DROP_SUMMARIES = "DELETE FROM summaries WHERE source = ?"
+
+DELIVERY = _select("deliveries", contract.DeliveryRow, "WHERE surface = ? AND subject = ?")
+DELIVERIES_DUE = _select(
+    "deliveries",
+    contract.DeliveryRow,
+    "WHERE surface = ? AND state = 'due' AND due_at <= ? ORDER BY due_at, subject LIMIT ?",
+)
+QUESTIONS_TO_SHOW = """
+SELECT id FROM questions WHERE state = 'open' AND NOT EXISTS (
+    SELECT 1 FROM deliveries WHERE deliveries.surface = ? AND deliveries.subject = questions.id
+) ORDER BY place LIMIT ?
+"""
+DELIVERIES_TO_CLOSE = _select(
+    "deliveries",
+    contract.DeliveryRow,
+    "WHERE surface = ? AND state = 'shown' AND kind = 'question' AND due_at <= ? AND EXISTS ("
+    "SELECT 1 FROM questions WHERE questions.id = deliveries.subject AND questions.state <> 'open'"
+    ") ORDER BY subject LIMIT ?",
+)
+ADD_DELIVERY = f"{_insert('deliveries', contract.DeliveryRow)} ON CONFLICT (surface, subject) DO NOTHING"
+MOVE_DELIVERY = _update(
+    "deliveries", contract.DeliveryRow, "WHERE surface = ? AND subject = ? AND version = ?"
+)
+DROP_DELIVERIES = "DELETE FROM deliveries WHERE state = 'over' AND due_at < ?"

@@ -11,6 +11,7 @@ from sayso.store.contract import (
     AnyRow,
     CallRow,
     CheckpointRow,
+    DeliveryRow,
     DenialRow,
     EntryRow,
     GrantRow,
@@ -161,6 +162,16 @@ class SqlWriter(HoldingReader):
 
     def drop_summaries(self, source: str) -> None:
         self._connection.put(sql.DROP_SUMMARIES, (source,))
+
+    def add_delivery(self, row: DeliveryRow) -> bool:
+        self.urgent = True
+        return self._connection.change(sql.ADD_DELIVERY, msgspec.structs.astuple(row)) > 0
+
+    def move_delivery(self, row: DeliveryRow, *, version: int) -> bool:
+        return self._store(sql.MOVE_DELIVERY, row, row.surface, row.subject, version)
+
+    def drop_deliveries(self, *, before: float) -> int:
+        return self._connection.change(sql.DROP_DELIVERIES, (before,))
 
     def put_rows(self, rows: Iterable[AnyRow]) -> None:
         self.urgent = True

@@ -1,0 +1,117 @@
+"""`sayso surfaces …`: where else people are asked, and told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sayso.cli.commands.operator import open_gate_to_act, show_or_json
+from sayso.cli.policy_choice import JsonOption, print_note
+from sayso.cli.short_ids import StoreOption
+
+if TYPE_CHECKING:
+    from sayso.surfaces.remote.settings_file import SurfaceSettings
+
+app = typer.Typer(
+    no_args_is_help=True, help="Surfaces: where else you are asked, besides the page and the terminal."
+)
+HIDDEN = "…"
+WAIT = 120.0
+
+
+@app.command("list", short_help="List the surfaces.")
+def list_surfaces(as_json: JsonOption = False) -> None:
+    """List the surfaces in the order of the file. The first gets the notices, unless the policy says else."""
+    from sayso.surfaces.remote.settings_file import load_surface_settings
+
+    found = [_describe(one) for one in load_surface_settings()]
+    lines = [f"{one.pop('name'):12} {one.pop('kind'):9} {_join(one)}" for one in map(dict, found)]
+    show_or_json(as_json, found, lines or ["There is no surface yet: sayso surfaces add"])
+
+
+@app.command("add", short_help="Add a surface.")
+def add_one(
+    kind: Annotated[str, typer.Argument(help="telegram, slack, ntfy, mail or webhook.")],
+    name: Annotated[str, typer.Argument(help="What you call it.")],
+    values: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="KEY=VALUE", help="Its settings; what is needed and missing is asked for."),
+    ] = None,
+) -> None:
+    """Add a surface. Its secrets are kept in a file that only you can read; you are asked for them."""
+    from sayso.surfaces.remote.settings_file import KINDS, SurfacesRefused, add_surface, surfaces_path
+
+    if kind not in KINDS:
+        raise SurfacesRefused(f"{kind!r} is not a kind of surface", hint=f"use {', '.join(KINDS)}")
+    given: dict[str, Any] = {"name": name, **_parse_values(values or [])}
+    add_surface(kind, given | _ask_for_missing(kind, given))
+    typer.echo(f"Added {name} to {surfaces_path()}.")
+    print_note(f"restart the service, and try it: sayso surfaces test {name}")
+
+
+@app.command("remove", short_help="Remove a surface.")
+def remove_one(name: Annotated[str, typer.Argument(help="Its name.")]) -> None:
+    """Remove a surface. What it shows can no longer be answered there."""
+    from sayso.surfaces.remote.settings_file import remove_surface
+
+    remove_surface(name)
+    typer.echo(f"Removed {name}.")
+    print_note("restart the service")
+
+
+@app.command("test", short_help="Send a harmless question, and wait for the answer.")
+def try_one(
+    name: Annotated[str, typer.Argument(help="Its name.")],
+    wait: Annotated[float, typer.Option("--wait", help="Seconds to wait for an answer.")] = WAIT,
+    store: StoreOption = None,
+) -> None:
+    """Send a notice and a question about nothing, and wait until it is answered. Exit 1 if it is not."""
+    from sayso.gate.deliveries.trial import try_surface
+    from sayso.surfaces.remote.settings_file import SurfacesRefused, load_surface_settings, make_surfaces
+
+    made = {one.name: one for one in make_surfaces(load_surface_settings())}
+    if name not in made:
+        raise SurfacesRefused(f"there is no surface {name!r}", hint="sayso surfaces list")
+    with open_gate_to_act(store) as gate:
+        told = try_surface(gate, made[name], wait, said=typer.echo)
+    typer.echo(told.text)
+    if not told.answered:
+        raise typer.Exit(1)
+
+
+def _describe(one: SurfaceSettings) -> dict[str, Any]:
+    import msgspec
+
+    from sayso.surfaces.remote.settings_file import SECRET_KEYS
+
+    told: dict[str, Any] = msgspec.to_builtins(one)
+    return {key: HIDDEN if key in SECRET_KEYS and value else value for key, value in told.items()}
+
+
+def _join(values: dict[str, Any]) -> str:
+    return "  ".join(f"{key}={value}" for key, value in values.items() if value not in ("", [], ()))
+
+
+def _parse_values(values: list[str]) -> dict[str, Any]:
+    from sayso.surfaces.remote.settings_file import SurfacesRefused
+
+    given: dict[str, Any] = {}
+    for one in values:
+        key, sign, value = one.partition("=")
+        if not sign:
+            raise SurfacesRefused(f"{one!r} is not KEY=VALUE")
+        given[key] = [part for part in value.split(",") if part] if key == "approvers" else value
+    return given
+
+
+def _ask_for_missing(kind: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Ask for what this kind needs; secrets are not shown while they are typed."""
+    import msgspec
+
+    from sayso.surfaces.remote.settings_file import KINDS, SECRET_KEYS
+
+    needed = [
+        one.name for one in msgspec.structs.fields(KINDS[kind]) if one.required and one.name not in given
+    ]
+    return {key: typer.prompt(key, hide_input=key in SECRET_KEYS) for key in needed}

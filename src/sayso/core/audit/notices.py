@@ -1,0 +1,86 @@
+"""Which entries of the trail the operator is told about, and in which words.
+
+The trail is the queue: an entry is stored with what it records, before anything runs, so a notice is queued
+before the call that it tells of can run, and none is lost with the process that wrote it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from sayso.core.audit import events
+from sayso.core.text.foreign import visible
+
+Details = Mapping[str, Any]
+
+
+class Notice(msgspec.Struct, frozen=True):
+    """Something to be told, once, at one place. `id` is the place of its entry in the trail."""
+
+    id: str
+    at: float
+    event: str
+    text: str
+    agent: str = ""
+    session: str = ""
+    operations: tuple[str, ...] = ()
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    """What of an entry a notice is made from."""
+
+    details: Mapping[str, Any]
+    agent: str = ""
+    session: str = ""
+    operations: tuple[str, ...] = ()
+
+
+def _decided(details: Details) -> str | None:
+    told = details.get("notice")
+    return told if isinstance(told, str) else None
+
+
+def _tampered(details: Details) -> str:
+    return f"Tampering found: {visible(str(details.get('finding')))}"
+
+
+def _expired(details: Details) -> str:
+    return f"Nobody answered question {visible(str(details.get('question')))} in time"
+
+
+def _proof_refused(details: Details) -> str:
+    return f"A signature was refused for question {visible(str(details.get('question')))}"
+
+
+def _trusted_refused(details: Details) -> str:
+    return f"The trusted channel refused a message: {visible(str(details.get('why')))}"
+
+
+TOLD: Mapping[type[events.AuditEvent], Callable[[Details], str | None]] = {
+    events.Decided: _decided,
+    events.Asked: _decided,
+    events.Blocked: _decided,
+    events.UserInitiatedCovered: _decided,
+    events.WorkflowBypass: _decided,
+    events.TamperingFound: _tampered,
+    events.Expired: _expired,
+    events.ProofRefused: _proof_refused,
+    events.TrustedMessageRefused: _trusted_refused,
+}
+_BY_NAME = {kind.event: tell for kind, tell in TOLD.items()}
+_decode = msgspec.json.Decoder(_Entry).decode
+
+
+def notice_of(stream: str, seq: int, at: float, event: str, body: bytes | None) -> Notice | None:
+    """Return what is told about this entry, if anything. What was pruned is not told any more."""
+    tell = _BY_NAME.get(event)
+    if tell is None or body is None or (tell is _decided and b'"notice"' not in body):
+        return None
+    entry = _decode(body)
+    text = tell(entry.details)
+    if text is None:
+        return None
+    return Notice(f"{stream}.{seq}", at, event, text, entry.agent, entry.session, entry.operations)

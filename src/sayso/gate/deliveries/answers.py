@@ -1,0 +1,74 @@
+"""Answers from surfaces beyond this process. Nobody between the person and us is trusted.
+
+- The token binds the answer to the question, its call, the surface and the epoch. It is used up with the
+  question: the first answer stands.
+- Whoever answers has to be among the people who may answer there.
+- What the surface did not show whole allows nothing above moderate risk, and where high risk has to be signed
+  with a passkey, a surface that cannot sign allows none of it.
+"""
+
+from __future__ import annotations
+
+from msgspec import UNSET
+
+from sayso.core.audit import events
+from sayso.core.errors import SaysoError
+from sayso.gate.deliveries.cards import token_fits
+from sayso.gate.deliveries.remote_surface import GivenAnswer, RemoteSurface
+from sayso.gate.gate import Gate, writing
+from sayso.gate.people.passkeys import Signing
+from sayso.gate.questions.answer import QuestionStanding, answer_question
+from sayso.gate.questions.read import question_of
+from sayso.gate.refusal_limit import RefusalLimit
+from sayso.gate.rows.journal import record
+
+WHOLE = b"whole"
+"""In a question's delivery: the surface was given all of the call."""
+LONGEST_ANSWER_REASON = 500
+
+
+class AnswerRefused(SaysoError):
+    """An answer that does not count. The question stays as it is."""
+
+    code = "answer_refused"
+
+
+def take_answer(
+    gate: Gate, surface: RemoteSurface, given: GivenAnswer, limit: RefusalLimit
+) -> QuestionStanding:
+    """Give this answer, if it counts; else refuse it and record the attempt, as far as the limit allows."""
+    with gate.store.read() as tx:
+        read = question_of(gate, tx, given.question)
+        shown = tx.delivery(surface.name, given.question)
+    why = None
+    if given.by not in surface.approvers:
+        why = "this person may not answer there"
+    elif shown is None:
+        why = "the question was never shown there"
+    elif not token_fits(gate, surface.name, read.question, given.answer, given.token):
+        why = "the token does not fit this answer"
+    if why is not None or shown is None:
+        _record_refusal(gate, surface, given, why or "", limit)
+        raise AnswerRefused(why or "")
+    return answer_question(
+        gate,
+        given.question,
+        given.answer,
+        by=f"{given.by} on {surface.name}",
+        reason=None if given.reason is None else given.reason[:LONGEST_ANSWER_REASON],
+        signing=Signing(None, ()),
+        seen=read.question.request.digest if shown.body == WHOLE else None,
+    )
+
+
+def _record_refusal(
+    gate: Gate, surface: RemoteSurface, given: GivenAnswer, why: str, limit: RefusalLimit
+) -> None:
+    with writing(gate) as tx:
+        missed = limit.take(tx.now)
+        if missed is None:
+            return
+        refused = events.SurfaceAnswerRefused(
+            given.question, given.answer[:40], given.by[:80], surface.name, why, missed or UNSET
+        )
+        record(tx, refused, stream=gate.stream)

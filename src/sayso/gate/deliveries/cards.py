@@ -1,0 +1,65 @@
+"""Cards: a question as a surface beyond this process is given it, and the tokens of its answers."""
+
+from __future__ import annotations
+
+import base64
+import hmac
+
+from sayso.core.decision import Question
+from sayso.core.text.foreign import visible
+from sayso.gate.deliveries.remote_surface import CardAnswer, QuestionCard, RemoteSurface
+from sayso.gate.gate import Gate
+
+TOKEN_BYTES = 16
+DENY_COVERS = "the call does not run"
+
+
+def make_card(
+    gate: Gate, surface: RemoteSurface, question: Question, expires_at: float, link: str | None
+) -> QuestionCard:
+    """Make the card of this question for this surface: all of the call, or only what it does."""
+    whole = shows_whole(surface, question)
+    operations = tuple(dict.fromkeys(item.operation for item in question.items))
+    agent, risk = visible(question.request.agent), question.risk.word
+    title = f"{agent}: {', '.join(operations)} ({risk} risk)"
+    offered = tuple((offer.answer, offer.words) for offer in question.offers if offer.answer != "edit")
+    if not any(answer == "deny" for answer, _ in offered):
+        offered = (*offered, ("deny", DENY_COVERS))
+    return QuestionCard(
+        question.id,
+        risk,
+        agent,
+        operations,
+        title,
+        question.text if whole else _masked(question),
+        whole,
+        question.request.digest,
+        expires_at,
+        tuple(
+            CardAnswer(answer, covers, answer_token(gate, surface.name, question, answer))
+            for answer, covers in offered
+        ),
+        link,
+    )
+
+
+def shows_whole(surface: RemoteSurface, question: Question) -> bool:
+    """Return whether the surface shows all of the call: it may, nothing is folded, and there is room."""
+    return surface.detail == "full" and question.complete and len(question.text) <= surface.longest
+
+
+def answer_token(gate: Gate, surface: str, question: Question, answer: str) -> str:
+    """Return what stands for this answer to this question, with this call, on this surface, in this epoch."""
+    mac = gate.sealer.answer_mac(surface, question.id, question.request.digest, answer)[:TOKEN_BYTES]
+    return base64.urlsafe_b64encode(mac).rstrip(b"=").decode()
+
+
+def token_fits(gate: Gate, surface: str, question: Question, answer: str, token: str) -> bool:
+    expected = answer_token(gate, surface, question, answer)
+    return hmac.compare_digest(expected.encode(), token.encode())
+
+
+def _masked(question: Question) -> str:
+    """What it does, without what an agent wrote."""
+    items = (f"{item.operation} ({item.risk.word} risk): {item.ruling.reason}" for item in question.items)
+    return "\n".join((*items, "Open Sayso to see all of the call."))

@@ -1,0 +1,228 @@
+"""Sending: every open question to every surface, every notice to one, from the store and never from memory.
+
+- Each surface has a thread of its own, so one that is down or slow delays no other. No question has one.
+- Who works on a delivery takes it by its version, for a while. If they die, it comes up again.
+- What cannot be sent is tried again, later each time. A question that was closed meanwhile is not sent.
+- A question that was answered anywhere is closed on every surface that shows it, with who said what.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import msgspec
+
+from sayso.core.errors import SaysoError
+from sayso.gate import words
+from sayso.gate.deliveries.answers import WHOLE, AnswerRefused, take_answer
+from sayso.gate.deliveries.cards import make_card, shows_whole
+from sayso.gate.deliveries.notices import QUEUE, NoticeFeed, decode_notice
+from sayso.gate.deliveries.remote_surface import RemoteSurface
+from sayso.gate.gate import Gate
+from sayso.gate.questions.expiry import as_of, ends_at
+from sayso.gate.questions.read import TamperedQuestion, UnknownQuestion, question_of
+from sayso.gate.refusal_limit import RefusalLimit
+from sayso.store.contract import DeliveryRow, QuestionRow
+
+log = logging.getLogger("sayso.surfaces")
+HELD_FOR = 60.0
+"""Seconds for which a delivery is somebody's, once they have taken it."""
+FIRST_PAUSE, LONGEST_PAUSE = 2.0, 300.0
+LOOK_AGAIN = 1.0
+WAIT_FOR_ANSWERS = 20.0
+PAGE = 50
+
+
+class Dispatcher:
+    """Keeps the surfaces of one service up to date, until it is stopped."""
+
+    def __init__(
+        self,
+        gate: Gate,
+        surfaces: Sequence[RemoteSurface],
+        *,
+        notices_to: Callable[[], str | None],
+        link: Callable[[str], str | None] = lambda question: None,
+    ) -> None:
+        self._gate = gate
+        self._surfaces: Mapping[str, RemoteSurface] = {one.name: one for one in surfaces}
+        self._notices_to = notices_to
+        self._link = link
+        self._feed = NoticeFeed(gate)
+        self._refusals = RefusalLimit()
+        self._over = threading.Event()
+        self._threads: list[threading.Thread] = []
+
+    def start(self) -> None:
+        """Begin: a thread for each surface, one for what comes back from it, and one for notices."""
+        for surface in self._surfaces.values():
+            self._run(f"sayso-{surface.name}", partial(self._serve, partial(self.send, surface)))
+            if surface.polls:
+                self._run(f"sayso-{surface.name}-answers", partial(self._listen, surface))
+        self._run("sayso-notices", partial(self._serve, self.send_notices))
+
+    def stop(self, seconds: float = 2.0) -> None:
+        """End. What is under way is finished, or comes up again later."""
+        self._over.set()
+        for thread in self._threads:
+            thread.join(seconds)
+
+    def send(self, surface: RemoteSurface) -> bool:
+        """Do what is due on this surface once; whether there was anything to do."""
+        gate, name = self._gate, surface.name
+        with gate.store.read() as tx:
+            fresh = list(tx.questions_to_show(name, limit=PAGE))
+            due = list(tx.deliveries_due(name, by=tx.now, limit=PAGE))
+            closed = list(tx.deliveries_to_close(name, by=tx.now, limit=PAGE))
+        for question in fresh:
+            row = self._take_new(name, question)
+            if row is not None:
+                self._show(surface, row)
+        for row in due:
+            taken = self._take(row)
+            if taken is not None:
+                self._show(surface, taken)
+        for row in closed:
+            taken = self._take(row)
+            if taken is not None:
+                self._close(surface, taken)
+        return bool(fresh or due or closed)
+
+    def send_notices(self) -> bool:
+        """Queue what the trail says is to be told, and tell what is due; whether there was anything."""
+        queued = self._feed.take_in()
+        name = self._notices_to()
+        surface = None if name is None else self._surfaces.get(name)
+        if surface is None:
+            return False
+        with self._gate.store.read() as tx:
+            due = list(tx.deliveries_due(QUEUE, by=tx.now, limit=PAGE))
+        for row in due:
+            taken = self._take(row)
+            if taken is not None:
+                self._tell(surface, taken)
+        return bool(queued or due)
+
+    def fetch_answers(self, surface: RemoteSurface, seconds: float) -> int:
+        """Take the answers that came in on this surface; how many counted."""
+        counted = 0
+        for given in surface.fetch(seconds):
+            try:
+                counted += take_answer(self._gate, surface, given, self._refusals).yours
+            except (AnswerRefused, SaysoError) as error:
+                log.warning("an answer from %s was refused: %s", surface.name, error)
+        return counted
+
+    # --- one delivery ---
+
+    def _take_new(self, surface: str, question: str) -> DeliveryRow | None:
+        with self._gate.store.write() as tx:
+            row = DeliveryRow(surface, question, "question", "due", tx.now + HELD_FOR, attempts=1, at=tx.now)
+            return row if tx.add_delivery(row) else None
+
+    def _take(self, row: DeliveryRow) -> DeliveryRow | None:
+        with self._gate.store.write() as tx:
+            return self._move(
+                tx.move_delivery,
+                msgspec.structs.replace(row, due_at=tx.now + HELD_FOR, attempts=row.attempts + 1),
+            )
+
+    def _show(self, surface: RemoteSurface, row: DeliveryRow) -> None:
+        try:
+            with self._gate.store.read() as tx:
+                read = question_of(self._gate, tx, row.subject)
+                stands = as_of(self._gate, read.row, tx.now)
+            if stands.state != "open":
+                self._close(surface, row)
+                return
+            shows = WHOLE if shows_whole(surface, read.question) else b""
+            taken = row if shows == row.body else self._note(row, due=HELD_FOR, body=shows)
+            if taken is None:
+                return
+            row = taken
+            ends = ends_at(self._gate, read.row)
+            card = make_card(self._gate, surface, read.question, ends, self._link(row.subject))
+            ref = surface.show(card, _key(row))
+        except (UnknownQuestion, TamperedQuestion):
+            self._note(row, state="over")
+        except Exception as error:  # noqa: BLE001  a foreign surface: the others go on
+            self._try_later(surface, row, error)
+        else:
+            self._note(row, state="shown", ref=ref, due=0.0, error=None)
+
+    def _close(self, surface: RemoteSurface, row: DeliveryRow) -> None:
+        try:
+            with self._gate.store.read() as tx:
+                question = tx.question(row.subject)
+            if question is not None and (row.ref is not None or row.attempts > 1):
+                surface.close(row.ref, row.subject, _key(row), describe_question_ending(question))
+        except Exception as error:  # noqa: BLE001  a foreign surface: the others go on
+            self._try_later(surface, row, error)
+        else:
+            self._note(row, state="over")
+
+    def _tell(self, surface: RemoteSurface, row: DeliveryRow) -> None:
+        try:
+            surface.tell(decode_notice(row), _key(row))
+        except Exception as error:  # noqa: BLE001  a foreign surface: the others go on
+            self._try_later(surface, row, error)
+        else:
+            self._note(row, state="over", ref=surface.name, error=None)
+
+    def _try_later(self, surface: RemoteSurface, row: DeliveryRow, error: Exception) -> None:
+        pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(row.attempts - 1, 20))
+        why = f"{type(error).__name__}: {error}"[:500]
+        log.warning("%s: %s, trying again in %.0f s", surface.name, why, pause)
+        self._note(row, due=pause, error=why)
+
+    def _note(self, row: DeliveryRow, *, due: float = 0.0, **how: object) -> DeliveryRow | None:
+        """Write down how a delivery stands that this thread has taken."""
+        with self._gate.store.write() as tx:
+            return self._move(tx.move_delivery, msgspec.structs.replace(row, due_at=tx.now + due, **how))
+
+    @staticmethod
+    def _move(move: Callable[..., bool], row: DeliveryRow) -> DeliveryRow | None:
+        after = msgspec.structs.replace(row, version=row.version + 1)
+        return after if move(after, version=row.version) else None
+
+    # --- threads ---
+
+    def _run(self, name: str, work: Callable[[], None]) -> None:
+        thread = threading.Thread(target=work, name=name, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _serve(self, once: Callable[[], bool]) -> None:
+        mark = 0
+        while not self._over.is_set():
+            try:
+                if not once():
+                    mark = self._gate.store.wait_for_change(mark, LOOK_AGAIN)
+            except Exception:
+                log.exception("sending failed")
+                self._over.wait(LOOK_AGAIN)
+
+    def _listen(self, surface: RemoteSurface) -> None:
+        while not self._over.is_set():
+            try:
+                self.fetch_answers(surface, WAIT_FOR_ANSWERS)
+            except Exception as error:  # noqa: BLE001  a foreign surface: the others go on
+                log.warning("no answers from %s: %s", surface.name, error)
+                self._over.wait(FIRST_PAUSE)
+
+
+def describe_question_ending(row: QuestionRow) -> str:
+    """Return how a question ended, in a sentence for the surfaces that showed it."""
+    if row.state == "answered" and row.answer is not None:
+        return words.elsewhere_notice(row.answer, row.by or "", row.reason)
+    if row.state == "cancelled":
+        return words.describe_question_taken_back(row.by, row.reason)
+    return "Nobody answered in time."
+
+
+def _key(row: DeliveryRow) -> str:
+    """The same at every try, so that a receiver who looks at it takes the delivery once."""
+    return f"{row.subject}.{row.kind}"

@@ -1,0 +1,116 @@
+"""Surfaces beyond this process: what each of them promises, and what it is given to show.
+
+- A surface shows, closes and tells. It never waits for a person: answers come back by themselves.
+- "Sent" proves nothing. Only an answer that names its question, and carries the token that was shown for
+  exactly that answer on exactly this surface, counts, and only from a person who may answer there.
+- Nothing is given to a surface but what it is to show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+import msgspec
+
+from sayso.core.audit.notices import Notice
+from sayso.core.model import Risk
+
+LABELS = {
+    "once": "Allow once",
+    "task": "For this task",
+    "temporary": "15 minutes",
+    "always": "This session",
+    "remember": "Allow and remember",
+    "deny": "Deny",
+}
+
+
+class CardAnswer(msgspec.Struct, frozen=True):
+    """One answer a person may give there, what it covers in words, and the token that stands for it."""
+
+    answer: str
+    covers: str
+    token: str
+
+    @property
+    def label(self) -> str:
+        """Return what stands on the button."""
+        return LABELS.get(self.answer, self.answer)
+
+
+class QuestionCard(msgspec.Struct, frozen=True):
+    """A question as a surface shows it. All text in it is safe to show: what an agent wrote is made visible.
+
+    `body` is the whole call, or without the arguments where the surface gets no details. `whole` says that
+    nothing of the call is left out: only then can anything above moderate risk be allowed there.
+    """
+
+    question: str
+    risk: str
+    agent: str
+    operations: tuple[str, ...]
+    title: str
+    body: str
+    whole: bool
+    digest: str
+    expires_at: float
+    answers: tuple[CardAnswer, ...]
+    link: str | None = None
+
+    @property
+    def buttons(self) -> tuple[CardAnswer, ...]:
+        """Return the answers that would count: above moderate risk, a yes only where all was shown."""
+        can_allow = self.whole or self.risk != Risk.HIGH.word
+        return tuple(one for one in self.answers if can_allow or one.answer == "deny")
+
+
+class GivenAnswer(msgspec.Struct, frozen=True):
+    """An answer as it came in from a surface. `by` is who the surface says it was, by its own names."""
+
+    question: str
+    answer: str
+    token: str
+    by: str
+    reason: str | None = None
+
+
+class RemoteSurface(Protocol):
+    """A place where questions and notices are sent."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def detail(self) -> str:
+        """Return "full" if it may show arguments, else "masked"."""
+
+    @property
+    def longest(self) -> int:
+        """Return how many characters of a call it shows at most."""
+
+    @property
+    def approvers(self) -> frozenset[str]:
+        """Return who may answer there, by the surface's own names."""
+
+    @property
+    def polls(self) -> bool:
+        """Return whether answers have to be fetched; otherwise they are sent to us."""
+
+    def show(self, card: QuestionCard, key: str) -> str:
+        """Show the question, and return the surface's own name for it. `key` is the same at every try."""
+
+    def close(self, ref: str | None, question: str, key: str, ending: str) -> None:
+        """Take the question down, or say there how it ended.
+
+        Without a `ref` nobody knows whether it was shown, under this `key`: close it if that can be told.
+        """
+
+    def tell(self, notice: Notice, key: str) -> None:
+        """Tell this. `key` is the same at every try."""
+
+    def fetch(self, seconds: float) -> Iterable[GivenAnswer]:
+        """Return the answers that came in, after waiting for them; none where they are sent to us."""
+
+    def receive(self, headers: Mapping[str, str], body: bytes) -> GivenAnswer:
+        """Return the answer in a message that was sent to us; an error unless it comes from the surface."""

@@ -1,0 +1,63 @@
+"""Trying a surface: a notice and a question about nothing, and whether somebody answered there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from sayso.core.audit.notices import Notice
+from sayso.core.model import Operation
+from sayso.gate.deciding.authorize import authorize
+from sayso.gate.deciding.request import make_call, make_request
+from sayso.gate.deliveries.dispatch import Dispatcher
+from sayso.gate.deliveries.remote_surface import RemoteSurface
+from sayso.gate.gate import Gate
+from sayso.gate.questions.answer import cancel_question
+from sayso.gate.questions.wait import load_question_now
+from sayso.gate.sessions.sessions import close_session, open_session
+
+OPERATION = "sayso.test_surface"
+TOOL = "test_surface"
+TEXT = "This is a test. Nothing runs, whatever you answer."
+LOOK_AGAIN = 0.2
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """How it ended, in a sentence."""
+
+    answered: bool
+    text: str
+
+
+def try_surface(
+    gate: Gate, surface: RemoteSurface, seconds: float, *, said: Callable[[str], object]
+) -> Trial:
+    """Send both, and wait for the answer. The question is taken back if nobody gives one."""
+    now = time.time()
+    surface.tell(Notice(f"test.{int(now)}", now, "TEST", TEXT), f"test.{int(now)}")
+    said(f"A notice was sent to {surface.name}.")
+    session = open_session(gate, agent="sayso surfaces test", owner="operator")
+    call = make_call(TOOL, {"text": TEXT})
+    question = authorize(gate, make_request(call, [Operation(OPERATION)], session=session)).question
+    if question is None:
+        close_session(gate, session)
+        return Trial(False, "The policy does not ask about an unknown operation, so nothing can be tried.")
+    dispatcher = Dispatcher(gate, (surface,), notices_to=lambda: None)
+    try:
+        dispatcher.send(surface)
+        said(f"Question {question.id} was sent to {surface.name}. Answer it there.")
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            if surface.polls:
+                dispatcher.fetch_answers(surface, min(5.0, seconds))
+            row = load_question_now(gate, question.id)
+            if row.state == "answered":
+                return Trial(True, f"{surface.name} works: {row.answer} by {row.by}.")
+            time.sleep(LOOK_AGAIN)
+        cancel_question(gate, question.id, "the test is over")
+        return Trial(False, f"Nobody answered on {surface.name} within {seconds:.0f} seconds.")
+    finally:
+        dispatcher.send(surface)
+        close_session(gate, session)

@@ -1,0 +1,63 @@
+"""One request to a service of somebody else, bounded in time and size."""
+
+from __future__ import annotations
+
+import http.client
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from sayso.core.errors import SaysoError
+
+LONGEST_EXCHANGE = 15.0
+LARGEST_REPLY = 1024 * 1024
+
+
+class SendingFailed(SaysoError):
+    """The service could not be reached, or refused what was sent. It is tried again."""
+
+    code = "sending_failed"
+
+
+def post(
+    url: str, body: bytes, headers: Mapping[str, str], *, timeout: float = LONGEST_EXCHANGE, secret: str = ""
+) -> bytes:
+    """Post this and return the answer; an error unless it was taken. `secret` is left out of what is said."""
+    where = urlsplit(url)
+    if where.scheme not in ("http", "https") or not where.hostname:
+        raise SendingFailed("this is not an address of the web", hint="write https://…")
+    kind = http.client.HTTPSConnection if where.scheme == "https" else http.client.HTTPConnection
+    connection = kind(where.hostname, where.port, timeout=timeout)
+    try:
+        connection.request(
+            "POST", where.path + (f"?{where.query}" if where.query else ""), body, dict(headers)
+        )
+        answer = connection.getresponse()
+        content = answer.read(LARGEST_REPLY)
+    except (OSError, http.client.HTTPException) as error:
+        why = f"{type(error).__name__}: {error}"
+        raise SendingFailed(why.replace(secret, "…") if secret else why) from None
+    finally:
+        connection.close()
+    if not 200 <= answer.status < 300:
+        raise SendingFailed(f"{where.hostname} answered {answer.status}")
+    return content
+
+
+def post_json(
+    url: str,
+    body: Any,
+    headers: Mapping[str, str] = {},
+    *,
+    timeout: float = LONGEST_EXCHANGE,
+    secret: str = "",
+) -> Any:
+    """The same with JSON both ways; None if the answer is not JSON."""
+    told = {"content-type": "application/json", **headers}
+    content = post(url, msgspec.json.encode(body), told, timeout=timeout, secret=secret)
+    try:
+        return msgspec.json.decode(content)
+    except msgspec.DecodeError:
+        return None

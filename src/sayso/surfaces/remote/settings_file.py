@@ -1,0 +1,139 @@
+"""The file that names the surfaces beyond this process: surfaces.json in the data folder, its owner's alone.
+
+- The order counts: the first surface is where notices go, unless the policy names another.
+- A file that others can read, or that cannot be understood completely, is refused.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from sayso.core.errors import SaysoError
+from sayso.core.text.patterns import lazy_pattern
+from sayso.gate.deliveries.remote_surface import RemoteSurface
+from sayso.gate.open import gate_data_folder
+from sayso.gate.private_files import hold_file, read_private_file, write_private_file
+from sayso.surfaces.remote.mail import Mail, MailSettings
+from sayso.surfaces.remote.ntfy import Ntfy, NtfySettings
+from sayso.surfaces.remote.slack import Slack, SlackSettings
+from sayso.surfaces.remote.telegram import Telegram, TelegramSettings
+from sayso.surfaces.remote.webhook import Webhook, WebhookSettings
+
+FILE_NAME = "surfaces.json"
+SurfaceSettings = WebhookSettings | NtfySettings | TelegramSettings | SlackSettings | MailSettings
+KINDS: Mapping[str, type[SurfaceSettings]] = {
+    "telegram": TelegramSettings,
+    "slack": SlackSettings,
+    "ntfy": NtfySettings,
+    "mail": MailSettings,
+    "webhook": WebhookSettings,
+}
+SECRET_KEYS = frozenset({"token", "secret", "signing_secret", "password", "topic"})
+TAKEN_NAMES = frozenset({"notices", "trail", "page", "terminal"})
+_NAME = lazy_pattern(r"[a-z][a-z0-9-]{0,30}")
+
+
+class SurfacesRefused(SaysoError):
+    """The file of the surfaces is broken or open to others, or what was to be added is not right."""
+
+    code = "surfaces_file"
+
+
+def surfaces_path() -> Path:
+    return gate_data_folder() / FILE_NAME
+
+
+def load_surface_settings(path: Path | None = None) -> tuple[SurfaceSettings, ...]:
+    """Return the surfaces in the file, in their order; none if there is no file."""
+    path = path or surfaces_path()
+    try:
+        content = read_private_file(path, SurfacesRefused)
+    except FileNotFoundError:
+        return ()
+    try:
+        found = msgspec.json.decode(content, type=tuple[SurfaceSettings, ...])
+    except msgspec.MsgspecError as error:
+        raise SurfacesRefused(f"{path} cannot be used: {error}", hint="mend it, or add them again") from error
+    _check(found)
+    return found
+
+
+def add_surface(kind: str, values: Mapping[str, Any], path: Path | None = None) -> SurfaceSettings:
+    """Add a surface at the end of the file. One of the same name is refused."""
+    if kind not in KINDS:
+        raise SurfacesRefused(f"{kind!r} is not a kind of surface", hint=f"use {', '.join(KINDS)}")
+    try:
+        added = msgspec.convert({"kind": kind, **values}, KINDS[kind], strict=False)
+    except msgspec.ValidationError as error:
+        raise SurfacesRefused(f"{kind}: {error}") from error
+    path = path or surfaces_path()
+    with hold_file(path):
+        every = (*load_surface_settings(path), added)
+        _check(every)
+        _write(path, every)
+    return added
+
+
+def remove_surface(name: str, path: Path | None = None) -> None:
+    """Take a surface out of the file. What it shows stays there, and cannot be answered any more."""
+    path = path or surfaces_path()
+    with hold_file(path):
+        before = load_surface_settings(path)
+        left = tuple(one for one in before if one.name != name)
+        if len(left) == len(before):
+            raise SurfacesRefused(f"there is no surface {name!r}", hint="sayso surfaces list")
+        _write(path, left)
+
+
+def make_surfaces(settings: Sequence[SurfaceSettings]) -> tuple[RemoteSurface, ...]:
+    """Return the surfaces that these settings describe."""
+    return tuple(_make(one) for one in settings)
+
+
+def choose_notices(named: str | None, surfaces: Sequence[str]) -> str | None:
+    """Return where notices go: where the policy says, else to the first surface; None if there is none."""
+    if named is None:
+        return surfaces[0] if surfaces else None
+    if named not in surfaces:
+        known = ", ".join(surfaces) or "there is none yet: sayso surfaces add"
+        raise SurfacesRefused(f"notices: {named!r} in the policy is not a surface", hint=f"use {known}")
+    return named
+
+
+def _make(one: SurfaceSettings) -> RemoteSurface:
+    match one:
+        case WebhookSettings():
+            return Webhook(one, time.time)
+        case SlackSettings():
+            return Slack(one, time.time)
+        case TelegramSettings():
+            return Telegram(one)
+        case NtfySettings():
+            return Ntfy(one)
+        case MailSettings():
+            return Mail(one)
+
+
+def _check(found: Sequence[SurfaceSettings]) -> None:
+    names = [one.name for one in found]
+    for name in names:
+        if not _NAME.fullmatch(name) or name in TAKEN_NAMES:
+            raise SurfacesRefused(
+                f"{name!r} cannot be the name of a surface", hint="use small letters, digits and -"
+            )
+        if names.count(name) > 1:
+            raise SurfacesRefused(f"there are two surfaces {name!r}", hint="choose another name")
+    for one in found:
+        if one.detail not in ("full", "masked"):
+            raise SurfacesRefused(f"{one.name}: detail is full or masked, not {one.detail!r}")
+        if isinstance(one, WebhookSettings):
+            Webhook(one, time.time)  # refuses a secret that is none
+
+
+def _write(path: Path, every: Sequence[SurfaceSettings]) -> None:
+    write_private_file(path, msgspec.json.format(msgspec.json.encode(every), indent=2) + b"\n")

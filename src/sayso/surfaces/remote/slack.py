@@ -1,0 +1,113 @@
+"""Slack: a message with buttons, through an app of the operator's own. (Its API: api.slack.com.)
+
+Pressed buttons come to this service, signed by Slack with the app's signing secret over time and body.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+from urllib.parse import parse_qs
+
+import msgspec
+
+from sayso.core.audit.notices import Notice
+from sayso.core.signed_messages import WINDOW, BadMessage
+from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard
+from sayso.surfaces.remote.exchange import SendingFailed, post_json
+
+
+class SlackSettings(msgspec.Struct, frozen=True, tag="slack", tag_field="kind", forbid_unknown_fields=True):
+    """The app's token and signing secret, the channel, and the ids of the people who may answer there."""
+
+    name: str
+    token: str
+    signing_secret: str
+    channel: str
+    approvers: tuple[str, ...] = ()
+    detail: str = "masked"
+    server: str = "https://slack.com"
+
+
+class Slack:
+    """Posts to one channel."""
+
+    longest = 2_900
+    polls = False
+
+    def __init__(self, settings: SlackSettings, now: Callable[[], float]) -> None:
+        self.name, self.detail = settings.name, settings.detail
+        self.approvers = frozenset(settings.approvers)
+        self._settings, self._now = settings, now
+
+    def show(self, card: QuestionCard, key: str) -> str:
+        buttons: list[dict[str, Any]] = [
+            {
+                "type": "button",
+                "action_id": f"sayso-{one.answer}",
+                "text": _plain(one.label),
+                "value": f"{card.question}|{one.answer}|{one.token}",
+            }
+            for one in card.buttons
+        ]
+        if card.link:
+            link = {"type": "button", "action_id": "sayso-open", "text": _plain("Open"), "url": card.link}
+            buttons.append(link)
+        blocks = [
+            {"type": "section", "text": _plain(card.title)},
+            {"type": "section", "text": _plain(card.body)},
+            {"type": "actions", "elements": buttons},
+        ]
+        told = self._call("chat.postMessage", {"text": card.title, "blocks": blocks, "mrkdwn": False})
+        return str(told["ts"])
+
+    def close(self, ref: str | None, question: str, key: str, ending: str) -> None:
+        blocks = [{"type": "section", "text": _plain(ending)}]
+        if ref is not None:
+            self._call("chat.update", {"ts": ref, "text": ending, "blocks": blocks})
+
+    def tell(self, notice: Notice, key: str) -> None:
+        blocks = [{"type": "section", "text": _plain(notice.text)}]
+        self._call("chat.postMessage", {"text": notice.text, "blocks": blocks, "mrkdwn": False})
+
+    def fetch(self, seconds: float) -> Iterable[GivenAnswer]:
+        return ()
+
+    def receive(self, headers: Mapping[str, str], body: bytes) -> GivenAnswer:
+        """Return the answer of a button that was pressed; an error unless Slack signed it just now."""
+        sent, given = headers.get("x-slack-request-timestamp", ""), headers.get("x-slack-signature", "")
+        if not (sent.isascii() and sent.isdigit() and len(sent) <= 12):
+            raise BadMessage("timestamp", "x-slack-request-timestamp has to be whole seconds")
+        mac = hmac.digest(self._settings.signing_secret.encode(), f"v0:{sent}:".encode() + body, "sha256")
+        if not hmac.compare_digest(f"v0={mac.hex()}".encode(), given.encode()):
+            raise BadMessage("signature", "the signature does not fit this message")
+        if not abs(self._now() - int(sent)) <= WINDOW:
+            raise BadMessage("window", "the message is too old")
+        return _read_press(body)
+
+    def _call(self, method: str, what: dict[str, Any]) -> dict[str, Any]:
+        token = self._settings.token
+        told = post_json(
+            f"{self._settings.server}/api/{method}",
+            {"channel": self._settings.channel, **what},
+            {"authorization": f"Bearer {token}"},
+            secret=token,
+        )
+        if not isinstance(told, dict) or told.get("ok") is not True:
+            raise SendingFailed(f"Slack did not take {method}")
+        return told
+
+
+def _plain(text: str) -> dict[str, object]:
+    """Plain text: nothing in it is markup."""
+    return {"type": "plain_text", "text": text, "emoji": False}
+
+
+def _read_press(body: bytes) -> GivenAnswer:
+    try:
+        payload = msgspec.json.decode(parse_qs(body.decode())["payload"][0])
+        question, answer, token = str(payload["actions"][0]["value"]).split("|")
+        return GivenAnswer(question, answer, token, str(payload["user"]["id"]))
+    except (KeyError, IndexError, ValueError, TypeError, msgspec.DecodeError) as error:
+        raise BadMessage("body", "this is not a button of ours") from error
