@@ -55,6 +55,8 @@ _FIRST: dict[str, list[Pattern]] = {}
 for _pattern in PATTERNS:
     _FIRST.setdefault(_pattern.names[0], []).append(_pattern)
 _SECRET_FIRST = {place[0] for place in SECRET_PLACES}
+GUARDED_FIRST_NAMES = frozenset(_FIRST)
+"""A path without any of these names, in lower case, is guarded by none of its names."""
 
 
 def find_guarded(real: str, *also: str, folder: str, workspace: str, home: str) -> GuardMatch:

@@ -70,12 +70,13 @@ def _judge_in(judge: Judge, operation: str, argument: Argument, folder: str | No
         why = "the folder it runs in cannot be told"
         judge.record(operation, Risk.HIGH, why, argument.start, argument.end)
         return
-    where = CallFolders(folder or judge.where.folder, judge.where.workspace, judge.where.home)
-    quoted = text if argument.value.home or not text.startswith("~") else f"./{text}"
+    folder = folder or judge.where.folder
+    quoted = text if text[:1] != "~" or argument.value.home else f"./{text}"
     if argument.value.wild:
+        where = CallFolders(folder, judge.where.workspace, judge.where.home)
         found = _operation_at_pattern(judge, operation, quoted, where)
     else:
-        found = _operation_at(judge, operation, quoted, where)
+        found = _operation_at(judge, operation, quoted, folder)
     default = default_effect(found.name)
     risk = default.risk if found.reading is None else max(found.reading, default.risk)
     if found.barred is not None:
@@ -102,18 +103,18 @@ def _why(found: Operation, said: str) -> str:
     return said
 
 
-def _operation_at(judge: Judge, operation: str, path: str, where: CallFolders) -> Operation:
-    from sayso.reading.shell.quick import is_plainly_inside
-
-    if verb_of(operation) in READ_VERBS and is_plainly_inside(path, where, judge.sound):
-        return Operation(operation)
+def _operation_at(judge: Judge, operation: str, path: str, folder: str) -> Operation:
+    found = judge.quick.operation_at(operation, path, folder)
+    if found is not None:
+        return found
+    where = CallFolders(folder, judge.where.workspace, judge.where.home)
     return operation_at_path(operation, path, judge.policy, where, ())
 
 
 def _operation_at_pattern(judge: Judge, operation: str, pattern: str, where: CallFolders) -> Operation:
     """A pattern: the folder before its wildcards, and every secret that it may name."""
     fixed, name = _split_pattern(pattern)
-    found = _operation_at(judge, operation, fixed or ".", where)
+    found = _operation_at(judge, operation, fixed or ".", where.folder)
     if found.barred is not None or found.reading is Risk.HIGH:
         return found
     top = os.path.realpath(join_path(where.folder, _at_home(fixed, where.home)))

@@ -36,6 +36,7 @@ from sayso.reading.shell.programs.known import (
     named_set,
 )
 from sayso.reading.shell.programs.options import Argument, Option, ParsedOptions, parse_options
+from sayso.reading.shell.quick import QuickLook
 from sayso.reading.shell.state import ShellState
 from sayso.reading.shell.words import MAX_CHOICES, Value, substitutions_in, value_of_word
 
@@ -86,7 +87,7 @@ class Judge:
         self.depth = 0
         self.window: tuple[int, int, str] | None = None
         self.running: list[str] = []
-        self.sound: dict[CallFolders, bool] = {}
+        self.quick = QuickLook(where, policy)
 
     # Recording
 

@@ -1,60 +1,180 @@
-"""A quick look at a path that is read: True is certain; on False, the whole reading of paths decides."""
+"""A quick look at paths: an answer is the one that the whole reading of paths gives; on None, that decides.
+
+- A path is answered here only if it is spelled plainly, no link stands on the way, the file has no other
+  name, and no part of it is of note: no secret, nothing of the guard, no folder of the system.
+- A change of what is a folder is not: what lies in it counts as well.
+- Every name on the way is looked at once a line. Nothing that the file system says is kept for longer, but
+  which folders are Sayso's own: that is asked for again after a second.
+"""
 
 from __future__ import annotations
 
+import functools
 import os
+import re
 import stat
+import time
 
+import msgspec
+
+from sayso.core.model import Operation
+from sayso.core.policy import Policy
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.path_operations import CallFolders
+from sayso.reading.path_operations import CallFolders, operation_at_place
+from sayso.reading.paths.own_places import Identity, OwnPlaces, find_own_places, own_places_key
+from sayso.reading.paths.places import SECRET_FILES, SYSTEM_FOLDERS, PathPlace
+from sayso.reading.paths.protected import GUARDED_FIRST_NAMES, find_named
+from sayso.reading.verbs import READ_VERBS, verb_of
 
 _PLAIN = lazy_pattern(
-    r"\.|(?:\./)?[A-Za-z0-9_][\w+=@-]*(?:\.[\w+=@-]+)*(?:/[A-Za-z0-9_][\w+=@-]*(?:\.[\w+=@-]+)*)*/?"
+    r"\.|(?:/|\./|~/)?[A-Za-z0-9_][\w+=@-]*(?:\.[\w+=@-]+)*(?:/[A-Za-z0-9_][\w+=@-]*(?:\.[\w+=@-]+)*)*/?",
+    re.ASCII,
 )
-_SUSPECT = lazy_pattern(
-    r"(?i)env|key|pem|p12|pfx|jks|kdbx|ppk|id_|netrc|pgpass|secret|ssh|gnupg|aws|azure|kube|password|credential"
-    r"|token|sayso|claude|codex|gemini|cursor|opencode|cline|copilot|goose|agents|soul|hooks|settings|mcp|store|auth|tfstate|tfrc|npmrc|pypirc|history|docker|hosts|vault|gcloud|cargo|gem"
-)
+_PLAIN_FOLDER = lazy_pattern(r"(?:/[^/.][^/]*)+")
+_SYSTEM = tuple(f"{folder}/" for folder in SYSTEM_FOLDERS)
+_PLAINLY_NAMED = [one for one in SECRET_FILES if one[0] != "."]
+_SECRET_ENDINGS = (*(one[1:] for one in _PLAINLY_NAMED if one[0] == "*"), "hosts.yml", "credentials.db")
+_SECRET_STARTS = tuple(re.split(r"[*?\[]", one)[0] for one in _PLAINLY_NAMED if one[0] != "*")
+"""How names of secrets end and begin that do not begin with a dot; the two files are secret in one folder."""
+_SECONDS = 1.0
 
 
-def is_plainly_inside(path: str, where: CallFolders, sound: dict[CallFolders, bool]) -> bool:
-    """Return whether this is an ordinary path in the workspace: no link on the way, no name of note.
+class _Own(msgspec.Struct, frozen=True):
+    """Sayso's own places, ready to be compared with a path in lower case."""
 
-    `sound` keeps what is known of folders while one line is read.
-    """
-    if _PLAIN.fullmatch(path) is None or _SUSPECT.search(path) is not None:
-        return False
-    known = sound.get(where)
-    if known is None:
-        known = sound[where] = _is_sound(where)
-    return known and _has_no_links(where.folder, path)
+    below: re.Pattern[str]
+    above: frozenset[str]
+    folders: frozenset[Identity]
 
 
-def _is_sound(where: CallFolders) -> bool:
-    """Return whether the folder lies in the workspace, by its real name, and neither is of note."""
-    folder, workspace, home = where.folder, where.workspace, where.home
-    if not workspace or not home or _SUSPECT.search(folder) or "/." in folder:
-        return False
-    if f"{home}/".startswith(f"{workspace}/") or not f"{folder}/".startswith(f"{workspace}/"):
-        return False
-    try:
-        return os.path.realpath(folder) == folder
-    except (OSError, ValueError):
-        return False
+class QuickLook:
+    """The file system as one line finds it."""
 
+    __slots__ = ("_folders", "_made", "_own", "_policy", "_seen", "_where")
 
-def _has_no_links(folder: str, path: str) -> bool:
-    here = folder
-    try:
-        for name in path.split("/"):
-            if name in (".", ""):
-                continue
-            here = f"{here}/{name}"
-            found = os.lstat(here)
-            if stat.S_ISLNK(found.st_mode) or (stat.S_ISREG(found.st_mode) and found.st_nlink > 1):
+    def __init__(self, where: CallFolders, policy: Policy) -> None:
+        self._where = where
+        self._policy = policy
+        self._seen: dict[str, os.stat_result | None] = {}
+        self._folders: dict[str, bool] = {}
+        self._made: dict[tuple[str, bool], Operation] = {}
+        self._own: _Own | None = None
+
+    def operation_at(self, operation: str, path: str, folder: str) -> Operation | None:
+        """The operation at this path, seen from this folder; None if that takes a closer look."""
+        if _PLAIN.fullmatch(path) is None:
+            return None
+        sound = self._folders.get(folder)
+        if sound is None:
+            sound = self._folders[folder] = self._is_sound(folder)
+        if not sound:
+            return None
+        whole = self._spell(path, folder)
+        if self._is_of_note(whole):
+            return None
+        reads = verb_of(operation) in READ_VERBS
+        if not self._leads_straight(whole, may_be_folder=reads):
+            return None
+        return self._operation(operation, whole)
+
+    def _spell(self, path: str, folder: str) -> str:
+        """The path from the root on."""
+        first = path[0]
+        if first == "/":
+            return path.rstrip("/")
+        if first == "~":
+            return f"{self._where.home}/{path[2:].rstrip('/')}"
+        if first == ".":
+            return folder if path == "." else f"{folder}/{path[2:].rstrip('/')}"
+        return f"{folder}/{path.rstrip('/')}"
+
+    def _operation(self, operation: str, whole: str) -> Operation:
+        workspace = self._where.workspace
+        inside = whole == workspace or whole.startswith(f"{workspace}/")
+        made = self._made.get((operation, inside))
+        if made is None:
+            place = PathPlace(real=whole, inside=inside)
+            made = self._made[operation, inside] = operation_at_place(operation, place, self._policy)
+        return made
+
+    def _is_sound(self, folder: str) -> bool:
+        """Return whether folder, workspace and home are spelled plainly, real, and none is of note."""
+        workspace, home = self._where.workspace, self._where.home
+        if not workspace or not home or f"{home}/".startswith(f"{workspace}/"):
+            return False
+        for one in (folder, workspace, home):
+            if _PLAIN_FOLDER.fullmatch(one) is None or f"{one}/".startswith(_SYSTEM) or not self._leads_straight(
+                one, may_be_folder=True
+            ):
                 return False
-    except FileNotFoundError:
-        return True
-    except (OSError, ValueError):
-        return False
-    return True
+        return not self._is_of_note(folder)
+
+    def _is_of_note(self, whole: str) -> bool:
+        """Return whether this may be a secret, the system's, or the guard's, or hold something of it."""
+        own = self._own
+        if own is None:
+            own = self._own = _own_places(self._where.home)
+        folded = whole.lower()
+        if own.below.match(folded) is not None or folded in own.above or not folded.isascii():
+            return True
+        names = folded.split("/")
+        if names[-1].endswith(_SECRET_ENDINGS) or names[-1].startswith(_SECRET_STARTS):
+            return True
+        if f"{whole}/".startswith(_SYSTEM):
+            return True
+        if GUARDED_FIRST_NAMES.isdisjoint(names):
+            return False
+        found = find_named(whole)
+        return found.at is not None or found.around is not None
+
+    def _leads_straight(self, whole: str, *, may_be_folder: bool) -> bool:
+        """Return whether no link stands on the way, and what is there has this name alone."""
+        seen, end = self._seen, 0
+        own = self._own
+        while end >= 0:
+            end = whole.find("/", end + 1)
+            here = whole if end < 0 else whole[:end]
+            if here in seen:
+                found = seen[here]
+            else:
+                try:
+                    found = os.lstat(here)
+                except (FileNotFoundError, NotADirectoryError):
+                    found = None
+                except (OSError, ValueError):
+                    return False
+                seen[here] = found
+            if found is None:
+                return True
+            mode = found.st_mode
+            if stat.S_ISDIR(mode):
+                if own is not None and (found.st_dev, found.st_ino) in own.folders:
+                    return False
+            elif stat.S_ISLNK(mode) or found.st_nlink > 1:
+                return False
+        return may_be_folder or not stat.S_ISDIR(mode)
+
+
+_kept: tuple[object, float, _Own] | None = None
+
+
+def _own_places(home: str) -> _Own:
+    """Sayso's own places: by their names as they are now, and the folders as they were a second ago."""
+    global _kept  # noqa: PLW0603 - one small table a process, asked for by every line
+    key, now = own_places_key(home), time.monotonic()
+    if _kept is not None and _kept[0] == key and now - _kept[1] < _SECONDS:
+        return _kept[2]
+    made = _ready(find_own_places(home))
+    _kept = (key, now, made)
+    return made
+
+
+def _ready(own: OwnPlaces) -> _Own:
+    below = _pattern(frozenset("/".join(("", *parts)) for parts in own.at))
+    above = frozenset("/".join(("", *parts)) for parts in own.above)
+    return _Own(below, above, frozenset(own.folders))
+
+
+@functools.lru_cache(maxsize=64)
+def _pattern(places: frozenset[str]) -> re.Pattern[str]:
+    return re.compile("(?:" + "|".join(map(re.escape, sorted(places))) + ")(?:/|$)")
