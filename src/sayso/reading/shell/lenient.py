@@ -43,12 +43,10 @@ def find_danger(judge: Judge, line: str, *, parsed: bool) -> list[Finding]:
 
 def _judge_words(judge: Judge, words: list[str], start: int, end: int) -> list[Finding]:
     """High findings of a known program with these words."""
-    from sayso.reading.shell.judge import Judge as Made
-
     name = words[0].rpartition("/")[2]
     if name not in named_set("dangerous") or find_program(name, judge.added) is None:
         return []
-    own = Made(judge.line, judge.where, judge.policy, judge.added)
+    own = judge.start_again(judge.added)
     own.depth = judge.depth + 1
     arguments = tuple(Argument(Value(word), start, end) for word in (name, *words[1:]))
     try:
@@ -100,7 +98,7 @@ def _unquote(word: str) -> str:
 
 def judge_mentioned_guard(judge: Judge, text: str, start: int, end: int) -> None:
     """Code or an unparsed line that names the guard: its files, or its program in a program's place."""
-    from sayso.reading.shell.effects import judge_guard_mentions
+    from sayso.reading.shell.files.guard import judge_guard_mentions
 
     pieces = [one for one in _SPLIT.split(text[:10_000]) if one][:400]
     arguments = tuple(Argument(Value(one), start, end) for one in pieces)

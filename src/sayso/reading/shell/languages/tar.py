@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sayso.reading.shell.effects import judge_path
+from sayso.reading.shell.commands.invocation import Invocation
+from sayso.reading.shell.commands.usage import judge_by_data
+from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Invocation, Judge
+    from sayso.reading.shell.judge import Judge
 
 _WRITES = frozenset({"-c", "-r", "-u", "-A", "--delete"})
 
 
 def judge_tar(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """Judge tar as its data says; then its archive, its folder and what goes in."""
-    from sayso.reading.shell.judge import Invocation as Made
-
     arguments = _set_old_style(program, invocation.arguments)
-    made = Made(invocation.name, arguments, invocation.state, invocation.start, invocation.end)
-    parsed = judge.by_data(program, made)
+    made = Invocation(invocation.name, arguments, invocation.state, invocation.start, invocation.end)
+    parsed = judge_by_data(judge, program, made)
     if parsed is None:
         return
     chosen = {option.name for option, _ in parsed.options}

@@ -7,14 +7,17 @@ import re
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
+from sayso.reading.shell.commands.kinds import judge_kind
+from sayso.reading.shell.commands.usage import report_problem
+from sayso.reading.shell.commands.variables import is_project_setting, is_risky
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, parse_options
 from sayso.reading.shell.state import MAX_FOLDERS, join_path
-from sayso.reading.shell.variables import is_project_setting, is_risky
 from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Invocation, Judge
+    from sayso.reading.shell.commands.invocation import Invocation
+    from sayso.reading.shell.judge import Judge
 
 _HARMLESS_SETTINGS = frozenset(
     [
@@ -51,7 +54,7 @@ _HARMLESS_SETTINGS = frozenset(
 def judge_cd(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`cd` and `pushd`: the folder that later commands run in."""
     parsed = parse_options(program.table, invocation.arguments)
-    judge.report_problem(parsed, program, invocation)
+    report_problem(judge, parsed, program, invocation)
     state = invocation.state
     before = state.folders
     if parsed.problem is not None or len(parsed.operands) > 1:
@@ -212,8 +215,8 @@ def judge_source(judge: Judge, program: KnownProgram, invocation: Invocation) ->
     if not invocation.arguments:
         judge.doubt("it runs a file that it does not name", invocation.start, invocation.end)
     else:
-        judge.touch("script", invocation.arguments[0], program, invocation)
-        judge.touch("read", invocation.arguments[0], program, invocation)
+        judge_kind(judge, "script", invocation.arguments[0], program, invocation)
+        judge_kind(judge, "read", invocation.arguments[0], program, invocation)
         from sayso.reading.shell.specials.local_tools import is_activation
 
         if is_activation(invocation.arguments[0].text, invocation.state, judge.where.workspace):
@@ -224,7 +227,7 @@ def judge_source(judge: Judge, program: KnownProgram, invocation: Invocation) ->
 def judge_exec(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`exec COMMAND` is that command; without one it changes where the shell reads and writes."""
     parsed = parse_options(program.table, invocation.arguments)
-    judge.report_problem(parsed, program, invocation)
+    report_problem(judge, parsed, program, invocation)
     if not parsed.operands:
         judge.doubt("it changes where the shell reads and writes", invocation.start, invocation.end)
         invocation.state.changed = "an earlier exec changed where the shell reads and writes"
@@ -235,7 +238,7 @@ def judge_exec(judge: Judge, program: KnownProgram, invocation: Invocation) -> N
 def judge_command(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`command NAME …` and `builtin NAME …`; `command -v NAME` only looks."""
     parsed = parse_options(program.table, invocation.arguments)
-    judge.report_problem(parsed, program, invocation)
+    report_problem(judge, parsed, program, invocation)
     chosen = {option.name for option, _ in parsed.options}
     if not parsed.operands or chosen & {"-v", "-V"}:
         judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)

@@ -34,7 +34,7 @@ def find_running_key(folder: str, named: str | None = None) -> str | None:
     try:
         found = _from_name(named) if named is not None else _find_repository(folder)
         return None if found is None else _check_repository(found[0], found[1], 0)
-    except (OSError, ValueError):
+    except (OSError, ValueError, IndexError):
         return _UNREADABLE
 
 
@@ -65,11 +65,7 @@ def _find_repository(folder: str) -> tuple[str, str | None] | None:
             return _follow_file(mark), here
         if found is not None and _stat(f"{mark}/HEAD") is not None:
             return mark, here
-        if (
-            _stat(f"{here}/HEAD") is not None
-            and _is_folder(f"{here}/objects")
-            and _is_folder(f"{here}/refs")
-        ):
+        if _stat(f"{here}/HEAD") is not None and _is_folder(f"{here}/objects") and _is_folder(f"{here}/refs"):
             return here, None
         parent = here.rpartition("/")[0] or "/"
         if parent == here:

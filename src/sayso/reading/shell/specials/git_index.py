@@ -1,8 +1,8 @@
 """The index of a repository, as far as it records commits of other repositories (gitlinks).
 
-git looks into each of them when it shows the state of the working tree, whether or not `.gitmodules` lists it.
-The file is read by its format (versions 2 to 4, https://git-scm.com/docs/index-format); what is not understood
-is None, and never harmless.
+git looks into each of them when it shows the state of the working tree, whether or not `.gitmodules` lists
+it. The file is read by its format (versions 2 to 4, https://git-scm.com/docs/index-format); what is not
+understood is None, and never harmless.
 """
 
 from __future__ import annotations

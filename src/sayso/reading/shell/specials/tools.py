@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.shell.effects import GUARD, judge_path
+from sayso.reading.shell.commands.invocation import Invocation
+from sayso.reading.shell.commands.usage import judge_by_data
+from sayso.reading.shell.files.guard import GUARD
+from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState, join_path
 from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Invocation, Judge
+    from sayso.reading.shell.judge import Judge
 
 
 def judge_options_file(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -22,13 +25,11 @@ def judge_options_file(judge: Judge, program: KnownProgram, invocation: Invocati
     for one in invocation.arguments:
         if (one.text or one.value.prefix)[:1] == "@":
             judge.doubt("it takes options from a file", one.start, one.end)
-    judge.by_data(program, invocation)
+    judge_by_data(judge, program, invocation)
 
 
 def judge_pairs(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """jq's options with two values: `--arg NAME VALUE`, `--slurpfile NAME FILE`."""
-    from sayso.reading.shell.judge import Invocation as Made
-
     rest = list(invocation.arguments)
     kept: list[Argument] = []
     while rest:
@@ -43,9 +44,9 @@ def judge_pairs(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
             del rest[:2]
         else:
             kept.append(one)
-    made = Made(invocation.name, tuple(kept), invocation.state, invocation.start, invocation.end)
+    made = Invocation(invocation.name, tuple(kept), invocation.state, invocation.start, invocation.end)
     made.body = invocation.body
-    judge.by_data(program, made)
+    judge_by_data(judge, program, made)
 
 
 def judge_processes(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -56,12 +57,12 @@ def judge_processes(judge: Judge, program: KnownProgram, invocation: Invocation)
             judge.effect(default_effect("shell.environment"), one.start, one.end)
         if text[:1] == "-" and text[:2] != "--" and "E" in text:
             judge.effect(default_effect("shell.environment"), one.start, one.end)
-    judge.by_data(program, invocation)
+    judge_by_data(judge, program, invocation)
 
 
 def judge_clock(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`date`: an operand without a plus sign sets the clock."""
-    parsed = judge.by_data(program, invocation)
+    parsed = judge_by_data(judge, program, invocation)
     if parsed is None or any(option.name in ("-j", "-n", "-v", "-r") for option, _ in parsed.options):
         return
     for one in parsed.operands:
@@ -72,7 +73,7 @@ def judge_clock(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
 def judge_project_code(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """A program that runs code which files of the project name, whatever it is asked for."""
     before = len(judge.findings)
-    judge.by_data(program, invocation)
+    judge_by_data(judge, program, invocation)
     if all(one.risk is Risk.LOW for one in judge.findings[before:]) and names_code(judge, invocation.state):
         judge.record(
             "scripts.run", Risk.MODERATE, "runs code of the project", invocation.start, invocation.end
@@ -81,7 +82,7 @@ def judge_project_code(judge: Judge, program: KnownProgram, invocation: Invocati
 
 def judge_copying(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`cp`, `mv`, `ln` into a folder: each source takes its name along, and what lies in it."""
-    parsed = judge.by_data(program, invocation)
+    parsed = judge_by_data(judge, program, invocation)
     if parsed is None:
         return
     named = [value for option, value in parsed.options if option.name == "-t" and value is not None]
@@ -159,7 +160,7 @@ _PATCHED = lazy_pattern(r"(?m)^(?:\+\+\+|---|rename to|copy to) (?:[ab]/)?([^\t\
 
 def judge_patching(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """A patch writes the files that it names: they are read from it, where it can be read."""
-    parsed = judge.by_data(program, invocation)
+    parsed = judge_by_data(judge, program, invocation)
     if parsed is None:
         return
     chosen = {option.name for option, _ in parsed.options}

@@ -20,10 +20,10 @@ import msgspec
 from sayso.core.model import Operation
 from sayso.core.policy import Policy
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.path_operations import CallFolders, operation_at_place
+from sayso.reading.path_operations import CallFolders, operation_at_path, operation_at_place
 from sayso.reading.paths.own_places import Identity, OwnPlaces, find_own_places, own_places_key
 from sayso.reading.paths.places import SECRET_FILES, SYSTEM_FOLDERS, PathPlace
-from sayso.reading.paths.protected import GUARDED_FIRST_NAMES, find_named
+from sayso.reading.paths.protected import GUARDED_AT_ROOTS, GUARDED_FIRST_NAMES, find_named
 from sayso.reading.verbs import READ_VERBS, verb_of
 
 _PLAIN = lazy_pattern(
@@ -60,8 +60,16 @@ class QuickLook:
         self._made: dict[tuple[str, bool], Operation] = {}
         self._own: _Own | None = None
 
-    def operation_at(self, operation: str, path: str, folder: str) -> Operation | None:
-        """The operation at this path, seen from this folder; None if that takes a closer look."""
+    def operation_at(self, operation: str, path: str, folder: str) -> Operation:
+        """The operation at this path, seen from this folder."""
+        found = self.look(operation, path, folder)
+        if found is not None:
+            return found
+        where = CallFolders(folder, self._where.workspace, self._where.home)
+        return operation_at_path(operation, path, self._policy, where, ())
+
+    def look(self, operation: str, path: str, folder: str) -> Operation | None:
+        """The same at a quick look; None if that takes a closer one."""
         if _PLAIN.fullmatch(path) is None:
             return None
         sound = self._folders.get(folder)
@@ -72,10 +80,22 @@ class QuickLook:
         whole = self._spell(path, folder)
         if self._is_of_note(whole):
             return None
-        reads = verb_of(operation) in READ_VERBS
-        if not self._leads_straight(whole, may_be_folder=reads):
+        if not self._leads_straight(whole):
+            return None
+        if verb_of(operation) not in READ_VERBS and self._is_folder_of_note(whole):
             return None
         return self._operation(operation, whole)
+
+    def _is_folder_of_note(self, whole: str) -> bool:
+        """Return whether this is a folder in which an agent's instructions or a host's settings lie."""
+        found = self._seen.get(whole)
+        if found is None or not stat.S_ISDIR(found.st_mode):
+            return False
+        try:
+            names = [name.casefold() for name in os.listdir(whole)]  # noqa: PTH208 - a Path costs more
+        except OSError:
+            return True
+        return not GUARDED_AT_ROOTS.isdisjoint(names)
 
     def _spell(self, path: str, folder: str) -> str:
         """The path from the root on."""
@@ -103,8 +123,10 @@ class QuickLook:
         if not workspace or not home or f"{home}/".startswith(f"{workspace}/"):
             return False
         for one in (folder, workspace, home):
-            if _PLAIN_FOLDER.fullmatch(one) is None or f"{one}/".startswith(_SYSTEM) or not self._leads_straight(
-                one, may_be_folder=True
+            if (
+                _PLAIN_FOLDER.fullmatch(one) is None
+                or f"{one}/".startswith(_SYSTEM)
+                or not self._leads_straight(one)
             ):
                 return False
         return not self._is_of_note(folder)
@@ -127,7 +149,7 @@ class QuickLook:
         found = find_named(whole)
         return found.at is not None or found.around is not None
 
-    def _leads_straight(self, whole: str, *, may_be_folder: bool) -> bool:
+    def _leads_straight(self, whole: str) -> bool:
         """Return whether no link stands on the way, and what is there has this name alone."""
         seen, end = self._seen, 0
         own = self._own
@@ -152,7 +174,7 @@ class QuickLook:
                     return False
             elif stat.S_ISLNK(mode) or found.st_nlink > 1:
                 return False
-        return may_be_folder or not stat.S_ISDIR(mode)
+        return True
 
 
 _kept: tuple[object, float, _Own] | None = None

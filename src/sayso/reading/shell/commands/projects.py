@@ -14,7 +14,8 @@ from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument
 
 if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Invocation, Judge
+    from sayso.reading.shell.commands.invocation import Invocation
+    from sayso.reading.shell.judge import Judge
 
 _ELSEWHERE = lazy_pattern(
     r"(?s)^@|[\w.+-]+://|@(?:latest|v?\d|[0-9a-f]{7})|^(?:github|gitlab|git|path|flake|nixpkgs|npm|jsr)[:#+]"
