@@ -53,7 +53,7 @@ class Judge:
     """Judges one line. `line` is what spans count in, also while a script inside it is judged."""
 
     __slots__ = (
-        "added", "changes_files", "depth", "findings", "line", "pins", "policy", "quick", "running", "where",
+        "_quick", "added", "changes_files", "depth", "findings", "line", "pins", "policy", "running", "where",
         "window",
     )  # fmt: skip
     specials = SPECIALS
@@ -71,11 +71,18 @@ class Judge:
         self.running: list[str] = []
         self.changes_files = False
         """An earlier part of the line may have changed files."""
-        self.quick = QuickLook(where, policy)
+        self._quick: QuickLook | None = None
 
     def start_again(self, added: Mapping[str, Any]) -> Judge:
         """Another judge of the same line, with no findings yet."""
         return Judge(self.line, self.where, self.policy, added)
+
+    @property
+    def quick(self) -> QuickLook:
+        """What this line has seen of the file system."""
+        if self._quick is None:
+            self._quick = QuickLook(self.where, self.policy)
+        return self._quick
 
     # Recording
 

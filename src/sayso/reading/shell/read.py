@@ -26,7 +26,7 @@ from sayso.reading.shell.state import ShellState
 MAX_OPERATIONS = 24
 
 
-class ShellReading(msgspec.Struct, frozen=True):
+class ShellReading(msgspec.Struct, frozen=True, gc=False):
     """What a line does. `pins` are the files it runs, each with the digest of its content."""
 
     findings: tuple[Finding, ...]
@@ -48,8 +48,13 @@ def read_line(
     except Exception as error:  # noqa: BLE001 - whatever goes wrong here, the line is not low
         why = f"it cannot be read ({type(error).__name__})"
         judge.findings.append(Finding("shell.run", Risk.HIGH, why, 0, len(line)))
-    findings = tuple(sorted(judge.findings, key=lambda one: (one.barred is None, -one.risk, one.start)))
-    return ShellReading(findings, tuple(sorted(judge.pins)))
+    if len(judge.findings) > 1:
+        judge.findings.sort(key=_strictest_first)
+    return ShellReading(tuple(judge.findings), tuple(sorted(judge.pins)) if judge.pins else ())
+
+
+def _strictest_first(one: Finding) -> tuple[bool, int, int]:
+    return one.barred is None, -one.risk, one.start
 
 
 def _read_whole(judge: Judge, line: str, where: CallFolders) -> None:
