@@ -41,19 +41,24 @@ from sayso.reading.shell.grammar.syntax import (
 from sayso.reading.shell.programs.known import ProgramEffect, default_effect, find_addition, find_program
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.specials.table import SPECIALS
-from sayso.reading.shell.state import ShellState
+from sayso.reading.shell.state import ChangedFiles, ShellState
 from sayso.reading.shell.words import Value, substitutions_in, value_of_word
 
 MAX_DEPTH = 12
 """Wrappers, scripts and functions inside each other."""
 _UNKNOWN = "shell.run"
+_CHANGES_ANYTHING = frozenset(
+    {"git.checkout", "git.stash", "git.merge", "git.pull", "git.reset_hard", "git.rewrite", "git.clone",
+     "files.write", "files.edit", "files.create", "network.fetch"}
+)  # fmt: skip
+"""What a program does to files that its words do not name."""
 
 
 class Judge:
     """Judges one line. `line` is what spans count in, also while a script inside it is judged."""
 
     __slots__ = (
-        "_quick", "added", "changes_files", "depth", "findings", "line", "pins", "policy", "running", "where",
+        "_quick", "added", "changes", "depth", "findings", "line", "pins", "policy", "running", "where",
         "window",
     )  # fmt: skip
     specials = SPECIALS
@@ -69,8 +74,7 @@ class Judge:
         self.window: tuple[int, int, str] | None = None
         """While a script inside the line is judged: where it stands, and its text."""
         self.running: list[str] = []
-        self.changes_files = False
-        """An earlier part of the line may have changed files."""
+        self.changes = ChangedFiles()
         self._quick: QuickLook | None = None
 
     def start_again(self, added: Mapping[str, Any]) -> Judge:
@@ -98,6 +102,8 @@ class Judge:
         self.findings.append(Finding(operation, risk, why, start, end, barred))
 
     def effect(self, effect: ProgramEffect, start: int, end: int) -> None:
+        if effect.operation in _CHANGES_ANYTHING:
+            self.changes.add(None)
         self.record(effect.operation, effect.risk, effect.why or effect.operation, start, end)
 
     def doubt(self, why: str, start: int, end: int) -> None:

@@ -74,7 +74,7 @@ def _read_whole(judge: Judge, line: str, where: CallFolders) -> None:
 def _read(judge: Judge, line: str, where: CallFolders) -> None:
     plain = parse_plain(line) if len(line) <= MAX_LENGTH else None
     body = parse_line(line) if plain is None else plain
-    judge.sequence(body, ShellState((where.folder or None,), where.home))
+    judge.sequence(body, ShellState((where.folder or None,), where.home, judge.changes))
     if not judge.findings:
         judge.doubt("it is empty", 0, len(line))
     if plain is None and all(one.risk is not Risk.HIGH for one in judge.findings):

@@ -66,7 +66,10 @@ def is_project_setting(judge: Judge, name: str, value: str | None, state: ShellS
     where = judge.where
     return all(
         folder is not None
-        and locate(part or ".", folder=folder, workspace=where.workspace, home=where.home).inside
+        and (
+            judge.quick.find_inside(part or ".", folder) is not None
+            or locate(part or ".", folder=folder, workspace=where.workspace, home=where.home).inside
+        )
         for part in value.split(":")
         for folder in state.folders
     )

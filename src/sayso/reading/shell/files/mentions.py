@@ -50,7 +50,9 @@ def note_dashes(value: Value, state: ShellState) -> Value:
         return value
     try:
         for folder in state.folders:
-            if folder is None or any(name[:1] == "-" for name in os.listdir(folder)):  # noqa: PTH208
+            if folder is None or state.changes.may_include(folder):
+                return value
+            if any(name[:1] == "-" for name in os.listdir(folder)):  # noqa: PTH208
                 return value
     except OSError:
         return value

@@ -8,10 +8,10 @@ from sayso.core.model import Operation, Risk
 from sayso.reading.path_operations import CallFolders, operation_at_path
 from sayso.reading.paths.places import is_secret
 from sayso.reading.shell.files.guard import GUARD, judge_guard_mentions
-from sayso.reading.shell.files.patterns import operation_at_pattern
+from sayso.reading.shell.files.patterns import operation_at_pattern, split_pattern
 from sayso.reading.shell.programs.known import default_effect
 from sayso.reading.shell.programs.options import Argument
-from sayso.reading.shell.state import ShellState
+from sayso.reading.shell.state import ShellState, join_path
 from sayso.reading.shell.words import Value
 from sayso.reading.verbs import READ_VERBS, verb_of
 
@@ -39,6 +39,19 @@ def judge_path(judge: Judge, operation: str, argument: Argument, state: ShellSta
         return
     for folder in state.folders:
         _judge_in(judge, operation, argument, folder)
+    if verb_of(operation) not in READ_VERBS:
+        _note_changes(judge, value, state)
+
+
+def _note_changes(judge: Judge, value: Value, state: ShellState) -> None:
+    text = value.text or ""
+    if value.wild:
+        text = split_pattern(text)[0]
+    if value.home:
+        text = judge.where.home + text[1:]
+    for folder in state.folders:
+        known = text.startswith("/") or folder is not None
+        state.changes.add(join_path(folder or "/", text) if known else None)
 
 
 def _judge_unknown(judge: Judge, operation: str, argument: Argument, state: ShellState) -> None:
@@ -50,6 +63,8 @@ def _judge_unknown(judge: Judge, operation: str, argument: Argument, state: Shel
     if argument.value.vetted and verb_of(operation) in READ_VERBS:
         judge.effect(default_effect(operation), argument.start, argument.end)
         return
+    if verb_of(operation) not in READ_VERBS:
+        state.changes.add(None)
     why = "which file it is cannot be told before it runs"
     judge.record(operation, Risk.HIGH, why, argument.start, argument.end)
 

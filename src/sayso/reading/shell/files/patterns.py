@@ -66,12 +66,15 @@ def _change_each(
 
 def _names_fitting(judge: Judge, fixed: str, name: str, where: CallFolders) -> list[str] | None:
     """The names in the folder that a pattern fits as bash takes it; None if that cannot be told."""
-    if judge.changes_files or name[:1] == "." or any(mark in name for mark in "/[{"):
+    if name[:1] == "." or any(mark in name for mark in "/[{"):
+        return None
+    folder = join_path(where.folder, _at_home(fixed, where.home))
+    if judge.changes.may_include(folder):
         return None
     fits = re.compile(fnmatch.translate(name)).match
     found: list[str] = []
     try:
-        with os.scandir(join_path(where.folder, _at_home(fixed, where.home))) as entries:
+        with os.scandir(folder) as entries:
             for count, entry in enumerate(entries):
                 if count > _MAX_ENTRIES or len(found) > _MAX_NAMES:
                     return None

@@ -70,6 +70,17 @@ class QuickLook:
 
     def look(self, operation: str, path: str, folder: str) -> Operation | None:
         """The same at a quick look; None if that takes a closer one."""
+        whole = self._resolve(path, folder)
+        if whole is None or (verb_of(operation) not in READ_VERBS and self._is_folder_of_note(whole)):
+            return None
+        return self._operation(operation, whole)
+
+    def find_inside(self, path: str, folder: str) -> str | None:
+        """Where an ordinary path in the workspace leads; None if it is none, or takes a closer look."""
+        whole = self._resolve(path, folder)
+        return whole if whole is not None and self._is_inside(whole) else None
+
+    def _resolve(self, path: str, folder: str) -> str | None:
         if _PLAIN.fullmatch(path) is None:
             return None
         sound = self._folders.get(folder)
@@ -78,13 +89,7 @@ class QuickLook:
         if not sound:
             return None
         whole = self._spell(path, folder)
-        if self._is_of_note(whole):
-            return None
-        if not self._leads_straight(whole):
-            return None
-        if verb_of(operation) not in READ_VERBS and self._is_folder_of_note(whole):
-            return None
-        return self._operation(operation, whole)
+        return whole if not self._is_of_note(whole) and self._leads_straight(whole) else None
 
     def _is_folder_of_note(self, whole: str) -> bool:
         """Return whether this is a folder in which an agent's instructions or a host's settings lie."""
@@ -109,13 +114,16 @@ class QuickLook:
         return f"{folder}/{path.rstrip('/')}"
 
     def _operation(self, operation: str, whole: str) -> Operation:
-        workspace = self._where.workspace
-        inside = whole == workspace or whole.startswith(f"{workspace}/")
+        inside = self._is_inside(whole)
         made = self._made.get((operation, inside))
         if made is None:
             place = PathPlace(real=whole, inside=inside)
             made = self._made[operation, inside] = operation_at_place(operation, place, self._policy)
         return made
+
+    def _is_inside(self, whole: str) -> bool:
+        workspace = self._where.workspace
+        return whole == workspace or whole.startswith(f"{workspace}/")
 
     def _is_sound(self, folder: str) -> bool:
         """Return whether folder, workspace and home are spelled plainly, real, and none is of note."""

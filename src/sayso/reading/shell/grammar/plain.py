@@ -13,7 +13,7 @@ from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.shell.grammar.syntax import Command, Literal, Pipeline, Sequence, Simple, Word
 
 _TOKEN = lazy_pattern(
-    r"""[ ]*(?:([\w./:@%+,=*-]+|\{\}|\\;)(?=[ ]|;|$)|'([^'\n]*)'(?=[ ]|;|$)"""
+    r"""[ ]*(?:([\w./:@%+,=*-](?:[\w./:@%+,=*^-]|(?<![:=])~)*|\{\}|\\;)(?=[ ]|;|$)|'([^'\n]*)'(?=[ ]|;|$)"""
     r"""|"([^"$`\\!\n]*)"(?=[ ]|;|$)|(&&|\|\||\||;)(?=[ ]))"""
 )
 _BARE_LINE = lazy_pattern(r"[\w./:@%+,=-]+(?: [\w./:@%+,=-]+)*", re.ASCII)

@@ -107,6 +107,10 @@ def find_environment_program(path: str, state: ShellState, workspace: str) -> st
     folder = state.folders[0] if len(state.folders) == 1 else None
     if folder is None:
         return None
+    written = os.path.normpath(join_path(folder, path))
+    where, _, name = written.rpartition("/")
+    if name not in _WRAPPED and not where.endswith(("/bin", "/.bin")):
+        return None
     written = os.path.normpath(join_path(os.path.realpath(folder), path))
     where, _, name = written.rpartition("/")
     if not written.startswith(f"{os.path.realpath(workspace)}/") or os.path.realpath(where) != where:

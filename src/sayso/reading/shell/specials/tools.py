@@ -186,6 +186,8 @@ def _read_patch(judge: Judge, file: Argument, state: ShellState) -> str | None:
     folder = state.folders[0] if len(state.folders) == 1 else None
     if file.text is None or folder is None or file.value.home:
         return None
+    if state.changes.may_include(join_path(folder, file.text)):
+        return None
     try:
         with open(join_path(folder, file.text), "rb") as found:  # noqa: PTH123 - read to a limit
             text = found.read(1_000_001)

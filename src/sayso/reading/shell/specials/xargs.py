@@ -49,6 +49,8 @@ def _input_of_xargs(parsed: ParsedOptions, invocation: Invocation) -> Value | No
     folder = invocation.state.folders[0] if len(invocation.state.folders) == 1 else None
     if file.text is None or folder is None or file.value.home:
         return Value(None)
+    if invocation.state.changes.may_include(join_path(folder, file.text)):
+        return Value(None)
     try:
         with open(join_path(folder, file.text), "rb") as found:  # noqa: PTH123 - read to a limit
             return Value(found.read(10_000).decode())
