@@ -32,6 +32,12 @@ class ChangedFiles:
     def __init__(self) -> None:
         self._places: list[str] = []
 
+    def copy(self) -> ChangedFiles:
+        """The changes so far, whatever comes after."""
+        made = ChangedFiles()
+        made._places = list(self._places)
+        return made
+
     def add(self, path: str | None) -> None:
         """Note a change of this file, or folder with all that is in it; None: of whatever."""
         self._places.append("" if path is None else os.path.normpath(path).rstrip("/"))

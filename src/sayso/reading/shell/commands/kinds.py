@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sayso.core.model import Risk
 from sayso.reading.paths.places import is_secret
 from sayso.reading.shell.commands.projects import judge_project, judge_setting, judge_target
-from sayso.reading.shell.files.paths import judge_path
+from sayso.reading.shell.files.paths import judge_path, judge_path_into
 from sayso.reading.shell.files.scripts import judge_script
 from sayso.reading.shell.languages import read_language
 from sayso.reading.shell.languages.template import judge_template
@@ -28,6 +28,9 @@ _PATHS = {
 }  # fmt: skip
 
 
+_INTO = {"into": "files.write", "sources": "files.edit"}
+
+
 def judge_kind(
     judge: Judge,
     kind: str,
@@ -37,6 +40,9 @@ def judge_kind(
     effect: ProgramEffect | None = None,
 ) -> int:
     """Judge one value of this kind. 1 if it was looked at as a path that the program works on."""
+    if kind in _INTO:
+        judge_path_into(judge, _INTO[kind], value, invocation.state)
+        return 1
     operation = _PATHS.get(kind)
     if operation is not None:
         _judge_file(judge, kind, operation, value, invocation, effect)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from sayso.core.model import Operation, Risk
 from sayso.reading.path_operations import CallFolders, operation_at_path
@@ -41,6 +44,18 @@ def judge_path(judge: Judge, operation: str, argument: Argument, state: ShellSta
         _judge_in(judge, operation, argument, folder)
     if verb_of(operation) not in READ_VERBS:
         _note_changes(judge, value, state)
+
+
+def judge_path_into(judge: Judge, operation: str, argument: Argument, state: ShellState) -> None:
+    """Judge a change of a file or, where this is a folder, of files in it that other words name."""
+    value = argument.value
+    if value.text is not None and not value.wild and not value.choices:
+        at_home = judge.where.home + value.text[1:] if value.home else value.text
+        places = [join_path(folder or "/", at_home) for folder in state.folders]
+        if any(map(os.path.isdir, places)):
+            inner = msgspec.structs.replace(value, text=f"{value.text.rstrip('/')}/a-name")
+            argument = Argument(inner, argument.start, argument.end)
+    judge_path(judge, operation, argument, state)
 
 
 def _note_changes(judge: Judge, value: Value, state: ShellState) -> None:

@@ -19,7 +19,7 @@ from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.path_operations import CallFolders, operation_at_path
 from sayso.reading.paths.places import is_secret
 from sayso.reading.shell.state import join_path
-from sayso.reading.verbs import READ_VERBS, verb_of
+from sayso.reading.verbs import DELETE_VERBS, READ_VERBS, verb_of
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge
@@ -59,6 +59,8 @@ def _change_each(
     outside = next((one for one in several if one.name != several[-1].name), None)
     if found.barred is None and found.reading is None and outside is not None:
         found = outside
+    if found.barred is None and verb_of(operation) in DELETE_VERBS and not pattern[len(fixed) :].strip("*?."):
+        return msgspec.structs.replace(found, reading=Risk.HIGH, found="deletes every file that is there")
     if found.barred is None and is_secret(pattern):
         return msgspec.structs.replace(found, reading=Risk.HIGH, found="its pattern may name a secret")
     return found

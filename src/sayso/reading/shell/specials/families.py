@@ -88,6 +88,9 @@ def judge_archive7(judge: Judge, program: KnownProgram, invocation: Invocation) 
     command = arguments[0].text
     if command not in ("l", "t", "h", "b"):
         judge.effect(default_effect("files.write"), invocation.start, invocation.end)
+        if command in ("x", "e"):
+            why = "which files it brings cannot be told"
+            judge.record("files.write", Risk.HIGH, why, invocation.start, invocation.end)
         for one in arguments[1:]:
             text = one.text or one.value.prefix
             place = text.removeprefix("-o")

@@ -17,6 +17,7 @@ from sayso.reading.shell.specials import (
     wrappers,
 )
 from sayso.reading.shell.specials.git import judge_checkout, judge_git, judge_push, judge_settings_of_git
+from sayso.reading.shell.specials.unpacking import judge_copying, judge_unzip
 from sayso.reading.shell.specials.xargs import judge_xargs
 
 if TYPE_CHECKING:
@@ -69,10 +70,11 @@ SPECIALS: dict[str, Special] = {
     "project_code": tools.judge_project_code,
     "patching": tools.judge_patching,
     "contained": tools.judge_contained,
-    "copying": tools.judge_copying,
+    "copying": judge_copying,
     "options_file": tools.judge_options_file,
     "pairs": tools.judge_pairs,
     "processes": tools.judge_processes,
     "clock": tools.judge_clock,
+    "unzip": judge_unzip,
     "plain": wrappers.judge_plain,
 }

@@ -9,11 +9,10 @@ from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.shell.commands.invocation import Invocation
 from sayso.reading.shell.commands.usage import judge_by_data
-from sayso.reading.shell.files.guard import GUARD
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument
-from sayso.reading.shell.state import ShellState, join_path
+from sayso.reading.shell.state import ChangedFiles, ShellState, join_path
 from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:
@@ -80,44 +79,6 @@ def judge_project_code(judge: Judge, program: KnownProgram, invocation: Invocati
         )
 
 
-def judge_copying(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
-    """`cp`, `mv`, `ln` into a folder: each source takes its name along, and what lies in it."""
-    parsed = judge_by_data(judge, program, invocation)
-    if parsed is None:
-        return
-    named = [value for option, value in parsed.options if option.name == "-t" and value is not None]
-    sources = parsed.operands if named else parsed.operands[:-1]
-    target = named[0] if named else parsed.operands[-1] if parsed.operands else None
-    if target is None or target.text is None:
-        return
-    for one in sources:
-        for name in names_taken_along(judge, one, invocation.state):
-            place = Value(f"{target.text.rstrip('/') or '/'}/{name}", home=target.value.home)
-            if GUARD.search(name) or GUARD.search(target.text):
-                judge_path(judge, "files.write", Argument(place, one.start, one.end), invocation.state)
-
-
-def names_taken_along(judge: Judge, source: Argument, state: ShellState) -> list[str]:
-    """The names that a source has in its target, with those below it that may be the guard's."""
-    text = source.text
-    if text is None:
-        return []
-    own = "" if text.endswith(("/.", "/..")) or text in (".", "..") else text.rstrip("/").rpartition("/")[2]
-    found = [own] if own else []
-    for folder in state.folders:
-        top = join_path(folder or "/", judge.where.home + text[1:] if source.value.home else text)
-        for seen, (here, _, names) in enumerate(os.walk(top)):
-            if seen > 200:
-                break
-            inner = os.path.relpath(here, top)
-            found += [
-                os.path.normpath(f"{own}/{inner}/{name}".lstrip("/"))
-                for name in names
-                if GUARD.search(f"{here}/{name}")
-            ]
-    return found[:200]
-
-
 _NAMING_FILES = (
     "mypy.ini", ".mypy.ini", "setup.cfg", "pyproject.toml", "tox.ini", ".pylintrc", "pylintrc", ".flake8",
     ".ansible-lint", ".config/ansible-lint.yml", "package.json",
@@ -160,6 +121,7 @@ _PATCHED = lazy_pattern(r"(?m)^(?:\+\+\+|---|rename to|copy to) (?:[ab]/)?([^\t\
 
 def judge_patching(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """A patch writes the files that it names: they are read from it, where it can be read."""
+    earlier = invocation.state.changes.copy()
     parsed = judge_by_data(judge, program, invocation)
     if parsed is None:
         return
@@ -168,7 +130,7 @@ def judge_patching(judge: Judge, program: KnownProgram, invocation: Invocation) 
         return
     files = [value for option, value in parsed.options if option.name == "-i" and value is not None]
     files += parsed.operands[1:] if program.name == "patch" else parsed.operands
-    texts = [_read_patch(judge, one, invocation.state) for one in files]
+    texts = [_read_patch(one, invocation.state, earlier) for one in files]
     if not files:
         texts = [None if invocation.body is None else invocation.body.text]
     for text in texts:
@@ -182,11 +144,11 @@ def judge_patching(judge: Judge, program: KnownProgram, invocation: Invocation) 
                 judge_path(judge, "files.edit", place, invocation.state)
 
 
-def _read_patch(judge: Judge, file: Argument, state: ShellState) -> str | None:
+def _read_patch(file: Argument, state: ShellState, earlier: ChangedFiles) -> str | None:
     folder = state.folders[0] if len(state.folders) == 1 else None
     if file.text is None or folder is None or file.value.home:
         return None
-    if state.changes.may_include(join_path(folder, file.text)):
+    if earlier.may_include(join_path(folder, file.text)):
         return None
     try:
         with open(join_path(folder, file.text), "rb") as found:  # noqa: PTH123 - read to a limit
