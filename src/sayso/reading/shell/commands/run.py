@@ -44,12 +44,14 @@ def judge_unknown_program(judge: Judge, first: Argument, invocation: Invocation)
 
 
 def run_at_least(judge: Judge, arguments: tuple[Argument, ...], invocation: Invocation) -> None:
-    """Judge a program whose code is the workspace's: it is a script of it, whatever its name does."""
+    """Judge a program whose code may be the workspace's: never low, whatever its name does."""
     before = len(judge.findings)
     judge.run(arguments, invocation.state, invocation.start, invocation.end, invocation.body)
-    if all(one.risk is Risk.LOW for one in judge.findings[before:]):
-        why = "runs code of the workspace"
-        judge.record("scripts.run", Risk.MODERATE, why, invocation.start, invocation.end)
+    found = judge.findings[before:]
+    if all(one.risk is Risk.LOW for one in found):
+        lints = any(one.operation == "lint.check" for one in found)
+        name, why = "lint.run" if lints else "scripts.run", "runs code of the workspace"
+        judge.record(name, Risk.MODERATE, why, invocation.start, invocation.end)
 
 
 def raise_by_policy(judge: Judge, addition: KnownProgram, invocation: Invocation) -> None:

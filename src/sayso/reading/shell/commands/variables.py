@@ -79,7 +79,7 @@ def _record_setting(judge: Judge, name: str, command: Simple) -> None:
     if name in _PAGERS:
         judge.effect(default_effect("shell.inspect"), command.start, command.end)
     else:
-        judge.record("scripts.run", Risk.MODERATE, "runs code of the workspace", command.start, command.end)
+        judge.record("build.run", Risk.MODERATE, "goes by code of the workspace", command.start, command.end)
 
 
 def judge_assignments(judge: Judge, command: Simple, state: ShellState) -> ShellState:

@@ -47,6 +47,8 @@ _PLAIN = lazy_pattern(r"[\w./:@%+,=-]+", re.ASCII)
 _NAME = lazy_pattern(r"[A-Za-z_]\w*", re.ASCII)
 _EXPANDS = lazy_pattern(r"(?<!\\)(?:\\\\)*(?:`|\$[\w({\[@*#?$!-])")
 """What a shell would expand, in text of which the grammar says that it is literal."""
+_RUNS = lazy_pattern(r"(?<!\\)(?:\\\\)*(?:`|\$[(\[]|\$\{[^}]*[`(\[@!:=]|[<>]\()")
+"""What runs commands or computes, in text of which the grammar says that it is a word or a pattern."""
 _JOINERS = frozenset({";", "&&", "||", "&", "\n", ";;", ";&", ";;&"})
 _LOCAL = threading.local()
 
@@ -520,9 +522,10 @@ class _Reader:
         return made
 
     def bare(self, node: Any) -> tuple[Part, ...]:
-        if any(one.is_named for one in node.children):
+        written = self.text(node.start_byte, node.end_byte)
+        if any(one.is_named for one in node.children) or _RUNS.search(written):
             raise self.fail("a word is not understood", node)
-        return unescape(self.text(node.start_byte, node.end_byte))
+        return unescape(written)
 
     def raw_string(self, node: Any) -> tuple[Part, ...]:
         return (Literal(self.text(node.start_byte + 1, node.end_byte - 1), quoted=True),)
@@ -607,7 +610,10 @@ class _Reader:
         """What stands inside `${…}` that may run commands."""
         found: list[Word] = []
         for one in nodes:
-            if one.type in _WORDS:
+            if one.type == "regex":
+                if _RUNS.search(self.text(one.start_byte, one.end_byte)):
+                    raise self.fail("a pattern in it runs commands", one)
+            elif one.type in _WORDS:
                 found.append(self.word(one))
             elif one.children:
                 found += self.inner_words(one.children)

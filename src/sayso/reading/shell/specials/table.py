@@ -16,6 +16,7 @@ from sayso.reading.shell.specials import (
     tools,
     wrappers,
 )
+from sayso.reading.shell.specials.environments import judge_environment_run
 from sayso.reading.shell.specials.git import judge_checkout, judge_git, judge_push, judge_settings_of_git
 from sayso.reading.shell.specials.unpacking import judge_copying, judge_unzip
 from sayso.reading.shell.specials.xargs import judge_xargs
@@ -62,6 +63,7 @@ SPECIALS: dict[str, Special] = {
     "find": judge_find,
     "fd": judge_fd,
     "tar": judge_tar,
+    "environment_run": judge_environment_run,
     "npx": local_tools.judge_npx,
     "project_script": local_tools.judge_project_script,
     "git_checkout": judge_checkout,
