@@ -23,6 +23,7 @@ from sayso.reading.shell.commands.variables import (
 )
 from sayso.reading.shell.files.mentions import note_dashes, vet
 from sayso.reading.shell.files.quick import QuickLook
+from sayso.reading.shell.files.split_names import names_may_split, splits_pattern
 from sayso.reading.shell.findings import MAX_FINDINGS, Finding, TooMuch
 from sayso.reading.shell.grammar.braces import spread_braces
 from sayso.reading.shell.grammar.parse import parse_line
@@ -178,6 +179,8 @@ class Judge:
             self.depth -= 1
         found = value_of_word(word, state)
         if found.wild or found.choices:
+            if splits_pattern(word, state) and names_may_split(state):
+                return Value(None)
             return note_dashes(found, state)
         if found.text is None and found.vetted:
             return vet(self, word, found, state, before)

@@ -13,6 +13,7 @@ from sayso.reading.shell.files.guard import GUARD
 from sayso.reading.shell.files.names import prints_names
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.files.patterns import HIDDEN_PATTERN
+from sayso.reading.shell.files.split_names import names_may_split
 from sayso.reading.shell.grammar.braces import spread_braces
 from sayso.reading.shell.grammar.syntax import Word
 from sayso.reading.shell.programs.options import Argument
@@ -37,7 +38,9 @@ def vet(judge: Judge, word: Word, found: Value, state: ShellState, before: int) 
 
 
 def named_value(state: ShellState) -> Value:
-    """The name of a file: it begins with no dash where no name in the folder does."""
+    """The name of a file: it begins with no dash where no name in the folder does, nor a part of one."""
+    if names_may_split(state):
+        return Value(None)
     pattern = note_dashes(Value("*", wild=True), state)
     return Value(None, vetted=True, prefix="./" if pattern.dashless else "")
 
