@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.shell.findings import Finding
+from sayso.reading.shell.findings import Finding, TooMuch
 from sayso.reading.shell.grammar.syntax import CannotTell
 from sayso.reading.shell.programs.known import find_program, named_set
 from sayso.reading.shell.programs.options import Argument
@@ -51,7 +51,7 @@ def _judge_words(judge: Judge, words: list[str], start: int, end: int) -> list[F
     arguments = tuple(Argument(Value(word), start, end) for word in (name, *words[1:]))
     try:
         own.run(arguments, ShellState((judge.where.folder,), judge.where.home), start, end)
-    except (CannotTell, RecursionError):
+    except (CannotTell, TooMuch, RecursionError):
         return [Finding("shell.run", Risk.HIGH, "it is nested too deeply", start, end)]
     return [one for one in own.findings if one.risk is Risk.HIGH]
 

@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
-from sayso.reading.paths.protected import GUARDED_FIRST_NAMES
+from sayso.reading.paths.protected import GUARDED_FIRST_NAMES, find_named
 from sayso.reading.shell.commands.invocation import Invocation
 from sayso.reading.shell.commands.usage import judge_by_data
 from sayso.reading.shell.files.archives import list_archive
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge
 
 MAX_ENTRIES = 20_000
+MAX_NOTED = 20
 _ONLY_SHOWS = frozenset({"-l", "-t", "-v", "-z", "-Z", "-Z1", "-h", "-hh", "-p", "-c"})
 _UNTOLD = "which files it brings cannot be told"
 
@@ -58,13 +59,16 @@ def judge_unpacked(
 def _judge_names(
     judge: Judge, names: list[str], target: Argument | None, at: Argument, state: ShellState
 ) -> None:
-    """Judge those of the names that are of note."""
+    """Judge those of the names that are of note, the guard's first, until one is blocked or enough are told."""
     top = "" if target is None else f"{(target.text or '').rstrip('/')}/"
     home = target is not None and target.value.home
-    for name in names:
-        if is_of_note(f"{top}{name}"):
-            place = Value(name if name.startswith("/") else f"{top}{name}", home=home)
-            judge_path(judge, "files.write", Argument(place, at.start, at.end), state)
+    noted = [name for name in names if is_of_note(f"{top}{name}")]
+    noted.sort(key=lambda name: find_named(name).at is None)
+    for name in noted[:MAX_NOTED]:
+        place = Value(name if name.startswith("/") else f"{top}{name}", home=home)
+        judge_path(judge, "files.write", Argument(place, at.start, at.end), state)
+        if judge.findings[-1].barred is not None:
+            return
 
 
 def is_of_note(path: str) -> bool:
