@@ -59,7 +59,7 @@ def judge_unpacked(
 def _judge_names(
     judge: Judge, names: list[str], target: Argument | None, at: Argument, state: ShellState
 ) -> None:
-    """Judge those of the names that are of note, the guard's first, until one is blocked or enough are told."""
+    """Judge the names that are of note, the guard's first, until one is blocked or enough are told."""
     top = "" if target is None else f"{(target.text or '').rstrip('/')}/"
     home = target is not None and target.value.home
     noted = [name for name in names if is_of_note(f"{top}{name}")]
