@@ -60,7 +60,8 @@ def _judge_file(
     effect: ProgramEffect | None,
 ) -> None:
     if kind == "socket":
-        judge_path(judge, "files.write", value, invocation.state)
+        if not (value.text or "").startswith(("tcp://", "ssh://", "http://", "https://")):
+            judge_path(judge, "files.write", value, invocation.state)
         judge.effect(default_effect("network.api"), value.start, value.end)
         return
     if effect is not None and effect.operation.startswith("files.") and kind in effect.operation:

@@ -50,7 +50,7 @@ class _Own(msgspec.Struct, frozen=True):
 class QuickLook:
     """The file system as one line finds it."""
 
-    __slots__ = ("_folders", "_made", "_own", "_policy", "_seen", "_where")
+    __slots__ = ("_folders", "_made", "_own", "_policy", "_seen", "_start", "_where")
 
     def __init__(self, where: CallFolders, policy: Policy) -> None:
         self._where = where
@@ -59,6 +59,8 @@ class QuickLook:
         self._folders: dict[str, bool] = {}
         self._made: dict[tuple[str, bool], Operation] = {}
         self._own: _Own | None = None
+        self._start = "//"
+        """A folder that no link stands on the way to, with a slash after it."""
 
     def operation_at(self, operation: str, path: str, folder: str) -> Operation:
         """The operation at this path, seen from this folder."""
@@ -86,6 +88,7 @@ class QuickLook:
         sound = self._folders.get(folder)
         if sound is None:
             sound = self._folders[folder] = self._is_sound(folder)
+            self._start = f"{folder}/" if sound and self._seen.get(folder) is not None else "//"
         if not sound:
             return None
         whole = self._spell(path, folder)
@@ -126,24 +129,21 @@ class QuickLook:
         return whole == workspace or whole.startswith(f"{workspace}/")
 
     def _is_sound(self, folder: str) -> bool:
-        """Return whether folder, workspace and home are spelled plainly, real, and none is of note."""
+        """Return whether folder, workspace and home are spelled plainly, and by their real names."""
         workspace, home = self._where.workspace, self._where.home
-        if not workspace or not home or f"{home}/".startswith(f"{workspace}/"):
+        if not _are_plain(folder, workspace, home):
             return False
-        for one in (folder, workspace, home):
-            if (
-                _PLAIN_FOLDER.fullmatch(one) is None
-                or f"{one}/".startswith(_SYSTEM)
-                or not self._leads_straight(one)
-            ):
-                return False
-        return not self._is_of_note(folder)
+        if self._own is None:
+            self._own = _own_places(home)
+        if not self._leads_straight(folder):
+            return False
+        above = f"{folder}/"
+        return all(above.startswith(f"{one}/") or self._leads_straight(one) for one in (workspace, home))
 
     def _is_of_note(self, whole: str) -> bool:
         """Return whether this may be a secret, the system's, or the guard's, or hold something of it."""
         own = self._own
-        if own is None:
-            own = self._own = _own_places(self._where.home)
+        assert own is not None  # noqa: S101 - looked up with the folder
         folded = whole.lower()
         if own.below.match(folded) is not None or folded in own.above or not folded.isascii():
             return True
@@ -159,8 +159,8 @@ class QuickLook:
 
     def _leads_straight(self, whole: str) -> bool:
         """Return whether no link stands on the way, and what is there has this name alone."""
-        seen, end = self._seen, 0
-        own = self._own
+        seen, own = self._seen, self._own
+        end = len(self._start) if whole.startswith(self._start) else 0
         while end >= 0:
             end = whole.find("/", end + 1)
             here = whole if end < 0 else whole[:end]
@@ -183,6 +183,17 @@ class QuickLook:
             elif stat.S_ISLNK(mode) or found.st_nlink > 1:
                 return False
         return True
+
+
+@functools.lru_cache(maxsize=1024)
+def _are_plain(folder: str, workspace: str, home: str) -> bool:
+    """Return whether these are spelled plainly, none is the system's, and home is not in the workspace."""
+    if not workspace or not home or f"{home}/".startswith(f"{workspace}/"):
+        return False
+    return all(
+        _PLAIN_FOLDER.fullmatch(one) is not None and not f"{one}/".startswith(_SYSTEM)
+        for one in (folder, workspace, home)
+    )
 
 
 _kept: tuple[object, float, _Own] | None = None

@@ -67,9 +67,9 @@ def _parse_tokens(line: str) -> Sequence | None:
 
 
 def _parse_bare(line: str) -> Sequence | None:
-    """One command of words that mean nothing to a shell, with single blanks between them."""
-    texts = line.split(" ")
-    if "=" in texts[0] or texts[0] in _RESERVED:
+    """One command of bare words."""
+    texts = split_bare(line)
+    if texts is None:
         return None
     words, here = [], 0
     for text in texts:
@@ -77,6 +77,14 @@ def _parse_bare(line: str) -> Sequence | None:
         words.append(Word(text, here, end, text))
         here = end + 1
     return Sequence(((";", Simple((), tuple(words), (), 0, len(line))),))
+
+
+def split_bare(line: str) -> list[str] | None:
+    """The words of one command that mean nothing to a shell, with single blanks between them; None if not."""
+    if _BARE_LINE.fullmatch(line) is None:
+        return None
+    texts = line.split(" ")
+    return None if "=" in texts[0] or texts[0] in _RESERVED else texts
 
 
 def _bare_word(text: str, start: int, end: int) -> Word:

@@ -98,7 +98,7 @@ def _follow_file(mark: str) -> str:
 
 def _check_repository(repository: str, tree: str | None, depth: int) -> str | None:
     common = repository
-    if _stat(f"{repository}/commondir") is not None:
+    if os.access(f"{repository}/commondir", os.F_OK):
         shared = _read(f"{repository}/commondir") or ""
         common = os.path.normpath(join_path(repository, shared.strip()))
     hooks = [f"{common}/hooks"]
@@ -109,8 +109,8 @@ def _check_repository(repository: str, tree: str | None, depth: int) -> str | No
             return key
         hooks += [os.path.normpath(join_path(tree or common, one)) for one in named]
     for folder in hooks:
-        hook = _stat(f"{folder}/post-index-change")
-        if hook is not None and hook.st_mode & 0o111:
+        hook = f"{folder}/post-index-change"
+        if os.access(hook, os.F_OK) and os.stat(hook).st_mode & 0o111:  # noqa: PTH116 - as above
             return "the hook post-index-change"
     return None if tree is None else _check_submodules(repository, tree, depth)
 
@@ -125,7 +125,7 @@ def _check_submodules(repository: str, tree: str, depth: int) -> str | None:
 
     Those that `.gitmodules` lists, and every other repository that the index records a commit of.
     """
-    listed = _read(f"{tree}/.gitmodules") if _stat(f"{tree}/.gitmodules") is not None else None
+    listed = _read(f"{tree}/.gitmodules") if os.access(f"{tree}/.gitmodules", os.F_OK) else None
     keys = _keys(listed) if listed is not None else []
     linked = find_gitlinks(repository)
     if keys is None or linked is None:
