@@ -70,6 +70,11 @@ def test_shell_speaks_json(machine: Machine) -> None:
     assert any(risk == "high" and text == ".env" for _, risk, text in parts)
 
 
+@pytest.mark.parametrize("line", ["", "  "])
+def test_shell_without_a_line_is_a_wrong_usage(machine: Machine, line: str) -> None:
+    assert machine.sayso("shell", "--preset", "coding", line).returncode == 2
+
+
 def test_shell_runs_nothing(machine: Machine) -> None:
     machine.sayso("shell", "--preset", "coding", "touch made.txt")
     assert not (machine.work / "made.txt").exists()

@@ -41,7 +41,7 @@ def operation_at_path(
     found = operation_on_guard(operation, place)
     if found is None and _is_nowhere(path, place, where):
         found = Operation(operation, reading=Risk.HIGH, found=words.UNKNOWN_FOLDER)
-    found = found or _operation_at_place(operation, place, policy)
+    found = found or operation_at_place(operation, place, policy)
     plain = found.reading is None and ((place.inside and not place.shared) or found.name == operation)
     return found if plain else add_evidence(found, said)
 
@@ -56,7 +56,7 @@ def _is_nowhere(path: object, place: PathPlace, where: CallFolders) -> bool:
     return relative and not (place.secret or place.system or place.versions)
 
 
-def _operation_at_place(operation: str, place: PathPlace, policy: Policy) -> Operation:
+def operation_at_place(operation: str, place: PathPlace, policy: Policy) -> Operation:
     """An unresolvable path counts as outside the workspace; reading it is at least moderate risk."""
 
     domain, _, action = operation.partition(".")

@@ -33,6 +33,8 @@ def explain_line(
     from sayso.cli.views.shell_line import shell_lines
     from sayso.cli.views.wrapping import echo_wrapped
 
+    if not line.strip():
+        raise typer.BadParameter("is empty: give it one command line", param_hint="COMMAND")
     told = read_line_here(line, workspace, choose_policy(policy, preset, approval))
     if as_json:
         typer.echo(json.dumps(told, ensure_ascii=False))

@@ -55,6 +55,8 @@ _FIRST: dict[str, list[Pattern]] = {}
 for _pattern in PATTERNS:
     _FIRST.setdefault(_pattern.names[0], []).append(_pattern)
 _SECRET_FIRST = {place[0] for place in SECRET_PLACES}
+GUARDED_FIRST_NAMES = frozenset(_FIRST)
+"""A path without any of these names, in lower case, is guarded by none of its names."""
 
 
 def find_guarded(real: str, *also: str, folder: str, workspace: str, home: str) -> GuardMatch:
@@ -291,6 +293,8 @@ _AT_ROOTS = tuple(
     if (found := _find_by_name(fold_path(name)).at) is not None
 )  # fmt: skip
 """What a project or a home folder may hold, as it is spelled there."""
+GUARDED_AT_ROOTS = frozenset(name.partition("/")[0].casefold() for name, _ in _AT_ROOTS)
+"""A folder without any of these names in it, folded, holds none of them."""
 
 
 def _find_by_file(real: str, own: OwnPlaces, roots: Iterable[str]) -> GuardMatch:

@@ -10,7 +10,7 @@ MAX_FINDINGS = 400
 """Findings in one line. More make the line one that cannot be told."""
 
 
-class Finding(msgspec.Struct, frozen=True):
+class Finding(msgspec.Struct, frozen=True, gc=False):
     """One thing that a line does."""
 
     operation: str

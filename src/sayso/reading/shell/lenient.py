@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.shell.findings import Finding
+from sayso.reading.shell.findings import Finding, TooMuch
 from sayso.reading.shell.grammar.syntax import CannotTell
 from sayso.reading.shell.programs.known import find_program, named_set
 from sayso.reading.shell.programs.options import Argument
@@ -30,12 +30,16 @@ _QUOTES = lazy_pattern(r"\\(.)|'([^']*)'|\"((?:\\.|[^\"\\])*)\"", re.DOTALL)
 _ASSIGNS = lazy_pattern(r"[A-Za-z_]\w*\+?=")
 _KEYWORDS = frozenset({"if", "then", "else", "elif", "do", "while", "until", "!", "time", "{", "in"})
 _SPLIT = lazy_pattern(r"[\s;&|(){}`<>'\"\\,=]+")
+_NAMES = lazy_pattern(r"[\w.-]+")
+_NO_QUOTES = str.maketrans("", "", "'\"\\\n")
 _SAYSO = lazy_pattern(r"(?i)(?<![\w.-])sayso(?![\w-])")
 
 
 def find_danger(judge: Judge, line: str, *, parsed: bool) -> list[Finding]:
     """Dangerous commands among the words of this line."""
     found: list[Finding] = []
+    if named_set("dangerous").isdisjoint(_NAMES.findall(line.translate(_NO_QUOTES))):
+        return found
     for words, start, end in _commands(line) if parsed else _every_start(line):
         found += _judge_words(judge, words, start, end)
     return found
@@ -43,17 +47,15 @@ def find_danger(judge: Judge, line: str, *, parsed: bool) -> list[Finding]:
 
 def _judge_words(judge: Judge, words: list[str], start: int, end: int) -> list[Finding]:
     """High findings of a known program with these words."""
-    from sayso.reading.shell.judge import Judge as Made
-
     name = words[0].rpartition("/")[2]
     if name not in named_set("dangerous") or find_program(name, judge.added) is None:
         return []
-    own = Made(judge.line, judge.where, judge.policy, judge.added)
+    own = judge.start_again(judge.added)
     own.depth = judge.depth + 1
     arguments = tuple(Argument(Value(word), start, end) for word in (name, *words[1:]))
     try:
         own.run(arguments, ShellState((judge.where.folder,), judge.where.home), start, end)
-    except (CannotTell, RecursionError):
+    except (CannotTell, TooMuch, RecursionError):
         return [Finding("shell.run", Risk.HIGH, "it is nested too deeply", start, end)]
     return [one for one in own.findings if one.risk is Risk.HIGH]
 
@@ -100,7 +102,7 @@ def _unquote(word: str) -> str:
 
 def judge_mentioned_guard(judge: Judge, text: str, start: int, end: int) -> None:
     """Code or an unparsed line that names the guard: its files, or its program in a program's place."""
-    from sayso.reading.shell.effects import judge_guard_mentions
+    from sayso.reading.shell.files.guard import judge_guard_mentions
 
     pieces = [one for one in _SPLIT.split(text[:10_000]) if one][:400]
     arguments = tuple(Argument(Value(one), start, end) for one in pieces)

@@ -16,17 +16,19 @@ from sayso.reading.evidence import MAX_PIECE_LENGTH, MAX_PIECES
 from sayso.reading.path_operations import CallFolders
 from sayso.reading.shell.findings import Finding, TooMuch
 from sayso.reading.shell.grammar.parse import MAX_LENGTH, parse_line
-from sayso.reading.shell.grammar.plain import parse_plain
+from sayso.reading.shell.grammar.plain import parse_plain, split_bare
 from sayso.reading.shell.grammar.syntax import CannotTell
 from sayso.reading.shell.judge import Judge
 from sayso.reading.shell.lenient import find_danger, judge_mentioned_guard
 from sayso.reading.shell.programs.known import NO_PROGRAMS
+from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState
+from sayso.reading.shell.words import Value
 
 MAX_OPERATIONS = 24
 
 
-class ShellReading(msgspec.Struct, frozen=True):
+class ShellReading(msgspec.Struct, frozen=True, gc=False):
     """What a line does. `pins` are the files it runs, each with the digest of its content."""
 
     findings: tuple[Finding, ...]
@@ -48,8 +50,13 @@ def read_line(
     except Exception as error:  # noqa: BLE001 - whatever goes wrong here, the line is not low
         why = f"it cannot be read ({type(error).__name__})"
         judge.findings.append(Finding("shell.run", Risk.HIGH, why, 0, len(line)))
-    findings = tuple(sorted(judge.findings, key=lambda one: (one.barred is None, -one.risk, one.start)))
-    return ShellReading(findings, tuple(sorted(judge.pins)))
+    if len(judge.findings) > 1:
+        judge.findings.sort(key=_strictest_first)
+    return ShellReading(tuple(judge.findings), tuple(sorted(judge.pins)) if judge.pins else ())
+
+
+def _strictest_first(one: Finding) -> tuple[bool, int, int]:
+    return one.barred is None, -one.risk, one.start
 
 
 def _read_whole(judge: Judge, line: str, where: CallFolders) -> None:
@@ -67,13 +74,28 @@ def _read_whole(judge: Judge, line: str, where: CallFolders) -> None:
 
 
 def _read(judge: Judge, line: str, where: CallFolders) -> None:
-    plain = parse_plain(line) if len(line) <= MAX_LENGTH else None
-    body = parse_line(line) if plain is None else plain
-    judge.sequence(body, ShellState((where.folder or None,), where.home))
+    state = ShellState((where.folder or None,), where.home, judge.changes)
+    short = len(line) <= MAX_LENGTH
+    bare = split_bare(line) if short else None
+    if bare is not None:
+        judge.run(_arguments(bare), state, 0, len(line))
+        return
+    plain = parse_plain(line) if short else None
+    judge.sequence(parse_line(line) if plain is None else plain, state)
     if not judge.findings:
         judge.doubt("it is empty", 0, len(line))
     if plain is None and all(one.risk is not Risk.HIGH for one in judge.findings):
         _look_for_danger(judge, line, parsed=True)
+
+
+def _arguments(texts: list[str]) -> tuple[Argument, ...]:
+    """Bare words as a shell hands them over: each is what it says."""
+    found, here = [], 0
+    for text in texts:
+        end = here + len(text)
+        found.append(Argument(Value(text), here, end))
+        here = end + 1
+    return tuple(found)
 
 
 def _look_for_danger(judge: Judge, line: str, *, parsed: bool) -> None:

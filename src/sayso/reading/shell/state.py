@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,14 +21,44 @@ def join_path(folder: str, path: str) -> str:
     return path if path.startswith("/") else f"{folder}/{path}"
 
 
+class ChangedFiles:
+    """The files that the line has changed so far, in whatever shell of it.
+
+    What was looked at before the line runs does not hold for them: their content, and the names in a folder.
+    """
+
+    __slots__ = ("_places",)
+
+    def __init__(self) -> None:
+        self._places: list[str] = []
+
+    def copy(self) -> ChangedFiles:
+        """The changes so far, whatever comes after."""
+        made = ChangedFiles()
+        made._places = list(self._places)
+        return made
+
+    def add(self, path: str | None) -> None:
+        """Note a change of this file, or folder with all that is in it; None: of whatever."""
+        self._places.append("" if path is None else os.path.normpath(path).rstrip("/"))
+
+    def may_include(self, path: str) -> bool:
+        """Return whether this file may be another one by now, or this folder may hold others."""
+        whole = f"{os.path.normpath(path).rstrip('/')}/"
+        return any(whole.startswith(f"{one}/") or f"{one}/".startswith(whole) for one in self._places)
+
+
 class ShellState:
     """One shell's state while a line is judged."""
 
-    __slots__ = ("changed", "folders", "functions", "home", "input", "variables")
+    __slots__ = ("changed", "changes", "folders", "functions", "home", "input", "variables")
 
-    def __init__(self, folders: tuple[str | None, ...], home: str) -> None:
+    def __init__(
+        self, folders: tuple[str | None, ...], home: str, changes: ChangedFiles | None = None
+    ) -> None:
         self.folders = folders
         self.home = home
+        self.changes = ChangedFiles() if changes is None else changes
         self.variables: dict[str, Value] = {}
         self.functions: dict[str, Function] = {}
         self.input: Value | None = None
@@ -43,7 +74,7 @@ class ShellState:
 
     def copy(self) -> ShellState:
         """The state of a shell that begins here."""
-        made = ShellState(self.folders, self.home)
+        made = ShellState(self.folders, self.home, self.changes)
         made.variables = dict(self.variables)
         made.functions = dict(self.functions)
         made.changed = self.changed

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.shell.files.git_tags import may_tag_with_dash
 from sayso.reading.shell.grammar.syntax import (
     Command,
     Compound,
@@ -129,7 +130,7 @@ def _value_of_parts(  # noqa: C901 - one branch for each kind of part
         elif isinstance(part, Substitution):
             vetted = (vetted or not unknown) and not part.is_file
             vetted, unknown = vetted or part.is_file, True
-            begins = "/dev/fd/" if part.is_file else "rev" if _is_revision(part) else ""
+            begins = "/dev/fd/" if part.is_file else "rev" if _is_revision(part, state) else ""
             prefix = "".join(known) + begins if prefix is None else prefix
         else:
             if part.why is not None:
@@ -177,13 +178,16 @@ def _is_pwd(part: Substitution, state: ShellState) -> bool:
     return isinstance(command, Simple) and [word.value for word in command.words] == ["pwd"]
 
 
-def _is_revision(part: Substitution) -> bool:
-    """True for commands of git that print a revision or a branch, which never begins with a dash."""
+def _is_revision(part: Substitution, state: ShellState) -> bool:
+    """True for commands of git that print a revision, a branch or a tag that does not begin with a dash."""
     items = part.body.items
     command = items[0][1] if len(items) == 1 else None
     if not isinstance(command, Simple) or command.assignments:
         return False
     words = [word.value for word in command.words]
+    if words[:2] == ["git", "describe"]:
+        plain = all(one is not None and _PLAIN_DESCRIPTION.fullmatch(one) for one in words[2:])
+        return plain and not any(folder is None or may_tag_with_dash(folder) for folder in state.folders)
     return words[:2] == ["git", "merge-base"] or (
         words[:2] == ["git", "rev-parse"]
         and not {"--sq", "--sq-quote"}.intersection(words)
@@ -191,6 +195,9 @@ def _is_revision(part: Substitution) -> bool:
     )
 
 
+_PLAIN_DESCRIPTION = lazy_pattern(
+    r"--(?:tags|always|all|long|exact-match|first-parent|abbrev=\d+|candidates=\d+)|[\w/^~@{}.][\w/^~@{}.-]*"
+)
 _PLAIN_REVISIONS = frozenset({"--verify", "--short", "--abbrev-ref", "-q", "--quiet"})
 
 

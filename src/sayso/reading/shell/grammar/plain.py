@@ -7,49 +7,30 @@ All else is read by the grammar, and a property test holds the two against each 
 
 from __future__ import annotations
 
+import re
+
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.shell.grammar.syntax import Command, Literal, Pipeline, Sequence, Simple, Word
 
 _TOKEN = lazy_pattern(
-    r"""[ ]*(?:([\w./:@%+,=*-]+|\{\}|\\;)(?=[ ]|;|$)|'([^'\n]*)'(?=[ ]|;|$)"""
+    r"""[ ]*(?:([\w./:@%+,=*-](?:[\w./:@%+,=*^-]|(?<![:=])~)*|\{\}|\\;)(?=[ ]|;|$)|'([^'\n]*)'(?=[ ]|;|$)"""
     r"""|"([^"$`\\!\n]*)"(?=[ ]|;|$)|(&&|\|\||\||;)(?=[ ]))"""
 )
+_BARE_LINE = lazy_pattern(r"[\w./:@%+,=-]+(?: [\w./:@%+,=-]+)*", re.ASCII)
 _RESERVED = frozenset(
-    {
-        "if",
-        "then",
-        "else",
-        "elif",
-        "fi",
-        "case",
-        "esac",
-        "for",
-        "select",
-        "while",
-        "until",
-        "do",
-        "done",
-        "in",
-        "function",
-        "time",
-        "coproc",
-        "{",
-        "}",
-        "export",
-        "declare",
-        "typeset",
-        "local",
-        "readonly",
-        "unset",
-        "unsetenv",
-    }
+    """if then else elif fi case esac for select while until do done in function time coproc { } export
+    declare typeset local readonly unset unsetenv""".split()  # noqa: SIM905 - a list of them would be a page
 )
 
 
 def parse_plain(line: str) -> Sequence | None:
     """The syntax of a line of plain words; None if it is not one."""
-    if not line.isascii():
-        return None
+    if _BARE_LINE.fullmatch(line) is not None:
+        return _parse_bare(line)
+    return _parse_tokens(line) if line.isascii() else None
+
+
+def _parse_tokens(line: str) -> Sequence | None:
     match = _TOKEN.match
     items: list[tuple[str, Command]] = []
     piped: list[Simple] = []
@@ -83,6 +64,27 @@ def parse_plain(line: str) -> Sequence | None:
     piped.append(Simple((), tuple(words), (), words[0].start, words[-1].end))
     items.append((joiner, _join(piped)))
     return Sequence(tuple(items))
+
+
+def _parse_bare(line: str) -> Sequence | None:
+    """One command of bare words."""
+    texts = split_bare(line)
+    if texts is None:
+        return None
+    words, here = [], 0
+    for text in texts:
+        end = here + len(text)
+        words.append(Word(text, here, end, text))
+        here = end + 1
+    return Sequence(((";", Simple((), tuple(words), (), 0, len(line))),))
+
+
+def split_bare(line: str) -> list[str] | None:
+    """The words of one command that mean nothing to a shell, with single blanks between them; None if not."""
+    if _BARE_LINE.fullmatch(line) is None:
+        return None
+    texts = line.split(" ")
+    return None if "=" in texts[0] or texts[0] in _RESERVED else texts
 
 
 def _bare_word(text: str, start: int, end: int) -> Word:

@@ -50,7 +50,7 @@ class Odd(msgspec.Struct, frozen=True):
 Part: TypeAlias = Literal | Variable | Substitution | Odd
 
 
-class Word(msgspec.Struct, frozen=True):
+class Word(msgspec.Struct, frozen=True, gc=False):
     """One word. `value` is its text where that needs no look at its parts."""
 
     text: str
@@ -78,7 +78,7 @@ class Redirection(msgspec.Struct, frozen=True):
     end: int = 0
 
 
-class Simple(msgspec.Struct, frozen=True):
+class Simple(msgspec.Struct, frozen=True, gc=False):
     """A simple command."""
 
     assignments: tuple[Assignment, ...]
@@ -130,7 +130,7 @@ class Function(msgspec.Struct, frozen=True):
     end: int
 
 
-class Sequence(msgspec.Struct, frozen=True):
+class Sequence(msgspec.Struct, frozen=True, gc=False):
     """Commands in order, each with what joins it to the one before: `;`, `&&`, `||`, or `&` after it."""
 
     items: tuple[tuple[str, Command], ...]

@@ -6,15 +6,18 @@ import itertools
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
-from sayso.reading.shell.deep import secret_under
-from sayso.reading.shell.effects import judge_path
-from sayso.reading.shell.names import finds_plain
+from sayso.reading.shell.commands.kinds import judge_kind
+from sayso.reading.shell.commands.usage import judge_option_values, report_problem
+from sayso.reading.shell.files.deep import secret_under
+from sayso.reading.shell.files.names import finds_plain
+from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, parse_options
 from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Invocation, Judge
+    from sayso.reading.shell.commands.invocation import Invocation
+    from sayso.reading.shell.judge import Judge
 
 _FOUND = Value(None, vetted=True, prefix="./")
 _BATCHES = frozenset({"-x", "-X", "--exec", "--exec-batch"})
@@ -51,7 +54,7 @@ def judge_find(  # noqa: C901 - one branch for each kind of word
             values = words[here : here + count]
             here += count
             if option.kind != "text" and values:
-                judge.touch(option.kind, values[0], program, invocation)
+                judge_kind(judge, option.kind, values[0], program, invocation)
         elif text[:1] == "-" and text != "-":
             if not _is_newer(text):
                 judge.doubt(f"find {text[:40]} is not known", one.start, one.end)
@@ -125,8 +128,8 @@ def judge_fd(judge: Judge, program: KnownProgram, invocation: Invocation) -> Non
     )
     before = arguments if at is None else arguments[:at]
     parsed = parse_options(program.table, before)
-    judge.report_problem(parsed, program, invocation)
-    judge.option_values(parsed, program, invocation)
+    report_problem(judge, parsed, program, invocation)
+    judge_option_values(judge, parsed, program, invocation)
     for one in parsed.operands[1:]:
         judge_path(judge, "files.list", one, invocation.state)
     judge.effect(default_effect("files.list"), invocation.start, invocation.end)

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sayso.reading.shell.effects import judge_path
+from sayso.reading.shell.commands.invocation import Invocation
+from sayso.reading.shell.commands.usage import judge_by_data
+from sayso.reading.shell.files.paths import judge_path, judge_path_into
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
-from sayso.reading.shell.programs.options import Argument
+from sayso.reading.shell.programs.options import Argument, ParsedOptions
+from sayso.reading.shell.specials.unpacking import judge_unpacked
+from sayso.reading.shell.state import ChangedFiles
 from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Invocation, Judge
+    from sayso.reading.shell.judge import Judge
 
+_RENAMES = frozenset({"--transform", "--one-top-level", "--show-transformed-names"})
 _WRITES = frozenset({"-c", "-r", "-u", "-A", "--delete"})
 
 
 def judge_tar(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """Judge tar as its data says; then its archive, its folder and what goes in."""
-    from sayso.reading.shell.judge import Invocation as Made
-
+    earlier = invocation.state.changes.copy()
     arguments = _set_old_style(program, invocation.arguments)
-    made = Made(invocation.name, arguments, invocation.state, invocation.start, invocation.end)
-    parsed = judge.by_data(program, made)
+    made = Invocation(invocation.name, arguments, invocation.state, invocation.start, invocation.end)
+    parsed = judge_by_data(judge, program, made)
     if parsed is None:
         return
     chosen = {option.name for option, _ in parsed.options}
@@ -32,10 +36,27 @@ def judge_tar(judge: Judge, program: KnownProgram, invocation: Invocation) -> No
         if option.name == "-f":
             _judge_archive(judge, value, invocation, writes=writes)
         elif option.name == "-C" and "-t" not in chosen:
-            judge_path(judge, "files.read" if writes else "files.write", value, invocation.state)
+            if writes:
+                judge_path(judge, "files.read", value, invocation.state)
+            else:
+                judge_path_into(judge, "files.write", value, invocation.state)
     if writes:
         for one in parsed.operands:
             judge_path(judge, "files.read", one, invocation.state)
+    elif "-x" in chosen and "-O" not in chosen and parsed.problem is None:
+        _judge_extraction(judge, parsed, invocation, earlier)
+
+
+def _judge_extraction(
+    judge: Judge, parsed: ParsedOptions, invocation: Invocation, earlier: ChangedFiles
+) -> None:
+    """The files that come out of the archive, under the names that the options give them."""
+    given = {option.name: value for option, value in parsed.options if value is not None}
+    strip = given["--strip-components"].text or "" if "--strip-components" in given else "0"
+    archive = given.get("-f", Argument(Value(None), invocation.start, invocation.end))
+    if not strip.isdigit() or _RENAMES & {option.name for option, _ in parsed.options}:
+        archive, strip = Argument(Value(None), archive.start, archive.end), "0"
+    judge_unpacked(judge, archive, given.get("-C"), invocation, earlier, int(strip))
 
 
 def _judge_archive(judge: Judge, value: Argument, invocation: Invocation, *, writes: bool) -> None:

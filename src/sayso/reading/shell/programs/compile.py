@@ -45,6 +45,8 @@ KINDS = frozenset(
         "edit",
         "create",
         "delete",
+        "into",
+        "sources",
         "folder",
         "suffix",
         "inventory",

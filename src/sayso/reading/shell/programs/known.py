@@ -20,6 +20,8 @@ HARMFUL_KINDS = frozenset(
         "edit",
         "create",
         "delete",
+        "into",
+        "sources",
         "run",
         "command",
         "script",

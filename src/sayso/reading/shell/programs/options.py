@@ -19,7 +19,7 @@ class Option(msgspec.Struct, frozen=True, gc=False):
     """What the value is: see the data files."""
 
 
-class Argument(msgspec.Struct, frozen=True):
+class Argument(msgspec.Struct, frozen=True, gc=False):
     """One word handed to a program: its value, and where in the line it stands."""
 
     value: Value
@@ -31,7 +31,7 @@ class Argument(msgspec.Struct, frozen=True):
         return self.value.text
 
 
-class ParsedOptions(msgspec.Struct, frozen=True):
+class ParsedOptions(msgspec.Struct, frozen=True, gc=False):
     """The options and operands of one command, and the first thing that was not understood."""
 
     options: tuple[tuple[Option, Argument | None], ...]
@@ -67,14 +67,15 @@ def parse_options(table: OptionTable, arguments: tuple[Argument, ...]) -> Parsed
     while index < count:
         one = arguments[index]
         index += 1
-        text = one.value.text
-        if one.value.may_be_option and not table.tame:
+        value = one.value
+        text = value.text
+        if (text is None or value.wild) and not table.tame and value.may_be_option:
             return ParsedOptions((*found,), (*operands,), ("an argument of it may be any option", one))
         if text == "--":
             rest = arguments[index:]
             return ParsedOptions((*found,), (*operands, *rest), None, True, rest if not operands else ())
-        if text is None or text == "-" or text[:1] != "-":
-            if text is not None and table.plus and text[:1] == "+":
+        if text is None or text[:1] != "-" or text == "-":
+            if table.plus and text is not None and text[:1] == "+":
                 made = table.named.get(text)
                 if made is None:
                     return ParsedOptions((*found,), (*operands,), (f"{text} is no option that is known", one))

@@ -6,15 +6,21 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from sayso.core.model import Risk
+from sayso.reading.shell.commands.kinds import judge_kind
+from sayso.reading.shell.commands.usage import report_problem
+from sayso.reading.shell.commands.variables import is_project_setting, is_risky
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, parse_options
+from sayso.reading.shell.specials.local_tools import is_activation
 from sayso.reading.shell.state import MAX_FOLDERS, join_path
-from sayso.reading.shell.variables import is_project_setting, is_risky
 from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Invocation, Judge
+    from sayso.reading.shell.commands.invocation import Invocation
+    from sayso.reading.shell.judge import Judge
 
 _HARMLESS_SETTINGS = frozenset(
     [
@@ -51,7 +57,7 @@ _HARMLESS_SETTINGS = frozenset(
 def judge_cd(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`cd` and `pushd`: the folder that later commands run in."""
     parsed = parse_options(program.table, invocation.arguments)
-    judge.report_problem(parsed, program, invocation)
+    report_problem(judge, parsed, program, invocation)
     state = invocation.state
     before = state.folders
     if parsed.problem is not None or len(parsed.operands) > 1:
@@ -209,22 +215,32 @@ def judge_eval(judge: Judge, program: KnownProgram, invocation: Invocation) -> N
 
 def judge_source(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`source FILE` runs it in this shell."""
+    state = invocation.state
     if not invocation.arguments:
         judge.doubt("it runs a file that it does not name", invocation.start, invocation.end)
     else:
-        judge.touch("script", invocation.arguments[0], program, invocation)
-        judge.touch("read", invocation.arguments[0], program, invocation)
-        from sayso.reading.shell.specials.local_tools import is_activation
-
-        if is_activation(invocation.arguments[0].text, invocation.state, judge.where.workspace):
+        file = invocation.arguments[0]
+        before = len(judge.findings)
+        judge_kind(judge, "script", file, program, invocation)
+        if is_activation(file.text, state, judge.where.workspace):
+            _name_activation(judge, before)
             return
-    invocation.state.changed = "an earlier command ran a file that may have changed what commands mean"
+        judge_kind(judge, "read", file, program, invocation)
+    state.changed = "an earlier command ran a file that may have changed what commands mean"
+
+
+def _name_activation(judge: Judge, before: int) -> None:
+    """The script that was found is what makes the project's environment the one in use."""
+    for place, one in enumerate(judge.findings[before:], before):
+        if one.operation == "scripts.run":
+            why = "takes the project's environment into use"
+            judge.findings[place] = msgspec.structs.replace(one, operation="build.run", why=why)
 
 
 def judge_exec(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`exec COMMAND` is that command; without one it changes where the shell reads and writes."""
     parsed = parse_options(program.table, invocation.arguments)
-    judge.report_problem(parsed, program, invocation)
+    report_problem(judge, parsed, program, invocation)
     if not parsed.operands:
         judge.doubt("it changes where the shell reads and writes", invocation.start, invocation.end)
         invocation.state.changed = "an earlier exec changed where the shell reads and writes"
@@ -235,7 +251,7 @@ def judge_exec(judge: Judge, program: KnownProgram, invocation: Invocation) -> N
 def judge_command(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`command NAME …` and `builtin NAME …`; `command -v NAME` only looks."""
     parsed = parse_options(program.table, invocation.arguments)
-    judge.report_problem(parsed, program, invocation)
+    report_problem(judge, parsed, program, invocation)
     chosen = {option.name for option, _ in parsed.options}
     if not parsed.operands or chosen & {"-v", "-V"}:
         judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)

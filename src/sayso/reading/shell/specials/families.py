@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.shell.effects import judge_path
+from sayso.reading.shell.commands.invocation import Invocation
+from sayso.reading.shell.commands.kinds import judge_kind
+from sayso.reading.shell.commands.usage import judge_by_data, judge_option_values, report_problem
+from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, parse_options
 from sayso.reading.shell.specials.guarding import bar
 from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Invocation, Judge
+    from sayso.reading.shell.judge import Judge
 
 _READS = lazy_pattern(
     r"(?:describe|list|get|show|ls|view|status|version|help|info|search|lookup|diff|logs?|top|explain|cat|head|history"
@@ -27,7 +30,7 @@ _HARMLESS_WHEN_READONLY = lazy_pattern(
 
 def judge_settings(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`sysctl name` shows a setting, `sysctl name=value` changes it."""
-    parsed = judge.by_data(program, invocation)
+    parsed = judge_by_data(judge, program, invocation)
     for one in parsed.operands if parsed is not None else ():
         if one.text is None or "=" in one.text:
             judge.effect(default_effect("system.change"), one.start, one.end)
@@ -35,7 +38,7 @@ def judge_settings(judge: Judge, program: KnownProgram, invocation: Invocation) 
 
 def judge_sampled(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`sample PROCESS`: shows what a process does; without one it does nothing that is known."""
-    parsed = judge.by_data(program, invocation)
+    parsed = judge_by_data(judge, program, invocation)
     if parsed is not None and not parsed.operands:
         judge.doubt("it is given nothing to do", invocation.start, invocation.end)
 
@@ -43,7 +46,7 @@ def judge_sampled(judge: Judge, program: KnownProgram, invocation: Invocation) -
 def judge_directory(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`dscl NODE -read …`: reading a directory service, or changing it."""
     parsed = parse_options(program.table, invocation.arguments)
-    judge.report_problem(parsed, program, invocation)
+    report_problem(judge, parsed, program, invocation)
     action = parsed.operands[1].text if len(parsed.operands) > 1 else None
     reads = action is not None and action.lstrip("-") in (
         "read",
@@ -59,16 +62,16 @@ def judge_directory(judge: Judge, program: KnownProgram, invocation: Invocation)
 
 def judge_plist(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`plutil`: `-lint`, `-p` and `-extract KEY FORMAT` read; the rest changes the file."""
-    from sayso.reading.shell.judge import Invocation as Made
-
     arguments = list(invocation.arguments)
     changes = any(one.text in ("-insert", "-replace", "-remove", "-convert", "-create") for one in arguments)
     if changes:
         judge.effect(default_effect("files.edit"), invocation.start, invocation.end)
-    made = Made(invocation.name, invocation.arguments, invocation.state, invocation.start, invocation.end)
+    made = Invocation(
+        invocation.name, invocation.arguments, invocation.state, invocation.start, invocation.end
+    )
     parsed = parse_options(program.table, made.arguments)
-    judge.report_problem(parsed, program, invocation)
-    judge.option_values(parsed, program, invocation)
+    report_problem(judge, parsed, program, invocation)
+    judge_option_values(judge, parsed, program, invocation)
     extracts = any(option.name == "-extract" for option, _ in parsed.options)
     for one in parsed.operands[1 if extracts else 0 :]:
         judge_path(judge, "files.edit" if changes else "files.read", one, invocation.state)
@@ -85,6 +88,9 @@ def judge_archive7(judge: Judge, program: KnownProgram, invocation: Invocation) 
     command = arguments[0].text
     if command not in ("l", "t", "h", "b"):
         judge.effect(default_effect("files.write"), invocation.start, invocation.end)
+        if command in ("x", "e"):
+            why = "which files it brings cannot be told"
+            judge.record("files.write", Risk.HIGH, why, invocation.start, invocation.end)
         for one in arguments[1:]:
             text = one.text or one.value.prefix
             place = text.removeprefix("-o")
@@ -114,8 +120,8 @@ def judge_database(judge: Judge, program: KnownProgram, invocation: Invocation) 
     """`sqlite3 FILE SQL`: statements that read; without any it takes commands from its input."""
     arguments = _without_second(invocation.arguments, "-lookaside")
     parsed = parse_options(program.table, arguments)
-    judge.report_problem(parsed, program, invocation)
-    judge.option_values(parsed, program, invocation)
+    report_problem(judge, parsed, program, invocation)
+    judge_option_values(judge, parsed, program, invocation)
     chosen = {option.name for option, _ in parsed.options}
     if chosen & {"-help", "--help", "-version", "--version"}:
         judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
@@ -125,7 +131,7 @@ def judge_database(judge: Judge, program: KnownProgram, invocation: Invocation) 
     commands = [value for option, value in parsed.options if option.name == "-cmd" and value is not None]
     for one in given:
         if not readonly or _HARMLESS_WHEN_READONLY.fullmatch(one.text or "(") is None:
-            judge.touch("sql", one, program, invocation)
+            judge_kind(judge, "sql", one, program, invocation)
     silent = invocation.body is None and ("-readonly" in chosen or "-safe" in chosen)
     if not given and not commands and not silent:
         judge.doubt("it takes commands from its standard input", invocation.start, invocation.end)

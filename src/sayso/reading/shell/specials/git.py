@@ -6,7 +6,10 @@ import os
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
-from sayso.reading.shell.effects import judge_guard_mentions, judge_path
+from sayso.reading.shell.commands.invocation import Invocation
+from sayso.reading.shell.commands.usage import judge_by_data, judge_subcommand, report_problem
+from sayso.reading.shell.files.guard import judge_guard_mentions
+from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
 from sayso.reading.shell.specials.git_config import find_running_key, is_harmless_key
@@ -14,7 +17,7 @@ from sayso.reading.shell.state import ShellState, join_path
 from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Invocation, Judge
+    from sayso.reading.shell.judge import Judge
 
 _RUNS_WHEN_SET = frozenset({"sequence", "init", "alias", "gui", "am", "hooks", "guitool", "gitk"})
 """Sections that run nothing when git reads, and may run something when it does more."""
@@ -23,17 +26,15 @@ _NEEDS_NO_REPOSITORY = frozenset({"--version", "--help", "-h", "-v", "version"})
 
 def judge_git(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """Judge a git command. One that only reads is low if the repository's configuration runs nothing."""
-    from sayso.reading.shell.judge import Invocation as Made
-
     parsed = parse_options(program.table, invocation.arguments)
-    judge.report_problem(parsed, program, invocation)
+    report_problem(judge, parsed, program, invocation)
     state = invocation.state.copy()
     folders, named = _follow_options(judge, parsed, state)
     state.folders = folders
     before = len(judge.findings)
-    made = Made(invocation.name, invocation.arguments, state, invocation.start, invocation.end)
+    made = Invocation(invocation.name, invocation.arguments, state, invocation.start, invocation.end)
     made.body = invocation.body
-    judge.subcommand(program, parsed, made)
+    judge_subcommand(judge, program, parsed, made)
     first = parsed.operands[0].text if parsed.operands else None
     chosen = {option.name for option, _ in parsed.options}
     if first in _NEEDS_NO_REPOSITORY or (first is None and chosen & _NEEDS_NO_REPOSITORY):
@@ -113,7 +114,7 @@ def _may_hold_tokens(judge: Judge) -> bool:
 
 def judge_settings_of_git(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`git config`: as its data says; newer versions have subcommands."""
-    parsed = judge.by_data(program, invocation)
+    parsed = judge_by_data(judge, program, invocation)
     first = parsed.operands[0].text if parsed is not None and parsed.operands else None
     words = [one.text for one in invocation.arguments]
     if ("-l" in words or "--list" in words or first == "list") and _may_hold_tokens(judge):
@@ -126,7 +127,7 @@ def judge_settings_of_git(judge: Judge, program: KnownProgram, invocation: Invoc
 
 def judge_checkout(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`git checkout`: with paths it throws their changes away."""
-    parsed = judge.by_data(program, invocation)
+    parsed = judge_by_data(judge, program, invocation)
     if parsed is None:
         return
     words = [one.text for one in invocation.arguments]
@@ -144,7 +145,7 @@ def judge_checkout(judge: Judge, program: KnownProgram, invocation: Invocation) 
 
 def judge_push(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`git push`: a ref that begins with + is forced, and one that begins with : is deleted."""
-    parsed = judge.by_data(program, invocation)
+    parsed = judge_by_data(judge, program, invocation)
     for one in parsed.operands if parsed is not None else ():
         if one.text is None or one.text.startswith(("+", ":")):
             judge.effect(default_effect("git.push_force"), one.start, one.end)

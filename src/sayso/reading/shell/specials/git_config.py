@@ -11,10 +11,10 @@ from __future__ import annotations
 import functools
 import os
 import stat
-from pathlib import Path
 
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.shell.programs.known import named_set
+from sayso.reading.shell.specials.git_index import find_gitlinks, version_of_file
 from sayso.reading.shell.state import join_path
 
 MAX_CONFIG = 200_000
@@ -34,7 +34,7 @@ def find_running_key(folder: str, named: str | None = None) -> str | None:
     try:
         found = _from_name(named) if named is not None else _find_repository(folder)
         return None if found is None else _check_repository(found[0], found[1], 0)
-    except (OSError, ValueError):
+    except (OSError, ValueError, IndexError):
         return _UNREADABLE
 
 
@@ -60,14 +60,12 @@ def _find_repository(folder: str) -> tuple[str, str | None] | None:
     here = folder
     while True:
         mark = f"{here}/.git"
-        mode = _mode(mark)
-        if mode and not (stat.S_ISDIR(mode) and not _mode(f"{mark}/HEAD")):
+        found = _stat(mark)
+        if found is not None and not stat.S_ISDIR(found.st_mode):
             return _follow_file(mark), here
-        if (
-            _mode(f"{here}/HEAD")
-            and stat.S_ISDIR(_mode(f"{here}/objects"))
-            and stat.S_ISDIR(_mode(f"{here}/refs"))
-        ):
+        if found is not None and _stat(f"{mark}/HEAD") is not None:
+            return mark, here
+        if _stat(f"{here}/HEAD") is not None and _is_folder(f"{here}/objects") and _is_folder(f"{here}/refs"):
             return here, None
         parent = here.rpartition("/")[0] or "/"
         if parent == here:
@@ -75,16 +73,22 @@ def _find_repository(folder: str) -> tuple[str, str | None] | None:
         here = parent
 
 
-def _mode(path: str) -> int:
+def _stat(path: str) -> os.stat_result | None:
     try:
-        return Path(path).stat().st_mode
+        return os.stat(path)  # noqa: PTH116 - asked many times a line
     except (FileNotFoundError, NotADirectoryError):
-        return 0
+        return None
+
+
+def _is_folder(path: str) -> bool:
+    found = _stat(path)
+    return found is not None and stat.S_ISDIR(found.st_mode)
 
 
 def _follow_file(mark: str) -> str:
     """`.git` is a folder, or a file that names one."""
-    if stat.S_ISDIR(_mode(mark)) or not _mode(mark):
+    found = _stat(mark)
+    if found is None or stat.S_ISDIR(found.st_mode):
         return mark
     text = _read(mark) or ""
     if not text.startswith("gitdir:"):
@@ -94,78 +98,60 @@ def _follow_file(mark: str) -> str:
 
 def _check_repository(repository: str, tree: str | None, depth: int) -> str | None:
     common = repository
-    shared = _read(f"{repository}/commondir")
-    if shared is not None:
+    if os.access(f"{repository}/commondir", os.F_OK):
+        shared = _read(f"{repository}/commondir") or ""
         common = os.path.normpath(join_path(repository, shared.strip()))
+    hooks = [f"{common}/hooks"]
     for file in (f"{common}/config", f"{repository}/config.worktree"):
-        key = _check_file(file)
+        version = version_of_file(file)
+        key, named = _check_content(file, *version) if version else (None, ())
         if key is not None:
             return key
-    for folder in (f"{common}/hooks", *_hook_folders(common, repository, tree)):
-        if _mode(f"{folder}/post-index-change") & 0o111:
+        hooks += [os.path.normpath(join_path(tree or common, one)) for one in named]
+    for folder in hooks:
+        hook = f"{folder}/post-index-change"
+        if os.access(hook, os.F_OK) and os.stat(hook).st_mode & 0o111:  # noqa: PTH116 - as above
             return "the hook post-index-change"
-    return None if tree is None else _check_submodules(tree, depth)
+    return None if tree is None else _check_submodules(repository, tree, depth)
 
 
 def _names_hooks(key: str, value: str) -> bool:
-    """Return whether this says, in plain letters, where hooks are; `_hook_folders` looks there."""
+    """Return whether this says, in plain letters, where hooks are: those of reading commands count."""
     return key == "core.hookspath" and _PLAIN_PATH.fullmatch(value) is not None
 
 
-def _hook_folders(common: str, repository: str, tree: str | None) -> list[str]:
-    """Where the configuration says that hooks are: those of reading commands count, the others do not run."""
-    files = (f"{common}/config", f"{repository}/config.worktree")
-    named = [value for file in files for value in _hooks_named(file, *_version(file))]
-    return [os.path.normpath(join_path(tree or common, value)) for value in named]
+def _check_submodules(repository: str, tree: str, depth: int) -> str | None:
+    """git looks into submodules as well, each with a configuration of its own.
 
-
-@functools.lru_cache(256)
-def _hooks_named(path: str, *version: int) -> tuple[str, ...]:
-    keys = _keys(_read(path) or "") if version else None
-    return tuple(value for key, value in keys or () if _names_hooks(key, value))
-
-
-def _version(path: str) -> tuple[int, ...]:
-    """What tells one state of a file from another; empty if there is none."""
-    try:
-        found = Path(path).stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return ()
-    return found.st_ino, found.st_dev, found.st_size, found.st_mtime_ns, found.st_ctime_ns
-
-
-def _check_submodules(tree: str, depth: int) -> str | None:
-    """git looks into submodules as well, each with a configuration of its own."""
-    listed = _read(f"{tree}/.gitmodules")
-    if listed is None:
-        return None
-    paths = [value for key, value in _keys(listed) or () if key.endswith(".path")]
-    if depth > 3 or len(paths) > MAX_SUBMODULES:
+    Those that `.gitmodules` lists, and every other repository that the index records a commit of.
+    """
+    listed = _read(f"{tree}/.gitmodules") if os.access(f"{tree}/.gitmodules", os.F_OK) else None
+    keys = _keys(listed) if listed is not None else []
+    linked = find_gitlinks(repository)
+    if keys is None or linked is None:
+        return _UNREADABLE
+    paths = {*(value for key, value in keys if key.endswith(".path")), *linked}
+    if paths and (depth > 3 or len(paths) > MAX_SUBMODULES):
         return "more submodules than are looked at"
-    for path in paths:
+    for path in sorted(paths):
         inner = os.path.normpath(join_path(tree, path))
-        if _mode(f"{inner}/.git"):
+        if _stat(f"{inner}/.git") is not None:
             key = _check_repository(_follow_file(f"{inner}/.git"), inner, depth + 1)
             if key is not None:
                 return key
     return None
 
 
-def _check_file(path: str) -> str | None:
-    version = _version(path)
-    return _check_content(path, *version) if version else None
-
-
 @functools.lru_cache(256)
-def _check_content(path: str, *version: int) -> str | None:
-    """The first key of this file that may run a program. Kept for the file as it is."""
+def _check_content(path: str, *version: int) -> tuple[str | None, tuple[str, ...]]:
+    """The first key of this file that may run a program, and where it says that hooks are."""
     text = _read(path)
     keys = None if text is None else _keys(text)
     if keys is None:
-        return _UNREADABLE
-    return next(
-        (key for key, value in keys if not _names_hooks(key, value) and not is_harmless_key(key, value)), None
-    )
+        return _UNREADABLE, ()
+    hooks = tuple(value for key, value in keys if _names_hooks(key, value))
+    running = (key for key, value in keys if not _names_hooks(key, value) and not is_harmless_key(key, value))
+    return next(running, None), hooks
 
 
 def _read(path: str) -> str | None:

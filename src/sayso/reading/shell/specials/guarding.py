@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.shell.commands.usage import judge_by_data
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument
 
 if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Invocation, Judge
+    from sayso.reading.shell.commands.invocation import Invocation
+    from sayso.reading.shell.judge import Judge
 
 FREE_COMMANDS = frozenset({"check", "explain", "wait", "retry"})
 _NAMED = lazy_pattern(r"(?i)say?so|s[*?\[.]|\.\*|^[*.?]+$")
@@ -70,4 +72,4 @@ def judge_unit(judge: Judge, program: KnownProgram, invocation: Invocation) -> N
     for one in invocation.arguments:
         if one.text is not None and "sayso" in one.text.casefold():
             bar(judge, "stop_guard", "it is about a unit of Sayso", one.start, one.end)
-    judge.by_data(program, invocation)
+    judge_by_data(judge, program, invocation)

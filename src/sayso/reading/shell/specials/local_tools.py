@@ -13,13 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
+from sayso.reading.shell.commands.kinds import judge_kind
+from sayso.reading.shell.commands.usage import judge_additions, report_problem
 from sayso.reading.shell.programs.known import KnownProgram, default_effect, find_program
 from sayso.reading.shell.programs.options import Argument, parse_options
 from sayso.reading.shell.state import join_path
 from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Invocation, Judge
+    from sayso.reading.shell.commands.invocation import Invocation
+    from sayso.reading.shell.judge import Judge
     from sayso.reading.shell.state import ShellState
 
 _PROJECT_WORK = frozenset({"tests.run", "build.run", "lint.run", "lint.check"})
@@ -32,8 +35,8 @@ _WRAPPED = {"gradlew": "gradle", "mvnw": "mvn"}
 def judge_npx(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`npx TOOL`, `npm exec TOOL`: the project's own tool if it has one, else a package that is fetched."""
     parsed = parse_options(program.table, invocation.arguments)
-    judge.report_problem(parsed, program, invocation)
-    judge.additions(program, frozenset(option.name for option, _ in parsed.options), invocation)
+    report_problem(judge, parsed, program, invocation)
+    judge_additions(judge, program, frozenset(option.name for option, _ in parsed.options), invocation)
     found = _find_tool(judge, parsed.operands, invocation)
     if found is None:
         judge.effect(default_effect("packages.install"), invocation.start, invocation.end)
@@ -45,7 +48,7 @@ def judge_project_script(judge: Judge, program: KnownProgram, invocation: Invoca
     """`yarn NAME`, `pnpm NAME`: a script of package.json, or the project's own tool of that name."""
     first = invocation.arguments[0]
     if first.text in _scripts(invocation.state.folders):
-        judge.touch("target", first, program, invocation)
+        judge_kind(judge, "target", first, program, invocation)
         judge.effect(default_effect("scripts.run"), invocation.start, invocation.end)
         return
     judge_npx(judge, program, invocation)
@@ -83,7 +86,7 @@ def run_local(
     judge: Judge, path: str, words: tuple[Argument, ...], state: ShellState, invocation: Invocation
 ) -> None:
     """Judge a program of the workspace: by its name where that is known, and as the file it is."""
-    from sayso.reading.shell.scripts import judge_script
+    from sayso.reading.shell.files.scripts import judge_script
 
     start, end = invocation.start, invocation.end
     name = path.rpartition("/")[2]
@@ -103,6 +106,10 @@ def find_environment_program(path: str, state: ShellState, workspace: str) -> st
     """The path of a program in an environment or node_modules of the workspace, or of a build's wrapper."""
     folder = state.folders[0] if len(state.folders) == 1 else None
     if folder is None:
+        return None
+    written = os.path.normpath(join_path(folder, path))
+    where, _, name = written.rpartition("/")
+    if name not in _WRAPPED and not where.endswith(("/bin", "/.bin")):
         return None
     written = os.path.normpath(join_path(os.path.realpath(folder), path))
     where, _, name = written.rpartition("/")

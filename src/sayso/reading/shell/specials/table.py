@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
-from sayso.reading.shell.judge import Special
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from sayso.reading.shell.languages.find import judge_fd, judge_find
 from sayso.reading.shell.languages.tar import judge_tar
-from sayso.reading.shell.specials import builtins, families, guarding, local_tools, tools, wrappers
+from sayso.reading.shell.specials import (
+    builtins,
+    families,
+    guarding,
+    interpreters,
+    local_tools,
+    tools,
+    wrappers,
+)
+from sayso.reading.shell.specials.environments import judge_environment_run
 from sayso.reading.shell.specials.git import judge_checkout, judge_git, judge_push, judge_settings_of_git
+from sayso.reading.shell.specials.unpacking import judge_copying, judge_unzip
+from sayso.reading.shell.specials.xargs import judge_xargs
+
+if TYPE_CHECKING:
+    from sayso.reading.shell.commands.invocation import Invocation
+    from sayso.reading.shell.judge import Judge
+    from sayso.reading.shell.programs.known import KnownProgram
+
+Special = Callable[["Judge", "KnownProgram", "Invocation"], None]
 
 SPECIALS: dict[str, Special] = {
     "wrap": wrappers.judge_wrapper,
     "env": wrappers.judge_env,
-    "xargs": wrappers.judge_xargs,
+    "xargs": judge_xargs,
     "busybox": wrappers.judge_busybox,
     "recorder": wrappers.judge_recorder,
-    "shell": wrappers.judge_shell,
-    "interpreter": wrappers.judge_interpreter,
+    "shell": interpreters.judge_shell,
+    "interpreter": interpreters.judge_interpreter,
     "watch": wrappers.judge_watch,
     "printenv": wrappers.judge_printenv,
     "cd": builtins.judge_cd,
@@ -43,6 +63,7 @@ SPECIALS: dict[str, Special] = {
     "find": judge_find,
     "fd": judge_fd,
     "tar": judge_tar,
+    "environment_run": judge_environment_run,
     "npx": local_tools.judge_npx,
     "project_script": local_tools.judge_project_script,
     "git_checkout": judge_checkout,
@@ -51,10 +72,11 @@ SPECIALS: dict[str, Special] = {
     "project_code": tools.judge_project_code,
     "patching": tools.judge_patching,
     "contained": tools.judge_contained,
-    "copying": tools.judge_copying,
+    "copying": judge_copying,
     "options_file": tools.judge_options_file,
     "pairs": tools.judge_pairs,
     "processes": tools.judge_processes,
     "clock": tools.judge_clock,
+    "unzip": judge_unzip,
     "plain": wrappers.judge_plain,
 }

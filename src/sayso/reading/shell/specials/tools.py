@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.shell.effects import GUARD, judge_path
+from sayso.reading.shell.commands.invocation import Invocation
+from sayso.reading.shell.commands.usage import judge_by_data
+from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument
-from sayso.reading.shell.state import ShellState, join_path
+from sayso.reading.shell.state import ChangedFiles, ShellState, join_path
 from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Invocation, Judge
+    from sayso.reading.shell.judge import Judge
 
 
 def judge_options_file(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -22,13 +24,11 @@ def judge_options_file(judge: Judge, program: KnownProgram, invocation: Invocati
     for one in invocation.arguments:
         if (one.text or one.value.prefix)[:1] == "@":
             judge.doubt("it takes options from a file", one.start, one.end)
-    judge.by_data(program, invocation)
+    judge_by_data(judge, program, invocation)
 
 
 def judge_pairs(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """jq's options with two values: `--arg NAME VALUE`, `--slurpfile NAME FILE`."""
-    from sayso.reading.shell.judge import Invocation as Made
-
     rest = list(invocation.arguments)
     kept: list[Argument] = []
     while rest:
@@ -43,9 +43,9 @@ def judge_pairs(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
             del rest[:2]
         else:
             kept.append(one)
-    made = Made(invocation.name, tuple(kept), invocation.state, invocation.start, invocation.end)
+    made = Invocation(invocation.name, tuple(kept), invocation.state, invocation.start, invocation.end)
     made.body = invocation.body
-    judge.by_data(program, made)
+    judge_by_data(judge, program, made)
 
 
 def judge_processes(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -56,12 +56,12 @@ def judge_processes(judge: Judge, program: KnownProgram, invocation: Invocation)
             judge.effect(default_effect("shell.environment"), one.start, one.end)
         if text[:1] == "-" and text[:2] != "--" and "E" in text:
             judge.effect(default_effect("shell.environment"), one.start, one.end)
-    judge.by_data(program, invocation)
+    judge_by_data(judge, program, invocation)
 
 
 def judge_clock(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`date`: an operand without a plus sign sets the clock."""
-    parsed = judge.by_data(program, invocation)
+    parsed = judge_by_data(judge, program, invocation)
     if parsed is None or any(option.name in ("-j", "-n", "-v", "-r") for option, _ in parsed.options):
         return
     for one in parsed.operands:
@@ -72,49 +72,11 @@ def judge_clock(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
 def judge_project_code(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """A program that runs code which files of the project name, whatever it is asked for."""
     before = len(judge.findings)
-    judge.by_data(program, invocation)
+    judge_by_data(judge, program, invocation)
     if all(one.risk is Risk.LOW for one in judge.findings[before:]) and names_code(judge, invocation.state):
         judge.record(
             "scripts.run", Risk.MODERATE, "runs code of the project", invocation.start, invocation.end
         )
-
-
-def judge_copying(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
-    """`cp`, `mv`, `ln` into a folder: each source takes its name along, and what lies in it."""
-    parsed = judge.by_data(program, invocation)
-    if parsed is None:
-        return
-    named = [value for option, value in parsed.options if option.name == "-t" and value is not None]
-    sources = parsed.operands if named else parsed.operands[:-1]
-    target = named[0] if named else parsed.operands[-1] if parsed.operands else None
-    if target is None or target.text is None:
-        return
-    for one in sources:
-        for name in names_taken_along(judge, one, invocation.state):
-            place = Value(f"{target.text.rstrip('/') or '/'}/{name}", home=target.value.home)
-            if GUARD.search(name) or GUARD.search(target.text):
-                judge_path(judge, "files.write", Argument(place, one.start, one.end), invocation.state)
-
-
-def names_taken_along(judge: Judge, source: Argument, state: ShellState) -> list[str]:
-    """The names that a source has in its target, with those below it that may be the guard's."""
-    text = source.text
-    if text is None:
-        return []
-    own = "" if text.endswith(("/.", "/..")) or text in (".", "..") else text.rstrip("/").rpartition("/")[2]
-    found = [own] if own else []
-    for folder in state.folders:
-        top = join_path(folder or "/", judge.where.home + text[1:] if source.value.home else text)
-        for seen, (here, _, names) in enumerate(os.walk(top)):
-            if seen > 200:
-                break
-            inner = os.path.relpath(here, top)
-            found += [
-                os.path.normpath(f"{own}/{inner}/{name}".lstrip("/"))
-                for name in names
-                if GUARD.search(f"{here}/{name}")
-            ]
-    return found[:200]
 
 
 _NAMING_FILES = (
@@ -159,7 +121,8 @@ _PATCHED = lazy_pattern(r"(?m)^(?:\+\+\+|---|rename to|copy to) (?:[ab]/)?([^\t\
 
 def judge_patching(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """A patch writes the files that it names: they are read from it, where it can be read."""
-    parsed = judge.by_data(program, invocation)
+    earlier = invocation.state.changes.copy()
+    parsed = judge_by_data(judge, program, invocation)
     if parsed is None:
         return
     chosen = {option.name for option, _ in parsed.options}
@@ -167,7 +130,7 @@ def judge_patching(judge: Judge, program: KnownProgram, invocation: Invocation) 
         return
     files = [value for option, value in parsed.options if option.name == "-i" and value is not None]
     files += parsed.operands[1:] if program.name == "patch" else parsed.operands
-    texts = [_read_patch(judge, one, invocation.state) for one in files]
+    texts = [_read_patch(one, invocation.state, earlier) for one in files]
     if not files:
         texts = [None if invocation.body is None else invocation.body.text]
     for text in texts:
@@ -181,9 +144,11 @@ def judge_patching(judge: Judge, program: KnownProgram, invocation: Invocation) 
                 judge_path(judge, "files.edit", place, invocation.state)
 
 
-def _read_patch(judge: Judge, file: Argument, state: ShellState) -> str | None:
+def _read_patch(file: Argument, state: ShellState, earlier: ChangedFiles) -> str | None:
     folder = state.folders[0] if len(state.folders) == 1 else None
     if file.text is None or folder is None or file.value.home:
+        return None
+    if earlier.may_include(join_path(folder, file.text)):
         return None
     try:
         with open(join_path(folder, file.text), "rb") as found:  # noqa: PTH123 - read to a limit

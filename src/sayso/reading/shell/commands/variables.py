@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.shell.grammar.syntax import Simple, Word
+from sayso.reading.paths.places import locate
+from sayso.reading.shell.files.mentions import judge_mentions
+from sayso.reading.shell.grammar.syntax import Compound, Simple, Word
 from sayso.reading.shell.programs.known import default_effect, named_set
 from sayso.reading.shell.state import ShellState
-from sayso.reading.shell.words import Value
+from sayso.reading.shell.words import MAX_CHOICES, Value
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge
@@ -55,8 +57,6 @@ _PAGERS = frozenset({"PAGER", "GIT_PAGER", "MANPAGER", "GH_PAGER", "AWS_PAGER", 
 
 def is_project_setting(judge: Judge, name: str, value: str | None, state: ShellState) -> bool:
     """`PYTHONPATH=src`: code that the workspace holds; `PAGER=cat`: no pager at all."""
-    from sayso.reading.paths.places import locate
-
     if value is None:
         return False
     if name in _PAGERS:
@@ -66,7 +66,10 @@ def is_project_setting(judge: Judge, name: str, value: str | None, state: ShellS
     where = judge.where
     return all(
         folder is not None
-        and locate(part or ".", folder=folder, workspace=where.workspace, home=where.home).inside
+        and (
+            judge.quick.find_inside(part or ".", folder) is not None
+            or locate(part or ".", folder=folder, workspace=where.workspace, home=where.home).inside
+        )
         for part in value.split(":")
         for folder in state.folders
     )
@@ -76,7 +79,7 @@ def _record_setting(judge: Judge, name: str, command: Simple) -> None:
     if name in _PAGERS:
         judge.effect(default_effect("shell.inspect"), command.start, command.end)
     else:
-        judge.record("scripts.run", Risk.MODERATE, "runs code of the workspace", command.start, command.end)
+        judge.record("build.run", Risk.MODERATE, "goes by code of the workspace", command.start, command.end)
 
 
 def judge_assignments(judge: Judge, command: Simple, state: ShellState) -> ShellState:
@@ -105,3 +108,22 @@ def judge_assignments(judge: Judge, command: Simple, state: ShellState) -> Shell
         if one.name == "HOME":
             judge.record("shell.run", Risk.HIGH, "it sets HOME", command.start, command.end)
     return target if not command.words else state
+
+
+def set_loop_variable(judge: Judge, command: Compound, values: list[Value], state: ShellState) -> None:
+    """The variable of a `for` is any of its words: each of them is looked at as a path would be."""
+    name = command.variable or ""
+    if is_risky(name):
+        judge.doubt(f"it sets {name}, which other programs go by", command.start, command.end)
+    if len(values) == 1 and values[0].text is not None and not values[0].wild:
+        state.variables[name] = values[0]
+        return
+    judge_mentions(judge, list(command.words), state)
+    known = [each for value in values for each in value.choices or (value,)]
+    if values and len(known) <= MAX_CHOICES and all(one.text is not None for one in known):
+        state.variables[name] = Value(None, vetted=True, choices=tuple(known))
+        return
+    vetted = all(value.text is not None or value.vetted for value in values)
+    starts = {(value.text or value.prefix)[:1] for value in values}
+    dash = not values or not starts.isdisjoint({"-", "", "*", "?", "["})
+    state.variables[name] = Value(None, vetted=vetted, prefix="" if dash else "x")

@@ -10,11 +10,13 @@ import re
 from typing import TYPE_CHECKING
 
 from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.paths.places import locate
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument
 
 if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Invocation, Judge
+    from sayso.reading.shell.commands.invocation import Invocation
+    from sayso.reading.shell.judge import Judge
 
 _ELSEWHERE = lazy_pattern(
     r"(?s)^@|[\w.+-]+://|@(?:latest|v?\d|[0-9a-f]{7})|^(?:github|gitlab|git|path|flake|nixpkgs|npm|jsr)[:#+]"
@@ -85,13 +87,15 @@ def judge_setting(judge: Judge, value: Argument, program: KnownProgram, invocati
 def _judge_place(
     judge: Judge, path: str, value: Argument, program: KnownProgram, invocation: Invocation
 ) -> None:
-    from sayso.reading.paths.places import locate
-
     for folder in invocation.state.folders:
         if folder is None:
             judge.doubt("the folder it runs in cannot be told", value.start, value.end)
             return
         fixed = re.split(r"[*?\[{]", path, maxsplit=1)[0] if value.value.wild else path
+        if program.name.startswith("go ") and fixed.endswith("/..."):
+            fixed = fixed.removesuffix("/...")
+        if judge.quick.find_inside(fixed or ".", folder) is not None:
+            continue
         place = locate(fixed or ".", folder=folder, workspace=judge.where.workspace, home=judge.where.home)
         if not place.inside or place.secret:
             why = f"{program.name} would run or go by something that is not the workspace's"

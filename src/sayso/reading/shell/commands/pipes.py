@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sayso.reading.shell.effects import judge_mentions, named_value
+from sayso.reading.shell.files.mentions import judge_mentions, named_value
+from sayso.reading.shell.files.names import prints_names
 from sayso.reading.shell.grammar.syntax import Command, Pipeline, Simple
-from sayso.reading.shell.names import prints_names
 from sayso.reading.shell.state import ShellState
 from sayso.reading.shell.words import Value, value_of_word, words_below
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sayso.reading.shell.effects import judge_path
+from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.grammar.braces import spread_braces
 from sayso.reading.shell.grammar.syntax import Redirection, Substitution
 from sayso.reading.shell.programs.options import Argument

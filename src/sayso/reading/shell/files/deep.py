@@ -12,7 +12,8 @@ from sayso.reading.shell.programs.options import Argument, ParsedOptions
 from sayso.reading.shell.state import join_path
 
 if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Invocation, Judge
+    from sayso.reading.shell.commands.invocation import Invocation
+    from sayso.reading.shell.judge import Judge
 
 _INCLUDES = frozenset({"--include", "-g", "--iglob", "-t", "--type"})
 _EXCLUDES = frozenset({"--exclude", "--exclude-dir", "-x"})

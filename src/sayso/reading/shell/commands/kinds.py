@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
-from sayso.reading.shell.effects import judge_path
+from sayso.reading.paths.places import is_secret
+from sayso.reading.shell.commands.projects import judge_project, judge_setting, judge_target
+from sayso.reading.shell.files.paths import judge_path, judge_path_into
+from sayso.reading.shell.files.scripts import judge_script
+from sayso.reading.shell.languages import read_language
+from sayso.reading.shell.languages.template import judge_template
 from sayso.reading.shell.programs.known import KnownProgram, ProgramEffect, default_effect
 from sayso.reading.shell.programs.options import Argument
+from sayso.reading.shell.state import join_path
+from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:
-    from sayso.reading.shell.judge import Invocation, Judge
+    from sayso.reading.shell.commands.invocation import Invocation
+    from sayso.reading.shell.judge import Judge
 
 _PATHS = {
     "read": "files.read", "list": "files.list", "search": "files.search", "write": "files.write",
@@ -19,15 +28,21 @@ _PATHS = {
 }  # fmt: skip
 
 
+_INTO = {"into": "files.write", "sources": "files.edit"}
+
+
 def judge_kind(
     judge: Judge,
     kind: str,
     value: Argument,
     program: KnownProgram,
     invocation: Invocation,
-    effect: ProgramEffect | None,
+    effect: ProgramEffect | None = None,
 ) -> int:
     """Judge one value of this kind. 1 if it was looked at as a path that the program works on."""
+    if kind in _INTO:
+        judge_path_into(judge, _INTO[kind], value, invocation.state)
+        return 1
     operation = _PATHS.get(kind)
     if operation is not None:
         _judge_file(judge, kind, operation, value, invocation, effect)
@@ -45,7 +60,8 @@ def _judge_file(
     effect: ProgramEffect | None,
 ) -> None:
     if kind == "socket":
-        judge_path(judge, "files.write", value, invocation.state)
+        if not (value.text or "").startswith(("tcp://", "ssh://", "http://", "https://")):
+            judge_path(judge, "files.write", value, invocation.state)
         judge.effect(default_effect("network.api"), value.start, value.end)
         return
     if effect is not None and effect.operation.startswith("files.") and kind in effect.operation:
@@ -61,8 +77,6 @@ def _judge_run(judge: Judge, value: Argument, program: KnownProgram, invocation:
 
 
 def _judge_script(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
-    from sayso.reading.shell.scripts import judge_script
-
     judge_script(judge, value, invocation.state, value.start, value.end)
 
 
@@ -85,8 +99,6 @@ def _judge_url(judge: Judge, value: Argument, program: KnownProgram, invocation:
 
 def _judge_revision(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
     """A revision or a path in a repository; `HEAD:.env` shows a secret."""
-    from sayso.reading.paths.places import is_secret
-
     texts = [one.text or one.prefix for one in value.value.choices or (value.value,)]
     if any(is_secret(text) or is_secret(text.rpartition(":")[2]) for text in texts):
         why = "it shows a file that holds secrets"
@@ -100,15 +112,11 @@ def _judge_public(judge: Judge, value: Argument, program: KnownProgram, invocati
 def _judge_language(
     judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation, name: str
 ) -> None:
-    from sayso.reading.shell.languages import read_language
-
     read_language(name, judge, value, program, invocation)
 
 
 def _judge_pair(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
     """`if=FILE of=FILE`, as dd wants it."""
-    from sayso.reading.shell.words import Value
-
     name, equals, rest = (value.text or "").partition("=")
     if not equals or name not in ("if", "of"):
         return
@@ -123,30 +131,10 @@ def _judge_signal(judge: Judge, value: Argument, program: KnownProgram, invocati
 
 
 def _judge_template(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
-    from sayso.reading.shell.languages.template import judge_template
-
     if value.text is None:
         judge.doubt(f"which command {program.name} runs is not known", value.start, value.end)
     else:
         judge_template(judge, value.text, value, invocation)
-
-
-def _judge_project(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
-    from sayso.reading.shell.projects import judge_project
-
-    judge_project(judge, value, program, invocation)
-
-
-def _judge_target(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
-    from sayso.reading.shell.projects import judge_target
-
-    judge_target(judge, value, program, invocation)
-
-
-def _judge_setting(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
-    from sayso.reading.shell.projects import judge_setting
-
-    judge_setting(judge, value, program, invocation)
 
 
 def _sub(name: str):  # type: ignore[no-untyped-def]
@@ -161,10 +149,6 @@ def _judge_suffix(judge: Judge, value: Argument, program: KnownProgram, invocati
 
 def _judge_inventory(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
     """A list of machines: one that may be run is not only read."""
-    import os
-
-    from sayso.reading.shell.state import join_path
-
     text, folder = value.text or "", invocation.state.folders[0] or "/"
     if not text.endswith((".ini", ".yml", ".yaml")) or os.access(join_path(folder, text), os.X_OK):
         _judge_config(judge, value, program, invocation)
@@ -191,7 +175,7 @@ _OTHERS = {
     "sql": _sub("sql"),
     "binding": _sub("fzf"),
     "template": _judge_template,
-    "project": _judge_project,
-    "target": _judge_target,
-    "setting": _judge_setting,
+    "project": judge_project,
+    "target": judge_target,
+    "setting": judge_setting,
 }

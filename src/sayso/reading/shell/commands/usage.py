@@ -1,0 +1,196 @@
+"""A known program judged as its data says: options, modes, subcommands, and the kind of each operand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sayso.reading.shell.commands.invocation import Invocation
+from sayso.reading.shell.commands.kinds import judge_kind
+from sayso.reading.shell.files.deep import judge_deep_reading
+from sayso.reading.shell.files.guard import judge_guard_mentions
+from sayso.reading.shell.programs.known import KnownProgram, ProgramEffect, UsageMode, default_effect
+from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
+
+if TYPE_CHECKING:
+    from sayso.reading.shell.judge import Judge
+
+_FOLDERS = frozenset({"search", "read", "list"})
+_PLAIN_TEXT = ("text*",)
+_NOTHING_CHOSEN: frozenset[str] = frozenset()
+
+
+def judge_program(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """Judge a known program with its arguments."""
+    arguments = invocation.arguments
+    if program.helps and len(arguments) == 1 and arguments[0].value.text in ("--help", "--version"):
+        judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
+    elif program.special is not None:
+        judge.specials[program.special](judge, program, invocation)
+    else:
+        judge_by_data(judge, program, invocation)
+
+
+def judge_by_data(judge: Judge, program: KnownProgram, invocation: Invocation) -> ParsedOptions:
+    """Judge a program as its data says, subcommands and all."""
+    arguments = invocation.arguments
+    if program.drops and arguments and arguments[0].text in program.drops:
+        arguments = arguments[1:]
+    parsed = parse_options(program.table, arguments)
+    if parsed.problem is not None:
+        report_problem(judge, parsed, program, invocation)
+    if program.subcommands:
+        judge_subcommand(judge, program, parsed, invocation)
+        return parsed
+    chosen = names_chosen(parsed)
+    effect, kinds = _choose_mode(program, chosen, len(parsed.operands))
+    if program.additions:
+        judge_additions(judge, program, chosen, invocation)
+    touched = judge_option_values(judge, parsed, program, invocation) if parsed.options else 0
+    if parsed.operands and kinds != _PLAIN_TEXT:
+        touched += _judge_operands(judge, kinds, parsed.operands, program, effect, invocation)
+    if program.deep and not program.deep.isdisjoint(chosen):
+        paths = [one for kind, one in _match_kinds(kinds, parsed.operands) if kind in _FOLDERS]
+        judge_deep_reading(judge, program, parsed, paths, invocation)
+    if effect is None:
+        judge.doubt(f"what {program.name} does here is not known", invocation.start, invocation.end)
+    elif not touched or not effect.operation.startswith("files.") or _is_stricter(effect):
+        judge.effect(effect, invocation.start, invocation.end)
+    return parsed
+
+
+def names_chosen(parsed: ParsedOptions) -> frozenset[str]:
+    """The names of the options that were given."""
+    return frozenset([option.name for option, _ in parsed.options]) if parsed.options else _NOTHING_CHOSEN
+
+
+def report_problem(
+    judge: Judge, parsed: ParsedOptions, program: KnownProgram, invocation: Invocation
+) -> None:
+    """An argument that is not understood; what the others name of the guard counts all the same."""
+    if parsed.problem is not None:
+        why, at = parsed.problem
+        judge.doubt(f"{program.name}: {why}", at.start, at.end)
+        judge_guard_mentions(judge, invocation.arguments, invocation.state)
+
+
+def judge_subcommand(
+    judge: Judge, program: KnownProgram, parsed: ParsedOptions, invocation: Invocation
+) -> None:
+    """Go on with the subcommand that the first operand names."""
+    chosen = names_chosen(parsed)
+    if chosen:
+        judge_additions(judge, program, chosen, invocation)
+        judge_option_values(judge, parsed, program, invocation)
+    rest = parsed.operands
+    if not rest:
+        _judge_alone(judge, program, parsed, chosen, invocation)
+        return
+    name = rest[0].value.text
+    found = None if name is None or rest[0].value.wild else program.subcommand(name)
+    inner = rest[1:]
+    if found is None:
+        found = program.subcommand("*") if name is not None and "*" in program.subcommands else None
+        if found is None:
+            why = f"{program.name} {name or rest[0].value.prefix} is not known"
+            judge.doubt(why[:120], rest[0].start, rest[0].end)
+            return
+        inner = rest if found.skip < 0 else inner
+    made = Invocation(found.name, inner, invocation.state, invocation.start, invocation.end, invocation.body)
+    judge_program(judge, found, made)
+
+
+def _judge_alone(
+    judge: Judge,
+    program: KnownProgram,
+    parsed: ParsedOptions,
+    chosen: frozenset[str],
+    invocation: Invocation,
+) -> None:
+    """A program with subcommands that is given none."""
+    mode = next((one for one in program.modes if _fits(one, chosen, 0)), None)
+    if mode is not None and mode.effect is not None:
+        judge.effect(mode.effect, invocation.start, invocation.end)
+    elif program.alone and program.effect is not None:
+        judge.effect(program.effect, invocation.start, invocation.end)
+    elif parsed.problem is None:
+        judge.doubt(f"{program.name} is given nothing to do", invocation.start, invocation.end)
+
+
+def judge_additions(
+    judge: Judge, program: KnownProgram, chosen: frozenset[str], invocation: Invocation
+) -> None:
+    """What the options that were given add to whatever the program does besides."""
+    for one in program.additions:
+        if not one.any_of.isdisjoint(chosen):
+            judge.effect(one.effect, invocation.start, invocation.end)
+
+
+def judge_option_values(
+    judge: Judge, parsed: ParsedOptions, program: KnownProgram, invocation: Invocation
+) -> int:
+    """Each option's value as its kind; the number that were looked at as paths."""
+    touched = 0
+    for option, value in parsed.options:
+        if option.kind != "text" and value is not None:
+            touched += judge_kind(judge, option.kind, value, program, invocation)
+    return touched
+
+
+def _judge_operands(
+    judge: Judge,
+    kinds: tuple[str, ...],
+    operands: tuple[Argument, ...],
+    program: KnownProgram,
+    effect: ProgramEffect | None,
+    invocation: Invocation,
+) -> int:
+    """Each operand as the kind that its place has; the number that were looked at as paths."""
+    touched = 0
+    for kind, one in _match_kinds(kinds, operands):
+        if kind == "extra":
+            judge.doubt(f"{program.name} is given more than is understood", one.start, one.end)
+        elif kind != "text":
+            touched += judge_kind(judge, kind, one, program, invocation, effect)
+    return touched
+
+
+def _is_stricter(effect: ProgramEffect) -> bool:
+    """True if a program does more than its operation does by itself, whatever paths it is given."""
+    return effect.risk > default_effect(effect.operation).risk
+
+
+def _fits(mode: UsageMode, chosen: frozenset[str], count: int) -> bool:
+    return (
+        (not mode.any_of or not mode.any_of.isdisjoint(chosen))
+        and mode.all_of <= chosen
+        and mode.none_of.isdisjoint(chosen)
+        and (mode.count is None or mode.count == count)
+    )
+
+
+def _choose_mode(
+    program: KnownProgram, chosen: frozenset[str], count: int
+) -> tuple[ProgramEffect | None, tuple[str, ...]]:
+    for mode in program.modes:
+        if _fits(mode, chosen, count):
+            return mode.effect, program.operands if mode.operands is None else mode.operands
+    return program.effect, program.operands
+
+
+def _match_kinds(kinds: tuple[str, ...], operands: tuple[Argument, ...]) -> list[tuple[str, Argument]]:
+    """Pair operands with kinds: one with `*` takes all that those after it leave."""
+    if len(kinds) == 1 and kinds[0][-1] == "*":
+        only = kinds[0][:-1]
+        return [(only, one) for one in operands]
+    many = next((i for i, kind in enumerate(kinds) if kind.endswith("*")), None)
+    if many is None:
+        named = [*kinds, *["extra"] * max(0, len(operands) - len(kinds))]
+        return list(zip(named, operands, strict=False))
+    before, after = kinds[:many], kinds[many + 1 :]
+    found = list(zip(before, operands[: len(before)], strict=False))
+    rest = operands[len(before) :]
+    last = min(len(after), len(rest))
+    middle = rest[: len(rest) - last]
+    found += [(kinds[many][:-1], one) for one in middle]
+    found += list(zip(after[len(after) - last :], rest[len(rest) - last :], strict=True))
+    return found

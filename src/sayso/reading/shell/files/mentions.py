@@ -1,0 +1,79 @@
+"""Words that may become names of files later: the output of commands, the values of loops, patterns."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from sayso.core.model import Risk
+from sayso.reading.paths.places import is_secret
+from sayso.reading.shell.files.guard import GUARD
+from sayso.reading.shell.files.names import prints_names
+from sayso.reading.shell.files.paths import judge_path
+from sayso.reading.shell.files.patterns import HIDDEN_PATTERN
+from sayso.reading.shell.files.split_names import names_may_split
+from sayso.reading.shell.grammar.braces import spread_braces
+from sayso.reading.shell.grammar.syntax import Word
+from sayso.reading.shell.programs.options import Argument
+from sayso.reading.shell.state import ShellState
+from sayso.reading.shell.words import Value, substitutions_in, value_of_word, words_below
+
+if TYPE_CHECKING:
+    from sayso.reading.shell.judge import Judge
+
+
+def vet(judge: Judge, word: Word, found: Value, state: ShellState, before: int) -> Value:
+    """A substitution whose commands only read: what their words name is looked at here as well."""
+    if any(one.risk is not Risk.LOW for one in judge.findings[before:]):
+        return msgspec.structs.replace(found, vetted=False)
+    bodies = list(substitutions_in(word))
+    judge_mentions(judge, [each for body in bodies for each in words_below(body)], state)
+    if bodies and found.prefix != "/dev/fd/":
+        if not all(prints_names(body, state) for body in bodies):
+            return msgspec.structs.replace(found, vetted=False)
+        return named_value(state)
+    return found
+
+
+def named_value(state: ShellState) -> Value:
+    """The name of a file: it begins with no dash where no name in the folder does, nor a part of one."""
+    if names_may_split(state):
+        return Value(None)
+    pattern = note_dashes(Value("*", wild=True), state)
+    return Value(None, vetted=True, prefix="./" if pattern.dashless else "")
+
+
+def note_dashes(value: Value, state: ShellState) -> Value:
+    """A pattern at the beginning of a name: no option, where no name in the folder begins with a dash."""
+    if value.choices:
+        return msgspec.structs.replace(value, choices=tuple(note_dashes(one, state) for one in value.choices))
+    if not value.may_be_option or value.text is None:
+        return value
+    try:
+        for folder in state.folders:
+            if folder is None or state.changes.may_include(folder):
+                return value
+            if any(name[:1] == "-" for name in os.listdir(folder)):  # noqa: PTH208
+                return value
+    except OSError:
+        return value
+    return msgspec.structs.replace(value, dashless=True)
+
+
+def judge_mentions(judge: Judge, several: list[Word], state: ShellState) -> None:
+    """Words that may become paths later: one that names a secret or the guard counts now."""
+    for word in [each for one in several for each in spread_braces(one)]:
+        value = value_of_word(word, state)
+        if value.text is None:
+            continue
+        for piece in value.text.split():
+            if is_secret(piece) or (HIDDEN_PATTERN.search(piece) and value.wild):
+                why = "it names a file that holds secrets"
+                judge.record("files.read", Risk.HIGH, why, word.start, word.end)
+            elif GUARD.search(piece) or piece.startswith(("/", "~")):
+                argument = Argument(
+                    Value(piece, wild=value.wild, home=piece[:1] == "~"), word.start, word.end
+                )
+                judge_path(judge, "files.list", argument, state)

@@ -1,0 +1,221 @@
+"""A quick look at paths: an answer is the one that the whole reading of paths gives; on None, that decides.
+
+- A path is answered here only if it is spelled plainly, no link stands on the way, the file has no other
+  name, and no part of it is of note: no secret, nothing of the guard, no folder of the system.
+- A change of what is a folder is not: what lies in it counts as well.
+- Every name on the way is looked at once a line. Nothing that the file system says is kept for longer, but
+  which folders are Sayso's own: that is asked for again after a second.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import stat
+import time
+
+import msgspec
+
+from sayso.core.model import Operation
+from sayso.core.policy import Policy
+from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.path_operations import CallFolders, operation_at_path, operation_at_place
+from sayso.reading.paths.own_places import Identity, OwnPlaces, find_own_places, own_places_key
+from sayso.reading.paths.places import SECRET_FILES, SYSTEM_FOLDERS, PathPlace
+from sayso.reading.paths.protected import GUARDED_AT_ROOTS, GUARDED_FIRST_NAMES, find_named
+from sayso.reading.verbs import READ_VERBS, verb_of
+
+_PLAIN = lazy_pattern(
+    r"\.|(?:/|\./|~/)?[A-Za-z0-9_][\w+=@-]*(?:\.[\w+=@-]+)*(?:/[A-Za-z0-9_][\w+=@-]*(?:\.[\w+=@-]+)*)*/?",
+    re.ASCII,
+)
+_PLAIN_FOLDER = lazy_pattern(r"(?:/[^/.][^/]*)+")
+_SYSTEM = tuple(f"{folder}/" for folder in SYSTEM_FOLDERS)
+_PLAINLY_NAMED = [one for one in SECRET_FILES if one[0] != "."]
+_SECRET_ENDINGS = (*(one[1:] for one in _PLAINLY_NAMED if one[0] == "*"), "hosts.yml", "credentials.db")
+_SECRET_STARTS = tuple(re.split(r"[*?\[]", one)[0] for one in _PLAINLY_NAMED if one[0] != "*")
+"""How names of secrets end and begin that do not begin with a dot; the two files are secret in one folder."""
+_SECONDS = 1.0
+
+
+class _Own(msgspec.Struct, frozen=True):
+    """Sayso's own places, ready to be compared with a path in lower case."""
+
+    below: re.Pattern[str]
+    above: frozenset[str]
+    folders: frozenset[Identity]
+
+
+class QuickLook:
+    """The file system as one line finds it."""
+
+    __slots__ = ("_folders", "_made", "_own", "_policy", "_seen", "_start", "_where")
+
+    def __init__(self, where: CallFolders, policy: Policy) -> None:
+        self._where = where
+        self._policy = policy
+        self._seen: dict[str, os.stat_result | None] = {}
+        self._folders: dict[str, bool] = {}
+        self._made: dict[tuple[str, bool], Operation] = {}
+        self._own: _Own | None = None
+        self._start = "//"
+        """A folder that no link stands on the way to, with a slash after it."""
+
+    def operation_at(self, operation: str, path: str, folder: str) -> Operation:
+        """The operation at this path, seen from this folder."""
+        found = self.look(operation, path, folder)
+        if found is not None:
+            return found
+        where = CallFolders(folder, self._where.workspace, self._where.home)
+        return operation_at_path(operation, path, self._policy, where, ())
+
+    def look(self, operation: str, path: str, folder: str) -> Operation | None:
+        """The same at a quick look; None if that takes a closer one."""
+        whole = self._resolve(path, folder)
+        if whole is None or (verb_of(operation) not in READ_VERBS and self._is_folder_of_note(whole)):
+            return None
+        return self._operation(operation, whole)
+
+    def find_inside(self, path: str, folder: str) -> str | None:
+        """Where an ordinary path in the workspace leads; None if it is none, or takes a closer look."""
+        whole = self._resolve(path, folder)
+        return whole if whole is not None and self._is_inside(whole) else None
+
+    def _resolve(self, path: str, folder: str) -> str | None:
+        if _PLAIN.fullmatch(path) is None:
+            return None
+        sound = self._folders.get(folder)
+        if sound is None:
+            sound = self._folders[folder] = self._is_sound(folder)
+            self._start = f"{folder}/" if sound and self._seen.get(folder) is not None else "//"
+        if not sound:
+            return None
+        whole = self._spell(path, folder)
+        return whole if not self._is_of_note(whole) and self._leads_straight(whole) else None
+
+    def _is_folder_of_note(self, whole: str) -> bool:
+        """Return whether this is a folder in which an agent's instructions or a host's settings lie."""
+        found = self._seen.get(whole)
+        if found is None or not stat.S_ISDIR(found.st_mode):
+            return False
+        try:
+            names = [name.casefold() for name in os.listdir(whole)]  # noqa: PTH208 - a Path costs more
+        except OSError:
+            return True
+        return not GUARDED_AT_ROOTS.isdisjoint(names)
+
+    def _spell(self, path: str, folder: str) -> str:
+        """The path from the root on."""
+        first = path[0]
+        if first == "/":
+            return path.rstrip("/")
+        if first == "~":
+            return f"{self._where.home}/{path[2:].rstrip('/')}"
+        if first == ".":
+            return folder if path == "." else f"{folder}/{path[2:].rstrip('/')}"
+        return f"{folder}/{path.rstrip('/')}"
+
+    def _operation(self, operation: str, whole: str) -> Operation:
+        inside = self._is_inside(whole)
+        made = self._made.get((operation, inside))
+        if made is None:
+            place = PathPlace(real=whole, inside=inside)
+            made = self._made[operation, inside] = operation_at_place(operation, place, self._policy)
+        return made
+
+    def _is_inside(self, whole: str) -> bool:
+        workspace = self._where.workspace
+        return whole == workspace or whole.startswith(f"{workspace}/")
+
+    def _is_sound(self, folder: str) -> bool:
+        """Return whether folder, workspace and home are spelled plainly, and by their real names."""
+        workspace, home = self._where.workspace, self._where.home
+        if not _are_plain(folder, workspace, home):
+            return False
+        if self._own is None:
+            self._own = _own_places(home)
+        if not self._leads_straight(folder):
+            return False
+        above = f"{folder}/"
+        return all(above.startswith(f"{one}/") or self._leads_straight(one) for one in (workspace, home))
+
+    def _is_of_note(self, whole: str) -> bool:
+        """Return whether this may be a secret, the system's, or the guard's, or hold something of it."""
+        own = self._own
+        assert own is not None  # noqa: S101 - looked up with the folder
+        folded = whole.lower()
+        if own.below.match(folded) is not None or folded in own.above or not folded.isascii():
+            return True
+        names = folded.split("/")
+        if names[-1].endswith(_SECRET_ENDINGS) or names[-1].startswith(_SECRET_STARTS):
+            return True
+        if f"{whole}/".startswith(_SYSTEM):
+            return True
+        if GUARDED_FIRST_NAMES.isdisjoint(names):
+            return False
+        found = find_named(whole)
+        return found.at is not None or found.around is not None
+
+    def _leads_straight(self, whole: str) -> bool:
+        """Return whether no link stands on the way, and what is there has this name alone."""
+        seen, own = self._seen, self._own
+        end = len(self._start) if whole.startswith(self._start) else 0
+        while end >= 0:
+            end = whole.find("/", end + 1)
+            here = whole if end < 0 else whole[:end]
+            if here in seen:
+                found = seen[here]
+            else:
+                try:
+                    found = os.lstat(here)
+                except (FileNotFoundError, NotADirectoryError):
+                    found = None
+                except (OSError, ValueError):
+                    return False
+                seen[here] = found
+            if found is None:
+                return True
+            mode = found.st_mode
+            if stat.S_ISDIR(mode):
+                if own is not None and (found.st_dev, found.st_ino) in own.folders:
+                    return False
+            elif stat.S_ISLNK(mode) or found.st_nlink > 1:
+                return False
+        return True
+
+
+@functools.lru_cache(maxsize=1024)
+def _are_plain(folder: str, workspace: str, home: str) -> bool:
+    """Return whether these are spelled plainly, none is the system's, and home is not in the workspace."""
+    if not workspace or not home or f"{home}/".startswith(f"{workspace}/"):
+        return False
+    return all(
+        _PLAIN_FOLDER.fullmatch(one) is not None and not f"{one}/".startswith(_SYSTEM)
+        for one in (folder, workspace, home)
+    )
+
+
+_kept: tuple[object, float, _Own] | None = None
+
+
+def _own_places(home: str) -> _Own:
+    """Sayso's own places: by their names as they are now, and the folders as they were a second ago."""
+    global _kept  # noqa: PLW0603 - one small table a process, asked for by every line
+    key, now = own_places_key(home), time.monotonic()
+    if _kept is not None and _kept[0] == key and now - _kept[1] < _SECONDS:
+        return _kept[2]
+    made = _ready(find_own_places(home))
+    _kept = (key, now, made)
+    return made
+
+
+def _ready(own: OwnPlaces) -> _Own:
+    below = _pattern(frozenset("/".join(("", *parts)) for parts in own.at))
+    above = frozenset("/".join(("", *parts)) for parts in own.above)
+    return _Own(below, above, frozenset(own.folders))
+
+
+@functools.lru_cache(maxsize=64)
+def _pattern(places: frozenset[str]) -> re.Pattern[str]:
+    return re.compile("(?:" + "|".join(map(re.escape, sorted(places))) + ")(?:/|$)")

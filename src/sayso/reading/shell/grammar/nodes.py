@@ -1,0 +1,62 @@
+"""The nodes of one parsed line: their text, where they stand, and that nothing between them goes unread."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.shell.grammar.syntax import CannotTell
+
+MAX_DEPTH = 40
+_BLANK = lazy_pattern(r"(?:[ \t\n]|\\\n)*")
+
+
+class NodeReader:
+    """Reads the nodes of one line. Offsets are of bytes until a span is told."""
+
+    def __init__(self, line: str) -> None:
+        self.source = line.encode()
+        self.line = line
+        self.plain = len(self.source) == len(line)
+        self.depth = 0
+
+    def text(self, start: int, end: int) -> str:
+        return self.line[start:end] if self.plain else self.source[start:end].decode()
+
+    def at(self, offset: int) -> int:
+        return offset if self.plain else len(self.source[:offset].decode())
+
+    def span(self, node: Any) -> tuple[int, int]:
+        start, end = node.start_byte, node.end_byte
+        return (start, end) if self.plain else (self.at(start), self.at(end))
+
+    def fail(self, why: str, node: Any) -> CannotTell:
+        return CannotTell(why, *self.span(node))
+
+    def check_gaps(self, nodes: list[Any], start: int, end: int) -> None:
+        """Between nodes, and before and after them, stands nothing but white space."""
+        here = start
+        for node in nodes:
+            if node.start_byte > here and has_gap(self.text(here, node.start_byte)):
+                raise CannotTell("a part of it was not read", self.at(here), self.at(node.start_byte))
+            here = max(here, node.end_byte)
+        if end > here and has_gap(self.text(here, end)):
+            raise CannotTell("a part of it was not read", self.at(here), self.at(end))
+
+    def enter(self, node: Any) -> None:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise self.fail("it is nested too deeply", node)
+
+
+def named_children(node: Any) -> list[Any]:
+    """The children that the grammar gives a name."""
+    return [one for one in node.children if one.is_named]
+
+
+def has_gap(text: str) -> bool:
+    """True if something other than white space stands here.
+
+    A line continuation alone is nothing at all: it joins what stands around it, whatever the grammar says.
+    """
+    return bool(text) and (_BLANK.fullmatch(text) is None or not text.replace("\\\n", ""))

@@ -1,0 +1,91 @@
+"""Redirections and here-documents, as the grammar of tree-sitter-bash tells them apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sayso.reading.shell.grammar.syntax import (
+    Command,
+    Compound,
+    Group,
+    Literal,
+    Odd,
+    Redirection,
+    Sequence,
+    Simple,
+    Word,
+)
+from sayso.reading.shell.grammar.words import EXPANDS, WordReader
+
+
+class RedirectionReader(WordReader):
+    """Reads redirections. `commands` are the kinds of nodes that are commands."""
+
+    commands: frozenset[str] = frozenset()
+
+    def redirection(self, node: Any, after: list[tuple[str, Any]] | None = None) -> Redirection:
+        if node.type == "heredoc_redirect":
+            return self.heredoc(node, after)
+        children = [one for one in node.children if one.type != "file_descriptor"]
+        self.check_gaps(node.children, node.start_byte, node.end_byte)
+        if not children or len(children) > 2:
+            raise self.fail("a redirection is not understood", node)
+        target = self.word(children[1]) if len(children) == 2 else None
+        return Redirection(children[0].type, target, None, *self.span(node))
+
+    def heredoc(self, node: Any, after: list[tuple[str, Any]] | None) -> Redirection:
+        children = node.children
+        body: Word | None = None
+        quoted, joiner = False, ""
+        for one in children:
+            kind = one.type
+            if kind in ("<<", "<<-", "heredoc_end", "file_descriptor"):
+                continue
+            if kind == "file_redirect" and after is not None and not joiner:
+                after.append((">", one))
+                continue
+            if kind == "heredoc_start":
+                quoted = any(mark in self.text(one.start_byte, one.end_byte) for mark in "'\"\\")
+            elif kind == "heredoc_body":
+                body = self.heredoc_body(one, quoted)
+            elif kind in ("&&", "||"):
+                joiner = kind
+            elif kind == "pipeline" and after is not None and not joiner:
+                after += [("|", each) for each in one.children if each.type not in ("|", "|&")]
+            elif joiner and after is not None and kind in self.commands:
+                after.append((joiner, one))
+                joiner = ""
+            else:
+                raise self.fail("what stands beside a here-document is not understood", one)
+        if body is None:
+            body = Word("", *self.span(node)[1:], self.at(node.end_byte), "")
+        return Redirection("<<", None, body, *self.span(node))
+
+    def heredoc_body(self, node: Any, quoted: bool) -> Word:
+        start, end = self.span(node)
+        written = self.text(node.start_byte, node.end_byte)
+        if quoted:
+            return Word(written, start, end, written, (Literal(written, quoted=True),))
+        if not any(mark in written for mark in "$`\\"):
+            return Word(written, start, end, written, (Literal(written, quoted=True),))
+        inner = [one for one in node.children if one.type not in ("heredoc_content", "\n")]
+        here = node.start_byte
+        for one in [*inner, None]:
+            until = node.end_byte if one is None else one.start_byte
+            if EXPANDS.search(self.text(here, until)):
+                raise self.fail("a here-document expands something that is not understood", node)
+            here = until if one is None else one.end_byte
+        parts = tuple(map(self.quoted_part, inner))
+        return Word(written, start, end, None, (*parts, Literal(written, quoted=True), Odd()))
+
+
+def add_redirections(body: Command, added: tuple[Redirection, ...], start: int, end: int) -> Command:
+    """The command with these redirections besides its own."""
+    if isinstance(body, Simple):
+        return Simple(body.assignments, body.words, (*body.redirections, *added), start, end)
+    if isinstance(body, Group):
+        return Group(body.body, body.own_shell, (*body.redirections, *added), start, end)
+    if isinstance(body, Compound):
+        kept = (*body.redirections, *added)
+        return Compound(body.kind, body.bodies, body.words, body.variable, kept, start, end)
+    return Group(Sequence(((";", body),)), False, added, start, end)

@@ -1,0 +1,74 @@
+"""`[ … ]` and `[[ … ]]`: the words in them, and which of them compute."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sayso.reading.shell.grammar.syntax import (
+    Compound,
+    Pipeline,
+    Sequence,
+    Simple,
+    Substitution,
+    Variable,
+    Word,
+)
+from sayso.reading.shell.grammar.words import WORDS, WordReader
+
+_COMPUTES = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"})
+_TEST_NODES = frozenset(
+    {"binary_expression", "unary_expression", "parenthesized_expression", "negation_expression"}
+)
+
+
+class TestReader(WordReader):
+    """Reads tests."""
+
+    def test(self, node: Any) -> Compound:
+        """`[ … ]` and `[[ … ]]`: the words in them; an arithmetic comparison can run commands."""
+        if node.children[0].type not in ("[", "[["):
+            raise self.fail("an arithmetic command can run others", node)
+        words = self.words_below(node)
+        written = [word.value for word in words]
+        if not _COMPUTES.isdisjoint(one for one in written if one) and not all(map(_computes_nothing, words)):
+            raise self.fail("a comparison of numbers can run commands", node)
+        return Compound("test", (), tuple(words), None, (), *self.span(node))
+
+    def words_below(self, node: Any) -> list[Word]:
+        self.enter(node)
+        found: list[Word] = []
+        for one in node.children:
+            if one.type in WORDS:
+                found.append(self.word(one))
+            elif one.type == "test_operator":
+                found.append(self.leaf_word(one))
+            elif one.type in _TEST_NODES:
+                found += self.words_below(one)
+            elif one.children or one.is_named:
+                raise self.fail("a test is not understood", one)
+        self.depth -= 1
+        return found
+
+
+def _computes_nothing(word: Word) -> bool:
+    """True for operators and numbers: in a test that computes, a name's value is computed as well."""
+    if word.value is not None:
+        return re.fullmatch(r"-?\d+|-[a-zA-Z]{1,2}|[=!<>&|()]+|==", word.value) is not None
+    parts = word.parts
+    return len(parts) == 1 and (
+        (isinstance(parts[0], Variable) and parts[0].name in "?#$!")
+        or (isinstance(parts[0], Substitution) and _counts(parts[0].body))
+    )
+
+
+def _counts(body: Sequence) -> bool:
+    """True if the last command prints a number: `wc` of its input, `date +%s` or `nproc`."""
+    last = body.items[-1][1] if len(body.items) == 1 else None
+    if isinstance(last, Pipeline):
+        last = last.commands[-1]
+    if not isinstance(last, Simple):
+        return False
+    return [one.value for one in last.words] in (
+        ["wc", "-l"], ["wc", "-c"], ["wc", "-w"], ["date", "+%s"], ["nproc"],
+    )  # fmt: skip

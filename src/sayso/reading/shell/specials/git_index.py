@@ -1,0 +1,101 @@
+"""The index of a repository, as far as it records commits of other repositories (gitlinks).
+
+git looks into each of them when it shows the state of the working tree, whether or not `.gitmodules` lists
+it. The file is read by its format (versions 2 to 4, https://git-scm.com/docs/index-format); what is not
+understood is None, and never harmless.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import time
+
+MAX_INDEX = 64_000_000
+_LINK_MODE = b"\x00\x00\xe0\x00"
+_BEFORE_HASH = 40
+"""Bytes of an entry before its hash: times, device, inode, mode, owner, size. After it stand the flags."""
+_YOUNG = 2_000_000_000
+
+
+def version_of_file(path: str) -> tuple[int, ...]:
+    """What tells one state of a file from another; empty if there is none.
+
+    A file that was changed just now may change again within one tick of the clock: its version counts once.
+    """
+    try:
+        found = os.stat(path)  # noqa: PTH116 - asked several times a line
+    except (FileNotFoundError, NotADirectoryError):
+        return ()
+    now = time.time_ns()
+    once = now if now - found.st_ctime_ns < _YOUNG else 0
+    return found.st_ino, found.st_dev, found.st_size, found.st_mtime_ns, found.st_ctime_ns, once
+
+
+def find_gitlinks(repository: str) -> tuple[str, ...] | None:
+    """The paths of the commits that the index records; None if it cannot be read."""
+    version = version_of_file(f"{repository}/index")
+    return _read_links(repository, *version) if version else ()
+
+
+@functools.lru_cache(64)
+def _read_links(repository: str, *version: int) -> tuple[str, ...] | None:
+    found: list[str] = []
+    with os.scandir(repository) as entries:
+        shared = [entry.path for entry in entries if entry.name.startswith("sharedindex.")]
+    for path in (f"{repository}/index", *shared):
+        with open(path, "rb") as file:  # noqa: PTH123 - read to a limit
+            content = file.read(MAX_INDEX + 1)
+        if _LINK_MODE not in content:
+            continue
+        links = None if len(content) > MAX_INDEX else _links_in(content)
+        if links is None:
+            return None
+        found += links
+    return tuple(found)
+
+
+def _links_in(content: bytes) -> list[str] | None:
+    """The names of the entries that are gitlinks."""
+    version = int.from_bytes(content[4:8], "big")
+    count = int.from_bytes(content[8:12], "big")
+    size = _hash_size(content)
+    if content[:4] != b"DIRC" or not 2 <= version <= 4 or size is None:
+        return None
+    found: list[str] = []
+    here, before = 12, b""
+    for _ in range(count):
+        start = here + _BEFORE_HASH + size + 2
+        if start >= len(content):
+            return None
+        start += 2 if content[start - 2] & 0x40 else 0
+        kept = before
+        if version == 4:
+            strip, start = _read_number(content, start)
+            kept = before[: len(before) - strip]
+        end = content.find(b"\x00", start)
+        if end < 0:
+            return None
+        before = (kept if version == 4 else b"") + content[start:end]
+        if content[here + 24 : here + 28] == _LINK_MODE:
+            found.append(os.fsdecode(before))
+        here = end + 1 if version == 4 else here + (((end - here) + 8) & ~7)
+    return found
+
+
+def _hash_size(content: bytes) -> int | None:
+    """The size of the hashes, told by the one at the end; None if there is none."""
+    for size, digest in ((20, hashlib.sha1), (32, hashlib.sha256)):  # what git uses
+        if digest(content[:-size]).digest() == content[-size:]:
+            return size
+    return 20 if not any(content[-20:]) and any(content[-32:]) else None
+
+
+def _read_number(content: bytes, here: int) -> tuple[int, int]:
+    """A number of variable length, and where the next byte is."""
+    value = content[here] & 0x7F
+    while content[here] & 0x80:
+        here += 1
+        value = ((value + 1) << 7) | (content[here] & 0x7F)
+    return value, here + 1

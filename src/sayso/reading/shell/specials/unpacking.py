@@ -1,0 +1,150 @@
+"""Files that a command brings into a folder under names of their own: from archives, and from other folders.
+
+- Each name is judged as if the line had written it: the guard's files, an agent's instructions, `.git`, and
+  what lies outside count for what they are.
+- An archive that cannot be listed is high risk: nobody can tell what it brings.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from sayso.core.model import Risk
+from sayso.reading.paths.protected import GUARDED_FIRST_NAMES, find_named
+from sayso.reading.shell.commands.invocation import Invocation
+from sayso.reading.shell.commands.usage import judge_by_data
+from sayso.reading.shell.files.archives import list_archive
+from sayso.reading.shell.files.guard import GUARD
+from sayso.reading.shell.files.paths import judge_path
+from sayso.reading.shell.programs.known import KnownProgram
+from sayso.reading.shell.programs.options import Argument
+from sayso.reading.shell.state import ChangedFiles, ShellState, join_path
+from sayso.reading.shell.words import Value
+
+if TYPE_CHECKING:
+    from sayso.reading.shell.judge import Judge
+
+MAX_ENTRIES = 20_000
+MAX_NOTED = 20
+_ONLY_SHOWS = frozenset({"-l", "-t", "-v", "-z", "-Z", "-Z1", "-h", "-hh", "-p", "-c"})
+_UNTOLD = "which files it brings cannot be told"
+
+
+def judge_unpacked(
+    judge: Judge,
+    archive: Argument,
+    target: Argument | None,
+    invocation: Invocation,
+    earlier: ChangedFiles,
+    strip: int = 0,
+) -> None:
+    """Judge the files that this archive brings into this folder, or into the one that the command runs in.
+
+    `earlier` are the changes of the line before this command.
+    """
+    state = invocation.state
+    for folder in state.folders:
+        names = None
+        if folder is not None and archive.text is not None and not archive.value.wild:
+            path = _expand(judge, archive, folder)
+            names = None if earlier.may_include(path) else list_archive(path)
+        if names is None:
+            judge.record("files.write", Risk.HIGH, _UNTOLD, invocation.start, invocation.end)
+            return
+        stripped = ["/".join(name.split("/")[strip:]) if strip else name for name in names]
+        _judge_names(judge, stripped, target, archive, state)
+
+
+def _judge_names(
+    judge: Judge, names: list[str], target: Argument | None, at: Argument, state: ShellState
+) -> None:
+    """Judge the names that are of note, the guard's first, until one is blocked or enough are told."""
+    top = "" if target is None else f"{(target.text or '').rstrip('/')}/"
+    home = target is not None and target.value.home
+    noted = [name for name in names if is_of_note(f"{top}{name}")]
+    noted.sort(key=lambda name: find_named(name).at is None)
+    for name in noted[:MAX_NOTED]:
+        place = Value(name if name.startswith("/") else f"{top}{name}", home=home)
+        judge_path(judge, "files.write", Argument(place, at.start, at.end), state)
+        if judge.findings[-1].barred is not None:
+            return
+
+
+def is_of_note(path: str) -> bool:
+    """Return whether a file of this name is more than a file of the workspace, or may be."""
+    parts = path.casefold().split("/")
+    return (
+        path.startswith("/")
+        or ".." in parts
+        or ".git" in parts
+        or not GUARDED_FIRST_NAMES.isdisjoint(parts)
+        or not path.isascii()
+        or GUARD.search(path) is not None
+    )
+
+
+def _expand(judge: Judge, path: Argument, folder: str) -> str:
+    text = path.text or ""
+    return judge.where.home + text[1:] if path.value.home else join_path(folder, text)
+
+
+def judge_unzip(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """`unzip`: as its data says; where it writes, the files that the archive brings."""
+    earlier = invocation.state.changes.copy()
+    parsed = judge_by_data(judge, program, invocation)
+    chosen = {option.name for option, _ in parsed.options}
+    if parsed.problem is not None or not chosen.isdisjoint(
+        {"-l", "-t", "-v", "-z", "-Z", "-Z1", "-h", "-hh", "-p", "-c"}
+    ):
+        return
+    target = next((value for option, value in parsed.options if option.name == "-d"), None)
+    if parsed.operands:
+        judge_unpacked(judge, parsed.operands[0], target, invocation, earlier)
+
+
+def judge_copying(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """`cp`, `mv`, `ln`, `rsync` into a folder: each source takes its name along, and what lies in it."""
+    earlier = invocation.state.changes.copy()
+    parsed = judge_by_data(judge, program, invocation)
+    named = [value for option, value in parsed.options if option.name == "-t" and value is not None]
+    sources = parsed.operands if named else parsed.operands[:-1]
+    target = named[0] if named else parsed.operands[-1] if parsed.operands else None
+    if target is None or target.text is None:
+        return
+    into = bool(named) or len(sources) > 1 or _may_be_folder(judge, target, invocation.state, earlier)
+    for one in sources:
+        names = _names_taken_along(judge, one, invocation.state, into=into)
+        if names is None:
+            judge.record("files.write", Risk.HIGH, "it copies more than can be looked at", one.start, one.end)
+            continue
+        _judge_names(judge, names, target, one, invocation.state)
+
+
+def _may_be_folder(judge: Judge, target: Argument, state: ShellState, earlier: ChangedFiles) -> bool:
+    """Return whether what is copied there keeps its name: the target is a folder, or may be one by then."""
+    if (target.text or "").endswith("/"):
+        return True
+    places = [_expand(judge, target, folder or "/") for folder in state.folders]
+    return any(os.path.isdir(one) or earlier.may_include(f"{one}/x") for one in places)  # noqa: PTH112
+
+
+def _names_taken_along(judge: Judge, source: Argument, state: ShellState, *, into: bool) -> list[str] | None:
+    """The names that a source has in its target, with those below it; None if there are too many."""
+    text = source.text
+    if text is None or source.value.wild:
+        return []
+    own = text.rstrip("/").rpartition("/")[2]
+    tops = [""] if own in ("", ".", "..") or not into else ["", f"{own}/"] if text[-1] == "/" else [f"{own}/"]
+    found = [top.rstrip("/") for top in tops if top]
+    for folder in state.folders:
+        start = _expand(judge, source, folder or "/")
+        seen = 0
+        for here, _, names in os.walk(start):
+            seen += 1 + len(names)
+            if seen > MAX_ENTRIES:
+                return None
+            inner = os.path.relpath(here, start)
+            below = [os.path.normpath(f"{inner}/{name}") for name in names]
+            found += [f"{top}{name}" for top in tops for name in below]
+    return found
