@@ -94,11 +94,25 @@ def real_places(entry: Tool, args: Mapping[str, Any], where: CallFolders, policy
     if entry.resolve == "shell":
         line = _command_line(entry, args)
         folders = () if line is None else folders_of_line(args, entry, where)
-        return tuple(sorted({pin for each in folders for pin in _read_shell(line or "", policy, each).pins}))
+        return tuple(sorted({one for each in folders for one in _places_of_line(line or "", policy, each)}))
     if entry.resolve not in ("path", "url"):
         return ()
     found = (_real_place(value, entry, where) for value in values_at(args, entry.source or ""))
     return tuple(sorted({place for place in found if place is not None}))
+
+
+def _places_of_line(line: str, policy: Policy, where: CallFolders) -> Iterator[str]:
+    """The files that a command line runs, and where those lead that it names.
+
+    Of a line that nobody can tell, every file that it names, as it is.
+    """
+    from sayso.reading.paths.named_files import digest_named_files, find_named_links
+
+    reading = _read_shell(line, policy, where)
+    yield from reading.pins
+    yield from find_named_links(line, folder=where.folder, home=where.home)
+    if reading.is_doubtful:
+        yield from digest_named_files(line, folder=where.folder, home=where.home)
 
 
 def _real_place(value: object, entry: Tool, where: CallFolders) -> str | None:

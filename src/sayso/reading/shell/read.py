@@ -24,6 +24,7 @@ from sayso.reading.shell.programs.known import NO_PROGRAMS
 from sayso.reading.shell.state import ShellState
 
 MAX_OPERATIONS = 24
+_CANNOT_TELL = ("shell.run", "scripts.run")
 
 
 class ShellReading(msgspec.Struct, frozen=True):
@@ -36,6 +37,11 @@ class ShellReading(msgspec.Struct, frozen=True):
     def risk(self) -> Risk:
         """The risk of its strictest part."""
         return max((one.risk for one in self.findings), default=Risk.HIGH)
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Return whether it runs something that nobody can tell."""
+        return any(one.risk is Risk.HIGH and one.operation in _CANNOT_TELL for one in self.findings)
 
 
 def read_line(

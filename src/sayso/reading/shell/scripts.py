@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-import stat
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.reading.path_operations import CallFolders
+from sayso.reading.paths.named_files import digest_content
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge
 
-MAX_SCRIPT = 4_000_000
 _OPERATION = "scripts.run"
 
 
@@ -41,21 +38,9 @@ def judge_script(judge: Judge, file: Argument, state: ShellState, start: int, en
     if place.real is None or not place.inside:
         judge.doubt(f"{name[:60]} is a program outside the workspace that is not known", start, end)
         return
-    digest = _digest(place.real)
+    digest = digest_content(place.real)
     if digest is None:
         judge.doubt(f"{name[:60]} cannot be read, so nobody can tell what it runs", start, end)
         return
     judge.pins.add(f"{place.real}#sha256:{digest}")
     judge.record(_OPERATION, Risk.MODERATE, f"runs {name[:60]}, a file of the workspace", start, end)
-
-
-def _digest(path: str) -> str | None:
-    """The digest of a file's content; None if it is no plain file, or too large."""
-    try:
-        with open(path, "rb") as file:  # noqa: PTH123 - its descriptor is asked what it is
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_SCRIPT:
-                return None
-            return hashlib.sha256(file.read(MAX_SCRIPT + 1)).hexdigest()
-    except OSError:
-        return None
