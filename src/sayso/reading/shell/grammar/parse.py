@@ -267,11 +267,11 @@ class _Reader:
             inner.append(self.word(one))
         return Assignment(written, None, tuple(inner))
 
-    def pipeline(self, node: Any) -> Pipeline:
+    def pipeline(self, node: Any) -> Command:
         children = node.children
         self.check_gaps(children, node.start_byte, node.end_byte)
         commands = [self.command(one) for one in children if one.type not in ("|", "|&", "comment")]
-        return Pipeline(tuple(commands), *self.span(node))
+        return _join_by_pipes(commands, *self.span(node))
 
     def negated(self, node: Any) -> Command:
         children = node.children
@@ -298,7 +298,7 @@ class _Reader:
         found = _with_redirections(body, added, *self.span(node))
         piped = [self.command(one) for joiner, one in after if joiner == "|"]
         if piped:
-            found = Pipeline((found, *piped), *self.span(node))
+            found = _join_by_pipes([found, *piped], *self.span(node))
         listed = [(joiner, self.command(one)) for joiner, one in after if joiner != "|"]
         return Sequence(((";", found), *listed)) if listed else found
 
@@ -658,7 +658,40 @@ def _gap(text: str) -> bool:
     return bool(text) and (_BLANK.fullmatch(text) is None or not text.replace("\\\n", ""))
 
 
+def _join_by_pipes(commands: list[Command], start: int, end: int) -> Command:
+    """Commands joined by pipes.
+
+    The grammar takes `a && b > f | c` for a pipe behind the whole row; it stands behind the last of it.
+    """
+    items: list[tuple[str, Command]] = []
+    joiner, joined = ";", list[Command]()
+    for one in commands:
+        row = one.items if isinstance(one, Sequence) else ((";", one),)
+        joined.append(row[0][1])
+        for behind, each in row[1:]:
+            items.append((joiner, _one_or_pipeline(joined, start, end)))
+            joiner, joined = behind, [each]
+    items.append((joiner, _one_or_pipeline(joined, start, end)))
+    return Sequence(tuple(items)) if len(items) > 1 else items[0][1]
+
+
+def _one_or_pipeline(commands: list[Command], start: int, end: int) -> Command:
+    return Pipeline(tuple(commands), start, end) if len(commands) > 1 else commands[0]
+
+
 def _with_redirections(body: Command, added: tuple[Redirection, ...], start: int, end: int) -> Command:
+    """The command with redirections.
+
+    The grammar hangs those of `a && b > f` and `a | b > f` on the whole row; they belong to the last of it.
+    """
+    if isinstance(body, Sequence):
+        joiner, last = body.items[-1]
+        return Sequence(
+            (*body.items[:-1], (joiner, _with_redirections(last, added, getattr(last, "start", start), end)))
+        )
+    if isinstance(body, Pipeline):
+        last = _with_redirections(body.commands[-1], added, getattr(body.commands[-1], "start", start), end)
+        return Pipeline((*body.commands[:-1], last), body.start, body.end)
     if isinstance(body, Simple):
         return Simple(body.assignments, body.words, (*body.redirections, *added), start, end)
     if isinstance(body, Group):
