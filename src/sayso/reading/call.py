@@ -20,6 +20,7 @@ from sayso.core.digest import decode_canonical
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Call, Declaration, Operation, Risk
 from sayso.core.policy import Policy, Tool
+from sayso.reading.beside import arguments_beside
 from sayso.reading.git_flags import read_flags
 from sayso.reading.path_operations import CallFolders
 from sayso.reading.resolve import (
@@ -83,7 +84,7 @@ def _read_entry(
         operations=read if declared.by == "name" else add_declared(read, declared, args, policy),
         command=command,
         command_from=entry.command_from,
-        beside=() if command is None else _arguments_beside(args, entry, (entry.command_from or "",)),
+        beside=() if command is None else arguments_beside(args, entry, (entry.command_from or "",)),
         target=join_targets(targets),
         targets=targets,
         places=real_places(entry, args, where, policy),
@@ -154,27 +155,7 @@ def arguments_beside_command(
 ) -> tuple[str, ...]:
     """The arguments that count beside a command that whoever plays the call says it runs."""
     entry, _ = find_tool_entry(tool, args, policy, folder=folder)
-    return _arguments_beside(args, entry, [name for name, value in args.items() if value == command])
-
-
-def _arguments_beside(args: Mapping[str, Any], entry: Tool | None, holding: Sequence[str]) -> tuple[str, ...]:
-    """The arguments that do not hold the command, are not empty, and are not listed as harmless."""
-    listed = () if entry is None else entry.ignore
-    holds = {name.removeprefix("args.") for name in holding}
-    harmless = {name.removeprefix("args.") for name in listed}
-    return tuple(
-        name
-        for name, value in args.items()
-        if name not in holds and value not in _EMPTY and not (name in harmless and _is_plain(value))
-    )
-
-
-def _is_plain(value: object) -> bool:
-    """One line of text, a number, or a yes or no; what holds more may hold anything."""
-    return isinstance(value, (bool, int, float)) or (isinstance(value, str) and "\n" not in value)
-
-
-_EMPTY: tuple[object, ...] = (None, "", [], {}, ())
+    return arguments_beside(args, entry, [name for name, value in args.items() if value == command])
 
 
 def _accept_declaration(operation: Operation, declared: Declaration) -> Operation:

@@ -15,6 +15,7 @@ from sayso.core.errors import NotCanonical
 from sayso.core.model import Operation, Piece, Risk
 from sayso.core.policy import Domain, Policy, Tool
 from sayso.reading.arguments import arguments_at, has_value_at, values_at
+from sayso.reading.beside import change_line, folders_of_line
 from sayso.reading.evidence import add_evidence, merge_same_operations, pieces_from_value, pieces_named_in
 from sayso.reading.path_operations import CallFolders, first_listed, operation_at_path
 from sayso.reading.verbs import LIST_VERBS, READ_VERBS, verb_of
@@ -92,11 +93,26 @@ def real_places(entry: Tool, args: Mapping[str, Any], where: CallFolders, policy
     """The real paths that the arguments of this call lead to now, and the files that it runs, as they are."""
     if entry.resolve == "shell":
         line = _command_line(entry, args)
-        return () if line is None else _read_shell(line, policy, where).pins
+        folders = () if line is None else folders_of_line(args, entry, where)
+        return tuple(sorted({one for each in folders for one in _places_of_line(line or "", policy, each)}))
     if entry.resolve not in ("path", "url"):
         return ()
     found = (_real_place(value, entry, where) for value in values_at(args, entry.source or ""))
     return tuple(sorted({place for place in found if place is not None}))
+
+
+def _places_of_line(line: str, policy: Policy, where: CallFolders) -> Iterator[str]:
+    """The files that a command line runs, and where those lead that it names.
+
+    Of a line that nobody can tell, every file that it names, as it is.
+    """
+    from sayso.reading.paths.named_files import digest_named_files, find_named_links
+
+    reading = _read_shell(line, policy, where)
+    yield from reading.pins
+    yield from find_named_links(line, folder=where.folder, home=where.home)
+    if reading.is_doubtful:
+        yield from digest_named_files(line, folder=where.folder, home=where.home)
 
 
 def _real_place(value: object, entry: Tool, where: CallFolders) -> str | None:
@@ -305,21 +321,13 @@ def _resolve_shell(
     line = _command_line(entry, args)
     if line is None:
         return [*declared, Operation("shell.run", reading=Risk.HIGH, found=_NO_LINE)]
-    if any(_changes_line(name, value) for name, value in args.items()):
+    if change_line(args, entry):
         declared.append(Operation("shell.run", reading=Risk.HIGH, found=_CHANGED))
-    return [*declared, *operations_of_line(line, policy, where)]
+    folders = folders_of_line(args, entry, where)
+    return [*declared, *(one for each in folders for one in operations_of_line(line, policy, each))]
 
 
-_CHANGED = "an argument beside the command line changes what that does"
-_CHANGING = frozenset(
-    {"env", "environ", "environment", "env_vars", "envvars", "stdin", "stdinput", "input", "shell",
-     "executable", "interpreter", "sudo", "user", "preexec", "init", "rcfile"}
-)  # fmt: skip
-
-
-def _changes_line(name: str, value: Any) -> bool:
-    """Return whether an argument may change what a command line does: variables, input, another shell."""
-    return bool(value) and (name.casefold() in _CHANGING or isinstance(value, Mapping))
+_CHANGED = "an argument beside the command line may change what that does"
 
 
 def operations_of_line(line: str, policy: Policy, where: CallFolders) -> tuple[Operation, ...]:

@@ -31,10 +31,12 @@ from sayso.reading.paths.finding.path_arguments import (
     classify_argument,
     collect_texts,
     find_paths,
+    runs_text,
     takes_patch,
 )
 from sayso.reading.paths.finding.pieces import is_ending, is_prefix
 from sayso.reading.paths.finding.targets import targets_in
+from sayso.reading.paths.named_files import find_named_links
 from sayso.reading.paths.own_places import home_folder
 from sayso.reading.paths.places import PathPlace, locate
 from sayso.reading.paths.protected import GuardMatch, begins_guarded
@@ -97,7 +99,8 @@ def follow_paths(call: Call, operations: Sequence[Operation]) -> PathReading:
     """
     named = (call.tool, *(one.name for one in operations))
     arguments = read_arguments(call.arguments)
-    if name_no_path(arguments, call.folder, named):
+    undeclared = call.command is None and isinstance(arguments, dict) and any(map(runs_text, arguments))
+    if not undeclared and name_no_path(arguments, call.folder, named):
         return PathReading(tuple(operations))
     return follow_every_path(call, operations, named, collect_texts(arguments))
 
@@ -123,6 +126,8 @@ def follow_every_path(
     for text in texts:
         if text.is_file_name and is_address(text.text):
             raised += pieces_from_value(text.argument, text.text)
+        if text.may_name_files and text.text != call.command:  # whose files its own reading has found
+            links |= find_named_links(text.text, folder=call.folder, home=home_folder())
     for tree in trees_reached(texts, named, call.folder, call.workspace) if is_git(named) else ():
         raised += pieces_from_value(tree.argument, tree.text)
         if tree.guarded is not None:

@@ -26,6 +26,7 @@ from sayso.reading.shell.state import ShellState
 from sayso.reading.shell.words import Value
 
 MAX_OPERATIONS = 24
+_CANNOT_TELL = ("shell.run", "scripts.run")
 
 
 class ShellReading(msgspec.Struct, frozen=True, gc=False):
@@ -38,6 +39,11 @@ class ShellReading(msgspec.Struct, frozen=True, gc=False):
     def risk(self) -> Risk:
         """The risk of its strictest part."""
         return max((one.risk for one in self.findings), default=Risk.HIGH)
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Return whether it runs something that nobody can tell."""
+        return any(one.risk is Risk.HIGH and one.operation in _CANNOT_TELL for one in self.findings)
 
 
 def read_line(

@@ -78,6 +78,11 @@ _REMOTE = lazy_pattern(
 _PLAIN = lazy_pattern(r"(?:/|~|\.\.?/|file:|\$|%|[A-Za-z]:)\S{3,300}")
 """A path whatever the argument is called."""
 _MOST_SHOWN = 80
+_RUN = lazy_pattern(
+    r"command|cmd|script|code|^(?:line|run|exec|shell|args|argv|arguments|options|flags)s?$", re.IGNORECASE
+)
+"""Names of arguments whose text a tool may run, or give to what it runs."""
+_LONGEST_LINE = 10_000
 
 
 ArgumentKind = Literal["paths", "perhaps", "patterns", "mentions", "anything"]
@@ -107,6 +112,11 @@ class ArgumentText(msgspec.Struct, frozen=True):
         return named and not _CONTENT.search(self.name)
 
     @property
+    def may_name_files(self) -> bool:
+        """Return whether files may stand in the middle of it, as in a command line of a tool not declared."""
+        return len(self.text) <= _LONGEST_LINE and runs_text(self.name)
+
+    @property
     def is_piece(self) -> bool:
         """Return whether it may be one piece of a path in several arguments."""
         inner = self.text.strip(AROUND)
@@ -125,6 +135,12 @@ def classify_argument(name: str) -> ArgumentKind:
     if _PATTERNS.search(name):
         return "patterns"
     return "mentions" if _MENTIONS.search(name) else "anything"
+
+
+@functools.lru_cache(maxsize=1024)
+def runs_text(name: str) -> bool:
+    """Return whether an argument of this name holds what a tool runs, or gives to what it runs."""
+    return _RUN.search(name) is not None
 
 
 class PathArgument(msgspec.Struct, frozen=True):

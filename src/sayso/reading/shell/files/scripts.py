@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-import stat
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.reading.paths.guard import operation_on_guard
+from sayso.reading.paths.named_files import digest_content
 from sayso.reading.paths.places import locate
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState
@@ -16,7 +14,6 @@ from sayso.reading.shell.state import ShellState
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge
 
-MAX_SCRIPT = 4_000_000
 _OPERATION = "scripts.run"
 
 
@@ -34,7 +31,7 @@ def judge_script(judge: Judge, file: Argument, state: ShellState, start: int, en
     if state.changes.may_include(real):
         judge.doubt(f"{name[:60]} is changed by this line before it runs", start, end)
         return
-    digest = _digest(real)
+    digest = digest_content(real)
     if digest is None:
         judge.doubt(f"{name[:60]} cannot be read, so nobody can tell what it runs", start, end)
         return
@@ -55,15 +52,3 @@ def _find_inside(judge: Judge, path: str, folder: str, start: int, end: int) -> 
         judge.doubt(f"{name[:60]} is a program outside the workspace that is not known", start, end)
         return None
     return place.real
-
-
-def _digest(path: str) -> str | None:
-    """The digest of a file's content; None if it is no plain file, or too large."""
-    try:
-        with open(path, "rb") as file:  # noqa: PTH123 - its descriptor is asked what it is
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_SCRIPT:
-                return None
-            return hashlib.sha256(file.read(MAX_SCRIPT + 1)).hexdigest()
-    except OSError:
-        return None

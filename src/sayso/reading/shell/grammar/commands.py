@@ -116,11 +116,11 @@ class CommandReader(AssignmentReader, RedirectionReader, TestReader):
         ]
         return Simple((), tuple(words), (), *self.span(node))
 
-    def pipeline(self, node: Any) -> Pipeline:
+    def pipeline(self, node: Any) -> Command:
         children = node.children
         self.check_gaps(children, node.start_byte, node.end_byte)
         commands = [self.command(one) for one in children if one.type not in ("|", "|&", "comment")]
-        return Pipeline(tuple(commands), *self.span(node))
+        return _join_by_pipes(commands, *self.span(node))
 
     def negated(self, node: Any) -> Command:
         children = node.children
@@ -147,7 +147,7 @@ class CommandReader(AssignmentReader, RedirectionReader, TestReader):
         found = add_redirections(body, added, *self.span(node))
         piped = [self.command(one) for joiner, one in after if joiner == "|"]
         if piped:
-            found = Pipeline((found, *piped), *self.span(node))
+            found = _join_by_pipes([found, *piped], *self.span(node))
         listed = [(joiner, self.command(one)) for joiner, one in after if joiner != "|"]
         return Sequence(((";", found), *listed)) if listed else found
 
@@ -269,3 +269,24 @@ _COMMANDS: dict[str, Callable[[CommandReader, Any], Command]] = {
     "list": lambda reader, node: Sequence(tuple(reader.flatten(node, ";"))),
 }
 CommandReader.commands = frozenset(_COMMANDS)
+
+
+def _join_by_pipes(commands: list[Command], start: int, end: int) -> Command:
+    """Commands joined by pipes.
+
+    The grammar takes `a && b > f | c` for a pipe behind the whole row; it stands behind the last of it.
+    """
+    items: list[tuple[str, Command]] = []
+    joiner, joined = ";", list[Command]()
+    for one in commands:
+        row = one.items if isinstance(one, Sequence) else ((";", one),)
+        joined.append(row[0][1])
+        for behind, each in row[1:]:
+            items.append((joiner, _one_or_pipeline(joined, start, end)))
+            joiner, joined = behind, [each]
+    items.append((joiner, _one_or_pipeline(joined, start, end)))
+    return Sequence(tuple(items)) if len(items) > 1 else items[0][1]
+
+
+def _one_or_pipeline(commands: list[Command], start: int, end: int) -> Command:
+    return Pipeline(tuple(commands), start, end) if len(commands) > 1 else commands[0]

@@ -10,6 +10,7 @@ from sayso.reading.shell.grammar.syntax import (
     Group,
     Literal,
     Odd,
+    Pipeline,
     Redirection,
     Sequence,
     Simple,
@@ -80,7 +81,18 @@ class RedirectionReader(WordReader):
 
 
 def add_redirections(body: Command, added: tuple[Redirection, ...], start: int, end: int) -> Command:
-    """The command with these redirections besides its own."""
+    """The command with these redirections besides its own.
+
+    The grammar hangs those of `a && b > f` and `a | b > f` on the whole row; they belong to the last of it.
+    """
+    if isinstance(body, Sequence):
+        joiner, last = body.items[-1]
+        return Sequence(
+            (*body.items[:-1], (joiner, add_redirections(last, added, getattr(last, "start", start), end)))
+        )
+    if isinstance(body, Pipeline):
+        last = add_redirections(body.commands[-1], added, getattr(body.commands[-1], "start", start), end)
+        return Pipeline((*body.commands[:-1], last), body.start, body.end)
     if isinstance(body, Simple):
         return Simple(body.assignments, body.words, (*body.redirections, *added), start, end)
     if isinstance(body, Group):

@@ -1,0 +1,93 @@
+"""Arguments beside a command line: which of them count, and what they do to it.
+
+- Standing consent and orders cover a call only if nothing stands beside its command but what its entry lists
+  as harmless.
+- A command line is read in every folder that its call names.
+- Whatever else stands beside it makes it high risk, unless it is known to change nothing about it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from sayso.core.policy import Tool
+from sayso.reading.path_operations import CallFolders
+
+_EMPTY: tuple[object, ...] = (None, "", [], {}, ())
+_FOLDERS = frozenset(
+    {"cd", "chdir", "cwd", "dir", "directory", "dirpath", "folder", "folderpath", "pwd", "wd", "workdir",
+     "workingdir", "workingdirectory", "workingfolder"}
+)  # fmt: skip
+"""Names of arguments that say where a command runs."""
+_CHANGE_NOTHING = frozenset(
+    {"async", "background", "blockuntilms", "callid", "captureoutput", "comment", "description", "detach",
+     "explanation", "goal", "id", "initialwait", "interactive", "isbackground", "justification", "label",
+     "maxoutput", "maxoutputchars", "maxoutputtokens", "note", "pty", "purpose", "reason", "requestid",
+     "requiresapproval", "requireuserapproval", "runinbackground", "sessionid", "shellid", "stream",
+     "summary", "taskid", "timeout", "timeoutms", "timeoutseconds", "timeoutsecs", "title", "toolcallid",
+     "tty", "verbose", "wait", "yieldms", "yieldtimems"}
+)  # fmt: skip
+"""Names of arguments that say why a command is run, or how long and in what way it is waited for."""
+_WAYS_TO_WAIT = ("sync", "async", "foreground", "background")
+
+
+def arguments_beside(args: Mapping[str, Any], entry: Tool | None, holding: Sequence[str]) -> tuple[str, ...]:
+    """The arguments that do not hold the command, are not empty, and are not listed as harmless."""
+    listed = () if entry is None else entry.ignore
+    holds = {name.removeprefix("args.") for name in holding}
+    harmless = {name.removeprefix("args.") for name in listed}
+    return tuple(
+        name
+        for name, value in args.items()
+        if name not in holds and value not in _EMPTY and not (name in harmless and _is_plain(value))
+    )
+
+
+def change_line(args: Mapping[str, Any], entry: Tool) -> bool:
+    """Return whether an argument beside the command line may change what that does."""
+    beside = arguments_beside(args, entry, (entry.command_from or "",))
+    return any(not _changes_nothing(name, args[name]) for name in beside)
+
+
+def folders_of_line(args: Mapping[str, Any], entry: Tool, where: CallFolders) -> tuple[CallFolders, ...]:
+    """Every folder that the command line may run in: the call's own, and those that its arguments name.
+
+    A door that knows where the call runs has gone there already, and the argument still says so.
+    """
+    beside = arguments_beside(args, entry, (entry.command_from or "",))
+    named = (args[name] for name in beside if _fold(name) in _FOLDERS)
+    found = (_join(where, path) for path in named if _is_folder(path))
+    return tuple(dict.fromkeys((where, *found)))
+
+
+def _changes_nothing(name: str, value: Any) -> bool:
+    folded = _fold(name)
+    if not value or (folded in _FOLDERS and _is_folder(value)):
+        return True
+    if folded == "mode":
+        return value in _WAYS_TO_WAIT
+    return folded in _CHANGE_NOTHING and _is_plain(value)
+
+
+def _is_plain(value: object) -> bool:
+    """One line of text, a number, or a yes or no; what holds more may hold anything."""
+    return isinstance(value, (bool, int, float)) or (isinstance(value, str) and "\n" not in value)
+
+
+def _is_folder(value: object) -> bool:
+    return isinstance(value, str) and bool(value) and "\n" not in value and "\0" not in value
+
+
+def _fold(name: str) -> str:
+    return name.casefold().replace("_", "").replace("-", "")
+
+
+def _join(where: CallFolders, path: str) -> CallFolders:
+    if path == "~" or path.startswith("~/"):
+        path = where.home + path[1:]
+    folder = os.path.normpath(os.path.join(where.folder or "/", path))  # noqa: PTH118  links stay
+    return msgspec.structs.replace(where, folder=folder)
