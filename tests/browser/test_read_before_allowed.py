@@ -58,6 +58,7 @@ def test_a_long_command_whose_end_was_never_on_screen_is_not_allowed(
     page = opened(signed_in, size)
     expect(read_on(page)).to_have_text("read on ↓")
     expect(page.get_by_role("button", name="Hold to allow once")).to_have_count(0)
+    expect(page.locator(".spans strong").filter(has_text="rm -rf ~/projects")).to_be_in_viewport(ratio=1)
     read_on(page).click(delay=HELD)
     page.keyboard.press("a")
     page.keyboard.press("t")

@@ -139,7 +139,9 @@ DANGER = " && rm -rf ~/projects && git push --force"
 
 
 @pytest.mark.parametrize(
-    "line", [" && ".join(f"echo {n}" for n in range(90)) + DANGER, f"echo 'never closed{DANGER}"], ids=["long", "broken"]
+    "line",
+    [" && ".join(f"echo {n}" for n in range(90)) + DANGER, f"echo 'never closed{DANGER}"],
+    ids=["long", "broken"],
 )
 def test_the_dangerous_part_of_a_long_or_broken_line_is_marked_and_not_the_line(line: str) -> None:
     found = told("sh", command=line)
