@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
@@ -50,10 +51,31 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
+class Watch:
+    """The time of the service, which a test can hold: then no machine is too slow for a fast answer."""
+
+    def __init__(self) -> None:
+        self._held: float | None = None
+
+    def __call__(self) -> float:
+        return time.time() if self._held is None else self._held
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        self._held = time.time()
+        yield
+        self._held = None
+
+
 @pytest.fixture
-def desk() -> Iterator[Desk]:
+def watch() -> Watch:
+    return Watch()
+
+
+@pytest.fixture
+def desk(watch: Watch) -> Iterator[Desk]:
     with (
-        closing(MemoryStore()) as store,
+        closing(MemoryStore(clock=watch)) as store,
         serving(open_gate(load_preset("coding"), store, key=KEY)) as desk,
     ):
         yield desk

@@ -273,12 +273,11 @@ def test_why_shows_every_check(desk: Desk, signed_in: SignedIn) -> None:
     expect(page.get_by_role("group", name="Checks")).to_contain_text("files.edit")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_keyboard_alone_is_enough(desk: Desk, signed_in: SignedIn, scheme: str) -> None:
+def test_the_keyboard_alone_is_enough(desk: Desk, signed_in: SignedIn) -> None:
     session = desk.session()
     first, second = desk.edit(session, "first.py"), desk.edit(session, "second.py")
     third = desk.push(session)
-    page = signed_in(color_scheme=scheme)
+    page = signed_in()
     card = page.locator(".card")
     expect(page.locator(".list button")).to_have_count(3)
     expect(card).to_contain_text("first.py")

@@ -18,7 +18,7 @@ from sayso.gate.questions.wait import load_question_row
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
 from tests.browser.reading import expect_open, hold, read_on, read_to_the_end, wait_awake
-from tests.browser.test_pages import no_violations
+from tests.browser.test_pages import no_violations, no_violations_in_any_theme
 
 PHONE = {"width": 360, "height": 740}
 MAIL = {
@@ -159,19 +159,18 @@ def test_what_the_policy_denies_stays_denied_when_it_is_edited_in(desk: Desk, si
     no_violations(page)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_an_edit_that_raises_the_risk_says_so_and_has_to_be_read_and_held(
-    desk: Desk, signed_in: SignedIn, scheme: str
+    desk: Desk, signed_in: SignedIn
 ) -> None:
     args = {"file_path": "src/parse.py", "new_string": "x\n" * 60}
     question = desk.ask(desk.session(), "files.edit", tool="Edit", args=args)
-    page = signed_in(viewport=PHONE, color_scheme=scheme)
+    page = signed_in(viewport=PHONE)
     open_form(page)
     field(page, "file_path").fill("/etc/hosts")
     expect(page.locator(".preview")).to_contain_text("This raises the risk from moderate to high")
     expect(read_on(page)).to_be_visible()
     expect(page.get_by_role("button", name="Allow the edited call")).to_have_count(0)
-    no_violations(page)
+    no_violations_in_any_theme(page)
     expect_open(desk, page, question)
     read_to_the_end(page)
     hold(page, "Hold to allow the edited call")
@@ -277,13 +276,12 @@ def test_a_call_is_edited_and_allowed_by_keyboard_alone(desk: Desk, signed_in: S
     assert load_question_row(desk.gate, question).answer == "edit"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_in_the_form_and_every_target_is_large_enough(
-    desk: Desk, signed_in: SignedIn, scheme: str
+    desk: Desk, signed_in: SignedIn
 ) -> None:
     long = {**MAIL, "word" * 40: "y" * 300, "path": "/" + "deep/" * 60}
     desk.ask(desk.session(), "email.send", tool="send_mail" * 12, args=long, target="z" * 200)
-    page = signed_in(viewport=PHONE, color_scheme=scheme)
+    page = signed_in(viewport=PHONE)
     wait_awake(page)
     for opens in (None, "more", "Edit…"):
         if opens:
@@ -293,7 +291,7 @@ def test_axe_finds_nothing_in_the_form_and_every_target_is_large_enough(
             expect(page.locator(".preview")).to_contain_text("What would run instead")
         expect(page.locator(".bar [aria-disabled]")).to_have_count(0)
         assert page.evaluate(TOO_SMALL) == []
-        no_violations(page)
+        no_violations_in_any_theme(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
         assert page.locator(".card-body").evaluate("box => box.scrollWidth - box.clientWidth") <= 0
         page.keyboard.press("Escape")

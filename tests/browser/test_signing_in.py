@@ -31,7 +31,7 @@ def test_a_link_signs_in_and_its_code_leaves_the_address(desk: Desk, signed_in: 
     assert "#" not in page.url
 
 
-def test_a_link_used_twice_says_so(desk: Desk, window: Window) -> None:
+def test_a_link_used_twice_says_so_and_the_next_one_signs_in(desk: Desk, window: Window) -> None:
     link = desk.link()
     first, second = window(), window()
     first.goto(link)
@@ -40,6 +40,9 @@ def test_a_link_used_twice_says_so(desk: Desk, window: Window) -> None:
     expect(second.get_by_role("alert")).to_contain_text("used or is too old")
     expect(second.locator("main")).to_contain_text("sayso link")
     no_violations(second)
+    second.goto(desk.link())  # in the same tab: only what follows the # is another
+    expect(second.locator("#line")).to_have_text("live")
+    expect(second).to_have_url(f"{desk.url}/")
 
 
 def test_the_cookie_is_out_of_reach_of_scripts(desk: Desk, signed_in: SignedIn) -> None:

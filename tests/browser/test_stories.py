@@ -7,7 +7,6 @@ from contextlib import closing
 from http.client import HTTPConnection
 
 import httpx
-import pytest
 from playwright.sync_api import expect
 
 from sayso.core.model import Operation
@@ -22,7 +21,7 @@ from sayso.gate.sessions.operator_grants import give_grant, list_grants
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
 from tests.browser.reading import texts
-from tests.browser.test_pages import PHONE, no_violations
+from tests.browser.test_pages import PHONE, no_violations, no_violations_in_any_theme
 
 
 def asked_and_run(desk: Desk, session: str, path: str = "src/parse.py") -> str:
@@ -38,12 +37,11 @@ def asked_and_run(desk: Desk, session: str, path: str = "src/parse.py") -> str:
     return attempt.call
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_three_polls_and_one_approval_are_one_row_that_opens_to_its_story(
-    desk: Desk, signed_in: SignedIn, scheme: str
+    desk: Desk, signed_in: SignedIn
 ) -> None:
     asked_and_run(desk, desk.session())
-    page = signed_in("/history", color_scheme=scheme)
+    page = signed_in("/history")
     rows = page.locator("tbody tr[tabindex]")
     expect(rows).to_have_count(1)
     expect(rows.first).to_contain_text("Edit src/parse.py")
@@ -55,9 +53,9 @@ def test_three_polls_and_one_approval_are_one_row_that_opens_to_its_story(
     expect(page.locator(".story")).to_contain_text("by ana")
     expect(page.locator(".story")).to_contain_text("fine by me")
     expect(page.locator("main")).not_to_contain_text("pending")
-    no_violations(page)
+    no_violations_in_any_theme(page)
     page.set_viewport_size({"width": 360, "height": 740})
-    no_violations(page)
+    no_violations_in_any_theme(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
@@ -194,22 +192,21 @@ def test_a_stopped_session_can_be_let_go_on(desk: Desk, signed_in: SignedIn) -> 
     expect(page.get_by_role("button", name="Stop one")).to_be_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_stopping_all_says_what_it_clears_asks_once_and_has_a_way_back(
-    desk: Desk, signed_in: SignedIn, scheme: str
+    desk: Desk, signed_in: SignedIn
 ) -> None:
     session = desk.session("one")
     desk.session("two")
     give_grant(desk.gate, session, operation="files.edit", by="ana")
     question = desk.edit(desk.session("three"), "x.py")
-    page = signed_in("/sessions", color_scheme=scheme)
+    page = signed_in("/sessions")
     page.get_by_role("button", name="Stop all agents").focus()
     page.keyboard.press("Enter")
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("3 sessions")
     expect(dialog).to_contain_text("1 grant")
     expect(dialog).to_contain_text("1 open question")
-    no_violations(page)
+    no_violations_in_any_theme(page)
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
     assert len(list_grants(desk.gate, session)) == 1
@@ -221,7 +218,7 @@ def test_stopping_all_says_what_it_clears_asks_once_and_has_a_way_back(
     page.get_by_role("button", name="Let all go on").click()
     expect(page.locator(".mark", has_text="stopped")).to_have_count(0)
     page.set_viewport_size({"width": 360, "height": 740})
-    no_violations(page)
+    no_violations_in_any_theme(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 

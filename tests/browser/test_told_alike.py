@@ -105,3 +105,16 @@ def test_the_page_of_passkeys_does_not_say_that_a_click_allows_everything(signed
     page = signed_in("/passkeys")
     expect(page.locator(".state")).to_contain_text("at high risk")
     expect(page.locator("main")).not_to_contain_text("a click is enough")
+
+
+def test_one_command_of_two_tools_is_told_apart_in_the_history(desk: Desk, signed_in: SignedIn) -> None:
+    session = desk.session()
+    for tool in ("shell", "remote_shell"):
+        desk.ask(session, "scripts.run", command="make all", tool=tool)
+    desk.edit(session, "a.py")
+    page = signed_in("/history")
+    rows = page.locator("tbody td.wide")
+    expect(rows).to_have_text(
+        [re.compile("Edit a.py$"), re.compile("make all.*remote_shell"), re.compile("make all.*shell")]
+    )
+    expect(rows.nth(2)).not_to_contain_text("remote")

@@ -339,17 +339,23 @@ def heading(reason: str) -> str:
 
 
 def _future(what: str) -> str:
-    """'overwrites remote history' becomes 'will overwrite remote history'."""
-    verb, _, rest = what.partition(" ")
-    if verb.endswith("ies"):
-        verb = f"{verb[:-3]}y"
-    elif verb.endswith(("shes", "ches", "sses", "xes")):
-        verb = verb[:-2]
-    elif verb.endswith("s"):
-        verb = verb[:-1]
-    else:
+    """'overwrites or deletes remote history' becomes 'will overwrite or delete remote history'."""
+    first, *rest = what.split(" ")
+    verb = _bare_verb(first)
+    if verb is None:
         return what
-    return f"will {verb} {rest}".rstrip()
+    if rest[:1] == ["or"] and len(rest) > 1:
+        rest[1] = _bare_verb(rest[1]) or rest[1]
+    return " ".join(("will", verb, *rest))
+
+
+def _bare_verb(word: str) -> str | None:
+    """'deletes' becomes 'delete'; None for a word that is no such verb."""
+    if word.endswith("ies"):
+        return f"{word[:-3]}y"
+    if word.endswith(("shes", "ches", "sses", "xes")):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") else None
 
 
 def _plural(category: str, noun: str) -> str:

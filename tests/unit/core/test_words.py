@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sayso.core.words import FOLD_AT, visible
+from sayso.core.words import FOLD_AT, format_question, visible
 from sayso.gate.sessions.play import Player
 from sayso.policy import load_preset
 
@@ -80,3 +80,17 @@ def test_the_length_of_a_folded_value_never_counts_its_escapes_or_quotes(text: s
 def test_a_value_that_is_not_long_is_never_folded_for_its_escapes(text: str) -> None:
     told = asked("chat", {"call": {"operations": ["files.edit"], "tool": "edit", "args": {"content": text}}})
     assert "characters in all" not in str(told["question"])
+
+
+@pytest.mark.parametrize(
+    ("does", "told"),
+    [
+        ("overwrites or deletes remote history", "This will overwrite or delete remote history."),
+        ("opens or changes a pull request", "This will open or change a pull request."),
+        ("carries files and runs", "This will carry files and runs."),
+        ("pushes", "This will push."),
+        ("money moves", "This money moves."),
+    ],
+)
+def test_what_a_risky_call_will_do_is_told_in_good_english(does: str, told: str) -> None:
+    assert format_question("risky", "", "", [], [], [does]).endswith(f"{told} Proceed?")

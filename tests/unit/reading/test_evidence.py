@@ -133,3 +133,21 @@ def test_a_question_tells_the_parts_of_what_it_asks_for_only() -> None:
     decision = decide(request, POLICY, View(session, reviews={"files": NOW}), NOW)
     question = find_or_open_question(decision, request, POLICY, session, NOW)
     assert question.because == (Piece("path", "a"), Piece(None, "b"))
+
+
+DANGER = " && rm -rf ~/projects && git push --force"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [" && ".join(f"echo {n}" for n in range(90)) + DANGER, f"echo 'never closed{DANGER}"],
+    ids=["long", "broken"],
+)
+def test_the_dangerous_part_of_a_long_or_broken_line_is_marked_and_not_the_line(line: str) -> None:
+    found = told("sh", command=line)
+    assert found["files.delete"] == [(None, "rm -rf ~/projects")]
+    assert found["git.push_force"] == [(None, "git push --force")]
+
+
+def test_a_row_of_commands_is_not_deep_however_long_it_is() -> None:
+    assert "shell.run" not in told("sh", command=" && ".join(["echo a"] * 400))

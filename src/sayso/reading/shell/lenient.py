@@ -7,6 +7,7 @@ It never proves anything safe. Where the line was parsed, only words in the plac
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
@@ -32,6 +33,8 @@ _KEYWORDS = frozenset({"if", "then", "else", "elif", "do", "while", "until", "!"
 _SPLIT = lazy_pattern(r"[\s;&|(){}`<>'\"\\,=]+")
 _NAMES = lazy_pattern(r"[\w.-]+")
 _NO_QUOTES = str.maketrans("", "", "'\"\\\n")
+_WORD = lazy_pattern(r"[^\s;&|(){}`<>'\"\\,=]+")
+_SEPARATOR = lazy_pattern(r"[;&|\n]")
 _SAYSO = lazy_pattern(r"(?i)(?<![\w.-])sayso(?![\w-])")
 
 
@@ -85,11 +88,20 @@ def _commands(line: str) -> list[tuple[list[str], int, int]]:
 
 def _every_start(line: str) -> list[tuple[list[str], int, int]]:
     """Every word of an unparsed line may be a program, whatever quotes and dollars stand around it."""
-    words = [word for word in _SPLIT.split(line[:10_000]) if word][:400]
+    words = list(islice(_WORD.finditer(line, 0, 10_000), 400))
     dangerous = named_set("dangerous")
-    size = len(line)
-    starts = [i for i, word in enumerate(words) if word.rpartition("/")[2] in dangerous][:40]
-    return [(words[i : i + 20], 0, size) for i in starts]
+    starts = [i for i, word in enumerate(words) if word[0].rpartition("/")[2] in dangerous][:40]
+    return [
+        ([word[0] for word in words[i : i + 20]], words[i].start(), _end_of_part(line, words[i].start()))
+        for i in starts
+    ]
+
+
+def _end_of_part(line: str, start: int) -> int:
+    """Where the words from here on end: a separator, or the end of the line."""
+    separator = _SEPARATOR.search(line, start)
+    end = len(line) if separator is None else separator.start()
+    return start + len(line[start:end].rstrip())
 
 
 def _unquote(word: str) -> str:

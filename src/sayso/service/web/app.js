@@ -219,6 +219,10 @@ function drawLine() {
 nav.addEventListener("click", go);
 byId("brand").addEventListener("click", go);
 addEventListener("popstate", goBack);
+// Another link opened in a tab that shows how to sign in: only what follows the # has changed.
+addEventListener("hashchange", () => {
+  if (location.pathname === "/sign-in" && location.hash !== "#main") location.reload();
+});
 addEventListener("beforeunload", (event) => view?.changed?.() && event.preventDefault());
 bind(() => view?.keys ?? {});
 if ("serviceWorker" in navigator) navigator.serviceWorker.register("/sw.js").catch(() => {});

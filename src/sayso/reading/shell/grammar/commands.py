@@ -51,19 +51,19 @@ class CommandReader(AssignmentReader, RedirectionReader, TestReader):
         return Sequence(tuple(items))
 
     def flatten(self, node: Any, joiner: str) -> list[tuple[str, Command]]:
-        """`a && b || c`, which the grammar nests, as a row."""
-        children = node.children
-        self.check_gaps(children, node.start_byte, node.end_byte)
+        """`a && b || c`, which the grammar nests, as a row. However long it is, nothing in it is deeper."""
         found: list[tuple[str, Command]] = []
-        for child in children:
-            if child.type in ("&&", "||"):
-                joiner = child.type
-            elif child.type == "list":
-                self.enter(child)
-                found += self.flatten(child, joiner)
-                self.depth -= 1
-            elif child.type != "comment":
-                found.append((joiner, self.command(child)))
+        waiting = [node]
+        while waiting:
+            one = waiting.pop()
+            if one.type in ("&&", "||"):
+                joiner = one.type
+            elif one.type == "list":
+                children = one.children
+                self.check_gaps(children, one.start_byte, one.end_byte)
+                waiting += reversed(children)
+            elif one.type != "comment":
+                found.append((joiner, self.command(one)))
         return found
 
     def command(self, node: Any) -> Command:

@@ -70,8 +70,13 @@ export function pressInRow(selector) {
   if (row) query(row, selector)?.click();
 }
 
-/** @param {HTMLElement} element */
+/**
+ * Whether keys write into this. A box that is ticked takes no letters; in a form they belong to the form.
+ *
+ * @param {HTMLElement} element
+ */
 function typing(element) {
+  if (element.matches("[type=checkbox]")) return element.closest("form") !== null;
   return element.matches("input, textarea, select") || element.isContentEditable;
 }
 

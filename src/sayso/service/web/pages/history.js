@@ -160,10 +160,11 @@ function row(one) {
     toggle.setAttribute("aria-expanded", String(!below.hidden));
     if (!below.hidden) openPast(opened, one);
   }
+  const named = typeof one.call?.command === "string" && one.tool; // else the title names the tool
   const cells = [
     time(one.at),
     inline(one.agent, 40),
-    toggle,
+    [toggle, named && h("div", { class: "small" }, inline(named, 60))],
     one.risk ? risk(one.risk) : "",
     ruleName(one.rule),
     one.by ? visible(one.by) : "",

@@ -131,8 +131,8 @@ export function view(place, page) {
       putAside();
       chosen = null;
     }
-    if (together && !drawTogether()) together = null;
-    const none = !all.questions.size;
+    drawTogether();
+    const none = !all.questions.size && !together;
     if (none) opened = false;
     else if (all.questions.size === 1 && !filter.value) opened = true;
     const listed = narrow.matches && !opened && !together;
@@ -152,12 +152,13 @@ export function view(place, page) {
       );
   }
 
-  /** The questions that are answered together; whether there are any left. */
+  /** The questions that are answered together. If none is left, they tell how they ended, and then make room. */
   function drawTogether() {
-    if (!together) return false;
+    if (!together) return;
     const { kind, card: shownCard } = together;
     shownCard.update([...all.questions.values()].filter((one) => kindOf(one) === kind));
-    return shownCard.open() > 0;
+    const isOver = () => together?.card === shownCard && !shownCard.open();
+    if (isOver()) setTimeout(() => isOver() && showList(), READ_AFTER);
   }
 
   /**
@@ -214,7 +215,7 @@ export function view(place, page) {
       shown?.body.focus();
     };
     /** @param {Question} one */
-    const rowOf = (one) => row(one, { chosen, choose: open, changed: kept.has(one.id) });
+    const rowOf = (one) => row(one, { chosen, choose: open, changed: kept.has(one.id), live: page.live() });
     /** @param {string} kind */
     const toggle = (kind) => {
       if (!unfolded.delete(kind)) unfolded.add(kind);
@@ -225,9 +226,16 @@ export function view(place, page) {
       list,
       entries(here, filter.value.trim() ? NO_KINDS : kinds).map((one) => {
         if (!("members" in one)) return rowOf(one);
-        const { kind } = one;
+        const { kind, members } = one;
+        const opened = unfolded.has(kind);
+        const within = !opened && members.some((member) => member.id === chosen);
         const acts = { toggle: () => toggle(kind), together: () => answerTogether(kind), row: rowOf };
-        return groupRow(one, { chosen, opened: unfolded.has(kind), ...acts });
+        return groupRow(one, {
+          current: within || together?.kind === kind,
+          live: page.live(),
+          opened,
+          ...acts,
+        });
       }),
       all.reading.more && moreRows(all.readMore),
     );
@@ -376,18 +384,23 @@ export function view(place, page) {
   for (const kind of ["input", "search"]) filter.addEventListener(kind, filtered);
   draw();
   return {
-    keys: {
-      j: () => move(1),
-      k: () => move(-1),
-      Enter: () => shown?.body.focus(),
-      a: () => shown?.bar?.byKey("once"),
-      t: () => shown?.bar?.byKey("task"),
-      d: () => shown?.bar?.byKey("deny"),
-      Escape: () => together && toList(),
-      e: () => shown?.bar && shown.edit(),
-      w: () => shown?.bar && shown.why(),
+    get keys() {
+      return {
+        j: () => move(1),
+        k: () => move(-1),
+        Enter: () => shown?.body.focus(),
+        a: () => shown?.bar?.byKey("once"),
+        t: () => shown?.bar?.byKey("task"),
+        d: () => shown?.bar?.byKey("deny"),
+        e: () => shown?.bar && shown.edit(),
+        w: () => shown?.bar && shown.why(),
+        ...together?.card.keys,
+      };
     },
-    line: moved,
+    line: () => {
+      moved();
+      draw();
+    },
     /** The way back of a phone, from a question to the list; whether that was it. */
     back: () => {
       if (!narrow.matches || !opened || all.questions.size < 2) return false;
@@ -398,6 +411,7 @@ export function view(place, page) {
     changed: () =>
       Boolean(shown?.changed()) || [...kept.keys()].some((id) => all.questions.get(id)?.state === "open"),
     close() {
+      together = null;
       clearInterval(timer);
       unfollow();
       removeEventListener("resize", moved);

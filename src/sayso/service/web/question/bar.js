@@ -248,6 +248,7 @@ function opener(name, what, does) {
  */
 function spans({ because = [] }) {
   const parts = [...new Set(because.map((one) => one.text))].filter(Boolean);
+  parts.sort((one, other) => one.length - other.length); // the most exact first, the whole line last
   if (!parts.length) return null;
   const rest = parts.length - MOST_SPANS;
   return h(

@@ -181,7 +181,7 @@ export function card(question, { give, live, sent, tooLate = null }) {
     return true;
   }
   function tick() {
-    show(clocks, waits(question));
+    show(clocks, waits(question, live()));
     reading.look();
   }
 
@@ -236,15 +236,21 @@ function lost(edit) {
   );
 }
 
-/** @param {Question} question */
-function waits(question) {
+/**
+ * How long it waits, and what is known of its agent: without a line to the service nothing is.
+ *
+ * @param {Question} question
+ * @param {boolean} live
+ */
+function waits(question, live) {
   if (question.state !== "open") return null;
   const left = `${clock(question.expires_at - now())} left to answer`;
   const since = `Asked ${clock(now() - question.opened_at)} ago`;
   if (isClaim(question)) return `${since}; ${left}. The next message of the conversation takes it back.`;
-  if (question.waiting) return `${since}; the agent waits. ${left}.`;
+  if (live && question.waiting) return `${since}; the agent waits. ${left}.`;
   const again = `a yes lets it try again for ${minutes(question.approval_lasts)}`;
-  if (question.waiting === false) return `${since}; the agent left${leftAgo(question)}. ${left}; ${again}.`;
+  if (live && question.waiting === false)
+    return `${since}; the agent left${leftAgo(question)}. ${left}; ${again}.`;
   // It may wait in another process, which this service cannot see.
   return `${since}; ${left}. If the agent has stopped waiting, ${again}.`;
 }

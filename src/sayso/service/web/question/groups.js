@@ -31,6 +31,20 @@ export function mayJoin(question) {
 }
 
 /**
+ * What these have in common, in a line: their tool, and the arguments that are the same in all of them.
+ *
+ * @param {Question[]} members
+ */
+export function sharedBy(members) {
+  const [first, ...rest] = members;
+  if (!first) return "";
+  const same = Object.entries(first.arguments).filter(
+    ([name, value]) => value !== Object(value) && rest.every((one) => one.arguments[name] === value),
+  );
+  return [first.tool, same.map(([name, value]) => `${name} ${value}`).join(", ")].filter(Boolean).join(" ");
+}
+
+/**
  * The kinds that share a row, of these questions; those that did before go on to, while there are two.
  *
  * @param {Question[]} questions

@@ -6,7 +6,7 @@ import { chevron, risk } from "../lib/parts.js";
 import { clock, now } from "../lib/time.js";
 import { inline, visible } from "../lib/visible.js";
 import { ending } from "./card.js";
-import { mayJoin } from "./groups.js";
+import { mayJoin, sharedBy } from "./groups.js";
 
 /** @import {Child} from "../lib/dom.js" */
 /** @import {Group} from "./groups.js" */
@@ -16,9 +16,9 @@ import { mayJoin } from "./groups.js";
  * A question in the list. One that is over says how it ended, and by whose word; a changed one says so.
  *
  * @param {Question} question
- * @param {{ chosen: string | null, choose: (id: string) => void, changed: boolean }} state
+ * @param {{ chosen: string | null, choose: (id: string) => void, changed: boolean, live: boolean }} state
  */
-export function row(question, { chosen, choose, changed }) {
+export function row(question, { chosen, choose, changed, live }) {
   const over = question.state !== "open";
   const where = question.folder.split("/").filter(Boolean).pop();
   // A title that leaves something out ends in a mark; it stands where no line is cut.
@@ -42,7 +42,7 @@ export function row(question, { chosen, choose, changed }) {
         .join(" · "),
     ),
     changed && h("strong", { class: "from changed" }, "changed, not sent"),
-    over ? h("span", { class: "from" }, ending(question)) : waits(question),
+    over ? h("span", { class: "from" }, ending(question)) : waits(question, live),
   );
   if (question.id === chosen) button.setAttribute("aria-current", "true");
   return h("li", {}, button);
@@ -53,14 +53,16 @@ export function row(question, { chosen, choose, changed }) {
  *
  * @param {Group} group
  * @param {object} state
- * @param {string | null} state.chosen
+ * @param {boolean} state.current
+ * @param {boolean} state.live
  * @param {boolean} state.opened
  * @param {() => void} state.toggle
  * @param {() => void} state.together
  * @param {(question: Question) => HTMLElement} state.row
  */
-export function groupRow({ kind, members }, { chosen, opened, toggle, together, row: rowOf }) {
-  const [first] = members;
+export function groupRow({ kind, members }, { current, live, opened, toggle, together, row: rowOf }) {
+  const open = members.filter((one) => one.state === "open");
+  const [first] = open.length ? open : members;
   if (!first) return null;
   const where = [...new Set(members.map((one) => one.folder.split("/").filter(Boolean).pop()))];
   const from = [first.agent, where.length === 1 && where[0]].filter(Boolean);
@@ -68,11 +70,11 @@ export function groupRow({ kind, members }, { chosen, opened, toggle, together, 
     "button",
     { type: "button", class: "group", "aria-expanded": String(opened), onclick: toggle, data: { kind } },
     risk(first.risk),
-    h("span", { class: "call" }, chevron(), `${members.length} like this: `, inline(first.tool, 80)),
+    h("span", { class: "call" }, chevron(), `${open.length} like this: `, inline(sharedBy(members), 80)),
     h("span", { class: "from" }, from.map((one) => visible(one || "")).join(" · ")),
-    waits(first),
+    open.length ? waits(first, live) : h("span", { class: "from" }, "over"),
   );
-  if (!opened && members.some((one) => one.id === chosen)) button.setAttribute("aria-current", "true");
+  if (current) button.setAttribute("aria-current", "true");
   if (!opened) return h("li", {}, button);
   const several = members.filter(mayJoin).length > 1;
   const act = { type: "button", class: "plain together", onclick: together, data: { together: kind } };
@@ -134,15 +136,16 @@ export function pager(ids, chosen, more, { move, toList }) {
 }
 
 /**
- * How long ago it was asked; that the agent waits, or has ceased to, only where that is known.
+ * How long ago it was asked; that the agent waits, or has ceased to, only where that is known: while the line holds.
  *
  * @param {Question} question
+ * @param {boolean} live
  */
-function waits(question) {
+function waits(question, live) {
   const since = h("span", { class: "since" }, clock(now() - question.opened_at));
   /** @type {Record<string, Child[]>} */
   const known = { true: ["agent waits ", since], false: ["agent left, asked ", since, " ago"] };
-  const told = known[String(question.waiting)] ?? ["asked ", since, " ago"];
+  const told = (live && known[String(question.waiting)]) || ["asked ", since, " ago"];
   return h("span", { class: "from clock", data: { since: question.opened_at } }, told);
 }
 

@@ -46,7 +46,7 @@ export function follow(body, changed = () => {}) {
 
   function look() {
     if (!body.isConnected) return;
-    if (!document.hidden) for (const part of parts(body)) note(part);
+    if (!document.hidden) for (const part of parts(body, true)) note(part);
     const next = towards();
     if (next === last) return;
     last = next;
@@ -178,15 +178,17 @@ export function follow(body, changed = () => {}) {
 }
 
 /**
- * What has to be read, part by part, from top to bottom.
+ * What has to be read, part by part, from top to bottom; with `later` also what may have to be read later.
  *
  * @param {Element} place
+ * @param {boolean} [later]
  * @returns {HTMLElement[]}
  */
-function parts(place) {
+function parts(place, later = false) {
   const all = /** @type {HTMLElement[]} */ ([...place.children]);
   return all.flatMap((one) => {
-    if (one.dataset.read === "no" || one.hidden) return [];
-    return one.dataset.read === "parts" ? parts(one) : [one];
+    const { read } = one.dataset;
+    if (read === "no" || one.hidden || (read === "later" && !later)) return [];
+    return read ? parts(one, later) : [one];
   });
 }

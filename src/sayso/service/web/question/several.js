@@ -3,7 +3,7 @@
 // None is chosen at first. What is chosen has to have been on screen, all of it, before it can be allowed.
 
 import { faultIn } from "../lib/api.js";
-import { h, show } from "../lib/dom.js";
+import { h, query, show } from "../lib/dom.js";
 import { say } from "../lib/parts.js";
 import { inline } from "../lib/visible.js";
 import { sleeper } from "../lib/wake.js";
@@ -11,7 +11,7 @@ import { ANSWERED } from "../lib/words.js";
 import { HOW_TO_READ, READ_ON } from "./bar.js";
 import { ending } from "./card.js";
 import { asker, head, headline, items, reasons } from "./facts.js";
-import { mayJoin } from "./groups.js";
+import { mayJoin, sharedBy } from "./groups.js";
 import * as all from "./questions.js";
 import { follow } from "./reading.js";
 import { whatRuns } from "./shown.js";
@@ -78,7 +78,8 @@ export function several(questions, { live, leave }) {
     const state = JSON.stringify([count, of, next, sending]);
     if (state === drawn) return;
     drawn = state;
-    show(name, `${of} like this: `, inline(questions[0]?.tool ?? "", 80));
+    const focused = [no, yes].find((place) => place.contains(document.activeElement));
+    show(name, of ? [`${of} like this: `, inline(sharedBy(questions), 80)] : "None of these waits any more");
     show(
       no,
       button(count ? `Deny ${count}` : "Deny", "outlined deny", count, () => answer("deny")),
@@ -88,6 +89,7 @@ export function several(questions, { live, leave }) {
       : button(count ? `Allow ${count} once` : "Allow once", "solid allow", count, () => answer("once"));
     show(yes, allow);
     calm.rest();
+    if (focused) query(focused, "button")?.focus();
   }
   /**
    * @param {string} text
@@ -131,7 +133,7 @@ export function several(questions, { live, leave }) {
     const parts = [head(question), headline(question), whatRuns(question)];
     const row = h(
       "li",
-      { data: { read: "no", several: question.id } },
+      { data: { read: "later", several: question.id } },
       label,
       over,
       parts,
@@ -143,7 +145,8 @@ export function several(questions, { live, leave }) {
     list.append(row);
   }
   function pick() {
-    for (const { row, box } of members.values()) row.dataset.read = box.checked ? "parts" : "no";
+    for (const { row, box } of members.values())
+      if (!box.disabled) row.dataset.read = box.checked ? "parts" : "later";
     show(hint);
     draw();
   }
@@ -175,8 +178,33 @@ export function several(questions, { live, leave }) {
     }
     draw();
   }
+  /**
+   * From one to the next, as in a list.
+   *
+   * @param {number} step
+   */
+  function move(step) {
+    const boxes = [every, ...open().map((one) => one.box)];
+    const at = boxes.findIndex((box) => box === document.activeElement);
+    const box = boxes[Math.min(Math.max(at < 0 ? Math.max(step, 0) : at + step, 0), boxes.length - 1)];
+    box?.focus();
+    box?.closest("li")?.scrollIntoView({ block: "nearest" });
+  }
+  /**
+   * The same as the button, from the keyboard.
+   *
+   * @param {Element} place
+   */
+  const press = (place) => query(place, "button")?.click();
+  const keys = {
+    j: () => move(1),
+    k: () => move(-1),
+    a: () => press(yes),
+    d: () => press(no),
+    Escape: leave,
+  };
   update(questions);
-  return { element, body, update, rest: calm.rest, look: reading.look, open: () => open().length };
+  return { element, body, update, keys, rest: calm.rest, look: reading.look, open: () => open().length };
 }
 
 /**
@@ -195,11 +223,13 @@ async function answerEach(questions, given) {
       if (stands?.yours) done += 1;
     }
     const rest = questions.length - done;
-    say(`${done} ${word} by you${rest ? `; ${rest} had been answered already` : ""}`, rest ? "bad" : "");
+    say(`${done} ${word} by you${rest ? `; ${rest} were over already` : ""}`, rest ? "bad" : "");
   } catch (thrown) {
     const problem = faultIn(thrown);
     const hint = problem.hint ? `; ${problem.hint}` : "";
-    say(`${done} of ${questions.length} ${word}, then: ${problem.message}${hint}`, "bad");
+    const lost = problem.code === "unreachable";
+    const then = lost ? ". It is not known whether the next answer arrived" : ", and the next was refused";
+    say(`${done} of ${questions.length} ${word}${then}: ${problem.message}${hint}`, "bad");
     for (const one of questions) all.readOne(one.id);
   }
   return done;
