@@ -20,7 +20,7 @@ from itertools import islice
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import may_look
 from sayso.reading.paths.finding.path_arguments import is_link
-from sayso.reading.paths.folding import MAX_PATH_LENGTH
+from sayso.reading.paths.spellings import MAX_PATH_LENGTH
 from sayso.reading.paths.spellings import WILD
 
 MAX_CONTENT = 4_000_000
@@ -73,6 +73,7 @@ def _leads_elsewhere(path: str, here: str) -> bool:
     names = path[len(here) + 1 :].split("/")
     if not path.startswith(f"{here}/") or ".." in names:
         return is_link(path, here)
+    found: os.stat_result | None = None
     for name in names:
         here = f"{here}/{name}"
         try:
@@ -81,7 +82,7 @@ def _leads_elsewhere(path: str, here: str) -> bool:
             return False
         if stat.S_ISLNK(found.st_mode):
             return True
-    return stat.S_ISREG(found.st_mode) and found.st_nlink > 1
+    return found is not None and stat.S_ISREG(found.st_mode) and found.st_nlink > 1
 
 
 def _find_files(line: str, here: str, home: str) -> Iterator[str]:
