@@ -37,6 +37,8 @@ NAMES = (
     "home", "documents", "library", "sayso.db", "gate.key", "state.db", "id_rsa", "x.pem", "prod.env", "gh",
     "secrets.yaml",
     "hosts.yml", "gcloud", "credentials.db", "terraform.tfstate", "token.py", "keys.md", "system_prompt.md",
+    ".env", ".env.example", ".ssh", ".npmrc", ".gitignore", ".git", ".github", ".claude", ".config", ".aws",
+    "credentials", "hosts", "shadow-", "passwd",
     "consent-graph.json", "opencode.json", "systemd", "A.PY", "x.PEM", "proc", "dev", "shadow", "locked",
 )  # fmt: skip
 STARTS = ("", "./", "/", "~/", "../", "/srv/", "/etc/", "/usr/", "HOME/", "WORK/")
@@ -104,12 +106,16 @@ def test_every_answer_of_the_quick_look_is_the_full_one(where: CallFolders) -> N
 
 
 @pytest.mark.parametrize(
-    "name", [one.replace("*", "x") for one in SECRET_FILES] + ["gh/hosts.yml", "gcloud/credentials.db"]
+    "name",
+    [one.replace("*", "x") for one in SECRET_FILES]
+    + ["gh/hosts.yml", "gcloud/credentials.db", ".ssh/x", ".docker/config.json", ".codex/auth.json"],
 )
-def test_no_secret_is_answered(where: CallFolders, name: str) -> None:
-    look = QuickLook(where, load_preset("coding"))
-    assert look.look("files.read", name, where.folder) is None
-    assert look.look("files.read", f"src/{name}", where.folder) is None
+@pytest.mark.parametrize("folder", ["", "src/", "/etc/", "~/", "~/.config/"])
+@pytest.mark.parametrize("operation", ["files.read", "files.write"])
+def test_a_secret_is_a_secret(where: CallFolders, name: str, folder: str, operation: str) -> None:
+    found = QuickLook(where, load_preset("coding")).operation_at(operation, folder + name, where.folder)
+    assert found == full(operation, folder + name, where.folder, where)
+    assert "secrets" in found.name or found.barred is not None or found.reading is not None
 
 
 @contextmanager

@@ -50,9 +50,23 @@ def judge_pipeline(judge: Judge, command: Pipeline, state: ShellState) -> None:
             own.input = printed if index else state.input
             judge.command(one, own)
             printed = Value(None)
+        if index == len(command.commands) - 1:
+            _keep_last(own, state)
         if printed.text is None and _takes_names(command.commands[index + 1 :]):
             so_far = Pipeline(command.commands[: index + 1], command.start, command.end)
             printed = named_value(state) if prints_names(so_far, state) else Value(None)
+
+
+def _keep_last(own: ShellState, state: ShellState) -> None:
+    """zsh runs the last command of a pipe in the shell itself, and bash may: what it did may count or not."""
+    if own.functions != state.functions:
+        state.changed = state.changed or "a function that a pipe defines may be there later, or not"
+    state.changed = state.changed or own.changed
+    if own.folders != state.folders:
+        state.add_folders(own.folders)
+    for name, value in own.variables.items():
+        if state.variables.get(name) != value:
+            state.forget(name)
 
 
 def _takes_names(later: tuple[Command, ...]) -> bool:

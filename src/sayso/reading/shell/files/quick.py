@@ -1,7 +1,7 @@
 """A quick look at paths: an answer is the one that the whole reading of paths gives; on None, that decides.
 
 - A path is answered here only if it is spelled plainly, no link stands on the way, the file has no other
-  name, and no part of it is of note: no secret, nothing of the guard, no folder of the system.
+  name, and it is neither the guard's nor in `.git`, nor where reading shows more than files.
 - A change of what is a folder is not: what lies in it counts as well.
 - Every name on the way is looked at once a line. Nothing that the file system says is kept for longer, but
   which folders are Sayso's own: that is asked for again after a second.
@@ -22,20 +22,21 @@ from sayso.core.policy import Policy
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.path_operations import CallFolders, operation_at_path, operation_at_place
 from sayso.reading.paths.own_places import Identity, OwnPlaces, find_own_places, own_places_key
-from sayso.reading.paths.places import SECRET_FILES, SYSTEM_FOLDERS, PathPlace
+from sayso.reading.paths.places import REVEALING_FOLDERS, SECRET_FILES, SYSTEM_FOLDERS, PathPlace, is_secret
 from sayso.reading.paths.protected import GUARDED_AT_ROOTS, GUARDED_FIRST_NAMES, find_named
 from sayso.reading.verbs import READ_VERBS, verb_of
 
 _PLAIN = lazy_pattern(
-    r"\.|(?:/|\./|~/)?[A-Za-z0-9_][\w+=@-]*(?:\.[\w+=@-]+)*(?:/[A-Za-z0-9_][\w+=@-]*(?:\.[\w+=@-]+)*)*/?",
+    r"\.|(?:/|\./|~/)?\.?[A-Za-z0-9_][\w+=@-]*(?:\.[\w+=@-]+)*(?:/\.?[A-Za-z0-9_][\w+=@-]*(?:\.[\w+=@-]+)*)*/?",
     re.ASCII,
 )
 _PLAIN_FOLDER = lazy_pattern(r"(?:/[^/.][^/]*)+")
 _SYSTEM = tuple(f"{folder}/" for folder in SYSTEM_FOLDERS)
+_REVEALING = tuple(f"{folder}/" for folder in REVEALING_FOLDERS)
 _PLAINLY_NAMED = [one for one in SECRET_FILES if one[0] != "."]
 _SECRET_ENDINGS = (*(one[1:] for one in _PLAINLY_NAMED if one[0] == "*"), "hosts.yml", "credentials.db")
 _SECRET_STARTS = tuple(re.split(r"[*?\[]", one)[0] for one in _PLAINLY_NAMED if one[0] != "*")
-"""How names of secrets end and begin that do not begin with a dot; the two files are secret in one folder."""
+"""How names of secrets end and begin, where no name on the way begins with a dot; in /etc others are, too."""
 _SECONDS = 1.0
 
 
@@ -57,7 +58,7 @@ class QuickLook:
         self._policy = policy
         self._seen: dict[str, os.stat_result | None] = {}
         self._folders: dict[str, bool] = {}
-        self._made: dict[tuple[str, bool], Operation] = {}
+        self._made: dict[tuple[str, bool, bool, bool], Operation] = {}
         self._own: _Own | None = None
         self._start = "//"
         """A folder that no link stands on the way to, with a slash after it."""
@@ -80,7 +81,9 @@ class QuickLook:
     def find_inside(self, path: str, folder: str) -> str | None:
         """Where an ordinary path in the workspace leads; None if it is none, or takes a closer look."""
         whole = self._resolve(path, folder)
-        return whole if whole is not None and self._is_inside(whole) else None
+        if whole is None or not self._is_inside(whole) or _may_be_secret(whole):
+            return None
+        return whole
 
     def _resolve(self, path: str, folder: str) -> str | None:
         if _PLAIN.fullmatch(path) is None:
@@ -112,16 +115,19 @@ class QuickLook:
             return path.rstrip("/")
         if first == "~":
             return f"{self._where.home}/{path[2:].rstrip('/')}"
-        if first == ".":
+        if first == "." and path[:2] in (".", "./"):
             return folder if path == "." else f"{folder}/{path[2:].rstrip('/')}"
         return f"{folder}/{path.rstrip('/')}"
 
     def _operation(self, operation: str, whole: str) -> Operation:
         inside = self._is_inside(whole)
-        made = self._made.get((operation, inside))
+        system = f"{whole}/".startswith(_SYSTEM)
+        secret = (system or _may_be_secret(whole)) and is_secret(whole)
+        kind = (operation, inside, secret, system)
+        made = self._made.get(kind)
         if made is None:
-            place = PathPlace(real=whole, inside=inside)
-            made = self._made[operation, inside] = operation_at_place(operation, place, self._policy)
+            place = PathPlace(real=whole, inside=inside, secret=secret, system=system)
+            made = self._made[kind] = operation_at_place(operation, place, self._policy)
         return made
 
     def _is_inside(self, whole: str) -> bool:
@@ -141,16 +147,14 @@ class QuickLook:
         return all(above.startswith(f"{one}/") or self._leads_straight(one) for one in (workspace, home))
 
     def _is_of_note(self, whole: str) -> bool:
-        """Return whether this may be a secret, the system's, or the guard's, or hold something of it."""
+        """Return whether this is the guard's, holds something of it, or lies where more counts than names."""
         own = self._own
         assert own is not None  # noqa: S101 - looked up with the folder
         folded = whole.lower()
         if own.below.match(folded) is not None or folded in own.above or not folded.isascii():
             return True
         names = folded.split("/")
-        if names[-1].endswith(_SECRET_ENDINGS) or names[-1].startswith(_SECRET_STARTS):
-            return True
-        if f"{whole}/".startswith(_SYSTEM):
+        if ".git" in names or f"{whole}/".startswith(_REVEALING):
             return True
         if GUARDED_FIRST_NAMES.isdisjoint(names):
             return False
@@ -183,6 +187,12 @@ class QuickLook:
             elif stat.S_ISLNK(mode) or found.st_nlink > 1:
                 return False
         return True
+
+
+def _may_be_secret(whole: str) -> bool:
+    """Fast check: False is certain, outside the folders of the system."""
+    name = whole.rpartition("/")[2].lower()
+    return "/." in whole or name.endswith(_SECRET_ENDINGS) or name.startswith(_SECRET_STARTS)
 
 
 @functools.lru_cache(maxsize=1024)
