@@ -14,7 +14,17 @@ from typing import Any
 
 import msgspec
 
-from sayso.doors.agents.agent import Agent, CommandFor, HookEvent, Place, Scope, Wanted, WantedEntries
+from sayso.doors.agents.agent import (
+    NOWHERE,
+    Agent,
+    CommandFor,
+    Headless,
+    HookEvent,
+    Place,
+    Scope,
+    Wanted,
+    WantedEntries,
+)
 from sayso.doors.agents.claude_settings import find_claude_fault
 from sayso.doors.agents.payload import check_event, object_of, optional_text, refuse_event, text_of
 from sayso.wire import (
@@ -183,6 +193,19 @@ def claude_canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
     }
 
 
+def _headless(message: str) -> Headless:
+    """Claude Code runs the hook for a message before it asks a model; here there is none to ask."""
+    offline = {
+        "ANTHROPIC_API_KEY": "none",
+        "ANTHROPIC_BASE_URL": NOWHERE,
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "CLAUDE_CODE_MAX_RETRIES": "0",
+        "CLAUDECODE": "",
+        "DISABLE_AUTOUPDATER": "1",
+    }
+    return Headless(("-p", message, "--max-turns", "1"), offline)
+
+
 AGENT = Agent(
     name="claude",
     read_event=_read_event,
@@ -192,4 +215,5 @@ AGENT = Agent(
     events=EVENTS,
     wanted=_wanted,
     canary=claude_canary,
+    headless=_headless,
 )
