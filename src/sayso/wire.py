@@ -104,6 +104,8 @@ class HostCall(HostEvent, frozen=True, kw_only=True):
     """The host may ask about one call by two events."""
     mode: str = ""
     """The host's own permission mode."""
+    takes_json: bool = False
+    """The host is certainly one that takes a deny in JSON for a deny."""
 
 
 class HostOutcome(HostEvent, frozen=True, kw_only=True):

@@ -1,10 +1,12 @@
 """Claude Code: PreToolUse decides, PermissionRequest answers its own prompt, the rest reports.
 
-- A deny (exit 2) is final in every permission mode. An allow is not: Claude Code's own deny and ask rules
-  still apply, and in plan mode nothing is said, so that its own limits hold. Nor is a question to the user
-  answered by an allow.
-- `defer` is not used: Claude Code ignores it outside `-p` and when it makes several calls at once, and the
-  call then goes on.
+- A deny is final in every permission mode. It is said in JSON, which Claude Code shows without the command
+  line of the hook; but other hosts read these settings, too, so a payload with anything that Claude Code does
+  not send is denied by exit code 2.
+- An allow is not final: Claude Code's own deny and ask rules still apply, and in plan mode nothing is said,
+  so that its own limits hold. Nor is a question to the user answered by an allow.
+- `defer` is not used: outside `-p` Claude Code ignores it and runs the call (seen with 2.1.325), and the
+  payloads of both are alike.
 """
 
 from __future__ import annotations
@@ -40,6 +42,11 @@ from sayso.wire import (
 
 FOR_THE_USER = ("AskUserQuestion", "ExitPlanMode")
 """Tools that are a question to the user: an allow would answer it."""
+FIELDS = frozenset((
+    "session_id", "transcript_path", "cwd", "prompt_id", "permission_mode", "effort", "scratchpad_dir",
+    "hook_event_name", "tool_name", "tool_input", "tool_use_id", "agent_id", "agent_type",
+))  # fmt: skip
+"""What Claude Code sends before a tool runs."""
 NOT_HEARD = "Sayso did not get this message: its service could not be reached."
 NOT_DECIDED = "Sayso could not decide, so nothing runs."
 
@@ -58,6 +65,7 @@ def _read_event(event: str, payload: dict[str, Any]) -> HostEvent:
             **read_tool(payload),
             prompts=event == "PermissionRequest",
             mode=optional_text(payload, "permission_mode"),
+            takes_json="permission_mode" in payload and payload.keys() <= FIELDS,
         )
     if event in ("PostToolUse", "PostToolUseFailure"):
         return HostOutcome(**where, **read_tool(payload), ok=event == "PostToolUse")
@@ -103,17 +111,23 @@ def _render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
         return render_permission(answer)
     if answer.verdict == "allow":
         return HookOutput() if event.mode == "plan" or event.tool in FOR_THE_USER else _allow(answer)
-    return HookOutput(2, err=f"{answer.reason or NOT_DECIDED}\n")
+    reason = answer.reason or NOT_DECIDED
+    if event.takes_json:
+        return HookOutput(out=to_json(_decision("deny", reason)))
+    return HookOutput(2, err=f"{reason}\n")
+
+
+def _decision(decision: str, reason: str) -> dict[str, Any]:
+    said = {"permissionDecision": decision, "permissionDecisionReason": f"Sayso: {reason}"}
+    return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **said}}
+
+
+def _is_blocked(code: int, out: str) -> bool:
+    return code == 2 or '"permissionDecision":"deny"' in out
 
 
 def _allow(answer: HookAnswer) -> HookOutput:
-    said: dict[str, Any] = {
-        "hookSpecificOutput": {
-            "hookEventName": "PreToolUse",
-            "permissionDecision": "allow",
-            "permissionDecisionReason": f"Sayso: {answer.reason}",
-        }
-    }
+    said = _decision("allow", answer.reason)
     if answer.announced:
         said["systemMessage"] = "\n".join(answer.announced)
     return HookOutput(out=to_json(said))
@@ -215,5 +229,6 @@ AGENT = Agent(
     events=EVENTS,
     wanted=_wanted,
     canary=claude_canary,
+    is_blocked=_is_blocked,
     headless=_headless,
 )
