@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -104,6 +105,8 @@ class HostCall(HostEvent, frozen=True, kw_only=True):
     """The host may ask about one call by two events."""
     mode: str = ""
     """The host's own permission mode."""
+    takes_json: bool = False
+    """The host is certainly one that takes a deny in JSON for a deny."""
 
 
 class HostOutcome(HostEvent, frozen=True, kw_only=True):
@@ -141,6 +144,16 @@ CANARY_SESSION = "sayso-doctor"
 def canary_word(session: str) -> str:
     """Return what the service adds to the reason when it blocks a canary: proof that it decided this one."""
     return f"(Sayso decided this for {session})"
+
+
+def is_canary_message(text: str) -> bool:
+    """Return whether this is the name of a canary's session: sent as a message, it proves that hooks run."""
+    return re.fullmatch(rf"{CANARY_SESSION}-[0-9a-f]{{16}}", text) is not None
+
+
+def heard_word(session: str) -> str:
+    """Return what the service adds if the agent's own program has sent the session's name as a message."""
+    return f"(and has heard of {session} from the program)"
 
 
 class HookOutput(msgspec.Struct, frozen=True):

@@ -211,3 +211,22 @@ def test_a_patch_is_judged_by_every_file_in_it(service: Service, project: Path) 
     assert not patch(f"{begin}*** Update File: a.txt\n*** Add File: .claude/settings.json\n+{{}}\n{end}")
     assert not patch(f"{begin}*** Update File: a.txt\n*** Move to: ../../.codex/hooks.json\n{end}")
     assert len(desk.questions()) == 1, "the others are blocked"
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"cursor_version": "2.4.0"}, {"timestamp": "now"}, {"conversation_id": "c"}]
+)
+def test_a_deny_is_said_in_json_to_claude_code_alone(claude: Desk, more: dict[str, str]) -> None:
+    """Other hosts read its settings, too: one that does not know its JSON would run the call."""
+    payload = claude.payload("shell", f"cat {claude.file('.env')}") | more
+    answer = claude.fire("PreToolUse", payload)
+    assert answer.code == (2 if more else 0)
+    assert not CLAUDE.runs(answer)
+    told = answer.err if more else json.loads(answer.out)["hookSpecificOutput"]["permissionDecisionReason"]
+    assert "secret" in told
+
+
+def test_a_payload_without_its_mode_is_not_taken_for_claude_codes(claude: Desk) -> None:
+    payload = claude.payload("shell", f"cat {claude.file('.env')}")
+    del payload["permission_mode"]
+    assert claude.fire("PreToolUse", payload).code == 2

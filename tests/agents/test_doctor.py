@@ -14,12 +14,13 @@ import pytest
 from sayso.cli.agents.doctor import is_here
 from sayso.doors.agents import AGENTS, Agent
 from sayso.doors.agents.agent import Place
-from sayso.doors.agents.doctor import examine_agent, try_canary
+from sayso.doors.agents.canary import try_canary
+from sayso.doors.agents.doctor import examine_agent
 from sayso.doors.agents.settings import changes, installed, registration
 from sayso.doors.agents.settings.registration import HookSettings, hook_command, write_settings_text
 from sayso.gate.settings import gate_config_folder
-from sayso.wire import CANARY_SESSION, canary_word
-from tests.agents.conftest import Desk
+from sayso.wire import CANARY_SESSION, canary_word, heard_word
+from tests.agents.conftest import Desk, with_messages
 from tests.agents.listeners import HEAD, answering, listening
 from tests.agents.test_install import sayso
 from tests.support.service_process import a_home
@@ -63,6 +64,27 @@ def test_the_service_signs_its_no_to_a_canary_and_to_no_other_call(desk: Desk) -
 
     assert canary_word(f"{CANARY_SESSION}-1") in deny(f"{CANARY_SESSION}-1")
     assert "Sayso decided this for" not in deny("session-1")
+
+
+@with_messages
+def test_the_service_says_whether_the_program_has_brought_the_canarys_name(desk: Desk) -> None:
+    def ask(session: str) -> str:
+        event, payload = desk.host.agent.canary(str(gate_config_folder() / "policy.yaml"), desk.file())
+        answer = desk.fire(event, json.loads(json.dumps(payload).replace(CANARY_SESSION, session)))
+        return answer.out + answer.err
+
+    first, second = (f"{CANARY_SESSION}-{digit * 16}" for digit in "01")
+    desk.says(first)
+    desk.says(f"{second} and more")
+    assert heard_word(first) in ask(first)
+    assert heard_word(second) not in ask(second)
+    assert heard_word(first) not in ask(second)
+
+
+@with_messages
+def test_a_message_that_begins_like_a_canary_is_heard(desk: Desk) -> None:
+    desk.says(f"{CANARY_SESSION}-0000000000000000. Stop.")
+    assert not desk.host.runs(desk.call("read", desk.file()))
 
 
 def test_a_block_for_another_reason_is_no_proof(place: Place) -> None:
@@ -133,6 +155,41 @@ def test_a_project_with_a_hook_before_tools_is_bad(registered: Place, name: str)
     assert "PreToolUse hook of its own" in text
 
 
+@FILES
+def test_a_project_that_switches_on_plugins_is_bad(registered: Place, name: str) -> None:
+    write_project(registered, name, {"enabledPlugins": {"a@b": True, "c@d": False}})
+    [text] = look_at_claude(registered)
+    assert "plugins (a@b)" in text
+
+
+TEXTS = {
+    "a command in a line": ("Today is !`date`.\n", "commands that Claude Code runs"),
+    "a block of commands": ("First:\n```!\ndate\n```\n", "commands that Claude Code runs"),
+    "hooks": ("---\nname: x\nhooks:\n  PreToolUse: []\n---\ntext\n", "hooks of its own"),
+    "hooks in a file of Windows": ("---\r\nhooks:\r\n  Stop: []\r\n---\r\n", "hooks of its own"),
+}
+
+
+@pytest.mark.parametrize("place_of_text", ["skills/x/SKILL.md", "commands/x.md", "agents/x.md"])
+@pytest.mark.parametrize(("text", "why"), TEXTS.values(), ids=TEXTS)
+def test_a_project_whose_texts_run_something_is_bad(
+    registered: Place, place_of_text: str, text: str, why: str
+) -> None:
+    file = registered.project / ".claude" / place_of_text
+    file.parent.mkdir(parents=True)
+    file.write_bytes(text.encode())
+    [found] = look_at_claude(registered)
+    assert str(file) in found
+    assert why in found
+
+
+def test_a_text_that_only_speaks_of_hooks_is_good(registered: Place) -> None:
+    file = registered.project / ".claude" / "skills" / "x" / "SKILL.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("---\nname: x\n---\nUse `date`!\n\nhooks:\n- none\n")
+    assert look_at_claude(registered) == []
+
+
 def test_an_ordinary_project_is_good(registered: Place) -> None:
     write_project(registered, "settings.json", {"env": {"EDITOR": "vi"}, "hooks": {"Stop": [FOREIGN]}})
     wanted = installed.wanted_files(AGENTS["claude"], registered, "project", 60)
@@ -179,7 +236,36 @@ def test_an_agent_that_was_declined_is_not_bad(one_gated: Place) -> None:
     assert sayso("doctor", cwd=one_gated.project).returncode == 1
 
 
+FIND_HOOK = """\
+import json
+hooks = json.load(open("HOME/.claude/settings.json"))["hooks"]
+print(hooks["UserPromptSubmit"][0]["hooks"][0]["command"])
+"""
+RUNS_HOOK = f"""\
+#!/bin/sh
+[ "$1" = -p ] || exit 0
+command=$(python3 -c '{FIND_HOOK}')
+printf '{{"session_id": "s", "cwd": "/", "prompt": "%s"}}' "$2" | sh -c "$command"
+"""
+
+
+@pytest.mark.parametrize(("script", "good"), [(RUNS_HOOK, True), ("#!/bin/sh\nexit 0\n", False)])
+def test_a_program_is_started_and_must_run_the_hook(one_gated: Place, script: str, good: bool) -> None:
+    program = one_gated.home / "bin" / "claude"
+    program.parent.mkdir()
+    program.write_text(script.replace("HOME", str(one_gated.home)))
+    program.chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+        told = sayso("doctor", "claude", "--json", cwd=one_gated.project)
+    found = {one["about"]: one["good"] for one in json.loads(told.stdout)["claude"]}
+    assert found["canary"]
+    assert found["run"] is good
+    assert told.returncode == (0 if good else 1)
+
+
 def test_codex_is_said_to_ask_only_once_its_hooks_are_trusted(place: Place) -> None:
-    said = sayso("install", "codex", "--yes", cwd=place.project).stdout
+    said = " ".join(sayso("install", "codex", "--yes", cwd=place.project).stdout.split())
     assert "asks Sayso before every tool call, once you have trusted its hooks" in said
-    assert "once you have trusted its hooks" in sayso("install", "codex", "--yes", cwd=place.project).stdout
+    again = " ".join(sayso("install", "codex", "--yes", cwd=place.project).stdout.split())
+    assert "once you have trusted its hooks" in again

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import msgspec
@@ -68,6 +70,10 @@ def test_a_whole_allow_is_printed_as_it_came(place: Place) -> None:
     assert heard[0].endswith(CALL)
 
 
+def with_length(size: int) -> bytes:
+    return HEAD[:-2] + b"content-length: %d\r\n\r\n" % size
+
+
 BAD = {
     "nothing": b"",
     "only a head": HEAD,
@@ -83,6 +89,10 @@ BAD = {
     "an informational status": HEAD.replace(b"200 OK", b"100 Continue") + ALLOW,
     "another protocol": b"SSH-2.0-server\r\n\r\n" + ALLOW,
     "bytes that are no text": HEAD + b"\xff\xfe\x00",
+    "less than its head says": with_length(len(ALLOW)) + ALLOW[:-1],
+    "more than its head says": with_length(len(ALLOW) - 1) + ALLOW,
+    "a head that says nothing comes": with_length(0) + ALLOW[:5],
+    "a length that is no number": HEAD[:-2] + b"content-length: all\r\n\r\n" + ALLOW,
     "an endless answer": HEAD + b"sayso-hook 0 3000000 0\n" + b"x" * 3_000_000,
 }
 
@@ -94,6 +104,30 @@ def test_any_other_answer_denies(place: Place, raw: bytes) -> None:
     assert answer.code == 2
     assert answer.out == ""
     assert answer.err.startswith("Sayso could not decide, so nothing runs: ")
+
+
+def test_a_whole_answer_is_not_waited_for_any_longer(place: Place) -> None:
+    def answer_and_stay(line: socket.socket) -> None:
+        line.sendall(with_length(len(ALLOW)) + ALLOW)
+        never_answering(line)
+
+    with listening(place.socket, answer_and_stay):
+        assert run(place.words) == Output(0, '{"decision":"allow"}', "")
+
+
+def test_a_service_that_answers_byte_by_byte_is_given_up_in_time(place: Place) -> None:
+    def drip(line: socket.socket) -> None:
+        for byte in HEAD * 10_000:
+            line.sendall(bytes([byte]))
+            threading.Event().wait(0.01)
+
+    place.file.write_text(
+        place.file.read_text().replace("wait 60", "wait -9")
+    )  # one second, with 10 to spare
+    with listening(place.socket, drip):
+        answer = run(place.words)
+    assert answer.code == 2
+    assert "in time" in answer.err
 
 
 def test_a_service_that_hangs_up_denies(place: Place) -> None:
@@ -181,6 +215,65 @@ def test_a_pipe_that_is_full_or_closed_denies(place: Place) -> None:
     assert done.returncode == 2
 
 
+def test_a_call_of_fifty_megabytes_denies_and_says_why(place: Place) -> None:
+    with listening(place.socket, answering(HEAD + ALLOW)):
+        answer = run(place.command, b"x" * 50_000_000)
+    assert (answer.code, answer.out) == (2, "")
+    assert "larger" in answer.err
+
+
+def test_a_working_folder_that_is_gone_changes_nothing(place: Place, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    command = f"mkdir {gone} && cd {gone} && rmdir {gone} && {place.command[-1]}"
+    assert run(["/bin/sh", "-c", command]).code == 2
+    with listening(place.socket, answering(HEAD + ALLOW)):
+        answer = run(["/bin/sh", "-c", command])
+    assert (answer.code, answer.out) == (0, '{"decision":"allow"}')
+
+
+@pytest.fixture
+def copy(place: Place, tmp_path: Path) -> Path:
+    """The hook in a folder of its own, which has run once: Python has compiled it there."""
+    folder = tmp_path / "program"
+    shutil.copytree(HOOK.parent, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    with listening(place.socket, answering(HEAD + ALLOW)):
+        assert run_copy(place, folder).code == 0
+    place.socket.unlink()
+    assert len(list((folder / "__pycache__").glob("ask.*.pyc"))) == 1
+    return folder
+
+
+def run_copy(place: Place, folder: Path) -> Output:
+    return run(["/bin/sh", "-c", place.command[-1].replace(str(HOOK), str(folder / HOOK.name))])
+
+
+def test_a_hook_that_was_compiled_before_its_source_changed_is_not_used(place: Place, copy: Path) -> None:
+    source = copy / "ask.py"
+    source.write_text(source.read_text().replace("sayso-hook ", "sayso-hook-2 "))
+    with listening(place.socket, answering(HEAD + ALLOW)):
+        assert run_copy(place, copy).code == 2
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage", None])
+def test_a_compiled_hook_that_is_broken_allows_nothing_by_itself(
+    place: Place, copy: Path, content: bytes | None
+) -> None:
+    [compiled] = (copy / "__pycache__").glob("ask.*.pyc")
+    compiled.write_bytes(compiled.read_bytes()[:-100] if content is None else content)
+    answer = run_copy(place, copy)
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.strip()
+
+
+def test_a_hook_without_its_other_half_denies(place: Place, copy: Path) -> None:
+    shutil.rmtree(copy / "__pycache__")
+    (copy / "ask.py").unlink()
+    with listening(place.socket, answering(HEAD + ALLOW)):
+        answer = run([*place.words[:5], str(copy / HOOK.name), AGENT.name, EVENT])
+    assert answer.code == 2
+    assert "nothing runs" in answer.err
+
+
 def test_the_environment_of_the_agent_changes_nothing(place: Place, tmp_path: Path) -> None:
     planted = tmp_path / "planted"
     planted.mkdir()
@@ -208,7 +301,7 @@ def test_the_environment_of_the_agent_changes_nothing(place: Place, tmp_path: Pa
 
 
 def test_a_program_in_the_workspace_is_not_taken_for_a_part_of_the_hook(place: Place, tmp_path: Path) -> None:
-    for name in ("posix", "_socket", "_signal", "time"):
+    for name in ("posix", "_socket", "_signal", "time", "ask"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit(0)\n")
     done = subprocess.run(place.words, input=CALL, cwd=tmp_path, capture_output=True, check=False)
     assert done.returncode == 2

@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,10 +23,13 @@ class Machine:
         (self.work / "notes.txt").write_text("notes\n")
         (self.work / ".env").write_text("KEY=1\n")
 
-    def sayso(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def environment(self) -> dict[str, str]:
         clean = {key: value for key, value in os.environ.items() if not key.startswith(("SAYSO", "XDG"))}
-        places = {"HOME": str(self.home), "XDG_CONFIG_HOME": str(self.home / "config")}
-        places |= {"XDG_DATA_HOME": str(self.home / "data"), "COLUMNS": "80"}
+        names = ("CONFIG_HOME", "DATA_HOME", "RUNTIME_DIR")
+        places = {f"XDG_{name}": str(self.home / name) for name in names}
+        return clean | places | {"HOME": str(self.home), "COLUMNS": "80"}
+
+    def sayso(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "sayso", *words],
             capture_output=True,
@@ -32,8 +37,23 @@ class Machine:
             text=True,
             timeout=60,
             cwd=self.work,
-            env=clean | places,
+            env=self.environment(),
         )
+
+    @contextmanager
+    def serving(self, preset: str) -> Iterator[None]:
+        """A service of this user's, under this preset."""
+        (self.home / "RUNTIME_DIR").mkdir(mode=0o700)
+        words = [sys.executable, "-m", "sayso", "serve", "--preset", preset, "--port", "0"]
+        with subprocess.Popen(
+            words, cwd=self.work, env=self.environment(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        ) as service:
+            assert service.stdout is not None
+            assert service.stdout.readline().startswith(b"Sayso serves on")
+            try:
+                yield
+            finally:
+                service.kill()
 
     def run(self, line: str) -> subprocess.CompletedProcess[str]:
         return self.sayso("run", "--preset", "coding", "--", line)
@@ -107,3 +127,28 @@ def test_run_asks_and_runs_the_approved_line_once(machine: Machine) -> None:
 def test_run_denies_what_is_blocked(machine: Machine, line: str) -> None:
     ended = machine.run(line)
     assert (ended.returncode, ended.stdout) == (4, "")
+
+
+def test_run_lets_the_service_decide_where_one_runs(machine: Machine) -> None:
+    line = "cat notes.txt"
+    assert machine.sayso("run", "--", line).returncode == 0
+    with machine.serving("paranoid"):
+        asked = machine.sayso("run", "--", line)
+        assert (asked.returncode, asked.stdout) == (3, "")
+        [question] = json.loads(machine.sayso("inbox", "--json").stdout)
+        assert machine.sayso("approve", "--seen", question["digest"], question["id"]).returncode == 0
+        ran = machine.sayso("run", "--", line)
+        assert (ran.returncode, ran.stdout) == (0, "notes\n")
+        assert machine.sayso("run", "--", line).returncode == 3
+        assert machine.sayso("run", "--", "sayso approve x").returncode == 4
+        [token] = json.loads(machine.sayso("token", "list", "--json").stdout)
+        assert (token["role"], token["name"]) == ("host", "sayso run")
+
+
+def test_run_runs_nothing_without_the_service_that_should_decide(machine: Machine) -> None:
+    assert machine.sayso("run", "--", "cat notes.txt").returncode == 0
+    (machine.home / "CONFIG_HOME" / "sayso").mkdir(parents=True)
+    (machine.home / "CONFIG_HOME" / "sayso" / "settings.json").write_text('{"service_uid": 65534}')
+    ended = machine.sayso("run", "--", "cat notes.txt")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert "token" in ended.stderr

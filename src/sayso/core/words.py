@@ -275,6 +275,17 @@ def where_digest_is(question: str) -> str:
     return f"read the question again: `sayso inbox {question}` and the page show its whole digest"
 
 
+def cause_line(found: str | None, argument: str | None = None, part: str = "") -> str:
+    """What a reading found, and in which part of the call; the part stands last, as it is the agent's."""
+    why = f"because it {found}" if found else "because of"
+    where = f" {argument}" if argument is not None and not found else f", in {argument}" if argument else ""
+    return f"{why}{where}: {part}" if part else why
+
+
+def change_heading(before: str, after: str) -> str:
+    return f"{before} becomes {after}:"
+
+
 def operation_with_risk(operation: str, risk: str) -> str:
     return f"{operation} ({risk} risk)"
 

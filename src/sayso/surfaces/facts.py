@@ -10,7 +10,9 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.decision import Item
+from sayso.core import words
+from sayso.core.deciding.changes import TextChange, find_change
+from sayso.core.decision import Item, Question
 from sayso.core.digest import decode_canonical
 from sayso.core.durations import describe_left
 from sayso.core.errors import SaysoError
@@ -27,12 +29,14 @@ class QuestionFact(msgspec.Struct, frozen=True):
     """One thing to know. `text` may hold anybody's words, so a surface makes it visible.
 
     A line break in `text` is ours: one that is in the call is spelled `\\n` before it. `length` is how
-    many characters there are to show in truth, however much of them is shown.
+    many characters there are to show in truth, however much of them is shown. `parts` of the text made the
+    call what it is, and are marked in it.
     """
 
     label: str
     text: str
     length: int
+    parts: tuple[str, ...] = ()
 
 
 def facts_of(asked: AskedQuestion, now: float) -> Iterator[QuestionFact]:
@@ -41,10 +45,11 @@ def facts_of(asked: AskedQuestion, now: float) -> Iterator[QuestionFact]:
     request, call = question.request, question.request.call
     yield _make_fact("Tool", call.tool)
     if call.command is not None:
-        yield _make_fact("Command", call.command)
+        parts = _parts_of(question, None)
+        yield msgspec.structs.replace(_make_fact("Command", call.command), parts=parts)
     if call.target:
         yield _make_fact("Target", call.target)
-    yield from _argument_facts(call)
+    yield from _argument_facts(question)
     yield from _place_facts(call)
     if request.workflow is not None and request.workflow not in call.tool:
         yield _make_fact("Workflow", request.workflow)
@@ -84,24 +89,48 @@ def format_deadline(expires_at: float, now: float) -> str:
 
 
 def _make_fact(label: str, foreign: str) -> QuestionFact:
-    text = describe_gaps(foreign).replace("\n", "\\n\n").removesuffix("\n")
-    return QuestionFact(label, text, len(foreign))
+    return QuestionFact(label, _break_lines(foreign), len(foreign))
 
 
-def _argument_facts(call: Call) -> Iterator[QuestionFact]:
+def _break_lines(foreign: str) -> str:
+    """Foreign text, broken after its own line ends, which are spelled out."""
+    return describe_gaps(foreign).replace("\n", "\\n\n").removesuffix("\n")
+
+
+def _parts_of(question: Question, argument: str | None) -> tuple[str, ...]:
+    """The parts of the command, or of an argument, that made the call what is asked, as they are shown."""
+    texts = [piece.text for piece in question.because if piece.argument == argument]
+    if argument is None:
+        return tuple(_break_lines(text) for text in texts if text != question.request.call.command)
+    return tuple(_format_value(text)[1:-1] for text in texts)
+
+
+def _argument_facts(question: Question) -> Iterator[QuestionFact]:
+    call = question.request.call
     values = decode_arguments(call)
     if values is None:
         yield _make_fact("Not JSON", call.arguments.decode("utf-8", "backslashreplace"))
         return
+    change = find_change(values)
     for name, value in values.items():
+        if change is not None and name in change.names:
+            continue
         if call.command is not None and value == call.command:
             text, length = AS_ABOVE, 0
         else:
             text = _format_value(value)
             length = len(value) if isinstance(value, str) else len(text)
-        yield QuestionFact(
-            "Arguments", f"{_argument_prefix(name)}{text}", length + (len(name) if len(name) > SHORT else 0)
-        )
+        length += len(name) if len(name) > SHORT else 0
+        yield QuestionFact("Arguments", f"{_argument_prefix(name)}{text}", length, _parts_of(question, name))
+    if change is not None:
+        yield from _change_facts(change)
+
+
+def _change_facts(change: TextChange) -> Iterator[QuestionFact]:
+    """Yield the change, a fact for each line of it: what is behind a sign of ours is one line of the text."""
+    yield QuestionFact("Change", words.change_heading(*change.names), 0)
+    for sign, line in change.lines():
+        yield QuestionFact("Change", f"{sign} {describe_gaps(line)}", len(line))
 
 
 def _argument_prefix(argument: str | None) -> str:

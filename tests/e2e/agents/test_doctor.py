@@ -67,6 +67,7 @@ OFF: dict[str, list[Break]] = {
         change_text('"env": {}', '// mine\n"env": {}'),
         change_text('"env": {}', '"env": {"A": "b",}'),
         change_text('"cleanupPeriodDays" : 30', '"cleanupPeriodDays": "abc"'),
+        change_text('"env": {}', '"env": {}, "attribution": "nobody"'),  # a key that Sayso does not know
         change_text('"PreToolUse": [', '"PreToolUse": [{"hooks": [{"type": "command"}]},'),
     ],
     "codex": [change_hook, switch_off_in_project(".codex/config.toml", "[features]\nhooks = false\n")],

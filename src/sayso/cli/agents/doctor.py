@@ -11,7 +11,7 @@ from sayso.cli.policy_choice import JsonOption
 
 if TYPE_CHECKING:
     from sayso.doors.agents.agent import Agent, Scope
-    from sayso.doors.agents.doctor import Diagnosis
+    from sayso.doors.agents.canary import Diagnosis
 
 
 def examine_gates(

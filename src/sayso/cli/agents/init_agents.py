@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from sayso.cli.policy_choice import print_note
+from sayso.cli.views.wrapping import echo_line
 
 if TYPE_CHECKING:
     from sayso.doors.agents import Agent
@@ -23,6 +24,11 @@ MCP_FILES = (
     "Library/Application Support/Claude/claude_desktop_config.json",
 )
 """Where hosts keep the MCP servers they start, in the home folder or in a project."""
+MCP_TODAY = (
+    "Sayso does not stand in front of these servers yet. A coding agent that is gated asks before it calls "
+    "their tools (mcp__SERVER__TOOL), as before any other. A program without a hook, such as a desktop chat, "
+    "calls them unasked: name only servers there that may act unasked."
+)
 
 
 def find_agents_here() -> list[Agent]:
@@ -34,28 +40,44 @@ def find_agents_here() -> list[Agent]:
 
 
 def gate_agents(agents: list[Agent], *, yes: bool) -> None:
-    """Offer to gate each agent, name the MCP configurations, and prove the result."""
+    """Show for each agent what would change, offer to gate it, and prove the result."""
     from sayso.cli.agents.doctor import examine_gates
-    from sayso.cli.agents.install import install_found
-    from sayso.core.errors import SaysoError
 
     if not agents:
         typer.echo("No coding agent found here. `sayso install AGENT` gates one later.")
-    gated = 0
-    for agent in agents:
-        if not yes and not typer.confirm(f"Gate {agent.title}?", default=True):
-            continue
-        try:
-            install_found(agent, "user", yes=yes)
-            gated += 1
-        except SaysoError as error:
-            print_note(f"{agent.title} is not gated: {error.message}")
-        except typer.Exit:
-            print_note(f"{agent.title} is not gated: nothing was written")
-    for path in find_mcp_files(Path.home(), Path.cwd()):
-        print_note(f"{path} names MCP servers: an agent that is gated asks for their tools, too")
+    gated = [agent for agent in agents if _gate_agent(agent, yes=yes)]
+    tell_of_mcp_servers(find_mcp_files(Path.home(), Path.cwd()))
     if gated:
+        typer.echo("")
         examine_gates(None)
+
+
+def _gate_agent(agent: Agent, *, yes: bool) -> bool:
+    """Return whether the agent is gated now."""
+    from sayso.cli.agents.install import Asking, install_found
+    from sayso.core.errors import SaysoError
+
+    typer.echo(f"\n{agent.title}")
+    try:
+        install_found(agent, "user", Asking(f"Gate {agent.title}?", default=True, yes=yes))
+    except SaysoError as error:
+        print_note(f"{agent.title} is not gated: {error.message}")
+        return False
+    except typer.Exit:
+        print_note(f"{agent.title} is not gated: nothing was written")
+        return False
+    return True
+
+
+def tell_of_mcp_servers(files: list[Path]) -> None:
+    """Say how far the tools of MCP servers are gated: by an agent's hook, and not in front of the server."""
+    if not files:
+        return
+    echo_line("")
+    echo_line("MCP servers are named in:")
+    for path in files:
+        echo_line(f"  {path}")
+    echo_line(MCP_TODAY)
 
 
 def find_mcp_files(home: Path, project: Path) -> list[Path]:

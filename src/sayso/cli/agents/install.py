@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from sayso.cli.policy_choice import choose_policy, print_note
+from sayso.cli.views.wrapping import echo_line
 
 if TYPE_CHECKING:
     from sayso.doors.agents import Agent
-    from sayso.doors.agents.agent import Scope
+    from sayso.doors.agents.agent import Scope, Wanted
     from sayso.doors.agents.settings.changes import Change
     from sayso.doors.agents.settings.installed import Installation
     from sayso.gate.gate import Gate
@@ -35,6 +36,8 @@ AgentArg = Annotated[
 ]
 ProjectOption = Annotated[bool, typer.Option("--project", help="Only for the project in this folder.")]
 
+WRITE = "Write this?"
+
 
 class OtherService(NamedTuple):
     """A service somewhere else than usual: its socket, and a file with a token for it."""
@@ -44,6 +47,16 @@ class OtherService(NamedTuple):
 
 
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask whether to write the change.")]
+DiffOption = Annotated[bool, typer.Option("--diff", help="Show the change line by line.")]
+
+
+class Asking(NamedTuple):
+    """How the person is shown a change and asked for their yes. Just Enter leaves the agent gated."""
+
+    question: str
+    default: bool
+    yes: bool = False
+    diff: bool = False
 
 
 def install_agent(
@@ -66,18 +79,22 @@ def install_agent(
         ),
     ] = None,
     yes: YesOption = False,
+    diff: DiffOption = False,
 ) -> None:
     """Gate a coding agent: from now on it asks Sayso before every tool call.
 
-    Shows the change to the agent's settings first, and asks. Everything else in the file stays as it is, and
-    `sayso uninstall` restores it. Example: sayso install claude
+    Shows the change to the agent's settings first (--diff: line by line), and asks. Everything else in the
+    file stays as it is, and `sayso uninstall` restores it. Example: sayso install claude
     """
     found = find_agent(agent)
     service = OtherService(socket, token_file)
-    install_found(found, "project" if project else "user", wait=wait, yes=yes, service=service)
+    asking = Asking(WRITE, default=True, yes=yes, diff=diff)
+    install_found(found, "project" if project else "user", asking, wait=wait, service=service)
 
 
-def uninstall_agent(agent: AgentArg, project: ProjectOption = False, yes: YesOption = False) -> None:
+def uninstall_agent(
+    agent: AgentArg, project: ProjectOption = False, yes: YesOption = False, diff: DiffOption = False
+) -> None:
     """Undo `sayso install`: the agent's settings are as they were before, and its token is revoked."""
     from sayso.doors.agents.settings import changes, installed
 
@@ -91,7 +108,7 @@ def uninstall_agent(agent: AgentArg, project: ProjectOption = False, yes: YesOpt
     if earlier is None and not any(one.is_needed for one in planned):
         typer.echo(f"{found.title} is not gated here.")
         return
-    _show_and_confirm(planned, yes=yes)
+    _show_and_confirm(found, file, wanted, planned, Asking(WRITE, default=False, yes=yes, diff=diff))
     changes.apply_changes(planned)
     secret = installed.read_token(file)
     installed.forget_installation(file)
@@ -119,9 +136,9 @@ def run_hook(
 def install_found(
     agent: Agent,
     scope: Scope,
+    asking: Asking,
     *,
     wait: int | None = None,
-    yes: bool = False,
     service: OtherService | None = None,
 ) -> None:
     """Install the hook of this agent."""
@@ -139,14 +156,14 @@ def install_found(
     token, text = _hook_text(agent, file, earlier, seconds, service or OtherService())
     same = file.exists() and file.read_text(encoding="utf-8") == text
     if same and not any(one.is_needed for one in planned):
-        typer.echo(f"{agent.title} is registered already; nothing to change. {_promise(agent)}.")
+        echo_line(f"{agent.title} is registered already; nothing to change. {_promise(agent)}.")
         return
-    _show_and_confirm(planned, yes=yes)
+    _show_and_confirm(agent, file, wanted, planned, asking)
     kept = installed.note_files(planned, earlier)
     one = installed.Installation(agent.name, scope, str(place.project), seconds, token, kept)
     installed.save_installation(file, text, one)
     changes.apply_changes(planned)
-    typer.echo(f"The hook is registered. {_promise(agent)}. Try it: sayso doctor {agent.name}")
+    echo_line(f"The hook is registered. {_promise(agent)}. Try it: sayso doctor {agent.name}")
     for line in agent.advice:
         print_note(line)
 
@@ -248,12 +265,20 @@ def _read_token(file: Path | None) -> tuple[str, str]:
     return secret, ""
 
 
-def _show_and_confirm(planned: Sequence[Change], *, yes: bool) -> None:
+def _show_and_confirm(
+    agent: Agent, file: Path, wanted: Sequence[Wanted], planned: Sequence[Change], asking: Asking
+) -> None:
+    """Show the change, and end here without a yes."""
+    from sayso.cli.views.wrapping import echo_wrapped
     from sayso.doors.agents.settings.changes import show_changes
+    from sayso.doors.agents.settings.registration import hook_command
+    from sayso.doors.agents.settings.summary import summarize_changes
 
-    for line in show_changes(planned):
-        typer.echo(line)
-    if not yes and not typer.confirm("Write this?"):
+    if asking.diff:
+        echo_wrapped(show_changes(planned))
+    else:
+        echo_wrapped(summarize_changes(wanted, planned, hook_command(agent, "EVENT", file)))
+    if not asking.yes and not typer.confirm(asking.question, default=asking.default):
         raise typer.Exit(1)
 
 

@@ -3,6 +3,8 @@
 - A question shows all that runs: command or operations, tool, server, workflow, folder, state and every
   argument. Text of the agent is on lines of its own, with every line end spelled out, so none of it can
   pass for a line of ours.
+- What was found in the call is told with the part of it that shows it. A change is shown as the lines that go
+  and come.
 - A long value is folded with its true length. A rendering with a fold is not complete.
 - Above moderate risk a yes counts only if whoever gave it names the digest of the call it was shown whole.
 - A yes that names another digest counts nowhere.
@@ -17,6 +19,7 @@ from typing import Any
 import msgspec
 
 from sayso.core import words
+from sayso.core.deciding.changes import TextChange, find_change
 from sayso.core.decision import Item, Question
 from sayso.core.digest import decode_canonical
 from sayso.core.errors import NotSeen, SaysoError
@@ -96,9 +99,25 @@ def _facts(request: Request, items: tuple[Item, ...], fold: int | None) -> Itera
     yield f"tool: {words.visible(call.tool, fold)}"
     yield from (f"{label}: {words.visible(text, fold)}" for label, text in places.items() if text)
     yield f"does: {', '.join(words.operation_with_risk(item.operation, item.risk.word) for item in items)}"
+    yield from _causes(request, items, fold)
     if call.state is not None:
         yield words.current_state_line(call.state, fold)
     yield from _arguments(call, fold)
+
+
+def _causes(request: Request, items: tuple[Item, ...], fold: int | None) -> Iterator[str]:
+    """What was found in the call, and in which part of it, where that is not all of it."""
+    asked = {item.operation for item in items}
+    for one in request.operations:
+        if one.name not in asked:
+            continue
+        found = words.visible(one.found, fold) if one.found else None
+        parts = [piece for piece in one.because if piece.text != request.call.command]
+        if found and not parts:
+            yield words.cause_line(found)
+        for part in parts:
+            name = None if part.argument is None else _format_name(part.argument, fold)
+            yield words.cause_line(found, name, words.visible(part.text, fold))
 
 
 def _arguments(call: Call, fold: int | None) -> Iterator[str]:
@@ -110,10 +129,22 @@ def _arguments(call: Call, fold: int | None) -> Iterator[str]:
         return
     if arguments:
         yield "arguments:"
+    change = find_change(arguments)
+    if change is not None and fold is not None and change.length > fold:
+        change = None
     for name, given in arguments.items():
+        if change is not None and name in change.names:
+            yield from _change_lines(change) if name == change.names[0] else ()
+            continue
         same = call.command is not None and given == call.command
         value = words.AS_ABOVE if same else _value(given, fold)
         yield f"  {_format_name(name, fold)}: {value}"
+
+
+def _change_lines(change: TextChange) -> Iterator[str]:
+    """The lines that go and come, each behind a sign of ours: none of them can pass for another line."""
+    yield f"  {words.change_heading(*change.names)}"
+    yield from (f"    {sign} {words.visible(line, None)}" for sign, line in change.lines())
 
 
 def _value(given: Any, fold: int | None) -> str:

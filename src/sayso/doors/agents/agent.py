@@ -13,6 +13,8 @@ from sayso.wire import CANARY_SESSION, HookDialect
 Scope = Literal["user", "project"]
 QUICK = 20
 """Seconds for an event at which nobody is waited for."""
+NOWHERE = "http://127.0.0.1:9"
+"""An address at which nobody listens."""
 
 
 class HookEvent(msgspec.Struct, frozen=True):
@@ -63,6 +65,13 @@ class WantedEntries(msgspec.Struct, frozen=True):
     """What in the file's value makes the agent drop the whole file; nothing if it takes it."""
 
 
+class Headless(msgspec.Struct, frozen=True):
+    """How the program takes one message without a terminal: its words, and variables that keep it offline."""
+
+    words: tuple[str, ...]
+    variables: Mapping[str, str]
+
+
 Wanted = WantedFile | WantedEntries
 CommandFor = Callable[[str], str]
 """The command line to register for an event."""
@@ -109,6 +118,10 @@ class Agent(HookDialect, frozen=True, kw_only=True):
     wanted: Callable[[Place, Scope, CommandFor, int], tuple[Wanted, ...]]
     """What to write; the number is the seconds a hook may take."""
     canary: Canary
+    headless: Callable[[str], Headless] | None = None
+    """How to let the program take this message, if its hook runs before any model is asked."""
+    unproven: str = "it was not started, so whether it runs the hook is not proven here"
+    """What is not proven where the program cannot be started without a model."""
     is_blocked: Callable[[int, str], bool] = blocked_by_exit
     """Whether the host blocks the call, by the hook's exit code and what it printed."""
     wait: int = 300

@@ -1,10 +1,12 @@
 """Claude Code: PreToolUse decides, PermissionRequest answers its own prompt, the rest reports.
 
-- A deny (exit 2) is final in every permission mode. An allow is not: Claude Code's own deny and ask rules
-  still apply, and in plan mode nothing is said, so that its own limits hold. Nor is a question to the user
-  answered by an allow.
-- `defer` is not used: Claude Code ignores it outside `-p` and when it makes several calls at once, and the
-  call then goes on.
+- A deny is final in every permission mode. It is said in JSON, which Claude Code shows without the command
+  line of the hook; but other hosts read these settings, too, so a payload with anything that Claude Code does
+  not send is denied by exit code 2.
+- An allow is not final: Claude Code's own deny and ask rules still apply, and in plan mode nothing is said,
+  so that its own limits hold. Nor is a question to the user answered by an allow.
+- `defer` is not used: outside `-p` Claude Code ignores it and runs the call (seen with 2.1.325), and the
+  payloads of both are alike.
 """
 
 from __future__ import annotations
@@ -13,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from sayso.doors.agents.agent import (
+    NOWHERE,
     Agent,
     CommandFor,
+    Headless,
     HookEvent,
     Place,
     Scope,
@@ -26,6 +30,7 @@ from sayso.doors.agents.agent import (
 from sayso.doors.agents.answers import (
     FAILED_PERMISSION,
     MESSAGE_LOST,
+    NOT_DECIDED,
     refuse_by_exit,
     render_permission,
     show_announced,
@@ -45,6 +50,11 @@ from sayso.wire import (
 
 FOR_THE_USER = ("AskUserQuestion", "ExitPlanMode")
 """Tools that are a question to the user: an allow would answer it."""
+FIELDS = frozenset((
+    "session_id", "transcript_path", "cwd", "prompt_id", "permission_mode", "effort", "scratchpad_dir",
+    "hook_event_name", "tool_name", "tool_input", "tool_use_id", "agent_id", "agent_type",
+))  # fmt: skip
+"""What Claude Code sends before a tool runs."""
 
 
 def _read_event(event: str, payload: dict[str, Any]) -> HostEvent:
@@ -55,6 +65,7 @@ def _read_event(event: str, payload: dict[str, Any]) -> HostEvent:
             **read_tool(payload),
             prompts=event == "PermissionRequest",
             mode=optional_text(payload, "permission_mode"),
+            takes_json="permission_mode" in payload and payload.keys() <= FIELDS,
         )
     if event in ("PostToolUse", "PostToolUseFailure"):
         return HostOutcome(**where, **read_tool(payload), ok=event == "PostToolUse")
@@ -85,17 +96,22 @@ def _render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
         return render_permission(answer)
     if answer.verdict == "allow":
         return HookOutput() if event.mode == "plan" or event.tool in FOR_THE_USER else _allow(answer)
+    if event.takes_json:
+        return HookOutput(out=to_json(_decision("deny", answer.reason or NOT_DECIDED)))
     return refuse_by_exit(answer)
 
 
+def _decision(decision: str, reason: str) -> dict[str, Any]:
+    said = {"permissionDecision": decision, "permissionDecisionReason": f"Sayso: {reason}"}
+    return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **said}}
+
+
+def _is_blocked(code: int, out: str) -> bool:
+    return code == 2 or '"permissionDecision":"deny"' in out
+
+
 def _allow(answer: HookAnswer) -> HookOutput:
-    said: dict[str, Any] = {
-        "hookSpecificOutput": {
-            "hookEventName": "PreToolUse",
-            "permissionDecision": "allow",
-            "permissionDecisionReason": f"Sayso: {answer.reason}",
-        }
-    }
+    said = _decision("allow", answer.reason)
     if answer.announced:
         said["systemMessage"] = "\n".join(answer.announced)
     return HookOutput(out=to_json(said))
@@ -131,6 +147,19 @@ def _entry(event: HookEvent, command: str, seconds: int) -> dict[str, Any]:
     return {**matcher, "hooks": [hook]}
 
 
+def _headless(message: str) -> Headless:
+    """Claude Code runs the hook for a message before it asks a model; here there is none to ask."""
+    offline = {
+        "ANTHROPIC_API_KEY": "none",
+        "ANTHROPIC_BASE_URL": NOWHERE,
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "CLAUDE_CODE_MAX_RETRIES": "0",
+        "CLAUDECODE": "",
+        "DISABLE_AUTOUPDATER": "1",
+    }
+    return Headless(("-p", message, "--max-turns", "1"), offline)
+
+
 AGENT = Agent(
     name="claude",
     read_event=_read_event,
@@ -140,4 +169,6 @@ AGENT = Agent(
     events=EVENTS,
     wanted=_wanted,
     canary=canary_of("PreToolUse", "Write", permission_mode="default"),
+    is_blocked=_is_blocked,
+    headless=_headless,
 )

@@ -173,6 +173,7 @@ AGENT = Agent(
     events=EVENTS,
     wanted=_wanted,
     canary=canary_of("PreToolUse", "Write", permission_mode="default"),
+    unproven="it was not started, but asked which hooks it would run",
     condition="you have trusted its hooks, and not before",
     advice=(
         "Start codex, type /hooks, and trust all of Sayso's; until then Codex skips them and runs all calls.",

@@ -55,6 +55,14 @@ def find_service(where: str | Path | None, *, start: bool) -> ServiceAddress:
     return ServiceAddress(path, lambda: _check_listener(path, start and where is None))
 
 
+def expects_service() -> bool:
+    """Return whether calls of this user are a service's to decide: one listens, or another user has it."""
+    path, user = socket_path(), service_user()
+    if user is not None and user != os.getuid():
+        return True
+    return path is not None and _listener(path) is not None
+
+
 def _url(where: str) -> str:
     try:
         parts = urlsplit(where)

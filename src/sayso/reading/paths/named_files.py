@@ -20,8 +20,7 @@ from itertools import islice
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import may_look
 from sayso.reading.paths.finding.path_arguments import is_link
-from sayso.reading.paths.spellings import MAX_PATH_LENGTH
-from sayso.reading.paths.spellings import WILD
+from sayso.reading.paths.spellings import MAX_PATH_LENGTH, WILD
 
 MAX_CONTENT = 4_000_000
 """How much of a file is read to tell that it is still the same."""

@@ -50,6 +50,8 @@ from sayso.wire import (
     HostOutcome,
     HostSessionEnd,
     canary_word,
+    heard_word,
+    is_canary_message,
 )
 
 DOOR = "hook"
@@ -66,14 +68,17 @@ async def post_hook(context: Context) -> Response:
     dialect = _find_dialect(context)
     event = dialect.read_event(context.parameters["event"], context.body)
     answer = await _answer_event(context, event)
-    return _encode_output(dialect.render_answer(event, _mark_canary(event, answer)))
+    return _encode_output(dialect.render_answer(event, _mark_canary(context, event, answer)))
 
 
-def _mark_canary(event: HostEvent, answer: HookAnswer) -> HookAnswer:
+def _mark_canary(context: Context, event: HostEvent, answer: HookAnswer) -> HookAnswer:
     """Sign a deny for `sayso doctor`: a hook that fails blocks as well, and proves nothing."""
     if answer.verdict != "deny" or not event.session.startswith(CANARY_SESSION):
         return answer
-    return msgspec.structs.replace(answer, reason=f"{answer.reason} {canary_word(event.session)}")
+    words_of_proof = [canary_word(event.session)]
+    if context.running.hook_calls.knows_canary(context.parameters["agent"], event.session):
+        words_of_proof.append(heard_word(event.session))
+    return msgspec.structs.replace(answer, reason=" ".join([answer.reason, *words_of_proof]))
 
 
 async def _answer_event(context: Context, event: HostEvent) -> HookAnswer:
@@ -91,6 +96,9 @@ def _begin(context: Context, event: HostEvent) -> HookAnswer | tuple[str, HostCa
     """Return the answer, or the call that waits for a person."""
     if context.authorization is not None:
         check_caller_again(context.gate, context.running.callers, context.authorization, context.token)
+    if isinstance(event, HostMessage) and is_canary_message(event.text):
+        context.running.hook_calls.note_canary(context.parameters["agent"], event.text)
+        return NOTHING
     session = _open_session(context, event)
     if isinstance(event, HostCall):
         attempt = _start_call(context, session, event)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import msgspec
 
 MOST = 10_000
+MOST_CANARIES = 100
 SAME_CALL = 60.0
 """How many seconds after a call was allowed another event may still be about it."""
 
@@ -30,6 +31,17 @@ class HookCalls:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._lock = clock, threading.Lock()
         self._calls: dict[tuple[str, str], _Allowed] = {}
+        self._canaries: dict[tuple[str, str], None] = {}
+
+    def note_canary(self, agent: str, name: str) -> None:
+        """The agent's program has sent this canary's name as a message."""
+        with self._lock:
+            self._canaries[agent, name] = None
+            while len(self._canaries) > MOST_CANARIES:
+                del self._canaries[next(iter(self._canaries))]
+
+    def knows_canary(self, agent: str, name: str) -> bool:
+        return (agent, name) in self._canaries
 
     def remember(self, session: str, names: tuple[str, ...], call: str, event: str) -> None:
         with self._lock:

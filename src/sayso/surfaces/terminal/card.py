@@ -14,14 +14,16 @@ from sayso.core.decision import Offer, Question
 from sayso.core.model import Risk
 from sayso.gate.questions.surface import AskedQuestion
 from sayso.surfaces.facts import SHORT, QuestionFact, facts_of
-from sayso.surfaces.terminal.layout import Screen, odd_characters, wrap_text
+from sayso.surfaces.terminal.layout import Screen, odd_characters, wrap_marked, wrap_text
 
 if TYPE_CHECKING:
     from rich.text import Text
 
 MOST_LINES = 10
 FEW_LINES = 3
-MATTERS_MOST = ("Command", "Target", "Arguments", "Because of")
+MATTERS_MOST = ("Command", "Target", "Arguments", "Change", "Because of")
+MARKED = " marked"
+"""What stands beside the carets under a part that made the call what it is: no text of others reaches it."""
 MOST_OF_A_KIND = 20
 LABELS = 11
 RISK_COLOURS = {Risk.LOW: "green", Risk.MODERATE: "yellow", Risk.HIGH: "red"}
@@ -132,10 +134,13 @@ def _fact_rows(facts: Iterable[QuestionFact], look: Screen, whole: bool) -> Iter
     for fact in facts:
         label = "" if fact.label == last else fact.label
         last = fact.label
-        lines = wrap_text(fact.text, width, look)
+        lines = wrap_marked(fact.text, fact.parts, width, look)
         most = MOST_LINES if fact.label in MATTERS_MOST else FEW_LINES
-        for number, line in enumerate(islice(lines, None if whole else most)):
-            yield _make_row(label if number == 0 else "", line if number == 0 else f"  {line}")
+        for number, (line, marks) in enumerate(islice(lines, None if whole else most)):
+            further = "  " if number else ""
+            yield _make_row("" if number else label, f"{further}{line}")
+            if marks:
+                yield _make_row(MARKED, f"{further}{marks}", "bold red")
         if next(lines, None) is not None:
             yield from _fold_rows(f"{fact.length:,} characters in all", look)
 

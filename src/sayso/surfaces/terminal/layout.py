@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 import msgspec
@@ -43,19 +44,46 @@ def wrap_text(text: str, width: int, look: Screen) -> Iterator[str]:
     It breaks after a space if there is one in the second half of the line, and never inside a character
     that is spelled out.
     """
-    for part in foreign.tame(text).split("\n"):
-        line, used = "", 0
-        for character in part:
+    return (line for line, _ in wrap_marked(text, (), width, look))
+
+
+def wrap_marked(text: str, parts: Iterable[str], width: int, look: Screen) -> Iterator[tuple[str, str]]:
+    """The same lines, and beneath each a caret for every column of these parts; nothing if it has none."""
+    tamed = foreign.tame(text)
+    marked = find_places(tamed, map(foreign.tame, parts))
+    at = 0
+    for part in tamed.split("\n"):
+        line, under, used = "", "", 0
+        for place, character in enumerate(part, at):
             piece = spell_for_terminal(character, look.ascii)
             more = count_cells(piece)
             if used + more > width:
                 cut = line.rfind(" ") + 1
                 cut = cut if cut > width // 2 else len(line)
-                yield line[:cut]
-                line = line[cut:]
-                used = sum(map(count_cells, line))
+                columns = sum(map(count_cells, line[:cut]))
+                yield line[:cut], under[:columns].rstrip()
+                line, under = line[cut:], under[columns:]
+                used -= columns
             line, used = line + piece, used + more
-        yield line
+            under += ("^" if place in marked else " ") * more
+        yield line, under.rstrip()
+        at += len(part) + 1
+
+
+def find_places(text: str, parts: Iterable[str]) -> set[int]:
+    """Where these parts stand in the text: wherever they are words of their own, or else anywhere."""
+    places: set[int] = set()
+    for part in filter(None, parts):
+        found = [one.span() for one in re.finditer(re.escape(part), text)]
+        alone = [(start, end) for start, end in found if not _is_inside_word(text, start, end)]
+        for start, end in alone or found:
+            places.update(range(start, end))
+    return places
+
+
+def _is_inside_word(text: str, start: int, end: int) -> bool:
+    around = text[max(0, start - 1) : start] + text[end : end + 1]
+    return any(character.isalnum() or character == "_" for character in around)
 
 
 @lru_cache(maxsize=4096)
