@@ -77,6 +77,8 @@ def read_request(
         call = read_ground(call)
         reading = _make_reading(call, declared, policy)
         check_command(command, reading, call)
+        for one in policy.readings if command is not None else ():
+            check_command(command, _make_reading(call, declared, one), call)
         read = msgspec.structs.replace(
             call,
             command=reading.command,
