@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import cast
+from typing import Protocol, TypeVar, cast
 
 import msgspec
 
@@ -43,8 +44,34 @@ class TamperedSession(Tampered):
     code = "tampered_session"
 
 
+class PolicyMoved(SaysoError):
+    """Another policy came into force while this was being decided. Nothing was done."""
+
+    code = "policy_moved"
+    advice = "try again: it is decided under the policy in force then"
+
+
+class LivePolicy(Protocol):
+    """The policy of a gate whose policy is a file that may change."""
+
+    def policy_now(self) -> Policy:
+        """Return the policy in force, after one look at the file."""
+
+    def has_moved(self, policy: Policy) -> bool:
+        """Return whether another policy may be in force by now. Quick: it only looks at the file."""
+
+    def follow(self, gate: Gate) -> None:
+        """Write to the store as this gate does from now on."""
+
+    def check(self, tx: Reader, policy: Policy) -> None:
+        """Refuse with PolicyMoved to go on under a policy that is not the one in force."""
+
+
 class Gate(msgspec.Struct, frozen=True):
-    """One gate on one store under one policy. Its use cases are the functions beside this file."""
+    """One gate on one store under one policy. Its use cases are the functions beside this file.
+
+    The policy of one gate never changes. Where it is a file, `current_gate` gives the gate of now.
+    """
 
     store: Store
     policy: Policy
@@ -53,6 +80,7 @@ class Gate(msgspec.Struct, frozen=True):
     notices: bool = False
     mark: Watermark | None = None
     key: SigningKey | None = None
+    live: LivePolicy | None = None
 
     def __post_init__(self) -> None:
         """No gate works on a store past its mark, whoever put the two together."""
@@ -64,6 +92,33 @@ class Gate(msgspec.Struct, frozen=True):
     def marked_store(self) -> MarkedStore:
         """The store, which is always behind its mark."""
         return cast("MarkedStore", self.store)
+
+
+T = TypeVar("T")
+TRIES = 5
+"""How often an act is begun again because the policy moved meanwhile."""
+
+
+def current_gate(gate: Gate) -> Gate:
+    """Return this gate under the policy in force now: the same one unless the policy moved."""
+    if gate.live is None:
+        return gate
+    policy = gate.live.policy_now()
+    return gate if policy is gate.policy else with_policy(gate, policy)
+
+
+def with_policy(gate: Gate, policy: Policy) -> Gate:
+    return msgspec.structs.replace(gate, policy=policy, notices=policy.settings.notices is not None)
+
+
+def act_under_current_policy(gate: Gate, act: Callable[[Gate], T]) -> T:
+    """Do this, and do it again if the policy moves before it is done. Nothing was done by then."""
+    for _ in range(TRIES):
+        try:
+            return act(gate)
+        except PolicyMoved:
+            gate = current_gate(gate)
+    return act(gate)
 
 
 def writing(gate: Gate, *, durable: bool = True) -> AbstractContextManager[Writer]:
@@ -111,6 +166,8 @@ def rows_ahead(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Ahead:
 
 def load_open_session(gate: Gate, tx: Reader, session: str, wanted: RowSelection) -> LoadedSession:
     """The session with the rows wanted; an error if there is none that is open."""
+    if gate.live is not None:
+        gate.live.check(tx, gate.policy)
     found = load_session(tx, gate.sealer, session, wanted)
     if found is None or not found.believed:
         refuse_tampered(gate, session, found)

@@ -68,6 +68,11 @@ def read_text(text: str, *, name: str = "policy", presets: Mapping[str, bytes] |
 
 def read_file(path: str | Path) -> LoadedPolicy:
     """The same as `load_file`, with warnings and digest."""
+    return read_content(read_policy_bytes(path), path)
+
+
+def read_policy_bytes(path: str | Path) -> bytes:
+    """The bytes of a policy file, which is guarded from now on."""
     try:
         content = read_bytes(path, MAX_BYTES + 1)
     except (OSError, ValueError) as error:
@@ -77,6 +82,11 @@ def read_file(path: str | Path) -> LoadedPolicy:
         )
         raise PolicyProblems([problem]) from error
     guard_policy(path)
+    return content
+
+
+def read_content(content: bytes, path: str | Path) -> LoadedPolicy:
+    """The policy that these bytes of a file mean, with warnings and digest."""
     return _load_content(content, str(path), preset_texts(), ())
 
 

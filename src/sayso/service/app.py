@@ -21,7 +21,7 @@ from starlette.routing import BaseRoute, Route
 from sayso.core.digest import parse_json
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import LONGEST_KEY
-from sayso.gate.gate import Gate
+from sayso.gate.gate import TRIES, Gate, PolicyMoved, current_gate
 from sayso.gate.people.tokens import Token
 from sayso.service import openapi
 from sayso.service.api import (
@@ -157,6 +157,25 @@ async def _wait_for_disconnect(request: Request) -> None:
 
 
 async def _run_endpoint(endpoint: Endpoint, context: Context) -> Any:
+    """Run the endpoint, and run it again if the policy moves before anything was done."""
+    for _ in range(TRIES):
+        await _look_at_policy(context.running)
+        try:
+            return await _run_once(endpoint, context)
+        except PolicyMoved:
+            continue
+    return await _run_once(endpoint, context)
+
+
+async def _look_at_policy(running: ServiceState) -> None:
+    """Go on under the policy in force now."""
+    gate = running.gate
+    if gate.live is not None and gate.live.has_moved(gate.policy):
+        now = await running.lanes.run("tokens", current_gate, gate)
+        running.gate = now
+
+
+async def _run_once(endpoint: Endpoint, context: Context) -> Any:
     """Run the endpoint. What is urgent is tried again while others hold the store."""
     if inspect.iscoroutinefunction(endpoint.answer):
         return await endpoint.answer(context)

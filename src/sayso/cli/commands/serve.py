@@ -15,6 +15,7 @@ from sayso.cli.policy_choice import (
     PolicyOption,
     PresetOption,
     choose_policy,
+    find_policy_source,
     print_note,
 )
 from sayso.cli.short_ids import StoreOption, TokenId, expand_token_id
@@ -109,7 +110,8 @@ def run_service(
     sizes = {"body_burst": body_burst, "held": held, "strangers": strangers}
     settings = load_service_settings({**limits, **sizes})
     _log_as(log)
-    gate = open_gate(choose_policy(policy, preset, approval), store)
+    chosen = choose_policy(policy, preset, approval)
+    gate = open_gate(chosen, store, source=find_policy_source(policy, preset, approval))
     if host not in LOOPBACK:
         print_note("this address can be reached from other machines, and what is sent there is not encrypted")
     guard_installed_files()

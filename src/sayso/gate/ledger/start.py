@@ -43,7 +43,7 @@ from sayso.gate.call_rows import (
 )
 from sayso.gate.deciding.approvals import has_story
 from sayso.gate.deciding.authorize import Authorization, Bundle, authorize_in, record_decision, reporting
-from sayso.gate.deciding.request import read_again, with_state
+from sayso.gate.deciding.request import as_read_now, read_again, with_state
 from sayso.gate.gate import NO_SCOPE, Gate, apply_and_save, load_open_session, rows_ahead, writing
 from sayso.gate.ledger.effect_keys import check_effect, take_effect
 from sayso.gate.ledger.resume import make_refusal, reason_not_to_run
@@ -83,6 +83,7 @@ def start_call(
     With `entered` False the start can still be given back, until `enter_call` says that the function was
     entered; without it the start counts as the entry.
     """
+    request = as_read_now(gate, request)
     with reporting(gate, request.session) as report, writing(gate) as tx:
         if not tx.local and effect_key is None:
             tx.read_ahead(rows_ahead(gate, request, scope))
@@ -171,6 +172,7 @@ def start_ungated(
 
     Where the policy knows the tool or its name, or a path in its arguments counts, it is decided.
     """
+    request = as_read_now(gate, request)
     if _policy_knows(gate.policy, request) or any(map(_was_read, request.operations)):
         decided = msgspec.structs.replace(request, operations=tuple(map(_without_risk, request.operations)))
         return start_call(

@@ -11,7 +11,7 @@ from sayso.core.ledger import NotNow
 from sayso.core.proposals.proposal import ProposalRefused
 from sayso.gate.audit.read import UnknownEntry
 from sayso.gate.call_rows import KeyReused, TamperedCall, UnknownCall
-from sayso.gate.gate import TamperedSession, UnknownSession
+from sayso.gate.gate import PolicyMoved, TamperedSession, UnknownSession
 from sayso.gate.ledger.workflows import BeyondPolicy
 from sayso.gate.people.passkey_sign_in import SignInRefused
 from sayso.gate.people.passkeys import PasskeysVoid, ProofNeeded, UnknownPasskey
@@ -47,6 +47,7 @@ STATUSES: tuple[tuple[type[SaysoError], int], ...] = (
     (GrantRefused, 409),
     (KeyReused, 409),
     (NotNow, 409),
+    (PolicyMoved, 409),
     (NotSeen, 409),
     (OtherSession, 409),
     (PasskeysVoid, 409),
