@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Protocol, TypeVar, cast
 
 import msgspec
@@ -54,6 +55,8 @@ class PolicyMoved(SaysoError):
 class LivePolicy(Protocol):
     """The policy of a gate whose policy is a file that may change."""
 
+    path: Path
+
     def policy_now(self) -> Policy:
         """Return the policy in force, after one look at the file."""
 
@@ -95,7 +98,7 @@ class Gate(msgspec.Struct, frozen=True):
 
 
 T = TypeVar("T")
-TRIES = 5
+TRIES = 20
 """How often an act is begun again because the policy moved meanwhile."""
 
 

@@ -19,6 +19,7 @@ from sayso.gate.gate import Gate, with_policy
 from sayso.gate.open_lock import opening
 from sayso.gate.policy.clocks import start_permission_clocks
 from sayso.gate.policy.in_force import ROW, read_policy, read_row
+from sayso.gate.policy.live import LivePolicyFile
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import SigningKey, load_key, load_or_make_key
 from sayso.gate.rows.moves import hold_streams, refuse_moved_store
@@ -109,8 +110,6 @@ class PolicySource(msgspec.Struct, frozen=True):
 
 def watch_policy(gate: Gate, source: PolicySource) -> Gate:
     """The same gate, under what is in force on its store and what this file says from now on."""
-    from sayso.gate.policy.live import LivePolicyFile
-
     live = LivePolicyFile(gate, source.path.absolute(), source.mode)
     return with_policy(msgspec.structs.replace(gate, live=live), live.policy_now())
 

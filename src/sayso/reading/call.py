@@ -33,7 +33,6 @@ from sayso.reading.resolve import (
 )
 from sayso.reading.verbs import is_git_operation
 
-
 OTHERWISE = "read otherwise by another policy"
 """Stands among the arguments beside a command that policies read differently, so that nothing covers it."""
 

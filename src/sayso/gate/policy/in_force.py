@@ -28,12 +28,17 @@ MOST_TOLD = 100
 
 
 class InForce(msgspec.Struct, frozen=True):
-    """Which policy is in force, since when and by whom. `pin` is the digest of the locked file, if it is."""
+    """Which policy is in force, since when and by whom.
+
+    `content` is the digest of the file that means just this policy, if one does; `pin` that of the locked
+    file, if it is locked.
+    """
 
     digest: str
     body: str
     at: float
     by: str = ""
+    content: str = ""
     pin: str = ""
     told: tuple[str, ...] = ()
     """The contents of the file that the operator was told about, so that each is told once."""
@@ -61,7 +66,9 @@ def read_policy(gate: Gate, tx: Reader, row: InForce) -> Policy:
         raise TamperedValue("the policy in force cannot be read", hint=hint) from error
 
 
-def put_in_force(gate: Gate, tx: Writer, policy: Policy, before: InForce | None, *, by: str = "") -> InForce:
+def put_in_force(
+    gate: Gate, tx: Writer, policy: Policy, before: InForce | None, *, by: str = "", content: str = ""
+) -> InForce:
     """Put this policy in force, and start the clocks of what it newly allows."""
     lock_values(tx, "in-force")
     packed = base64.b85encode(zlib.compress(msgspec.msgpack.encode(policy))).decode()
@@ -70,6 +77,7 @@ def put_in_force(gate: Gate, tx: Writer, policy: Policy, before: InForce | None,
         sha256(packed.encode()),
         tx.now,
         by,
+        content,
         "" if before is None else before.pin,
         () if before is None else before.told,
     )

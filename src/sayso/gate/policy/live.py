@@ -66,16 +66,20 @@ class Resolution(msgspec.Struct, frozen=True):
     alert: str = ""
 
 
-def read_file_content(path: Path) -> FileContent:
-    """Read the policy file. What cannot be read or is refused has no policy."""
+def read_file_content(path: Path, known: FileContent | None = None) -> FileContent:
+    """Read the policy file. What cannot be read or is refused has no policy; what is known is not parsed."""
     try:
         content = read_policy_bytes(path)
     except PolicyProblems as error:
-        return FileContent(sha256(str(error).encode()), None, str(error))
+        digest = sha256(str(error).encode())
+        return known if known is not None and known.digest == digest else FileContent(digest, None, str(error))
+    digest = sha256(content)
+    if known is not None and known.digest == digest:
+        return known
     try:
-        return FileContent(sha256(content), read_content(content, path).policy)
+        return FileContent(digest, read_content(content, path).policy)
     except PolicyProblems as error:
-        return FileContent(sha256(content), None, str(error))
+        return FileContent(digest, None, str(error))
 
 
 def resolve(row: InForce | None, before: Policy | None, file: FileContent, now: float) -> Resolution:
@@ -107,8 +111,10 @@ class LivePolicyFile:
     def __init__(self, gate: Gate, path: Path, wish: Mode | None) -> None:
         self._gate = gate
         self.path = path
+        self._name = os.fspath(path)
         self._wish = wish
         self._lock = threading.Lock()
+        self._stale = True
         self._stamp: Stamp | None = None
         self._read_until = float("inf")
         self._file: FileContent | None = None
@@ -121,14 +127,15 @@ class LivePolicyFile:
     def policy_now(self) -> Policy:
         """Return the policy to decide under, after one look at the file."""
         policy = self._policy
-        if policy is not None and self._look() == self._stamp and time.time() > self._read_until:
+        if policy is not None and not self.has_moved(policy):
             return policy
         with self._lock:
             return self._refresh()
 
     def has_moved(self, policy: Policy) -> bool:
-        unsettled = time.time() <= self._read_until
-        return policy is not self._policy or unsettled or self._look() != self._stamp
+        if self._stale or policy is not self._policy or time.time() <= self._read_until:
+            return True
+        return self._look() != self._stamp
 
     def follow(self, gate: Gate) -> None:
         self._gate = gate
@@ -137,34 +144,31 @@ class LivePolicyFile:
         """Refuse to decide under a policy that is not the one of now, here or in the store."""
         if policy is self._policy and tx.meta(ROW) == self._text:
             return
-        self._stamp = None  # look again at both
+        self._stale = True
         raise PolicyMoved("another policy came into force just now")
 
     def _look(self) -> Stamp | None:
         try:
-            found = os.stat(self.path)
+            found = os.stat(self._name)  # noqa: PTH116  in every decision, and Path.stat takes twice as long
         except OSError:
             return None
         return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_dev)
 
     def _refresh(self) -> Policy:
         """Look at the file and at the row, and write down what follows; under the lock."""
+        stale, self._stale = self._stale, False  # first: what moves from here on is seen next time
         stamp = self._look()
-        known = self._stamp is not None and stamp == self._stamp
-        content = self._file if known and time.time() > self._read_until else read_file_content(self.path)
-        if self._file is not None and content is not None and content.digest == self._file.digest:
-            content = self._file
-        assert content is not None
-        if not (known and content is self._file):
-            while not self._settle(content):
-                pass
+        known = not stale and stamp == self._stamp
+        content = read_file_content(self.path, self._file)
+        policy = self._policy if known and content is self._file else None
+        while policy is None:
+            policy = self._settle(content)
         self._file, self._stamp = content, stamp
         self._read_until = SETTLED + (0.0 if stamp is None else max(stamp[0], stamp[1]) / 1e9)
-        assert self._policy is not None
-        return self._policy
+        return policy
 
-    def _settle(self, content: FileContent) -> bool:
-        """Decide under what follows from file and row; False if the row moved before that was written."""
+    def _settle(self, content: FileContent) -> Policy | None:
+        """Decide under what follows from file and row; None if the row moved before that was written."""
         with self._gate.store.read() as tx:
             text, now = tx.meta(ROW), tx.now
             row, before, lost = self._load(tx)
@@ -173,17 +177,17 @@ class LivePolicyFile:
             found = Resolution(ask_always(found.effective), alert=words.POLICY_LOST)
         elif lost and found.in_force is None:
             found = msgspec.structs.replace(found, in_force=before, why=words.POLICY_RESTORED)
-        self._take(found.effective)
+        policy = self._take(found.effective)
         if found.in_force is None and not self._is_new(row, content, found.alert):
             self._keep(text, row, before)
-            return True
+            return policy
         with writing(self._gate) as tx:
             if tx.meta(ROW) != text:
-                return False
+                return None
             row = self._write(tx, row, content, found)
             text = tx.meta(ROW)
         self._keep(text, row, found.in_force or before)
-        return True
+        return policy
 
     def _keep(self, text: str | None, row: InForce | None, in_force: Policy | None) -> None:
         """Know from now on what is in force, and how the store writes it."""
@@ -191,11 +195,13 @@ class LivePolicyFile:
         if row is not None and in_force is not None:
             self._row, self._in_force = row, in_force
 
-    def _take(self, policy: Policy) -> None:
-        """From now on decide under this policy."""
-        chosen = with_mode(policy, self._wish)
-        if self._policy is None or (chosen.digest, chosen.mode) != (self._policy.digest, self._policy.mode):
-            self._policy = chosen
+    def _take(self, policy: Policy) -> Policy:
+        """From now on decide under this policy. The same policy stays the same object."""
+        chosen, now = with_mode(policy, self._wish), self._policy
+        if now is not None and (chosen.digest, chosen.mode) == (now.digest, now.mode):
+            return now
+        self._policy = chosen
+        return chosen
 
     def _load(self, tx: Reader) -> tuple[InForce | None, Policy | None, bool]:
         """Return the row, the policy that it names, and whether it was tampered with.
@@ -217,7 +223,8 @@ class LivePolicyFile:
     ) -> InForce | None:
         told = self._is_new(row, content, found.alert)
         if found.in_force is not None:
-            row = put_in_force(self._gate, tx, found.in_force, row)
+            written = content.digest if found.in_force is content.policy else ""
+            row = put_in_force(self._gate, tx, found.in_force, row, content=written)
             self._record(tx, events.PolicyChanged(found.in_force.digest, why=found.why))
             told = bool(found.alert) and content.digest not in row.told
         if told and row is not None:

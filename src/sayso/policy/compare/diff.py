@@ -125,8 +125,7 @@ def _has_same_context(pair: Pair) -> bool:
         and _content_from(a, pair.name) == _content_from(b, pair.name)
         and names_declaring(a.slash_commands.items(), pair.name)
         == names_declaring(b.slash_commands.items(), pair.name)
-        and names_declaring(a.workflows.items(), pair.name)
-        == names_declaring(b.workflows.items(), pair.name)
+        and names_declaring(a.workflows.items(), pair.name) == names_declaring(b.workflows.items(), pair.name)
     )
 
 

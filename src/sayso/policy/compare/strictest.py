@@ -41,6 +41,8 @@ MOST_COMPARED = 40
 """How many operations are compared in every situation at a change; beyond that a change has to be applied."""
 COOLING_HOURS, UNDO_DAYS = 2.0, 7.0
 """What counts for a domain that says nothing of it."""
+NOWHERE = Entry("", "", Tier.BLOCKED, "", "")
+"""Stands for an operation that both policies refuse to name."""
 T = TypeVar("T")
 
 
@@ -179,8 +181,7 @@ def _join_entries(
 ) -> Entry:
     first, second = _entry(name, a), _entry(name, b)
     blocked = _is_blocked(first, a) or _is_blocked(second, b)
-    one, other = first or second, second or first
-    assert one is not None and other is not None  # one of the two lists it
+    one, other = first or second or NOWHERE, second or first or NOWHERE
     marks = {
         "always_ask": one.always_ask or other.always_ask,
         "confidence_bypass": one.confidence_bypass
@@ -282,9 +283,7 @@ def _join_workflows(
     a: Mapping[str, PolicyWorkflow], b: Mapping[str, PolicyWorkflow]
 ) -> dict[str, PolicyWorkflow]:
     """A workflow that only one policy knows keeps its limits: without any it could declare everything."""
-    both = {
-        name: PolicyWorkflow(_in_both(a[name].operations, b[name].operations)) for name in a if name in b
-    }
+    both = {name: PolicyWorkflow(_in_both(a[name].operations, b[name].operations)) for name in a if name in b}
     return {**b, **a, **both}
 
 

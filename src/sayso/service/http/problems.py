@@ -16,6 +16,7 @@ from sayso.gate.ledger.workflows import BeyondPolicy
 from sayso.gate.people.passkey_sign_in import SignInRefused
 from sayso.gate.people.passkeys import PasskeysVoid, ProofNeeded, UnknownPasskey
 from sayso.gate.people.tokens import UnknownToken
+from sayso.gate.policy_acts.apply import CannotApply
 from sayso.gate.questions.answer import EditRefused
 from sayso.gate.questions.read import UnknownQuestion
 from sayso.gate.rows.tampering import Tampered
@@ -48,6 +49,7 @@ STATUSES: tuple[tuple[type[SaysoError], int], ...] = (
     (KeyReused, 409),
     (NotNow, 409),
     (PolicyMoved, 409),
+    (CannotApply, 409),
     (NotSeen, 409),
     (OtherSession, 409),
     (PasskeysVoid, 409),
