@@ -169,8 +169,6 @@ def rows_ahead(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Ahead:
 
 def load_open_session(gate: Gate, tx: Reader, session: str, wanted: RowSelection) -> LoadedSession:
     """The session with the rows wanted; an error if there is none that is open."""
-    if gate.live is not None:
-        gate.live.check(tx, gate.policy)
     found = load_session(tx, gate.sealer, session, wanted)
     if found is None or not found.believed:
         refuse_tampered(gate, session, found)
@@ -198,7 +196,12 @@ def refuse_tampered(gate: Gate, session: str, found: LoadedSession | None) -> No
 
 
 def view_of(gate: Gate, tx: Reader, found: LoadedSession, request: Request, scope: Scope = NO_SCOPE) -> View:
-    """Return what the decision of this request may look at, as of this transaction."""
+    """Return what the decision of this request may look at, as of this transaction.
+
+    PolicyMoved if the policy of this gate is not in force any more.
+    """
+    if gate.live is not None:
+        gate.live.check(tx, gate.policy)
     parent = found.row.parent
     return View(
         found.session,
