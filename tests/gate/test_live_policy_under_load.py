@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -29,11 +31,16 @@ from tests.support.changing_file import (
     write_in_place,
 )
 from tests.support.gates import KEY
+from tests.support.postgres_place import new_schema
+from tests.support.service_process import Home, a_home
 
 ROUNDS, CHANGES, THREADS = 8, 25, 3
+EVERY = ROUNDS if os.environ.get("SAYSO_ALL") else 0
 
 
-def decide_until(over: threading.Event, decide: Callable[[str], int], outcomes: list[Outcome], seed: int) -> None:
+def decide_until(
+    over: threading.Event, decide: Callable[[str], int], outcomes: list[Outcome], seed: int
+) -> None:
     rng = Random(seed)
     while not over.is_set():
         action = rng.choice(ACTIONS)
@@ -42,7 +49,7 @@ def decide_until(over: threading.Event, decide: Callable[[str], int], outcomes: 
         outcomes.append(Outcome(action, rank, began, time.monotonic_ns()))
 
 
-def decider(program: Program) -> Callable[[str], int]:
+def decider(program: Program[Any]) -> Callable[[str], int]:
     """Make calls of each action; how strict the answer is."""
 
     def make(action: str) -> Callable[[], None]:
@@ -84,7 +91,7 @@ def deciding(each: list[Callable[[str], int]]) -> Iterator[list[Outcome]]:
             thread.join()
 
 
-def change_and_check(file: Path, programs: list[Program], acting: Gate, rounds: int) -> list[Outcome]:
+def change_and_check(file: Path, programs: list[Program[Any]], acting: Gate, rounds: int) -> list[Outcome]:
     """Let the file change under load; between the rounds the operator applies a file that allows all."""
     every: list[Outcome] = []
     each = [decider(program) for program in programs]
@@ -100,6 +107,53 @@ def change_and_check(file: Path, programs: list[Program], acting: Gate, rounds: 
     return every
 
 
+def test_no_decision_of_a_service_is_looser_than_the_strictest_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = a_home(monkeypatch, tmp_path)
+    with ExitStack() as held:
+        programs = held.enter_context(served(home, 1))
+        acting = held.enter_context(closing_gate(home))
+        outcomes = change_and_check(home.policy, programs, acting, EVERY or 2)
+        assert {one.rank for one in outcomes} == {0, 1, 2}
+
+
+def test_no_decision_of_two_services_on_one_database_is_looser(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, postgres_server: str
+) -> None:
+    home = a_home(monkeypatch, tmp_path)
+    home.store = new_schema(postgres_server)
+    with ExitStack() as held:
+        programs = held.enter_context(served(home, 2))
+        acting = held.enter_context(closing_gate(home))
+        outcomes = change_and_check(home.policy, programs, acting, EVERY or 1)
+        assert {one.rank for one in outcomes} == {0, 1, 2}
+
+
+@contextmanager
+def served(home: Home, services: int) -> Iterator[list[Program[Any]]]:
+    """So many services of one file, and a program connected to each."""
+    write_in_place(home.policy, version_text((0, 0, 0)))
+    with ExitStack() as held:
+        started = [
+            held.enter_context(home.serve(socket=home.folder / f"run{number}" / "sayso.sock"))
+            for number in range(services)
+        ]
+        yield [
+            held.enter_context(closing(one.connect(home.token("host", f"host{number}"))))
+            for number, one in enumerate(started)
+        ]
+
+
+@contextmanager
+def closing_gate(home: Home) -> Iterator[Gate]:
+    gate = open_to_act(None, home.store)
+    try:
+        yield gate
+    finally:
+        gate.store.close()
+
+
 def test_no_decision_of_a_program_is_looser_than_the_strictest_file(tmp_path: Path) -> None:
     file = tmp_path / "policy.yaml"
     write_in_place(file, version_text((0, 0, 0)))
@@ -108,5 +162,5 @@ def test_no_decision_of_a_program_is_looser_than_the_strictest_file(tmp_path: Pa
         outcomes = change_and_check(file, [program], program.gate, ROUNDS)
         assert {one.rank for one in outcomes} == {0, 1, 2}
         with program.gate.store.read() as tx:
-            rows = [row for row in tx.entries("main", limit=100_000)]
+            rows = list(tx.entries("main", limit=100_000))
         assert any(row.event == events.PolicyAlerted.event for row in rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import subprocess
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import msgspec
 import pytest
 
 from sayso.core.audit import events
+from sayso.core.model import Operation, Verdict
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
@@ -21,7 +23,6 @@ from sayso.gate.policy_acts import file_flags
 from sayso.gate.policy_acts.apply import CannotApply, apply_policy, load_policy_status
 from sayso.gate.policy_acts.lock import CannotLock, load_pin, lock_policy, unlock_policy
 from sayso.gate.sessions.sessions import open_session
-from sayso.core.model import Operation, Verdict
 from sayso.store.sqlite.store import SqliteStore
 from tests.gate.test_live_policy import ASKS, BLOCKS, BROKEN, FREE, Mailbox
 
@@ -169,8 +170,11 @@ def _permits_immutable(folder: Path) -> bool:
     """Ask the system's own program."""
     probe = folder / "probe"
     probe.touch()
-    done = subprocess.run(["chattr", "+i", str(probe)], check=False, capture_output=True)
-    subprocess.run(["chattr", "-i", str(probe)], check=False, capture_output=True)
+    chattr = shutil.which("chattr")
+    if chattr is None:
+        return False
+    done = subprocess.run([chattr, "+i", str(probe)], check=False, capture_output=True)
+    subprocess.run([chattr, "-i", str(probe)], check=False, capture_output=True)
     return done.returncode == 0
 
 

@@ -107,7 +107,8 @@ def _main(file: Path) -> None:
                 file.write_text(BROKEN if broken else version_text(tiers))
             ended = time.monotonic_ns()
             ranks = {} if broken else dict(zip(ACTIONS, tiers, strict=True))
-            print(json.dumps({"ranks": ranks, "began": began, "ended": ended}), flush=True)
+            sys.stdout.write(json.dumps({"ranks": ranks, "began": began, "ended": ended}) + "\n")
+            sys.stdout.flush()
             time.sleep(rng.random() / 50)
 
 

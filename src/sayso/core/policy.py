@@ -14,6 +14,9 @@ from sayso.core.errors import MalformedRequest
 from sayso.core.model import Mode, Risk, Tier
 from sayso.core.text.phrases import Phrases
 
+GUARDED_DOMAIN = "self_modification"
+"""The domain of what would change the guard itself."""
+
 
 class Settings(msgspec.Struct, frozen=True):
     confidence_threshold: float = 0.85

@@ -287,7 +287,7 @@ def edited_for_hook(tool: str, arguments: str) -> str:
 POLICY_OPENED = "a gate was opened under it"
 POLICY_TIGHTENED = "the policy file was tightened"
 POLICY_JOINED = "the policy file changed: the stricter of both holds until it is applied"
-POLICY_RESTORED = "what was in force before is put back in force"
+POLICY_RESTORED = "what was in force before is in force again"
 POLICY_APPLIED = "the operator applied the policy file"
 POLICY_WAITS = "the policy file loosens what is in force; `sayso policy apply` shows it and puts it in force"
 POLICY_LOST = (

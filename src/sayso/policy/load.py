@@ -11,7 +11,7 @@ import msgspec
 
 from sayso.core.digest import sha256
 from sayso.core.errors import PolicyError
-from sayso.core.policy import Policy
+from sayso.core.policy import GUARDED_DOMAIN, Policy
 from sayso.policy.build import build_policy, file_from_policy, operations_with_own_risk
 from sayso.policy.checks import check_file, check_merged_file, collect_operations, find_warnings, locate_entry
 from sayso.policy.compiled import CompiledPresets, encode_compiled, find_compiled, read_compiled
@@ -23,7 +23,6 @@ from sayso.policy.parsing.file_bytes import read_bytes
 from sayso.policy.parsing.mentions import Mentions
 from sayso.policy.problems import PolicyProblem, PolicyProblems, spelling_hint
 from sayso.reading.paths.own_places import guard_policy
-from sayso.reading.paths.protected_names import GUARDED_DOMAIN
 
 POLICY_KEYS = PolicyFile.__struct_fields__
 EMPTY_FILE = PolicyFile()

@@ -21,7 +21,7 @@ from sayso.core.audit import events
 from sayso.core.digest import sha256
 from sayso.core.errors import PolicyError
 from sayso.core.model import Mode
-from sayso.core.policy import Policy, with_mode
+from sayso.core.policy import GUARDED_DOMAIN, Policy, with_mode
 from sayso.gate import words
 from sayso.gate.gate import Gate, PolicyMoved, writing
 from sayso.gate.policy.in_force import (
@@ -39,7 +39,6 @@ from sayso.gate.telemetry import log_policy_alert
 from sayso.policy.compare.strictest import ask_always, block_domains, join_strictest, tightens_only
 from sayso.policy.load import read_content, read_policy_bytes
 from sayso.policy.problems import PolicyProblems
-from sayso.reading.paths.protected_names import GUARDED_DOMAIN
 from sayso.store.contract import Reader, Writer
 
 SETTLED = 2.0
@@ -71,8 +70,8 @@ def read_file_content(path: Path, known: FileContent | None = None) -> FileConte
     try:
         content = read_policy_bytes(path)
     except PolicyProblems as error:
-        digest = sha256(str(error).encode())
-        return known if known is not None and known.digest == digest else FileContent(digest, None, str(error))
+        missing = FileContent(sha256(str(error).encode()), None, str(error))
+        return missing if known is None or known != missing else known
     digest = sha256(content)
     if known is not None and known.digest == digest:
         return known

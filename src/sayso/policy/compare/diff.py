@@ -63,7 +63,7 @@ class Difference(msgspec.Struct, frozen=True):
 
 def compare_policies(a: Policy, b: Policy) -> Difference:
     """Everything that b decides otherwise than a."""
-    changes = [change for name in operations_to_compare(a, b) for change in find_changes(name, a, b)]
+    changes = [change for name in operations_to_compare(a, b) for change in find_decision_changes(name, a, b)]
     return Difference(
         loosened=tuple(change for change in changes if _rank(change.after) < _rank(change.before)),
         tightened=tuple(change for change in changes if _rank(change.after) > _rank(change.before)),
@@ -78,7 +78,8 @@ def loosens(a: Policy, b: Policy) -> bool:
 
 def find_loosened(name: str, a: Policy, b: Policy) -> list[DecisionChange]:
     """What b decides more loosely than a about this operation."""
-    return [change for change in find_changes(name, a, b) if _rank(change.after) < _rank(change.before)]
+    found = find_decision_changes(name, a, b)
+    return [change for change in found if _rank(change.after) < _rank(change.before)]
 
 
 def operations_to_compare(a: Policy, b: Policy) -> list[str]:
@@ -88,7 +89,7 @@ def operations_to_compare(a: Policy, b: Policy) -> list[str]:
     return [*named, *(f"{domain}.{STAND_IN}" for domain in domains), f"{NOWHERE}.{STAND_IN}"]
 
 
-def find_changes(name: str, a: Policy, b: Policy) -> list[DecisionChange]:
+def find_decision_changes(name: str, a: Policy, b: Policy) -> list[DecisionChange]:
     """Everything that b decides otherwise than a about this operation."""
     pair = Pair(name, a, b, entry_or_unlisted(a, name), entry_or_unlisted(b, name))
     if _decides_alike(pair):

@@ -21,6 +21,7 @@ import msgspec
 from sayso.core import words
 from sayso.core.digest import read_arguments
 from sayso.core.model import Call, Operation, Piece, Risk
+from sayso.core.policy import GUARDED_DOMAIN
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.evidence import add_evidence, pieces_from_value
 from sayso.reading.paths.budget import MAX_LOOKS, current_budget
@@ -38,7 +39,7 @@ from sayso.reading.paths.path_arguments import (
 from sayso.reading.paths.pieces import is_ending, is_prefix
 from sayso.reading.paths.places import PathPlace, locate
 from sayso.reading.paths.protected import GuardMatch, begins_guarded
-from sayso.reading.paths.protected_names import GUARDED_DOMAIN, Guarded
+from sayso.reading.paths.protected_names import Guarded
 from sayso.reading.paths.targets import targets_in
 from sayso.reading.urls import is_address
 from sayso.reading.verbs import (

@@ -30,10 +30,14 @@ def policy_status(
 ) -> None:
     """Say whether your policy file is in force, what it would change, and whether it is locked."""
     from sayso.gate.policy_acts.apply import load_policy_status
+    from sayso.gate.policy_acts.lock import load_pin
 
     with open_gate_to_look(store, sealed=True) as gate:
         found = load_policy_status(gate, _find_file(policy))
-    show_or_json(as_json, found, _status_lines(found))
+        with gate.store.read() as tx:
+            pin = load_pin(gate, tx)
+    pinned = [] if pin is None else [f"{pin.path} was locked by {pin.by}."]
+    show_or_json(as_json, found, [*_status_lines(found), *pinned])
 
 
 def policy_apply(
