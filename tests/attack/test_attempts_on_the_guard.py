@@ -1,4 +1,4 @@
-"""Attempts on the guard itself: each is an entry with an alert that says what was tried and where it came from."""
+"""Attempts on the guard itself: each is recorded, with an alert that says what was tried and by whom."""
 
 from __future__ import annotations
 
@@ -37,7 +37,13 @@ def test_an_attempt_is_told_with_tool_agent_session_origin_and_door(tool: str, a
         row = next(row for row in tx.entries("main", limit=100) if row.event == Blocked.event)
     notice = json.loads(row.body or b"{}")["details"]["notice"]
     assert notice.startswith("self_modification.")
-    for told in (f"tool '{tool}'", f"session '{session}'", "origin subagent", "door 'hook'", "sub-agent helper"):
+    for told in (
+        f"tool '{tool}'",
+        f"session '{session}'",
+        "origin subagent",
+        "door 'hook'",
+        "sub-agent helper",
+    ):
         assert told in notice
     assert notice.isprintable()
     assert "\\u202e" in notice

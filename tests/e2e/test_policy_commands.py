@@ -83,9 +83,7 @@ def test_an_agent_cannot_apply_and_the_operator_is_told_that_it_tried(home: Home
         assert seen["state"] == "waits"
         body = {"content": seen["content"]}
         for token in (agent, home.token("host", "host")):
-            refused = client.post(
-                "/v1/policy/apply", json=body, headers={"Authorization": f"Bearer {token}"}
-            )
+            refused = client.post("/v1/policy/apply", json=body, headers={"Authorization": f"Bearer {token}"})
             assert refused.status_code == 403
         assert not reads(service, home.token("host"))
         other = client.post(

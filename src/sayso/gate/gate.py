@@ -56,6 +56,8 @@ class LivePolicy(Protocol):
     """The policy of a gate whose policy is a file that may change."""
 
     path: Path
+    rows_read: frozenset[str]
+    """The values of the store that `check` reads."""
 
     def policy_now(self) -> Policy:
         """Return the policy in force, after one look at the file."""
@@ -159,6 +161,7 @@ def rows_ahead(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Ahead:
     """What deciding this request is going to read."""
     session, wanted = request.session, select_rows_for(request, gate.policy, scope)
     return Ahead(
+        metas=frozenset() if gate.live is None else gate.live.rows_read,
         sessions=frozenset({session}),
         grants_by_key=frozenset({(session, wanted.keys or ())}),
         open_questions=frozenset({(session, request.digest)}),

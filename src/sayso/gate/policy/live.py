@@ -110,6 +110,7 @@ class LivePolicyFile:
     def __init__(self, gate: Gate, path: Path, wish: Mode | None) -> None:
         self._gate = gate
         self.path = path
+        self.rows_read = frozenset({ROW})
         self._name = os.fspath(path)
         self._wish = wish
         self._lock = threading.Lock()
