@@ -82,7 +82,7 @@ def test_no_decision_under_both_is_looser_than_under_either() -> None:
         strictest = max(rank(world, with_mode(one, wish)) for one in (a, b, c))
         assert rank(world, with_mode(joined, wish)) >= strictest
 
-    hold(check, seed=150, count=WORLDS // 3)
+    hold(check, seed=150, count=WORLDS // 4)
 
 
 def test_what_tightens_only_is_nowhere_looser() -> None:
@@ -101,7 +101,7 @@ def test_what_tightens_only_is_nowhere_looser() -> None:
             wish = rng.choice((None, *Mode))
             assert rank(world, with_mode(b, wish)) >= rank(world, with_mode(a, wish))
 
-    hold(check, seed=151, count=120)
+    hold(check, seed=151, count=60)
     assert seen == {True, False}
 
 
@@ -115,7 +115,7 @@ def test_asking_always_and_blocking_domains_loosen_nothing() -> None:
     hold(check, seed=152, count=WORLDS // 3)
 
 
-@pytest.mark.parametrize(("a", "b"), [("balanced", "coding"), ("trusting", "chat")])
+@pytest.mark.parametrize(("a", "b"), [("balanced", "coding")])
 def test_no_decision_of_a_preset_is_loosened_by_joining_another(a: str, b: str) -> None:
     first, second = load_preset(a), load_preset(b)
     joined = join_strictest(first, second, NOW)
