@@ -10,6 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from sayso.core.policy import Policy
+    from sayso.gate.open import PolicySource
     from sayso.policy import LoadedPolicy
 
 
@@ -57,6 +58,16 @@ def choose_policy(policy: Path | None, preset: str | None, approval: str | None)
     if policy is not None and preset is not None:
         raise MalformedRequest("give a policy file or a preset, not both")
     return in_chosen_mode(_load_policy(policy, preset), approval or global_approval())
+
+
+def find_policy_source(policy: Path | None, preset: str | None, approval: str | None) -> PolicySource | None:
+    """The file that `choose_policy` loads, to be watched; None if it loads a preset."""
+    from sayso.gate.open import PolicySource
+    from sayso.gate.settings import chosen_mode, find_own_policies
+
+    files = [policy] if policy is not None else [] if preset is not None else find_own_policies()
+    mode = chosen_mode(approval or global_approval())
+    return PolicySource(files[0], mode) if files else None
 
 
 def in_flagged_mode(policy: Policy) -> Policy:

@@ -203,6 +203,8 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     confidence: float = 0.0
     workflow: str | None = None
     declared: Declaration | None = None
+    read_by: str = ""
+    """The digest of the policy that read the call, where that policy may change before it is decided."""
 
     def __post_init__(self) -> None:
         if not self.operations:

@@ -14,6 +14,9 @@ from sayso.core.errors import MalformedRequest
 from sayso.core.model import Mode, Risk, Tier
 from sayso.core.text.phrases import Phrases
 
+GUARDED_DOMAIN = "self_modification"
+"""The domain of what would change the guard itself."""
+
 
 class Settings(msgspec.Struct, frozen=True):
     confidence_threshold: float = 0.85
@@ -169,6 +172,12 @@ class Policy(msgspec.Struct, frozen=True):
     phrases: Phrases = Phrases()
     programs: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """What the operator says of programs on command lines, compiled; the shell reading reads it."""
+    readings: tuple[Policy, ...] = ()
+    """Policies that each read a call: what they find adds up. Without any, this policy reads alone."""
+    joined: tuple[str, ...] = ()
+    """The digests of the policies that this one is at least as strict as, if it was joined from several."""
+    barred_domains: frozenset[str] = frozenset()
+    """Domains of which nothing is allowed, listed or not."""
 
     def entry(self, name: str) -> Entry:
         """Return what the policy says of an operation, listed or not.
@@ -194,6 +203,10 @@ class Policy(msgspec.Struct, frozen=True):
         Presets list the tools of many programs, and some of those are called alike: `Edit` here, `edit`
         there. So a name in small letters is only refused where the operator's own file lists the other.
         """
+        if self.readings:
+            for one in self.readings:
+                one.check_tool_name(tool)
+            return
         if tool in self.tools_named:
             return
         folded = fold_spelling(tool)
@@ -210,7 +223,8 @@ class Policy(msgspec.Struct, frozen=True):
         if twin is not None:
             raise MalformedRequest(f"{name!r} is not {twin!r}", hint=f"write {twin} exactly")
         domain = name.partition(".")[0]
-        return _entry(name, None, self.domains.get(domain, _NOWHERE), None, self.settings, self.categories)
+        tier = Tier.BLOCKED if domain in self.barred_domains else None
+        return _entry(name, tier, self.domains.get(domain, _NOWHERE), None, self.settings, self.categories)
 
 
 class Terms(msgspec.Struct, frozen=True, array_like=True):

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from sayso.core.durations import describe_duration, describe_left
 from sayso.core.grants import Grant
+from sayso.core.model import Request
 from sayso.core.policy import Entry
 from sayso.core.rulebook import RISKY
 from sayso.core.text import foreign
@@ -210,8 +211,22 @@ def announce_block(reason: str) -> str:
     return f"Blocked: {reason}"
 
 
+LONGEST_NAME = 80
+
+
 def block_alert(name: str) -> str:
     return f"{name} was attempted and blocked"
+
+
+def guard_alert(name: str, request: Request) -> str:
+    """Tell an attempt on the guard itself: with which tool, by whom, and through which door it came.
+
+    The names are the agent's own words: what cannot be printed is shown by its number, and all are cut.
+    """
+    call = request.call
+    tool, agent, session = (repr(one)[:LONGEST_NAME] for one in (call.tool, request.agent, request.session))
+    came = f"origin {request.origin.value}, door {call.door!r}"
+    return f"{block_alert(name)}: tool {tool}, agent {agent}, session {session}, {came}"
 
 
 # --- questions ---

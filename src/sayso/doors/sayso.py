@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from sayso.core.conversation.hearing import Heard
 from sayso.core.durations import USUAL_WAIT
@@ -25,14 +25,14 @@ from sayso.gate.deciding.authorize import Authorization
 from sayso.gate.gate import Gate
 from sayso.gate.ledger import workflows
 from sayso.gate.ledger.recovery import reconcile_calls, recover_calls
-from sayso.gate.open import open_gate
+from sayso.gate.open import PolicySource, open_gate
 from sayso.gate.questions import answer, wait
 from sayso.gate.questions.answer import QuestionStanding
 from sayso.gate.questions.surface import Surface
 from sayso.gate.rows.keys import SigningKey
 from sayso.gate.sessions import messages, operator_grants, reopen, revoke, sessions
 from sayso.gate.sessions.operator_grants import ListedGrant
-from sayso.gate.settings import in_chosen_mode, load_own_policy
+from sayso.gate.settings import chosen_mode, find_own_policies, in_chosen_mode, load_own_policy
 from sayso.store.contract import QuestionRow, Store
 
 if TYPE_CHECKING:
@@ -50,8 +50,12 @@ class Sayso(Program[Session]):
     """
 
     def __init__(self, gate: Gate, surfaces: Sequence[Surface] = ()) -> None:
-        self.gate = gate
         self.door: EmbeddedDoor = EmbeddedDoor(gate, surfaces)
+
+    @property
+    def gate(self) -> Gate:
+        """The gate under the policy in force now."""
+        return self.door.gate
 
     @classmethod
     def open(
@@ -71,7 +75,9 @@ class Sayso(Program[Session]):
         one the environment or the settings file names, else the policy's. Calls left by processes that died
         are found here.
         """
-        gate = open_gate(in_chosen_mode(_load_policy(policy), approval), store, key=key, marks=marks)
+        chosen, file = _load_policy(policy)
+        watched = None if file is None else PolicySource(file, chosen_mode(approval))
+        gate = open_gate(in_chosen_mode(chosen, approval), store, key=key, marks=marks, source=watched)
         opened = cls(gate, _terminal_surface() if surfaces is None else surfaces)
         recover_calls(gate)
         return opened
@@ -147,12 +153,12 @@ class Sayso(Program[Session]):
         sessions.close_session(self.gate, session)
 
     def hear(self, session: str, text: str, assurance: Assurance = Assurance.ASSURED) -> Heard:
-        return messages.record_message(self.gate, session, text, assurance)
+        return self.door.act(lambda gate: messages.record_message(gate, session, text, assurance))
 
     # --- for the operator ---
 
     def authorize(self, request: Request) -> Authorization:
-        return authorize.authorize(self.gate, request)
+        return self.door.act(lambda gate: authorize.authorize(gate, request))
 
     def answer(
         self,
@@ -168,9 +174,10 @@ class Sayso(Program[Session]):
         `seen` is the digest of the call, if the person was shown all of it. Above moderate risk a yes needs
         it.
         """
+        how: dict[str, Any] = {"by": by, "reason": reason, "seen": seen}
         if isinstance(given, str):
-            return answer.answer_question(self.gate, question, given, by=by, reason=reason, seen=seen)
-        return answer.answer_items(self.gate, question, given, by=by, reason=reason, seen=seen)
+            return self.door.act(lambda gate: answer.answer_question(gate, question, given, **how))
+        return self.door.act(lambda gate: answer.answer_items(gate, question, given, **how))
 
     def wait(self, question: str, timeout: float = USUAL_WAIT) -> QuestionRow:
         return wait.wait_for_answer(self.gate, question, timeout)
@@ -209,15 +216,18 @@ class Sayso(Program[Session]):
         self.gate.store.close()
 
 
-def _load_policy(policy: Policy | Path | str | None) -> Policy:
+def _load_policy(policy: Policy | Path | str | None) -> tuple[Policy, Path | None]:
+    """The policy, and the file that it comes from if it is one."""
     from sayso.policy import load_file, load_preset, preset_names
 
     if isinstance(policy, Policy):
-        return policy
+        return policy, None
     if policy is None:
         own = load_own_policy()
-        return load_preset("balanced") if own is None else own.policy
-    return load_preset(policy) if isinstance(policy, str) and policy in preset_names() else load_file(policy)
+        return (load_preset("balanced"), None) if own is None else (own.policy, find_own_policies()[0])
+    if isinstance(policy, str) and policy in preset_names():
+        return load_preset(policy), None
+    return load_file(policy), Path(policy)
 
 
 def _terminal_surface() -> Sequence[Surface]:

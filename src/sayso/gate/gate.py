@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import cast
+from pathlib import Path
+from typing import Protocol, TypeVar, cast
 
 import msgspec
 
@@ -43,8 +45,38 @@ class TamperedSession(Tampered):
     code = "tampered_session"
 
 
+class PolicyMoved(SaysoError):
+    """Another policy came into force while this was being decided. Nothing was done."""
+
+    code = "policy_moved"
+    advice = "try again: it is decided under the policy in force then"
+
+
+class LivePolicy(Protocol):
+    """The policy of a gate whose policy is a file that may change."""
+
+    path: Path
+    rows_read: frozenset[str]
+    """The values of the store that `check` reads."""
+
+    def policy_now(self) -> Policy:
+        """Return the policy in force, after one look at the file."""
+
+    def has_moved(self, policy: Policy) -> bool:
+        """Return whether another policy may be in force by now. Quick: it only looks at the file."""
+
+    def follow(self, gate: Gate) -> None:
+        """Write to the store as this gate does from now on."""
+
+    def check(self, tx: Reader, policy: Policy) -> None:
+        """Refuse with PolicyMoved to go on under a policy that is not the one in force."""
+
+
 class Gate(msgspec.Struct, frozen=True):
-    """One gate on one store under one policy. Its use cases are the functions beside this file."""
+    """One gate on one store under one policy. Its use cases are the functions beside this file.
+
+    The policy of one gate never changes. Where it is a file, `current_gate` gives the gate of now.
+    """
 
     store: Store
     policy: Policy
@@ -53,6 +85,7 @@ class Gate(msgspec.Struct, frozen=True):
     notices: bool = False
     mark: Watermark | None = None
     key: SigningKey | None = None
+    live: LivePolicy | None = None
 
     def __post_init__(self) -> None:
         """No gate works on a store past its mark, whoever put the two together."""
@@ -64,6 +97,33 @@ class Gate(msgspec.Struct, frozen=True):
     def marked_store(self) -> MarkedStore:
         """The store, which is always behind its mark."""
         return cast("MarkedStore", self.store)
+
+
+T = TypeVar("T")
+TRIES = 20
+"""How often an act is begun again because the policy moved meanwhile."""
+
+
+def current_gate(gate: Gate) -> Gate:
+    """Return this gate under the policy in force now: the same one unless the policy moved."""
+    if gate.live is None:
+        return gate
+    policy = gate.live.policy_now()
+    return gate if policy is gate.policy else with_policy(gate, policy)
+
+
+def with_policy(gate: Gate, policy: Policy) -> Gate:
+    return msgspec.structs.replace(gate, policy=policy, notices=policy.settings.notices is not None)
+
+
+def act_under_current_policy(gate: Gate, act: Callable[[Gate], T]) -> T:
+    """Do this, and do it again if the policy moves before it is done. Nothing was done by then."""
+    for _ in range(TRIES):
+        try:
+            return act(gate)
+        except PolicyMoved:
+            gate = current_gate(gate)
+    return act(gate)
 
 
 def writing(gate: Gate, *, durable: bool = True) -> AbstractContextManager[Writer]:
@@ -101,6 +161,7 @@ def rows_ahead(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Ahead:
     """What deciding this request is going to read."""
     session, wanted = request.session, select_rows_for(request, gate.policy, scope)
     return Ahead(
+        metas=frozenset() if gate.live is None else gate.live.rows_read,
         sessions=frozenset({session}),
         grants_by_key=frozenset({(session, wanted.keys or ())}),
         open_questions=frozenset({(session, request.digest)}),
@@ -138,7 +199,12 @@ def refuse_tampered(gate: Gate, session: str, found: LoadedSession | None) -> No
 
 
 def view_of(gate: Gate, tx: Reader, found: LoadedSession, request: Request, scope: Scope = NO_SCOPE) -> View:
-    """Return what the decision of this request may look at, as of this transaction."""
+    """Return what the decision of this request may look at, as of this transaction.
+
+    PolicyMoved if the policy of this gate is not in force any more.
+    """
+    if gate.live is not None:
+        gate.live.check(tx, gate.policy)
     parent = found.row.parent
     return View(
         found.session,

@@ -12,10 +12,14 @@ from sayso.core.audit import events
 from sayso.core.audit.entry import MAIN
 from sayso.core.durations import DAY
 from sayso.core.errors import SaysoError
-from sayso.core.policy import Policy, Settings, compile_policy
+from sayso.core.model import Mode
+from sayso.core.policy import STRICTNESS, Policy, Settings, compile_policy
 from sayso.gate import words
-from sayso.gate.gate import Gate
+from sayso.gate.gate import Gate, with_policy
 from sayso.gate.open_lock import opening
+from sayso.gate.policy.clocks import start_permission_clocks
+from sayso.gate.policy.in_force import ROW, read_policy, read_row
+from sayso.gate.policy.live import LivePolicyFile
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import SigningKey, load_key, load_or_make_key
 from sayso.gate.rows.moves import hold_streams, refuse_moved_store
@@ -29,6 +33,8 @@ from sayso.gate.rows.watermark import (
     load_watermark,
     refuse_moved_watermark,
 )
+from sayso.gate.sealed_values import TamperedValue
+from sayso.policy.compare.strictest import ask_always
 from sayso.reading.paths import own_places
 from sayso.store.contract import Reader, ReadOnlyStore, Store, StoreError, Writer
 
@@ -64,11 +70,13 @@ def open_gate(
     *,
     key: SigningKey | None = None,
     marks: Path | None = None,
+    source: PolicySource | None = None,
 ) -> Gate:
     """Open a gate that decides, on a store: one that is given, a file, or the file in the user's data folder.
 
     Its policy is from now on the one in force there; a change of policy is recorded. Without a key of its own
-    it uses the one in the data folder, and keeps its marks there.
+    it uses the one in the data folder, and keeps its marks there. `source` is where the policy comes from: it
+    is watched, and what it loosens waits until the operator applies it.
     """
     if key is None:
         key, marks = load_or_make_key(KEY_NAME, gate_data_folder() / "gate.key"), marks or gate_data_folder()
@@ -83,20 +91,27 @@ def open_gate(
         with marked.write() as tx:
             unmarked = mark is not None and (mark.lost or (tx.head(MAIN) is not None and not mark.exists))
             sealer = Sealer(mac_key(key), name, _enter_epoch(tx, marked.mark, mark), marked.mark, doubts)
-            _start_permission_clocks(tx, policy, sealer, unmarked=unmarked)
-            if tx.meta("policy") != policy.digest:
+            start_permission_clocks(tx, policy, sealer, unmarked=unmarked)
+            if source is None and tx.meta("policy") != policy.digest:
                 tx.set_meta("policy", policy.digest)
                 record(tx, events.PolicyChanged(policy.digest))
         if lacks:
             marked.mark.complete()
-    return Gate(
-        marked,
-        policy,
-        sealer,
-        notices=policy.settings.notices is not None,
-        mark=mark,
-        key=key,
-    )
+        gate = with_policy(Gate(marked, policy, sealer, mark=mark, key=key), policy)
+        return gate if source is None else watch_policy(gate, source)
+
+
+class PolicySource(msgspec.Struct, frozen=True):
+    """The file that a policy was loaded from, and the mode that was chosen over its own."""
+
+    path: Path
+    mode: Mode | None = None
+
+
+def watch_policy(gate: Gate, source: PolicySource) -> Gate:
+    """The same gate, under what is in force on its store and what this file says from now on."""
+    live = LivePolicyFile(gate, source.path.absolute(), source.mode)
+    return with_policy(msgspec.structs.replace(gate, live=live), live.policy_now())
 
 
 def open_to_act(
@@ -130,7 +145,8 @@ def open_to_act(
             sealer = Sealer(mac_key(key), name, _enter_epoch(tx, marked.mark, mark), marked.mark, doubts)
         if lacks:
             marked.mark.complete()
-    return Gate(marked, policy or _blocking_policy(), sealer, mark=mark, key=key)
+    gate = Gate(marked, policy or _blocking_policy(), sealer, mark=mark, key=key)
+    return gate if policy is None else under_policy_in_force(gate)
 
 
 def open_to_look(
@@ -156,9 +172,8 @@ def open_to_look(
     gate = _make_looking_gate(opened, key, name, epoch + void, mark)
     if policy is None:
         return gate
-    return msgspec.structs.replace(
-        gate, policy=policy, notices=policy.settings.notices is not None, mark=mark
-    )
+    named = with_policy(msgspec.structs.replace(gate, mark=mark), policy)
+    return named if key is None else under_policy_in_force(named)
 
 
 def _goes_back(opened: Store, mark: Watermark) -> bool:
@@ -230,6 +245,22 @@ def _make_looking_gate(
     marked = MarkedStore(opened, mark or Watermark(), doubts, records=False)
     secret = mac_key(key) if key is not None else secrets.token_bytes(32)
     return Gate(marked, _blocking_policy(), Sealer(secret, name, epoch, marked.mark, doubts), key=key)
+
+
+def under_policy_in_force(gate: Gate) -> Gate:
+    """The same gate, under the policy in force if its own is a file that waits to be applied."""
+    with gate.store.read() as tx:
+        if tx.meta(ROW) is None or tx.meta("policy") == gate.policy.digest:
+            return gate
+        try:
+            row = read_row(gate, tx)
+            found = None if row is None else read_policy(gate, tx, row)
+        except TamperedValue:
+            return with_policy(gate, ask_always(gate.policy))
+    if found is None or gate.policy.digest not in found.joined:
+        return gate
+    strict = max(found.mode, gate.policy.mode, key=lambda mode: STRICTNESS[mode])
+    return with_policy(gate, msgspec.structs.replace(found, mode=strict))
 
 
 def policy_in_force(gate: Gate) -> str | None:
@@ -388,21 +419,3 @@ def _parse_epoch(text: str | None) -> int:
     if text is None:
         return 1
     return int(text) if text.isascii() and text.isdecimal() and len(text) < len(str(BURNED)) else 0
-
-
-def _start_permission_clocks(tx: Writer, policy: Policy, sealer: Sealer, *, unmarked: bool) -> None:
-    """Start the clock of each permission that nobody reviewed when the store first sees it.
-
-    A deleted row does not start it again: that permission has decayed. If the store is not new and its mark
-    is gone, any row may have been deleted.
-    """
-    seen = {row.name for row in tx.reviews()}
-    for name, domain in policy.domains.items():
-        for operation in (f"{name}.{action}" for action in domain.autonomous):
-            if operation in seen:
-                continue
-            lost = unmarked or sealer.was_reviewed(operation)
-            tx.put_review(sealer.review(operation, 0.0 if lost else tx.now, None))
-            if lost:
-                finding = words.deleted_outside(f"the row that says when {operation} was first seen")
-                record(tx, events.TamperingFound(finding=finding))

@@ -33,6 +33,11 @@ def in_chosen_mode(policy: Policy, flag: object = None) -> Policy:
     return with_mode(policy, *_mode_choices(flag))
 
 
+def chosen_mode(flag: object = None) -> Mode | None:
+    """Return the mode that the flag, the environment or the settings file chooses; None for the policy's."""
+    return next((mode for mode in _mode_choices(flag) if mode is not None), None)
+
+
 def read_mode(word: object, where: str) -> Mode:
     """The mode a word means, exactly; any other value is an error that names the valid ones."""
     try:
@@ -50,9 +55,7 @@ def load_own_policy() -> LoadedPolicy | None:
     from sayso.policy import read_file
     from sayso.policy.problems import PolicyProblem
 
-    found = [
-        gate_config_folder() / name for name in POLICY_NAMES if not _is_absent(gate_config_folder() / name)
-    ]
+    found = find_own_policies()
     if not found:
         return None
     loaded = read_file(found[0])
@@ -61,6 +64,12 @@ def load_own_policy() -> LoadedPolicy | None:
         for other in found[1:]
     )
     return msgspec.structs.replace(loaded, warnings=(*loaded.warnings, *passed_over))
+
+
+def find_own_policies() -> list[Path]:
+    """The policy files in the config folder; the first counts."""
+    folder = gate_config_folder()
+    return [folder / name for name in POLICY_NAMES if not _is_absent(folder / name)]
 
 
 def gate_config_folder() -> Path:

@@ -227,6 +227,11 @@ def log_tampering(session: str, finding: str) -> None:
     _log_line(GATE, logging.WARNING, "tampering, session %(session)s: %(finding)s", facts)
 
 
+def log_policy_alert(notice: str) -> None:
+    """Warn about the policy file."""
+    _log_line(GATE, logging.WARNING, "policy: %(notice)s", {"notice": printable_name(notice)})
+
+
 def log_lease_lost(call: str, error: SaysoError) -> None:
     facts = {"call": call, "error": error.code}
     _log_line(LEDGER, logging.WARNING, "the lease of %(call)s could not be renewed: %(error)s", facts)

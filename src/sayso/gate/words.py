@@ -280,3 +280,25 @@ def over_for_hook(state: str) -> str:
 
 def edited_for_hook(tool: str, arguments: str) -> str:
     return f"A person allowed this only as changed: make the call {visible(tool)} with {visible(arguments)}"
+
+
+# --- the policy file under a running gate ---
+
+POLICY_OPENED = "a gate was opened under it"
+POLICY_TIGHTENED = "the policy file was tightened"
+POLICY_JOINED = "the policy file changed: the stricter of both holds until it is applied"
+POLICY_RESTORED = "what was in force before is in force again"
+POLICY_APPLIED = "the operator applied the policy file"
+POLICY_WAITS = "the policy file loosens what is in force; `sayso policy apply` shows it and puts it in force"
+POLICY_LOST = (
+    "what says which policy is in force was tampered with or restored from a backup: everything is asked;"
+    " `sayso policy apply` puts the file in force"
+)
+NOT_THE_PINNED_POLICY = (
+    "the policy file is locked and is not the one that was locked: the locked policy stays in force, and"
+    " self_modification is denied; put the file back, or `sayso policy unlock`"
+)
+
+
+def policy_file_refused(problem: str) -> str:
+    return f"the policy file was refused, and the policy in force stays: {problem}"

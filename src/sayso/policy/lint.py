@@ -9,12 +9,11 @@ from typing import Literal
 import msgspec
 
 from sayso.core.model import Risk, Tier
-from sayso.core.policy import Domain, Policy, Tool
+from sayso.core.policy import GUARDED_DOMAIN, Domain, Policy, Tool
 from sayso.core.text.phrases import HIGH_PHRASES, MEDIUM_PHRASES, REFUSALS, STOP_OPENINGS, STOP_PHRASES
 from sayso.core.text.unmask import fold_text
 from sayso.policy.lint_titles import ArgumentsByTool, find_unknown_in_titles
 from sayso.policy.load import LoadedPolicy, load_preset, preset_names
-from sayso.reading.paths.protected_names import GUARDED_DOMAIN
 from sayso.reading.verbs import READ_VERBS, suggests_change, verb_of
 
 Severity = Literal["error", "warning", "note"]

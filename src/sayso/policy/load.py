@@ -11,7 +11,7 @@ import msgspec
 
 from sayso.core.digest import sha256
 from sayso.core.errors import PolicyError
-from sayso.core.policy import Policy
+from sayso.core.policy import GUARDED_DOMAIN, Policy
 from sayso.policy.build import build_policy, file_from_policy, operations_with_own_risk
 from sayso.policy.checks import check_file, check_merged_file, collect_operations, find_warnings, locate_entry
 from sayso.policy.compiled import CompiledPresets, encode_compiled, find_compiled, read_compiled
@@ -23,7 +23,6 @@ from sayso.policy.parsing.file_bytes import read_bytes
 from sayso.policy.parsing.mentions import Mentions
 from sayso.policy.problems import PolicyProblem, PolicyProblems, spelling_hint
 from sayso.reading.paths.own_places import guard_policy
-from sayso.reading.paths.protected_names import GUARDED_DOMAIN
 
 POLICY_KEYS = PolicyFile.__struct_fields__
 EMPTY_FILE = PolicyFile()
@@ -68,6 +67,11 @@ def read_text(text: str, *, name: str = "policy", presets: Mapping[str, bytes] |
 
 def read_file(path: str | Path) -> LoadedPolicy:
     """The same as `load_file`, with warnings and digest."""
+    return read_content(read_policy_bytes(path), path)
+
+
+def read_policy_bytes(path: str | Path) -> bytes:
+    """The bytes of a policy file, which is guarded from now on."""
     try:
         content = read_bytes(path, MAX_BYTES + 1)
     except (OSError, ValueError) as error:
@@ -77,6 +81,11 @@ def read_file(path: str | Path) -> LoadedPolicy:
         )
         raise PolicyProblems([problem]) from error
     guard_policy(path)
+    return content
+
+
+def read_content(content: bytes, path: str | Path) -> LoadedPolicy:
+    """The policy that these bytes of a file mean, with warnings and digest."""
     return _load_content(content, str(path), preset_texts(), ())
 
 

@@ -9,8 +9,8 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from sayso.core.model import Tier
+from sayso.core.policy import GUARDED_DOMAIN
 from sayso.policy.file import DomainFile, PhrasesFile, PolicyFile
-from sayso.reading.paths.protected_names import GUARDED_DOMAIN
 
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)

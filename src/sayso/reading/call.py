@@ -34,6 +34,9 @@ from sayso.reading.resolve import (
 )
 from sayso.reading.verbs import is_git_operation
 
+OTHERWISE = "read otherwise by another policy"
+"""Stands among the arguments beside a command that policies read differently, so that nothing covers it."""
+
 
 class CallReading(msgspec.Struct, frozen=True):
     """A call as the policy and the declarations read it, at one moment.
@@ -54,13 +57,34 @@ class CallReading(msgspec.Struct, frozen=True):
 def read_call(
     tool: str, args: Mapping[str, Any], policy: Policy, where: CallFolders, declared: Declaration
 ) -> CallReading:
-    """Read this call as it stands now."""
+    """Read this call as it stands now. Where several policies read, what they find adds up."""
+    if policy.readings:
+        return _join_readings([read_call(tool, args, one, where, declared) for one in policy.readings])
     found = _read_entry(tool, args, policy, where, declared)
     operations = found.operations
     if any(is_git_operation(one.name) for one in operations):
         runs = None if found.command is None else _operations_beside(found, policy, where)
         operations = read_flags(operations, args, runs, found.beside)
     return msgspec.structs.replace(found, operations=operations)
+
+
+def _join_readings(found: Sequence[CallReading]) -> CallReading:
+    """Everything that any of them found. A command that not all of them see covers nothing."""
+    first = found[0]
+    agreed = all((one.command, one.command_from) == (first.command, first.command_from) for one in found)
+    command = next((one.command for one in found if one.command is not None), None)
+    targets = tuple(dict.fromkeys(target for one in found for target in one.targets))
+    beside = tuple(dict.fromkeys(name for one in found for name in one.beside))
+    return CallReading(
+        operations=tuple(dict.fromkeys(one for each in found for one in each.operations)),
+        command=command,
+        command_from=first.command_from if agreed else None,
+        beside=beside if agreed else (*beside, OTHERWISE),
+        target=join_targets(targets),
+        targets=targets,
+        places=tuple(sorted({place for one in found for place in one.places})),
+        title=first.title if all(one.title == first.title for one in found) else None,
+    )
 
 
 def _operations_beside(found: CallReading, policy: Policy, where: CallFolders) -> tuple[Operation, ...]:

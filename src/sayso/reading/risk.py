@@ -15,4 +15,5 @@ def read_risk(command: str, workspace: str, policy: Policy) -> Risk:
 
     with share_budget():
         where = CallFolders(workspace, workspace, home_folder())
-        return read_line(command, where, policy, policy.programs).risk
+        readers = policy.readings or (policy,)
+        return max(read_line(command, where, one, one.programs).risk for one in readers)

@@ -18,12 +18,15 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from sayso.core.audit.events import PolicyAlerted
 from sayso.core.digest import parse_json
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import LONGEST_KEY
 from sayso.gate.deliveries.remote_surface import RemoteSurface
-from sayso.gate.gate import Gate
+from sayso.gate.gate import TRIES, Gate, PolicyMoved, current_gate, writing
 from sayso.gate.people.tokens import Token
+from sayso.gate.rows.journal import record
+from sayso.gate.telemetry import log_policy_alert
 from sayso.service import openapi
 from sayso.service.api import (
     audit,
@@ -159,6 +162,25 @@ async def _wait_for_disconnect(request: Request) -> None:
 
 
 async def _run_endpoint(endpoint: Endpoint, context: Context) -> Any:
+    """Run the endpoint, and run it again if the policy moves before anything was done."""
+    for _ in range(TRIES):
+        await _look_at_policy(context.running)
+        try:
+            return await _run_once(endpoint, context)
+        except PolicyMoved:
+            continue
+    return await _run_once(endpoint, context)
+
+
+async def _look_at_policy(running: ServiceState) -> None:
+    """Go on under the policy in force now."""
+    gate = running.gate
+    if gate.live is not None and gate.live.has_moved(gate.policy):
+        now = await running.lanes.run("tokens", current_gate, gate)
+        running.gate = now
+
+
+async def _run_once(endpoint: Endpoint, context: Context) -> Any:
     """Run the endpoint. What is urgent is tried again while others hold the store."""
     if inspect.iscoroutinefunction(endpoint.answer):
         return await endpoint.answer(context)
@@ -214,6 +236,10 @@ def _do_if_known(context: Context, do: Callable[[], Any]) -> Any:
     return do()
 
 
+OF_THE_POLICY = ("/v1/policy", "/v1/proposals")
+"""Where what decides is changed: whoever tries that and may not is told of."""
+
+
 async def _check_caller(running: ServiceState, endpoint: Endpoint, request: Request) -> Token:
     """Return the caller's token; refuse callers that may not ask, or ask too often."""
     if not endpoint.roles or (endpoint is system.METRICS and running.settings.open_metrics):
@@ -222,10 +248,20 @@ async def _check_caller(running: ServiceState, endpoint: Endpoint, request: Requ
     mark_caller_known()
     running.limits.take(token, follows_call=endpoint.follows_call)
     if token.role not in endpoint.roles:
+        if endpoint.method not in SAFE and endpoint.path.startswith(OF_THE_POLICY):
+            await running.lanes.run("tokens", _alert_refused, running.gate, token, endpoint)
         roles = " or ".join(sorted(endpoint.roles))
         hint = f"use a token of the role {roles}: `sayso token new {min(endpoint.roles)} NAME`"
         raise RequestRefused(403, "forbidden", f"this is not for tokens of the role {token.role}", hint=hint)
     return token
+
+
+def _alert_refused(gate: Gate, token: Token, endpoint: Endpoint) -> None:
+    """Record and tell that somebody tried to change the policy who may not."""
+    notice = f"{endpoint.method} {endpoint.path} was refused: token {token.id}, role {token.role}"
+    with writing(gate) as tx:
+        record(tx, PolicyAlerted(gate.policy.digest, notice), agent=token.name, stream=gate.stream)
+    log_policy_alert(notice)
 
 
 def _is_checked_later(endpoint: Endpoint, request: Request) -> bool:

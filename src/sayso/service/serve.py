@@ -26,7 +26,7 @@ from sayso.gate.audit.operator_transaction import sign_in_turn, sign_off
 from sayso.gate.audit.streams import claim_stream
 from sayso.gate.deliveries.dispatch import Dispatcher
 from sayso.gate.deliveries.remote_surface import RemoteSurface
-from sayso.gate.gate import Gate
+from sayso.gate.gate import Gate, current_gate
 from sayso.gate.ledger.recovery import forget_results, recover_calls
 from sayso.gate.ledger.workflows import reconcile_runs
 from sayso.gate.proposals.carry_out import carry_on_here
@@ -110,6 +110,8 @@ def serve_gate(
     with contextlib.ExitStack() as held:
         sockets = open_sockets(address, held)
         gate = claim_stream(gate)
+        if gate.live is not None:
+            gate.live.follow(gate)
         held.callback(sign_off, gate)
         real = msgspec.structs.replace(address, port=sockets[0].getsockname()[1])
         wanted = msgspec.structs.replace(wanted, origins=real.origins)
@@ -317,6 +319,7 @@ async def _repeat(seconds: float, job: Callable[[Gate], object], gate: Gate) -> 
     while True:
         await asyncio.sleep(seconds)
         try:
+            gate = await asyncio.to_thread(current_gate, gate)  # so that its file is looked at, too
             await asyncio.to_thread(job, gate)
         except SaysoError as error:
             log.warning("%s failed: %s", job.__name__, error)

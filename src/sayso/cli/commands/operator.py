@@ -326,7 +326,7 @@ def open_gate_to_act(store: str | None, policy: Policy | None = None) -> Iterato
         open_gate(policy or choose_policy(None, None, None), store).store.close()
         gate = open_to_act(policy, store)
     try:
-        if policy is not None and policy_in_force(gate) != policy.digest:
+        if policy is not None and policy_in_force(gate) != gate.policy.digest:
             print_note(OTHER_POLICY)
         yield gate
     finally:

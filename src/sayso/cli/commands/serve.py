@@ -15,6 +15,7 @@ from sayso.cli.policy_choice import (
     PolicyOption,
     PresetOption,
     choose_policy,
+    find_policy_source,
     print_note,
 )
 from sayso.cli.short_ids import StoreOption, TokenId, expand_token_id
@@ -112,7 +113,8 @@ def run_service(
     sizes = {"body_burst": body_burst, "held": held, "strangers": strangers}
     settings = load_service_settings({**limits, **sizes})
     _log_as(log)
-    gate = open_gate(choose_policy(policy, preset, approval), store)
+    chosen = choose_policy(policy, preset, approval)
+    gate = open_gate(chosen, store, source=find_policy_source(policy, preset, approval))
     surfaces = make_surfaces(load_surface_settings())
     notices_to = choose_notices(gate.policy.settings.notices, [one.name for one in surfaces])
     gate = msgspec.structs.replace(gate, notices=notices_to is not None)

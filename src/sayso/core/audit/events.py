@@ -505,10 +505,31 @@ class ProposalChanged(AuditEvent, frozen=True):
 
 
 class PolicyChanged(AuditEvent, frozen=True):
-    """a gate that decides was opened under another policy than the one before"""
+    """another policy came into force: a gate that decides was opened under it, its file was tightened, or the
+    operator applied it; with `why`, and `by` whom if a person did"""
 
     event, topic, subject = "POLICY", "policy", "digest"
     digest: str
+    why: Text = UNSET
+    by: Text = UNSET
+
+
+class PolicyAlerted(AuditEvent, frozen=True):
+    """the policy file was refused, loosens what is in force, or is not the one that is locked"""
+
+    event, topic, subject, sign_of_life = "POLICY_ALERT", "policy", "digest", False
+    digest: str
+    notice: str
+
+
+class PolicyLocked(AuditEvent, frozen=True):
+    """the operator locked the policy file, or unlocked it; names the digest of the text that is pinned"""
+
+    event, topic, subject, sign_of_life = "POLICY_LOCK", "policy", "digest", False
+    digest: str
+    locked: bool
+    by: str
+    how: str
 
 
 class DomainReviewed(AuditEvent, frozen=True):

@@ -29,6 +29,7 @@ from sayso.core.durations import MINUTE
 from sayso.core.effects import Alerted, GrantUsed, Noticed, PlanStarted, SlashUsed
 from sayso.core.grants import Grant, HeldGrant, pins_fit
 from sayso.core.model import Mode, Origin, Risk, Tier, Verdict
+from sayso.core.policy import GUARDED_DOMAIN
 from sayso.core.rulebook import Rule
 from sayso.core.session import Suspension
 
@@ -57,13 +58,11 @@ Check = Callable[[RuleInput], RuleResult]
 def check_blocked(s: RuleInput) -> RuleResult:
     """Never runs: no grant, slash command, mode, signature or click is looked at after this."""
     if s.operation.barred is not None:  # whatever the policy says: that it blocks it too is not the reason
-        return _deny(rulebook.BLOCKED, s.operation.barred, s.entry.name)
+        return _deny(s, rulebook.BLOCKED, s.operation.barred)
     if s.tier is BLOCKED:
-        return _deny(rulebook.BLOCKED, words.block_reason(s.entry), s.entry.name)
+        return _deny(s, rulebook.BLOCKED, words.block_reason(s.entry))
     if s.tier is None and s.policy.settings.unlisted == "block":
-        return _deny(
-            rulebook.BLOCKED, words.block_unlisted_reason(s.entry.name), words.block_alert(s.entry.name)
-        )
+        return _deny(s, rulebook.BLOCKED, words.block_unlisted_reason(s.entry.name))
     return "the policy does not block it"
 
 
@@ -73,9 +72,7 @@ def check_trusted_channel(s: RuleInput) -> RuleResult:
         return "it does not need the trusted channel"
     if s.request.origin is TRUSTED_CHANNEL:
         return "it came through the trusted channel"
-    return _deny(
-        rulebook.TRUSTED_CHANNEL, words.channel_reason(s.entry.name), words.block_alert(s.entry.name)
-    )
+    return _deny(s, rulebook.TRUSTED_CHANNEL, words.channel_reason(s.entry.name))
 
 
 def check_approved_call(s: RuleInput) -> RuleResult:
@@ -451,8 +448,10 @@ def _grant(
     return Ruling(ALLOW, rule.name, reason, announce, (held.grant.id,), (used, *extra))
 
 
-def _deny(rule: Rule, reason: str, operation: str) -> Ruling:
-    alert = Alerted(words.block_alert(operation))
+def _deny(s: RuleInput, rule: Rule, reason: str) -> Ruling:
+    """Deny, and alert the operator. An attempt on the guard itself is told with where it came from."""
+    guarded, name = s.entry.domain == GUARDED_DOMAIN, s.entry.name
+    alert = Alerted(words.guard_alert(name, s.request) if guarded else words.block_alert(name))
     return Ruling(DENY, rule.name, reason, words.announce_block(reason), effects=(alert,))
 
 

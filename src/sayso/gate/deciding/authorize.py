@@ -21,6 +21,7 @@ from sayso.core.session import Scope, Session, find_replaced_questions
 from sayso.gate import words
 from sayso.gate.call_rows import EffectTaken, find_fault, running_label
 from sayso.gate.deciding.approvals import question_behind
+from sayso.gate.deciding.request import as_read_now
 from sayso.gate.gate import (
     NO_SCOPE,
     Gate,
@@ -63,6 +64,7 @@ def authorize(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Authoriz
 
     An allow of low risk that uses and changes nothing does not wait for the disk.
     """
+    request = as_read_now(gate, request)
     with reporting(gate, request.session) as told, writing(gate) as tx:
         done = authorize_in(gate, tx, request, scope)
         tx.durable = not _is_harmless(done.decision)

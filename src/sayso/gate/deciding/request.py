@@ -42,6 +42,7 @@ def make_request(
     confidence: float = 0.0,
     workflow: str | None = None,
     declared: Declaration | None = None,
+    read_by: str = "",
 ) -> Request:
     """The request for a call. The digest is made once, here, and nowhere else.
 
@@ -65,6 +66,7 @@ def make_request(
         confidence=confidence,
         workflow=workflow,
         declared=declared,
+        read_by=read_by,
     )
 
 
@@ -77,6 +79,8 @@ def read_request(
         call = read_ground(call)
         reading = _make_reading(call, declared, policy)
         check_command(command, reading, call)
+        for one in policy.readings if command is not None else ():
+            check_command(command, _make_reading(call, declared, one), call)
         read = msgspec.structs.replace(
             call,
             command=reading.command,
@@ -128,7 +132,7 @@ def request_in_session(
         state=said.state,
         door=said.door,
     )
-    who = {**requester_of_session(row), "confidence": confidence}
+    who = {**requester_of_session(row), **_reader_of(gate), "confidence": confidence}
     if said.subagent:
         who |= {"agent": f"{row.agent}, sub-agent {said.subagent}", "origin": Origin.SUBAGENT}
     if said.workflow is not None:
@@ -146,7 +150,8 @@ def request_for_function(
     found right. Whether the session is still open is seen when the call is started.
     """
     row = gate.sealer.last_session(session) or find_session_row(gate, session)
-    here, who = msgspec.structs.replace(call, workspace=row.workspace), requester_of_session(row)
+    here = msgspec.structs.replace(call, workspace=row.workspace)
+    who = {**requester_of_session(row), **_reader_of(gate)}
     if workflow is not None:
         return make_request(here, declared.operations, workflow=workflow, **who)
     return read_request(here, declared, gate.policy, **who)
@@ -156,6 +161,18 @@ def requester_of_session(row: SessionRow) -> dict[str, Any]:
     """Return the fields of a request that say who makes it."""
     origin = Origin.AGENT if row.parent is None else Origin.SUBAGENT
     return {"agent": row.agent, "session": row.id, "origin": origin}
+
+
+def _reader_of(gate: Gate) -> dict[str, str]:
+    """Name the policy that reads, if it may be another one by the time the call is decided."""
+    return {} if gate.live is None else {"read_by": gate.policy.digest}
+
+
+def as_read_now(gate: Gate, request: Request) -> Request:
+    """The request as the policy of this gate reads its call, should another policy have read it."""
+    if gate.live is None or request.read_by == gate.policy.digest:
+        return request
+    return read_again(request, gate.policy)
 
 
 def read_again(request: Request, policy: Policy) -> Request:

@@ -6,7 +6,7 @@ import asyncio
 
 from sayso.core.durations import LONGEST_WAIT
 from sayso.core.ledger import IN_PROGRESS
-from sayso.gate.gate import Gate
+from sayso.gate.gate import Gate, current_gate
 from sayso.gate.ledger.recovery import recover_call
 from sayso.gate.row_watcher import RowWatcher
 from sayso.store.contract import Reader
@@ -16,8 +16,13 @@ class CallEndings:
     """Wakes whoever waits until nobody runs a call any more. A call whose holder died becomes ambiguous."""
 
     def __init__(self, gate: Gate) -> None:
-        self._gate = gate
+        self._opened = gate
         self._watcher = RowWatcher(gate, _is_over, "sayso-endings")
+
+    @property
+    def _gate(self) -> Gate:
+        self._opened = current_gate(self._opened)
+        return self._opened
 
     @property
     def waiting(self) -> int:

@@ -35,9 +35,12 @@ from sayso.core.proposals.proposal import (
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate, writing
 from sayso.gate.open import gate_data_folder
+from sayso.gate.policy.in_force import ROW, InForce
+from sayso.gate.policy_acts.apply import apply_policy
 from sayso.gate.proposals.file_proposal import REVERSE, change_state, list_proposals, load_proposal
 from sayso.gate.proposals.files import digest_text, read_file_text, replace_text
 from sayso.gate.proposals.roots import (
+    POLICY_ROOT,
     ProposalRoots,
     Proposer,
     check_may_propose,
@@ -46,8 +49,8 @@ from sayso.gate.proposals.roots import (
     load_roots,
 )
 from sayso.gate.proposals.running_time import MachineClock, look_at_time, read_machine_time
-from sayso.gate.sealed_values import lock_values
-from sayso.store.contract import Writer
+from sayso.gate.sealed_values import find_value, lock_values
+from sayso.store.contract import Reader, Writer
 
 LOCK = "proposals.lock"
 LEASE = 10 * MINUTE
@@ -72,6 +75,7 @@ def apply_proposal(
             one = load_proposal(gate, tx, proposal)
             check_may_apply(one, look_at_time(gate, tx, machine))
             _check_place(roots, one)
+            _check_unlocked(gate, tx, one)
             one = _begin(gate, tx, one, "applying", by, carrier)
         return _carry_out(gate, roots, one, parse_diff(one.diff), by, machine)
 
@@ -92,6 +96,7 @@ def undo_proposal(
             one = load_proposal(gate, tx, proposal)
             check_may_undo(one, look_at_time(gate, tx, machine))
             _check_place(roots, one)
+            _check_unlocked(gate, tx, one)
             one = _begin(gate, tx, one, "undoing", by, carrier)
         back = reverse_diff(parse_diff(one.diff)) if one.undo == REVERSE else parse_diff(one.undo)
         return _carry_out(gate, roots, one, back, by, machine)
@@ -102,6 +107,13 @@ def _check_place(roots: ProposalRoots, one: Proposal) -> None:
     find_folder(roots, one)
     proposer: Proposer = "operator" if one.origin == "operator" else "trusted_channel"
     check_may_propose(roots, one.root, one.path, proposer)
+
+
+def _check_unlocked(gate: Gate, tx: Reader, one: Proposal) -> None:
+    """Refuse to change a policy that is locked: unlocking it is an act of its own."""
+    row = find_value(gate, tx, ROW, InForce) if one.root == POLICY_ROOT else None
+    if row is not None and row.pin:
+        raise ProposalRefused("the policy is locked", hint="`sayso policy unlock`, then apply it")
 
 
 def _begin(gate: Gate, tx: Writer, one: Proposal, to: ProposalState, by: str, carrier: str) -> Proposal:
@@ -123,7 +135,21 @@ def _carry_out(
         if settled.state == _done(one):
             return settled
         raise
-    return _finish(gate, one, by, machine)
+    done = _finish(gate, one, by, machine)
+    if one.root == POLICY_ROOT:
+        _put_in_force(gate, Path(folder.path) / one.path, old, new, by)
+    return done
+
+
+def _put_in_force(gate: Gate, file: Path, old: str | None, new: str | None, by: str) -> None:
+    """Put the changed policy in force, if the one it was made from was: what it changes was approved.
+
+    Otherwise something else in the file waits to be applied, and this waits with it.
+    """
+    with gate.store.read() as tx:
+        row = find_value(gate, tx, ROW, InForce)
+    if row is not None and new is not None and row.content == old:
+        apply_policy(gate, file, by=by, content=new)
 
 
 def _apply_exactly(change: FileDiff, text: str | None, after: str | None) -> str | None:

@@ -12,7 +12,7 @@ from sayso.core.durations import LONGEST_WAIT
 from sayso.core.errors import SaysoError
 from sayso.core.model import Request
 from sayso.gate import words
-from sayso.gate.gate import Gate
+from sayso.gate.gate import Gate, act_under_current_policy, current_gate
 from sayso.gate.questions.answer import answer_question, edit_and_allow
 from sayso.gate.questions.editable import find_editable
 from sayso.gate.questions.expiry import ends_at, is_answerable
@@ -31,11 +31,16 @@ class Asker:
     """Shows questions on the surfaces of one gate, and wakes who waits for their answers."""
 
     def __init__(self, gate: Gate, surfaces: Sequence[Surface]) -> None:
-        self._gate = gate
+        self._opened = gate
         self._surfaces = tuple(surfaces)
         self._lock = threading.Lock()
         self._shown: dict[str, _ShownQuestion] = {}
         self._answers = RowWatcher(gate, self._is_closed, "sayso-answers")
+
+    @property
+    def _gate(self) -> Gate:
+        self._opened = current_gate(self._opened)
+        return self._opened
 
     @property
     def able(self) -> bool:
@@ -108,7 +113,7 @@ class Asker:
 
     def _is_closed(self, tx: Reader, question: str) -> bool:
         row = tx.question(question)
-        return row is None or not is_answerable(self._gate, row, tx.now)
+        return row is None or not is_answerable(self._opened, row, tx.now)
 
     def _ask(self, surface: Surface, asked: AskedQuestion, over: threading.Event, edit: Edit) -> None:
         """One surface's turn. Whatever goes wrong there, the question stays as it is."""
@@ -137,9 +142,14 @@ class Asker:
         how: dict[str, Any] = {"by": reply.by, "reason": reply.reason, "seen": reply.seen}
         if reply.answer == "edit":
             how["seen_edited"] = reply.seen_edited
-            stands = edit_and_allow(self._gate, question.id, edit(reply.edited or {}), **how)
+            stands = act_under_current_policy(
+                self._gate,
+                lambda gate: edit_and_allow(gate, question.id, edit(reply.edited or {}), **how),
+            )
         else:
-            stands = answer_question(self._gate, question.id, reply.answer, **how)
+            stands = act_under_current_policy(
+                self._gate, lambda gate: answer_question(gate, question.id, reply.answer, **how)
+            )
         if not stands.yours:
             surface.tell(f"already {stands.state}: {stands.answer or 'no answer'} by {stands.by or 'nobody'}")
 

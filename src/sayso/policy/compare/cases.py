@@ -92,11 +92,13 @@ def possible_confidences(pair: Pair) -> list[str]:
 
 
 def possible_reviews(pair: Pair) -> list[str]:
-    """Return ages of a review in days: now, at the end of each interval, never."""
+    """Return ages of a review in days: now, when the interval from each written date ends, never."""
     if all(entry.tier is not Tier.AUTONOMOUS for entry in pair.entries):
         return ["0"]
     days = {policy.decay.review_interval_days for policy in pair.policies}
-    return [f"{value:g}" for value in sorted({0.0, *days})] + ["never"]
+    dates = _written_dates(pair) or [0.0]
+    ends = {each - (max(dates) - date) / DAY for each in days for date in dates}
+    return [f"{value:.12g}" for value in sorted({0.0, *(end for end in ends if end > 0)})] + ["never"]
 
 
 def possible_readings(pair: Pair) -> list[str]:
@@ -115,11 +117,13 @@ def possible_consents(pair: Pair) -> list[str]:
 
 def decision_time(pair: Pair, case: Case) -> float:
     """When it is decided: after every date written in the two files, by the days of the case."""
-    written = [
-        entry.last_reviewed for entry in pair.entries if entry.last_reviewed not in (None, NEVER_REVIEWED)
-    ]
     days = 0.0 if case.review == "never" else float(case.review)
-    return max([at for at in written if at is not None], default=0.0) + days * DAY
+    return max(_written_dates(pair), default=0.0) + days * DAY
+
+
+def _written_dates(pair: Pair) -> list[float]:
+    written = (entry.last_reviewed for entry in pair.entries)
+    return [at for at in written if at is not None and at != NEVER_REVIEWED]
 
 
 def view_for_case(policy: Policy, pair: Pair, case: Case) -> View:

@@ -63,7 +63,7 @@ class Difference(msgspec.Struct, frozen=True):
 
 def compare_policies(a: Policy, b: Policy) -> Difference:
     """Everything that b decides otherwise than a."""
-    changes = [change for name in _operations_to_compare(a, b) for change in _find_changes(name, a, b)]
+    changes = [change for name in operations_to_compare(a, b) for change in find_decision_changes(name, a, b)]
     return Difference(
         loosened=tuple(change for change in changes if _rank(change.after) < _rank(change.before)),
         tightened=tuple(change for change in changes if _rank(change.after) > _rank(change.before)),
@@ -76,15 +76,22 @@ def loosens(a: Policy, b: Policy) -> bool:
     return compare_policies(a, b).loosens
 
 
-def _operations_to_compare(a: Policy, b: Policy) -> list[str]:
+def find_loosened(name: str, a: Policy, b: Policy) -> list[DecisionChange]:
+    """What b decides more loosely than a about this operation."""
+    found = find_decision_changes(name, a, b)
+    return [change for change in found if _rank(change.after) < _rank(change.before)]
+
+
+def operations_to_compare(a: Policy, b: Policy) -> list[str]:
     """Every operation either names, an unlisted one for each domain, and one of a domain nobody knows."""
     domains = dict.fromkeys((*a.domains, *b.domains))
     named = dict.fromkeys((*a.table, *b.table))
     return [*named, *(f"{domain}.{STAND_IN}" for domain in domains), f"{NOWHERE}.{STAND_IN}"]
 
 
-def _find_changes(name: str, a: Policy, b: Policy) -> list[DecisionChange]:
-    pair = Pair(name, a, b, _entry_or_unlisted(a, name), _entry_or_unlisted(b, name))
+def find_decision_changes(name: str, a: Policy, b: Policy) -> list[DecisionChange]:
+    """Everything that b decides otherwise than a about this operation."""
+    pair = Pair(name, a, b, entry_or_unlisted(a, name), entry_or_unlisted(b, name))
     if _decides_alike(pair):
         return []
     every = list(enumerate_cases(pair))
@@ -117,14 +124,13 @@ def _has_same_context(pair: Pair) -> bool:
     return (
         (a.mode, a.settings, a.decay) == (b.mode, b.settings, b.decay)
         and _content_from(a, pair.name) == _content_from(b, pair.name)
-        and _names_declaring(a.slash_commands.items(), pair.name)
-        == _names_declaring(b.slash_commands.items(), pair.name)
-        and _names_declaring(a.workflows.items(), pair.name)
-        == _names_declaring(b.workflows.items(), pair.name)
+        and names_declaring(a.slash_commands.items(), pair.name)
+        == names_declaring(b.slash_commands.items(), pair.name)
+        and names_declaring(a.workflows.items(), pair.name) == names_declaring(b.workflows.items(), pair.name)
     )
 
 
-def _names_declaring(named: Iterable[tuple[str, object]], operation: str) -> set[str]:
+def names_declaring(named: Iterable[tuple[str, object]], operation: str) -> set[str]:
     return {name for name, entry in named if operation in getattr(entry, "operations", ())}
 
 
@@ -171,7 +177,7 @@ def _parse_risk(word: str) -> Risk | None:
     return None if word == NO_VALUE else Risk.parse(word)
 
 
-def _entry_or_unlisted(policy: Policy, name: str) -> Entry:
+def entry_or_unlisted(policy: Policy, name: str) -> Entry:
     try:
         return policy.entry(name)
     except MalformedRequest:

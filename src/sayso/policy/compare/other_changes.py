@@ -34,6 +34,10 @@ def find_other_changes(a: Policy, b: Policy) -> Iterator[OtherChange]:
     for name in dict.fromkeys((*a.domains, *b.domains)):
         yield from _domain_changes(name, a.domains.get(name), b.domains.get(name))
     yield from _tool_changes(a, b)
+    for name in dict.fromkeys((*a.programs, *b.programs)):
+        yield from _program_changes(name, a.programs.get(name), b.programs.get(name))
+    for name in (name for name in a.workflows if name not in b.workflows):
+        yield OtherChange(f"workflow {name}", "declared", "not declared, so it may declare anything", True)
 
 
 _STRICTER_SETTING: dict[str, Callable[[Any, Any], bool]] = {
@@ -113,6 +117,13 @@ def _tool_changes(a: Policy, b: Policy) -> Iterator[OtherChange]:
         if before != after:
             loosens = not _only_blocks(before, after, b)
             yield OtherChange(f"tool {name}", _format_entries(before), _format_entries(after), loosens)
+
+
+def _program_changes(name: str, a: object, b: object) -> Iterator[OtherChange]:
+    """What is said of a program makes command lines low risk as well as high: every change may loosen."""
+    if a != b:
+        before, after = ("not described" if one is None else "described otherwise" for one in (a, b))
+        yield OtherChange(f"program {name}", "described" if a is not None else before, after, True)
 
 
 def _only_blocks(before: tuple[Tool, ...], after: tuple[Tool, ...], policy: Policy) -> bool:

@@ -21,6 +21,7 @@ import msgspec
 from sayso.core import words
 from sayso.core.digest import read_arguments
 from sayso.core.model import Call, Operation, Piece, Risk
+from sayso.core.policy import GUARDED_DOMAIN
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.evidence import add_evidence, pieces_from_value
 from sayso.reading.paths.budget import MAX_LOOKS, current_budget
@@ -40,7 +41,7 @@ from sayso.reading.paths.named_files import find_named_links
 from sayso.reading.paths.own_places import home_folder
 from sayso.reading.paths.places import PathPlace, locate
 from sayso.reading.paths.protected import GuardMatch, begins_guarded
-from sayso.reading.paths.protected_names import GUARDED_DOMAIN, Guarded
+from sayso.reading.paths.protected_names import Guarded
 from sayso.reading.paths.spellings import decode_text
 from sayso.reading.urls import is_address
 from sayso.reading.verbs import (

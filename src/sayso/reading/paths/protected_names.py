@@ -10,7 +10,6 @@ import msgspec
 
 from sayso.reading.paths.own_places import OwnKind
 
-GUARDED_DOMAIN = "self_modification"
 BELOW = "**"
 
 

@@ -13,11 +13,12 @@ from sayso.core.signed_messages import BadMessage
 from sayso.gate.audit.read import UnknownEntry
 from sayso.gate.call_rows import KeyReused, TamperedCall, UnknownCall
 from sayso.gate.deliveries.answers import AnswerRefused
-from sayso.gate.gate import TamperedSession, UnknownSession
+from sayso.gate.gate import PolicyMoved, TamperedSession, UnknownSession
 from sayso.gate.ledger.workflows import BeyondPolicy
 from sayso.gate.people.passkey_sign_in import SignInRefused
 from sayso.gate.people.passkeys import PasskeysVoid, ProofNeeded, UnknownPasskey
 from sayso.gate.people.tokens import UnknownToken
+from sayso.gate.policy_acts.apply import CannotApply
 from sayso.gate.questions.answer import EditRefused
 from sayso.gate.questions.read import UnknownQuestion
 from sayso.gate.rows.tampering import Tampered
@@ -49,6 +50,8 @@ STATUSES: tuple[tuple[type[SaysoError], int], ...] = (
     (GrantRefused, 409),
     (KeyReused, 409),
     (NotNow, 409),
+    (PolicyMoved, 409),
+    (CannotApply, 409),
     (NotSeen, 409),
     (OtherSession, 409),
     (PasskeysVoid, 409),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sayso.cli.commands.changing.policy_file import policy_apply, policy_lock, policy_status, policy_unlock
 from sayso.cli.commands.operator import open_gate_to_look, show_or_json
 from sayso.cli.policy_choice import (
     ApprovalOption,
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from sayso.core.policy import Domain, Policy
 
 app = typer.Typer(help="Read, check and compare policies.", no_args_is_help=True, rich_markup_mode=None)
+app.command("status", short_help="Say whether your file is in force, and locked.")(policy_status)
+app.command("apply", short_help="Put your policy file in force.")(policy_apply)
+app.command("lock", short_help="Lock your policy file.")(policy_lock)
+app.command("unlock", short_help="Unlock your policy file.")(policy_unlock)
 
 FOUND = 1
 MAX_TESTS = 1_000_000

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Awaitable, Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from sayso.core.decision import Decision, Question
 from sayso.core.ledger import State
@@ -26,8 +26,8 @@ from sayso.doors.python.calls.holders import PROGRAM, has_left, name_holder
 from sayso.doors.python.calls.results import ConsentDenied
 from sayso.gate.call_rows import Attempt, UnknownCall
 from sayso.gate.deciding.authorize import Bundle
-from sayso.gate.deciding.request import request_for_function, with_state
-from sayso.gate.gate import Gate, find_session_row
+from sayso.gate.deciding.request import as_read_now, request_for_function, with_state
+from sayso.gate.gate import Gate, act_under_current_policy, current_gate, find_session_row
 from sayso.gate.ledger import attempts, lease, outcome, retry, start, workflows
 from sayso.gate.ledger.call_endings import CallEndings
 from sayso.gate.ledger.replay import replay_call
@@ -42,6 +42,7 @@ from sayso.gate.sessions import sessions
 from sayso.gate.sessions.messages import ask_in_conversation
 from sayso.store.contract import QuestionRow, SessionRow
 
+T = TypeVar("T")
 NOBODY = "nobody can be asked: there is no surface that could show the question"
 
 
@@ -50,10 +51,26 @@ class EmbeddedDoor(Door):
 
     def __init__(self, gate: Gate, surfaces: Sequence[Surface]) -> None:
         super().__init__()
-        self.gate = gate
+        self._gate = gate
         self.asker = Asker(gate, surfaces)
         self.endings = CallEndings(gate)
         self.holder = name_holder()
+
+    @property
+    def gate(self) -> Gate:
+        """The gate under the policy in force now, which costs a look at its file."""
+        now = current_gate(self._gate)
+        if now is not self._gate:
+            self._gate = now
+        return now
+
+    @gate.setter
+    def gate(self, gate: Gate) -> None:
+        self._gate = gate
+
+    def act(self, act: Callable[[Gate], T]) -> T:
+        """Do this under the policy in force now, should that move meanwhile."""
+        return act_under_current_policy(self.gate, act)
 
     def check_host(self) -> None:
         """Accept: code with the gate in its own process is its host."""
@@ -75,31 +92,37 @@ class EmbeddedDoor(Door):
         check_workflow(self.gate.policy, name, operations)
 
     def preview(self, request: Request, scope: Scope) -> Decision:
-        return preview_decision(self.gate, request, scope)
+        return self.act(lambda gate: preview_decision(gate, as_read_now(gate, request), scope))
 
     def begin(
         self, request: Request, scope: Scope, keys: CallKeys = NO_CALL_KEYS, bundle: Bundle | None = None
     ) -> Attempt:
-        return start.start_call(
-            self.gate,
-            request,
-            scope,
-            holder=self.holder,
-            host_id=keys.host_id,
-            key=keys.key,
-            effect_key=keys.effect,
-            bundle=bundle,
+        return act_under_current_policy(
+            self._gate,
+            lambda gate: start.start_call(
+                gate,
+                request,
+                scope,
+                holder=self.holder,
+                host_id=keys.host_id,
+                key=keys.key,
+                effect_key=keys.effect,
+                bundle=bundle,
+            ),
         )
 
     def begin_ungated(self, request: Request, scope: Scope, keys: CallKeys) -> Attempt:
-        return start.start_ungated(
-            self.gate,
-            request,
-            scope,
-            holder=self.holder,
-            host_id=keys.host_id,
-            key=keys.key,
-            effect_key=keys.effect,
+        return act_under_current_policy(
+            self._gate,
+            lambda gate: start.start_ungated(
+                gate,
+                request,
+                scope,
+                holder=self.holder,
+                host_id=keys.host_id,
+                key=keys.key,
+                effect_key=keys.effect,
+            ),
         )
 
     def find_call(self, call: str, session: str) -> Attempt:
@@ -135,29 +158,28 @@ class EmbeddedDoor(Door):
         effect: str | None = None,
         meant: bytes | None = None,
     ) -> Attempt:
-        return retry.retry_call(
-            self.gate, call, scope, holder=self.holder, state=state, effect_key=effect, meant=meant
-        )
+        how: dict[str, Any] = {"holder": self.holder, "state": state, "effect_key": effect, "meant": meant}
+        return self.act(lambda gate: retry.retry_call(gate, call, scope, **how))
 
     def replay(self, call: str, session: str, *, state: str | None = None) -> Attempt:
-        return replay_call(self.gate, call, session, holder=self.holder, state=state)
+        return self.act(lambda gate: replay_call(gate, call, session, holder=self.holder, state=state))
 
     def end(
         self, call: str, fence: int, state: State, result: bytes | None = None, unkept: str | None = None
     ) -> None:
-        outcome.end_call(self.gate, call, fence, state, result, unkept)
+        outcome.end_call(self._gate, call, fence, state, result, unkept)
 
     def beat(self, call: str, fence: int) -> None:
-        lease.keep_alive(self.gate, call, fence)
+        lease.keep_alive(self._gate, call, fence)
 
     def park_call(self, call: str, fence: int, question: str, note: bytes) -> None:
-        lease.park_call(self.gate, call, fence, question, note)
+        lease.park_call(self._gate, call, fence, question, note)
 
     def resume(self, call: str, scope: Scope, *, fence: int | None = None) -> Attempt:
-        return lease.unpark_call(self.gate, call, scope, holder=self.holder, fence=fence)
+        return self.act(lambda gate: lease.unpark_call(gate, call, scope, holder=self.holder, fence=fence))
 
     def keep_note(self, call: str, fence: int, note: workflows.RunNote) -> None:
-        workflows.save_note(self.gate, call, fence, note)
+        workflows.save_note(self._gate, call, fence, note)
 
     # --- how people are asked ---
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from sayso.core.policy import Domain
 from sayso.gate.figures.last_uses import load_last_uses
 from sayso.gate.gate import Gate
+from sayso.gate.policy_acts.apply import CannotApply, PolicyStatus, apply_policy, load_policy_status
 from sayso.gate.upkeep.review import DomainReview, find_decay, keep_domain, load_domain_reviews
 from sayso.policy import load_text
 from sayso.policy.build import settings_to_dict
@@ -60,6 +62,32 @@ def post_policy_diff(context: Context) -> DraftDiff:
     body: DraftBody = context.body
     found = compare_policies(context.gate.policy, load_text(body.text, name="draft"))
     return DraftDiff(found.loosened, found.tightened, found.beyond, found.loosens)
+
+
+class ApplyBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The digest of the policy file's bytes, as whoever applies it saw them."""
+
+    content: str
+
+
+def get_policy_file(context: Context) -> PolicyStatus:
+    """Whether the file that the service was started with is in force, and what it would change."""
+    return load_policy_status(context.gate, _find_file(context))
+
+
+def post_policy_apply(context: Context) -> PolicyStatus:
+    """Put the file that the service was started with in force, as the operator saw it."""
+    body: ApplyBody = context.body
+    return apply_policy(context.gate, _find_file(context), by=context.token.name, content=body.content)
+
+
+def _find_file(context: Context) -> Path:
+    live = context.gate.live
+    if live is None:
+        raise CannotApply(
+            "the service was not started with a policy file", hint="start it with --policy FILE"
+        )
+    return live.path
 
 
 def get_reviews(context: Context) -> list[DomainReview]:
@@ -118,6 +146,23 @@ ENDPOINTS = (
         bare=True,
     ),
     Endpoint("GET", "/v1/policy", OPERATORS, "Get the policy in force", get_policy, result=PolicyView),
+    Endpoint(
+        "GET",
+        "/v1/policy/file",
+        OPERATORS,
+        "Compare the policy file with the policy in force",
+        get_policy_file,
+        result=PolicyStatus,
+    ),
+    Endpoint(
+        "POST",
+        "/v1/policy/apply",
+        OPERATORS,
+        "Put the policy file in force",
+        post_policy_apply,
+        ApplyBody,
+        PolicyStatus,
+    ),
     Endpoint(
         "POST",
         "/v1/policy/diff",

@@ -1,0 +1,122 @@
+"""`sayso policy status | apply | lock | unlock`: the policy file, and what is in force."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sayso.cli.commands.operator import open_gate_to_act, open_gate_to_look, show_or_json
+from sayso.cli.policy_choice import JsonOption, PolicyOption
+from sayso.cli.short_ids import StoreOption
+
+if TYPE_CHECKING:
+    from sayso.gate.policy_acts.apply import PolicyStatus
+
+YesOption = Annotated[bool, typer.Option("--yes", help="Apply it without asking.")]
+STATES = {
+    "in_force": "It is in force.",
+    "waits": "It loosens what is in force, and waits: `sayso policy apply` puts it in force.",
+    "tightens": "It only tightens what is in force; a gate that watches it puts it in force by itself.",
+    "refused": "It is refused; what was in force before stays.",
+    "not_the_locked_one": "It is not the file that was locked: the locked policy stays in force.",
+    "new": "Nothing is in force on this store yet.",
+}
+
+
+def policy_status(
+    policy: PolicyOption = None, store: StoreOption = None, as_json: JsonOption = False
+) -> None:
+    """Say whether your policy file is in force, what it would change, and whether it is locked."""
+    from sayso.gate.policy_acts.apply import load_policy_status
+    from sayso.gate.policy_acts.lock import load_pin
+
+    with open_gate_to_look(store, sealed=True) as gate:
+        found = load_policy_status(gate, _find_file(policy))
+        with gate.store.read() as tx:
+            pin = load_pin(gate, tx)
+    pinned = [] if pin is None else [f"{pin.path} was locked by {pin.by}."]
+    show_or_json(as_json, found, [*_status_lines(found), *pinned])
+
+
+def policy_apply(
+    policy: PolicyOption = None,
+    yes: YesOption = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Put your policy file in force, after showing what it loosens and tightens.
+
+    A running service or program goes on under it with its next decision.
+    """
+    from sayso.cli.operator_name import operator_name
+    from sayso.gate.policy_acts.apply import apply_policy, load_policy_status
+
+    file = _find_file(policy)
+    with open_gate_to_act(store) as gate:
+        before = load_policy_status(gate, file)
+        if not as_json:
+            show_or_json(False, before, _status_lines(before))
+        if before.state == "in_force":
+            found = before
+        elif not yes and not typer.confirm("Put it in force?", default=False):
+            raise typer.Exit(1)
+        else:
+            found = apply_policy(gate, file, by=operator_name(), content=before.content)
+    show_or_json(as_json, found, [] if found is before else ["Applied. It is in force."])
+
+
+def policy_lock(policy: PolicyOption = None, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Lock your policy file: make it immutable, and pin what it says.
+
+    If it is changed all the same, the locked policy stays in force, changes to the guard itself are denied,
+    and you are alerted. Where the system does not permit immutable files, it is made read-only.
+    """
+    from sayso.cli.operator_name import operator_name
+    from sayso.gate.policy_acts.lock import lock_policy
+
+    with open_gate_to_act(store) as gate:
+        pin = lock_policy(gate, _find_file(policy), by=operator_name())
+    told = {"file": pin.path, "digest": pin.digest, "how": pin.how}
+    weaker = "It is read-only: this system or file system does not permit immutable files here."
+    how = "It is immutable." if pin.how == "immutable" else weaker
+    show_or_json(as_json, told, [f"Locked: {pin.path}", how])
+
+
+def policy_unlock(
+    policy: PolicyOption = None, store: StoreOption = None, as_json: JsonOption = False
+) -> None:
+    """Unlock your policy file. What was changed in it meanwhile waits until you apply it."""
+    from sayso.cli.operator_name import operator_name
+    from sayso.gate.policy_acts.lock import unlock_policy
+
+    file = _find_file(policy)
+    with open_gate_to_act(store) as gate:
+        unlock_policy(gate, file, by=operator_name())
+    show_or_json(as_json, {"file": str(file)}, [f"Unlocked: {file}"])
+
+
+def _find_file(policy: Path | None) -> Path:
+    from sayso.core.errors import MalformedRequest
+    from sayso.gate.settings import find_own_policies, gate_config_folder
+
+    found = [policy] if policy is not None else find_own_policies()
+    if not found:
+        hint = f"`sayso init` writes one in {gate_config_folder()}; --policy names another"
+        raise MalformedRequest("you have no policy file", hint=hint)
+    return found[0].absolute()
+
+
+def _status_lines(found: PolicyStatus) -> list[str]:
+    from sayso.gate.policy_acts.file_flags import read_protection
+    from sayso.policy.compare.diff import difference_lines
+
+    lines = [f"{found.file}: {STATES[found.state]}"]
+    if found.problem:
+        lines.append(found.problem)
+    if found.state in ("waits", "tightens"):
+        lines += difference_lines(found.difference)
+    if found.locked:
+        lines.append(f"Locked; the file is {read_protection(Path(found.file)) or 'not protected'}.")
+    return lines

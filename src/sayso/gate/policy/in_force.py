@@ -1,0 +1,93 @@
+"""The policy in force on a store: one sealed row, which every gate there holds itself to.
+
+- The row names the policy and says whether its file is locked; the policy itself lies beside it, whole, so
+  that a newer preset or a file that is gone changes nothing of what is in force.
+- It is sealed as all values are. One that was tampered with, or comes from a backup, counts for nothing.
+- Gates read the row with every decision. When it moves, they go on under the policy that it names.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+
+import msgspec
+
+from sayso.core.digest import sha256
+from sayso.core.policy import Policy
+from sayso.gate import words
+from sayso.gate.gate import Gate
+from sayso.gate.policy.clocks import start_permission_clocks
+from sayso.gate.sealed_values import TamperedValue, lock_values, read_value, value_name, write_value
+from sayso.store.contract import Reader, Writer
+
+ROW = value_name("in-force", "policy")
+BODY = value_name("in-force", "body")
+MOST_TOLD = 100
+"""How many contents of files are remembered that the operator was told about."""
+
+
+class InForce(msgspec.Struct, frozen=True):
+    """Which policy is in force, since when and by whom.
+
+    `content` is the digest of the file that means just this policy, if one does; `pin` that of the locked
+    file, if it is locked.
+    """
+
+    digest: str
+    body: str
+    at: float
+    by: str = ""
+    content: str = ""
+    pin: str = ""
+    told: tuple[str, ...] = ()
+    """The contents of the file that the operator was told about, so that each is told once."""
+
+
+class _Body(msgspec.Struct, frozen=True):
+    packed: str
+
+
+def read_row(gate: Gate, tx: Reader) -> InForce | None:
+    """Return the row, None if there never was one; TamperedValue if it does not count."""
+    return read_value(gate, tx, ROW, InForce)
+
+
+def read_policy(gate: Gate, tx: Reader, row: InForce) -> Policy:
+    """Return the policy that the row names, as it was put in force."""
+    body = read_value(gate, tx, BODY, _Body)
+    packed = "" if body is None else body.packed
+    if sha256(packed.encode()) != row.body:
+        raise TamperedValue(words.changed_or_restored("the policy in force"), hint=words.LOOK_AT_AUDIT)
+    try:
+        return msgspec.msgpack.decode(zlib.decompress(base64.b85decode(packed)), type=Policy)
+    except (msgspec.MsgspecError, ValueError, zlib.error) as error:
+        hint = "`sayso policy apply` puts your file in force"
+        raise TamperedValue("the policy in force cannot be read", hint=hint) from error
+
+
+def put_in_force(
+    gate: Gate, tx: Writer, policy: Policy, before: InForce | None, *, by: str = "", content: str = ""
+) -> InForce:
+    """Put this policy in force, and start the clocks of what it newly allows."""
+    lock_values(tx, "in-force")
+    packed = base64.b85encode(zlib.compress(msgspec.msgpack.encode(policy))).decode()
+    row = InForce(
+        policy.digest,
+        sha256(packed.encode()),
+        tx.now,
+        by,
+        content,
+        "" if before is None else before.pin,
+        () if before is None else before.told,
+    )
+    write_value(gate, tx, BODY, _Body(packed))
+    write_value(gate, tx, ROW, row)
+    tx.set_meta("policy", policy.digest)
+    start_permission_clocks(tx, policy, gate.sealer, unmarked=False)
+    return row
+
+
+def save_row(gate: Gate, tx: Writer, row: InForce) -> None:
+    lock_values(tx, "in-force")
+    write_value(gate, tx, ROW, row)

@@ -1,0 +1,238 @@
+"""A policy file under a running gate: tightening counts at once, loosening waits for the operator.
+
+- Each look is one `stat`. If the file is another by then, it is read; the bytes parsed are the bytes hashed.
+- A file that only tightens is in force at once. Any other is joined with what is in force: from then on
+  nothing is looser than under either of them, until the operator applies the file.
+- A file that is refused, or gone, changes nothing. The operator is told, once for each content.
+- A locked file that was changed changes nothing either, and everything in `self_modification` is denied.
+- The store's row is the truth. Whoever finds that it moved goes on under the policy that it names now.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+
+import msgspec
+
+from sayso.core.audit import events
+from sayso.core.digest import sha256
+from sayso.core.errors import PolicyError
+from sayso.core.model import Mode
+from sayso.core.policy import GUARDED_DOMAIN, Policy, with_mode
+from sayso.gate import words
+from sayso.gate.gate import Gate, PolicyMoved, writing
+from sayso.gate.policy.in_force import (
+    MOST_TOLD,
+    ROW,
+    InForce,
+    put_in_force,
+    read_policy,
+    read_row,
+    save_row,
+)
+from sayso.gate.rows.journal import record
+from sayso.gate.sealed_values import TamperedValue
+from sayso.gate.telemetry import log_policy_alert
+from sayso.policy.compare.strictest import ask_always, block_domains, join_strictest, tightens_only
+from sayso.policy.load import read_content, read_policy_bytes
+from sayso.policy.problems import PolicyProblems
+from sayso.store.contract import Reader, Writer
+
+SETTLED = 2.0
+"""Seconds after its last change until a file's times tell every further one; it is read anew until then."""
+GUARDED = frozenset({GUARDED_DOMAIN})
+Stamp = tuple[int, int, int, int, int]
+
+
+class FileContent(msgspec.Struct, frozen=True):
+    """What the policy file said at one look: its digest, and its policy unless it was refused."""
+
+    digest: str
+    policy: Policy | None
+    problem: str = ""
+
+
+class Resolution(msgspec.Struct, frozen=True):
+    """What follows from the row and the file: the policy to decide under, and what is to be written."""
+
+    effective: Policy
+    in_force: Policy | None = None
+    """Put this in force; None to leave what is."""
+    why: str = ""
+    alert: str = ""
+
+
+def read_file_content(path: Path, known: FileContent | None = None) -> FileContent:
+    """Read the policy file. What cannot be read or is refused has no policy; what is known is not parsed."""
+    try:
+        content = read_policy_bytes(path)
+    except PolicyProblems as error:
+        missing = FileContent(sha256(str(error).encode()), None, str(error))
+        return missing if known is None or known != missing else known
+    digest = sha256(content)
+    if known is not None and known.digest == digest:
+        return known
+    try:
+        return FileContent(digest, read_content(content, path).policy)
+    except PolicyProblems as error:
+        return FileContent(digest, None, str(error))
+
+
+def resolve(row: InForce | None, before: Policy | None, file: FileContent, now: float) -> Resolution:
+    """Return what holds, given what is in force and what the file says.
+
+    `before` is None if nothing is in force yet, or if what was in force was tampered with.
+    """
+    if row is not None and before is not None and row.pin and file.digest != row.pin:
+        return Resolution(block_domains(before, GUARDED), alert=words.NOT_THE_PINNED_POLICY)
+    if file.policy is None:
+        if before is None:
+            raise PolicyError(f"no policy is in force, and the file is refused: {file.problem}")
+        return Resolution(before, alert=words.policy_file_refused(file.problem))
+    if before is None:
+        return Resolution(file.policy, file.policy, words.POLICY_OPENED)
+    if before.digest == file.policy.digest:
+        return Resolution(before)
+    if file.policy.digest in before.joined:
+        return Resolution(before, alert=words.POLICY_WAITS)
+    if tightens_only(before, file.policy):
+        return Resolution(file.policy, file.policy, words.POLICY_TIGHTENED)
+    joined = join_strictest(before, file.policy, now)
+    return Resolution(joined, joined, words.POLICY_JOINED, words.POLICY_WAITS)
+
+
+class LivePolicyFile:
+    """The policy of a gate that was opened from a file, as of now. Used by many threads at once."""
+
+    def __init__(self, gate: Gate, path: Path, wish: Mode | None) -> None:
+        self._gate = gate
+        self.path = path
+        self.rows_read = frozenset({ROW})
+        self._name = os.fspath(path)
+        self._wish = wish
+        self._lock = threading.Lock()
+        self._stale = True
+        self._stamp: Stamp | None = None
+        self._read_until = float("inf")
+        self._file: FileContent | None = None
+        self._text: str | None = None
+        """The row as the store writes it."""
+        self._row: InForce | None = None
+        self._in_force: Policy | None = None
+        self._policy: Policy | None = None
+
+    def policy_now(self) -> Policy:
+        """Return the policy to decide under, after one look at the file."""
+        policy = self._policy
+        if policy is not None and not self.has_moved(policy):
+            return policy
+        with self._lock:
+            return self._refresh()
+
+    def has_moved(self, policy: Policy) -> bool:
+        if self._stale or policy is not self._policy or time.time() <= self._read_until:
+            return True
+        return self._look() != self._stamp
+
+    def follow(self, gate: Gate) -> None:
+        self._gate = gate
+
+    def check(self, tx: Reader, policy: Policy) -> None:
+        """Refuse to decide under a policy that is not the one of now, here or in the store."""
+        if policy is self._policy and tx.meta(ROW) == self._text:
+            return
+        self._stale = True
+        raise PolicyMoved("another policy came into force just now")
+
+    def _look(self) -> Stamp | None:
+        try:
+            found = os.stat(self._name)  # noqa: PTH116  in every decision, and Path.stat takes twice as long
+        except OSError:
+            return None
+        return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_dev)
+
+    def _refresh(self) -> Policy:
+        """Look at the file and at the row, and write down what follows; under the lock."""
+        stale, self._stale = self._stale, False  # first: what moves from here on is seen next time
+        stamp = self._look()
+        known = not stale and stamp == self._stamp
+        content = read_file_content(self.path, self._file)
+        policy = self._policy if known and content is self._file else None
+        while policy is None:
+            policy = self._settle(content)
+        self._file, self._stamp = content, stamp
+        self._read_until = SETTLED + (0.0 if stamp is None else max(stamp[0], stamp[1]) / 1e9)
+        return policy
+
+    def _settle(self, content: FileContent) -> Policy | None:
+        """Decide under what follows from file and row; None if the row moved before that was written."""
+        with self._gate.store.read() as tx:
+            text, now = tx.meta(ROW), tx.now
+            row, before, lost = self._load(tx)
+        found = resolve(row, before, content, now)
+        if lost and before is None:
+            found = Resolution(ask_always(found.effective), alert=words.POLICY_LOST)
+        elif lost and found.in_force is None:
+            found = msgspec.structs.replace(found, in_force=before, why=words.POLICY_RESTORED)
+        policy = self._take(found.effective)
+        if found.in_force is None and not self._is_new(row, content, found.alert):
+            self._keep(text, row, before)
+            return policy
+        with writing(self._gate) as tx:
+            if tx.meta(ROW) != text:
+                return None
+            row = self._write(tx, row, content, found)
+            text = tx.meta(ROW)
+        self._keep(text, row, found.in_force or before)
+        return policy
+
+    def _keep(self, text: str | None, row: InForce | None, in_force: Policy | None) -> None:
+        """Know from now on what is in force, and how the store writes it."""
+        self._text = text
+        if row is not None and in_force is not None:
+            self._row, self._in_force = row, in_force
+
+    def _take(self, policy: Policy) -> Policy:
+        """From now on decide under this policy. The same policy stays the same object."""
+        chosen, now = with_mode(policy, self._wish), self._policy
+        if now is not None and (chosen.digest, chosen.mode) == (now.digest, now.mode):
+            return now
+        self._policy = chosen
+        return chosen
+
+    def _load(self, tx: Reader) -> tuple[InForce | None, Policy | None, bool]:
+        """Return the row, the policy that it names, and whether it was tampered with.
+
+        A gate that knows what was in force before goes by that.
+        """
+        try:
+            row = read_row(self._gate, tx)
+            return row, None if row is None else read_policy(self._gate, tx, row), False
+        except TamperedValue:
+            return self._row, self._in_force, True
+
+    @staticmethod
+    def _is_new(row: InForce | None, content: FileContent, alert: str) -> bool:
+        return bool(alert) and row is not None and content.digest not in row.told
+
+    def _write(
+        self, tx: Writer, row: InForce | None, content: FileContent, found: Resolution
+    ) -> InForce | None:
+        told = self._is_new(row, content, found.alert)
+        if found.in_force is not None:
+            written = content.digest if found.in_force is content.policy else ""
+            row = put_in_force(self._gate, tx, found.in_force, row, content=written)
+            self._record(tx, events.PolicyChanged(found.in_force.digest, why=found.why))
+            told = bool(found.alert) and content.digest not in row.told
+        if told and row is not None:
+            row = msgspec.structs.replace(row, told=(*row.told, content.digest)[-MOST_TOLD:])
+            save_row(self._gate, tx, row)
+            self._record(tx, events.PolicyAlerted(content.digest, found.alert))
+            log_policy_alert(found.alert)
+        return row
+
+    def _record(self, tx: Writer, event: events.AuditEvent) -> None:
+        record(tx, event, stream=self._gate.stream)

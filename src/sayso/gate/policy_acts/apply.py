@@ -1,0 +1,132 @@
+"""Putting a policy file in force: the operator's act, after seeing what it loosens and tightens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from sayso.core.audit import events
+from sayso.core.errors import SaysoError
+from sayso.core.policy import Policy
+from sayso.gate import words
+from sayso.gate.audit.operator_transaction import operator_act
+from sayso.gate.gate import Gate
+from sayso.gate.policy.in_force import InForce, put_in_force, read_policy, read_row
+from sayso.gate.policy.live import FileContent, read_file_content
+from sayso.gate.rows.journal import record
+from sayso.gate.sealed_values import TamperedValue, lock_values
+from sayso.policy.compare.diff import DecisionChange, Difference, compare_policies
+from sayso.policy.compare.other_changes import OtherChange
+from sayso.store.contract import Reader, Writer
+
+FileState = Literal["in_force", "waits", "tightens", "refused", "not_the_locked_one", "new"]
+
+
+class CannotApply(SaysoError):
+    """The file cannot be put in force as it is. Nothing changed."""
+
+    code = "cannot_apply"
+
+
+class PolicyStatus(msgspec.Struct, frozen=True):
+    """How the policy file stands to the policy in force.
+
+    `content` is the digest of the file's bytes; whoever applies it names the one they saw.
+    """
+
+    file: str
+    state: FileState
+    content: str
+    digest: str | None
+    since: float | None = None
+    by: str = ""
+    locked: bool = False
+    problem: str = ""
+    loosened: tuple[DecisionChange, ...] = ()
+    tightened: tuple[DecisionChange, ...] = ()
+    beyond: tuple[OtherChange, ...] = ()
+
+    @property
+    def difference(self) -> Difference:
+        return Difference(self.loosened, self.tightened, self.beyond)
+
+
+def load_policy_status(gate: Gate, file: Path) -> PolicyStatus:
+    """Compare the file with what is in force, in every situation that can matter."""
+    content = read_file_content(file)
+    with gate.store.read() as tx:
+        row, before = _load_in_force(gate, tx)
+    found = PolicyStatus(
+        str(file),
+        _state_of(row, before, content),
+        content.digest,
+        None if row is None else row.digest,
+        None if row is None else row.at,
+        "" if row is None else row.by,
+        bool(row is not None and row.pin),
+        content.problem,
+    )
+    if found.state != "waits" or before is None or content.policy is None:
+        return found
+    changes = compare_policies(before, content.policy)
+    state: FileState = "waits" if changes.loosens else "tightens"
+    return msgspec.structs.replace(
+        found,
+        state=state,
+        loosened=changes.loosened,
+        tightened=changes.tightened,
+        beyond=changes.beyond,
+    )
+
+
+def apply_policy(gate: Gate, file: Path, *, by: str, content: str) -> PolicyStatus:
+    """Put the file in force that the operator saw: its content has this digest."""
+    found = read_file_content(file)
+    if found.digest != content:
+        raise CannotApply("the policy file was changed meanwhile", hint="look at it again, then apply it")
+    if found.policy is None:
+        raise CannotApply(f"the policy file is refused: {found.problem}", hint="mend the file")
+    with operator_act(gate) as tx:
+        lock_values(tx, "in-force")
+        row, _ = _load_in_force(gate, tx)
+        _check_unlocked(row, found)
+        put_content_in_force(gate, tx, found, row, by=by)
+    return load_policy_status(gate, file)
+
+
+def put_content_in_force(gate: Gate, tx: Writer, found: FileContent, row: InForce | None, *, by: str) -> None:
+    """Put what this file says in force, and record whose act it was."""
+    if found.policy is None:
+        raise CannotApply(f"the policy file is refused: {found.problem}", hint="mend the file")
+    put_in_force(gate, tx, found.policy, row, by=by, content=found.digest)
+    changed = events.PolicyChanged(found.policy.digest, why=words.POLICY_APPLIED, by=by)
+    record(tx, changed, stream=gate.stream)
+
+
+def _check_unlocked(row: InForce | None, found: FileContent) -> None:
+    if row is not None and row.pin and row.pin != found.digest:
+        raise CannotApply("the policy is locked, and this is not the file that was locked", hint=UNLOCK)
+
+
+UNLOCK = "`sayso policy unlock` first"
+
+
+def _load_in_force(gate: Gate, tx: Reader) -> tuple[InForce | None, Policy | None]:
+    """The row and its policy; neither if nothing is in force that counts."""
+    try:
+        row = read_row(gate, tx)
+        return row, None if row is None else read_policy(gate, tx, row)
+    except TamperedValue:
+        return None, None
+
+
+def _state_of(row: InForce | None, before: Policy | None, content: FileContent) -> FileState:
+    if row is not None and row.pin and row.pin != content.digest:
+        return "not_the_locked_one"
+    if content.policy is None:
+        return "refused"
+    if before is None:
+        return "new"
+    return "in_force" if before.digest == content.policy.digest else "waits"

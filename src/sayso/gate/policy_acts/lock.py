@@ -1,0 +1,115 @@
+"""Locking the policy file: nobody changes it, and whoever does changes nothing but what is denied.
+
+- The file is made immutable, or read-only where that is not permitted.
+- Its text and digest are pinned in the store, signed with the operator's key.
+- A gate that finds another text keeps the locked policy in force, denies everything in `self_modification`
+  and alerts. That does not depend on how the file is protected.
+- Only a policy that is in force is locked, and a locked one is changed by nobody: unlock it first.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from sayso.core.audit import events
+from sayso.core.digest import sha256
+from sayso.core.errors import SaysoError
+from sayso.gate.audit.operator_transaction import operator_act
+from sayso.gate.gate import Gate
+from sayso.gate.policy.in_force import InForce, read_row, save_row
+from sayso.gate.policy_acts.file_flags import Protection, protect_file, read_protection, unprotect_file
+from sayso.gate.rows.journal import record
+from sayso.gate.rows.keys import make_signer, make_verifier, public_key_of
+from sayso.gate.sealed_values import lock_values, read_value, value_name, write_value
+from sayso.policy.load import read_content, read_policy_bytes
+from sayso.store.contract import Reader
+
+PIN = value_name("in-force", "pin")
+
+
+class CannotLock(SaysoError):
+    """The file cannot be locked or unlocked as it stands. Nothing changed."""
+
+    code = "cannot_lock"
+
+
+class Pin(msgspec.Struct, frozen=True):
+    """The locked file: its text and digest, who locked it and how, signed with the operator's key."""
+
+    path: str
+    text: str
+    digest: str
+    by: str
+    at: float
+    how: Protection
+    signature: bytes = b""
+
+    @property
+    def signed_part(self) -> bytes:
+        return b"sayso policy pin\n" + msgspec.json.encode(msgspec.structs.replace(self, signature=b""))
+
+
+def lock_policy(gate: Gate, file: Path, *, by: str) -> Pin:
+    """Lock the file, which must say just what is in force."""
+    if gate.key is None:
+        raise CannotLock("the gate's key is not at hand")
+    file = file.resolve()
+    before = read_protection(file)
+    how = protect_file(file)
+    try:
+        content = read_policy_bytes(file)
+        policy = read_content(content, file).policy
+        with operator_act(gate) as tx:
+            lock_values(tx, "in-force")
+            row = _read_row_of(gate, tx, policy.digest)
+            pin = Pin(str(file), content.decode(), sha256(content), by, tx.now, how)
+            pin = msgspec.structs.replace(pin, signature=make_signer(gate.key).sign(pin.signed_part))
+            write_value(gate, tx, PIN, pin)
+            save_row(gate, tx, msgspec.structs.replace(row, pin=pin.digest))
+            record(tx, events.PolicyLocked(pin.digest, locked=True, by=by, how=how), stream=gate.stream)
+    except BaseException:
+        if before is None:
+            unprotect_file(file)
+        raise
+    return pin
+
+
+def _read_row_of(gate: Gate, tx: Reader, digest: str) -> InForce:
+    row = read_row(gate, tx)
+    if row is None or row.digest != digest:
+        raise CannotLock(
+            "this file is not the policy in force", hint="`sayso policy apply` first, then lock it"
+        )
+    return row
+
+
+def unlock_policy(gate: Gate, file: Path, *, by: str) -> None:
+    """Unlock the file. What it says by then waits to be applied, if it loosens anything."""
+    with operator_act(gate) as tx:
+        lock_values(tx, "in-force")
+        row = read_row(gate, tx)
+        if row is None or not row.pin:
+            raise CannotLock("the policy is not locked")
+        save_row(gate, tx, msgspec.structs.replace(row, pin="", told=()))
+        record(tx, events.PolicyLocked(row.pin, locked=False, by=by, how=""), stream=gate.stream)
+    if file.exists():
+        unprotect_file(file.resolve())
+
+
+def load_pin(gate: Gate, tx: Reader) -> Pin | None:
+    """Return what is locked; None if nothing is. One that the operator's key did not sign is refused."""
+    row = read_row(gate, tx)
+    if row is None or not row.pin:
+        return None
+    pin = read_value(gate, tx, PIN, Pin)
+    if pin is None or pin.digest != row.pin or not _is_signed(gate, pin):
+        raise CannotLock("what is pinned was not signed with the operator's key", hint="unlock it, lock it")
+    return pin
+
+
+def _is_signed(gate: Gate, pin: Pin) -> bool:
+    if gate.key is None:
+        return False
+    return make_verifier(gate.key.name, public_key_of(gate.key)).verify(pin.signed_part, pin.signature)

@@ -1,0 +1,84 @@
+"""Proposals that change the policy file of a gate that watches it: what was approved is in force, no more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sayso.core.model import Tier
+from sayso.core.proposals.diffs import make_diff
+from sayso.core.proposals.proposal import Proposal, ProposalRefused
+from sayso.gate.gate import current_gate
+from sayso.gate.open import PolicySource, open_gate
+from sayso.gate.policy_acts.file_flags import unprotect_file
+from sayso.gate.policy_acts.lock import lock_policy, unlock_policy
+from sayso.gate.proposals.file_proposal import approve_proposal
+from sayso.policy import load_file
+from tests.attack.test_proposals import Desk
+from tests.support.changing_file import version_text, write_in_place
+from tests.support.gates import KEY, Clock, embedded
+
+FREE, ASKS = version_text((0, 0, 0)), version_text((1, 0, 0))
+
+
+class PolicyDesk(Desk):
+    """An operator who proposes changes of the policy."""
+
+    @property
+    def policy_file(self) -> Path:
+        return self.root.parent / "config" / "policy.yaml"
+
+    @property
+    def tier(self) -> Tier | None:
+        return current_gate(self.gate).policy.entry("mail.read").tier
+
+    def propose(self, after: str) -> Proposal:
+        self.gate = current_gate(self.gate)
+        diff = make_diff("policy.yaml", self.policy_file.read_text(), after)
+        one = approve_proposal(self.gate, self.file(diff=diff, root="policy").id, by="ana")
+        self.pass_time(7_200)
+        return one
+
+
+@pytest.fixture
+def desk(clock: Clock, tmp_path: Path) -> Iterator[PolicyDesk]:
+    (tmp_path / "memory").mkdir()
+    file = tmp_path / "config" / "policy.yaml"
+    file.parent.mkdir()
+    file.write_text(ASKS)
+    with embedded("sqlite", tmp_path, clock) as store:
+        gate = open_gate(load_file(file), store, key=KEY, source=PolicySource(file))
+        yield PolicyDesk(gate, tmp_path / "memory", clock)
+    unprotect_file(file)
+
+
+def test_what_an_approved_proposal_loosens_is_in_force_once_it_is_applied(desk: PolicyDesk) -> None:
+    one = desk.propose(FREE)
+    assert desk.tier is Tier.REQUIRES_APPROVAL
+    desk.apply(one)
+    assert desk.tier is Tier.AUTONOMOUS
+    desk.undo(one)
+    assert desk.tier is Tier.REQUIRES_APPROVAL
+
+
+def test_a_proposal_does_not_put_in_force_what_else_waits_in_the_file(desk: PolicyDesk) -> None:
+    write_in_place(desk.policy_file, version_text((0, 0, 0), "settings: {approval_lasts: 1h}"))
+    one = desk.propose(version_text((0, 0, 1), "settings: {approval_lasts: 1h}"))
+    desk.apply(one)
+    now = current_gate(desk.gate).policy
+    assert now.settings.approval_lasts == 900.0
+    assert now.entry("mail.read").tier is Tier.REQUIRES_APPROVAL
+    assert now.entry("mail.purge").tier is Tier.REQUIRES_APPROVAL
+
+
+def test_no_proposal_changes_a_locked_policy(desk: PolicyDesk) -> None:
+    one = desk.propose(FREE)
+    lock_policy(desk.gate, desk.policy_file, by="ana")
+    with pytest.raises(ProposalRefused, match="locked"):
+        desk.apply(one)
+    assert desk.policy_file.read_text() == ASKS
+    unlock_policy(desk.gate, desk.policy_file, by="ana")
+    desk.apply(one)
+    assert desk.tier is Tier.AUTONOMOUS

@@ -1,0 +1,125 @@
+"""`sayso policy status | apply | lock | unlock`, and their twins on the service."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from sayso.core.audit import events
+from sayso.doors.python.calls.results import ConsentDenied
+from sayso.gate.open import open_to_look
+from sayso.gate.policy_acts.file_flags import unprotect_file
+from tests.support.changing_file import version_text, write_in_place
+from tests.support.service_process import Home, Service, a_home, said
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Home:
+    made = a_home(monkeypatch, tmp_path)
+    write_in_place(made.policy, version_text((0, 0, 0)))
+    return made
+
+
+@pytest.fixture
+def service(home: Home) -> Iterator[Service]:
+    with home.serve() as running:
+        yield running
+    unprotect_file(home.policy)
+
+
+def policy(home: Home, command: str, *more: str) -> tuple[int, str]:
+    return said("policy", command, "--policy", str(home.policy), "--store", home.store, *more)
+
+
+def reads(service: Service, token: str) -> bool:
+    """Return whether a call that reads is allowed."""
+    connected = service.connect(token)
+    try:
+
+        @connected.requires_consent("mail.read")
+        def read() -> bool:
+            return True
+
+        try:
+            return read()
+        except ConsentDenied:
+            return False
+    finally:
+        connected.close()
+
+
+def test_a_loosened_file_is_applied_by_command_and_the_running_service_follows(
+    home: Home, service: Service
+) -> None:
+    host = home.token("host")
+    assert reads(service, host)
+    write_in_place(home.policy, version_text((2, 0, 0)))
+    assert not reads(service, host)
+    write_in_place(home.policy, version_text((0, 0, 0)))
+    assert not reads(service, host)
+    code, told = policy(home, "status")
+    assert code == 0
+    assert "loosened: mail.read: deny -> allow" in told
+    code, told = policy(home, "apply")  # nobody is there to say yes
+    assert code == 1
+    assert not reads(service, host)
+    code, told = policy(home, "apply", "--yes")
+    assert code == 0
+    assert "It is in force." in told
+    assert reads(service, host)
+
+
+def test_an_agent_cannot_apply_and_the_operator_is_told_that_it_tried(home: Home, service: Service) -> None:
+    agent, operator = home.token("agent", "mallory"), home.token("operator", "ana")
+    write_in_place(home.policy, version_text((2, 0, 0)))
+    assert not reads(service, home.token("host"))
+    write_in_place(home.policy, version_text((0, 0, 0)))
+    with httpx.Client(base_url=service.url) as client:
+        seen = client.get("/v1/policy/file", headers={"Authorization": f"Bearer {operator}"}).json()
+        assert seen["state"] == "waits"
+        body = {"content": seen["content"]}
+        for token in (agent, home.token("host", "host")):
+            refused = client.post("/v1/policy/apply", json=body, headers={"Authorization": f"Bearer {token}"})
+            assert refused.status_code == 403
+        assert not reads(service, home.token("host"))
+        other = client.post(
+            "/v1/policy/apply", json={"content": "x"}, headers={"Authorization": f"Bearer {operator}"}
+        )
+        assert other.status_code == 409
+        done = client.post("/v1/policy/apply", json=body, headers={"Authorization": f"Bearer {operator}"})
+        assert done.json()["state"] == "in_force"
+    assert reads(service, home.token("host"))
+    assert sum("POST /v1/policy/apply was refused" in one for one in alerts(home)) == 2
+
+
+def alerts(home: Home) -> list[str]:
+    gate = open_to_look(home.store)
+    try:
+        with gate.store.read() as tx:
+            rows = [row for stream in tx.streams() for row in tx.entries(stream, limit=1_000)]
+        return [(row.body or b"").decode() for row in rows if row.event == events.PolicyAlerted.event]
+    finally:
+        gate.store.close()
+
+
+def test_a_locked_file_says_so_and_what_was_changed_in_it_counts_after_unlocking(
+    home: Home, service: Service
+) -> None:
+    host = home.token("host")
+    code, told = policy(home, "lock")
+    assert code == 0
+    assert "It is immutable." in told or "does not permit immutable files" in told
+    unprotect_file(home.policy)  # somebody may do that, and change the file
+    write_in_place(home.policy, version_text((2, 0, 0)))
+    assert reads(service, host)
+    assert json.loads(policy(home, "status", "--json")[1])["state"] == "not_the_locked_one"
+    code, told = policy(home, "apply", "--yes")
+    assert code != 0
+    assert "sayso policy unlock" in told
+    assert policy(home, "unlock")[0] == 0
+    assert not reads(service, host)
+    assert any("is not the one that was locked" in one for one in alerts(home))

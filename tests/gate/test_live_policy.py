@@ -1,0 +1,136 @@
+"""A policy file that changes under a gate: what tightens counts at once, what loosens waits."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from sayso.core.audit import events
+from sayso.doors.python.calls.results import ConsentDenied, ConsentRequired
+from sayso.doors.sayso import Sayso
+from sayso.store.sqlite.store import SqliteStore
+from tests.support.gates import KEY
+
+FREE = "autonomous: [read], requires_approval: [send], blocked: []"
+ASKS = "autonomous: [], requires_approval: [read, send], blocked: []"
+BLOCKS = "autonomous: [], requires_approval: [send], blocked: [read]"
+BROKEN = "domains: [this is no policy"
+
+
+def policy_text(lists: str, more: str = "") -> str:
+    return lists if lists == BROKEN else f"domains:\n  mail: {{{lists}}}\n{more}"
+
+
+class Mailbox:
+    """A program whose policy is a file."""
+
+    def __init__(self, folder: Path, file: str = "policy.yaml") -> None:
+        self.file = folder / file
+        self.folder = folder
+        if not self.file.exists():
+            self.write(FREE)
+        self.open()
+
+    def open(self) -> None:
+        store = SqliteStore(self.folder / "s.db")
+        self.gate = Sayso.open(self.file, store, surfaces=(), key=KEY, marks=self.folder)
+
+        @self.gate.requires_consent("mail.read")
+        def read(what: str = "inbox") -> str:
+            return what
+
+        self._read = read
+
+    def write(self, lists: str, more: str = "") -> None:
+        fresh = self.file.with_suffix(".new")
+        fresh.write_text(policy_text(lists, more))
+        fresh.replace(self.file)
+
+    def outcome(self) -> str:
+        try:
+            self._read()
+        except ConsentRequired:
+            return "ask"
+        except ConsentDenied:
+            return "deny"
+        return "allow"
+
+    def events(self, kind: type[events.AuditEvent]) -> list[str]:
+        with self.gate.gate.store.read() as tx:
+            rows = tx.entries("main", limit=1_000)
+        return [(row.body or b"").decode() for row in rows if row.event == kind.event]
+
+
+@pytest.fixture
+def mailbox(tmp_path: Path) -> Mailbox:
+    return Mailbox(tmp_path)
+
+
+@pytest.mark.parametrize(("stricter", "outcome"), [(ASKS, "ask"), (BLOCKS, "deny")])
+def test_a_tightened_file_counts_at_once(mailbox: Mailbox, stricter: str, outcome: str) -> None:
+    assert mailbox.outcome() == "allow"
+    mailbox.write(stricter)
+    assert mailbox.outcome() == outcome
+
+
+def test_a_loosened_file_waits(mailbox: Mailbox) -> None:
+    mailbox.write(BLOCKS)
+    assert mailbox.outcome() == "deny"
+    for looser in (ASKS, FREE):
+        mailbox.write(looser)
+        assert mailbox.outcome() == "deny"
+    assert len(mailbox.events(events.PolicyAlerted)) == 2
+
+
+def test_what_was_tightened_beside_a_loosening_stays_when_the_file_is_put_back(mailbox: Mailbox) -> None:
+    mailbox.write(ASKS, "settings: {approval_lasts: 1h}")
+    assert mailbox.outcome() == "ask"
+    mailbox.write(FREE)
+    assert mailbox.outcome() == "ask"
+    assert mailbox.gate.gate.policy.settings.approval_lasts == 900.0
+
+
+@pytest.mark.parametrize("how", ["broken", "empty", "gone", "a folder"])
+def test_a_refused_file_keeps_the_policy_and_is_told_once(mailbox: Mailbox, how: str) -> None:
+    mailbox.write(ASKS)
+    mailbox.outcome()
+    mailbox.file.unlink()
+    if how in ("broken", "empty"):
+        mailbox.file.write_text(BROKEN if how == "broken" else "")
+    elif how == "a folder":
+        mailbox.file.mkdir()
+    for _ in range(3):
+        assert mailbox.outcome() == "ask"
+    assert len(mailbox.events(events.PolicyAlerted)) == 1
+
+
+def test_a_restart_does_not_loosen(mailbox: Mailbox) -> None:
+    mailbox.write(BLOCKS)
+    assert mailbox.outcome() == "deny"
+    mailbox.gate.close()
+    mailbox.write(FREE)
+    mailbox.open()
+    assert mailbox.outcome() == "deny"
+
+
+def test_a_change_that_keeps_size_and_time_is_seen(mailbox: Mailbox) -> None:
+    old = policy_text(FREE)
+    new = policy_text(FREE.replace("[read]", "[]    ").replace("blocked: []", "blocked: [read]"))
+    mailbox.file.write_text(old.ljust(len(new)))
+    assert mailbox.outcome() == "allow"
+    times = mailbox.file.stat()
+    mailbox.file.write_text(new)
+    os.utime(mailbox.file, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert mailbox.file.stat().st_size == times.st_size
+    assert mailbox.outcome() == "deny"
+
+
+def test_another_process_on_the_store_follows(tmp_path: Path) -> None:
+    """Two programs with files of their own: the one whose file stayed as it was follows the other."""
+    first, second = Mailbox(tmp_path), Mailbox(tmp_path, "other.yaml")
+    assert second.outcome() == "allow"
+    first.write(BLOCKS)
+    assert first.outcome() == "deny"
+    assert second.outcome() == "deny"
