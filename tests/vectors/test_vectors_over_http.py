@@ -94,7 +94,7 @@ class HttpPlayer:
         self.clock = Ticking()
         self._policy = policy
         gate = open_gate(policy, MemoryStore(clock=self.clock), key=KEY)
-        self.service = Service(msgspec.structs.replace(gate, notices=True), runner, FREE)
+        self.service = Service(msgspec.structs.replace(gate, surfaces=("phone",)), runner, FREE)
         self.session = self.service.opened(workspace=NO_REPOSITORY.name)
         self.question: str | None = None
         self.allowed: tuple[str, int] | None = None

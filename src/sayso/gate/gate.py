@@ -82,7 +82,8 @@ class Gate(msgspec.Struct, frozen=True):
     policy: Policy
     sealer: Sealer
     stream: str = "main"
-    notices: bool = False
+    surfaces: tuple[str, ...] | None = None
+    """The surfaces that notices can be sent to; None where nobody here knows them."""
     mark: Watermark | None = None
     key: SigningKey | None = None
     live: LivePolicy | None = None
@@ -92,6 +93,14 @@ class Gate(msgspec.Struct, frozen=True):
         if not isinstance(self.store, MarkedStore):
             marked = MarkedStore(self.store, self.sealer.mark, self.sealer.doubts, stream=self.stream)
             msgspec.structs.force_setattr(self, "store", marked)
+
+    @property
+    def notices_to(self) -> str | None:
+        """Return where notices go: where the policy says, else to the first surface; None if there is none."""
+        named = self.policy.settings.notices
+        if self.surfaces is None or named in self.surfaces:
+            return named
+        return self.surfaces[0] if named is None and self.surfaces else None
 
     @property
     def marked_store(self) -> MarkedStore:
@@ -113,7 +122,7 @@ def current_gate(gate: Gate) -> Gate:
 
 
 def with_policy(gate: Gate, policy: Policy) -> Gate:
-    return msgspec.structs.replace(gate, policy=policy, notices=policy.settings.notices is not None)
+    return msgspec.structs.replace(gate, policy=policy)
 
 
 def act_under_current_policy(gate: Gate, act: Callable[[Gate], T]) -> T:
@@ -210,7 +219,7 @@ def view_of(gate: Gate, tx: Reader, found: LoadedSession, request: Request, scop
         found.session,
         scope=_without_ended_outers(found, scope),
         reviews=reviews_for(gate, tx, request),
-        notices=gate.notices,
+        notices=gate.notices_to is not None,
         time_trusted=time_trusted(gate, tx),
         parent_stopped=parent is not None and is_stopped(gate, tx, parent),
     )

@@ -101,7 +101,6 @@ def serve_gate(
     settings: ServiceSettings | None = None,
     agents: Mapping[str, HookDialect] | None = None,
     surfaces: Sequence[RemoteSurface] = (),
-    notices_to: str | None = None,
     started: Callable[[Address], object] = lambda address: None,
 ) -> None:
     """Serve until told to stop. Callers that wait are let go with an answer they can come back after."""
@@ -119,21 +118,19 @@ def serve_gate(
             gate, hosts=real.names, pages=page_routes(gate), settings=wanted, agents=agents, remote=surfaces
         )
         if surfaces:
-            held.enter_context(_dispatching(gate, surfaces, notices_to, real))
+            held.enter_context(_dispatching(gate, surfaces, real))
         app.router.lifespan_context = _lifespan(gate, strangers, lambda: started(real))
         _spare_collections()
         _Server(_config(app, strangers), app.state.running).run(sockets=list(sockets))
 
 
 @contextlib.contextmanager
-def _dispatching(
-    gate: Gate, surfaces: Sequence[RemoteSurface], notices_to: str | None, address: Address
-) -> Iterator[None]:
+def _dispatching(gate: Gate, surfaces: Sequence[RemoteSurface], address: Address) -> Iterator[None]:
     """Send questions and notices to the surfaces, for as long as this lasts."""
     dispatcher = Dispatcher(
         gate,
         surfaces,
-        notices_to=lambda: notices_to,
+        notices_to=lambda: current_gate(gate).notices_to,
         link=lambda question: f"{address.page}/#/question/{question}",
     )
     dispatcher.start()

@@ -100,7 +100,7 @@ def run_service(
         from sayso.service.serve import Address
         from sayso.service.serve import serve_gate as run
         from sayso.service.settings import load_service_settings
-        from sayso.surfaces.remote.settings_file import choose_notices, load_surface_settings, make_surfaces
+        from sayso.surfaces.remote.settings_file import check_notices, load_surface_settings, make_surfaces
 
     address = Address(host, port, socket or socket_path(), check_origin(origin), open_socket)
     if install:
@@ -116,8 +116,9 @@ def run_service(
     chosen = choose_policy(policy, preset, approval)
     gate = open_gate(chosen, store, source=find_policy_source(policy, preset, approval))
     surfaces = make_surfaces(load_surface_settings())
-    notices_to = choose_notices(gate.policy.settings.notices, [one.name for one in surfaces])
-    gate = msgspec.structs.replace(gate, notices=notices_to is not None)
+    names = tuple(one.name for one in surfaces)
+    check_notices(gate.policy.settings.notices, names)
+    gate = msgspec.structs.replace(gate, surfaces=names)
     if host not in LOOPBACK:
         print_note("this address can be reached from other machines, and what is sent there is not encrypted")
     guard_installed_files()
@@ -129,7 +130,6 @@ def run_service(
             settings=settings,
             agents=AGENTS,
             surfaces=surfaces,
-            notices_to=notices_to,
             started=lambda real: _print_started(gate, real, store, open_until_end),
         )
 

@@ -68,6 +68,7 @@ TOLD: Mapping[type[events.AuditEvent], Callable[[Details], str | None]] = {
     events.TamperingFound: _tampered,
     events.Expired: _expired,
     events.ProofRefused: _proof_refused,
+    events.PolicyAlerted: _decided,
     events.TrustedMessageRefused: _trusted_refused,
 }
 _BY_NAME = {kind.event: tell for kind, tell in TOLD.items()}

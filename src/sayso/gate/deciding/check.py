@@ -46,7 +46,9 @@ def check_on_store(gate: Gate, request: Request, *, in_session: bool) -> CheckRe
             view = view_of(gate, tx, found, request)
         else:
             view = View(
-                Session(id=request.session), notices=gate.notices, time_trusted=time_trusted(gate, tx)
+                Session(id=request.session),
+                notices=gate.notices_to is not None,
+                time_trusted=time_trusted(gate, tx),
             )
         view = msgspec.structs.replace(view, reviews=_load_reviews(gate, tx, request))
         return _decide_and_trace(request, gate.policy, view, tx.now)

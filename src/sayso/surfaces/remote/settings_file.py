@@ -95,14 +95,11 @@ def make_surfaces(settings: Sequence[SurfaceSettings]) -> tuple[RemoteSurface, .
     return tuple(_make(one) for one in settings)
 
 
-def choose_notices(named: str | None, surfaces: Sequence[str]) -> str | None:
-    """Return where notices go: where the policy says, else to the first surface; None if there is none."""
-    if named is None:
-        return surfaces[0] if surfaces else None
-    if named not in surfaces:
-        known = ", ".join(surfaces) or "there is none yet: sayso surfaces add"
+def check_notices(named: str | None, surfaces: Sequence[str]) -> None:
+    """Refuse a policy that sends notices to what is not a surface."""
+    if named is not None and named not in surfaces:
+        known = ", ".join(surfaces) or "sayso surfaces add: there is none yet"
         raise SurfacesRefused(f"notices: {named!r} in the policy is not a surface", hint=f"use {known}")
-    return named
 
 
 def _make(one: SurfaceSettings) -> RemoteSurface:
