@@ -96,7 +96,7 @@ class Gate(msgspec.Struct, frozen=True):
 
     @property
     def notices_to(self) -> str | None:
-        """Return where notices go: where the policy says, else to the first surface; None if there is none."""
+        """Return where notices go: where the policy says, else to the first surface; None if to none."""
         named = self.policy.settings.notices
         if self.surfaces is None or named in self.surfaces:
             return named
