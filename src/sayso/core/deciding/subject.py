@@ -151,20 +151,22 @@ def outlasts(s: RuleInput, grant: Grant) -> bool:
 
 
 def live(s: RuleInput, held: HeldGrant) -> bool:
-    """Not spent, and the session, turn, task or run that the grant ends with is still the current one.
+    """Not spent, and the session, turn, task or run that the grant ends with is still the current one."""
+    return is_live(held, s.view, s.now)
 
-    With a clock that cannot be trusted, every grant counts as expired.
-    """
-    grant = held.grant
-    if not s.view.time_trusted or spent(held, s.now) or grant.session != s.session.id:
+
+def is_live(held: HeldGrant, view: View, now: float) -> bool:
+    """The same for a view. With a clock that cannot be trusted, every grant counts as expired."""
+    grant, session = held.grant, view.session
+    if not view.time_trusted or spent(held, now) or grant.session != session.id:
         return False
     if grant.ends_with == "session":
         return True
     if grant.ends_with == "task":
-        return s.session.task is not None and s.session.task.id == grant.bound_to
+        return session.task is not None and session.task.id == grant.bound_to
     if grant.ends_with == "turn":
-        return str(s.session.turn) == grant.bound_to
-    run = s.view.scope.run
+        return str(session.turn) == grant.bound_to
+    run = view.scope.run
     return run is not None and run.alive and run.id == grant.bound_to
 
 
