@@ -14,7 +14,7 @@ from sayso.core.policy import Policy
 from sayso.core.session import View
 from tests.property.worlds import bulk
 
-CHUNKS, EACH = (100, 10_000) if os.environ.get("SAYSO_ALL") else (4, 2_500)
+CHUNKS, EACH = (100, 10_000) if os.environ.get("SAYSO_ALL") else (4, 800)
 
 Told = tuple[str, str, str, frozenset[str]]
 

@@ -285,13 +285,15 @@ def show_stats(
 
 
 @contextmanager
-def open_gate_to_look(store: str | None, *, sealed: bool = False) -> Iterator[Gate]:
+def open_gate_to_look(
+    store: str | None, *, sealed: bool = False, policy: Policy | None = None
+) -> Iterator[Gate]:
     """The store as it stands; nothing in it is changed. `sealed`: what is shown needs the gate's key."""
     from sayso.gate.audit.tree import require_key
     from sayso.gate.open import UnusedStore, open_to_look
 
     try:
-        gate = open_to_look(store)
+        gate = open_to_look(store, policy=policy)
     except UnusedStore:
         gate = _open_empty_gate()
     try:

@@ -22,7 +22,7 @@ from sayso.core.deciding.rules import (
     SLASH_LASTS,
 )
 from sayso.core.deciding.subject import has_lost_workspace, is_live
-from sayso.core.grants import pins_fit
+from sayso.core.grants import EXACT, GrantKey, Pins, pins_fit
 from sayso.core.model import Call, Operation, Request, Risk, Tier
 from sayso.core.policy import Policy
 from sayso.core.session import Scope, Session, Task, View
@@ -44,6 +44,7 @@ MARKS = {
     "q": "whether the task goes on was not confirmed",
     "g": "something had been consented to in the task",
 }
+AUTONOMOUS = Tier.AUTONOMOUS
 _LEVELS = {None: "-", Risk.LOW: "l", Risk.MODERATE: "m", Risk.HIGH: "h"}
 RISKS = {letter: risk for risk, letter in _LEVELS.items()}
 
@@ -164,14 +165,21 @@ def _find_marks(request: Request, view: View, now: float) -> str:
         marks += "w"
     if view.notices:
         marks += "n"
-    others = (
-        ("s", session.stopped is not None),
+    stopped = session.stopped is not None or view.parent_stopped
+    if stopped or not view.time_trusted or scope.individual or scope.user_initiated is not None:
+        marks += _find_rare_marks(view)
+    return marks
+
+
+def _find_rare_marks(view: View) -> str:
+    found = (
+        ("s", view.session.stopped is not None),
         ("p", view.parent_stopped),
         ("t", not view.time_trusted),
-        ("i", scope.individual),
-        ("u", scope.user_initiated is not None),
+        ("i", view.scope.individual),
+        ("u", view.scope.user_initiated is not None),
     )
-    return marks + "".join(letter for letter, holds in others if holds)
+    return "".join(letter for letter, holds in found if holds)
 
 
 def _find_command_marks(call: Call, view: View, now: float) -> str:
@@ -192,32 +200,41 @@ def _was_denied(request: Request, session: Session, now: float) -> bool:
 
 def _find_held(request: Request, view: View, now: float) -> Iterator[str]:
     """Yield the live grants that a decision of this request may go by, and that fit it."""
-    session, run = view.session, view.scope.run
-    names = {one.name for one in request.operations}
-    wanted: dict[str, set[str | None]] = {
-        "call": {request.digest},
-        "retry": {request.digest},
-        "tool": {request.call.tool},
-        "command": {request.call.command_line},
-        "workflow": {request.workflow, None if run is None else run.workflow},
-        "run": {None if run is None else run.id},
-        "operation": set(names),
-    }
-    for (kind, value), row in session.grants.items():
-        if kind == "category" or value in wanted.get(kind, ()):
+    for key, row in view.session.grants.items():
+        if _may_cover(key, request, view.scope):
             for held in row:
-                fits = any(pins_fit(held.grant.pins, request, name) for name in names)
-                if fits and is_live(held, view, now):
+                if is_live(held, view, now) and _fits(held.grant.pins, request):
                     yield held.grant.id
 
 
-def _find_reviews(request: Request, policy: Policy, view: View) -> dict[str, float]:
+def _may_cover(key: GrantKey, request: Request, scope: Scope) -> bool:
+    kind, value = key
+    if kind == "operation":
+        return any(one.name == value for one in request.operations)
+    if kind in EXACT:
+        return value == request.digest
+    if kind == "command":
+        return value == request.call.command_line
+    if kind == "tool":
+        return value == request.call.tool
+    run = scope.run
+    if kind == "run":
+        return run is not None and value == run.id
+    return kind == "category" or value == request.workflow or (run is not None and value == run.workflow)
+
+
+def _fits(pins: Pins, request: Request) -> bool:
+    return any(pins_fit(pins, request, one.name) for one in request.operations)
+
+
+def _find_reviews(request: Request, policy: Policy, view: View) -> Mapping[str, float]:
     """Return when each permission that was autonomous was reviewed; 0 if nobody knows of a review."""
-    reviews = dict(view.reviews)
+    reviews = view.reviews
     for operation in request.operations:
-        entry = policy.entry(operation.name)
-        if entry.tier is Tier.AUTONOMOUS and entry.name not in reviews and entry.domain not in reviews:
-            reviews[entry.name] = 0.0
+        entry = policy.table.get(operation.name)
+        autonomous = entry is not None and entry.tier is AUTONOMOUS
+        if entry is not None and autonomous and entry.name not in reviews and entry.domain not in reviews:
+            reviews = {**reviews, entry.name: 0.0}
     return reviews
 
 

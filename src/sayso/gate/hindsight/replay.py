@@ -188,7 +188,7 @@ class _Replay:
     def _load_grant(self, tx: Reader, name: str) -> Grant | None:
         if name not in self._grants:
             row = tx.grant(name)
-            self._grants[name] = None if row is None else self._gate.sealer.open_grant(row)
+            self._grants[name] = None if row is None else self._gate.sealer.open_past_grant(row)
         return self._grants[name]
 
     def _reads_otherwise(self, tool: str) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sayso.cli.commands.changing.hindsight import replay_past, suggest_changes
 from sayso.cli.commands.operator import open_gate_to_look, show_or_json
 from sayso.cli.policy_choice import (
     ApprovalOption,
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from sayso.core.policy import Domain, Policy
 
 app = typer.Typer(help="Read, check and compare policies.", no_args_is_help=True, rich_markup_mode=None)
+
+app.command("replay", short_help="Decide the recorded past again.")(replay_past)
+app.command("suggest", short_help="Suggest changes from the recorded past.")(suggest_changes)
 
 FOUND = 1
 MAX_TESTS = 1_000_000

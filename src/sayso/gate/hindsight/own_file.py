@@ -1,0 +1,34 @@
+"""The operator's own policy file, as suggestions change it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from sayso.gate.gate import Gate
+from sayso.gate.hindsight.policy_text import PolicyChange, change_policy_text
+from sayso.gate.proposals.files import read_file_text
+from sayso.gate.proposals.roots import POLICY_ROOT, ProposalRoots
+from sayso.gate.settings import POLICY_NAMES
+from sayso.policy import load_text
+
+
+class OwnPolicyFile(msgspec.Struct, frozen=True):
+    """The file's name in its folder, and its text."""
+
+    path: str
+    text: str
+
+    def change(self, change: PolicyChange) -> str:
+        """Return the text after this change."""
+        return change_policy_text(self.text, change, as_json=self.path.endswith(".json"))
+
+
+def find_own_file(gate: Gate, roots: ProposalRoots) -> OwnPolicyFile | None:
+    """Return the policy file that is in force; None if there is none, or another policy is in force."""
+    folder = roots.identify(POLICY_ROOT)
+    for name in POLICY_NAMES:
+        text = read_file_text(folder, name)
+        if text is not None:
+            in_force = load_text(text, name=name).digest == gate.policy.digest
+            return OwnPolicyFile(name, text) if in_force else None
+    return None
