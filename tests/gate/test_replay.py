@@ -13,7 +13,7 @@ from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request, request_in_session
 from sayso.gate.gate import Gate
 from sayso.gate.hindsight.decide_again import OTHER_CATEGORIES, OTHER_FORM, WishedGrant
-from sayso.gate.hindsight.recorded import PRUNED, count_entries
+from sayso.gate.hindsight.recorded import PRUNED, count_entries_since
 from sayso.gate.hindsight.replay import (
     CALL_GONE,
     NO_COMMAND,
@@ -148,7 +148,7 @@ def test_since_leaves_out_what_is_older(gate: Gate, session: str, clock: Clock) 
     clock.now += DAY
     ask(gate, session, "files.read", n=2)
     assert replay_decisions(gate, since=clock.now - HOUR).decisions == 1
-    assert count_entries(gate, clock.now - HOUR) == 1
+    assert count_entries_since(gate, clock.now - HOUR) == 1
     assert replay_decisions(gate, since=clock.now + 1).decisions == 0
 
 
@@ -246,7 +246,7 @@ def test_an_erased_value_takes_nothing_from_the_facts(gate: Gate, session: str) 
 def test_entries_of_other_versions_are_counted_and_not_guessed(
     gate: Gate, session: str, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sayso.gate.deciding.authorize.facts_of", lambda *given: text)
+    monkeypatch.setattr("sayso.gate.deciding.authorize.spell_facts", lambda *given: text)
     ask(gate, session, "files.read")
     report = replay_decisions(gate)
     assert (report.decisions, report.not_replayed) == (0, {OTHER_FORM: 1})

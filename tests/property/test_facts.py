@@ -7,7 +7,7 @@ import os
 import pytest
 
 from sayso.core.deciding.decide import decide
-from sayso.core.deciding.facts import facts_of, read_facts
+from sayso.core.deciding.facts import read_facts, spell_facts
 from sayso.core.deciding.restore import restore_request, restore_view
 from sayso.core.model import Request
 from sayso.core.policy import Policy
@@ -38,7 +38,7 @@ def test_a_decision_is_made_again_from_its_facts_under_any_policy(seed: int) -> 
     other: Policy | None = None
     for name, case in bulk(seed, EACH):
         request, policy, view, now = case.parts
-        text = facts_of(request, policy, view, now)
+        text = spell_facts(request, policy, view, now)
         for under in (policy, policy if other is None else other):
             told = decide_by_facts(text, request, view, under, now)
             assert told == decide_plainly(request, under, view, now), f"{name}: {text}"
@@ -49,7 +49,7 @@ def test_a_decision_is_made_again_from_its_facts_under_any_policy(seed: int) -> 
 def test_facts_hold_no_text_of_the_call(seed: int) -> None:
     for _, case in bulk(seed, 1_000):
         call = case.parts[0].call
-        text = facts_of(*case.parts)
+        text = spell_facts(*case.parts)
         secret = (call.command, call.target, call.folder, call.workspace, *call.targets, *call.places)
         assert not [one for one in secret if one and len(one) > 2 and one in text]
 

@@ -12,7 +12,7 @@ from sayso.core.audit.events import DECISIONS
 from sayso.core.deciding.facts import read_facts
 from sayso.core.policy import Policy
 from sayso.gate.gate import Gate
-from sayso.gate.hindsight.decide_again import Decider
+from sayso.gate.hindsight.decide_again import PastDecider
 from sayso.gate.hindsight.replay import BY_CHECKS, replay_decisions
 from sayso.gate.open import open_gate
 from sayso.gate.rows.keys import make_key
@@ -46,7 +46,8 @@ def live(seed: int, policy: Policy) -> Gate:
 
 def decide_one_by_one(gate: Gate) -> list[tuple[object, ...]]:
     """Every decision that a check made and that is decided otherwise now, rule and all."""
-    decider, differ = Decider(gate.policy, gate.policy), []
+    decider = PastDecider(gate.policy, gate.policy)
+    differ: list[tuple[object, ...]] = []
     with gate.store.read() as tx:
         for row in tx.entries("main", limit=100_000):
             if row.event not in DECISIONS or row.body is None:

@@ -21,7 +21,7 @@ from sayso.core.deciding.rules import (
     SLASH_CALLS,
     SLASH_LASTS,
 )
-from sayso.core.deciding.subject import has_lost_workspace, is_live
+from sayso.core.deciding.subject import has_lost_workspace, is_grant_live
 from sayso.core.grants import EXACT, GrantKey, Pins, pins_fit
 from sayso.core.model import Call, Operation, Request, Risk, Tier
 from sayso.core.policy import Policy
@@ -89,7 +89,7 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Facts).decode
 
 
-def facts_of(request: Request, policy: Policy, view: View, now: float) -> str:
+def spell_facts(request: Request, policy: Policy, view: View, now: float) -> str:
     """Return the facts of a decision of this request, in this view, at this time."""
     operations = request.operations
     facts = Facts(
@@ -203,7 +203,7 @@ def _find_held(request: Request, view: View, now: float) -> Iterator[str]:
     for key, row in view.session.grants.items():
         if _may_cover(key, request, view.scope):
             for held in row:
-                if is_live(held, view, now) and _fits(held.grant.pins, request):
+                if is_grant_live(held, view, now) and _fits(held.grant.pins, request):
                     yield held.grant.id
 
 

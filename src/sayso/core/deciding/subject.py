@@ -152,10 +152,10 @@ def outlasts(s: RuleInput, grant: Grant) -> bool:
 
 def live(s: RuleInput, held: HeldGrant) -> bool:
     """Not spent, and the session, turn, task or run that the grant ends with is still the current one."""
-    return is_live(held, s.view, s.now)
+    return is_grant_live(held, s.view, s.now)
 
 
-def is_live(held: HeldGrant, view: View, now: float) -> bool:
+def is_grant_live(held: HeldGrant, view: View, now: float) -> bool:
     """The same for a view. With a clock that cannot be trusted, every grant counts as expired."""
     grant, session = held.grant, view.session
     if not view.time_trusted or spent(held, now) or grant.session != session.id:

@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 
 from sayso.core.audit import events
 from sayso.core.deciding.decide import decide
-from sayso.core.deciding.facts import facts_of
+from sayso.core.deciding.facts import spell_facts
 from sayso.core.deciding.offers import with_offers
 from sayso.core.deciding.questions import find_or_open_question
 from sayso.core.decision import Decision, Question
@@ -109,7 +109,7 @@ def authorize_in(
     joined = question is not None and not new
     entry, goes_on = 0, told or joined or is_answer(gate, tx, decision)
     if not (again and joined):
-        facts = facts_of(request, gate.policy, view, tx.now)
+        facts = spell_facts(request, gate.policy, view, tx.now)
         entry = record_decision(
             gate, tx, request, decision, question, bundle, call, again=goes_on, facts=facts
         )

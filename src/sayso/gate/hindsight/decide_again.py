@@ -42,7 +42,7 @@ class WishedGrant(msgspec.Struct, frozen=True):
     risk: Risk = Risk.MODERATE
 
 
-class Decider:
+class PastDecider:
     """Decides again under one policy, with one grant more if there is a wish."""
 
     def __init__(self, policy: Policy, recorded: Policy, wish: WishedGrant | None = None) -> None:

@@ -25,6 +25,8 @@ class OwnPolicyFile(msgspec.Struct, frozen=True):
 
 def find_own_file(gate: Gate, roots: ProposalRoots) -> OwnPolicyFile | None:
     """Return the policy file that is in force; None if there is none, or another policy is in force."""
+    if not roots.folder(POLICY_ROOT).is_dir():
+        return None
     folder = roots.identify(POLICY_ROOT)
     for name in POLICY_NAMES:
         text = read_file_text(folder, name)

@@ -58,7 +58,7 @@ def first_entry_since(tx: Reader, stream: str, since: float) -> int:
     return low
 
 
-def count_entries(gate: Gate, since: float) -> int:
+def count_entries_since(gate: Gate, since: float) -> int:
     """Return how many entries of all streams were written since."""
     with gate.store.read() as tx:
         heads = [(stream, tx.head(stream)) for stream in tx.streams()]

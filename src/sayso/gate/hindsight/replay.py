@@ -26,7 +26,7 @@ from sayso.core.model import Request, Verdict
 from sayso.core.policy import Policy
 from sayso.gate.deciding.request import read_again
 from sayso.gate.gate import Gate
-from sayso.gate.hindsight.decide_again import OTHER_FORM, Decided, Decider, WishedGrant
+from sayso.gate.hindsight.decide_again import OTHER_FORM, Decided, PastDecider, WishedGrant
 from sayso.gate.hindsight.recorded import (
     RecordedDecision,
     find_request,
@@ -116,7 +116,7 @@ class _Replay:
 
     def __init__(self, gate: Gate, policy: Policy, wish: WishedGrant | None) -> None:
         self._gate, self._policy, self._wish = gate, policy, wish
-        self._decider = Decider(policy, gate.policy, wish)
+        self._decider = PastDecider(policy, gate.policy, wish)
         self._grants: dict[str, Grant | None] = {}
         self._readings: dict[tuple[object, ...], _Read | str] = {}
         self._tools_alike = _read_alike(gate.policy, policy)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from sayso.core.deciding.decide import decide
-from sayso.core.deciding.facts import facts_of
+from sayso.core.deciding.facts import spell_facts
 from sayso.core.decision import Decision
 from sayso.core.ledger import LEASE, NotNow
 from sayso.core.model import Request, Verdict
@@ -104,7 +104,7 @@ def _authorize_by_own_grants(gate: Gate, tx: Writer, request: Request, name: str
         return None
     apply_and_save(gate, tx, found, decision.effects, call=name)
     goes_on = is_answer(gate, tx, decision)
-    facts = facts_of(request, gate.policy, view, tx.now)
+    facts = spell_facts(request, gate.policy, view, tx.now)
     entry = record_decision(gate, tx, request, decision, call=name, again=goes_on, facts=facts)
     return Authorization(decision, None, entry, clearings=found.session.clearings, begins=not goes_on)
 

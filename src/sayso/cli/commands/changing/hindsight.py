@@ -61,20 +61,20 @@ def replay_past(
     """
     from sayso.cli.views.audit import show_progress
     from sayso.cli.views.hindsight import replay_lines
-    from sayso.gate.hindsight.recorded import count_entries
+    from sayso.gate.hindsight.recorded import count_entries_since
     from sayso.gate.hindsight.replay import replay_decisions
 
     wish = None if grant is None else _read_wish(grant, risk)
     draft = None if file is None else _load_draft(file, approval)
     with open_gate_to_look(store, sealed=True, policy=choose_policy(policy, preset, approval)) as gate:
         first = _read_since(since)
-        with show_progress("Deciding again", count_entries(gate, first)) as progress:
+        with show_progress("Deciding again", count_entries_since(gate, first)) as progress:
             report = replay_decisions(gate, draft, wish=wish, since=first, progress=progress)
     show_or_json(as_json, report, replay_lines(report))
     raise typer.Exit(LOOSENED if report.loosened else 0)
 
 
-def suggest_changes(
+def suggest_from_past(
     since: SinceOption = "30d",
     high: Annotated[bool, typer.Option("--high", help="Also suggest to loosen high risk.")] = False,
     propose: Annotated[
@@ -97,17 +97,17 @@ def suggest_changes(
     from sayso.core.durations import DAY
     from sayso.gate.hindsight.own_file import find_own_file
     from sayso.gate.hindsight.propose import choose_suggestion, propose_suggestion
-    from sayso.gate.hindsight.suggest import suggest_changes as suggest
+    from sayso.gate.hindsight.suggest import suggest_changes
     from sayso.gate.proposals.roots import load_roots
 
     in_force, roots, days = choose_policy(policy, preset, approval), load_roots(), _read_span(since) / DAY
     if propose is None:
         with open_gate_to_look(store, sealed=True, policy=in_force) as gate:
-            found = suggest(gate, find_own_file(gate, roots), days=days, high=high)
+            found = suggest_changes(gate, find_own_file(gate, roots), days=days, high=high)
         show_or_json(as_json, found, suggestion_lines(found))
         return
     with open_gate_to_act(store, in_force) as gate:
-        found = suggest(gate, find_own_file(gate, roots), days=days, high=high)
+        found = suggest_changes(gate, find_own_file(gate, roots), days=days, high=high)
         chosen = choose_suggestion(found, propose)
         made = propose_suggestion(gate, roots, chosen, by=operator_name())
     lines = [f"Filed {made.id}: {chosen.words}", f"Approve it with: sayso propose approve {made.id}"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.commands.changing.hindsight import replay_past, suggest_changes
+from sayso.cli.commands.changing.hindsight import replay_past, suggest_from_past
 from sayso.cli.commands.operator import open_gate_to_look, show_or_json
 from sayso.cli.policy_choice import (
     ApprovalOption,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Read, check and compare policies.", no_args_is_help=True, rich_markup_mode=None)
 
 app.command("replay", short_help="Decide the recorded past again.")(replay_past)
-app.command("suggest", short_help="Suggest changes from the recorded past.")(suggest_changes)
+app.command("suggest", short_help="Suggest changes from the recorded past.")(suggest_from_past)
 
 FOUND = 1
 MAX_TESTS = 1_000_000
