@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from sayso.core.durations import describe_left
 from sayso.core.words import visible
 
 LONGEST_ARGUMENT = 40
@@ -280,3 +281,9 @@ def over_for_hook(state: str) -> str:
 
 def edited_for_hook(tool: str, arguments: str) -> str:
     return f"A person allowed this only as changed: make the call {visible(tool)} with {visible(arguments)}"
+
+
+def decay_notice(domain: str, seconds: float) -> str:
+    """Say that a domain decays soon, and what to do."""
+    left = describe_left(seconds)
+    return f"{domain} decays in {left}: what it may do unasked asks from then on (sayso policy review)"

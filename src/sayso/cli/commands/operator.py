@@ -59,7 +59,7 @@ def show_inbox(
 
     The list folds long values; `sayso inbox ID` shows them in full.
     """
-    from sayso.cli.views import operator, question_card
+    from sayso.cli.views import operator, question_card, review
     from sayso.core import words
 
     with open_gate_to_look(store, sealed=True) as gate:
@@ -68,8 +68,11 @@ def show_inbox(
             show_or_json(as_json, one.waiting, question_card.question_detail_lines(one))
             return
         found, changed = operator.load_open_questions(gate, optional_session_id(gate, session))
+        notes = review.find_decay_notes(gate)
     for one_changed in changed:
         print_note(words.question_changed(one_changed))
+    for note in notes:
+        print_note(note)
     show_or_json(as_json, found, operator.question_lines(found))
 
 

@@ -513,6 +513,16 @@ class DomainReviewed(AuditEvent, frozen=True):
     policy: str
 
 
+class DecayNear(AuditEvent, frozen=True):
+    """the autonomous permissions of a domain decay within three days, unless it is reviewed: said once"""
+
+    event, topic, subject, sign_of_life = "DECAY_NEAR", "policy", "domain", False
+    domain: str
+    decays_at: float
+    policy: str
+    notice: str
+
+
 class ClockTrusted(AuditEvent, frozen=True):
     """the operator said that the clock is right; only this entry may go back in time"""
 

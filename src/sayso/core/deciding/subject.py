@@ -8,7 +8,7 @@ import msgspec
 
 from sayso.core.grants import EXACT, Grant, HeldGrant, outlived, pins_fit, spent
 from sayso.core.model import Operation, Request, Risk, Tier
-from sayso.core.policy import Entry, Policy, Terms, decayed, no_stricter
+from sayso.core.policy import Entry, Policy, Terms, decayed, find_review, no_stricter
 from sayso.core.session import Session, View
 
 # Bound once: looking a member up on its enum class is slow, and this runs for every decision.
@@ -46,10 +46,7 @@ def subject_of(request: Request, operation: Operation, policy: Policy, view: Vie
     entry = policy.table.get(operation.name) or policy.entry(operation.name)
     tier, gone = entry.tier, False
     if tier is AUTONOMOUS:
-        reviewed = view.reviews.get(entry.domain)
-        if reviewed is None and entry.last_reviewed is None:
-            reviewed = view.reviews.get(entry.name)
-        gone = not view.time_trusted or decayed(policy, entry, reviewed, now)
+        gone = not view.time_trusted or decayed(policy, entry, find_review(entry, view.reviews), now)
         if gone:
             tier = REQUIRES_APPROVAL
     declared = entry.floor if operation.risk is None else _risk_before_reading(entry, operation.risk)
