@@ -272,17 +272,27 @@ def revoke_grants(
 def show_stats(
     session: SessionOption = None,
     days: Annotated[float | None, typer.Option(metavar="N", min=0, help="Of the last N days only.")] = None,
+    charts: Annotated[bool, typer.Option("--charts", help="With bars by hour, agent and category.")] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show how often people are asked, how often earlier answers spared it, and how they answer."""
     import time
 
-    from sayso.cli.views import operator
+    from sayso.cli.views import figures, operator
+    from sayso.core.errors import MalformedRequest
+    from sayso.gate.figures.charts import compute_figures_and_charts
     from sayso.gate.figures.figures import compute_figures
 
     since = 0.0 if days is None else time.time() - days * DAY
+    if charts and session is not None:
+        raise MalformedRequest("charts are of all sessions", hint="leave --session or --charts out")
     with open_gate_to_look(store) as gate:
+        if charts:
+            found, drawn = compute_figures_and_charts(gate, since=since)
+            lines = [*operator.figure_lines(found), *figures.chart_lines(drawn)]
+            show_or_json(as_json, {"figures": found, "charts": drawn}, lines)
+            return
         found = compute_figures(gate, session=optional_session_id(gate, session), since=since)
     show_or_json(as_json, found, operator.figure_lines(found))
 
