@@ -24,6 +24,7 @@ domains:
 tools:
   - {tool: Bash, operation: tests.run, command: args.command, ignore: [description]}
 """
+FREE = FILE.replace("[], requires_approval: [run]", "[run], requires_approval: []")
 
 
 @pytest.fixture
@@ -54,9 +55,7 @@ def test_a_draft_that_loosens_is_told_and_ends_with_1(place: Place, tmp_path: Pa
         "Nothing would have been decided otherwise.",
     )
     draft = tmp_path / "draft.yaml"
-    draft.write_text(
-        FILE.replace("autonomous: [], requires_approval: [run]", "autonomous: [run], requires_approval: []")
-    )
+    draft.write_text(FREE)
     ran = place.sayso("policy", "replay", str(draft), "--since", "1d")
     assert ran.returncode == 1
     assert "LOOSENED 6 times: tests.run: ask → allow (ask → autonomous)" in ran.stdout

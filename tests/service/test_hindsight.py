@@ -9,9 +9,7 @@ import pytest
 from tests.service.conftest import POLICY
 from tests.support.service import PUSH, READ, WRITE, Service
 
-FREE = POLICY.replace(
-    "autonomous: [read], requires_approval: [write]", "autonomous: [read, write], requires_approval: []"
-)
+FREE = POLICY.replace("[read], requires_approval: [write]", "[read, write], requires_approval: []")
 
 
 def test_a_draft_is_replayed_over_what_was_decided(service: Service) -> None:
