@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sayso.core.model import Operation
+from sayso.core.model import Operation, Verdict
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
@@ -70,3 +70,13 @@ def test_grants_of_an_earlier_epoch_still_tell_the_past(place: Place) -> None:
     gate = place.restart()
     assert gate.sealer.epoch > epoch
     assert replay(gate) == (3, 0, {})
+
+
+def test_a_permission_whose_review_was_taken_away_asked_then_and_asks_again(place: Place) -> None:
+    """It does not count as just reviewed, as one would that was not autonomous then."""
+    place.hand.run("DELETE FROM reviews")
+    gate = place.restart()
+    session = open_session(gate, agent="tester", owner="host")
+    asked = authorize(gate, make_request(make_call("r", {}), [Operation("post.read")], session=session))
+    assert asked.decision.verdict is Verdict.ASK
+    assert replay(gate) == (4, 0, {})

@@ -5,14 +5,16 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from sayso.core.deciding.facts import spell_facts
 from sayso.core.durations import DAY, HOUR
-from sayso.core.model import Operation, Risk
+from sayso.core.model import Operation, Risk, Verdict
 from sayso.core.policy import Policy
+from sayso.core.session import Session, View
 from sayso.gate.audit.prune import erase_value, prune_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request, request_in_session
 from sayso.gate.gate import Gate
-from sayso.gate.hindsight.decide_again import OTHER_CATEGORIES, OTHER_FORM, WishedGrant
+from sayso.gate.hindsight.decide_again import OTHER_CATEGORIES, OTHER_FORM, PastDecider, WishedGrant
 from sayso.gate.hindsight.recorded import PRUNED, count_entries_since
 from sayso.gate.hindsight.replay import (
     CALL_GONE,
@@ -275,3 +277,11 @@ def test_nothing_is_written_by_a_replay(gate: Gate, session: str) -> None:
     replay_decisions(gate, policy(("autonomous: [read]", "autonomous: []")))
     with gate.store.read() as tx:
         assert (list(tx.every(EntryRow)), list(tx.every(GrantRow))) == before
+
+
+def test_a_permission_that_nobody_knows_a_review_of_does_not_count_as_just_reviewed(clock: Clock) -> None:
+    request = make_request(make_call("tool", {}), [Operation("files.read")])
+    facts = spell_facts(request, policy(), View(Session()), clock.now)
+    decider = PastDecider(policy(), policy())
+    got = decider.decide(("files.read",), facts, "agent", clock.now, wished=False, load=lambda name: None)
+    assert got == (Verdict.ASK, "ask")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from sayso.core.errors import SaysoError
 from sayso.gate.gate import Gate
 from sayso.gate.hindsight.policy_text import PolicyChange, change_policy_text
 from sayso.gate.proposals.files import read_file_text
@@ -31,6 +32,12 @@ def find_own_file(gate: Gate, roots: ProposalRoots) -> OwnPolicyFile | None:
     for name in POLICY_NAMES:
         text = read_file_text(folder, name)
         if text is not None:
-            in_force = load_text(text, name=name).digest == gate.policy.digest
-            return OwnPolicyFile(name, text) if in_force else None
+            return OwnPolicyFile(name, text) if _is_in_force(gate, name, text) else None
     return None
+
+
+def _is_in_force(gate: Gate, name: str, text: str) -> bool:
+    try:
+        return load_text(text, name=name).digest == gate.policy.digest
+    except SaysoError:
+        return False

@@ -21,7 +21,7 @@ import msgspec
 from sayso.core.durations import DAY
 from sayso.core.errors import SaysoError
 from sayso.core.model import Call, Risk, Tier
-from sayso.core.policy import Policy
+from sayso.core.policy import Policy, with_mode
 from sayso.core.proposals.diffs import make_diff
 from sayso.gate.figures.last_uses import load_last_uses
 from sayso.gate.figures.totals import load_totals
@@ -43,7 +43,8 @@ from sayso.reading.resolve import find_tool_entry
 
 LEAST_APPROVED = 5
 LEAST_REFUSED = 3
-MOST = 20
+MOST = 10
+"""Each is replayed over the whole time."""
 LONGEST_WHEN = 1_000
 DOMAIN = "approved"
 """The domain of the operations that suggestions make."""
@@ -239,7 +240,8 @@ def _work_out(gate: Gate, file: OwnPolicyFile | None, draft: _Draft, since: floa
         return msgspec.structs.replace(made, why_not="there is no policy file of your own (`sayso init`)")
     try:
         after = file.change(draft.change)
-        report = replay_decisions(gate, load_text(after, name="suggestion"), since=since)
+        changed = with_mode(load_text(after, name="suggestion"), gate.policy.mode)
+        report = replay_decisions(gate, changed, since=since)
     except SaysoError as error:
         return msgspec.structs.replace(made, why_not=error.message)
     effect = SuggestionEffect(

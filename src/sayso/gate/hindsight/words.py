@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sayso.core.words import visible
 
 FOLD = 200
+ALL_DAYS = 3_660
 
 
 def suggest_approved(
@@ -32,4 +33,6 @@ def _names(operations: Sequence[str]) -> str:
 
 
 def _days(days: float) -> str:
+    if days >= ALL_DAYS:
+        return "all that is recorded"
     return f"{days:g} day" if days == 1 else f"{days:g} days"

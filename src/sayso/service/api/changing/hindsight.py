@@ -15,6 +15,7 @@ from sayso.gate.hindsight.propose import choose_suggestion, propose_suggestion
 from sayso.gate.hindsight.replay import ReplayReport, replay_decisions
 from sayso.gate.hindsight.suggest import Suggestion, suggest_changes
 from sayso.gate.proposals.roots import load_roots
+from sayso.gate.settings import in_chosen_mode
 from sayso.policy import load_text
 from sayso.service.http.endpoints import OPERATORS, Context, Endpoint
 
@@ -41,7 +42,7 @@ class PolicyReplayBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def post_policy_replay(context: Context) -> ReplayReport:
     """Decide the recorded past again, under a draft or with a grant. Nothing is applied."""
     body: PolicyReplayBody = context.body
-    draft = None if body.text is None else load_text(body.text, name="draft")
+    draft = None if body.text is None else in_chosen_mode(load_text(body.text, name="draft"))
     return replay_decisions(
         context.gate, draft, wish=_read_wish(body.grant), since=_since(context, body.seconds)
     )
