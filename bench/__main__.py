@@ -33,6 +33,7 @@ from bench.measure import Row, Watch
 from bench.peers import PEERS
 from bench.postgres import a_server, find_missing_packages
 from bench.questions import many_questions_against_few
+from bench.replay import replay_of_a_year
 from bench.series import SMALL as SMALL_PLAN
 from bench.series import Plan, run_series
 from bench.service import many_questions_over_http, many_waiting_connections
@@ -50,6 +51,7 @@ BENCHMARKS: tuple[Callable[[Watch], list[Row]], ...] = (
     allow_against_peers,
     verify_against_hashing,
     figures_of_long_trails,
+    replay_of_a_year,
     many_questions_against_few,
     decorated_calls,
     calls_after_many_approvals,

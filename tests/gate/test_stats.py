@@ -232,3 +232,34 @@ def test_a_click_of_the_users_own_is_counted_like_any_decision(gate: Gate, sessi
         authorize(gate, command(session), Scope(user_initiated="git.push"))
     found = compute_figures(gate)
     assert (found.decisions, found.allowed, found.high_risk_unasked) == (3, 3, {"user_initiated": 3})
+
+
+def test_every_figure_of_a_history_that_was_counted_by_hand(gate: Gate, session: str, clock: Clock) -> None:
+    record_task_start(gate, session, "one")
+    asked = authorize(gate, edit(session)).question
+    assert asked is not None
+    clock.now += 10
+    answer_question(gate, asked.id, "task", by="ana")  # 1st question, answered after 10 s
+    for target in ("a.py", "b.py", "c.py"):
+        authorize(gate, edit(session, target))  # the approval itself, and 2 that the task's consent covers
+    pushed = authorize(gate, command(session)).question
+    assert pushed is not None
+    clock.now += 0.5
+    answer_question(gate, pushed.id, "once", by="ana")  # 2nd question, high risk, answered too fast
+    authorize(gate, command(session))  # runs on its approval
+    authorize(gate, command(session))  # 3rd question, for a command seen before
+    clock.now += 3 * 3_600
+    expire_questions(gate)  # nobody answered it
+    record_message(gate, session, "Grant standing consent for: git push")
+    authorize(gate, command(session))  # the allowlist covers it: high risk, unasked
+    found = compute_figures(gate)
+    assert (found.decisions, found.allowed, found.asked, found.denied) == (8, 5, 3, 0)
+    assert (found.prompts, found.avoided) == (3, 3)
+    assert (found.prompts_per_category_per_task, found.most_prompts_in_a_category_of_a_task) == (1.0, 1)
+    assert found.high_risk_asked == pytest.approx(2 / 3)
+    assert found.high_risk_unasked == {"allowlist": 1}
+    assert found.repeated_commands_on_allowlist == 0.5
+    assert found.prompts_per_hour == 1.5
+    assert (found.answers, found.median_time_to_answer, found.answers_too_fast) == (2, 5.25, 1)
+    assert found.expired == 1
+    assert (found.rated, found.rated_clear) == (0, None)

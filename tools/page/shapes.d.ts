@@ -163,6 +163,14 @@ declare namespace Sayso {
     answers_too_fast: number;
     expired: number;
     pruned: number;
+    rated: number;
+    rated_clear: number | null;
+  }
+  interface FolderIdentity {
+    host: string;
+    path: string;
+    device: number;
+    inode: number;
   }
   interface FreshDecision {
     verdict: string;
@@ -289,6 +297,11 @@ declare namespace Sayso {
     targets: string[] | null;
     folder: string | null;
   }
+  interface PolicyReplayBody {
+    text?: string | null;
+    grant?: WishedGrantBody | null;
+    seconds?: number;
+  }
   interface PolicyView {
     digest: string;
     mode: string;
@@ -303,6 +316,32 @@ declare namespace Sayso {
     client_data: string;
     signature: string;
     key?: string;
+  }
+  interface Proposal {
+    id: string;
+    root: string;
+    path: string;
+    diff: string;
+    undo: string;
+    reason: string;
+    by: string;
+    origin: string;
+    before: string | null;
+    after: string | null;
+    proposed_at: number;
+    proposed_ran: number;
+    cooling: number;
+    undo_window: number;
+    state: "applied" | "applying" | "approved" | "failed" | "proposed" | "rejected" | "settled" | "undoing" | "undone" | "void" | "withdrawn";
+    decided_by: string;
+    decided_at: number | null;
+    applied_at: number | null;
+    applied_ran: number | null;
+    note: string;
+    operation: string;
+    folder: FolderIdentity | null;
+    carrier: string;
+    lease_until: number;
   }
   interface QuestionDetails {
     id: string;
@@ -348,6 +387,32 @@ declare namespace Sayso {
   interface QuestionReason {
     question: string;
     why: string;
+  }
+  interface ReplayExample {
+    stream: string;
+    entry: number;
+    at: number;
+    agent: string;
+    session: string;
+    title: string;
+  }
+  interface ReplayReport {
+    decisions: number;
+    before: Record<string, number>;
+    after: Record<string, number>;
+    loosened: ReplayedChange[];
+    tightened: ReplayedChange[];
+    by_limits: number;
+    not_replayed: Record<string, number>;
+  }
+  interface ReplayedChange {
+    operations: string[];
+    before: string;
+    after: string;
+    rule_before: string;
+    rule_after: string;
+    times: number;
+    examples: ReplayExample[];
   }
   interface Resumed {
     session: string;
@@ -417,6 +482,36 @@ declare namespace Sayso {
     after: Record<string, Json> | null;
     times: number;
   }
+  interface Suggestion {
+    id: string;
+    kind: "always_approved" | "never_used" | "often_refused";
+    operations: string[];
+    risk: string;
+    words: string;
+    evidence: SuggestionEvidence;
+    effect: SuggestionEffect | null;
+    diff: string | null;
+    path: string;
+    why_not: string;
+  }
+  interface SuggestionEffect {
+    decisions: number;
+    loosened: number;
+    tightened: number;
+    not_replayed: number;
+  }
+  interface SuggestionEvidence {
+    asked: number;
+    approved: number;
+    denied: number;
+    expired: number;
+    first_at: number | null;
+    last_at: number | null;
+    people: string[];
+    tool: string;
+    folder: string;
+    title: string;
+  }
   interface Tally {
     name: string;
     allowed: number;
@@ -431,12 +526,18 @@ declare namespace Sayso {
   interface VerifyBody {
     checkpoints?: string[];
   }
+  interface WishedGrantBody {
+    kind: "category" | "command" | "operation";
+    value: string;
+    risk?: "high" | "low" | "moderate";
+  }
   interface WorkflowRevocation {
     workflow: string;
     ended: number;
   }
   type GetAnswer<Path extends string> =
     Path extends "/v1/audit/entries" ? AuditEntryView[] :
+    Path extends "/v1/policy/suggestions" ? Suggestion[] :
     Path extends "/v1/audit" ? AuditState :
     Path extends "/v1/grants" ? ListedGrant[] :
     Path extends "/v1/history" ? HistoryEntry[] :
@@ -455,6 +556,7 @@ declare namespace Sayso {
     Path extends "/v1/audit/verify" ? AuditVerification :
     Path extends "/v1/passkeys/options" ? PasskeyOptions :
     Path extends "/v1/policy/diff" ? DraftDiff :
+    Path extends "/v1/policy/replay" ? ReplayReport :
     Path extends "/v1/sessions/resume" ? ResumedAll :
     Path extends "/v1/sessions/stop" ? StoppedAll :
     Path extends "/v1/sign-in/options" ? SigningOptions :
@@ -463,6 +565,7 @@ declare namespace Sayso {
     Path extends "/sign-in" ? SignedInUser :
     Path extends "/sign-out" ? undefined :
     Path extends `/v1/sessions/${string}/workflows/${string}/revoke` ? WorkflowRevocation :
+    Path extends `/v1/policy/suggestions/${string}/proposal` ? Proposal :
     Path extends `/v1/questions/${string}/answer` ? AnswerResult :
     Path extends `/v1/questions/${string}/challenge` ? SigningOptions :
     Path extends `/v1/questions/${string}/edited` ? EditPreview :
@@ -473,6 +576,7 @@ declare namespace Sayso {
     Path extends "/v1/audit/verify" ? VerifyBody :
     Path extends "/v1/passkeys/options" ? undefined :
     Path extends "/v1/policy/diff" ? DraftBody :
+    Path extends "/v1/policy/replay" ? PolicyReplayBody :
     Path extends "/v1/sessions/resume" ? undefined :
     Path extends "/v1/sessions/stop" ? undefined :
     Path extends "/v1/sign-in/options" ? undefined :
@@ -481,6 +585,7 @@ declare namespace Sayso {
     Path extends "/sign-in" ? CodeBody :
     Path extends "/sign-out" ? undefined :
     Path extends `/v1/sessions/${string}/workflows/${string}/revoke` ? undefined :
+    Path extends `/v1/policy/suggestions/${string}/proposal` ? undefined :
     Path extends `/v1/questions/${string}/answer` ? AnswerBody :
     Path extends `/v1/questions/${string}/challenge` ? AnswerBody :
     Path extends `/v1/questions/${string}/edited` ? EditBody :

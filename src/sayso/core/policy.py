@@ -299,6 +299,17 @@ def with_mode(policy: Policy, *wishes: Mode | None) -> Policy:
     return msgspec.structs.replace(policy, mode=wish)
 
 
+def find_review(entry: Entry, reviews: Mapping[str, float]) -> float | None:
+    """Return the review that counts for a permission: its domain's, else when the store first saw it.
+
+    Where the policy file says when the domain was reviewed, first being seen does not count.
+    """
+    reviewed = reviews.get(entry.domain)
+    if reviewed is None and entry.last_reviewed is None:
+        return reviews.get(entry.name)
+    return reviewed
+
+
 def decayed(policy: Policy, entry: Entry, reviewed: float | None, now: float) -> bool:
     """Return whether an autonomous permission has gone unreviewed for the interval, or for longer.
 

@@ -24,9 +24,11 @@ from sayso.store.contract import Reader, Writer
 Value = TypeVar("Value", bound=msgspec.Struct)
 ValueKind = Literal[
     "token", "link", "browser", "handoff", "said", "session-of", "session-key", "passkeys", "trusted-id",
-    "running-time", "proposal", "in-force",
+    "running-time", "proposal", "in-force", "decay-notice",
 ]  # fmt: skip
-LockedKind = Literal["link", "session-key", "passkeys", "trusted-id", "running-time", "proposal", "in-force"]
+LockedKind = Literal[
+    "link", "session-key", "passkeys", "trusted-id", "running-time", "proposal", "in-force", "decay-notice"
+]  # fmt: skip
 _PREFIXES = tuple(f"{kind}/" for kind in get_args(ValueKind))
 _LOCKS = {kind: f"{kind}/held" for kind in get_args(LockedKind)}
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from sayso.core.durations import describe_left
 from sayso.core.words import visible
 
 LONGEST_ARGUMENT = 40
@@ -302,3 +303,9 @@ NOT_THE_PINNED_POLICY = (
 
 def policy_file_refused(problem: str) -> str:
     return f"the policy file was refused, and the policy in force stays: {problem}"
+
+
+def decay_notice(domain: str, seconds: float) -> str:
+    """Say that a domain decays soon, and what to do."""
+    left = describe_left(seconds)
+    return f"{domain} decays in {left}: what it may do unasked asks from then on (sayso policy review)"

@@ -45,7 +45,7 @@ from sayso.service.api import (
     tokens,
 )
 from sayso.service.api.asking import questions, surfaces
-from sayso.service.api.changing import policy, proposals, trusted
+from sayso.service.api.changing import hindsight, policy, proposals, trusted
 from sayso.service.authzen import access_requests, evaluations
 from sayso.service.http.auth import SAFE, check_caller_again, find_caller, token_name
 from sayso.service.http.batches import BatchedStep
@@ -73,8 +73,8 @@ LONGEST_PARAMETER = 300
 LONGEST_QUERY = 4_000
 REQUEST_ID = "x-request-id"
 GROUPS = (
-    calls, leases, questions, grants, sessions, conversation, runs, history, audit, policy, proposals, stats,
-    tokens, passkeys, evaluations, access_requests, hooks, trusted, surfaces, events, system,
+    calls, leases, questions, grants, sessions, conversation, runs, history, audit, policy, hindsight,
+    proposals, stats, tokens, passkeys, evaluations, access_requests, hooks, trusted, surfaces, events, system,
 )  # fmt: skip
 ENDPOINTS: tuple[Endpoint, ...] = tuple(one for group in GROUPS for one in group.ENDPOINTS)
 DESCRIBED = (*ENDPOINTS, openapi.openapi_endpoint(ENDPOINTS))

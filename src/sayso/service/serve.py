@@ -32,6 +32,7 @@ from sayso.gate.ledger.workflows import reconcile_runs
 from sayso.gate.proposals.carry_out import carry_on_here
 from sayso.gate.questions.expiry import expire_questions
 from sayso.gate.rows.webauthn import host_of
+from sayso.gate.upkeep.decay_notices import give_decay_notices
 from sayso.reading.paths.own_places import guard_socket
 from sayso.reading.urls import LOOPBACK
 from sayso.service.app import make_app
@@ -330,6 +331,7 @@ CHORES: tuple[tuple[float, Callable[[Gate], object]], ...] = (
     (10.0, recover_calls),
     (30.0, reconcile_runs),
     (60.0, carry_on_here),
+    (60.0, give_decay_notices),
     (HOUR, forget_results),
 )
 """What the service does by itself: sign the trail when there is news, and tidy up what time has ended."""

@@ -59,7 +59,7 @@ def show_inbox(
 
     The list folds long values; `sayso inbox ID` shows them in full.
     """
-    from sayso.cli.views import operator, question_card
+    from sayso.cli.views import operator, question_card, review
     from sayso.core import words
 
     with open_gate_to_look(store, sealed=True) as gate:
@@ -68,8 +68,11 @@ def show_inbox(
             show_or_json(as_json, one.waiting, question_card.question_detail_lines(one))
             return
         found, changed = operator.load_open_questions(gate, optional_session_id(gate, session))
+        notes = review.find_decay_notes(gate)
     for one_changed in changed:
         print_note(words.question_changed(one_changed))
+    for note in notes:
+        print_note(note)
     show_or_json(as_json, found, operator.question_lines(found))
 
 
@@ -269,29 +272,41 @@ def revoke_grants(
 def show_stats(
     session: SessionOption = None,
     days: Annotated[float | None, typer.Option(metavar="N", min=0, help="Of the last N days only.")] = None,
+    charts: Annotated[bool, typer.Option("--charts", help="With bars by hour, agent and category.")] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show how often people are asked, how often earlier answers spared it, and how they answer."""
     import time
 
-    from sayso.cli.views import operator
+    from sayso.cli.views import figures, operator
+    from sayso.core.errors import MalformedRequest
+    from sayso.gate.figures.charts import compute_figures_and_charts
     from sayso.gate.figures.figures import compute_figures
 
     since = 0.0 if days is None else time.time() - days * DAY
+    if charts and session is not None:
+        raise MalformedRequest("charts are of all sessions", hint="leave --session or --charts out")
     with open_gate_to_look(store) as gate:
+        if charts:
+            found, drawn = compute_figures_and_charts(gate, since=since)
+            lines = [*operator.figure_lines(found), *figures.chart_lines(drawn)]
+            show_or_json(as_json, {"figures": found, "charts": drawn}, lines)
+            return
         found = compute_figures(gate, session=optional_session_id(gate, session), since=since)
     show_or_json(as_json, found, operator.figure_lines(found))
 
 
 @contextmanager
-def open_gate_to_look(store: str | None, *, sealed: bool = False) -> Iterator[Gate]:
+def open_gate_to_look(
+    store: str | None, *, sealed: bool = False, policy: Policy | None = None
+) -> Iterator[Gate]:
     """The store as it stands; nothing in it is changed. `sealed`: what is shown needs the gate's key."""
     from sayso.gate.audit.tree import require_key
     from sayso.gate.open import UnusedStore, open_to_look
 
     try:
-        gate = open_to_look(store)
+        gate = open_to_look(store, policy=policy)
     except UnusedStore:
         gate = _open_empty_gate()
     try:

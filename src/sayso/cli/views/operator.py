@@ -205,6 +205,7 @@ def figure_lines(found: Figures) -> list[str]:
         f"high-risk calls asked: {_format_percent(found.high_risk_asked)} (aim: 100 %)"
         + (f"; unasked by {unasked}" if unasked else ""),
         f"repeated commands on the allowlist: {repeated} (aim: 50 %)",
+        f"questions rated clear: {_format_rating(found)} (aim: 90 %)",
         f"prompts per hour of work: {_format_number(found.prompts_per_hour)}",
         f"median time to answer: {answered}, of {_count(found.answers, 'answer')}",
         f"answers faster than a person can read: {found.answers_too_fast}",
@@ -254,6 +255,10 @@ def inbox_item_from_row(gate: Gate, tx: Reader, found: Read) -> InboxItem:
         digest=question.request.digest,
         complete=question.complete,
     )
+
+
+def _format_rating(found: Figures) -> str:
+    return _format_percent(found.rated_clear) if found.rated else "not rated yet"
 
 
 def _count(number: int, word: str) -> str:

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
+    from sayso.gate.gate import Gate
     from sayso.gate.upkeep.review import DomainReview
+
+SOON = 3
+"""Days before a domain decays from which on it is said."""
 
 
 def choose_domains(found: list[DomainReview]) -> list[str]:
@@ -37,10 +41,31 @@ def _holds(one: DomainReview) -> str:
         return "has decayed, and asks until it is reviewed"
     if one.days_left is None:
         return "does not decay"
-    return f"decays in {one.days_left:.0f} days"
+    soon = ": keep it now, or it asks from then on" if one.days_left <= SOON else ""
+    return f"decays in {one.days_left:.0f} days{soon}"
 
 
 def _use(operation: str, used: int, asked: int, refused: int) -> str:
     if not used and not asked and not refused:
         return f"{operation}: not used since the last review"
     return f"{operation}: used {used} times, asked {asked}, refused {refused}"
+
+
+def find_decay_notes(gate: Gate) -> list[str]:
+    """Return what to say of domains that decay soon; nothing if your own policy is not the one in force."""
+    import msgspec
+
+    from sayso.core.errors import SaysoError
+    from sayso.gate.open import policy_in_force
+    from sayso.gate.settings import load_own_policy
+    from sayso.gate.upkeep.decay_notices import find_near_decays
+    from sayso.policy import load_preset
+
+    try:
+        loaded = load_own_policy()
+        policy = load_preset("balanced") if loaded is None else loaded.policy
+        if policy_in_force(gate) != policy.digest:
+            return []
+        return [one.notice for one in find_near_decays(msgspec.structs.replace(gate, policy=policy))]
+    except SaysoError:  # whoever wants to see questions is not stopped by a policy that cannot be read
+        return []

@@ -45,7 +45,11 @@ class AuditEvent(msgspec.Struct, frozen=True):
 
 
 class DecisionEvent(AuditEvent, frozen=True):
-    """What every entry about a decision says. `again`: it continues a story that has begun."""
+    """What every entry about a decision says. `again`: it continues a story that has begun.
+
+    `facts` is what the decision rested on besides the policy (`core/deciding/facts.py`), so that it can be
+    made again under another one.
+    """
 
     topic: ClassVar[Topic | None] = "decision"
     rule_of_its_own: ClassVar[str | None] = None
@@ -66,6 +70,7 @@ class DecisionEvent(AuditEvent, frozen=True):
     bundle: Text = UNSET
     call: Text = UNSET
     again: bool | UnsetType = UNSET
+    facts: Text = UNSET
 
 
 class Decided(DecisionEvent, frozen=True):
@@ -539,6 +544,16 @@ class DomainReviewed(AuditEvent, frozen=True):
     domain: str
     by: str
     policy: str
+
+
+class DecayNear(AuditEvent, frozen=True):
+    """the autonomous permissions of a domain decay within three days, unless it is reviewed: said once"""
+
+    event, topic, subject, sign_of_life = "DECAY_NEAR", "policy", "domain", False
+    domain: str
+    decays_at: float
+    policy: str
+    notice: str
 
 
 class ClockTrusted(AuditEvent, frozen=True):

@@ -8,7 +8,7 @@ import msgspec
 
 from sayso.core.grants import EXACT, Grant, HeldGrant, outlived, pins_fit, spent
 from sayso.core.model import Operation, Request, Risk, Tier
-from sayso.core.policy import Entry, Policy, Terms, decayed, no_stricter
+from sayso.core.policy import Entry, Policy, Terms, decayed, find_review, no_stricter
 from sayso.core.session import Session, View
 
 # Bound once: looking a member up on its enum class is slow, and this runs for every decision.
@@ -46,10 +46,7 @@ def subject_of(request: Request, operation: Operation, policy: Policy, view: Vie
     entry = policy.table.get(operation.name) or policy.entry(operation.name)
     tier, gone = entry.tier, False
     if tier is AUTONOMOUS:
-        reviewed = view.reviews.get(entry.domain)
-        if reviewed is None and entry.last_reviewed is None:
-            reviewed = view.reviews.get(entry.name)
-        gone = not view.time_trusted or decayed(policy, entry, reviewed, now)
+        gone = not view.time_trusted or decayed(policy, entry, find_review(entry, view.reviews), now)
         if gone:
             tier = REQUIRES_APPROVAL
     declared = entry.floor if operation.risk is None else _risk_before_reading(entry, operation.risk)
@@ -151,20 +148,22 @@ def outlasts(s: RuleInput, grant: Grant) -> bool:
 
 
 def live(s: RuleInput, held: HeldGrant) -> bool:
-    """Not spent, and the session, turn, task or run that the grant ends with is still the current one.
+    """Not spent, and the session, turn, task or run that the grant ends with is still the current one."""
+    return is_grant_live(held, s.view, s.now)
 
-    With a clock that cannot be trusted, every grant counts as expired.
-    """
-    grant = held.grant
-    if not s.view.time_trusted or spent(held, s.now) or grant.session != s.session.id:
+
+def is_grant_live(held: HeldGrant, view: View, now: float) -> bool:
+    """The same for a view. With a clock that cannot be trusted, every grant counts as expired."""
+    grant, session = held.grant, view.session
+    if not view.time_trusted or spent(held, now) or grant.session != session.id:
         return False
     if grant.ends_with == "session":
         return True
     if grant.ends_with == "task":
-        return s.session.task is not None and s.session.task.id == grant.bound_to
+        return session.task is not None and session.task.id == grant.bound_to
     if grant.ends_with == "turn":
-        return str(s.session.turn) == grant.bound_to
-    run = s.view.scope.run
+        return str(session.turn) == grant.bound_to
+    run = view.scope.run
     return run is not None and run.alive and run.id == grant.bound_to
 
 

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from sayso.core.audit import events
 from sayso.core.deciding.decide import decide
+from sayso.core.deciding.facts import spell_facts
 from sayso.core.deciding.offers import with_offers
 from sayso.core.deciding.questions import find_or_open_question
 from sayso.core.decision import Decision, Question
@@ -110,7 +111,10 @@ def authorize_in(
     joined = question is not None and not new
     entry, goes_on = 0, told or joined or is_answer(gate, tx, decision)
     if not (again and joined):
-        entry = record_decision(gate, tx, request, decision, question, bundle, call, again=goes_on)
+        facts = spell_facts(request, gate.policy, view, tx.now)
+        entry = record_decision(
+            gate, tx, request, decision, question, bundle, call, again=goes_on, facts=facts
+        )
     if question is not None:
         _record_replaced(gate, tx, question, found.session)
     return Authorization(decision, question, entry, new, found.session.clearings, begins=not goes_on)
@@ -242,12 +246,14 @@ def record_decision(
     call: str | None = None,
     *,
     again: bool = False,
+    facts: str | UnsetType = UNSET,
 ) -> int:
     """Record a decision, with the call's name in the ledger if it has one, and return the entry's number.
 
     Unless the call is allowed, the entry commits to what would have run; and where a click of the user
     allowed it, to what that click let run. `again`: the entry continues a story
-    that has begun: the call's own, or that of the question it joined or was answered by.
+    that has begun: the call's own, or that of the question it joined or was answered by. `facts` is what the
+    decision rested on, if a check made it.
     """
     made = events.event_of(decision)(
         request.digest,
@@ -265,6 +271,7 @@ def record_decision(
         bundle=UNSET if bundle is None else bundle.label,
         call=UNSET if call is None else call,
         again=again or UNSET,
+        facts=facts,
     )
     return record(
         tx,

@@ -44,6 +44,9 @@ class Figures(msgspec.Struct, frozen=True):
     expired: int
     pruned: int
     """Entries left out because their bodies were pruned, or cannot be read."""
+    rated: int = 0
+    """Questions that people rated. No surface asks them to yet."""
+    rated_clear: float | None = None
 
 
 def compute_figures(gate: Gate, *, session: str | None = None, since: float = 0.0) -> Figures:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from sayso.core.deciding.decide import decide
+from sayso.core.deciding.facts import spell_facts
 from sayso.core.decision import Decision
 from sayso.core.ledger import LEASE, NotNow
 from sayso.core.model import Request, Verdict
@@ -93,12 +94,14 @@ def _authorize_by_own_grants(gate: Gate, tx: Writer, request: Request, name: str
         return None
     grants = {key: held for key, held in found.session.grants.items() if key[0] in OWN}
     found = replace(found, session=replace(found.session, grants=grants))
-    decision = decide(request, gate.policy, view_of(gate, tx, found, request), tx.now)
+    view = view_of(gate, tx, found, request)
+    decision = decide(request, gate.policy, view, tx.now)
     if decision.verdict is not Verdict.ALLOW or {one.ruling.rule for one in decision.items} - REPLAYING:
         return None
     apply_and_save(gate, tx, found, decision.effects, call=name)
     goes_on = is_answer(gate, tx, decision)
-    entry = record_decision(gate, tx, request, decision, call=name, again=goes_on)
+    facts = spell_facts(request, gate.policy, view, tx.now)
+    entry = record_decision(gate, tx, request, decision, call=name, again=goes_on, facts=facts)
     return Authorization(decision, None, entry, clearings=found.session.clearings, begins=not goes_on)
 
 

@@ -229,6 +229,10 @@ class Sealer:
         where = f"{self._store.decode()}/{row.epoch}".encode()
         return row.epoch < self.epoch and seal_matches(self._key, row.mac, "grant", where, row.body)
 
+    def open_past_grant(self, row: GrantRow) -> Grant | None:
+        """The grant in this row, if we gave it in this epoch or an earlier one. Only for looking back."""
+        return _decode_grant(row.body) if self.is_void(row) else self.open_grant(row)
+
     def review(self, name: str, at: float, by: str | None, *, before: ReviewRow | None = None) -> ReviewRow:
         """The row of a review, or of a permission first seen. Once committed, `before` does not count."""
         version = 1 + max(self.mark.version("review", name), _review_version(before))

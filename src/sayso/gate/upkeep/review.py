@@ -11,7 +11,7 @@ import msgspec
 from sayso.core.audit import events
 from sayso.core.durations import DAY
 from sayso.core.errors import SaysoError
-from sayso.core.policy import NEVER_REVIEWED, Domain, Policy, decayed
+from sayso.core.policy import NEVER_REVIEWED, Domain, Policy, decayed, find_review
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.figures.totals import load_totals
 from sayso.gate.gate import Gate
@@ -84,7 +84,7 @@ def find_decay(
 ) -> DomainDecay:
     """Return when a domain decays: the permission that decays first speaks for it."""
     entries = [policy.entry(f"{name}.{action}") for action in domain.autonomous]
-    seen = [max(filter(None, (reviews.get(name), reviews.get(one.name))), default=None) for one in entries]
+    seen = [find_review(one, reviews) for one in entries]
     over = any(decayed(policy, one, at, now) for one, at in zip(entries, seen, strict=True))
     reviewed = _earliest(domain, seen)
     decays = policy.decay.enabled and bool(entries) and reviewed is not None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sayso.cli.commands.changing.hindsight import replay_past, suggest_from_past
 from sayso.cli.commands.changing.policy_file import policy_apply, policy_lock, policy_status, policy_unlock
 from sayso.cli.commands.operator import open_gate_to_look, show_or_json
 from sayso.cli.policy_choice import (
@@ -30,6 +31,9 @@ app.command("status", short_help="Say whether your file is in force, and locked.
 app.command("apply", short_help="Put your policy file in force.")(policy_apply)
 app.command("lock", short_help="Lock your policy file.")(policy_lock)
 app.command("unlock", short_help="Unlock your policy file.")(policy_unlock)
+
+app.command("replay", short_help="Decide the recorded past again.")(replay_past)
+app.command("suggest", short_help="Suggest changes from the recorded past.")(suggest_from_past)
 
 FOUND = 1
 MAX_TESTS = 1_000_000

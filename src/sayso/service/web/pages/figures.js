@@ -90,6 +90,7 @@ function tiles(one) {
     ["High risk asked", share(one.high_risk_asked), "aim: 100 %"],
     ["Asked per category and task", number(one.prompts_per_category_per_task), "aim: at most 1"],
     ["Repeated commands already allowed", share(one.repeated_commands_on_allowlist), "aim: at least 50 %"],
+    ["Questions rated clear", one.rated ? share(one.rated_clear) : "not rated yet", "aim: at least 90 %"],
     ["Nobody answered", number(one.expired), "questions that expired"],
   ];
   return h(

@@ -6,10 +6,12 @@ import { rows as rowKeys } from "../lib/keys.js";
 import { act, empty, fill, line, table, time, title } from "../lib/parts.js";
 import { day, iso, moment, now, span } from "../lib/time.js";
 import { visible } from "../lib/visible.js";
+import { replayed, suggestions } from "./hindsight.js";
 
 /** @import {Child} from "../lib/dom.js" */
 /** @import {Column, View} from "../lib/parts.js" */
 
+const SOON = 3 * 86400;
 /** @type {Column[]} */
 const COLUMNS = [
   ["Domain", "first"],
@@ -27,7 +29,7 @@ const COLUMNS = [
 export function view(place) {
   const found = h("section", { "aria-label": "The policy in force" });
   const read = () => fill(found, "the policy", () => get("/v1/policy"), draw);
-  show(place, title("Policy"), found, comparing());
+  show(place, title("Policy"), found, suggestions(), comparing());
   read();
   return { keys: rowKeys(found), heard: (event) => ["policy", "hello"].includes(event.kind) && read() };
 }
@@ -129,9 +131,11 @@ function decays(domain) {
   if (!domain.decays_at) return h("span", { class: "small" }, "never");
   const whole = Math.max(1, domain.decays_at - (domain.reviewed_at ?? domain.decays_at - 1));
   const rest = Math.max(0, domain.decays_at - now());
+  const soon = rest <= SOON && h("strong", { class: "mark bad" }, "decays soon");
   return h(
     "div",
     { title: `reviewed ${domain.reviewed_at ? day(domain.reviewed_at) : "never"}` },
+    soon,
     h("progress", { max: whole, value: rest, "aria-label": "Until it decays" }),
     h("span", {}, `${span(rest)}, ${day(domain.decays_at)}`),
   );
@@ -189,14 +193,22 @@ function comparing() {
   const compare = act("Compare", { class: "solid" }, async () =>
     show(result, difference(await post("/v1/policy/diff", { text: draft.value }))),
   );
+  const replay = act("Replay 30 days", {}, async () =>
+    show(result, replayed(await post("/v1/policy/replay", { text: draft.value }))),
+  );
   return h(
     "section",
     { class: "compare" },
     h("h2", {}, "Compare with a draft"),
-    h("p", { class: "small" }, "Both are decided in every situation that can matter. Nothing is applied."),
+    h(
+      "p",
+      { class: "small" },
+      "Compare decides both in every situation that can matter; Replay decides the recorded past again under the " +
+        "draft. Nothing is applied.",
+    ),
     h("label", { for: "draft" }, "Draft"),
     draft,
-    h("div", { class: "row" }, file, compare),
+    h("div", { class: "row" }, file, compare, replay),
     result,
   );
 }

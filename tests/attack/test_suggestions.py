@@ -1,0 +1,254 @@
+"""Suggestions never widen past what was approved, and agents' text in them is data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sayso.core.durations import DAY
+from sayso.core.model import Operation, Verdict
+from sayso.core.proposals.diffs import apply_diff, parse_diff
+from sayso.core.proposals.proposal import ProposalRefused
+from sayso.gate.deciding.authorize import authorize
+from sayso.gate.deciding.request import make_call, make_request, request_in_session
+from sayso.gate.gate import Gate
+from sayso.gate.hindsight.own_file import OwnPolicyFile, find_own_file
+from sayso.gate.hindsight.propose import choose_suggestion, propose_suggestion
+from sayso.gate.hindsight.suggest import Suggestion, suggest_changes
+from sayso.gate.ledger.retry import retry_call
+from sayso.gate.ledger.start import start_call
+from sayso.gate.open import open_gate
+from sayso.gate.proposals.roots import POLICY_ROOT, ProposalRoots
+from sayso.gate.sessions.sessions import open_session
+from sayso.policy import load_text
+from sayso.store.memory.store import MemoryStore
+from tests.support.answers import answer_question
+from tests.support.gates import KEY, Clock
+
+FILE = """\
+sayso: 1   # my own
+domains:
+  tests: {autonomous: [list], requires_approval: [run, drop], blocked: []}   # a comment that stays
+  self_modification: {autonomous: [], requires_approval: [propose_behavioral_change], blocked: []}
+operations:
+  tests.drop: {risk: high}
+tools:
+  - {tool: Bash, operation: tests.run, command: args.command, ignore: [description]}
+  - {tool: drop, operation: tests.drop}
+  - {tool: change, operation: self_modification.propose_behavioral_change}
+"""
+POLICY = load_text(FILE, name="policy.yaml")
+OWN = OwnPolicyFile("policy.yaml", FILE)
+TIMES = 6
+
+
+@pytest.fixture
+def gate(clock: Clock) -> Gate:
+    return open_gate(POLICY, MemoryStore(clock=clock), key=KEY)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "work"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture
+def session(gate: Gate, folder: Path) -> str:
+    return open_session(gate, agent="claude", owner="me", workspace=str(folder))
+
+
+def call(gate: Gate, session: str, answer: str, tool: str = "Bash", **args: Any) -> None:
+    request = request_in_session(gate, session, tool, args, None, 0.0)
+    attempt = start_call(gate, request, holder="test")
+    if attempt.question is not None:
+        answer_question(gate, attempt.question, answer, by="ana")
+        retry_call(gate, attempt.call, holder="test")
+
+
+def suggest(gate: Gate, **how: Any) -> list[Suggestion]:
+    return [one for one in suggest_changes(gate, OWN, days=30, **how) if one.kind != "never_used"]
+
+
+def decide_under(gate: Gate, one: Suggestion, session: str, tool: str = "Bash", **args: Any) -> Verdict:
+    """What the policy with this suggestion applied decides of a call."""
+    after = apply_diff(parse_diff(one.diff or ""), FILE)
+    policy = load_text(after or "", name="after")
+    fresh = open_gate(policy, MemoryStore(clock=Clock()), key=KEY)
+    with gate.store.read() as tx:
+        row = tx.session(session)
+    assert row is not None
+    where = open_session(fresh, agent="claude", owner="me", workspace=row.workspace)
+    return authorize(fresh, request_in_session(fresh, where, tool, args, None, 0.0)).decision.verdict
+
+
+def test_the_same_call_always_approved_is_suggested_with_its_evidence(
+    gate: Gate, session: str, folder: Path
+) -> None:
+    for number in range(TIMES):
+        call(gate, session, "once", command="pytest -q", description=f"run {number}")
+    (one,) = suggest(gate)
+    assert one.words == f"approved 6 of 6 times in 30 days: tests.run (pytest -q) in {folder}"
+    assert (one.kind, one.operations, one.risk) == ("always_approved", ("tests.run",), "moderate")
+    assert (one.evidence.approved, one.evidence.denied, one.evidence.people) == (TIMES, 0, ("ana",))
+    assert one.effect is not None
+    assert (one.effect.loosened, one.effect.tightened) == (TIMES, 0)
+    assert "# a comment that stays" in (one.diff or "")
+    assert decide_under(gate, one, session, command="pytest -q") is Verdict.ALLOW
+    assert decide_under(gate, one, session, command="pytest -q", description="more") is Verdict.ALLOW
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"command": "pytest"},
+        {"command": "pytest -q; rm -rf ~"},
+        {"command": "pytest -q", "env": "PYTHONPATH=/tmp/evil"},
+        {"command": ["pytest -q"]},
+        {"command": "Pytest -q"},
+        {},
+    ],
+)
+def test_other_arguments_are_not_covered(gate: Gate, session: str, args: dict[str, Any]) -> None:
+    for _ in range(TIMES):
+        call(gate, session, "once", command="pytest -q")
+    (one,) = suggest(gate)
+    assert decide_under(gate, one, session, **args) is Verdict.ASK
+
+
+def test_another_folder_is_not_covered(gate: Gate, session: str, tmp_path: Path) -> None:
+    for _ in range(TIMES):
+        call(gate, session, "once", command="pytest -q")
+    (one,) = suggest(gate)
+    elsewhere = tmp_path / "other"
+    elsewhere.mkdir()
+    other = open_session(gate, agent="claude", owner="me", workspace=str(elsewhere))
+    assert decide_under(gate, one, other, command="pytest -q") is Verdict.ASK
+
+
+def test_approvals_in_several_folders_or_of_several_calls_do_not_add_up(
+    gate: Gate, session: str, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "other"
+    elsewhere.mkdir()
+    other = open_session(gate, agent="claude", owner="me", workspace=str(elsewhere))
+    for number in range(4):
+        call(gate, session, "once", command="pytest -q")
+        call(gate, other, "once", command="pytest -q")
+        call(gate, session, "once", command=f"pytest {number}")
+    assert suggest(gate) == []
+
+
+def test_one_denial_ends_it(gate: Gate, session: str, clock: Clock) -> None:
+    for _ in range(TIMES):
+        call(gate, session, "once", command="pytest -q")
+    call(gate, session, "deny", command="pytest -q")
+    assert suggest(gate) == []
+
+
+def test_high_risk_only_if_the_operator_asks(gate: Gate, session: str) -> None:
+    for _ in range(TIMES):
+        call(gate, session, "once", "drop", table="a")
+    assert suggest(gate) == []
+    (one,) = suggest(gate, high=True)
+    assert one.diff is None, "no autonomous permission covers high risk"
+
+
+def test_self_modification_is_never_suggested(gate: Gate, session: str) -> None:
+    for number in range(TIMES):
+        call(gate, session, "once", "change", text="be nicer")
+        call(gate, session, "deny", "change", text=f"be free {number}")
+    assert suggest(gate, high=True) == []
+
+
+@pytest.mark.parametrize("tool", ["*", "Ba?h", "[a-z]*", "B*"])
+def test_a_tool_that_is_called_like_a_pattern_is_not_proposed(gate: Gate, session: str, tool: str) -> None:
+    for _ in range(TIMES):
+        call(gate, session, "once", tool, text="hello")
+    for one in suggest(gate, high=True):
+        assert one.diff is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '" || true || "',
+        "' || true || '",
+        'pytest" ]\ntools: []\n#',
+        "\\",
+        "pytest\\",
+        "a\x1b[2Jb\u202ec",
+        "line\nbreak",
+        "{{x}} ${y} 😀",
+    ],
+)
+def test_text_of_the_agent_cannot_leave_its_condition(gate: Gate, session: str, text: str) -> None:
+    for _ in range(TIMES):
+        call(gate, session, "once", command=text)
+    found = suggest(gate)
+    assert len(found) == 1
+    (one,) = found
+    assert "\x1b" not in one.words
+    assert "\u202e" not in one.words
+    assert "\n" not in one.words
+    if one.diff is not None:
+        assert decide_under(gate, one, session, command=text) is Verdict.ALLOW
+        assert decide_under(gate, one, session, command="anything else") is Verdict.ASK
+        assert decide_under(gate, one, session, command="") is Verdict.ASK
+
+
+def test_a_declared_function_gets_evidence_and_no_proposal(gate: Gate, session: str) -> None:
+    """No entry of a policy file takes back what code declares."""
+    for number in range(TIMES):
+        request = make_request(
+            make_call("tool", {"n": 1}, folder="/work"), [Operation("tests.run")], session=session
+        )
+        done = authorize(gate, request)
+        assert done.question is not None, number
+        answer_question(gate, done.question.id, "once", by="ana")
+        authorize(gate, request)
+    (one,) = suggest(gate)
+    assert one.diff is None
+    assert one.why_not
+
+
+def test_what_people_deny_is_suggested_to_be_blocked(gate: Gate, session: str) -> None:
+    for number in range(3):
+        call(gate, session, "deny", command=f"pytest {number}")
+    (one,) = suggest(gate)
+    assert one.words == "denied 3 of 3 times in 30 days: tests.run"
+    assert decide_under(gate, one, session, command="pytest") is Verdict.DENY
+
+
+def test_what_nothing_uses_is_suggested_to_ask_once_the_time_is_in_the_trail(
+    gate: Gate, session: str, clock: Clock
+) -> None:
+    assert [one.kind for one in suggest_changes(gate, OWN, days=30)] == []
+    clock.now += 31 * DAY
+    (one,) = suggest_changes(gate, OWN, days=30)
+    assert (one.kind, one.words) == ("never_used", "not used in 30 days: tests.list")
+    after = load_text(apply_diff(parse_diff(one.diff or ""), FILE) or "", name="after")
+    assert "list" in after.domains["tests"].requires_approval
+
+
+def test_a_suggestion_becomes_a_proposal_and_changes_nothing_by_itself(
+    gate: Gate, session: str, tmp_path: Path
+) -> None:
+    for _ in range(TIMES):
+        call(gate, session, "once", command="pytest -q")
+    own = tmp_path / "config"
+    own.mkdir()
+    (own / "policy.yaml").write_text(FILE)
+    roots = ProposalRoots({POLICY_ROOT: own})
+    found = suggest_changes(gate, find_own_file(gate, roots), days=30)
+    made = propose_suggestion(gate, roots, choose_suggestion(found, "1"), by="ana")
+    assert (made.state, made.root, made.path) == ("proposed", POLICY_ROOT, "policy.yaml")
+    assert made.reason.startswith("approved 6 of 6 times")
+    assert (own / "policy.yaml").read_text() == FILE
+    with pytest.raises(ProposalRefused):
+        choose_suggestion(found, "99")
+    (own / "policy.yaml").write_text(FILE.replace("[list]", "[]"))
+    assert find_own_file(gate, roots) is None, "another policy is in force than the file says"
