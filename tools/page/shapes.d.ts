@@ -78,6 +78,9 @@ declare namespace Sayso {
     id: string;
     words: string | null;
   }
+  interface DecisionBody {
+    why?: string;
+  }
   interface DecisionChange {
     operation: string;
     before: string;
@@ -95,6 +98,24 @@ declare namespace Sayso {
     because: Piece[];
     again: FreshDecision | null;
     again_not: string | null;
+  }
+  interface DiffLine {
+    sign: " " | "+" | "-";
+    text: string;
+  }
+  interface DomainDecay {
+    reviewed_at: number | null;
+    decays_at: number | null;
+    decayed: boolean;
+  }
+  interface DomainReview {
+    domain: string;
+    decay: DomainDecay;
+    days_left: number | null;
+    permissions: PermissionUse[];
+    digest: string;
+    signed: boolean;
+    clock_trusted: boolean;
   }
   interface DomainView {
     name: string;
@@ -164,6 +185,18 @@ declare namespace Sayso {
     expired: number;
     pruned: number;
   }
+  interface FileDiff {
+    path: string;
+    hunks: Hunk[];
+    creates: boolean;
+    deletes: boolean;
+  }
+  interface FolderIdentity {
+    host: string;
+    path: string;
+    device: number;
+    inode: number;
+  }
   interface FreshDecision {
     verdict: string;
     rule: string;
@@ -193,6 +226,11 @@ declare namespace Sayso {
     state: string;
     steps: StoryStep[];
     edited_digest: string | null;
+  }
+  interface Hunk {
+    before: number;
+    after: number;
+    lines: DiffLine[];
   }
   interface ItemView {
     id: string;
@@ -276,6 +314,12 @@ declare namespace Sayso {
     passkeys: PasskeyView[];
     require: "all" | "high" | "never" | null;
   }
+  interface PermissionUse {
+    operation: string;
+    used: number;
+    asked: number;
+    refused: number;
+  }
   interface Piece {
     argument: string | null;
     text: string;
@@ -288,6 +332,11 @@ declare namespace Sayso {
     operations: string[] | null;
     targets: string[] | null;
     folder: string | null;
+  }
+  interface PolicyEffect {
+    loosened: string[];
+    tightened: string[];
+    loosens: boolean;
   }
   interface PolicyView {
     digest: string;
@@ -303,6 +352,45 @@ declare namespace Sayso {
     client_data: string;
     signature: string;
     key?: string;
+  }
+  interface Proposal {
+    id: string;
+    root: string;
+    path: string;
+    diff: string;
+    undo: string;
+    reason: string;
+    by: string;
+    origin: string;
+    before: string | null;
+    after: string | null;
+    proposed_at: number;
+    proposed_ran: number;
+    cooling: number;
+    undo_window: number;
+    state: "applied" | "applying" | "approved" | "failed" | "proposed" | "rejected" | "settled" | "undoing" | "undone" | "void" | "withdrawn";
+    decided_by: string;
+    decided_at: number | null;
+    applied_at: number | null;
+    applied_ran: number | null;
+    note: string;
+    operation: string;
+    folder: FolderIdentity | null;
+    carrier: string;
+    lease_until: number;
+  }
+  interface ProposalView {
+    proposal: Proposal;
+    cools_in: number;
+    undo_for: number;
+    fits: boolean;
+    hindrance: string;
+    clock_trusted: boolean;
+    digest: string;
+    signed: boolean;
+    change: FileDiff | null;
+    undo_change: FileDiff | null;
+    effect: PolicyEffect | null;
   }
   interface QuestionDetails {
     id: string;
@@ -359,6 +447,10 @@ declare namespace Sayso {
     tampered: number;
     busy: number;
   }
+  interface ReviewBody {
+    digest: string;
+    proof?: Proof | null;
+  }
   interface RunProgress {
     run: string;
     workflow: string;
@@ -385,6 +477,14 @@ declare namespace Sayso {
     last_seen: number | null;
     opened_by: string;
     grants: ListedGrant[];
+  }
+  interface SignBody {
+    act: "approve" | "undo";
+    digest: string;
+  }
+  interface SignedBody {
+    digest: string;
+    proof?: Proof | null;
   }
   interface SignedInUser {
     name: string;
@@ -437,11 +537,13 @@ declare namespace Sayso {
   }
   type GetAnswer<Path extends string> =
     Path extends "/v1/audit/entries" ? AuditEntryView[] :
+    Path extends "/v1/policy/reviews" ? DomainReview[] :
     Path extends "/v1/audit" ? AuditState :
     Path extends "/v1/grants" ? ListedGrant[] :
     Path extends "/v1/history" ? HistoryEntry[] :
     Path extends "/v1/passkeys" ? PasskeysView :
     Path extends "/v1/policy" ? PolicyView :
+    Path extends "/v1/proposals" ? ProposalView[] :
     Path extends "/v1/questions" ? QuestionDetails[] :
     Path extends "/v1/runs" ? RunProgress[] :
     Path extends "/v1/sessions" ? SessionView[] :
@@ -449,6 +551,7 @@ declare namespace Sayso {
     Path extends "/signed-in" ? SignedInUser :
     Path extends `/v1/questions/${string}/why` ? QuestionReason :
     Path extends `/v1/history/${string}` ? DecisionRecord :
+    Path extends `/v1/proposals/${string}` ? ProposalView :
     Path extends `/v1/questions/${string}` ? QuestionDetails :
     unknown;
   type PostAnswer<Path extends string> =
@@ -463,6 +566,14 @@ declare namespace Sayso {
     Path extends "/sign-in" ? SignedInUser :
     Path extends "/sign-out" ? undefined :
     Path extends `/v1/sessions/${string}/workflows/${string}/revoke` ? WorkflowRevocation :
+    Path extends `/v1/policy/reviews/${string}/challenge` ? SigningOptions :
+    Path extends `/v1/policy/reviews/${string}` ? DomainReview[] :
+    Path extends `/v1/proposals/${string}/apply` ? Proposal :
+    Path extends `/v1/proposals/${string}/approve` ? Proposal :
+    Path extends `/v1/proposals/${string}/challenge` ? SigningOptions :
+    Path extends `/v1/proposals/${string}/reject` ? Proposal :
+    Path extends `/v1/proposals/${string}/undo` ? Proposal :
+    Path extends `/v1/proposals/${string}/withdraw` ? Proposal :
     Path extends `/v1/questions/${string}/answer` ? AnswerResult :
     Path extends `/v1/questions/${string}/challenge` ? SigningOptions :
     Path extends `/v1/questions/${string}/edited` ? EditPreview :
@@ -481,6 +592,14 @@ declare namespace Sayso {
     Path extends "/sign-in" ? CodeBody :
     Path extends "/sign-out" ? undefined :
     Path extends `/v1/sessions/${string}/workflows/${string}/revoke` ? undefined :
+    Path extends `/v1/policy/reviews/${string}/challenge` ? ReviewBody :
+    Path extends `/v1/policy/reviews/${string}` ? ReviewBody :
+    Path extends `/v1/proposals/${string}/apply` ? undefined :
+    Path extends `/v1/proposals/${string}/approve` ? SignedBody :
+    Path extends `/v1/proposals/${string}/challenge` ? SignBody :
+    Path extends `/v1/proposals/${string}/reject` ? DecisionBody :
+    Path extends `/v1/proposals/${string}/undo` ? SignedBody :
+    Path extends `/v1/proposals/${string}/withdraw` ? DecisionBody :
     Path extends `/v1/questions/${string}/answer` ? AnswerBody :
     Path extends `/v1/questions/${string}/challenge` ? AnswerBody :
     Path extends `/v1/questions/${string}/edited` ? EditBody :

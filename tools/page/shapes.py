@@ -32,6 +32,17 @@ ASKS = (
     ("DELETE", "/v1/passkeys/{passkey}"),
     ("GET", "/v1/policy"),
     ("POST", "/v1/policy/diff"),
+    ("GET", "/v1/policy/reviews"),
+    ("POST", "/v1/policy/reviews/{domain}"),
+    ("POST", "/v1/policy/reviews/{domain}/challenge"),
+    ("GET", "/v1/proposals"),
+    ("GET", "/v1/proposals/{proposal}"),
+    ("POST", "/v1/proposals/{proposal}/apply"),
+    ("POST", "/v1/proposals/{proposal}/approve"),
+    ("POST", "/v1/proposals/{proposal}/challenge"),
+    ("POST", "/v1/proposals/{proposal}/reject"),
+    ("POST", "/v1/proposals/{proposal}/undo"),
+    ("POST", "/v1/proposals/{proposal}/withdraw"),
     ("GET", "/v1/questions"),
     ("GET", "/v1/questions/{question}"),
     ("GET", "/v1/questions/{question}/why"),
@@ -52,6 +63,8 @@ ASKS = (
 # These go to the browser almost as they are, so they have its types (see HEAD).
 OF_THE_BROWSER = {
     "/v1/passkeys/options": "PasskeyOptions",
+    "/v1/policy/reviews/{domain}/challenge": "SigningOptions",
+    "/v1/proposals/{proposal}/challenge": "SigningOptions",
     "/v1/questions/{question}/challenge": "SigningOptions",
     "/v1/sign-in/options": "SigningOptions",
 }

@@ -14,13 +14,14 @@ import stat
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import msgspec
 import uvicorn
 from starlette.applications import Starlette
 
-from sayso.core.durations import HOUR
+from sayso.core.durations import HOUR, MINUTE
 from sayso.core.errors import SaysoError
 from sayso.gate.audit.operator_transaction import sign_in_turn, sign_off
 from sayso.gate.audit.streams import claim_stream
@@ -30,6 +31,7 @@ from sayso.gate.ledger.workflows import reconcile_runs
 from sayso.gate.proposals.carry_out import carry_on_here
 from sayso.gate.questions.expiry import expire_questions
 from sayso.gate.rows.webauthn import host_of
+from sayso.gate.trusted.receive import RefusalLog, record_missed
 from sayso.reading.paths.own_places import guard_socket
 from sayso.reading.urls import LOOPBACK
 from sayso.service.app import make_app
@@ -110,7 +112,9 @@ def serve_gate(
         real = msgspec.structs.replace(address, port=sockets[0].getsockname()[1])
         wanted = msgspec.structs.replace(wanted, origins=real.origins)
         app = make_app(gate, hosts=real.names, pages=page_routes(gate), settings=wanted, agents=agents)
-        app.router.lifespan_context = _lifespan(gate, strangers, lambda: started(real))
+        refused = app.state.running.refused_messages
+        held.callback(record_missed, gate, refused)
+        app.router.lifespan_context = _lifespan(gate, strangers, refused, lambda: started(real))
         _spare_collections()
         _Server(_config(app, strangers), app.state.running).run(sockets=list(sockets))
 
@@ -269,12 +273,14 @@ def _socket_taken_error(path: Path) -> CannotListen:
 
 
 def _lifespan(
-    gate: Gate, strangers: Strangers, started: Callable[[], object]
+    gate: Gate, strangers: Strangers, refused: RefusalLog, started: Callable[[], object]
 ) -> Callable[[Starlette], contextlib.AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         chores = [asyncio.create_task(_repeat(seconds, job, gate)) for seconds, job in CHORES]
         chores.append(asyncio.create_task(strangers.keep_sweeping()))
+        missed = partial(record_missed, log=refused)
+        chores.append(asyncio.create_task(_repeat(MINUTE, missed, gate)))
         started()
         try:
             yield
@@ -293,9 +299,13 @@ async def _repeat(seconds: float, job: Callable[[Gate], object], gate: Gate) -> 
         try:
             await asyncio.to_thread(job, gate)
         except SaysoError as error:
-            log.warning("%s failed: %s", job.__name__, error)
+            log.warning("%s failed: %s", _name(job), error)
         except Exception:
-            log.exception("%s failed", job.__name__)
+            log.exception("%s failed", _name(job))
+
+
+def _name(job: Callable[[Gate], object]) -> str:
+    return (job.func if isinstance(job, partial) else job).__name__
 
 
 CHORES: tuple[tuple[float, Callable[[Gate], object]], ...] = (
