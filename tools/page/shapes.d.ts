@@ -528,6 +528,9 @@ declare namespace Sayso {
     median_time_to_answer: number | null;
     answers_too_fast: number;
   }
+  interface TightenBody {
+    action: string;
+  }
   interface VerifyBody {
     checkpoints?: string[];
   }
@@ -567,6 +570,7 @@ declare namespace Sayso {
     Path extends "/sign-out" ? undefined :
     Path extends `/v1/sessions/${string}/workflows/${string}/revoke` ? WorkflowRevocation :
     Path extends `/v1/policy/reviews/${string}/challenge` ? SigningOptions :
+    Path extends `/v1/policy/reviews/${string}/tighten` ? Proposal :
     Path extends `/v1/policy/reviews/${string}` ? DomainReview[] :
     Path extends `/v1/proposals/${string}/apply` ? Proposal :
     Path extends `/v1/proposals/${string}/approve` ? Proposal :
@@ -593,6 +597,7 @@ declare namespace Sayso {
     Path extends "/sign-out" ? undefined :
     Path extends `/v1/sessions/${string}/workflows/${string}/revoke` ? undefined :
     Path extends `/v1/policy/reviews/${string}/challenge` ? ReviewBody :
+    Path extends `/v1/policy/reviews/${string}/tighten` ? TightenBody :
     Path extends `/v1/policy/reviews/${string}` ? ReviewBody :
     Path extends `/v1/proposals/${string}/apply` ? undefined :
     Path extends `/v1/proposals/${string}/approve` ? SignedBody :

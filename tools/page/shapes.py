@@ -35,6 +35,7 @@ ASKS = (
     ("GET", "/v1/policy/reviews"),
     ("POST", "/v1/policy/reviews/{domain}"),
     ("POST", "/v1/policy/reviews/{domain}/challenge"),
+    ("POST", "/v1/policy/reviews/{domain}/tighten"),
     ("GET", "/v1/proposals"),
     ("GET", "/v1/proposals/{proposal}"),
     ("POST", "/v1/proposals/{proposal}/apply"),

@@ -64,11 +64,14 @@ class _Moment(msgspec.Struct, frozen=True):
 def view_proposals(
     gate: Gate, roots: ProposalRoots, *, machine: MachineClock = read_machine_time
 ) -> list[ProposalView]:
-    """List every proposal: first what has a next step, then the past; of each the newest first."""
+    """List every proposal: what waits first, then what moves by itself, then the past; newest first."""
     with writing(gate) as tx:
         now = _look(gate, tx, machine)
-    found = sorted(list_proposals(gate), key=lambda one: one.state not in HAS_NEXT_STEP)
-    return [_view(roots, one, now) for one in found]
+    return [_view(roots, one, now) for one in sorted(list_proposals(gate), key=_rank)]
+
+
+def _rank(one: Proposal) -> int:
+    return HAS_NEXT_STEP.index(one.state) if one.state in HAS_NEXT_STEP else len(HAS_NEXT_STEP)
 
 
 def view_proposal(

@@ -225,6 +225,7 @@ function drawLine() {
 nav.addEventListener("click", go);
 byId("brand").addEventListener("click", go);
 main.addEventListener("click", go);
+byId("said").addEventListener("click", go);
 addEventListener("popstate", goBack);
 addEventListener("beforeunload", (event) => view?.changed?.() && event.preventDefault());
 bind(() => view?.keys ?? {});

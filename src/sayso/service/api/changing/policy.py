@@ -7,10 +7,12 @@ from typing import Any
 import msgspec
 
 from sayso.core.policy import Domain
+from sayso.core.proposals.proposal import Proposal
 from sayso.gate.figures.last_uses import load_last_uses
 from sayso.gate.gate import Gate
 from sayso.gate.people.passkeys import Signing
 from sayso.gate.people.signed_acts import Shown
+from sayso.gate.proposals.roots import load_roots
 from sayso.gate.rows.webauthn import Proof, act_challenge
 from sayso.gate.upkeep.review import (
     DomainDecay,
@@ -19,6 +21,7 @@ from sayso.gate.upkeep.review import (
     load_decays,
     load_domain_reviews,
 )
+from sayso.gate.upkeep.tighten import propose_to_ask
 from sayso.policy import load_text
 from sayso.policy.build import settings_to_dict
 from sayso.policy.compare.diff import DecisionChange, compare_policies
@@ -41,6 +44,12 @@ class DraftDiff(msgspec.Struct, frozen=True):
     tightened: tuple[DecisionChange, ...]
     beyond: tuple[OtherChange, ...]
     loosens: bool
+
+
+class TightenBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The action of the domain that is to ask."""
+
+    action: str
 
 
 class ReviewBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -90,6 +99,13 @@ def post_review(context: Context) -> list[DomainReview]:
     return load_domain_reviews(context.gate)
 
 
+def post_tightening(context: Context) -> Proposal:
+    """Propose that a permission of this domain asks from now on."""
+    body: TightenBody = context.body
+    operation = f"{context.parameters['domain']}.{body.action}"
+    return propose_to_ask(context.gate, load_roots(), operation, by=context.token.name)
+
+
 def post_review_challenge(context: Context) -> dict[str, Any]:
     """The options for `navigator.credentials.get` to sign this review; it is then sent with the proof."""
     body: ReviewBody = context.body
@@ -136,6 +152,16 @@ ENDPOINTS = (
         post_review,
         ReviewBody,
         REVIEWS,
+    ),
+    Endpoint(
+        "POST",
+        "/v1/policy/reviews/{domain}/tighten",
+        OPERATORS,
+        "Propose that a permission asks from now on",
+        post_tightening,
+        TightenBody,
+        Proposal,
+        status=201,
     ),
     Endpoint(
         "POST",

@@ -21,7 +21,7 @@ import { coolsIn, isPast, nextStep, stateMark, timeBar, undoFor } from "../propo
 const COLUMNS = [
   ["Change", "wide"],
   ["State", "bare"],
-  ["Time left", "left"],
+  ["Time left", "left bare"],
   ["Proposed by", ""],
   ["Proposed", ""],
 ];

@@ -68,7 +68,11 @@ export function view(place) {
     keep.append(h("span", { class: "hidden" }, ` what ${visible(one.domain)} may do unasked`));
     const cells = [
       h("strong", {}, visible(one.domain)),
-      h("ul", { class: "uses" }, one.permissions.map(use)),
+      h(
+        "ul",
+        { class: "uses" },
+        one.permissions.map((each) => use(one.domain, each)),
+      ),
       holds(one),
       keep,
     ];
@@ -110,15 +114,50 @@ async function signed({ domain, digest, signed: must }) {
   }
 }
 
-/** @param {Sayso.PermissionUse} one */
-function use(one) {
+/**
+ * @param {string} domain
+ * @param {Sayso.PermissionUse} one
+ */
+function use(domain, one) {
   const counts = [
     one.used && `used ${times(one.used)}`,
     one.asked && `asked ${times(one.asked)}`,
     one.refused && `refused ${times(one.refused)}`,
   ].filter(Boolean);
   const told = counts.length ? counts.join(", ") : "not used";
-  return h("li", {}, h("code", {}, visible(one.operation)), " ", h("span", { class: "small" }, told));
+  const name = { "aria-label": `Make ${visible(one.operation)} ask` };
+  const tighten = act("make it ask", { class: "plain inline", ...name }, () =>
+    proposeToAsk(domain, one.operation),
+  );
+  return h(
+    "li",
+    {},
+    h("code", {}, visible(one.operation)),
+    " ",
+    h("span", { class: "small" }, told),
+    " ",
+    tighten,
+  );
+}
+
+/**
+ * File a change of the policy by which this asks. It waits with the other proposals.
+ *
+ * @param {string} domain
+ * @param {string} operation
+ */
+async function proposeToAsk(domain, operation) {
+  const action = operation.slice(domain.length + 1);
+  /** @type {Sayso.Proposal} */
+  let filed;
+  try {
+    filed = await post(`/v1/policy/reviews/${encodeURIComponent(domain)}/tighten`, { action });
+  } catch (thrown) {
+    const problem = faultIn(thrown);
+    return say(`Nothing was proposed: ${problem.message}; ${problem.hint ?? ""}`, "bad");
+  }
+  const there = h("a", { href: `/proposals#${encodeURIComponent(filed.id)}` }, "Look at it and approve it");
+  say(["Proposed that ", h("code", {}, visible(operation)), " asks. ", there, "."]);
 }
 
 /** @param {number} count */

@@ -123,7 +123,8 @@ export function bar(one, { does, live, sent, reading }) {
     drawn = state_;
     const focused = yeses.contains(document.activeElement);
     show(no, refusal());
-    show(extras, state === "proposed" && button("Withdraw", "plain", () => run("withdraw")));
+    const own = state === "proposed" && one.proposal.origin === "operator";
+    show(extras, own && button("Withdraw", "plain", () => run("withdraw")));
     show(yeses, consent(next));
     calm.rest();
     careful.rest();

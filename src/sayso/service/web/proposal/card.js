@@ -15,8 +15,8 @@ import { nextStep, STILL, stateMark, timeBar } from "./states.js";
 
 /** @type {Record<string, string>} */
 const CHANNELS = {
-  operator: "an operator, at a terminal, on this page or over HTTP",
-  trusted_channel: "the trusted channel, as a signed message",
+  operator: "by an operator, at a terminal, on a page or over HTTP",
+  trusted_channel: "through the trusted channel, as a signed message",
 };
 
 /**
@@ -39,7 +39,10 @@ export function card(one, { does, live, sent, news = "" }) {
   const reading = follow(body, () => deciding?.draw());
   /** @type {Bar} */
   const deciding = bar(one, { does, live, sent, reading });
-  const root = h("article", { class: "card moderate", "aria-label": `Proposal ${visible(proposal.id)}` });
+  const root = h("article", {
+    class: `card ${one.effect?.loosens ? "high" : "moderate"}`,
+    "aria-label": `Proposal ${visible(proposal.id)}`,
+  });
   let told = "";
 
   function tick() {
@@ -63,12 +66,7 @@ export function card(one, { does, live, sent, news = "" }) {
   show(
     body,
     news && h("p", { class: "ended", role: "status", data: { read: "no" } }, news),
-    h(
-      "header",
-      { class: "card-head", data: { read: "no" } },
-      state,
-      h("span", { class: "small" }, inline(proposal.operation, 80)),
-    ),
+    h("header", { class: "card-head", data: { read: "no" } }, state, origin(one)),
     headline(one),
     next,
     hindrance(one),
@@ -85,6 +83,20 @@ export function card(one, { does, live, sent, news = "" }) {
   show(root, body, deciding?.element);
   tick();
   return { element: root, body, bar: deciding, tick, one };
+}
+
+/** @param {Proposed} one */
+function origin({ proposal }) {
+  if (proposal.state === "void") return null;
+  const through = proposal.origin === "trusted_channel" ? " through the trusted channel" : "";
+  return h(
+    "span",
+    { class: "small" },
+    "proposed by ",
+    inline(proposal.by, 60),
+    `${through}, `,
+    time(proposal.proposed_at),
+  );
 }
 
 /** @param {Proposed} one */
@@ -173,8 +185,9 @@ function facts({ proposal }) {
   /** @type {[name: string, value: Child][]} */
   const all = [
     ["Proposed by", inline(proposal.by, 120)],
-    ["Through", CHANNELS[proposal.origin] ?? visible(proposal.origin)],
+    ["Channel", CHANNELS[proposal.origin] ?? visible(proposal.origin)],
     ["When", proposal.proposed_at ? time(proposal.proposed_at) : null],
+    ["As", proposal.operation && inline(proposal.operation, 120)],
     ["Cools for", proposal.cooling ? span(proposal.cooling) : "no time: applied at once when approved"],
     [
       "Decided by",

@@ -8,18 +8,10 @@ import { visible } from "../lib/visible.js";
 
 /** @typedef {Sayso.ProposalView & { readAt: number }} Proposed */
 
-/** In which order they are listed: what waits for somebody first, then what still moves, then the past. */
-const ORDER = ["proposed", "approved", "applying", "undoing", "applied"];
-const PAST = ORDER.length;
+const OPEN = ["proposed", "approved", "applying", "undoing", "applied"];
 
 /** @param {Proposed} one */
-export const rankOf = ({ proposal }) => {
-  const at = ORDER.indexOf(proposal.state);
-  return at < 0 ? PAST : at;
-};
-
-/** @param {Proposed} one */
-export const isPast = (one) => rankOf(one) === PAST;
+export const isPast = ({ proposal }) => !OPEN.includes(proposal.state);
 
 /** @type {Record<string, [word: string, kind: string]>} */
 const WORDS = {
@@ -99,12 +91,12 @@ export function nextStep(one) {
       return "It is being undone now.";
     case "applied": {
       const why = note ? ` It could not be undone: ${visible(note)}.` : "";
-      return `In effect. It can be undone for another ${span(undoFor(one))}.${why}`;
+      return `Applied: the file was changed. It can be undone for another ${span(undoFor(one))}.${why}`;
     }
     case "settled":
-      return "In effect. Its time to be undone is over: propose the opposite change.";
+      return "Applied for good: its time to be undone is over. Propose the opposite change instead.";
     case "undone":
-      return "It was in effect, and was undone: the file is as it was before.";
+      return "It was applied, and then undone: the file is as it was before.";
     case "rejected":
     case "withdrawn":
       return `It was ${state} by ${by ? visible(by) : "somebody"}${note ? `: ${visible(note)}` : ""}. Nothing was changed.`;
