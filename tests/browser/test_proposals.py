@@ -1,4 +1,4 @@
-"""Proposals and reviews on the page: read to the end, approved as they were shown, applied when they have cooled."""
+"""Proposals and reviews on the page: read to the end, approved as shown, applied once they have cooled."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from sayso.policy import load_text
 from sayso.store.memory.store import MemoryStore
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk, serving
-from tests.browser.reading import HELD, read_on, wait_until
+from tests.browser.reading import HELD, read_on
 from tests.browser.test_pages import PHONE, no_violations
 from tests.browser.test_passkeys import with_passkey
 from tests.support.gates import KEY
@@ -45,7 +45,7 @@ from tests.support.gates import KEY
 POLICY = "extends: [coding]\n"
 OLD, NEW = "be kind\nbe brief\n", "be kind\nbe thorough\n"
 COOLS = 7_200.0
-LEFT = 100.0
+LEFT = 3_000.0
 """Seconds that a proposal of these tests has to cool when the page is opened."""
 LOOSER = (
     "extends: [coding]\ndomains:\n  files: {autonomous: [edit], requires_approval: [], blocked: [read]}\n"
@@ -210,7 +210,7 @@ def test_a_hostile_proposal_is_data_and_cannot_be_approved_before_its_end_was_on
     expect(page.locator(".diff-line")).to_have_count(len(HOSTILE))
     third = page.locator(".diff-line").nth(2)
     expect(third).to_contain_text(r"\u202eelbisrever\u202c \x1b[31mred")
-    expect(page.locator(".diff-line").nth(3).locator(".sign")).to_have_text("added: +")
+    expect(page.locator(".diff-line").nth(3).get_by_role("img", name="added")).to_have_text("+")
     expect(page.locator(".diff-line").nth(3).locator(".said")).to_contain_text("+ added by nobody")
     hidden = "one => one.scrollHeight > one.clientHeight + 1 && getComputedStyle(one).overflowY !== 'visible'"
     boxes = page.locator(".card-body :not(.hidden)")
@@ -259,7 +259,8 @@ def test_a_file_that_was_changed_meanwhile_is_told_and_nothing_is_offered(
     (memory / "lessons.md").write_text("be careful\n")
     page = signed_in(f"/proposals#{one.id}")
     expect(page.locator(".raised")).to_contain_text("cannot be applied now: the file was changed meanwhile")
-    page.get_by_role("button", name="Approve").click()
+    expect(page.get_by_role("button", name="Reject")).not_to_have_attribute("aria-disabled", "true")
+    page.get_by_role("button", name="Approve").click(force=True)
     expect(page.locator(".hint")).to_contain_text("It cannot be carried out now")
     assert state_of(desk.gate, one) == "proposed"
     hours.passed = -120.0
@@ -359,4 +360,4 @@ def test_axe_finds_nothing_where_proposals_wait_are_opened_and_were_decided(
     assert small == []
     page.get_by_role("button", name="← All proposals").click()
     expect(page.locator("tbody tr")).to_have_count(3)
-    wait_until(page, lambda: page.locator("[data-opens]:focus").count() == 1)
+    expect(page.locator("tbody tr:focus")).to_contain_text("policy/policy.yaml")

@@ -125,8 +125,7 @@ export function view(place, page) {
     document.body.classList.toggle("at-inbox", Boolean(id));
     if (!id) {
       show(place, heading, found);
-      read();
-      query(found, `[data-opens="${CSS.escape(before)}"]`)?.focus();
+      read().then(() => before && query(found, `tr:has([data-opens="${CSS.escape(before)}"])`)?.focus());
       return;
     }
     show(detail);

@@ -11,10 +11,13 @@ import { linePieces } from "../lib/visible.js";
 
 /** @typedef {Sayso.Hunk} Hunk */
 
+// A browser looks through all children of a box to find what is at a point, and through every layer of the page. So
+// many lines share a box, and no line has a layer of its own: nothing in it is transparent, or placed apart.
+const BLOCK = 40;
 /** @type {Record<string, { kind: string, sign: string, heard: string }>} */
 const SIGNS = {
-  "+": { kind: "added", sign: "+", heard: "added: " },
-  "-": { kind: "removed", sign: "−", heard: "removed: " },
+  "+": { kind: "added", sign: "+", heard: "added" },
+  "-": { kind: "removed", sign: "−", heard: "removed" },
   " ": { kind: "", sign: " ", heard: "" },
 };
 
@@ -73,7 +76,13 @@ function lines(hunk) {
     if (sign !== "-") fresh += 1;
     return row(sign, text, number);
   });
-  return h("pre", { class: "foreign diff numbered", tabindex: "-1" }, rows);
+  const blocks = [];
+  for (let at = 0; at < rows.length; at += BLOCK) blocks.push(rows.slice(at, at + BLOCK));
+  return h(
+    "pre",
+    { class: "foreign diff numbered", tabindex: "-1", data: { read: "parts" } },
+    blocks.map((block) => h("span", {}, block)),
+  );
 }
 
 /**
@@ -87,7 +96,9 @@ function row(sign, text, number) {
     "span",
     { class: `diff-line ${kind}` },
     h("span", { class: "nr", "aria-hidden": "true" }, number),
-    h("span", { class: "sign" }, heard ? h("span", { class: "hidden" }, heard) : null, shown),
+    heard
+      ? h("span", { class: "sign", role: "img", "aria-label": heard }, shown)
+      : h("span", { class: "sign" }, shown),
     h("span", { class: "said" }, lineShown(text)),
   );
 }
