@@ -15,7 +15,7 @@ from sayso.core.proposals.diffs import apply_diff, make_diff, parse_diff
 from sayso.core.proposals.proposal import ProposalRefused, digest_proposal
 from sayso.gate.gate import Gate
 from sayso.gate.people.passkeys import Signing
-from sayso.gate.people.signed_acts import Shown
+from sayso.gate.people.signed_acts import Acknowledgement
 from sayso.gate.proposals.file_proposal import (
     MOST_OPEN,
     ProposalBody,
@@ -37,9 +37,9 @@ PAGE = Signing(None, ())
 def test_whoever_was_not_shown_this_proposal_does_not_approve_it(desk: Desk, seen: str | None) -> None:
     one = desk.file()
     with pytest.raises(NotSeen):
-        approve_proposal(desk.gate, one.id, by="ana", shown=Shown(seen, PAGE))
+        approve_proposal(desk.gate, one.id, by="ana", shown=Acknowledgement(seen, PAGE))
     assert desk.state(one) == "proposed"
-    approve_proposal(desk.gate, one.id, by="ana", shown=Shown(digest_proposal(one), PAGE))
+    approve_proposal(desk.gate, one.id, by="ana", shown=Acknowledgement(digest_proposal(one), PAGE))
     assert desk.state(one) == "approved"
 
 

@@ -16,7 +16,7 @@ from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
 from sayso.gate.open import OtherPolicy, open_gate
 from sayso.gate.people.passkeys import Signing
-from sayso.gate.people.signed_acts import Shown
+from sayso.gate.people.signed_acts import Acknowledgement
 from sayso.gate.sessions.sessions import open_session
 from sayso.gate.upkeep.review import UnknownDomain, keep_domain, load_domain_reviews
 from sayso.policy import load_preset, load_text
@@ -119,9 +119,9 @@ def test_a_review_of_something_else_than_was_shown_keeps_nothing(
     (one,) = [one for one in load_domain_reviews(gate) if one.domain == "files"]
     page = Signing(None, ())
     with pytest.raises(NotSeen):
-        keep_domain(gate, "files", by="ana", shown=Shown(seen, page))
-    keep_domain(gate, "files", by="ana", shown=Shown(one.digest, page))
+        keep_domain(gate, "files", by="ana", shown=Acknowledgement(seen, page))
+    keep_domain(gate, "files", by="ana", shown=Acknowledgement(one.digest, page))
     assert reviewed(gate) == (False, 30)
     clock.now += DAY
     with pytest.raises(NotSeen):  # a review is for once: what proved it then proves nothing now
-        keep_domain(gate, "files", by="ana", shown=Shown(one.digest, page))
+        keep_domain(gate, "files", by="ana", shown=Acknowledgement(one.digest, page))

@@ -13,7 +13,7 @@ from sayso.policy.parsing.document import Node, parse_document
 
 _PLAIN = re.compile(r"[A-Za-z_][\w-]*")
 _ITEM = re.compile(r"""[ \t]*-[ \t]+(["']?)[\w.-]+\1[ \t]*(#.*)?\n?""")
-HINT = "move it to requires_approval by hand"
+HINT = "move it to requires_approval yourself"
 
 
 def make_it_ask(text: str, domain: str, action: str) -> str:

@@ -24,7 +24,7 @@ from sayso.store.contract import Reader, Writer
 Act = Literal["approve", "undo", "keep"]
 
 
-class Shown(msgspec.Struct, frozen=True):
+class Acknowledgement(msgspec.Struct, frozen=True):
     """What somebody was shown who acts, by its digest, and what proves who it is.
 
     Without `signing` the act comes from a terminal, which asks for no passkey.
@@ -34,7 +34,7 @@ class Shown(msgspec.Struct, frozen=True):
     signing: Signing | None = None
 
 
-AT_A_TERMINAL = Shown()
+AT_A_TERMINAL = Acknowledgement()
 
 
 def must_sign_acts(gate: Gate, tx: Reader) -> bool:
@@ -43,7 +43,7 @@ def must_sign_acts(gate: Gate, tx: Reader) -> bool:
 
 
 def sign_act(
-    gate: Gate, tx: Writer, act: Act, subject: str, digest: str, *, by: str, shown: Shown
+    gate: Gate, tx: Writer, act: Act, subject: str, digest: str, *, by: str, shown: Acknowledgement
 ) -> dict[str, Any]:
     """Return what the entry of this act says of its signature.
 

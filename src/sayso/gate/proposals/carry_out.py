@@ -37,7 +37,7 @@ from sayso.core.proposals.proposal import (
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate, writing
 from sayso.gate.open import gate_data_folder
-from sayso.gate.people.signed_acts import AT_A_TERMINAL, Shown, recording_bad_proofs, sign_act
+from sayso.gate.people.signed_acts import AT_A_TERMINAL, Acknowledgement, recording_bad_proofs, sign_act
 from sayso.gate.proposals.file_proposal import REVERSE, change_state, list_proposals, load_proposal
 from sayso.gate.proposals.files import digest_text, read_file_text, replace_text
 from sayso.gate.proposals.roots import (
@@ -87,7 +87,7 @@ def undo_proposal(
     by: str,
     lock: Path,
     machine: MachineClock = read_machine_time,
-    shown: Shown = AT_A_TERMINAL,
+    shown: Acknowledgement = AT_A_TERMINAL,
 ) -> Proposal:
     """Take a proposal back that was applied, while it can be undone and nothing has changed since."""
     with _carrying(lock, machine) as carrier:

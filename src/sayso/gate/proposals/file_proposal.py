@@ -30,7 +30,7 @@ from sayso.core.proposals.proposal import (
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate, writing
 from sayso.gate.open import check_in_force
-from sayso.gate.people.signed_acts import AT_A_TERMINAL, Shown, recording_bad_proofs, sign_act
+from sayso.gate.people.signed_acts import AT_A_TERMINAL, Acknowledgement, recording_bad_proofs, sign_act
 from sayso.gate.proposals.files import LARGEST_FILE, digest_text, read_file_text
 from sayso.gate.proposals.roots import POLICY_ROOT, ProposalRoots, Proposer, check_may_propose
 from sayso.gate.proposals.running_time import MachineClock, look_at_time, read_machine_time
@@ -144,7 +144,9 @@ def is_proposing(operation: str) -> bool:
     return domain == SELF and (operation in WITHOUT_COOLING or action.startswith("propose_"))
 
 
-def approve_proposal(gate: Gate, proposal: str, *, by: str, shown: Shown = AT_A_TERMINAL) -> Proposal:
+def approve_proposal(
+    gate: Gate, proposal: str, *, by: str, shown: Acknowledgement = AT_A_TERMINAL
+) -> Proposal:
     """Approve: it takes effect once it has cooled, counted from when it was proposed."""
     with recording_bad_proofs(gate, "approve", proposal, by), operator_act(gate) as tx:
         lock_values(tx, "proposal")

@@ -19,7 +19,7 @@ from sayso.gate.gate import Gate, load_reviews, time_trusted
 from sayso.gate.open import check_in_force
 from sayso.gate.people.signed_acts import (
     AT_A_TERMINAL,
-    Shown,
+    Acknowledgement,
     must_sign_acts,
     recording_bad_proofs,
     sign_act,
@@ -89,7 +89,7 @@ def load_decays(gate: Gate, tx: Reader) -> dict[str, DomainDecay]:
     }
 
 
-def keep_domain(gate: Gate, domain: str, *, by: str, shown: Shown = AT_A_TERMINAL) -> None:
+def keep_domain(gate: Gate, domain: str, *, by: str, shown: Acknowledgement = AT_A_TERMINAL) -> None:
     """Review a domain: its autonomous permissions hold for another interval.
 
     They are those of the policy in force. Whoever looks at another policy has not seen them.

@@ -11,7 +11,7 @@ from sayso.core.proposals.proposal import Proposal
 from sayso.gate.figures.last_uses import load_last_uses
 from sayso.gate.gate import Gate
 from sayso.gate.people.passkeys import Signing
-from sayso.gate.people.signed_acts import Shown
+from sayso.gate.people.signed_acts import Acknowledgement
 from sayso.gate.proposals.roots import load_roots
 from sayso.gate.rows.webauthn import Proof, act_challenge
 from sayso.gate.upkeep.review import (
@@ -94,7 +94,7 @@ def get_reviews(context: Context) -> list[DomainReview]:
 def post_review(context: Context) -> list[DomainReview]:
     """Keep the autonomous permissions of a domain for another interval, as they were shown."""
     body: ReviewBody = context.body
-    shown = Shown(body.digest, Signing(body.proof, context.running.settings.origins))
+    shown = Acknowledgement(body.digest, Signing(body.proof, context.running.settings.origins))
     keep_domain(context.gate, context.parameters["domain"], by=context.token.name, shown=shown)
     return load_domain_reviews(context.gate)
 

@@ -9,7 +9,7 @@ import msgspec
 from sayso.core.proposals.proposal import Proposal
 from sayso.gate.open import gate_data_folder
 from sayso.gate.people.passkeys import Signing
-from sayso.gate.people.signed_acts import Shown
+from sayso.gate.people.signed_acts import Acknowledgement
 from sayso.gate.proposals.carry_out import LOCK, apply_proposal, undo_proposal
 from sayso.gate.proposals.file_proposal import (
     ProposalBody,
@@ -76,9 +76,9 @@ def post_challenge(context: Context) -> dict[str, Any]:
     return signing_options(context, act_challenge(body.act, context.parameters["proposal"], body.digest))
 
 
-def _shown(context: Context) -> Shown:
+def _shown(context: Context) -> Acknowledgement:
     body: SignedBody = context.body
-    return Shown(body.digest, Signing(body.proof, context.running.settings.origins))
+    return Acknowledgement(body.digest, Signing(body.proof, context.running.settings.origins))
 
 
 def post_rejection(context: Context) -> Proposal:
