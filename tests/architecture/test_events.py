@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from sayso.core.audit.events import EVENTS, Answered, DecisionEvent
-from sayso.gate.audit.verifying.signatures import SignedAnswer
+from sayso.core.audit.events import EVENTS, Answered, DecisionEvent, DomainReviewed, ProposalChanged
+from sayso.gate.audit.verifying.signatures import SignedAnswer, SignedProposal, SignedReview
 from sayso.gate.summaries.decisions import DecisionDetails
 from tests.support.repository import ROOT
 
@@ -62,7 +62,15 @@ def test_the_subject_of_an_event_is_one_of_its_details(name: str) -> None:
     assert not kind.subject or kind.subject in kind.__struct_fields__
 
 
-@pytest.mark.parametrize(("part", "whole"), [(DecisionDetails, DecisionEvent), (SignedAnswer, Answered)])
+PARTS = [
+    (DecisionDetails, DecisionEvent),
+    (SignedAnswer, Answered),
+    (SignedProposal, ProposalChanged),
+    (SignedReview, DomainReviewed),
+]
+
+
+@pytest.mark.parametrize(("part", "whole"), PARTS)
 def test_who_reads_a_part_of_an_entry_reads_fields_that_it_has(part: type, whole: type) -> None:
     assert set(part.__struct_fields__) <= set(whole.__struct_fields__)  # type: ignore[attr-defined]
 

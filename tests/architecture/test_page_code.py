@@ -27,7 +27,12 @@ TSC: Tool = [MODULES / "typescript/bin/tsc", "--pretty", "false", "--project"]
 PAGE: Tool = [*TSC, TOOLS / "tsconfig.json"]
 WORKERS: Tool = [*TSC, TOOLS / "workers.json"]
 
-MAY_IMPORT = {"lib": {"lib"}, "question": {"lib", "question"}, "pages": {"lib", "question", "pages"}}
+MAY_IMPORT = {
+    "lib": {"lib"},
+    "question": {"lib", "question"},
+    "proposal": {"lib", "question", "proposal"},
+    "pages": {"lib", "question", "proposal", "pages"},
+}
 
 
 def run(tool: Tool, folder: Path, *more: str) -> subprocess.CompletedProcess[str]:

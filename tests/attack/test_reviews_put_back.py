@@ -14,6 +14,7 @@ from sayso.gate.deciding.check import check_on_store
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
 from sayso.gate.sessions.sessions import open_session
+from sayso.gate.upkeep.review import load_domain_reviews
 from sayso.policy import load_text
 from tests.support.by_hand import Place, sqlite_place
 from tests.support.gates import Clock
@@ -43,10 +44,17 @@ def runs(gate: Gate, operation: str) -> bool:
 
 
 def assert_not_runs(place: Place, operation: str) -> None:
-    """Neither in the gate that runs on nor in one opened after it."""
+    """Neither in the gate that runs on nor in one opened after it; and the review shows that it asks."""
     assert not runs(place.gate, operation)
+    assert is_shown_decayed(place.gate)
     for _ in range(2):
-        assert not runs(place.restart(), operation)
+        gate = place.restart()
+        assert not runs(gate, operation)
+        assert is_shown_decayed(gate)
+
+
+def is_shown_decayed(gate: Gate) -> bool:
+    return next(one.decay.decayed for one in load_domain_reviews(gate) if one.domain == "post")
 
 
 @pytest.fixture

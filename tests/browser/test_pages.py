@@ -23,7 +23,9 @@ SHOWS = {
     "/grants": "grant for files.edit",
     "/sessions": "claude-code",
     "/workflows": "No workflow is running",
+    "/proposals": "Nothing is proposed",
     "/policy": "write_outside_workspace",
+    "/review": "files.search",
     "/audit": "ANSWERED",
     "/figures": "Questions, hour by hour",
     "/passkeys": "You have no passkey",
@@ -33,6 +35,7 @@ EMPTY = {
     "/history": "Nothing was decided yet.",
     "/grants": "Nothing is granted",
     "/sessions": "No session is open",
+    "/proposals": "Nothing is proposed",
     "/figures": "Nothing was decided in this time",
 }
 PHONE = {"width": 360, "height": 740}

@@ -9,11 +9,14 @@ import msgspec
 import pytest
 
 from sayso.core.durations import DAY
+from sayso.core.errors import NotSeen
 from sayso.core.model import Operation, Verdict
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
 from sayso.gate.open import OtherPolicy, open_gate
+from sayso.gate.people.passkeys import Signing
+from sayso.gate.people.signed_acts import Acknowledgement
 from sayso.gate.sessions.sessions import open_session
 from sayso.gate.upkeep.review import UnknownDomain, keep_domain, load_domain_reviews
 from sayso.policy import load_preset, load_text
@@ -97,3 +100,28 @@ def test_whoever_looked_at_another_policy_keeps_nothing_in_the_one_in_force(gate
     with pytest.raises(OtherPolicy):
         keep_domain(other, "files", by="ana")
     assert decide(gate, session) is Verdict.ASK
+
+
+def test_what_is_shown_of_a_domain_is_what_decisions_see(gate: Gate, clock: Clock) -> None:
+    session = open_session(gate, agent="claude", owner="me")
+    clock.now += DAY
+    keep_domain(gate, "files", by="ana")
+    assert (decide(gate, session), reviewed(gate)) == (Verdict.ALLOW, (False, 30))
+    clock.now -= 3 * DAY
+    assert (decide(gate, session), reviewed(gate)) == (Verdict.ASK, (True, 0))
+
+
+@pytest.mark.parametrize("seen", [None, "0" * 64])
+def test_a_review_of_something_else_than_was_shown_keeps_nothing(
+    gate: Gate, clock: Clock, seen: str | None
+) -> None:
+    clock.now += 31 * DAY
+    (one,) = [one for one in load_domain_reviews(gate) if one.domain == "files"]
+    page = Signing(None, ())
+    with pytest.raises(NotSeen):
+        keep_domain(gate, "files", by="ana", shown=Acknowledgement(seen, page))
+    keep_domain(gate, "files", by="ana", shown=Acknowledgement(one.digest, page))
+    assert reviewed(gate) == (False, 30)
+    clock.now += DAY
+    with pytest.raises(NotSeen):  # a review is for once: what proved it then proves nothing now
+        keep_domain(gate, "files", by="ana", shown=Acknowledgement(one.digest, page))

@@ -78,6 +78,9 @@ declare namespace Sayso {
     id: string;
     words: string | null;
   }
+  interface DecisionBody {
+    why?: string;
+  }
   interface DecisionChange {
     operation: string;
     before: string;
@@ -95,6 +98,24 @@ declare namespace Sayso {
     because: Piece[];
     again: FreshDecision | null;
     again_not: string | null;
+  }
+  interface DiffLine {
+    sign: " " | "+" | "-";
+    text: string;
+  }
+  interface DomainDecay {
+    reviewed_at: number | null;
+    decays_at: number | null;
+    decayed: boolean;
+  }
+  interface DomainReview {
+    domain: string;
+    decay: DomainDecay;
+    days_left: number | null;
+    permissions: PermissionUse[];
+    digest: string;
+    signed: boolean;
+    clock_trusted: boolean;
   }
   interface DomainView {
     name: string;
@@ -172,6 +193,18 @@ declare namespace Sayso {
     device: number;
     inode: number;
   }
+  interface FileDiff {
+    path: string;
+    hunks: Hunk[];
+    creates: boolean;
+    deletes: boolean;
+  }
+  interface FolderIdentity {
+    host: string;
+    path: string;
+    device: number;
+    inode: number;
+  }
   interface FreshDecision {
     verdict: string;
     rule: string;
@@ -201,6 +234,11 @@ declare namespace Sayso {
     state: string;
     steps: StoryStep[];
     edited_digest: string | null;
+  }
+  interface Hunk {
+    before: number;
+    after: number;
+    lines: DiffLine[];
   }
   interface ItemView {
     id: string;
@@ -283,6 +321,12 @@ declare namespace Sayso {
   interface PasskeysView {
     passkeys: PasskeyView[];
     require: "all" | "high" | "never" | null;
+  }
+  interface PermissionUse {
+    operation: string;
+    used: number;
+    asked: number;
+    refused: number;
   }
   interface Piece {
     argument: string | null;
@@ -424,6 +468,10 @@ declare namespace Sayso {
     tampered: number;
     busy: number;
   }
+  interface ReviewBody {
+    digest: string;
+    proof?: Proof | null;
+  }
   interface RunProgress {
     run: string;
     workflow: string;
@@ -450,6 +498,14 @@ declare namespace Sayso {
     last_seen: number | null;
     opened_by: string;
     grants: ListedGrant[];
+  }
+  interface SignBody {
+    act: "approve" | "undo";
+    digest: string;
+  }
+  interface SignedBody {
+    digest: string;
+    proof?: Proof | null;
   }
   interface SignedInUser {
     name: string;
@@ -523,6 +579,9 @@ declare namespace Sayso {
     median_time_to_answer: number | null;
     answers_too_fast: number;
   }
+  interface TightenBody {
+    action: string;
+  }
   interface VerifyBody {
     checkpoints?: string[];
   }
@@ -543,6 +602,7 @@ declare namespace Sayso {
     Path extends "/v1/history" ? HistoryEntry[] :
     Path extends "/v1/passkeys" ? PasskeysView :
     Path extends "/v1/policy" ? PolicyView :
+    Path extends "/v1/proposals" ? ProposalView[] :
     Path extends "/v1/questions" ? QuestionDetails[] :
     Path extends "/v1/runs" ? RunProgress[] :
     Path extends "/v1/sessions" ? SessionView[] :
@@ -550,6 +610,7 @@ declare namespace Sayso {
     Path extends "/signed-in" ? SignedInUser :
     Path extends `/v1/questions/${string}/why` ? QuestionReason :
     Path extends `/v1/history/${string}` ? DecisionRecord :
+    Path extends `/v1/proposals/${string}` ? ProposalView :
     Path extends `/v1/questions/${string}` ? QuestionDetails :
     unknown;
   type PostAnswer<Path extends string> =

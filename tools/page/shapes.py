@@ -35,6 +35,18 @@ ASKS = (
     ("POST", "/v1/policy/replay"),
     ("GET", "/v1/policy/suggestions"),
     ("POST", "/v1/policy/suggestions/{suggestion}/proposal"),
+    ("GET", "/v1/policy/reviews"),
+    ("POST", "/v1/policy/reviews/{domain}"),
+    ("POST", "/v1/policy/reviews/{domain}/challenge"),
+    ("POST", "/v1/policy/reviews/{domain}/tighten"),
+    ("GET", "/v1/proposals"),
+    ("GET", "/v1/proposals/{proposal}"),
+    ("POST", "/v1/proposals/{proposal}/apply"),
+    ("POST", "/v1/proposals/{proposal}/approve"),
+    ("POST", "/v1/proposals/{proposal}/challenge"),
+    ("POST", "/v1/proposals/{proposal}/reject"),
+    ("POST", "/v1/proposals/{proposal}/undo"),
+    ("POST", "/v1/proposals/{proposal}/withdraw"),
     ("GET", "/v1/questions"),
     ("GET", "/v1/questions/{question}"),
     ("GET", "/v1/questions/{question}/why"),
@@ -55,6 +67,8 @@ ASKS = (
 # These go to the browser almost as they are, so they have its types (see HEAD).
 OF_THE_BROWSER = {
     "/v1/passkeys/options": "PasskeyOptions",
+    "/v1/policy/reviews/{domain}/challenge": "SigningOptions",
+    "/v1/proposals/{proposal}/challenge": "SigningOptions",
     "/v1/questions/{question}/challenge": "SigningOptions",
     "/v1/sign-in/options": "SigningOptions",
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol, TypeVar, cast
@@ -294,7 +294,11 @@ def _reviewed_names(gate: Gate, request: Request) -> list[str]:
 
 def reviews_for(gate: Gate, tx: Reader, request: Request) -> dict[str, float]:
     """When what the request is about was reviewed. Only autonomous permissions decay."""
-    names = _reviewed_names(gate, request)
+    return load_reviews(gate, tx, _reviewed_names(gate, request))
+
+
+def load_reviews(gate: Gate, tx: Reader, names: Sequence[str]) -> dict[str, float]:
+    """When each of these names was reviewed or first seen; a row that is gone means never."""
     if not names:
         return {}
     rows = tx.reviews(names)

@@ -29,3 +29,9 @@ class RefusalLimit:
             self._recorded += 1
             missed, self._unrecorded = self._unrecorded, 0
             return missed
+
+    def take_missed(self) -> int:
+        """Return how many went unrecorded since the last that was, and count them no more."""
+        with self._lock:
+            missed, self._unrecorded = self._unrecorded, 0
+            return missed

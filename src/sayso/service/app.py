@@ -74,7 +74,8 @@ LONGEST_QUERY = 4_000
 REQUEST_ID = "x-request-id"
 GROUPS = (
     calls, leases, questions, grants, sessions, conversation, runs, history, audit, policy, hindsight,
-    proposals, stats, tokens, passkeys, evaluations, access_requests, hooks, trusted, surfaces, events, system,
+    proposals, stats, tokens, passkeys, evaluations, access_requests, hooks, trusted, surfaces, events,
+    system,
 )  # fmt: skip
 ENDPOINTS: tuple[Endpoint, ...] = tuple(one for group in GROUPS for one in group.ENDPOINTS)
 DESCRIBED = (*ENDPOINTS, openapi.openapi_endpoint(ENDPOINTS))

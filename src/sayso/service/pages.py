@@ -21,8 +21,8 @@ from sayso.service.http.auth import COOKIE, check_page, check_same_origin
 from sayso.service.http.problems import RequestRefused, problem_response
 
 PATHS = (
-    "/", "/sign-in", "/history", "/grants", "/sessions", "/workflows", "/policy", "/audit", "/figures",
-    "/passkeys",
+    "/", "/sign-in", "/history", "/grants", "/sessions", "/workflows", "/proposals", "/policy", "/review",
+    "/audit", "/figures", "/passkeys",
 )  # fmt: skip
 """Every page is the same file: its script looks at the address."""
 MISSING = "missing.html"

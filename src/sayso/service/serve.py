@@ -14,13 +14,14 @@ import stat
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import msgspec
 import uvicorn
 from starlette.applications import Starlette
 
-from sayso.core.durations import HOUR
+from sayso.core.durations import HOUR, MINUTE
 from sayso.core.errors import SaysoError
 from sayso.gate.audit.operator_transaction import sign_in_turn, sign_off
 from sayso.gate.audit.streams import claim_stream
@@ -32,6 +33,7 @@ from sayso.gate.ledger.workflows import reconcile_runs
 from sayso.gate.proposals.carry_out import carry_on_here
 from sayso.gate.questions.expiry import expire_questions
 from sayso.gate.rows.webauthn import host_of
+from sayso.gate.trusted.receive import RefusalLog, record_missed
 from sayso.gate.upkeep.decay_notices import give_decay_notices
 from sayso.reading.paths.own_places import guard_socket
 from sayso.reading.urls import LOOPBACK
@@ -118,9 +120,11 @@ def serve_gate(
         app = make_app(
             gate, hosts=real.names, pages=page_routes(gate), settings=wanted, agents=agents, remote=surfaces
         )
+        refused = app.state.running.refused_messages
+        held.callback(record_missed, gate, refused)
         if surfaces:
             held.enter_context(_dispatching(gate, surfaces, real))
-        app.router.lifespan_context = _lifespan(gate, strangers, lambda: started(real))
+        app.router.lifespan_context = _lifespan(gate, strangers, refused, lambda: started(real))
         _spare_collections()
         _Server(_config(app, strangers), app.state.running).run(sockets=list(sockets))
 
@@ -295,12 +299,14 @@ def _socket_taken_error(path: Path) -> CannotListen:
 
 
 def _lifespan(
-    gate: Gate, strangers: Strangers, started: Callable[[], object]
+    gate: Gate, strangers: Strangers, refused: RefusalLog, started: Callable[[], object]
 ) -> Callable[[Starlette], contextlib.AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         chores = [asyncio.create_task(_repeat(seconds, job, gate)) for seconds, job in CHORES]
         chores.append(asyncio.create_task(strangers.keep_sweeping()))
+        missed = partial(record_missed, log=refused)
+        chores.append(asyncio.create_task(_repeat(MINUTE, missed, gate)))
         started()
         try:
             yield
@@ -320,9 +326,13 @@ async def _repeat(seconds: float, job: Callable[[Gate], object], gate: Gate) -> 
             gate = await asyncio.to_thread(current_gate, gate)  # so that its file is looked at, too
             await asyncio.to_thread(job, gate)
         except SaysoError as error:
-            log.warning("%s failed: %s", job.__name__, error)
+            log.warning("%s failed: %s", _name(job), error)
         except Exception:
-            log.exception("%s failed", job.__name__)
+            log.exception("%s failed", _name(job))
+
+
+def _name(job: Callable[[Gate], object]) -> str:
+    return (job.func if isinstance(job, partial) else job).__name__
 
 
 CHORES: tuple[tuple[float, Callable[[Gate], object]], ...] = (

@@ -492,7 +492,9 @@ class TrustedMessageRefused(AuditEvent, frozen=True):
 
 
 class ProposalChanged(AuditEvent, frozen=True):
-    """a proposal was filed, approved, rejected, withdrawn, applied, undone or settled, or it failed"""
+    """a proposal was filed, approved, rejected, withdrawn, applied, undone or settled, or it failed. With
+    `proof` and the `digest` of the proposal if a passkey signed it, `signed: false` if the page would have
+    required that"""
 
     event, topic, subject, sign_of_life = "PROPOSAL", "policy", "proposal", False
     proposal: str
@@ -504,6 +506,9 @@ class ProposalChanged(AuditEvent, frozen=True):
     before: str
     after: str
     why: str = ""
+    digest: Text = UNSET
+    proof: Mapping[str, str] | UnsetType = UNSET
+    signed: bool | UnsetType = UNSET
 
 
 # --- the gate, the store and the trail itself ---
@@ -538,12 +543,17 @@ class PolicyLocked(AuditEvent, frozen=True):
 
 
 class DomainReviewed(AuditEvent, frozen=True):
-    """the operator reviewed a domain: its autonomous permissions hold for another interval"""
+    """the operator reviewed a domain: its autonomous permissions hold for another interval. With `proof` and
+    the `digest` of what was shown if a passkey signed it, `signed: false` if the page would have required
+    that"""
 
     event, topic, subject, sign_of_life = "REVIEWED", "policy", "domain", False
     domain: str
     by: str
     policy: str
+    digest: Text = UNSET
+    proof: Mapping[str, str] | UnsetType = UNSET
+    signed: bool | UnsetType = UNSET
 
 
 class DecayNear(AuditEvent, frozen=True):

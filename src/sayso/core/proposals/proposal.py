@@ -14,6 +14,7 @@ from typing import Literal
 
 import msgspec
 
+from sayso.core.digest import sha256
 from sayso.core.errors import SaysoError
 
 ProposalState = Literal[
@@ -88,6 +89,13 @@ class Proposal(msgspec.Struct, frozen=True):
     folder: FolderIdentity | None = None
     carrier: str = ""
     lease_until: float = 0.0
+
+
+def digest_proposal(one: Proposal) -> str:
+    """Return the digest of what is proposed: whoever approves it names with this what they were shown."""
+    what = (one.id, one.root, one.path, one.diff, one.undo, one.before, one.after)
+    terms = (one.reason, one.by, one.origin, one.operation, one.cooling, one.undo_window)
+    return sha256(msgspec.json.encode((what, terms)))
 
 
 def move_proposal(one: Proposal, to: ProposalState, **changes: object) -> Proposal:

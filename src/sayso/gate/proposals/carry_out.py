@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from sayso.core.durations import MINUTE
 from sayso.core.errors import SaysoError
@@ -29,12 +30,14 @@ from sayso.core.proposals.proposal import (
     ProposalState,
     check_may_apply,
     check_may_undo,
+    digest_proposal,
     seconds_to_cool,
     seconds_to_undo,
 )
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate, writing
 from sayso.gate.open import gate_data_folder
+from sayso.gate.people.signed_acts import AT_A_TERMINAL, Acknowledgement, recording_bad_proofs, sign_act
 from sayso.gate.policy.in_force import ROW, InForce
 from sayso.gate.policy_acts.apply import apply_policy
 from sayso.gate.proposals.file_proposal import REVERSE, change_state, list_proposals, load_proposal
@@ -88,16 +91,18 @@ def undo_proposal(
     by: str,
     lock: Path,
     machine: MachineClock = read_machine_time,
+    shown: Acknowledgement = AT_A_TERMINAL,
 ) -> Proposal:
     """Take a proposal back that was applied, while it can be undone and nothing has changed since."""
     with _carrying(lock, machine) as carrier:
         _settle_left(gate, roots, proposal, carrier, machine)
-        with operator_act(gate) as tx:
+        with recording_bad_proofs(gate, "undo", proposal, by), operator_act(gate) as tx:
             one = load_proposal(gate, tx, proposal)
             check_may_undo(one, look_at_time(gate, tx, machine))
             _check_place(roots, one)
             _check_unlocked(gate, tx, one)
-            one = _begin(gate, tx, one, "undoing", by, carrier)
+            signature = sign_act(gate, tx, "undo", proposal, digest_proposal(one), by=by, shown=shown)
+            one = _begin(gate, tx, one, "undoing", by, carrier, signature)
         back = reverse_diff(parse_diff(one.diff)) if one.undo == REVERSE else parse_diff(one.undo)
         return _carry_out(gate, roots, one, back, by, machine)
 
@@ -116,9 +121,17 @@ def _check_unlocked(gate: Gate, tx: Reader, one: Proposal) -> None:
         raise ProposalRefused("the policy is locked", hint="`sayso policy unlock`, then apply it")
 
 
-def _begin(gate: Gate, tx: Writer, one: Proposal, to: ProposalState, by: str, carrier: str) -> Proposal:
+def _begin(
+    gate: Gate,
+    tx: Writer,
+    one: Proposal,
+    to: ProposalState,
+    by: str,
+    carrier: str,
+    signature: Mapping[str, Any] | None = None,
+) -> Proposal:
     until = tx.now + LEASE
-    return change_state(gate, tx, one.id, to, by=by, carrier=carrier, lease_until=until)
+    return change_state(gate, tx, one.id, to, by=by, signature=signature, carrier=carrier, lease_until=until)
 
 
 def _carry_out(
@@ -251,7 +264,7 @@ def _finish(gate: Gate, one: Proposal, by: str, machine: MachineClock) -> Propos
 
 
 def _move(
-    gate: Gate, tx: Writer, one: Proposal, to: ProposalState, by: str, why: str = "", **changes: object
+    gate: Gate, tx: Writer, one: Proposal, to: ProposalState, by: str, why: str = "", **changes: Any
 ) -> Proposal:
     """Move a proposal on that we carry out; refused if somebody else has taken it over meanwhile."""
     lock_values(tx, "proposal")

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -22,11 +24,13 @@ from sayso.core.proposals.proposal import (
     Proposal,
     ProposalRefused,
     ProposalState,
+    digest_proposal,
     move_proposal,
 )
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate, writing
 from sayso.gate.open import check_in_force
+from sayso.gate.people.signed_acts import AT_A_TERMINAL, Acknowledgement, recording_bad_proofs, sign_act
 from sayso.gate.proposals.files import LARGEST_FILE, digest_text, read_file_text
 from sayso.gate.proposals.roots import POLICY_ROOT, ProposalRoots, Proposer, check_may_propose
 from sayso.gate.proposals.running_time import MachineClock, look_at_time, read_machine_time
@@ -38,6 +42,8 @@ from sayso.store.contract import MetaRow, Reader, Writer
 SELF = "self_modification"
 COOLING, UNDO = 2 * HOUR, 7 * DAY
 LONGEST_REASON = 2_000
+MOST_OPEN = 50
+"""How many proposals may wait that operators made, and as many more from the trusted channel."""
 REVERSE = "reverse"
 PRUNE = f"{SELF}.prune_stale_memory"
 WITHOUT_COOLING = frozenset({PRUNE, f"{SELF}.consolidate_daily_to_memory"})
@@ -69,6 +75,7 @@ def file_proposal(
         check_in_force(gate)
     domain = gate.policy.domains.get(SELF, Domain())
     with operator_act(gate) if proposer == "operator" else writing(gate) as tx:
+        _check_room(gate, tx, proposer)
         made = Proposal(
             id=f"p_{secrets.token_hex(8)}",
             root=wanted.root,
@@ -137,9 +144,17 @@ def is_proposing(operation: str) -> bool:
     return domain == SELF and (operation in WITHOUT_COOLING or action.startswith("propose_"))
 
 
-def approve_proposal(gate: Gate, proposal: str, *, by: str) -> Proposal:
+def approve_proposal(
+    gate: Gate, proposal: str, *, by: str, shown: Acknowledgement = AT_A_TERMINAL
+) -> Proposal:
     """Approve: it takes effect once it has cooled, counted from when it was proposed."""
-    return _decide(gate, proposal, "approved", by, "")
+    with recording_bad_proofs(gate, "approve", proposal, by), operator_act(gate) as tx:
+        lock_values(tx, "proposal")
+        digest = digest_proposal(load_proposal(gate, tx, proposal))
+        signature = sign_act(gate, tx, "approve", proposal, digest, by=by, shown=shown)
+        return change_state(
+            gate, tx, proposal, "approved", by=by, signature=signature, decided_by=by, decided_at=tx.now
+        )
 
 
 def reject_proposal(gate: Gate, proposal: str, *, by: str, why: str = "") -> Proposal:
@@ -153,11 +168,27 @@ def withdraw_proposal(gate: Gate, proposal: str, *, by: str, why: str = "") -> P
 
 def list_proposals(gate: Gate) -> list[Proposal]:
     """List all proposals, newest first. One whose row does not count is void, and the others go on."""
-    every = value_name("proposal", "p_")
     with gate.store.read() as tx:
-        names = [row.name for row in tx.every(MetaRow) if row.name.startswith(every)]
-        found = [_read_or_void(gate, tx, name) for name in names]
-    return sorted((one for one in found if one is not None), key=lambda one: one.proposed_at, reverse=True)
+        found = _load_all(gate, tx)
+    return sorted(found, key=lambda one: one.proposed_at, reverse=True)
+
+
+def _load_all(gate: Gate, tx: Reader) -> list[Proposal]:
+    every = value_name("proposal", "p_")
+    names = [row.name for row in tx.every(MetaRow) if row.name.startswith(every)]
+    return [one for one in (_read_or_void(gate, tx, name) for name in names) if one is not None]
+
+
+def _check_room(gate: Gate, tx: Writer, proposer: Proposer) -> None:
+    """Refuse one more where too many of this proposer wait: nobody could look at all of them."""
+    lock_values(tx, "proposal")
+    waiting = [
+        one for one in _load_all(gate, tx) if one.state in ("proposed", "approved") and one.origin == proposer
+    ]
+    if len(waiting) >= MOST_OPEN:
+        raise ProposalRefused(
+            f"{MOST_OPEN} proposals wait already", hint="approve, reject or withdraw some of them first"
+        )
 
 
 def _read_or_void(gate: Gate, tx: Reader, name: str) -> Proposal | None:
@@ -183,13 +214,21 @@ def save_proposal(gate: Gate, tx: Writer, one: Proposal) -> None:
 
 
 def change_state(
-    gate: Gate, tx: Writer, proposal: str, to: ProposalState, *, by: str, why: str = "", **changes: object
+    gate: Gate,
+    tx: Writer,
+    proposal: str,
+    to: ProposalState,
+    *,
+    by: str,
+    why: str = "",
+    signature: Mapping[str, Any] | None = None,
+    **changes: object,
 ) -> Proposal:
     """Move a proposal on, in the transaction that records it. One at a time does so."""
     lock_values(tx, "proposal")
     moved = move_proposal(load_proposal(gate, tx, proposal), to, note=why, **changes)
     save_proposal(gate, tx, moved)
-    _record(gate, tx, moved, by, why)
+    _record(gate, tx, moved, by, why, signature)
     return moved
 
 
@@ -198,9 +237,12 @@ def _decide(gate: Gate, proposal: str, to: ProposalState, by: str, why: str) -> 
         return change_state(gate, tx, proposal, to, by=by, why=why, decided_by=by, decided_at=tx.now)
 
 
-def _record(gate: Gate, tx: Writer, one: Proposal, by: str, why: str) -> None:
+def _record(
+    gate: Gate, tx: Writer, one: Proposal, by: str, why: str, signature: Mapping[str, Any] | None = None
+) -> None:
+    texts = (one.before or "", one.after or "")
     said = events.ProposalChanged(
-        one.id, one.state, by, one.origin, one.root, one.path, one.before or "", one.after or "", why
+        one.id, one.state, by, one.origin, one.root, one.path, *texts, why, **(signature or {})
     )
     record(tx, said, stream=gate.stream, sensitive={"diff": msgspec.json.encode(one.diff)})
 

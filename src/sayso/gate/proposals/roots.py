@@ -18,7 +18,7 @@ from sayso.core.errors import SaysoError
 from sayso.core.proposals.proposal import FolderElsewhere, FolderIdentity, Proposal, ProposalRefused
 from sayso.gate.proposals.files import identify_folder, read_host
 from sayso.gate.settings import POLICY_NAMES, gate_config_folder, read_settings
-from sayso.reading.paths.own_places import home_folder
+from sayso.reading.paths.own_places import data_folder_path, home_folder, runtime_folder_path
 from sayso.reading.paths.places import locate
 
 SETTING = "proposal_roots"
@@ -79,15 +79,24 @@ def check_may_propose(roots: ProposalRoots, root: str, path: str, proposer: Prop
     folder = Path(roots.identify(root).path)
     if root == POLICY_ROOT and path not in POLICY_NAMES:
         raise ProposalRefused(f"the policy is one of: {', '.join(POLICY_NAMES)}")
-    if root != POLICY_ROOT and (folder / path).parent == gate_config_folder().resolve():
-        raise ProposalRefused(
-            "this is the folder of your own policy", hint="use --root policy: it says what it loosens"
-        )
+    if root != POLICY_ROOT:
+        _check_apart(folder)
     if proposer == "operator":
         return
     place = locate(str(folder / path), folder=str(folder), workspace=str(folder), home=home_folder())
     if root == POLICY_ROOT or place.guarded.at is not None or place.secret:
         raise ProposalRefused(f"only the operator can propose to change {path}")
+
+
+def _check_apart(folder: Path) -> None:
+    """Refuse a folder around one of Sayso's own, or in it: what lies there is the operator's."""
+    own = (gate_config_folder(), data_folder_path(), runtime_folder_path())
+    for place in (one.resolve() for one in own):
+        if place.is_relative_to(folder) or folder.is_relative_to(place):
+            raise ProposalRefused(
+                f"{folder} holds Sayso's own files, or lies in a folder of them",
+                hint="declare a folder apart from them; --root policy changes your policy",
+            )
 
 
 def find_folder(roots: ProposalRoots, one: Proposal) -> FolderIdentity:

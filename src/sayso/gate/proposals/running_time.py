@@ -4,7 +4,8 @@ A clock can be set. What a machine has been running for cannot, so of both the s
 
 - Each look adds what has passed since the last look of anybody by the store's clock, but never more than this
   machine has been running since its own last look, less what was added meanwhile.
-- A clock set forward adds nothing but what really passed; one set back adds nothing at all.
+- A clock set forward adds nothing but what really passed; one set back adds nothing at all, and while it is
+  not trusted no time counts.
 - When a proposal is filed or applied, the looks of all other machines are dropped: what they ran before does
   not count for it.
 - If the stored total does not count, it begins again at the highest one that a proposal knows.
@@ -21,7 +22,7 @@ from uuid import uuid4
 import msgspec
 
 from sayso.core.proposals.proposal import Proposal
-from sayso.gate.gate import Gate
+from sayso.gate.gate import Gate, time_trusted
 from sayso.gate.sealed_values import (
     TamperedValue,
     find_value,
@@ -82,7 +83,8 @@ def look_at_time(
     lock_values(tx, "running-time")
     before = _read_before(gate, tx)
     here = machine()
-    total = before.total + _passed(before, before.machines.get(here.boot), here, tx.now)
+    passed = _passed(before, before.machines.get(here.boot), here, tx.now) if time_trusted(gate, tx) else 0.0
+    total = before.total + passed
     others = [(boot, look) for boot, look in before.machines.items() if boot != here.boot and not alone]
     machines = dict([*others[-(MOST_MACHINES - 1) :], (here.boot, _Look(here.seconds, total))])
     write_value(gate, tx, NAME, _RunningTime(total, tx.now, machines))

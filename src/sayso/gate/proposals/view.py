@@ -5,13 +5,23 @@ from __future__ import annotations
 import msgspec
 
 from sayso.core.errors import PolicyError
-from sayso.core.proposals.diffs import DiffRefused, apply_diff, parse_diff
-from sayso.core.proposals.proposal import Proposal, ProposalRefused, seconds_to_cool, seconds_to_undo
-from sayso.gate.gate import Gate, writing
-from sayso.gate.proposals.file_proposal import list_proposals, load_proposal
+from sayso.core.proposals.diffs import DiffRefused, FileDiff, apply_diff, parse_diff, reverse_diff
+from sayso.core.proposals.proposal import (
+    Proposal,
+    ProposalRefused,
+    digest_proposal,
+    seconds_to_cool,
+    seconds_to_undo,
+)
+from sayso.gate.gate import Gate, time_trusted, writing
+from sayso.gate.people.signed_acts import must_sign_acts
+from sayso.gate.proposals.file_proposal import REVERSE, list_proposals, load_proposal
 from sayso.gate.proposals.files import digest_text, read_file_text
 from sayso.gate.proposals.roots import POLICY_ROOT, ProposalRoots, find_folder
 from sayso.gate.proposals.running_time import MachineClock, look_at_time, read_machine_time
+from sayso.store.contract import Writer
+
+HAS_NEXT_STEP = ("proposed", "approved", "applying", "undoing", "applied")
 
 
 class PolicyEffect(msgspec.Struct, frozen=True):
@@ -23,68 +33,110 @@ class PolicyEffect(msgspec.Struct, frozen=True):
 
 
 class ProposalView(msgspec.Struct, frozen=True):
-    """A proposal, how long until it may apply, how long it can be undone, and whether the file still fits."""
+    """A proposal, how long until it may apply, how long it can be undone, and whether the file still fits.
+
+    `hindrance` says why it does not. `digest` is what an approval names, and `signed` whether it has to be
+    signed with a passkey. The rest is told of a single proposal only: the change and the way back as they
+    were understood (no way back of its own: the reverse), and what the next step does to the policy.
+    """
 
     proposal: Proposal
     cools_in: float
     undo_for: float
     fits: bool
+    hindrance: str
+    clock_trusted: bool
+    digest: str
+    signed: bool
+    change: FileDiff | None = None
+    undo_change: FileDiff | None = None
     effect: PolicyEffect | None = None
+
+
+class _Moment(msgspec.Struct, frozen=True):
+    """What every view of one look has in common."""
+
+    ran: float
+    trusted: bool
+    signed: bool
 
 
 def view_proposals(
     gate: Gate, roots: ProposalRoots, *, machine: MachineClock = read_machine_time
 ) -> list[ProposalView]:
-    """List every proposal, newest first."""
+    """List every proposal: what waits first, then what moves by itself, then the past; newest first."""
     with writing(gate) as tx:
-        ran = look_at_time(gate, tx, machine)
-    return [_view(roots, one, ran, effect=False) for one in list_proposals(gate)]
+        now = _look(gate, tx, machine)
+    return [_view(roots, one, now) for one in sorted(list_proposals(gate), key=_rank)]
+
+
+def _rank(one: Proposal) -> int:
+    return HAS_NEXT_STEP.index(one.state) if one.state in HAS_NEXT_STEP else len(HAS_NEXT_STEP)
 
 
 def view_proposal(
     gate: Gate, roots: ProposalRoots, proposal: str, *, machine: MachineClock = read_machine_time
 ) -> ProposalView:
-    """Return one proposal, with what a change of the policy would do."""
+    """Return one proposal, with the change and what it would do to the policy."""
     with writing(gate) as tx:
-        ran = look_at_time(gate, tx, machine)
+        now = _look(gate, tx, machine)
         one = load_proposal(gate, tx, proposal)
-    return _view(roots, one, ran, effect=True)
+    view = _view(roots, one, now)
+    return msgspec.structs.replace(
+        view,
+        change=parse_diff(one.diff),
+        undo_change=None if one.undo == REVERSE else parse_diff(one.undo),
+        effect=_policy_effect(roots, one) if view.fits else None,
+    )
 
 
-def _view(roots: ProposalRoots, one: Proposal, ran: float, *, effect: bool) -> ProposalView:
-    text, fits = _current_text(roots, one)
-    shown = None
-    if effect and fits and one.root == POLICY_ROOT and one.state in ("proposed", "approved"):
-        shown = _policy_effect(one, text)
-    return ProposalView(one, seconds_to_cool(one, ran), seconds_to_undo(one, ran), fits, shown)
+def _look(gate: Gate, tx: Writer, machine: MachineClock) -> _Moment:
+    return _Moment(look_at_time(gate, tx, machine), time_trusted(gate, tx), must_sign_acts(gate, tx))
 
 
-def _current_text(roots: ProposalRoots, one: Proposal) -> tuple[str | None, bool]:
-    """Return the file's text, and whether it is what the proposal expects to find."""
+def _view(roots: ProposalRoots, one: Proposal, now: _Moment) -> ProposalView:
+    why = _find_hindrance(roots, one) if one.state in HAS_NEXT_STEP else ""
+    cools, undo = seconds_to_cool(one, now.ran), seconds_to_undo(one, now.ran)
+    return ProposalView(one, cools, undo, not why, why, now.trusted, digest_proposal(one), now.signed)
+
+
+def _find_hindrance(roots: ProposalRoots, one: Proposal) -> str:
+    """Return why the file is not what the next step expects to find; empty if it is."""
     expected = one.after if one.state == "applied" else one.before
     try:
         text = read_file_text(find_folder(roots, one), one.path)
-    except ProposalRefused:
-        return None, False
-    return text, digest_text(text) == expected
+    except ProposalRefused as error:
+        return error.message
+    return "" if digest_text(text) == expected else "the file was changed meanwhile"
 
 
-def _policy_effect(one: Proposal, text: str | None) -> PolicyEffect | None:
+def _policy_effect(roots: ProposalRoots, one: Proposal) -> PolicyEffect | None:
+    """Return what the next step does to the policy: the change, or once it is applied, undoing it."""
     from sayso.policy import load_preset, load_text
     from sayso.policy.compare.diff import compare_policies
 
+    if one.root != POLICY_ROOT or one.state not in ("proposed", "approved", "applied"):
+        return None
     try:
-        after = apply_diff(parse_diff(one.diff), text)
-    except DiffRefused:
+        text = read_file_text(find_folder(roots, one), one.path)
+        after = apply_diff(_next_change(one), text)
+    except (DiffRefused, ProposalRefused):
         return None
     try:
         before = load_preset("balanced") if text is None else load_text(text, name="policy")
+        wanted = load_preset("balanced") if after is None else load_text(after, name="proposal")
     except PolicyError as error:
         return PolicyEffect((f"anything: the policy as it is cannot be read ({error.message})",), (), True)
-    found = compare_policies(before, load_text(after or "", name="proposal"))
+    found = compare_policies(before, wanted)
     beyond = [(str(change), change.loosens) for change in found.beyond]
     return PolicyEffect(
         (*map(str, found.loosened), *(text for text, loosens in beyond if loosens)),
         (*map(str, found.tightened), *(text for text, loosens in beyond if not loosens)),
         found.loosens,
     )
+
+
+def _next_change(one: Proposal) -> FileDiff:
+    if one.state != "applied":
+        return parse_diff(one.diff)
+    return reverse_diff(parse_diff(one.diff)) if one.undo == REVERSE else parse_diff(one.undo)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     PublicKey = ec.EllipticCurvePublicKey | Ed25519PublicKey | rsa.RSAPublicKey
 
 ANSWER = b"sayso/passkey-answer/1\n"
+ACT = b"sayso/passkey-act/1\n"
 PRESENT, VERIFIED = 0x01, 0x04
 SHORTEST = 37
 """Bytes of authenticator data: hash of the place, flags, count."""
@@ -67,6 +68,11 @@ def answer_challenge(question: str, digest: str, answer: str, edited: str = "") 
     """
     said = {"question": question, "digest": digest, "answer": answer, "edited": edited}
     return sha256(ANSWER + encode_canonical(said)).digest()
+
+
+def act_challenge(act: str, subject: str, digest: str) -> bytes:
+    """Return what has to be signed to do this to this subject as it was shown, and nothing else."""
+    return sha256(ACT + encode_canonical({"act": act, "subject": subject, "digest": digest})).digest()
 
 
 def check_passkey_proof(

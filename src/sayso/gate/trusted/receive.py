@@ -116,6 +116,18 @@ class RefusalLog:
         """Return how many went unrecorded since the last; None if this one is not recorded either."""
         return self._limits[signed].take(now)
 
+    def take_missed(self) -> int:
+        """Return how many went unrecorded since the last that was, and count them no more."""
+        return sum(limit.take_missed() for limit in self._limits.values())
+
+
+def record_missed(gate: Gate, log: RefusalLog) -> None:
+    """Record how many refusals were not: in a process that ends, nobody would know of them."""
+    missed = log.take_missed()
+    if missed:
+        with writing(gate) as tx:
+            record(tx, events.TrustedMessageRefused("limit", "", "", "", missed), stream=gate.stream)
+
 
 def receive_message(
     gate: Gate, file: Path, message: SignedMessage, *, source: str, log: RefusalLog

@@ -9,13 +9,21 @@ from __future__ import annotations
 import msgspec
 
 from sayso.core.audit import events
+from sayso.core.digest import sha256
 from sayso.core.durations import DAY
 from sayso.core.errors import SaysoError
 from sayso.core.policy import NEVER_REVIEWED, Domain, Policy, decayed, find_review
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.figures.totals import load_totals
-from sayso.gate.gate import Gate
+from sayso.gate.gate import Gate, load_reviews, time_trusted
 from sayso.gate.open import check_in_force
+from sayso.gate.people.signed_acts import (
+    AT_A_TERMINAL,
+    Acknowledgement,
+    must_sign_acts,
+    recording_bad_proofs,
+    sign_act,
+)
 from sayso.gate.rows.journal import record
 from sayso.gate.summaries.shapes import VerdictCounts
 from sayso.store.contract import Reader
@@ -43,27 +51,45 @@ class PermissionUse(msgspec.Struct, frozen=True):
 
 
 class DomainReview(msgspec.Struct, frozen=True):
-    """A domain as its operator reviews it."""
+    """A domain as its operator reviews it.
+
+    `digest` is what a review names: the policy, the permissions and the review before. `signed` is whether
+    the page has to sign it with a passkey.
+    """
 
     domain: str
     decay: DomainDecay
     days_left: float | None
     permissions: tuple[PermissionUse, ...]
+    digest: str
+    signed: bool
+    clock_trusted: bool
 
 
 def load_domain_reviews(gate: Gate) -> list[DomainReview]:
     """Return every domain with autonomous permissions, those that decay first first."""
     with gate.store.read() as tx:
-        reviews = gate.sealer.reviews(tx.reviews())
+        decays = load_decays(gate, tx)
         found = [
-            _review_of(gate, tx, name, domain, reviews)
+            _review_of(gate, tx, name, domain, decays[name])
             for name, domain in gate.policy.domains.items()
             if domain.autonomous
         ]
     return sorted(found, key=lambda one: (one.days_left is None, one.days_left or 0.0, one.domain))
 
 
-def keep_domain(gate: Gate, domain: str, *, by: str) -> None:
+def load_decays(gate: Gate, tx: Reader) -> dict[str, DomainDecay]:
+    """Return when each domain of the policy decays, as decisions see it."""
+    domains = gate.policy.domains
+    names = [name for domain, one in domains.items() for name in (domain, *_operations(domain, one))]
+    reviews, trusted = load_reviews(gate, tx, names), time_trusted(gate, tx)
+    return {
+        name: find_decay(gate.policy, name, one, reviews, tx.now, trusted=trusted)
+        for name, one in domains.items()
+    }
+
+
+def keep_domain(gate: Gate, domain: str, *, by: str, shown: Acknowledgement = AT_A_TERMINAL) -> None:
     """Review a domain: its autonomous permissions hold for another interval.
 
     They are those of the policy in force. Whoever looks at another policy has not seen them.
@@ -73,23 +99,43 @@ def keep_domain(gate: Gate, domain: str, *, by: str) -> None:
             f"{domain} has no autonomous permissions", hint="sayso policy review lists the domains"
         )
     check_in_force(gate)
-    with operator_act(gate) as tx:
+    with recording_bad_proofs(gate, "keep", domain, by), operator_act(gate) as tx:
+        digest = _digest_review(gate, domain, load_decays(gate, tx)[domain])
+        signature = sign_act(gate, tx, "keep", domain, digest, by=by, shown=shown)
         before = next(iter(tx.reviews([domain])), None)
         tx.put_review(gate.sealer.review(domain, tx.now, by, before=before))
-        record(tx, events.DomainReviewed(domain, by, gate.policy.digest), stream=gate.stream)
+        said = events.DomainReviewed(domain, by, gate.policy.digest, **signature)
+        record(tx, said, stream=gate.stream)
 
 
 def find_decay(
-    policy: Policy, name: str, domain: Domain, reviews: dict[str, float], now: float
+    policy: Policy,
+    name: str,
+    domain: Domain,
+    reviews: dict[str, float],
+    now: float,
+    *,
+    trusted: bool = True,
 ) -> DomainDecay:
     """Return when a domain decays: the permission that decays first speaks for it."""
-    entries = [policy.entry(f"{name}.{action}") for action in domain.autonomous]
+    entries = [policy.entry(operation) for operation in _operations(name, domain)]
     seen = [find_review(one, reviews) for one in entries]
     over = any(decayed(policy, one, at, now) for one, at in zip(entries, seen, strict=True))
+    over = over or (bool(entries) and not trusted)
     reviewed = _earliest(domain, seen)
     decays = policy.decay.enabled and bool(entries) and reviewed is not None
     until = reviewed + policy.decay.review_interval_days * DAY if decays and reviewed else None
     return DomainDecay(reviewed, until, over)
+
+
+def _operations(name: str, domain: Domain) -> list[str]:
+    return [f"{name}.{action}" for action in domain.autonomous]
+
+
+def _digest_review(gate: Gate, name: str, decay: DomainDecay) -> str:
+    """Return the digest of what a review is about. After the next review it is another one."""
+    operations = _operations(name, gate.policy.domains[name])
+    return sha256(msgspec.json.encode((gate.policy.digest, name, operations, decay.reviewed_at)))
 
 
 def _earliest(domain: Domain, seen: list[float | None]) -> float | None:
@@ -99,16 +145,16 @@ def _earliest(domain: Domain, seen: list[float | None]) -> float | None:
     return min((at for at in known if at is not None), default=written)
 
 
-def _review_of(gate: Gate, tx: Reader, name: str, domain: Domain, reviews: dict[str, float]) -> DomainReview:
-    decay = find_decay(gate.policy, name, domain, reviews, tx.now)
+def _review_of(gate: Gate, tx: Reader, name: str, domain: Domain, decay: DomainDecay) -> DomainReview:
     counted = load_totals(tx, decay.reviewed_at or 0.0).decided.operations
-    uses = (
-        (f"{name}.{action}", counted.get(f"{name}.{action}", VerdictCounts())) for action in domain.autonomous
-    )
+    uses = ((one, counted.get(one, VerdictCounts())) for one in _operations(name, domain))
     left = None if decay.decays_at is None else (decay.decays_at - tx.now) / DAY
     return DomainReview(
         name,
         decay,
         0.0 if decay.decayed else left,
         tuple(PermissionUse(operation, one.allow, one.ask, one.deny) for operation, one in uses),
+        _digest_review(gate, name, decay),
+        must_sign_acts(gate, tx),
+        time_trusted(gate, tx),
     )

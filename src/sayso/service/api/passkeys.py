@@ -103,12 +103,17 @@ def post_answer_challenge(context: Context) -> dict[str, Any]:
     asked = found.question
     check_answer_body(found.row, body)
     instead = request_from_edit(context, asked, body).digest if body.answer == "edit" else ""
+    return signing_options(context, challenge_for_answer(asked, body, instead))
+
+
+def signing_options(context: Context, challenge: bytes) -> dict[str, Any]:
+    """The options for `navigator.credentials.get` to sign this with a passkey of whoever asks."""
     mine = [one.credential for one in list_passkeys(context.gate, context.token.name)]
     if not mine:
         raise RequestRefused(
             409, "no_passkey", "you have no passkey here", hint="add one, or answer at a terminal"
         )
-    return sign_in_options(challenge_for_answer(asked, body, instead), mine)
+    return sign_in_options(challenge, mine)
 
 
 def _origins(context: Context) -> tuple[str, ...]:

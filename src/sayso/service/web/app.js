@@ -13,6 +13,8 @@ import * as history from "./pages/history.js";
 import * as inbox from "./pages/inbox.js";
 import * as passkeys from "./pages/passkeys.js";
 import * as policy from "./pages/policy.js";
+import * as proposals from "./pages/proposals.js";
+import * as review from "./pages/review.js";
 import * as sessions from "./pages/sessions.js";
 import { signInHelp, useCode } from "./pages/sign-in.js";
 import * as workflows from "./pages/workflows.js";
@@ -31,11 +33,15 @@ const PAGES = [
   ["/grants", "Grants", grants],
   ["/sessions", "Sessions", sessions],
   ["/workflows", "Workflows", workflows],
+  ["/proposals", "Proposals", proposals],
   ["/policy", "Policy", policy],
   ["/audit", "Audit", audit],
   ["/figures", "Figures", figures],
   ["/passkeys", "Passkeys", passkeys],
+  ["/review", "Review", review],
 ];
+/** Pages that another one leads to, with the one that the menu shows in their place. @type {Record<string, string>} */
+const BELOW = { "/review": "/policy" };
 const main = byId("main");
 const nav = byId("nav");
 const status = byId("line");
@@ -94,13 +100,13 @@ function open(focus = false) {
   view?.close?.();
   at = path;
   show(main);
+  document.body.classList.toggle("at-inbox", path === "/");
   view = module.view(main, page);
   for (const link of nav.querySelectorAll("a")) {
-    if (link.pathname === path) link.setAttribute("aria-current", "page");
+    if (link.pathname === (BELOW[path] ?? path)) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
   byId("where").textContent = title;
-  document.body.classList.toggle("at-inbox", path === "/");
   count();
   if (focus) main.querySelector("h1")?.focus();
 }
@@ -136,7 +142,7 @@ async function mayLeave() {
 
 /** @param {string} name */
 function drawNav(name) {
-  const links = PAGES.map(([path, title]) =>
+  const links = PAGES.filter(([path]) => !BELOW[path]).map(([path, title]) =>
     h("li", {}, h("a", { href: path }, title, path === "/" && h("span", { class: "count" }))),
   );
   const out = act("Sign out", { class: "plain", title: name ? `Signed in as ${name}` : null }, async () => {
@@ -218,6 +224,8 @@ function drawLine() {
 
 nav.addEventListener("click", go);
 byId("brand").addEventListener("click", go);
+main.addEventListener("click", go);
+byId("said").addEventListener("click", go);
 addEventListener("popstate", goBack);
 // Another link opened in a tab that shows how to sign in: only what follows the # has changed.
 addEventListener("hashchange", () => {

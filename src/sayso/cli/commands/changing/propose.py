@@ -54,7 +54,7 @@ def file_new(
     from sayso.gate.proposals.roots import load_roots
 
     change = _read_change(diff, new, root, path)
-    back = REVERSE if undo is None else undo.read_text(encoding="utf-8")
+    back = REVERSE if undo is None else _read_exactly(undo)
     with open_gate_to_act(store, choose_policy(policy, preset, approval)) as gate:
         body = ProposalBody(root, change, back, reason)
         made = file_proposal(gate, load_roots(), body, by=operator_name(), proposer="operator")
@@ -71,9 +71,20 @@ def _read_change(diff: Path | None, new: Path | None, root: str, path: str) -> s
     if (diff is None) == (new is None):
         raise MalformedRequest("give --diff or --new, and not both", hint="--new draft.yaml --reason ...")
     if diff is not None:
-        return sys.stdin.read() if str(diff) == "-" else diff.read_text(encoding="utf-8")
+        return _read_exactly(diff)
     before = read_file_text(load_roots().identify(root), path)
-    return make_diff(path, before, Path(str(new)).read_text(encoding="utf-8"))
+    return make_diff(path, before, _read_exactly(Path(str(new))))
+
+
+def _read_exactly(file: Path) -> str:
+    """Return the text of a file, or of stdin for `-`, with the line ends that it has."""
+    from sayso.core.errors import MalformedRequest
+
+    content = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise MalformedRequest(f"{file} is not text", hint="save it as UTF-8") from error
 
 
 @app.command("list", short_help="List proposals.")
@@ -204,7 +215,7 @@ def _detail(one: ProposalView) -> list[str]:
         f"cools for {proposal.cooling / HOUR:g} h, can be undone for {proposal.undo_window / DAY:g} days",
     ]
     if not one.fits:
-        lines.append("The file is not as the proposal expects it: it cannot be carried out now.")
+        lines.append(f"It cannot be carried out now: {visible(one.hindrance)}.")
     lines += ["", *(visible(line, fold=None) for line in diff_lines(parse_diff(proposal.diff)))]
     if one.effect is not None:
         lines += ["", *(f"loosened: {visible(text)}" for text in one.effect.loosened)]

@@ -8,14 +8,27 @@ from typing import Any
 import msgspec
 
 from sayso.core.policy import Domain
+from sayso.core.proposals.proposal import Proposal
 from sayso.gate.figures.last_uses import load_last_uses
 from sayso.gate.gate import Gate
+from sayso.gate.people.passkeys import Signing
+from sayso.gate.people.signed_acts import Acknowledgement
 from sayso.gate.policy_acts.apply import CannotApply, PolicyStatus, apply_policy, load_policy_status
-from sayso.gate.upkeep.review import DomainReview, find_decay, keep_domain, load_domain_reviews
+from sayso.gate.proposals.roots import load_roots
+from sayso.gate.rows.webauthn import Proof, act_challenge
+from sayso.gate.upkeep.review import (
+    DomainDecay,
+    DomainReview,
+    keep_domain,
+    load_decays,
+    load_domain_reviews,
+)
+from sayso.gate.upkeep.tighten import propose_to_ask
 from sayso.policy import load_text
 from sayso.policy.build import settings_to_dict
 from sayso.policy.compare.diff import DecisionChange, compare_policies
 from sayso.policy.compare.other_changes import OtherChange
+from sayso.service.api.passkeys import OPTIONS, signing_options
 from sayso.service.http.endpoints import OPERATORS, Context, Endpoint
 from sayso.service.shapes import DomainView, LastUse, PolicyView
 
@@ -35,19 +48,30 @@ class DraftDiff(msgspec.Struct, frozen=True):
     loosens: bool
 
 
+class TightenBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The action of the domain that is to ask."""
+
+    action: str
+
+
+class ReviewBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A review of what was shown, by its digest; signed where that is needed."""
+
+    digest: str
+    proof: Proof | None = None
+
+
 def get_policy(context: Context) -> PolicyView:
     """The policy in force, and for each domain when its autonomous permissions decay."""
     gate = context.gate
     with gate.store.read() as tx:
-        reviews, now = gate.sealer.reviews(tx.reviews()), tx.now
+        decays = load_decays(gate, tx)
     policy = gate.policy
     return PolicyView(
         digest=policy.digest,
         mode=policy.mode.value,
         settings=settings_to_dict(policy.settings),
-        domains=tuple(
-            _describe_domain(gate, name, one, reviews, now) for name, one in policy.domains.items()
-        ),
+        domains=tuple(_describe_domain(name, one, decays[name]) for name, one in policy.domains.items()),
         operations={name: _describe_operation(gate, name) for name in policy.table},
         uses={
             name: LastUse(use.allowed_at, use.asked_at, use.refused_at)
@@ -96,15 +120,27 @@ def get_reviews(context: Context) -> list[DomainReview]:
 
 
 def post_review(context: Context) -> list[DomainReview]:
-    """Keep the autonomous permissions of a domain for another interval."""
-    keep_domain(context.gate, context.parameters["domain"], by=context.token.name)
+    """Keep the autonomous permissions of a domain for another interval, as they were shown."""
+    body: ReviewBody = context.body
+    shown = Acknowledgement(body.digest, Signing(body.proof, context.running.settings.origins))
+    keep_domain(context.gate, context.parameters["domain"], by=context.token.name, shown=shown)
     return load_domain_reviews(context.gate)
 
 
-def _describe_domain(
-    gate: Gate, name: str, domain: Domain, reviews: dict[str, float], now: float
-) -> DomainView:
-    decay = find_decay(gate.policy, name, domain, reviews, now)
+def post_tightening(context: Context) -> Proposal:
+    """Propose that a permission of this domain asks from now on."""
+    body: TightenBody = context.body
+    operation = f"{context.parameters['domain']}.{body.action}"
+    return propose_to_ask(context.gate, load_roots(), operation, by=context.token.name)
+
+
+def post_review_challenge(context: Context) -> dict[str, Any]:
+    """The options for `navigator.credentials.get` to sign this review; it is then sent with the proof."""
+    body: ReviewBody = context.body
+    return signing_options(context, act_challenge("keep", context.parameters["domain"], body.digest))
+
+
+def _describe_domain(name: str, domain: Domain, decay: DomainDecay) -> DomainView:
     return DomainView(
         name=name,
         trust_level=domain.trust_level,
@@ -142,8 +178,27 @@ ENDPOINTS = (
         OPERATORS,
         "Keep a domain's autonomous permissions for another interval",
         post_review,
-        result=REVIEWS,
-        bare=True,
+        ReviewBody,
+        REVIEWS,
+    ),
+    Endpoint(
+        "POST",
+        "/v1/policy/reviews/{domain}/tighten",
+        OPERATORS,
+        "Propose that a permission asks from now on",
+        post_tightening,
+        TightenBody,
+        Proposal,
+        status=201,
+    ),
+    Endpoint(
+        "POST",
+        "/v1/policy/reviews/{domain}/challenge",
+        OPERATORS,
+        "Get the challenge that a passkey signs for a review",
+        post_review_challenge,
+        ReviewBody,
+        OPTIONS,
     ),
     Endpoint("GET", "/v1/policy", OPERATORS, "Get the policy in force", get_policy, result=PolicyView),
     Endpoint(

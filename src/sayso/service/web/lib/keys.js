@@ -5,15 +5,17 @@ import { h, query, queryAll } from "./dom.js";
 const HELP = [
   ["j / k", "next, previous"],
   ["Enter", "open"],
-  ["a", "allow once"],
+  ["a", "allow once, approve a proposal"],
   ["t", "allow for this task"],
-  ["d", "deny"],
+  ["d", "deny, reject or withdraw a proposal"],
   ["e", "edit and allow"],
   ["w", "why it is asked"],
   ["r", "revoke"],
+  ["u", "undo a proposal"],
+  ["y", "keep a domain (review)"],
   ["/", "filter"],
   ["?", "this help"],
-  ["Esc", "close what is open"],
+  ["Esc", "close what is open, back to the list"],
 ];
 
 /**

@@ -1,4 +1,4 @@
-// Passkeys: made, used to sign in, and used to sign one answer to one question.
+// Passkeys: made, used to sign in, and used to sign one answer, approval or review.
 
 import { keep, post } from "./api.js";
 
@@ -46,6 +46,27 @@ export async function signIn() {
  */
 export async function signAnswer(question, given) {
   return proof(await post(`/v1/questions/${encodeURIComponent(question.id)}/challenge`, given));
+}
+
+/**
+ * The proof that a person approves or undoes exactly this proposal.
+ *
+ * @param {string} id
+ * @param {"approve" | "undo"} act
+ * @param {string} digest
+ */
+export async function signProposal(id, act, digest) {
+  return proof(await post(`/v1/proposals/${encodeURIComponent(id)}/challenge`, { act, digest }));
+}
+
+/**
+ * The proof that a person keeps exactly what was shown of a domain.
+ *
+ * @param {string} domain
+ * @param {string} digest
+ */
+export async function signReview(domain, digest) {
+  return proof(await post(`/v1/policy/reviews/${encodeURIComponent(domain)}/challenge`, { digest }));
 }
 
 /**

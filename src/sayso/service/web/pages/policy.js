@@ -29,7 +29,8 @@ const COLUMNS = [
 export function view(place) {
   const found = h("section", { "aria-label": "The policy in force" });
   const read = () => fill(found, "the policy", () => get("/v1/policy"), draw);
-  show(place, title("Policy"), found, suggestions(), comparing());
+  const way = h("a", { href: "/review", class: "way-on" }, "Review what agents may do unasked →");
+  show(place, title("Policy", way), found, suggestions(), comparing());
   read();
   return { keys: rowKeys(found), heard: (event) => ["policy", "hello"].includes(event.kind) && read() };
 }
