@@ -36,7 +36,11 @@ run: .venv/.runtime ## install what Sayso needs, start it, and watch an agent th
 
 fast: lint ## lint, and the tests that need no process, browser or disk: for every few minutes
 	@$(say) 'the quick tests'
-	@$(bin)/python -m pytest -q -n auto tests/architecture tests/unit tests/gate -k 'not sqlite and not postgres' $(ARGS)
+	@$(bin)/python -m pytest -q -n auto --hypothesis-profile="$$HYPOTHESIS_PROFILE" $(not_quick) \
+	  tests/architecture tests/unit tests/gate -k 'not sqlite and not postgres' $(ARGS)
+
+# Checks of the linters themselves: each of their tests starts one.
+not_quick := --ignore=tests/architecture/test_arrows.py --ignore=tests/architecture/test_page_code.py
 
 test: lint chromium $(quick_agent) ## lint, then every test: what CI runs
 	@$(say) 'tests'
