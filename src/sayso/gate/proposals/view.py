@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import msgspec
 
 from sayso.core.errors import PolicyError
@@ -112,9 +114,6 @@ def _find_hindrance(roots: ProposalRoots, one: Proposal) -> str:
 
 def _policy_effect(roots: ProposalRoots, one: Proposal) -> PolicyEffect | None:
     """Return what the next step does to the policy: the change, or once it is applied, undoing it."""
-    from sayso.policy import load_preset, load_text
-    from sayso.policy.compare.diff import compare_policies
-
     if one.root != POLICY_ROOT or one.state not in ("proposed", "approved", "applied"):
         return None
     try:
@@ -122,6 +121,15 @@ def _policy_effect(roots: ProposalRoots, one: Proposal) -> PolicyEffect | None:
         after = apply_diff(_next_change(one), text)
     except (DiffRefused, ProposalRefused):
         return None
+    return _compare_texts(text, after)
+
+
+@lru_cache(maxsize=16)
+def _compare_texts(text: str | None, after: str | None) -> PolicyEffect:
+    """Compare two policy files. That takes long, and a page that is open asks for it again and again."""
+    from sayso.policy import load_preset, load_text
+    from sayso.policy.compare.diff import compare_policies
+
     try:
         before = load_preset("balanced") if text is None else load_text(text, name="policy")
         wanted = load_preset("balanced") if after is None else load_text(after, name="proposal")
