@@ -8,6 +8,8 @@
 from __future__ import annotations
 
 import fnmatch
+import glob
+import itertools
 import os
 import re
 from typing import TYPE_CHECKING
@@ -99,10 +101,12 @@ def split_pattern(pattern: str) -> tuple[str, str]:
 def _may_name_secret(pattern: str, fixed: str, name: str, where: CallFolders) -> bool:
     if is_secret(pattern) or ".." in name:
         return True
+    folder = join_path(where.folder, _at_home(fixed, where.home))
     if "/" in name:
-        return False
+        found = list(itertools.islice(glob.iglob(name, root_dir=folder, recursive=True), _MAX_ENTRIES + 1))
+        return len(found) > _MAX_ENTRIES or any(map(is_secret, found))
     try:
-        with os.scandir(join_path(where.folder, _at_home(fixed, where.home))) as entries:
+        with os.scandir(folder) as entries:
             for count, entry in enumerate(entries):
                 if count > _MAX_ENTRIES:
                     return True
