@@ -79,8 +79,10 @@ class Judge:
         self._quick: QuickLook | None = None
 
     def start_again(self, added: Mapping[str, Any]) -> Judge:
-        """Another judge of the same line, with no findings yet."""
-        return Judge(self.line, self.where, self.policy, added)
+        """Another judge of the same line, with no findings yet, who sees the same files."""
+        made = Judge(self.line, self.where, self.policy, added)
+        made._quick = self.quick
+        return made
 
     @property
     def quick(self) -> QuickLook:

@@ -17,9 +17,10 @@ TABLE: dict[str, list[str]] = YAML(typ="safe").load((Path(__file__).parent / "at
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     home = tmp_path_factory.mktemp("home").resolve()
     folder = home / "work"
-    for name in (".git", "src", "tmpd/.claude"):
+    for name in (".git", "src", "tmpd/.claude", "sub/deep"):
         (folder / name).mkdir(parents=True)
     (folder / ".env").write_text("KEY=1\n")
+    (folder / "sub/deep/server.pem").write_text("KEY\n")
     (folder / "names").write_text(".env\n")
     (folder / "mypy.ini").write_text("[mypy]\nplugins = ./x.py\n")
     (folder / "package.json").write_text('{"packageManager": "yarn@4.0.0"}')

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 HIDDEN_PATTERN = lazy_pattern(r"(?:^|/)\.[*?\[{]")
 _MAX_ENTRIES = 2_000
 _MAX_NAMES = 200
+_MAX_DEEPER = 20_000
 
 
 def operation_at_pattern(judge: Judge, operation: str, pattern: str, where: CallFolders) -> Operation:
@@ -99,10 +100,11 @@ def split_pattern(pattern: str) -> tuple[str, str]:
 def _may_name_secret(pattern: str, fixed: str, name: str, where: CallFolders) -> bool:
     if is_secret(pattern) or ".." in name:
         return True
+    folder = join_path(where.folder, _at_home(fixed, where.home))
     if "/" in name:
-        return False
+        return _finds_secret(folder, name.replace("[^", "[!").split("/"))
     try:
-        with os.scandir(join_path(where.folder, _at_home(fixed, where.home))) as entries:
+        with os.scandir(folder) as entries:
             for count, entry in enumerate(entries):
                 if count > _MAX_ENTRIES:
                     return True
@@ -110,6 +112,31 @@ def _may_name_secret(pattern: str, fixed: str, name: str, where: CallFolders) ->
                     return entry.name[0] != "."
     except OSError:
         return False
+    return False
+
+
+def _finds_secret(folder: str, parts: list[str]) -> bool:
+    """Return whether a pattern of several names fits a secret, or there is more than is looked at."""
+    waiting, seen = [(folder, 0)], 0
+    while waiting:
+        here, place = waiting.pop()
+        wanted, last = parts[place], place == len(parts) - 1
+        if wanted == "**" and not last:
+            waiting.append((here, place + 1))
+        try:
+            entries = list(os.scandir(here))
+        except OSError:
+            continue
+        seen += 1 + len(entries)
+        if seen > _MAX_DEEPER:
+            return True
+        for entry in entries:
+            if entry.name[0] == "." != wanted[:1] or not fnmatch.fnmatchcase(entry.name, wanted):
+                continue
+            if last and is_secret(entry.path[len(folder) :]):
+                return True
+            if not last and entry.is_dir():
+                waiting.append((entry.path, place + (wanted != "**")))
     return False
 
 

@@ -51,7 +51,7 @@ class _Own(msgspec.Struct, frozen=True):
 class QuickLook:
     """The file system as one line finds it."""
 
-    __slots__ = ("_folders", "_made", "_own", "_policy", "_seen", "_start", "_where")
+    __slots__ = ("_folders", "_made", "_own", "_policy", "_seen", "_start", "_where", "running_keys")
 
     def __init__(self, where: CallFolders, policy: Policy) -> None:
         self._where = where
@@ -60,6 +60,8 @@ class QuickLook:
         self._folders: dict[str, bool] = {}
         self._made: dict[tuple[str, bool, bool, bool], Operation] = {}
         self._own: _Own | None = None
+        self.running_keys: dict[tuple[str, str | None], str | None] = {}
+        """Of each repository that was looked at, the key of its configuration that may run a program."""
         self._start = "//"
         """A folder that no link stands on the way to, with a slash after it."""
 

@@ -9,10 +9,10 @@ import os
 from collections import deque
 
 from sayso.reading.paths.places import is_secret
+from sayso.reading.paths.secrets_below import MAX_ENTRIES
 from sayso.reading.shell.grammar.syntax import Variable, Word
 from sayso.reading.shell.state import ShellState
 
-MAX_ENTRIES = 20_000
 _PASSED_OVER = frozenset({".git", "node_modules", ".venv", "venv", "__pycache__"})
 
 

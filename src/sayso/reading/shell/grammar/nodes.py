@@ -11,7 +11,7 @@ MAX_DEPTH = 40
 _BLANK = lazy_pattern(r"(?:[ \t\n]|\\\n)*")
 
 
-class NodeReader:
+class SyntaxNodeReader:
     """Reads the nodes of one line. Offsets are of bytes until a span is told."""
 
     def __init__(self, line: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.shell.grammar.escapes import read_ansi, unescape, unescape_in_quotes
-from sayso.reading.shell.grammar.nodes import NodeReader, named_children
+from sayso.reading.shell.grammar.nodes import SyntaxNodeReader, named_children
 from sayso.reading.shell.grammar.syntax import (
     CannotTell,
     Literal,
@@ -30,7 +30,7 @@ _RUNS = lazy_pattern(r"(?<!\\)(?:\\\\)*(?:`|\$[(\[]|\$\{[^}]*[`(\[@!:=]|[<>]\()"
 REDIRECTIONS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
 
 
-class WordReader(NodeReader):
+class WordReader(SyntaxNodeReader):
     """Reads words. Commands inside them are read by `sequence`, which the reader of commands has."""
 
     def sequence(self, nodes: list[Any], start: int, end: int) -> Sequence:

@@ -159,7 +159,10 @@ def _check_configuration(
             judge.doubt("which repository it works on is not known", invocation.start, invocation.end)
             return
         at = None if named is None or named.text is None else join_path(folder, named.text)
-        key = find_running_key(folder, at)
+        keys = judge.quick.running_keys
+        if (folder, at) not in keys:
+            keys[folder, at] = find_running_key(folder, at)
+        key = keys[folder, at]
         if key is not None:
             why = f"the repository's configuration can run a program: {key[:80]}"
             judge.record("shell.run", Risk.HIGH, why, invocation.start, invocation.end)

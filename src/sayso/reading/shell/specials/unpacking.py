@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.reading.paths.protected import GUARDED_FIRST_NAMES, find_named
+from sayso.reading.paths.secrets_below import MAX_ENTRIES
 from sayso.reading.shell.commands.invocation import Invocation
 from sayso.reading.shell.commands.usage import judge_by_data
 from sayso.reading.shell.files.archives import list_archive
@@ -25,7 +26,6 @@ from sayso.reading.shell.words import Value
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge
 
-MAX_ENTRIES = 20_000
 MAX_NOTED = 20
 _ONLY_SHOWS = frozenset({"-l", "-t", "-v", "-z", "-Z", "-Z1", "-h", "-hh", "-p", "-c"})
 _UNTOLD = "which files it brings cannot be told"
