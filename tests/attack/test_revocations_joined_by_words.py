@@ -40,3 +40,50 @@ def test_that_nothing_was_revoked_is_never_said_of_what_was() -> None:
     *_, heard, push = play(GRANT, "Revoke consent for: git push and terraform apply", PUSH)
     assert push["verdict"] == "ask"
     assert 'Nothing was revoked for "terraform apply"' in said(heard)
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        "revoke both git push and npm test",
+        "take git push and npm test off the list",
+        "remove git push and npm test",
+        "withdraw both git push and npm test, please",
+        "revoke all of git push and npm test",
+        "delete git push or npm test from my list",
+    ],
+)
+def test_several_commands_that_the_user_takes_off_by_an_order_never_stay(order: str) -> None:
+    *_, heard, push, test, build = play(GRANT, order, PUSH, TESTS, BUILD)
+    assert [push["verdict"], test["verdict"], build["verdict"]] == ["ask", "ask", "allow"]
+    assert "Nothing was revoked" not in said(heard)
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        "take away all permissions",
+        "remove all my permissions",
+        "take back all the approvals",
+        "revoke what I granted",
+        "revoke everything I allowed",
+        "withdraw whatever I approved",
+    ],
+)
+def test_what_was_granted_never_stays_after_all_of_it_was_taken_back(order: str) -> None:
+    *_, push, test, build = play(GRANT, order, PUSH, TESTS, BUILD)
+    assert [push["verdict"], test["verdict"], build["verdict"]] == ["ask", "ask", "ask"]
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "remove the git push step from the script",
+        "drop npm test from package.json",
+        "remove all permissions checks from auth.py",
+        "delete every approval test",
+    ],
+)
+def test_work_on_what_is_called_like_a_command_takes_nothing_back(work: str) -> None:
+    *_, push, test = play(GRANT, work, PUSH, TESTS)
+    assert [push["verdict"], test["verdict"]] == ["allow", "allow"]

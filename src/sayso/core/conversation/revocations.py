@@ -23,7 +23,7 @@ from sayso.core.session import CallUnderWay, Session, find_ended_grants
 from sayso.core.text.acts import contains_forbidden, find_names, speaks_of_act
 from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.phrases import POLITE, pattern
-from sayso.core.text.refusing.taking_back import names_entry_to_drop
+from sayso.core.text.refusing.taking_back import find_entries_to_drop
 from sayso.core.text.unmask import LONGEST, fold_text, mask, visible_readings
 
 
@@ -46,12 +46,11 @@ def find_dropped(h: Hearing) -> Iterator[str]:
     """The entries of the allowlist that a message orders to drop: "remove git push". Else that is work."""
     if h.message.slash is not None or len(h.message.text) > LONGEST:
         return
-    for held in h.session.all_grants:
-        entry = held.grant.value
-        if held.grant.kind == "command" and not spent(held, h.now):
-            readings = (fold_text(mask(shown)) for shown in visible_readings(h.message.text))
-            if any(names_entry_to_drop(own, fold_text(" ".join(entry.split()))) for own in readings):
-                yield entry
+    live = (held.grant for held in h.session.all_grants if not spent(held, h.now))
+    entries = {fold_text(" ".join(one.value.split())): one.value for one in live if one.kind == "command"}
+    readings = (fold_text(mask(shown)) for shown in visible_readings(h.message.text) if entries)
+    dropped = (name for own in readings for name in find_entries_to_drop(own, tuple(entries)))
+    yield from dict.fromkeys(entries[name] for name in dropped)
 
 
 def _revoke_spelled(h: Hearing, entry: str) -> bool:

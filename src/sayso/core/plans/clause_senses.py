@@ -50,6 +50,14 @@ def agrees(words: str, plan: PlanText) -> bool:
     return says_so and all(word in ADDING or is_known(word, plan) for word in spoken)
 
 
+def echoes(words: str, plan: PlanText) -> bool:
+    """Whether words name something and leave it to the clause before to say what of it: "the commit too"."""
+    spoken = [word for word in words_of(words) if word not in _ECHOING]
+    if not spoken or not all(is_known(word, plan) for word in spoken):
+        return False
+    return len(spoken) <= _LONGEST_ECHO and (len(spoken) == 1 or stem(spoken[0]) not in VERBS)
+
+
 def chooses(words: str, plan: PlanText) -> bool:
     """Whether a yes is given to a part of the plan only: "a.py", "to the tests", "a.py first"."""
     spoken = words_of(words)
@@ -138,6 +146,8 @@ def restricts(folded: str) -> bool:
     return find_exclusion(folded) is not None or _RESTRICTS.search(folded) is not None
 
 
+_ECHOING = frozenset({*ADDING, "the", "a", "as", "well", "likewise", "ditto", "either", "or", "so"})
+_LONGEST_ECHO = 3
 _TAKEN_OUT = lazy_pattern(r"\btake\b.*\b(?:out|off|away)\b|\b(?:out|excluded|wrong|broken|bad)\Z")
 GOES_ON = frozenset({"then", "next", "finally", "afterwards", "and", "also"})
 _STEP_WORDS = frozenset({"apply", "them", "changes", "change", "make", "edits"})

@@ -12,6 +12,7 @@ from sayso.core.plans.clause_senses import (
     TO,
     agrees,
     chooses,
+    echoes,
     is_bare,
     is_bare_limit,
     names_something,
@@ -39,13 +40,23 @@ class ChangePiece(msgspec.Struct, frozen=True):
 
 
 def split_into_pieces(change: str, plan: PlanText) -> Iterator[list[ChangePiece]]:
-    """The pieces of each sentence of a change."""
+    """The pieces of each sentence of a change. One that only names something says what the one before did."""
     change = _EXCEPT_SHORT.sub("except ", change)
     text = mask_quotations(with_strokes_spelled(spell_signs(change)).translate(APOSTROPHES)).replace("`", " ")
-    for sentence in re.split(r"(?<=[.!?;])\s+|\n", text):
-        if _NOTHING_ELSE.fullmatch(sentence.strip(" ,.!;")):
+    took_out = False
+    for sentence in (each.strip(" ,.!;") for each in re.split(r"(?<=[.!?;])\s+|\n", text)):
+        if _NOTHING_ELSE.fullmatch(sentence):
             continue  # the plan names nothing else
-        yield list(_of_sentence(_with_not_ahead(_with_only_ahead(sentence.strip(" ,.!;"))), plan))
+        echo = took_out and echoes(sentence, plan)
+        said = f"not {sentence}" if echo else _with_not_ahead(_with_only_ahead(sentence))
+        pieces = list(_of_sentence(said, plan))
+        took_out = any(_takes_out(piece, plan) for piece in pieces)
+        yield pieces
+
+
+def _takes_out(piece: ChangePiece, plan: PlanText) -> bool:
+    agreed = agrees(piece.words, plan) or chooses(piece.words, plan)
+    return piece.mode == "out" and (piece.marked or not agreed)
 
 
 def with_strokes_spelled(text: str) -> str:
@@ -120,7 +131,7 @@ def _by_clause(words: str, plan: PlanText) -> Iterator[ChangePiece]:
     taking = [not (chooses(each, plan) or agrees(each, plan)) for each in clauses]
     bare = [all(is_bare(word, plan) for word in words_of(each)) for each in clauses]
     for at in range(1, len(clauses)):
-        taking[at] |= bare[at] and taking[at - 1]
+        taking[at] |= (bare[at] or echoes(clauses[at], plan)) and taking[at - 1]
     for at in range(len(clauses) - 1, 0, -1):
         taking[at - 1] |= bare[at - 1] and taking[at]
     joined = ""

@@ -72,16 +72,16 @@ def _leads_elsewhere(path: str, here: str) -> bool:
     names = path[len(here) + 1 :].split("/")
     if not path.startswith(f"{here}/") or ".." in names:
         return is_link(path, here)
-    found: os.stat_result | None = None
+    last: os.stat_result | None = None
     for name in names:
         here = f"{here}/{name}"
         try:
-            found = os.lstat(here)
+            last = os.lstat(here)
         except (OSError, ValueError):
             return False
-        if stat.S_ISLNK(found.st_mode):
+        if stat.S_ISLNK(last.st_mode):
             return True
-    return found is not None and stat.S_ISREG(found.st_mode) and found.st_nlink > 1
+    return last is not None and stat.S_ISREG(last.st_mode) and last.st_nlink > 1
 
 
 def _find_files(line: str, here: str, home: str) -> Iterator[str]:

@@ -111,6 +111,30 @@ def test_what_agrees_or_speaks_of_something_else_takes_nothing_away_and_adds_not
     assert adjust_plan(PLAN, change, KNOWN).covers == UNCHANGED
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "src/b.py belongs to another team; committing too",
+        "skip src/b.py; the commit too",
+        "src/b.py is Bob's. The commit as well.",
+        "src/b.py is Bob's, commit also",
+        "everything except: src/b.py; git commit",
+        "src/b.py is out, ditto the commit",
+    ],
+)
+def test_what_a_change_names_behind_an_exclusion_and_says_no_more_of_does_not_stay(change: str) -> None:
+    places = adjust_plan(PLAN, change, KNOWN).places
+    assert "git.commit" not in places
+    assert all("src/b.py" not in targets for targets in places.values())
+
+
+@pytest.mark.parametrize(
+    "change", ["skip src/b.py. Run the tests too.", "skip src/b.py; run the tests as well"]
+)
+def test_what_a_change_says_to_do_behind_an_exclusion_stays(change: str) -> None:
+    assert "tests.run" in adjust_plan(PLAN, change, KNOWN).places
+
+
 def test_two_exclusions_in_one_change_both_hold() -> None:
     left = adjust_plan(PLAN, "exclude src/b.py and ask me before you commit", KNOWN).covers
     assert left == {"files.edit": ("src/a.py",), "tests.run": ("src/a.py",)}

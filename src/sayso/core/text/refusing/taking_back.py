@@ -7,7 +7,7 @@ named by it; without a name it is all consent.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.refusing.denials import with_apostrophes
@@ -47,10 +47,20 @@ def spell_out_order(text: str) -> str:
     return f"Revoke all consent{found['rest']}" if named is None else f"Revoke consent for: {named}"
 
 
-def names_entry_to_drop(own: str, entry: str) -> bool:
-    """Whether folded own words order to drop exactly this entry: "remove git push", "take git push off"."""
-    order = rf"{_LEAD}{_DROP} (?:the )?{re.escape(entry)}{_OFF}"
-    return any(re.fullmatch(order, " ".join(words.split())) for words, _ in _statements(own))
+def find_entries_to_drop(own: str, entries: Sequence[str]) -> list[str]:
+    """The entries, folded, that folded own words order to drop: "remove git push", "take a and b off"."""
+    one = "|".join(re.escape(entry) for entry in sorted(entries, key=len, reverse=True))
+    several = rf"(?:{one})(?:(?: and| or| plus| &)+(?: the)? (?:{one}))*"
+    order = re.compile(
+        rf"{_LEAD}(?:{_DROP}|{_TAKEN})(?: (?:both|each|all|of|the))* (?P<named>{several}){_OFF}"
+    )
+    found = (order.fullmatch(" ".join(words.split())) for words, _ in _statements(own) if entries)
+    named = [match["named"] for match in found if match is not None]
+    return [entry for entry in entries if any(_names(text, entry) for text in named)]
+
+
+def _names(text: str, entry: str) -> bool:
+    return re.search(rf"(?<!\S){re.escape(entry)}(?!\S)", text) is not None
 
 
 def _statements(own: str) -> Iterator[tuple[str, int]]:
@@ -95,6 +105,9 @@ _ALL_ENDED = lazy_pattern(
     rf"|it)))?"
     rf"|(?:remove|end|undo|expire|terminate|void|delete|cancel|drop)\s+{_KINDS}consents?"
     rf"|clear\s+(?:everything|all(?:\s+of\s+it)?)|{_TAKEN}\s+the\s+(?:whole\s+)?lot"
+    rf"|(?:take\s+(?:away|back)|remove|delete|{_TAKEN})\s+(?:all|every)\s+{_KINDS}{CONSENT_NOUN}"
+    rf"|{_TAKEN}\s+(?:what|whatever|everything|all|anything)(?:\s+that)?\s+i(?:'ve|\s+have)?\s+"
+    r"(?:granted|allowed|approved|gave|given|consented\s+to|agreed\s+to)(?:\s+(?:you|to\s+you))?"
     r"|i\s+(?:do\s+not|don't|no\s+longer|never)\s+consent(?:\s+to\s+any(?:thing|\s+of\s+(?:this|that|it)))?"
     r"|i\s+(?:have\s+not|haven't|have\s+never|never|did\s+not|didn't)\s+consent(?:ed)?\s+to\s+any(?:thing"
     r"|\s+of\s+(?:this|that|it))"

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
-from sayso.reading.paths.secrets_below import find_secret, fits_secret
+from sayso.reading.secrets_below import find_secret, fits_secret
 from sayso.reading.shell.programs.known import KnownProgram
 from sayso.reading.shell.programs.options import Argument, ParsedOptions
 from sayso.reading.shell.state import join_path

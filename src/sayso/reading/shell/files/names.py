@@ -6,7 +6,7 @@ What makes new text of its input (rev, tr, base64, sed, awk, printf, echo, cut â
 from __future__ import annotations
 
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.paths.secrets_below import fits_secret, holds_secrets
+from sayso.reading.secrets_below import fits_secret, holds_secrets
 from sayso.reading.shell.grammar.syntax import Command, Pipeline, Sequence, Simple
 from sayso.reading.shell.state import ShellState, join_path
 from sayso.reading.shell.words import value_of_word
