@@ -399,6 +399,7 @@ export function view(place, page) {
     },
     line: () => {
       moved();
+      shown?.tick();
       draw();
     },
     /** The way back of a phone, from a question to the list; whether that was it. */
