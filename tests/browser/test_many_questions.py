@@ -298,6 +298,13 @@ def test_axe_finds_nothing_in_groups(desk: Desk, signed_in: SignedIn, size: Any)
     open_together(page)
     no_violations_in_any_theme(page)
     assert page.evaluate(SIDEWAYS) == 0
+    if size == PHONE:  # what is said has a row of its own
+        page.evaluate("import('/web/lib/parts.js').then((parts) => parts.say('This was done.'))")
+        expect(page.locator("#said p")).to_be_visible()
+        said, card = page.locator("#said").bounding_box(), page.locator(".card").bounding_box()
+        assert said is not None
+        assert card is not None
+        assert said["y"] + said["height"] <= card["y"]
     page.keyboard.press("Escape")
     expect(page.locator(".several")).to_have_count(0)
 

@@ -173,7 +173,9 @@ export function view(place, page) {
     together = { kind, card: several(alike, { live: page.live, leave: toList }) };
     openOne();
     draw();
-    show(detail, together.card.element);
+    const back = h("button", { type: "button", class: "plain", onclick: toList }, "☰ back to the list");
+    const way = h("nav", { class: "pager", "aria-label": "Between questions" }, back);
+    show(detail, way, together.card.element);
     together.card.rest();
     together.card.body.focus();
   }
@@ -399,6 +401,7 @@ export function view(place, page) {
     },
     line: () => {
       moved();
+      shown?.tick();
       draw();
     },
     /** The way back of a phone, from a question to the list; whether that was it. */

@@ -139,7 +139,8 @@ async function readOnce(id) {
   try {
     const told = await get(`/v1/questions/${encodeURIComponent(id)}`);
     const known = questions.get(id);
-    if (told.state === "open" || known) keep([{ ...told, whole: true, ...(known?.yours && { yours: true }) }]);
+    if (told.state === "open" || known)
+      keep([{ ...told, whole: true, ...(known?.yours && { yours: true }) }]);
     else closed.add(id);
   } catch (thrown) {
     if (faultIn(thrown).status === 404) questions.delete(id);

@@ -185,7 +185,7 @@ export function several(questions, { live, leave }) {
    */
   function move(step) {
     const boxes = [every, ...open().map((one) => one.box)];
-    const at = boxes.findIndex((box) => box === document.activeElement);
+    const at = boxes.indexOf(/** @type {HTMLInputElement} */ (document.activeElement));
     const box = boxes[Math.min(Math.max(at < 0 ? Math.max(step, 0) : at + step, 0), boxes.length - 1)];
     box?.focus();
     box?.closest("li")?.scrollIntoView({ block: "nearest" });
