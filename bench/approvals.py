@@ -20,7 +20,8 @@ from sayso.core.model import Operation, Request
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.outcome import end_call
-from sayso.gate.ledger.start import retry_call, start_call
+from sayso.gate.ledger.retry import retry_call
+from sayso.gate.ledger.start import start_call
 from sayso.gate.open import open_gate
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.rows.keys import make_key

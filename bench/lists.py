@@ -24,7 +24,8 @@ from sayso.core.grants import Pins
 from sayso.core.model import Operation
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_all_rows
-from sayso.gate.ledger.start import retry_call, start_call
+from sayso.gate.ledger.retry import retry_call
+from sayso.gate.ledger.start import start_call
 from sayso.gate.ledger.workflows import list_workflow_runs, reconcile_runs
 from sayso.gate.open import open_gate
 from sayso.gate.people.tokens import issue_token

@@ -1,4 +1,4 @@
-"""Sayso stands between an AI agent and the world: may this call run, must a person approve it, or never?
+"""The consent layer between an AI agent and the world: may a call run, must a person approve it, or never?
 
 The names below are loaded when they are first used, so that `import sayso` costs next to nothing.
 """

@@ -61,7 +61,7 @@ def test_a_package_without_imports_keeps_every_contract(package: Path) -> None:
         ("gate/questions/answer.py", "import sayso.gate.ledger.start", "Inside the gate"),
         ("gate/new_room/__init__.py", "", "Inside the gate"),
         ("service/http/auth.py", "import sayso.service.api.calls", "Inside the service"),
-        ("store/contract.py", "import sayso.store.sqlite.store", "Inside the store"),
+        ("store/contract/rows.py", "import sayso.store.sqlite.store", "Inside the store"),
         ("policy/load.py", "import sayso.policy.compare.diff", "Inside the policy"),
         ("policy/parsing/document.py", "import sayso.policy.checks", "Inside the policy"),
         ("policy/new_file.py", "", "Inside the policy"),

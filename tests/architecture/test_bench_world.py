@@ -1,4 +1,4 @@
-"""The world that `make bench` measures in is decided as it claims; otherwise we would measure something else."""
+"""The world that `make bench` measures in is decided as it claims."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ import sayso.core
 MUTABLE = (list, dict, set, bytearray)
 
 # Classes that collect something while one function runs and are never handed out.
-INSIDE_ONE_CALL = {"sayso.core.audit.chain.Chain", "sayso.core.conversation.hear.Hearing"}
+INSIDE_ONE_CALL = {"sayso.core.audit.chain.Chain", "sayso.core.conversation.hearing.Hearing"}
 # Compiles itself when it is first used; what it matches never changes.
 COMPILED_LATE = {"sayso.core.text.patterns.LazyPattern"}
 # Handed out as a RawBody, whose commitments are a Mapping; read as a dict because that is quicker.

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from sayso.core.model import Risk, Verdict
-from sayso.reading.paths import budget, patches
+from sayso.reading.paths import budget
+from sayso.reading.paths.finding import patches
 from tests.attack.guarded_home import Agent, coder, home
 
 __all__ = ["coder", "home"]

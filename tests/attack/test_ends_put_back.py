@@ -16,7 +16,8 @@ from sayso.core.model import Operation, Risk
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.outcome import end_call
-from sayso.gate.ledger.start import retry_call, start_call
+from sayso.gate.ledger.retry import retry_call
+from sayso.gate.ledger.start import start_call
 from sayso.gate.rows import unsynced
 from sayso.gate.sessions.sessions import open_session
 from tests.support.answers import answer_question

@@ -10,7 +10,7 @@ import pytest
 from sayso import ConsentRequired, Sayso, Step
 from sayso.doors.python.session import Session
 from sayso.gate.ledger.lease import release_call
-from sayso.gate.ledger.start import retry_call
+from sayso.gate.ledger.retry import retry_call
 from sayso.gate.sessions.operator_grants import UnknownGrant
 from sayso.store.contract import Store
 from tests.attack.test_parked_calls import NAMES, POLICY, RETRIES, Program, Retry, in_python, parked

@@ -17,7 +17,8 @@ from sayso.core.model import Operation, Risk
 from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
-from sayso.gate.ledger.start import retry_call, start_call
+from sayso.gate.ledger.retry import retry_call
+from sayso.gate.ledger.start import start_call
 from sayso.gate.open import audit_gate, open_gate
 from sayso.gate.people.tokens import find_token, issue_token, revoke_token
 from sayso.gate.rows.moves import StoreMoved, load_move_seal

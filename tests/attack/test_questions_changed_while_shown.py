@@ -26,7 +26,8 @@ from sayso.core.model import Operation, Request
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.figures.recorded_decision import load_past_decision
 from sayso.gate.figures.stories import StoryFilter, find_stories
-from sayso.gate.ledger.start import retry_call, start_call
+from sayso.gate.ledger.retry import retry_call
+from sayso.gate.ledger.start import start_call
 from sayso.gate.questions.coverage import measure_coverage
 from sayso.gate.questions.expiry import expire_questions
 from sayso.gate.questions.read import TamperedQuestion, find_question

@@ -24,7 +24,8 @@ from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate, TamperedSession
 from sayso.gate.ledger.lease import park_call, release_call, unpark_call
 from sayso.gate.ledger.outcome import end_call
-from sayso.gate.ledger.start import retry_call, start_call, start_ungated
+from sayso.gate.ledger.retry import retry_call
+from sayso.gate.ledger.start import start_call, start_ungated
 from sayso.gate.open import open_to_look
 from sayso.gate.people.browsers import LinkRefused, find_browser, make_link, sign_out, use_link
 from sayso.gate.people.passkeys import PasskeysVoid, load_required_level, needs_proof, require_passkeys

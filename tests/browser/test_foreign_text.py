@@ -10,7 +10,8 @@ from sayso.core.model import Assurance, Operation
 from sayso.core.words import FOLD_AT, visible
 from sayso.gate.deciding.authorize import Bundle
 from sayso.gate.deciding.request import make_call, make_request
-from sayso.gate.ledger.start import retry_call, start_call
+from sayso.gate.ledger.retry import retry_call
+from sayso.gate.ledger.start import start_call
 from sayso.gate.ledger.workflows import RunNote, save_note
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.questions.wait import load_question_row

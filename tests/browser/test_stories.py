@@ -13,7 +13,8 @@ from playwright.sync_api import expect
 from sayso.core.model import Operation
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.ledger.outcome import end_call
-from sayso.gate.ledger.start import retry_call, start_call
+from sayso.gate.ledger.retry import retry_call
+from sayso.gate.ledger.start import start_call
 from sayso.gate.people.tokens import issue_token
 from sayso.gate.questions.answer import answer_question, edit_and_allow
 from sayso.gate.questions.wait import load_question_row

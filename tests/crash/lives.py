@@ -13,7 +13,8 @@ from sayso.gate.gate import Gate
 from sayso.gate.ledger.lease import enter_call, keep_alive, park_call, release_call, unpark_call
 from sayso.gate.ledger.outcome import end_call
 from sayso.gate.ledger.recovery import reconcile_calls, recover_calls, resolve_call
-from sayso.gate.ledger.start import retry_call, start_call
+from sayso.gate.ledger.retry import retry_call
+from sayso.gate.ledger.start import start_call
 from sayso.gate.sessions.messages import record_message, record_task_start
 from sayso.gate.sessions.operator_grants import give_grant, revoke_all, revoke_grant
 from sayso.gate.sessions.sessions import close_session, open_session

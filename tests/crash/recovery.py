@@ -14,7 +14,8 @@ from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.outcome import end_call
 from sayso.gate.ledger.recovery import recover_calls
-from sayso.gate.ledger.start import retry_call, start_call
+from sayso.gate.ledger.retry import retry_call
+from sayso.gate.ledger.start import start_call
 from sayso.store.contract import CallRow, Reader, Store
 from tests.crash.jobs import (
     ALL_STATES,

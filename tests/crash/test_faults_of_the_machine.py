@@ -18,7 +18,8 @@ from sayso.gate.call_rows import Attempt
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.outcome import end_call
-from sayso.gate.ledger.start import retry_call, start_call
+from sayso.gate.ledger.retry import retry_call
+from sayso.gate.ledger.start import start_call
 from sayso.gate.open import open_gate
 from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.operator_grants import list_grants, revoke_all

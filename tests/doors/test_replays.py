@@ -10,7 +10,7 @@ import pytest
 from sayso import Sayso
 from sayso.doors.python.session import Session
 from sayso.doors.python.workflow import Step
-from sayso.gate.ledger import start
+from sayso.gate.ledger.retry import load_request_to_retry
 from sayso.gate.rows.keys import make_key
 from sayso.surfaces.inbox import Inbox
 
@@ -115,7 +115,7 @@ def test_a_replay_has_no_effect_a_second_time_and_meets_the_world_of_now(desk: D
     session.replay(posted, wait=0)
     with gate.gate.store.read() as tx:
         last = tx.calls(states=("succeeded", "pending"))[-1]
-    assert start.load_request_to_retry(gate.gate, last.id).call.state == "2"
+    assert load_request_to_retry(gate.gate, last.id).call.state == "2"
 
 
 def test_a_name_that_stands_for_another_function_now_is_not_replayed(desk: Desk, tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ from sayso.gate.call_rows import Attempt
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.outcome import end_call
-from sayso.gate.ledger.start import retry_call, start_call
+from sayso.gate.ledger.retry import retry_call
+from sayso.gate.ledger.start import start_call
 from sayso.gate.ledger.workflows import RunNote, save_note
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.sessions.messages import record_message

@@ -6,7 +6,8 @@ import json
 
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.outcome import end_call
-from sayso.gate.ledger.start import retry_call, start_call
+from sayso.gate.ledger.retry import retry_call
+from sayso.gate.ledger.start import start_call
 from sayso.gate.questions.answer import answer_question
 from tests.e2e.operator_place import Place
 from tests.support.asking import edit, push

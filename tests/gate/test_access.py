@@ -17,7 +17,7 @@ from sayso.gate.ledger.access_requests import (
     load_access_request,
     request_access,
 )
-from sayso.gate.ledger.start import retry_call
+from sayso.gate.ledger.retry import retry_call
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.questions.explain import preview_decision
 from sayso.gate.sessions.sessions import open_session

@@ -27,7 +27,9 @@ from sayso.core.audit.verify import verify_rows
 from sayso.gate.audit.checkpoints import prove_entry, sign_audit
 from sayso.gate.audit.prune import erase_value, prune_audit
 from sayso.gate.audit.read import UnknownEntry, export_audit, load_entry_with_values, load_newest_entries
-from sayso.gate.audit.verifying.verify import CHECKPOINT_PAGE, Walk, verify_audit
+from sayso.gate.audit.verifying.check_checkpoints import CHECKPOINT_PAGE
+from sayso.gate.audit.verifying.stream_walk import StreamWalk
+from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.gate import Gate
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import make_key, make_signer, make_verifier, public_key_of
@@ -390,7 +392,7 @@ def test_entries_written_while_verifying_are_no_fault(gate: Gate) -> None:
 
 def test_values_that_are_pruned_or_erased_while_verifying_are_no_fault(gate: Gate) -> None:
     pruned, erased = commit_to(gate, note="x"), commit_to(gate, note="y")
-    walk = Walk(gate, MAIN)
+    walk = StreamWalk(gate, MAIN)
     runs = walk.runs()
     read = next(runs)
     prune_audit(gate, erased)

@@ -17,7 +17,8 @@ from sayso.gate.ledger.lease import keep_alive, park_call
 from sayso.gate.ledger.outcome import end_call
 from sayso.gate.ledger.recovery import forget_results, recover_calls, resolve_call
 from sayso.gate.ledger.replay import replay_call
-from sayso.gate.ledger.start import retry_call, start_call, start_ungated
+from sayso.gate.ledger.retry import retry_call
+from sayso.gate.ledger.start import start_call, start_ungated
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.sessions.messages import record_message, record_task_start
 from sayso.gate.sessions.sessions import open_session

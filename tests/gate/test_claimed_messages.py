@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from sayso.core.conversation.hear import Heard
+from sayso.core.conversation.hearing import Heard
 from sayso.core.errors import UnknownAnswer
 from sayso.core.model import Assurance, Operation, Risk
 from sayso.gate.deciding.authorize import Authorization, authorize

@@ -16,7 +16,8 @@ from sayso.gate.gate import CLOCK_SLACK, Gate
 from sayso.gate.ledger.lease import keep_alive
 from sayso.gate.ledger.outcome import end_call
 from sayso.gate.ledger.recovery import recover_calls
-from sayso.gate.ledger.start import retry_call, start_call
+from sayso.gate.ledger.retry import retry_call
+from sayso.gate.ledger.start import start_call
 from sayso.gate.open import open_gate
 from sayso.gate.sessions.messages import record_message, record_task_start
 from sayso.gate.sessions.operator_grants import give_grant, list_grants

@@ -26,7 +26,8 @@ from sayso.gate.gate import Gate, TamperedSession
 from sayso.gate.ledger.lease import keep_alive
 from sayso.gate.ledger.outcome import end_call
 from sayso.gate.ledger.recovery import recover_calls, resolve_call
-from sayso.gate.ledger.start import retry_call, start_call
+from sayso.gate.ledger.retry import retry_call
+from sayso.gate.ledger.start import start_call
 from sayso.gate.open import audit_gate, open_gate
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.rows.journal import record

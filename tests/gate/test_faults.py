@@ -12,7 +12,8 @@ from sayso.core.policy import Settings
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
-from sayso.gate.ledger.start import retry_call, start_call
+from sayso.gate.ledger.retry import retry_call
+from sayso.gate.ledger.start import start_call
 from sayso.gate.open import open_gate
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.questions.read import UnknownQuestion

@@ -16,7 +16,8 @@ from sayso.gate.gate import Gate, TamperedSession
 from sayso.gate.ledger.lease import enter_call, keep_alive, park_call, release_call, unpark_call
 from sayso.gate.ledger.outcome import end_call
 from sayso.gate.ledger.recovery import recover_calls, resolve_call
-from sayso.gate.ledger.start import retry_call, start_call
+from sayso.gate.ledger.retry import retry_call
+from sayso.gate.ledger.start import start_call
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.questions.read import UnknownQuestion
 from sayso.gate.sessions.messages import (

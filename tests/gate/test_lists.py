@@ -13,7 +13,8 @@ from sayso.core.model import Operation, Request, Verdict
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate, UnknownSession
-from sayso.gate.ledger.start import retry_call, start_call
+from sayso.gate.ledger.retry import retry_call
+from sayso.gate.ledger.start import start_call
 from sayso.gate.ledger.workflows import list_workflow_runs, reconcile_runs
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.sessions.operator_grants import (

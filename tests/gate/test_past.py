@@ -13,7 +13,8 @@ from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.figures.recorded_decision import PastDecision, load_past_decision
 from sayso.gate.figures.stories import StoryFilter, find_stories
 from sayso.gate.gate import Gate
-from sayso.gate.ledger.start import retry_call, start_call
+from sayso.gate.ledger.retry import retry_call
+from sayso.gate.ledger.start import start_call
 from sayso.gate.sessions.operator_grants import give_grant
 from tests.gate.calling import answered
 from tests.support.asking import edit

@@ -12,7 +12,7 @@ from sayso.core.ledger import LEASE
 from sayso.core.model import Request
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.recovery import reconcile_calls, recover_calls, resolve_call
-from sayso.gate.ledger.start import retry_call
+from sayso.gate.ledger.retry import retry_call
 from sayso.gate.sessions.sessions import open_session
 from tests.gate.calling import approved
 from tests.support.gates import Clock

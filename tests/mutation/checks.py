@@ -83,7 +83,9 @@ FILES: dict[str, Sequence[str]] = {
         f"{ATTACK}/test_forged_requests.py",
     ),
     "ledger": (f"{UNIT}/core/test_ledger.py",),
-    "session": (f"{UNIT}/core/test_session.py", *DECIDING, *CONVERSATION),
+    **dict.fromkeys(
+        ("session.state", "session.applying"), (f"{UNIT}/core/test_session.py", *DECIDING, *CONVERSATION)
+    ),
     "model": (f"{UNIT}/core/test_model.py", *DECIDING, f"{UNIT}/policy/test_load.py"),
     "policy": (f"{UNIT}/core/test_policy.py", *DECIDING, f"{UNIT}/policy/test_load.py"),
     "decision": (f"{UNIT}/core/test_model.py", *DECIDING),
@@ -91,7 +93,16 @@ FILES: dict[str, Sequence[str]] = {
     **dict.fromkeys(
         ("deciding.offers", "deciding.questions", "conversation.clearing"), (*DECIDING, *CONVERSATION)
     ),
-    **dict.fromkeys(("conversation.replies", "conversation.hear", "conversation.lifecycle"), CONVERSATION),
+    **dict.fromkeys(
+        (
+            *(f"conversation.replies.{name}" for name in ("answers", "asked", "naming", "plans")),
+            "conversation.hear",
+            "conversation.hearing",
+            "conversation.consents",
+            "conversation.lifecycle",
+        ),
+        CONVERSATION,
+    ),
     **dict.fromkeys(TRAIL, AUDIT),
 }
 """The tests that speak of a module; for the modules that read messages and plans, READING."""

@@ -13,7 +13,8 @@ from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.lease import park_call, unpark_call
 from sayso.gate.ledger.outcome import end_call
-from sayso.gate.ledger.start import retry_call, start_call, start_ungated
+from sayso.gate.ledger.retry import retry_call
+from sayso.gate.ledger.start import start_call, start_ungated
 from sayso.gate.people.browsers import find_browser, make_link, sign_out, use_link
 from sayso.gate.people.passkeys import needs_proof, require_passkeys
 from sayso.gate.people.tokens import find_token, issue_token, revoke_token

@@ -11,7 +11,8 @@ from sayso.gate.gate import Gate
 from sayso.gate.ledger.lease import park_call, unpark_call
 from sayso.gate.ledger.outcome import end_call
 from sayso.gate.ledger.recovery import resolve_call
-from sayso.gate.ledger.start import retry_call, start_call, start_ungated
+from sayso.gate.ledger.retry import retry_call
+from sayso.gate.ledger.start import start_call, start_ungated
 from sayso.gate.people.passkey_sign_in import sign_in_options
 from sayso.gate.people.passkeys import (
     forget_passkeys,

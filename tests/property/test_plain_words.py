@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sayso.core.digest import encode_canonical, read_arguments
 from sayso.core.model import Call, Operation
 from sayso.reading.paths.budget import share_budget
+from sayso.reading.paths.finding.path_arguments import collect_texts
 from sayso.reading.paths.guard import (
     MOST_ARGUMENTS,
     PathReading,
@@ -19,7 +20,6 @@ from sayso.reading.paths.guard import (
     follow_paths,
     name_no_path,
 )
-from sayso.reading.paths.path_arguments import collect_texts
 from sayso.reading.paths.protected_names import PATTERNS
 
 NAMES = (

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from sayso.core.deciding.rules import RULES
 from sayso.core.grants import GrantKey
 from sayso.core.model import Assurance, Mode, Operation, Origin, Request, Risk
-from sayso.core.plan_text import PlanText
 from sayso.core.policy import (
     NEVER_REVIEWED,
     Decay,
@@ -41,6 +40,7 @@ from sayso.core.session import (
     Task,
     View,
 )
+from sayso.core.session.plan_text import PlanText
 from sayso.gate.deciding.request import make_call, make_request
 from tests.property.draws import DAY, NOW, ago, likely, some, usually
 from tests.property.random_grants import grants_for

@@ -12,7 +12,7 @@ import msgspec
 from sayso import Sayso
 from sayso.core.decision import Question
 from sayso.core.digest import decode_canonical
-from sayso.gate.ledger.start import load_attempt
+from sayso.gate.ledger.attempts import load_attempt
 from sayso.gate.questions.surface import AskedQuestion, Reply
 from sayso.store.contract import CallRow, QuestionRow
 

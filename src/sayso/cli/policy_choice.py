@@ -69,12 +69,12 @@ def in_flagged_mode(policy: Policy) -> Policy:
 
 
 def global_approval() -> str | None:
-    """The mode that stands before the command: `sayso --approval MODE command`."""
+    """The mode that comes before the command: `sayso --approval MODE command`."""
     return _before_command.get()
 
 
 def set_global_approval(approval: str | None) -> None:
-    """Take the mode that stands before the command; a wrong one is refused, whatever the command is."""
+    """Take the mode that comes before the command; a wrong one is refused, whatever the command is."""
     from sayso.gate.settings import read_mode
 
     if approval is not None:

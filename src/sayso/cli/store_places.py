@@ -55,7 +55,7 @@ def find_store_place(store: str | None) -> StorePlace:
 
 
 def _bytes_of_file(path: Path) -> int:
-    """The size of the file and of its write-ahead log, where what was written last may still stand."""
+    """The size of the file and of its write-ahead log, where what was written last may still be."""
     log = path.with_name(f"{path.name}-wal")
     return path.stat().st_size + (log.stat().st_size if log.exists() else 0)
 

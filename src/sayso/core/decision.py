@@ -83,7 +83,7 @@ class Question(msgspec.Struct, frozen=True):
 
     `bundle` is the label of what was checked ahead in one go; `later` names what will be asked when reached.
     `policy` is the digest of the one it was asked under, which computed the offers. `claim` is the message
-    that a host says the user wrote, if that is what is asked. `complete` says that `text` shows all of the
+    that a host says the user wrote, if that is what is asked. `complete` means that `text` shows all of the
     call, with nothing folded. `confirms_task`: a yes also says that the long task goes on.
     """
 

@@ -158,7 +158,7 @@ def read_arguments(text: bytes) -> Any:
 
 @lru_cache(maxsize=4)
 def _arguments(text: bytes) -> msgspec.Raw:
-    """The arguments as they stand in a digest, spelled once for both digests of a call."""
+    """The arguments as they are in a digest, spelled once for both digests of a call."""
     return msgspec.Raw(encode_canonical(read_arguments(text)))
 
 

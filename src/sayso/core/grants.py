@@ -67,7 +67,7 @@ class Grant(msgspec.Struct, frozen=True):
 
 
 class HeldGrant(msgspec.Struct, frozen=True):
-    """A grant as it stands now: how often it was used, and whether it was revoked."""
+    """A grant as it is now: how often it was used, and whether it was revoked."""
 
     grant: Grant
     used: int = 0

@@ -94,7 +94,7 @@ class Call(msgspec.Struct, frozen=True, omit_defaults=True):
     `missing` which of folder and workspace are not there.
     `target` is what it is declared to work on, in one text; `targets` are these and all other paths in its
     arguments, as plans write them.
-    `state` is what the tool says of the world the call would meet, if it says anything. `title` is how the
+    `state` is the state of the world that the tool reports, if it does. `title` is how the
     policy tells calls of the tool in a line: people see it, and nothing else looks at it, no digest and no
     check.
     """
@@ -177,7 +177,7 @@ class Declaration(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `code`: a decorator in this process, believed as it is. `host`: a program over a connection, whose
     declarations only raise. `agent`: the same, and the tool itself stays an operation. `name`: these
-    operations stand only where no tool entry fits.
+    operations count only where no tool entry fits.
     """
 
     operations: tuple[Operation, ...] = ()

@@ -327,7 +327,7 @@ FLOOR = {Tier.AUTONOMOUS: Risk.LOW, Tier.REQUIRES_APPROVAL: Risk.MODERATE, Tier.
 
 
 def _by_name(tools: Sequence[Tool]) -> dict[str, tuple[int, ...]]:
-    """Return where the entries of each tool stand; patterns are tried one by one."""
+    """Return where the entries of each tool are; patterns are tried one by one."""
     found: dict[str, tuple[int, ...]] = {}
     for index, tool in enumerate(tools):
         if not _is_pattern(tool.tool):
@@ -355,7 +355,7 @@ def _names(domains: Mapping[str, Domain], operations: Mapping[str, Detail]) -> l
 
 
 def _tier(domain: Domain, action: str) -> Tier | None:
-    """The list an action stands in; the strictest, should a hand-made policy hold it twice."""
+    """The list an action is in; the strictest, should a hand-made policy hold it twice."""
     if action in domain.blocked:
         return Tier.BLOCKED
     if action in domain.requires_approval:

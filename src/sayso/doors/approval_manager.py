@@ -96,7 +96,7 @@ class ApprovalManager:
     ) -> bool:
         """True if this tool may run with these arguments, now; False if it was denied.
 
-        A call that does not say one clear thing (an unknown risk, a name that is no operation, arguments
+        A call that does not say one clear thing (an unknown risk, a name that is not an operation, arguments
         that JSON cannot hold) is denied, and the log says why.
         """
         try:

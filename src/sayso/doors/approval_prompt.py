@@ -150,7 +150,7 @@ def _make_visible(piece: str) -> str:
 
 
 def _wrap_line(indent: str, text: str) -> Iterator[str]:
-    """The text in lines of the box. Every line after the first says that it goes on."""
+    """The text in lines of the box. Every line after the first is marked as continued."""
     line, used, room = indent, len(indent), WIDEST - 2 * len(MARGIN)
     for character in text:
         width = _width(character)

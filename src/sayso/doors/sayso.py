@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 
-from sayso.core.conversation.hear import Heard
+from sayso.core.conversation.hearing import Heard
 from sayso.core.durations import USUAL_WAIT
 from sayso.core.extras import needs_extra
 from sayso.core.model import Assurance, Request, Risk

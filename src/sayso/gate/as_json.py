@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sayso.core.conversation.hear import Heard
+from sayso.core.conversation.hearing import Heard
 from sayso.core.deciding.decide import Trace
 from sayso.core.deciding.questions import question_text
 from sayso.core.decision import Decision

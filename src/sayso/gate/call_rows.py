@@ -60,7 +60,7 @@ class EffectTaken(KeyReused):
 
 
 class TamperedCall(Tampered):
-    """The row of the call was not written by this gate as it stands. It is not run."""
+    """The row of the call was not written by this gate as it is. It is not run."""
 
     code = "tampered_call"
 
@@ -246,7 +246,7 @@ def with_standing(row: CallRow, where: CallStanding) -> CallRow:
 
 
 def add_call_row(gate: Gate, tx: Writer, row: CallRow, *, named: bool = False) -> CallRow:
-    """Store a call that is new. `named`: its session says already how it stands."""
+    """Store a call that is new. `named`: its session has its state already."""
     row = gate.sealer.call(row)
     tx.put_call(row)
     if not named:
@@ -255,7 +255,7 @@ def add_call_row(gate: Gate, tx: Writer, row: CallRow, *, named: bool = False) -
 
 
 def move_call_row(gate: Gate, tx: Writer, before: CallRow, after: CallRow, *, named: bool = False) -> CallRow:
-    """Store the call as it stands now, unless somebody moved it since it was read."""
+    """Store the call as it is now, unless somebody moved it since it was read."""
     after = gate.sealer.call(after)
     if not tx.move_call(after, states=(before.state,), fence=before.fence):
         raise NotNow("this start of the call is over", hint="somebody else started or ended it since")
@@ -265,7 +265,7 @@ def move_call_row(gate: Gate, tx: Writer, before: CallRow, after: CallRow, *, na
 
 
 def _name_in_session(gate: Gate, tx: Writer, before: CallRow | None, after: CallRow) -> None:
-    """Let the session say how the call stands, as long as it is not over."""
+    """Keep the call's state in its session's row, as long as it is not over."""
     stands, untried = _standing_label(after), _find_untried(after)
     if before is not None and (stands, untried) == (_standing_label(before), _find_untried(before)):
         return

@@ -2,7 +2,7 @@
 
 The mark of a store is raised after the commit it speaks of. A process that opened the store between the two
 would find entries without a mark, take the store for one restored from a backup, and void all grants. So
-opening holds a lock file beside the marks, from before the store is named until its mark stands. Machines
+opening holds a lock file beside the marks, from before the store is named until its mark is written. Machines
 that share a database but no marks wait for each other at the head of the audit stream.
 """
 

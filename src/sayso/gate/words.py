@@ -43,7 +43,7 @@ def effect_taken(call: str, state: str, ended: str) -> tuple[str, str]:
 
 EFFECT_TAMPERED = (
     "this effect may have happened: the record of a call that had it was tampered with",
-    "sayso audit verify says what was changed",
+    "sayso audit verify shows what was changed",
 )
 
 

@@ -15,7 +15,7 @@ def values_at(args: Mapping[str, Any], paths: str) -> list[Any]:
 
 
 def arguments_at(args: Mapping[str, Any], paths: str) -> list[tuple[str, Any]]:
-    """The same, each with the name of the argument it stands in."""
+    """The same, each with the name of the argument it is in."""
     found: list[tuple[str, Any]] = []
     for path in paths.split(","):
         steps = path.strip().split(".")

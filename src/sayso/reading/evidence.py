@@ -1,4 +1,4 @@
-"""Which parts of a call a reading went by, so that a person is shown them where they stand."""
+"""Which parts of a call a reading went by, so that a person is shown them where they are."""
 
 from __future__ import annotations
 

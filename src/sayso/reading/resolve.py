@@ -113,8 +113,8 @@ def _real_place(value: object, entry: Tool, where: CallFolders) -> str | None:
 
 
 def _path_target(path: object, where: CallFolders) -> str:
+    from sayso.reading.paths.finding.targets import as_written_in_plans
     from sayso.reading.paths.places import locate
-    from sayso.reading.paths.targets import as_written_in_plans
 
     place = locate(path, folder=where.folder, workspace=where.workspace, home=where.home)
     return as_written_in_plans(path, place, where.workspace)
@@ -226,9 +226,9 @@ def _operations_at_other_paths(
     operation: str, entry: Tool, args: Mapping[str, Any], policy: Policy, where: CallFolders
 ) -> Iterator[Operation]:
     """Yield operations at paths in undeclared arguments: a tool may take a path under another name."""
-    from sayso.reading.paths.path_arguments import collect_texts, find_other_paths
+    from sayso.reading.paths.finding.path_arguments import collect_texts, find_other_paths
+    from sayso.reading.paths.finding.targets import may_be_file
     from sayso.reading.paths.places import locate
-    from sayso.reading.paths.targets import may_be_file
 
     read = {name for name, _ in arguments_at(args, entry.source or "")}
     given = find_other_paths(
@@ -300,7 +300,7 @@ def _operation_at_url(
 def _resolve_shell(
     entry: Tool, args: Mapping[str, Any], policy: Policy, where: CallFolders
 ) -> Iterable[Operation]:
-    """Return what the command line does, command by command. The entry's own operation stands beside it."""
+    """Return what the command line does, command by command. The entry's own operation is added."""
     declared = [Operation(entry.operation)] if entry.operation else []
     line = _command_line(entry, args)
     if line is None:

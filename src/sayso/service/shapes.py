@@ -187,7 +187,7 @@ class SessionView(msgspec.Struct, frozen=True):
 class HistoryEntry(msgspec.Struct, frozen=True):
     """One call of the past: a line of the history, placed where it was first decided.
 
-    `verdict`, `rule` and `reason` are of that decision; `state` is where the call stands now.
+    `verdict`, `rule` and `reason` are of that decision; `state` is the call's state now.
     """
 
     seq: int
@@ -238,7 +238,7 @@ class OperationTrace(msgspec.Struct, frozen=True):
 
 
 class FreshDecision(msgspec.Struct, frozen=True):
-    """The same call decided again as things stand now, check by check. Nothing came of it."""
+    """The same call decided again as of now, check by check. Nothing came of it."""
 
     verdict: str
     rule: str

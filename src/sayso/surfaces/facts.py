@@ -28,7 +28,7 @@ AS_ABOVE = "the command above"
 class QuestionFact(msgspec.Struct, frozen=True):
     """One thing to know. `text` may hold anybody's words, so a surface makes it visible.
 
-    A line break in `text` is ours: one that stands in the call is spelled `\\n` before it. `length` is how
+    A line break in `text` is ours: one that is in the call is spelled `\\n` before it. `length` is how
     many characters there are to show in truth, however much of them is shown. `parts` of the text made the
     call what it is, and are marked in it.
     """
@@ -134,7 +134,7 @@ def _change_facts(change: TextChange) -> Iterator[QuestionFact]:
 
 
 def _argument_prefix(argument: str | None) -> str:
-    """The name that stands before the value of an argument; none before a part of the command."""
+    """The name before the value of an argument; none before a part of the command."""
     if argument is None:
         return ""
     return f"{argument if PLAIN_NAME.fullmatch(argument) else json.dumps(argument, ensure_ascii=False)}: "

@@ -11,8 +11,8 @@ from sayso.core import effects as fx
 from sayso.core.decision import Question
 from sayso.core.grants import Grant, GrantKind, HeldGrant
 from sayso.core.model import Operation, Risk
-from sayso.core.plan_text import PlanText
 from sayso.core.session import Denial, PendingPrompt, Plan, Sending, Session, Suspension, Task, apply_effects
+from sayso.core.session.plan_text import PlanText
 from sayso.gate.deciding.request import make_call, make_request
 
 NOW = 1_800_000_000.0

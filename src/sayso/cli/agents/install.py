@@ -34,9 +34,7 @@ AgentArg = Annotated[
         autocompletion=complete_agents,
     ),
 ]
-ProjectOption = Annotated[
-    bool, typer.Option("--project", help="Only for the project in this folder, not for all you do.")
-]
+ProjectOption = Annotated[bool, typer.Option("--project", help="Only for the project in this folder.")]
 
 WRITE = "Write this?"
 

@@ -257,7 +257,7 @@ def audit_prune(
 def audit_recount(store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Drop what was added up from the trail for figures and history, and add it up again.
 
-    Sayso keeps it up to date by itself. This is for when audit verify says that it was changed.
+    Sayso keeps it up to date by itself. Use this if `sayso audit verify` reports that it differs.
     """
     from sayso.gate.summaries.add_up import recount
 

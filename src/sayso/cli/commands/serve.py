@@ -84,7 +84,7 @@ def run_service(
 ) -> None:
     """Run the service and its page until you stop it. It listens on this machine only by default.
 
-    An operator is never refused for asking too often.
+    Operators are never rate-limited.
     """
     from sayso.core.extras import needs_extra
     from sayso.gate.open import open_gate
@@ -126,19 +126,19 @@ def run_service(
 
 @tokens.command("new", short_help="Create a token; it is shown only once.")
 def token_new(
-    role: Annotated[str, typer.Argument(help="agent, host, operator or trusted.")],
+    role: Annotated[str, typer.Argument(help="agent, host or operator.")],
     name: Annotated[str, typer.Argument(help="The holder's name.")],
     assured: Annotated[
         bool, typer.Option("--assured", help="For a host: the agent's user cannot read this token.")
     ] = False,
     rate: Annotated[
         float | None,
-        typer.Option("--rate", metavar="N", help="Calls a second it may make, if not as many as anybody."),
+        typer.Option("--rate", metavar="N", help="Calls a second it may make; default: as the service."),
     ] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Create a token for an agent, a host, an operator or the trusted channel.
+    """Create a token for an agent, a host or an operator.
 
     Messages from a host count as claimed: they can tighten at once, and before they loosen anything you are
     asked. With --assured you vouch that no agent can read the token, and its messages count at once.
@@ -169,6 +169,7 @@ def token_new(
 
 @tokens.command("list", short_help="List tokens.")
 def token_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """List tokens by id, role and name. The tokens themselves are not kept."""
     from sayso.gate.people.tokens import list_tokens
 
     with open_gate_to_look(store, sealed=True) as gate:
@@ -189,6 +190,7 @@ def token_revoke(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
+    """Revoke a token: from the next request on, its holder is refused."""
     from sayso.cli.operator_name import operator_name
     from sayso.gate.people.tokens import revoke_token
 

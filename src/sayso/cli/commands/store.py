@@ -29,6 +29,9 @@ TargetOption = Annotated[
     str,
     typer.Option("--to", metavar="ADDRESS", help="An empty database: postgresql://user@host/database."),
 ]
+AbandonedOption = Annotated[
+    str, typer.Option("--to", metavar="ADDRESS", help="The address that the move was for.")
+]
 
 
 @app.command("init", short_help="Create the store if it does not exist.")
@@ -74,7 +77,7 @@ def store_migrate(store: StoreOption = None, as_json: JsonOption = False) -> Non
 
 @app.command("clock", short_help="Check whether the clock can be trusted, or confirm it.")
 def store_clock(
-    accept: Annotated[bool, typer.Option("--accept", help="Say that the clock is right now.")] = False,
+    accept: Annotated[bool, typer.Option("--accept", help="Confirm that the clock is right now.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -167,7 +170,7 @@ def store_copy(to: TargetOption, store: StoreOption = None, as_json: JsonOption 
 
 
 @app.command("unseal", short_help="Abandon an unfinished move.")
-def store_unseal(to: TargetOption, store: StoreOption = None, as_json: JsonOption = False) -> None:
+def store_unseal(to: AbandonedOption, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Unseal a store whose copy was never finished, and use it again as it was.
 
     Refused if the database shows that the copy was finished: then the store lives there.

@@ -168,7 +168,7 @@ class Demo:
             self._out.print(Text.assemble((f"{what:>8}  ", LINE_COLOURS.get(what, "")), text))
 
     def _asking(self, gate: Gate) -> Callable[[str], Callable[[], None]]:
-        """A way to put questions on this terminal as well; whichever answer comes first stands."""
+        """A way to put questions on this terminal as well; whichever answer comes first counts."""
         from sayso.gate.deciding.request import request_in_session
         from sayso.gate.questions.asker import Asker
         from sayso.gate.questions.read import find_question

@@ -153,7 +153,7 @@ def _ask_person(line: ServiceLine, told: CallStatus, watch: DemoWatch) -> CallSt
 
 
 def _retry_until_answered(line: ServiceLine, told: CallStatus, watch: DemoWatch) -> CallStatus:
-    """The call once somebody has answered, which starts it if they allowed it; or as it stands at last."""
+    """The call once somebody has answered, which starts it if they allowed it; or as it is at last."""
     for _ in range(MOST_WAITS):
         if told.status != "pending" or watch.is_over():
             break

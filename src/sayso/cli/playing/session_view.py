@@ -8,7 +8,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from sayso.cli.views.decision import VERDICT_MARKS, VERDICT_STYLES, show_trace
-from sayso.core.conversation.hear import list_allowlist_entries, list_category_grants
+from sayso.core.conversation.consents import list_allowlist_entries, list_category_grants
 from sayso.core.words import visible
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def print_state(out: Console, player: Player) -> None:
 
 
 def print_why(out: Console, player: Player) -> None:
-    """Every check the last call passed, as things stand now."""
+    """Every check the last call passed, as of now."""
     explained = player.explain_last()
     if explained is None:
         out.print("No call yet.")

@@ -19,8 +19,8 @@ from sayso.gate import words
 from sayso.gate.call_rows import Record, UnknownCall, find_record, sound_call, standing_of
 from sayso.gate.deciding.approvals import state_of_call
 from sayso.gate.gate import Gate
+from sayso.gate.ledger.attempts import with_question_outcome
 from sayso.gate.ledger.recovery import recover_calls
-from sayso.gate.ledger.start import with_question_outcome
 from sayso.gate.ledger.workflows import MOST, RunProgress
 from sayso.store.contract import CallRow, Reader
 
@@ -106,7 +106,7 @@ def load_call_details(gate: Gate, call: str) -> CallDetails:
 
 
 def _as_it_stands(gate: Gate, tx: Reader, row: CallRow) -> tuple[CallRow, dict[str, Any]]:
-    """The call as it is now, where it stands, and whether its row was tampered with."""
+    """The call as it is now, its state, and whether its row was tampered with."""
     tampered = sound_call(gate, tx, row) is None
     row = with_question_outcome(gate, tx, row)
     return row, {"state": state_of_call(gate, tx, row), "tampered": tampered}

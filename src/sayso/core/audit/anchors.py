@@ -1,4 +1,4 @@
-"""Marks: what the first entries of a stream must come to, as checkpoints and entries `JOINED` say it."""
+"""Marks: what the first entries of a stream must come to, by checkpoints and entries `JOINED`."""
 
 from __future__ import annotations
 

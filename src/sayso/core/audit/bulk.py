@@ -20,7 +20,7 @@ FiledRow = tuple[int, bytes | None, bytes, bytes, float, str, str]
 
 
 class RawBody(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
-    """A body, read as far as verifying needs it. The fields stand in canonical order."""
+    """A body, read as far as verifying needs it. The fields are in canonical order."""
 
     agent: str
     at: str

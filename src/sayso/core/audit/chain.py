@@ -21,7 +21,7 @@ AddFinding = Callable[[FindingKind, int, str], None]
 
 
 class Chain:
-    """Where walking along a stream came to. `whole`: each row so far stood at the place its number says."""
+    """Where walking along a stream came to. `whole`: each row so far was at the place its number names."""
 
     def __init__(self, stream: str, found: AddFinding) -> None:
         self.entries = 0
@@ -114,7 +114,7 @@ class Chain:
             )
 
     def _account(self, run: Sequence[StoredRow], told: Sequence[RawBody | None]) -> None:
-        """Note through which entry bodies were dropped, as entries say it."""
+        """Note through which entry bodies were dropped, as entries record it."""
         for row, one in zip(run, told, strict=True):
             if one is not None and one.event == Pruned.event and row[1] is not None:
                 self.accounted = max(self.accounted, _read_pruned_through(row[0], row[1]))

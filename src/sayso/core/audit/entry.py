@@ -77,7 +77,7 @@ class ChainHead(msgspec.Struct, frozen=True):
 
 
 class AuditBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An entry as its bytes say it. The fields stand in canonical order."""
+    """An entry as decoded from its bytes. The fields are in canonical order."""
 
     agent: str
     at: str

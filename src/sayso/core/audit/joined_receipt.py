@@ -1,6 +1,6 @@
 """Receipts for entries of streams beside `main`: from the entry to a signed checkpoint in two steps.
 
-The path leads from the entry to the root of its stream's tree. That root stands in an entry `JOINED` of
+The path leads from the entry to the root of its stream's tree. That root is in an entry `JOINED` of
 `main`, whose own receipt follows after an empty line. Both are text, as those of `main` are.
 """
 

@@ -32,7 +32,7 @@ from sayso.core.text.unmask import is_sign_of, strip_decoration, with_emoji
 class Assent(msgspec.Struct, frozen=True):
     """At most one of three: how strong a plain yes is, the change asked for with it, or that it asks back.
 
-    `once` says that a plain yes is for one call only, `of_plan` that it speaks of the plan.
+    `once` means that a plain yes is for one call only, `of_plan` that it speaks of the plan.
     """
 
     strength: str | None = None
@@ -46,7 +46,7 @@ NONE = Assent()
 
 
 def read_assent(said: str, asks: bool) -> Assent:
-    """Read an undisguised message; `asks` says that there is a question mark in its own words."""
+    """Read an undisguised message; `asks` means that there is a question mark in its own words."""
     if is_sign_of("yes", said) or _PLUS_ONE.fullmatch(said):
         return Assent("medium")
     said = strip_decoration(with_emoji(said.replace("’", "'"))).strip()

@@ -7,17 +7,18 @@ from collections.abc import Mapping
 import msgspec
 
 from sayso.core.conversation import words
-from sayso.core.conversation.hear import Heard, hear_text
+from sayso.core.conversation.hear import hear_text
+from sayso.core.conversation.hearing import Heard
 from sayso.core.deciding.questions import is_open
 from sayso.core.deciding.showing import check_seen, describe_whole_call, shows_all
 from sayso.core.decision import Item, Offer, Question, Ruling
 from sayso.core.effects import Effect, GrantAdded, QuestionClosed
 from sayso.core.errors import UnknownAnswer
 from sayso.core.model import Assurance, Operation, Request, Risk, Verdict
-from sayso.core.numbering import new_question_id
 from sayso.core.policy import Policy
 from sayso.core.rulebook import CLAIMED
 from sayso.core.session import Session
+from sayso.core.session.numbering import new_question_id
 
 TOOL = "message"
 OPERATION = Operation("conversation.message", risk=Risk.HIGH)

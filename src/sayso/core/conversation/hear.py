@@ -11,90 +11,36 @@ from collections.abc import Callable
 import msgspec
 
 from sayso.core import effects as fx
-from sayso.core.conversation import replies, words
-from sayso.core.conversation.clearing import clear_consent
+from sayso.core.conversation import words
+from sayso.core.conversation.consents import (
+    allowlist_entry,
+    answer_queries,
+    list_allowlist_entries,
+    list_category_grants,
+)
+from sayso.core.conversation.hearing import Heard, Hearing
 from sayso.core.conversation.limits import find_limit
 from sayso.core.conversation.message import Message, read_message
+from sayso.core.conversation.replies.answers import hear_no, hear_unclear_yes, hear_yes
+from sayso.core.conversation.replies.asked import was_asked
+from sayso.core.conversation.replies.naming import name_questions
+from sayso.core.conversation.replies.plans import narrows_plan
 from sayso.core.conversation.revocations import find_dropped, revoke_entry
 from sayso.core.conversation.standing_consent import speaks_of_revoking
 from sayso.core.conversation.withdrawal import take_forbidden_off, take_last_yes_back
 from sayso.core.deciding.rules import PLAN_TURNS
-from sayso.core.durations import DAY
-from sayso.core.grants import Grant, HeldGrant, Pins, spent
+from sayso.core.grants import spent
 from sayso.core.model import Assurance, Risk
-from sayso.core.numbering import new_grant, new_task
 from sayso.core.plans.edit import begins_with_yes, find_spoken_change
 from sayso.core.policy import Policy
-from sayso.core.session import PendingPrompt, Session, apply_effects
+from sayso.core.session import PendingPrompt, Session
+from sayso.core.session.numbering import new_task
 from sayso.core.text.slash_text import limits_slash
 from sayso.core.text.unmask import LONGEST, visible_readings
 from sayso.core.words import visible
 
 CONFIRM_TASK_EVERY = 25
-LISTED = frozenset({"command", "category"})
-"""The kinds of grants that have a block of their own in what the user consented to."""
 LOOSENING = frozenset({"grant", "slash", "assent", "medium", "modify", "imperative"})
-
-
-class Heard(msgspec.Struct, frozen=True):
-    """What a message was, did, said and cleared; `effects` are still to be applied."""
-
-    kind: str
-    turn: int
-    did: tuple[str, ...]
-    announced: tuple[str, ...]
-    cleared: tuple[str, ...]
-    answered: str | None
-    effects: tuple[fx.Effect, ...]
-    question: str | None = None
-    """The question whether it was said, if that was asked."""
-
-
-class Hearing:
-    """One message being heard: collects effects, and keeps the session as it is after them."""
-
-    def __init__(
-        self,
-        session: Session,
-        policy: Policy,
-        message: Message,
-        now: float,
-        assurance: Assurance,
-        unsigned: Risk | None = Risk.HIGH,
-    ) -> None:
-        self.before = session
-        self.session = session
-        self.policy = policy
-        self.message = message
-        self.now = now
-        self.assurance = assurance
-        self.unsigned = unsigned
-        self.effects: list[fx.Effect] = []
-        self.did: list[str] = []
-        self.announced: list[str] = []
-        self.cleared: list[str] = []
-        self.answered: str | None = None
-
-    def add_effects(self, *effects: fx.Effect) -> None:
-        self.effects += effects
-        self.session = apply_effects(self.session, effects)
-
-    def clear(self, reach: fx.ClearReach, why: str, announce: str) -> None:
-        effect, lost = clear_consent(self.session, reach, why, self.now)
-        self.add_effects(effect)
-        self.cleared += lost
-        self.announced.append(announce)
-
-    def result(self) -> Heard:
-        return Heard(
-            kind=self.message.kind,
-            turn=self.session.turn,
-            did=tuple(self.did),
-            announced=tuple(self.announced),
-            cleared=tuple(self.cleared),
-            answered=self.answered,
-            effects=tuple(self.effects),
-        )
 
 
 def hear_text(
@@ -114,7 +60,7 @@ def hear_text(
     message = _with_plan_in_view(read_message(text, policy.slash_commands, policy.phrases), session)
     h = Hearing(session, policy, message, now, assurance, unsigned)
     _doubt_slash(h)
-    replies.name_questions(h)
+    name_questions(h)
     _hear_limit(h)
     _advance(h)
     _tighten(h)
@@ -124,7 +70,7 @@ def hear_text(
         if _may_loosen(h):
             _loosen(h, risk_of)
         _finish(h)
-    _answer_queries(h)
+    answer_queries(h)
     _begin_task(h)
     _confirm_long_task(h)
     return h.result()
@@ -173,7 +119,7 @@ def _hear_limit(h: Hearing) -> None:
     if narrows or all(spent(held, h.now) for held in h.session.all_grants):
         return
     limit = find_limit(m.text)
-    if limit is None or (replies.was_asked(h) and (limit.keeps or m.kind == "modify")):
+    if limit is None or (was_asked(h) and (limit.keeps or m.kind == "modify")):
         return
     h.message = msgspec.structs.replace(
         m, kind="refusal", refusal=True, forbids=True, forbidden=limit.excluded, change=None, imperatives=()
@@ -228,8 +174,8 @@ def _tighten(h: Hearing) -> None:
     m = h.message
     if m.problem is not None:
         h.announced.append(m.problem)
-    replies.hear_no(h)
-    if m.forbids and not replies.narrows_plan(h):
+    hear_no(h)
+    if m.forbids and not narrows_plan(h):
         _forbid(h)
     if m.revoke_all:
         h.clear("everything", "you revoked all consent", words.ALL_REVOKED)
@@ -259,7 +205,7 @@ def _asks_to_revoke(h: Hearing) -> bool:
 
 def _forbid(h: Hearing) -> None:
     """A prohibition takes all consent back but the standing one, and of that what holds a forbidden word."""
-    if h.message.change is not None and replies.was_asked(h):
+    if h.message.change is not None and was_asked(h):
         h.announced.append(words.NO_LIMITS)
     off = take_forbidden_off(h, h.message.forbidden)
     h.clear("all_but_allowlist", "you forbade something", words.FORBIDDEN)
@@ -300,13 +246,13 @@ def _loosen(h: Hearing, risk_of: Callable[[str], Risk]) -> None:
     if m.imperatives:
         h.add_effects(fx.SessionChanged(imperatives=m.imperatives))
     if m.assent is not None or (m.change is not None and not _is_forbidden(h)):
-        replies.hear_yes(h)
-    replies.hear_unclear_yes(h)
+        hear_yes(h)
+    hear_unclear_yes(h)
 
 
 def _is_forbidden(h: Hearing) -> bool:
     """Whether the change was a prohibition that has taken all consent back: nothing is left to answer."""
-    return h.message.forbids and not replies.narrows_plan(h)
+    return h.message.forbids and not narrows_plan(h)
 
 
 def _finish(h: Hearing) -> None:
@@ -326,33 +272,6 @@ def _grant_standing(h: Hearing, risk_of: Callable[[str], Risk]) -> None:
         h.add_effects(fx.GrantAdded(allowlist_entry(h.session, command, risk, h.policy, h.now)))
     h.did.append("standing consent granted")
     h.announced.append(words.allowlist_block(list_allowlist_entries(h.session, h.now), with_risk=True))
-
-
-def _answer_queries(h: Hearing) -> None:
-    command = h.policy.slash_commands.get(h.message.slash or "")
-    query = h.message.query or (command.query if command else None)
-    if query is None:
-        return
-    blocks = [words.allowlist_block(list_allowlist_entries(h.session, h.now))]
-    if query == "consents":
-        task = h.session.task
-        name = task.name if task else "none"
-        risky = [
-            one.grant for one in h.session.all_grants if one.grant.kind == "operation" and _risky(one, h.now)
-        ]
-        blocks.append(words.task_block(name, list_category_grants(h.session, h.now), risky))
-        other = [
-            one.grant
-            for one in h.session.all_grants
-            if not spent(one, h.now) and one.grant.kind not in LISTED
-        ]
-        blocks += [words.other_block(other)] if other else []
-        blocks.append(words.TO_REVOKE)
-    h.announced.append("\n\n".join(blocks))
-
-
-def _risky(held: HeldGrant, now: float) -> bool:
-    return held.grant.risk >= Risk.HIGH and not spent(held, now)
 
 
 def _begin_task(h: Hearing) -> None:
@@ -386,49 +305,3 @@ def _confirm_long_task(h: Hearing) -> None:
         )
     )
     h.announced.append(words.still_working(task.name))
-
-
-def allowlist_entry(
-    session: Session,
-    command: str,
-    risk: Risk,
-    policy: Policy,
-    now: float,
-    *,
-    by: str = "user",
-    after: int = 0,
-) -> Grant:
-    """Standing consent for a command, verbatim, in this workspace; `after` so many other new grants."""
-    grant = Grant(
-        id="",
-        kind="command",
-        value=command,
-        risk=risk,
-        expires_at=now + DAY,
-        session=session.id,
-        pins=Pins(workspace=session.workspace),
-        source="allowlist",
-        given_by=by,
-    )
-    return new_grant(grant, session, policy, now, after=after)
-
-
-def list_allowlist_entries(session: Session, now: float) -> list[HeldGrant]:
-    """The live entries of the allowlist in this workspace."""
-    return [
-        held
-        for held in session.all_grants
-        if held.grant.kind == "command"
-        and not spent(held, now)
-        and held.grant.pins.workspace == session.workspace
-    ]
-
-
-def list_category_grants(session: Session, now: float) -> list[Grant]:
-    """The categories consented to in the current task."""
-    task = session.task
-    return [
-        held.grant
-        for held in session.all_grants
-        if held.grant.kind == "category" and not spent(held, now) and task and held.grant.bound_to == task.id
-    ]

@@ -10,10 +10,10 @@ from sayso.core.conversation.clearing import clear_consent
 from sayso.core.deciding.retries import Start, has_retry, retries_left, retry_grant, start_from_session
 from sayso.core.decision import Decision, Item
 from sayso.core.model import Assurance, Request, Risk
-from sayso.core.numbering import new_plan, new_task
-from sayso.core.plan_text import PlanText
 from sayso.core.policy import Policy
 from sayso.core.session import Session
+from sayso.core.session.numbering import new_plan, new_task
+from sayso.core.session.plan_text import PlanText
 
 DONE = "the task is done"
 EXIT_CODES_MEAN_NOTHING = frozenset({"test-build"})
@@ -29,7 +29,7 @@ class Report(msgspec.Struct, frozen=True):
 
 
 def report_plan(session: Session, text: PlanText, *, shown: bool = False) -> Report:
-    """A plan was put to the user; `shown` says that they see our rendering of it.
+    """A plan was put to the user; `shown` means that they see our rendering of it.
 
     A concrete one suspends the plan under way until it is answered. One that is not concrete comes between a
     plan that waits and the yes to it: then that yes needs the rendering again.

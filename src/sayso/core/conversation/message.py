@@ -56,13 +56,13 @@ class Message(msgspec.Struct, frozen=True):
     """A user's message, read.
 
     `kind` is the first that fits in the order of the fields, which say all that takes effect. What tightens
-    leaves nothing that loosens; a change or question leaves no assent. `bare_no` says that it is nothing but
+    leaves nothing that loosens; a change or question leaves no assent. `bare_no` means that it is nothing but
     a refusal. `forbids` marks a prohibition, and
-    `forbidden` are its words; beside a change it is no refusal. `once` limits an assent to one call;
-    `of_plan` says that it speaks of the plan. `chosen` are the questions that its yes or no names, if any,
+    `forbidden` are its words; beside a change it is not a refusal. `once` limits an assent to one call;
+    `of_plan` means that it speaks of the plan. `chosen` are the questions that its yes or no names, if any,
     and `declined` those that it denies beside a yes to others; `outdated` is the yes or no of a choice that
-    speaks of a question no longer open, and `unclear` says that a choice can be read in two ways.
-    `problem` is a sentence for the user about a list that could not be taken as it stands.
+    speaks of a question no longer open, and `unclear` means that a choice can be read in two ways.
+    `problem` is a sentence for the user about a list that could not be taken as it is.
     """
 
     text: str
@@ -227,7 +227,7 @@ def _gist(spoken: str) -> str:
 
 
 def _stops(spoken: str, phrases: Phrases) -> bool:
-    """Whether a stop phrase stands anywhere, or a clause begins with one of those that stop only there."""
+    """Whether a stop phrase is anywhere, or a clause begins with one of those that stop only there."""
     if _STOP.search(spoken) or _AND_STOP.search(spoken) or _compile_phrases(phrases).stop.search(spoken):
         return True
     said = (clean_clause(_MENTION.sub("", spoken[start:end])) for start, end, _ in clause_spans(spoken))

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from sayso.core import effects as fx
 from sayso.core.conversation import words
+from sayso.core.conversation.hearing import Hearing
 from sayso.core.conversation.named_tools import NamedTool, find_named_tool, is_named, normalize_tool_name
 from sayso.core.grants import Grant, HeldGrant, spent
 from sayso.core.plans.names import stem, stems_of
@@ -25,9 +25,6 @@ from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.phrases import POLITE, pattern
 from sayso.core.text.refusing.taking_back import names_entry_to_drop
 from sayso.core.text.unmask import LONGEST, fold_text, mask, visible_readings
-
-if TYPE_CHECKING:
-    from sayso.core.conversation.hear import Hearing
 
 
 def revoke_entry(h: Hearing, entry: str) -> None:
@@ -62,7 +59,7 @@ def _revoke_spelled(h: Hearing, entry: str) -> bool:
 
 
 def _spellings(entry: str) -> Iterator[str]:
-    """An entry as it stands, and without what people and listings put around a name."""
+    """An entry as it is, and without what people and listings put around a name."""
     bare = _AROUND.sub("", entry.strip()).strip(" `\"'")
     plain = _SIGNS.sub("", bare)
     yield from dict.fromkeys(

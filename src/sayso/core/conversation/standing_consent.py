@@ -32,7 +32,7 @@ from sayso.core.text.unmask import (
 class StandingConsent(msgspec.Struct, frozen=True):
     """What a message says about standing consent.
 
-    `kind` is "grant", "revoke", "clear" or none, also where a list was refused. `stop` says that an entry of
+    `kind` is "grant", "revoke", "clear" or none, also where a list was refused. `stop` means that an entry of
     a list was a stop phrase; `denied` is what speech in the list of a grant denies.
     `spoken` is the message as folded own words with the lists blanked out, at the same length, for whoever
     looks for anything else in it.
@@ -118,7 +118,7 @@ def _find_limit(text: str) -> str | None:
     """The first entry that speaks instead of naming a command: "but not to main", "git push if it works".
 
     Words of the language around commands give it away. From the second entry on only what certainly is a
-    command counts. In backticks a command is taken as it stands.
+    command counts. In backticks a command is taken as it is.
     """
     pieces = _split(text)[0]
     for at, piece in enumerate(pieces):
@@ -199,7 +199,7 @@ def _take_revoke_lists(shown: str, own: str) -> tuple[str, list[_List]]:
 
 
 def _on_one_line(text: str) -> str:
-    """The line a list stands on; of one that begins on the next line, all its lines, at the same length."""
+    """The line a list is on; of one that begins on the next line, all its lines, at the same length."""
     first = text.split("\n", 1)[0]
     if first.strip() or "\n" not in text:
         return first

@@ -13,18 +13,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING
 
 from sayso.core import effects as fx
 from sayso.core.conversation import words
+from sayso.core.conversation.hearing import Hearing
 from sayso.core.grants import HeldGrant, spent
-from sayso.core.plan_text import PlanText
 from sayso.core.session import Session, Suspension, find_ended_grants
+from sayso.core.session.plan_text import PlanText
 from sayso.core.text.acts import contains_forbidden, find_names
 from sayso.core.text.unmask import fold_text
-
-if TYPE_CHECKING:
-    from sayso.core.conversation.hear import Hearing
 
 FROM_A_YES = frozenset({"call", "category", "operation", "tool"})
 """The kinds of grants that a yes gives; standing consent is granted in words of its own."""

@@ -20,9 +20,9 @@ from sayso.core.durations import DAY, MINUTE
 from sayso.core.effects import Effect, GrantAdded, SuspensionLifted
 from sayso.core.grants import Grant, Pins
 from sayso.core.model import Call, Mode, Request, Risk, Verdict
-from sayso.core.numbering import new_grant
 from sayso.core.policy import Policy
 from sayso.core.session import Session, View, apply_effects
+from sayso.core.session.numbering import new_grant
 
 ANSWERS = ("once", "task", "temporary", "always", "remember")
 TEMPORARY_LASTS = 15 * MINUTE

@@ -21,10 +21,10 @@ from sayso.core.effects import (
 )
 from sayso.core.errors import UnknownAnswer
 from sayso.core.model import Request, Risk
-from sayso.core.numbering import new_question_id
 from sayso.core.policy import Policy, terms_of
 from sayso.core.rulebook import STOPPED
 from sayso.core.session import Session
+from sayso.core.session.numbering import new_question_id
 
 
 def find_or_open_question(

@@ -19,9 +19,9 @@ from sayso.core.decision import Decision, Item
 from sayso.core.durations import MINUTE
 from sayso.core.grants import Grant, Pins, spent
 from sayso.core.model import Request
-from sayso.core.numbering import new_grant
 from sayso.core.policy import Policy, Terms, terms_of
 from sayso.core.session import RETRIES, Session
+from sayso.core.session.numbering import new_grant
 
 RETRY_LASTS = 15 * MINUTE
 

@@ -1,7 +1,7 @@
 """What a question shows of a call, and what may be allowed from a view that did not show all of it.
 
 - A question shows all that runs: command or operations, tool, server, workflow, folder, state and every
-  argument. Text of the agent stands on lines of its own, with every line end spelled out, so none of it can
+  argument. Text of the agent is on lines of its own, with every line end spelled out, so none of it can
   pass for a line of ours.
 - What was found in the call is told with the part of it that shows it. A change is shown as the lines that go
   and come.

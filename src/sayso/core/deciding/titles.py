@@ -1,10 +1,10 @@
-"""A call in one line, told by the arguments that matter, so that calls that differ look different.
+"""A call in one line, shown by the arguments that matter, so that calls that differ look different.
 
-- A command is told as it is; else the policy's title for the tool, if all it names is among the arguments;
+- A command is shown as it is; else the policy's title for the tool, if all it names is among the arguments;
   else the tool and its arguments, those first that people look for: path, recipient, amount, address. A title
   that could not be filled says so, with the argument it missed.
 - Arguments are foreign text: what does not show is spelled out, and what could pass for a word of the title
-  stands in quotes. A title never breaks a line, and never grows longer than one.
+  is in quotes. A title never breaks a line, and never grows longer than one.
 - A title that leaves something out, or shows it as another value would be shown, ends in a mark made from all
   of the call, so that no two look alike.
 """
@@ -153,7 +153,7 @@ def _leaves_out(given: Mapping[str, Any], named: set[str], way: str = "") -> boo
 
 
 def _currency(name: str, named: tuple[str, ...], given: Mapping[str, Any]) -> str:
-    """The currency that stands beside an amount, where the title does not name it: 40 of what?"""
+    """The currency that is beside an amount, where the title does not name it: 40 of what?"""
     around, dot, last = name.rpartition(".")
     path = f"{around}{dot}currency"
     currency = _value_at(given, path)
@@ -230,7 +230,7 @@ def _is_cut(value: Any) -> bool:
 
 
 def _is_literal(text: str) -> bool:
-    """Return whether this text would be shown as a number, a list, or any other value that is no text, is."""
+    """Return whether this text would be shown as a number, a list, or any value but a text, is."""
     try:
         return not isinstance(msgspec.json.decode(text), str)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):

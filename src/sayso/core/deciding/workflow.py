@@ -6,9 +6,9 @@ from sayso.core.decision import Decision
 from sayso.core.durations import DAY
 from sayso.core.grants import Grant, Pins
 from sayso.core.model import Request, Risk
-from sayso.core.numbering import new_grant
 from sayso.core.policy import Policy
 from sayso.core.session import Session
+from sayso.core.session.numbering import new_grant
 
 
 def run_source(workflow: str) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from sayso.core.plan_text import PlanText
-from sayso.core.plans import reading
 from sayso.core.plans.markup import find_exclusion
 from sayso.core.plans.names import is_called, means, stem, stems_of, words_of
+from sayso.core.plans.promised_names import find_targets
 from sayso.core.plans.vocabulary import (
     ADDING,
     CHANGE_VERBS,
@@ -16,6 +15,7 @@ from sayso.core.plans.vocabulary import (
     POSTPONE,
     PRAISE,
 )
+from sayso.core.session.plan_text import PlanText
 from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.unmask import (
     fold_text,
@@ -70,7 +70,7 @@ def picks_steps(words: str, plan: PlanText) -> bool:
     spoken = words_of(words)
     if not spoken or _adds(spoken) or spoken[0] in GOES_ON or _FIRST.search(fold_text(words)):
         return False
-    if any(reading.find_targets(word) for word in spoken) or _names_target(words, plan) or takes_out(words):
+    if any(find_targets(word) for word in spoken) or _names_target(words, plan) or takes_out(words):
         return False
     understood = (word in CHOOSING or word in _STEP_WORDS or is_known(word, plan) for word in spoken)
     return all(understood) and any(means(frozenset(map(stem, spoken)), name) for name in plan.operations)
@@ -127,7 +127,7 @@ def is_known(word: str, plan: PlanText) -> bool:
     return (
         word in FILLERS
         or root in VERBS
-        or bool(reading.find_targets(word))
+        or bool(find_targets(word))
         or any(is_called(word, target) for target in plan.targets)
         or any(root in stems_of(operation) for operation in plan.operations)
     )

@@ -15,7 +15,6 @@ from collections.abc import Collection
 
 import msgspec
 
-from sayso.core.plan_text import PlanText
 from sayso.core.plans.clause_senses import (
     GOES_ON,
     ORDERS,
@@ -39,6 +38,7 @@ from sayso.core.plans.narrow import (
 )
 from sayso.core.plans.pieces import ChangePiece, is_unclear, split_into_pieces, with_strokes_spelled
 from sayso.core.plans.plan import add_rendering
+from sayso.core.session.plan_text import PlanText
 from sayso.core.text.look_alikes import APOSTROPHES
 from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.phrases import HIGH_PHRASES, MEDIUM_PHRASES, pattern

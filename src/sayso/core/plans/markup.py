@@ -47,7 +47,7 @@ def blank_or_denial(text: str) -> str:
 
 
 def _without_fences(text: str) -> str:
-    """The text without code whose fences stand deep in a list, or that is never closed."""
+    """The text without code whose fences are deep in a list, or that is never closed."""
     kept: list[str] = []
     fence = ""
     for line in text.split("\n"):
@@ -97,7 +97,7 @@ def _still_open(rest: str, *, footnote: bool) -> str:
 
 
 def _without_bracket_tags(text: str) -> str:
-    """The text without what stands between tags in brackets, as in forums: `[hide]...[/hide]`."""
+    """The text without what is between tags in brackets, as in forums: `[hide]...[/hide]`."""
     for name in set(re.findall(r"\[/([A-Za-z]{1,20})\]", text)):
         text = re.sub(rf"\[{name}(?:=[^\]\n]*)?\].*?\[/{name}\]", DENIAL, text, flags=re.DOTALL)
     return text

@@ -7,11 +7,11 @@ from collections.abc import Collection
 
 import msgspec
 
-from sayso.core.plan_text import PlanText
-from sayso.core.plans import reading
 from sayso.core.plans.clause_senses import VERBS, is_known
 from sayso.core.plans.names import is_called, is_pattern, means, points_at, recalls, stem, words_of
 from sayso.core.plans.pieces import ChangePiece
+from sayso.core.plans.promised_names import find_operations, find_targets
+from sayso.core.session.plan_text import PlanText
 from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.unmask import fold_text
 
@@ -25,7 +25,7 @@ def take_out(plan: PlanText, piece: ChangePiece, known: Collection[str], *, rest
     operations = [name for name in plan.operations if recalls(stems, name) and name not in of_files]
     if operations or targets:
         return _less(plan, operations, targets)
-    strange = any(reading.find_targets(word) for word in spoken) and not any(map(is_pattern, spoken))
+    strange = any(find_targets(word) for word in spoken) and not any(map(is_pattern, spoken))
     elsewhere = strange or any(means(stems, name) for name in known if name not in plan.operations)
     if elsewhere and not _COMES_BEFORE.search(fold_text(piece.words)):
         return plan
@@ -35,7 +35,7 @@ def take_out(plan: PlanText, piece: ChangePiece, known: Collection[str], *, rest
 def _on_files(words: str, known: Collection[str]) -> set[str]:
     """The operations on files that words name together with a file: "edit b.py" speaks of b.py alone."""
     verbs = [found.start() for found in re.finditer(r"\w+", words) if stem(found[0].lower()) in VERBS]
-    promised = [reading.find_operations(words[start:], known) for start in verbs[:20]]
+    promised = [find_operations(words[start:], known) for start in verbs[:20]]
     return {
         name for each in promised for name, places in each.items() if places and name.startswith("files.")
     }
@@ -45,7 +45,7 @@ def keep_named(plan: PlanText, words: str, known: Collection[str]) -> PlanText:
     """The plan with nothing but what words name; nothing of it if they are not all understood."""
     spoken = words_of(words)
     operations, targets = find_named_steps(words, plan, known)
-    strange = bool(reading.find_targets(words)) and not targets
+    strange = bool(find_targets(words)) and not targets
     if strange or not (operations or targets) or not all(is_known(word, plan) for word in spoken):
         return without_operations(plan)
     return keep_only(msgspec.structs.replace(plan, scope=plan.scope or f"only {words}"), operations, targets)
@@ -64,7 +64,7 @@ def find_named_steps(words: str, plan: PlanText, known: Collection[str]) -> tupl
     """The plan's operations and targets that words name."""
     spoken = words_of(words)
     stems = frozenset(map(stem, spoken))
-    promised = reading.find_operations(words, known)
+    promised = find_operations(words, known)
     operations = [name for name in plan.operations if name in promised or means(stems, name)]
     return operations, [name for name in plan.targets if any(is_called(word, name) for word in spoken)]
 

@@ -8,7 +8,6 @@ from typing import Literal
 
 import msgspec
 
-from sayso.core.plan_text import PlanText
 from sayso.core.plans.clause_senses import (
     TO,
     agrees,
@@ -19,6 +18,7 @@ from sayso.core.plans.clause_senses import (
     takes_out,
 )
 from sayso.core.plans.names import words_of
+from sayso.core.session.plan_text import PlanText
 from sayso.core.text.look_alikes import APOSTROPHES
 from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.refusing.denials import with_apostrophes

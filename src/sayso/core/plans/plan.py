@@ -12,9 +12,10 @@ import msgspec
 
 from sayso.core import words
 from sayso.core.model import Risk, Tier
-from sayso.core.plan_text import PlanText
 from sayso.core.plans import reading
+from sayso.core.plans.promised_names import find_operations, find_promised_targets
 from sayso.core.policy import Policy
+from sayso.core.session.plan_text import PlanText
 from sayso.core.text.unmask import undisguised
 from sayso.core.words import visible
 
@@ -26,11 +27,11 @@ def read_plan(text: str, known: Collection[str]) -> PlanText:
     """Read the text of an assistant's message. `known` are the operations the policy declares."""
     blocks = reading.split_statements(text) if len(text) <= LONGEST_PLAN else []
     promises = list(reading.find_promises(blocks))
-    places = _places([reading.find_operations(promise, known) for promise in promises])
+    places = _places([find_operations(promise, known) for promise in promises])
     return add_rendering(
         PlanText(
             text="",
-            targets=_each(lambda promise: reading.find_promised_targets(promise, known), promises),
+            targets=_each(lambda promise: find_promised_targets(promise, known), promises),
             changes=_each(reading.find_changes, promises),
             scope=reading.find_scope(blocks),
             success=reading.find_success(blocks),

@@ -1,44 +1,35 @@
-"""What the text of a plan promises, and what those promises name: targets, changes, operations.
+"""What the text of a plan promises: its statements, and the parts of them that say what will be done.
 
 The text comes from an agent, so only what a person sees as a promise counts. Fenced code, quotations and
-what a renderer may hide (plan_markup) name nothing; neither do questions, offers, looks back, and whatever an
+what a renderer may hide (markup) name nothing; neither do questions, offers, looks back, and whatever an
 exclusion reaches: the rest of its sentence, or the list under it. A text with invisible characters promises
-nothing. A name counts only in surroundings that are understood: after a word that may stand before it, and
-for an operation only in the part of the sentence that its verb governs.
+nothing.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
-from itertools import pairwise, takewhile
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from sayso.core.plans.markup import blank_or_denial, find_exclusion, strip_markup
+from sayso.core.plans.promised_names import CHANGING, PART_END, find_targets
 from sayso.core.plans.vocabulary import (
-    A_FILE,
-    BEFORE_TARGETS,
     CHANGE_VERBS,
     DENIED_ITEM,
-    EVERYDAY,
-    FILE_NAMES,
     FILE_TYPES,
     LABELS,
     NO_PROMISE,
-    NOT_FILES,
-    OPENERS,
     SCOPES,
     SUCCESSES,
-    THE_FILE,
     VAGUE,
 )
 from sayso.core.text.look_alikes import APOSTROPHES
 from sayso.core.text.patterns import lazy_pattern
-from sayso.core.text.unmask import BLANK, QUOTATION, fold_text, has_sign_of, hidden, undisguised
+from sayso.core.text.unmask import BLANK, QUOTATION, fold_text, has_sign_of, hidden
 
 LONGEST_SENTENCE = 1_000
 """A longer one promises nothing: nobody agrees to all of it."""
-Verb = tuple[str, int, tuple[int, ...]]
-"""An operation, where its name or verb ends, and the one place it is for, if it is for a direct object."""
 
 
 def split_statements(text: str) -> list[list[str]]:
@@ -95,18 +86,6 @@ def promise_in_sentence(sentence: str) -> str:
     return _before_exclusion(sentence, against)
 
 
-def find_targets(promise: str) -> list[str]:
-    """The files and functions a promise names, in order, as they are spelled."""
-    return list(dict.fromkeys(name for name, _ in _targets(promise)))
-
-
-def find_promised_targets(promise: str, known: Collection[str]) -> list[str]:
-    """The targets of a promise; of the files, where operations are promised, those they are promised for."""
-    governed = {target for places in find_operations(promise, known).values() for target in places}
-    named = find_targets(promise)
-    return [name for name in named if not governed or name in governed or name.endswith("()")]
-
-
 def find_changes(promise: str) -> list[str]:
     """The changes a promise describes: a verb with an object that says more than "the code"."""
     nothing_new = VAGUE.union(*(_WORD.findall(name.lower()) for name in find_targets(promise)))
@@ -115,25 +94,6 @@ def find_changes(promise: str) -> list[str]:
         for verb in _CHANGE.finditer(promise)
         if BLANK in verb["object"] or not nothing_new.issuperset(_WORD.findall(verb["object"].lower()))
     ]
-
-
-def find_operations(promise: str, known: Collection[str]) -> dict[str, list[str]]:
-    """The declared operations a promise names, `git.commit`, "git commit" or in everyday words; each with the
-    targets it is promised for, none if the promise does not say where.
-    """
-    named = [(name, start) for name, start in _targets(promise)]
-    files = [start for name, start in named if not name.endswith("()")]
-    verbs = sorted(
-        {*_find_spelled_out(promise, known), *_find_everyday(promise, known, files)},
-        key=lambda verb: (verb[1], verb[0]),
-    )
-    found: dict[str, list[str]] = {operation: [] for operation, _, _ in verbs}
-    for target, start in named:
-        governing = max((at for _, at, _ in verbs if at <= start), default=None)
-        for operation, at, direct in verbs:
-            if at == governing and (start in direct if direct else _governs(promise[at:start])):
-                found[operation].append(target)
-    return {operation: list(dict.fromkeys(places)) for operation, places in found.items()}
 
 
 def find_scope(blocks: Iterable[list[str]]) -> str | None:
@@ -156,7 +116,7 @@ def quote_on_one_line(text: str) -> str:
 
 
 def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
-    """Statements in groups that blank lines divide; a list belongs to what stands before it."""
+    """Statements in groups that blank lines divide; a list belongs to what comes before it."""
     block: list[str] = []
     goes_on = False
     for line in lines:
@@ -173,7 +133,7 @@ def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _is_label(statement: str, following: str) -> bool:
-    """Whether what follows stands under this statement: a colon, a list, or a "not" with nothing after it."""
+    """Whether what follows is under this statement: a colon, a list, or a "not" with nothing after it."""
     introduces_list = _BULLET.match(following) is not None and _BULLET.match(statement) is None
     return (
         introduces_list
@@ -183,7 +143,7 @@ def _is_label(statement: str, following: str) -> bool:
 
 
 def _denies(label: str) -> bool:
-    """Whether a label says that what stands under it is not promised. "I won't push. Steps:" does not."""
+    """Whether a label says that what is under it is not promised. "I won't push. Steps:" does not."""
     last = (split_sentences(label) or [""])[-1]
     if last.endswith((".", "!", ";")):
         return False
@@ -225,10 +185,10 @@ def _before_exclusion(sentence: str, against: re.Match[str]) -> str:
     ahead = _PART_OF_WORD.sub("", sentence[: against.start()])
     if _PREPOSITION.match(against[0]) or not _POINTS_BACK.search(ahead):
         return ahead
-    parts = re.split(rf"({_PART_END.pattern}|\()", _POINTS_BACK.sub(r"\g<end>", ahead))
-    while len(parts) > 2 and not _CHANGING.intersection(_WORD.findall(parts[-1].lower())):
+    parts = re.split(rf"({PART_END.pattern}|\()", _POINTS_BACK.sub(r"\g<end>", ahead))
+    while len(parts) > 2 and not CHANGING.intersection(_WORD.findall(parts[-1].lower())):
         parts = parts[:-2]
-    return "".join(parts) if _CHANGING.intersection(_WORD.findall("".join(parts).lower())) else ""
+    return "".join(parts) if CHANGING.intersection(_WORD.findall("".join(parts).lower())) else ""
 
 
 def _quote(blocks: Iterable[list[str]], sign: re.Pattern[str]) -> str | None:
@@ -237,96 +197,6 @@ def _quote(blocks: Iterable[list[str]], sign: re.Pattern[str]) -> str | None:
     return next(
         (quote_on_one_line(line) for line in lines if not line.endswith("?") and sign.search(line)), None
     )
-
-
-# --- names --------------------------------------------------------------------------------------------------
-
-
-def _targets(promise: str) -> Iterator[tuple[str, int]]:
-    """Each target with where it starts."""
-    for found in _TARGET.finditer(promise):
-        function, ticked = found["function"], found[0].startswith("`")
-        name = f"{function}()" if function else _LINE_NUMBER.sub("", found[0].strip("`").rstrip(".,:;"))
-        if (function or _is_file(name, ticked)) and undisguised(name) and _understood(promise, found.start()):
-            yield name, found.start()
-
-
-def _understood(promise: str, start: int) -> bool:
-    """Whether the word right before a target may stand there. Inside `code` any may."""
-    last = _LAST_WORD.search(promise[max(start - _LONGEST_WORD, 0) : start])
-    if last is None or any(code.start() < start < code.end() for code in _CODE.finditer(promise)):
-        return True
-    word = last["word"].lower()
-    return word in BEFORE_TARGETS or word in _CHANGING or _looks_like_file(word)
-
-
-def _looks_like_file(word: str) -> bool:
-    return "." in word.strip(".") or "/" in word
-
-
-def _is_file(name: str, ticked: bool) -> bool:
-    base = re.split(r"[/\\]", name)[-1]
-    stem, _, kind = base.rpartition(".")
-    if "://" in name or name.lower() in NOT_FILES:
-        return False
-    if base in FILE_NAMES or (kind.lower() in FILE_TYPES and (stem or base == ".env")):
-        return True
-    if ticked and base.startswith(".") and base.strip("."):
-        return True
-    named_as_path = ticked or name.startswith(("./", "../", "~/", "/")) or name.endswith("/")
-    return "/" in name and named_as_path and name.strip("./~") != ""
-
-
-def _find_spelled_out(promise: str, known: Collection[str]) -> Iterator[Verb]:
-    """Names in full, or as adjacent words; of "git push --force" the longest that is declared."""
-    words = list(_NAME.finditer(promise.lower()))
-    for at, word in enumerate(words):
-        if word[0] in known:
-            yield word[0], word.end(), ()
-        run = list(takewhile(_adjacent, pairwise(words[at : at + 2 + _LONGEST_ACTION])))
-        for length in range(len(run), 0, -1):
-            name = f"{word[0]}.{'_'.join(after[0] for _, after in run[:length])}"
-            if name in known:
-                yield name, run[length - 1][1].end(), ()
-                break
-
-
-def _adjacent(pair: tuple[re.Match[str], re.Match[str]]) -> bool:
-    before, after = pair
-    return _GAP.fullmatch(before.string, before.end(), after.start()) is not None
-
-
-def _find_everyday(promise: str, known: Collection[str], files: list[int]) -> Iterator[Verb]:
-    """Everyday words for declared operations. `files` are the places where the promise names files."""
-    for row in EVERYDAY:
-        verb_form, object_form = _FORMS[row]
-        for verb in verb_form.finditer(promise):
-            direct: tuple[int, ...] = ()
-            if row.objects == A_FILE:
-                said = any(start >= verb.end() for start in files)
-            elif row.objects == THE_FILE:
-                between = _ARTICLES.match(promise, verb.end())
-                direct = (between.end(),) if between is not None and between.end() in files else ()
-                said = bool(direct)
-            else:
-                said = object_form.match(promise, verb.end()) is not None
-            if said:
-                yield from ((name, verb.end(), direct) for name in row.operations if name in known)
-
-
-def _governs(between: str) -> bool:
-    """Whether a verb still governs the target behind these words: each new part of the sentence has to begin
-    with a target, or with a word that cannot be another verb.
-    """
-    return all(_goes_on(part) for part in _PART_END.split(between)[1:])
-
-
-def _goes_on(part: str) -> bool:
-    for word in part.split():
-        if next(_targets(word), None) is None:
-            plain = _FIRST_WORD.match(word)
-            return plain is None or plain[1].lower() in OPENERS
-    return True
 
 
 # --- expressions --------------------------------------------------------------------------------------------
@@ -377,45 +247,10 @@ _PREPOSITION = lazy_pattern(
 _ASKS = lazy_pattern(r"\b(?:can|could|do|may|shall|should|will|would)\s+(?:i|we|you)\b")
 
 _WORD = lazy_pattern(r"\w+")
-_TARGET = lazy_pattern(
-    r"""(?<![\w`:./\\-])(?:
-        `[^`\s]{1,200}`(?<!\)`)
-      | `?(?P<function>[A-Za-z_][\w.]{0,80})\((?:[^()`\n]{0,80}(?=\)`))?\)
-      | [\w@~./\\-]{1,200}
-    )""",
-    re.VERBOSE,
-)
-_LONGEST_WORD = 80
-_CODE = lazy_pattern("`[^`\n]+`")
-_LAST_WORD = lazy_pattern(r"(?<![^\s(])(?P<word>[\w'./-]*\w)[ \t\n*_`(]*\Z")
-_LINE_NUMBER = lazy_pattern(r"(?::\d+)+$")
 _GERUNDS = "|".join(sorted(verb.removesuffix("e") + "ing" for verb in CHANGE_VERBS))
 _CHANGE = lazy_pattern(
     rf"\b(?:{'|'.join(sorted(CHANGE_VERBS))}|{_GERUNDS}|splitting|dropping|wrapping)"
     r"\s+(?P<object>(?:(?!\b(?:and|then)\b)[^,;:\n]){1,160})",
-    re.IGNORECASE,
-)
-_CHANGING = CHANGE_VERBS.union(*(row.verbs.split("|") for row in EVERYDAY))
-_PART_END = lazy_pattern(
-    r"[,;:]\s|\s(?:and|or|then|while|whereas|although|but|as well as|plus)\s|\n|[–—]|\s-\s"
-)
-_FIRST_WORD = lazy_pattern(r"\W*(\w[\w']*)")
-_NAME = lazy_pattern(r"[a-z0-9_]+(?:[.-][a-z0-9_]+)*")
-_GAP = lazy_pattern(r"[ \t`]{1,3}-{0,2}")
-_LONGEST_ACTION = 4
-_LEAD_IN = (
-    r"(?:^\W*|[,:;(\n–—]\s*|'ll\s+|\b(?:going|have|intend|need|order|plan|want)\s+to\s+"
-    r"|\b(?:and|then|will|also|finally|now|i|we|please|just|only|let me|let's)\s+)"
-)
-_FORMS = {
-    row: (
-        lazy_pattern(rf"{_LEAD_IN}(?:{row.verbs})\b", re.IGNORECASE),
-        lazy_pattern(row.objects, re.IGNORECASE),
-    )
-    for row in EVERYDAY
-}
-_ARTICLES = lazy_pattern(
-    r"\s+(?:(?:the|an?|new|old|files?|module|script|test|empty|unused|obsolete|named|called)\s+)*",
     re.IGNORECASE,
 )
 _SCOPE = lazy_pattern("|".join(SCOPES), re.IGNORECASE)

@@ -39,8 +39,8 @@ VAGUE = _words(
 class Against(msgspec.Struct, frozen=True):
     """Words that take something out of a plan.
 
-    `before`: they stand before what they exclude, so the rest of their sentence is out. `after`: they stand
-    behind it ("b.py is off limits"), so the whole sentence is out.
+    `before`: they come before what they exclude, so the rest of their sentence is out. `after`: they come
+    after it ("b.py is off limits"), so the whole sentence is out.
     """
 
     before: tuple[str, ...]

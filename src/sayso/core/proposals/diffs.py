@@ -44,7 +44,7 @@ class Hunk(msgspec.Struct, frozen=True):
 
 
 class FileDiff(msgspec.Struct, frozen=True):
-    """The change of one file. `creates` and `deletes` say that it is not there before, or not after."""
+    """The change of one file. `creates` and `deletes` mean that it is not there before, or not after."""
 
     path: str
     hunks: tuple[Hunk, ...]
@@ -74,7 +74,7 @@ def parse_diff(text: str) -> FileDiff:
 
 
 def apply_diff(diff: FileDiff, before: str | None) -> str | None:
-    """Return the text after this change of `before`; None stands for a file that is not there."""
+    """Return the text after this change of `before`; None means a file that is not there."""
     if (before is None) != diff.creates:
         raise DiffRefused("the diff does not apply: the file is there already" if diff.creates else
                           "the diff does not apply: there is no such file")  # fmt: skip

@@ -60,7 +60,7 @@ class Proposal(msgspec.Struct, frozen=True):
     """What is proposed, by whom and why, and how far it has come.
 
     `root` names the declared folder (or `policy`), `folder` is the one it was then, and `path` the file in
-    it. `before` and `after` are digests of the whole text; None stands for no file. Times of the name `_ran`
+    it. `before` and `after` are digests of the whole text; None means no file. Times of the name `_ran`
     are running time. `carrier` is who carries it out, and until `lease_until` nobody else looks into it.
     """
 

@@ -3,7 +3,7 @@
 - Control, invisible and direction characters are spelled out.
 - A letter carries two marks at most. Further ones, and marks without a letter, are spelled out: piled up they
   paint over the lines around them.
-- Long gaps are told by their size. What stands behind 1,500 spaces or blank lines is out of sight.
+- Long gaps are shown by their length. What comes after 1,500 spaces or blank lines is out of sight.
 - The page has a twin of this in `lib/visible.js`; a test compares the two.
 """
 
@@ -37,12 +37,12 @@ def visible(text: str, fold: int | None = FOLD_AT) -> str:
 
 
 def tame(text: str) -> str:
-    """The text with piled-up marks spelled out and long gaps told by their size; all else as it is."""
+    """The text with piled-up marks spelled out and long gaps shown by their length; all else as it is."""
     return describe_gaps(_spell_piled_marks(text))
 
 
 def describe_gaps(text: str) -> str:
-    """The text with long gaps told by their size: ⟨1,500 spaces⟩."""
+    """The text with long gaps shown by their length: ⟨1,500 spaces⟩."""
     parts, at = [], 0
     for start, stop in _gaps(text):
         parts += [text[at:start], _describe_gap(text[start:stop])]
@@ -56,19 +56,19 @@ def count_piled_marks(text: str) -> int:
 
 
 def spell_character(character: str) -> str:
-    """One character, wherever it stands: itself, or its spelling if it acts or does not show."""
+    """One character, wherever it is: itself, or its spelling if it acts or does not show."""
     return character if _plain(character) else _escape(character)
 
 
 def full_length_note(text: str) -> str:
-    """What stands behind the shown part of a folded text: its true length."""
+    """What comes after the shown part of a folded text: its true length."""
     return f" … ({len(text)} characters in all)"
 
 
 def cut_middle(text: str, start: int, end: int) -> str:
     """The first and last so many characters of a text, an ellipsis between.
 
-    No letter loses its marks, and no gap told by its size loses a digit of it.
+    No letter loses its marks, and no gap shown by its length loses a digit of it.
     """
     begin = len(text) - end
     opened, closed = (

@@ -10,7 +10,7 @@ from sayso.core.text.unmask import without_closing_emoji
 
 
 def read_imperatives(text: str) -> tuple[str, ...]:
-    """The commands of "Run `git status` and `git diff`" or "run git status", each as it stands."""
+    """The commands of "Run `git status` and `git diff`" or "run git status", each as it is."""
     order = _ORDER.fullmatch(without_closing_emoji(text).strip())
     if order is None:
         return ()

@@ -9,9 +9,9 @@ from sayso.core.text.patterns import lazy_pattern
 
 
 def is_certainly_command(entry: str) -> bool:
-    """Whether an entry, as it stands, is a command and no speech.
+    """Whether an entry, as it is, is a command, not speech.
 
-    It stands in backticks or quotes, or is a known program followed by what it takes, or the path of a script
+    It is in backticks or quotes, or is a known program followed by what it takes, or the path of a script
     with no plain words behind it. Assignments may come before it.
     """
     tokens = _QUOTED.sub('"', entry).split()

@@ -61,7 +61,7 @@ def mask(text: str) -> str:
 
 
 def mask_quotations(line: str) -> str:
-    """One line with what stands in quotation marks blanked out."""
+    """One line with what is in quotation marks blanked out."""
     return QUOTATION.sub(lambda found: found[0] if _may_be_apostrophes(found) else _blank(found[0]), line)
 
 
@@ -116,7 +116,7 @@ def is_sign_of(meaning: str, text: str) -> bool:
 
 
 def has_sign_of(meaning: str, text: str) -> bool:
-    """Whether a sign that means "yes", "no" or "stop" stands anywhere in a text."""
+    """Whether a sign that means "yes", "no" or "stop" is anywhere in a text."""
     return _ANY_SIGN[meaning].search(with_emoji(text)) is not None
 
 

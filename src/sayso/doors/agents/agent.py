@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
-from sayso.wire import HookDialect
+from sayso.wire import CANARY_SESSION, HookDialect
 
 Scope = Literal["user", "project"]
 NOWHERE = "http://127.0.0.1:9"
 """An address at which nobody listens."""
+QUICK = 20
+"""Seconds for an event at which nobody is waited for."""
 
 
 class HookEvent(msgspec.Struct, frozen=True):
@@ -28,6 +30,10 @@ class HookEvent(msgspec.Struct, frozen=True):
     matcher: str | None = None
     quick: bool = False
     """Nobody is waited for: the host gives this event little time."""
+
+    def seconds(self, most: int) -> int:
+        """Return how many seconds its hook may take, where one that waits for a person may take `most`."""
+        return QUICK if self.quick else most
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -71,8 +77,35 @@ CommandFor = Callable[[str], str]
 """The command line to register for an event."""
 
 
+def make_hook_entries(
+    events: Iterable[HookEvent], command: CommandFor, entry: Callable[[HookEvent, str], Any]
+) -> dict[tuple[str, ...], Any]:
+    """What to append to the list of each event under `hooks`: the entry made of its command line."""
+    return {("hooks", one.name): entry(one, command(one.name)) for one in events}
+
+
 def blocked_by_exit(code: int, out: str) -> bool:
     return code == 2
+
+
+Canary = Callable[[str, str], tuple[str, dict[str, Any]]]
+"""The event and payload of a call that must be blocked: in this folder, it writes this file of Sayso's."""
+
+
+def canary_of(event: str, tool: str, path: str = "file_path", **more: Any) -> Canary:
+    """Make the canary of an agent that names fields as Claude Code does; `path` is the tool's argument."""
+
+    def make(file: str, folder: str) -> tuple[str, dict[str, Any]]:
+        return event, {
+            "session_id": CANARY_SESSION,
+            "cwd": folder,
+            "hook_event_name": event,
+            "tool_name": tool,
+            "tool_input": {path: file, "content": ""},
+            **more,
+        }
+
+    return make
 
 
 class Agent(HookDialect, frozen=True, kw_only=True):
@@ -84,8 +117,7 @@ class Agent(HookDialect, frozen=True, kw_only=True):
     events: tuple[HookEvent, ...]
     wanted: Callable[[Place, Scope, CommandFor, int], tuple[Wanted, ...]]
     """What to write; the number is the seconds a hook may take."""
-    canary: Callable[[str, str], tuple[str, dict[str, Any]]]
-    """The event and payload of a call that must be blocked: it writes this file of Sayso's."""
+    canary: Canary
     headless: Callable[[str], Headless] | None = None
     """How to let the program take this message, if its hook runs before any model is asked."""
     unproven: str = "it was not started, so whether it runs the hook is not proven here"

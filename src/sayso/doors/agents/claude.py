@@ -14,8 +14,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from sayso.doors.agents.agent import (
     NOWHERE,
     Agent,
@@ -26,11 +24,21 @@ from sayso.doors.agents.agent import (
     Scope,
     Wanted,
     WantedEntries,
+    canary_of,
+    make_hook_entries,
+)
+from sayso.doors.agents.answers import (
+    FAILED_PERMISSION,
+    MESSAGE_LOST,
+    NOT_DECIDED,
+    refuse_by_exit,
+    render_permission,
+    show_announced,
+    to_json,
 )
 from sayso.doors.agents.claude_settings import find_claude_fault
-from sayso.doors.agents.payload import check_event, object_of, optional_text, refuse_event, text_of
+from sayso.doors.agents.payload import optional_text, read_place, read_tool, refuse_event
 from sayso.wire import (
-    CANARY_SESSION,
     HookAnswer,
     HookOutput,
     HostCall,
@@ -48,18 +56,10 @@ FIELDS = frozenset((
     "mcp_server",
 ))  # fmt: skip
 """What Claude Code sends before a tool runs."""
-NOT_HEARD = "Sayso did not get this message: its service could not be reached."
-NOT_DECIDED = "Sayso could not decide, so nothing runs."
 
 
 def _read_event(event: str, payload: dict[str, Any]) -> HostEvent:
-    check_event(payload, event)
-    where: dict[str, Any] = {
-        "name": event,
-        "session": text_of(payload, "session_id"),
-        "folder": optional_text(payload, "cwd"),
-        "subagent": read_subagent(payload),
-    }
+    where = read_place(event, payload)
     if event in ("PreToolUse", "PermissionRequest"):
         return HostCall(
             **where,
@@ -88,34 +88,18 @@ def drop_notices(prompt: str) -> str:
     return prompt.rpartition("</task-notification>")[2].strip()
 
 
-def read_tool(payload: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "tool": text_of(payload, "tool_name"),
-        "args": object_of(payload, "tool_input"),
-        "call_id": optional_text(payload, "tool_use_id") or None,
-    }
-
-
-def read_subagent(payload: dict[str, Any]) -> str:
-    """Return the sub-agent's name: the payload has its id only inside one."""
-    if not optional_text(payload, "agent_id"):
-        return ""
-    return optional_text(payload, "agent_type") or "unnamed"
-
-
 def _render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
     if isinstance(event, HostMessage):
-        return tell_user(answer)
+        return show_announced(answer)
     if not isinstance(event, HostCall):
         return HookOutput()
     if event.prompts:
         return render_permission(answer)
     if answer.verdict == "allow":
         return HookOutput() if event.mode == "plan" or event.tool in FOR_THE_USER else _allow(answer)
-    reason = answer.reason or NOT_DECIDED
     if event.takes_json:
-        return HookOutput(out=to_json(_decision("deny", reason)))
-    return HookOutput(2, err=f"{reason}\n")
+        return HookOutput(out=to_json(_decision("deny", answer.reason or NOT_DECIDED)))
+    return refuse_by_exit(answer)
 
 
 def _decision(decision: str, reason: str) -> dict[str, Any]:
@@ -134,47 +118,18 @@ def _allow(answer: HookAnswer) -> HookOutput:
     return HookOutput(out=to_json(said))
 
 
-def render_permission(answer: HookAnswer) -> HookOutput:
-    """Answer the host's own prompt, or leave it to the user who sees it."""
-    if answer.verdict == "none":
-        return HookOutput()
-    decision = {"behavior": "allow"} if answer.verdict == "allow" else _denied(answer.reason)
-    return HookOutput(out=to_json(_permission(decision)))
-
-
-def _denied(reason: str) -> dict[str, str]:
-    return {"behavior": "deny", "message": reason or NOT_DECIDED}
-
-
-def _permission(decision: dict[str, str]) -> dict[str, Any]:
-    return {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}}
-
-
-def tell_user(answer: HookAnswer) -> HookOutput:
-    lines = "\n".join(answer.announced)
-    return HookOutput(out=to_json({"systemMessage": lines}) if lines else "")
-
-
-def to_json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
-
-
-FAILED_PERMISSION = to_json(_permission(_denied(NOT_DECIDED)))
 EVENTS = (
     HookEvent("PreToolUse", matcher="*"),
     HookEvent("PermissionRequest", 0, FAILED_PERMISSION, matcher="*"),
     HookEvent("PostToolUse", 0, matcher="*", quick=True),
     HookEvent("PostToolUseFailure", 0, matcher="*", quick=True),
-    HookEvent("UserPromptSubmit", 0, to_json({"systemMessage": NOT_HEARD}), quick=True),
+    HookEvent("UserPromptSubmit", 0, MESSAGE_LOST, quick=True),
     HookEvent("SessionEnd", 0, quick=True),
 )
-QUICK = 20
 
 
 def _wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
-    entries: dict[tuple[str, ...], Any] = {
-        ("hooks", one.name): _entry(one, command(one.name), seconds) for one in EVENTS
-    }
+    entries = make_hook_entries(EVENTS, command, lambda one, line: _entry(one, line, seconds))
     return (WantedEntries(claude_settings_file(place, scope), entries, find_fault=find_claude_fault),)
 
 
@@ -186,26 +141,11 @@ def claude_settings_file(place: Place, scope: Scope) -> Path:
 
 
 def _entry(event: HookEvent, command: str, seconds: int) -> dict[str, Any]:
-    hook: dict[str, Any] = {
-        "type": "command",
-        "command": command,
-        "timeout": QUICK if event.quick else seconds,
-    }
+    hook: dict[str, Any] = {"type": "command", "command": command, "timeout": event.seconds(seconds)}
     if event.fail_code:
         hook["onFailure"] = "block"  # since 2.1.295; earlier versions do not read it
     matcher = {} if event.matcher is None else {"matcher": event.matcher}
     return {**matcher, "hooks": [hook]}
-
-
-def claude_canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
-    return "PreToolUse", {
-        "session_id": CANARY_SESSION,
-        "cwd": folder,
-        "permission_mode": "default",
-        "hook_event_name": "PreToolUse",
-        "tool_name": "Write",
-        "tool_input": {"file_path": file, "content": ""},
-    }
 
 
 def _headless(message: str) -> Headless:
@@ -229,7 +169,7 @@ AGENT = Agent(
     program="claude",
     events=EVENTS,
     wanted=_wanted,
-    canary=claude_canary,
+    canary=canary_of("PreToolUse", "Write", permission_mode="default"),
     is_blocked=_is_blocked,
     headless=_headless,
 )

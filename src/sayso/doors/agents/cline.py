@@ -10,8 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from sayso.doors.agents.agent import Agent, CommandFor, HookEvent, Place, Scope, Wanted, WantedFile
-from sayso.doors.agents.claude import NOT_DECIDED, to_json
-from sayso.doors.agents.payload import check_event, object_of, optional_text, refuse_event, text_of
+from sayso.doors.agents.answers import NOT_DECIDED, to_json
+from sayso.doors.agents.payload import (
+    check_event,
+    first_root,
+    object_of,
+    optional_text,
+    refuse_event,
+    text_of,
+)
 from sayso.wire import CANARY_SESSION, HookAnswer, HookOutput, HostCall, HostEvent, HostMessage, HostOutcome
 
 SCRIPT = """\
@@ -30,9 +37,13 @@ def _cancelled(reason: str) -> str:
 
 def _read_event(event: str, payload: dict[str, Any]) -> HostEvent:
     check_event(payload, event)
-    root = _first_root(payload)
-    where: dict[str, Any] = {"name": event, "session": text_of(payload, "taskId"), "folder": root}
-    where["workspace"] = root
+    root = first_root(payload, "workspaceRoots")
+    where: dict[str, Any] = {
+        "name": event,
+        "session": text_of(payload, "taskId"),
+        "folder": root,
+        "workspace": root,
+    }
     if event == "PreToolUse":
         return HostCall(**where, **_tool(object_of(payload, "preToolUse")))
     if event == "PostToolUse":
@@ -45,12 +56,6 @@ def _read_event(event: str, payload: dict[str, Any]) -> HostEvent:
 
 def _tool(told: dict[str, Any]) -> dict[str, Any]:
     return {"tool": text_of(told, "toolName"), "args": object_of(told, "parameters")}
-
-
-def _first_root(payload: dict[str, Any]) -> str:
-    roots = payload.get("workspaceRoots")
-    first = roots[0] if isinstance(roots, list) and roots else ""
-    return first if isinstance(first, str) else ""
 
 
 def _render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:

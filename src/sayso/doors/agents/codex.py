@@ -17,20 +17,25 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sayso.doors.agents.agent import Agent, CommandFor, HookEvent, Place, Scope, Wanted, WantedEntries
-from sayso.doors.agents.claude import (
-    FAILED_PERMISSION,
-    NOT_DECIDED,
-    NOT_HEARD,
-    QUICK,
-    claude_canary,
-    read_subagent,
-    read_tool,
-    render_permission,
-    tell_user,
-    to_json,
+from sayso.doors.agents.agent import (
+    Agent,
+    CommandFor,
+    HookEvent,
+    Place,
+    Scope,
+    Wanted,
+    WantedEntries,
+    canary_of,
+    make_hook_entries,
 )
-from sayso.doors.agents.payload import check_event, optional_text, refuse_event, text_of
+from sayso.doors.agents.answers import (
+    FAILED_PERMISSION,
+    MESSAGE_LOST,
+    refuse_by_exit,
+    render_permission,
+    show_announced,
+)
+from sayso.doors.agents.payload import optional_text, read_place, read_tool, refuse_event
 from sayso.wire import HookAnswer, HookOutput, HostCall, HostEvent, HostMessage, HostOutcome
 
 _FILES = re.compile(r"^\*\*\* (?:Add File|Update File|Delete File|Move to): ?(.*?)\s*$", re.MULTILINE)
@@ -45,13 +50,7 @@ LISTING = (
 
 
 def _read_event(event: str, payload: dict[str, Any]) -> HostEvent:
-    check_event(payload, event)
-    where: dict[str, Any] = {
-        "name": event,
-        "session": text_of(payload, "session_id"),
-        "folder": optional_text(payload, "cwd"),
-        "subagent": read_subagent(payload),
-    }
+    where = read_place(event, payload)
     if event in ("PreToolUse", "PermissionRequest"):
         return HostCall(**where, **_tool(payload), prompts=event == "PermissionRequest")
     if event == "PostToolUse":
@@ -74,38 +73,29 @@ def name_patched_files(args: dict[str, Any]) -> dict[str, Any]:
 
 def _render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
     if isinstance(event, HostMessage):
-        return tell_user(answer)
+        return show_announced(answer)
     if not isinstance(event, HostCall):
         return HookOutput()
     if event.prompts:
         return render_permission(answer)
     if answer.verdict == "allow":
         return HookOutput()
-    return HookOutput(2, err=f"{answer.reason or NOT_DECIDED}\n")
+    return refuse_by_exit(answer)
 
 
 EVENTS = (
     HookEvent("PreToolUse"),
     HookEvent("PermissionRequest", 0, FAILED_PERMISSION),
     HookEvent("PostToolUse", 0, quick=True),
-    HookEvent("UserPromptSubmit", 0, to_json({"systemMessage": NOT_HEARD}), quick=True),
+    HookEvent("UserPromptSubmit", 0, MESSAGE_LOST, quick=True),
 )
 
 
 def _wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
-    entries: dict[tuple[str, ...], Any] = {
-        ("hooks", one.name): {
-            "hooks": [
-                {
-                    "type": "command",
-                    "command": command(one.name),
-                    "timeout": QUICK if one.quick else seconds,
-                }
-            ]
-        }
-        for one in EVENTS
-    }
-    return (WantedEntries(codex_hooks_file(place, scope), entries),)
+    def entry(event: HookEvent, line: str) -> dict[str, Any]:
+        return {"hooks": [{"type": "command", "command": line, "timeout": event.seconds(seconds)}]}
+
+    return (WantedEntries(codex_hooks_file(place, scope), make_hook_entries(EVENTS, command, entry)),)
 
 
 def codex_hooks_file(place: Place, scope: Scope) -> Path:
@@ -182,7 +172,7 @@ AGENT = Agent(
     program="codex",
     events=EVENTS,
     wanted=_wanted,
-    canary=claude_canary,
+    canary=canary_of("PreToolUse", "Write", permission_mode="default"),
     unproven="it was not started, but asked which hooks it would run",
     condition="you have trusted its hooks, and not before",
     advice=(

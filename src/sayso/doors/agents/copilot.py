@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from sayso.doors.agents.agent import Agent, CommandFor, HookEvent, Place, Scope, Wanted, WantedFile
-from sayso.doors.agents.claude import NOT_DECIDED, QUICK, to_json
+from sayso.doors.agents.answers import NOT_DECIDED, to_json
 from sayso.doors.agents.payload import check_event, object_of, optional_text, refuse_event, text_of
 from sayso.wire import (
     CANARY_SESSION,
@@ -98,7 +98,7 @@ EVENTS = (
 
 def _wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
     folder = place.project / ".github" if scope == "project" else place.home / ".copilot"
-    hooks = {one.name: [_hook(command(one.name), QUICK if one.quick else seconds)] for one in EVENTS}
+    hooks = {one.name: [_hook(command(one.name), one.seconds(seconds))] for one in EVENTS}
     text = to_json({"version": 1, "hooks": hooks})
     return (WantedFile(folder / "hooks" / "sayso.json", f"{text}\n"),)
 

@@ -8,9 +8,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from sayso.doors.agents.agent import Agent, CommandFor, HookEvent, Place, Scope, Wanted, WantedEntries
-from sayso.doors.agents.claude import NOT_DECIDED, QUICK, to_json
-from sayso.doors.agents.payload import check_event, object_of, optional_text, refuse_event, text_of
+from sayso.doors.agents.agent import (
+    Agent,
+    CommandFor,
+    HookEvent,
+    Place,
+    Scope,
+    Wanted,
+    WantedEntries,
+    make_hook_entries,
+)
+from sayso.doors.agents.answers import NOT_DECIDED, to_json
+from sayso.doors.agents.payload import (
+    check_event,
+    first_root,
+    object_of,
+    optional_text,
+    refuse_event,
+    text_of,
+)
 from sayso.wire import (
     CANARY_SESSION,
     HookAnswer,
@@ -30,7 +46,7 @@ AFTER = ("postToolUse", "postToolUseFailure", "afterShellExecution", "afterMCPEx
 
 def _read_event(event: str, payload: dict[str, Any]) -> HostEvent:
     check_event(payload, event)
-    root = _first_root(payload)
+    root = first_root(payload, "workspace_roots")
     where: dict[str, Any] = {
         "name": event,
         "session": text_of(payload, "conversation_id", "session_id"),
@@ -68,12 +84,6 @@ def _mcp_name(tool: str) -> str:
     return tool if tool.startswith(MCP) else f"{MCP}{tool}"
 
 
-def _first_root(payload: dict[str, Any]) -> str:
-    roots = payload.get("workspace_roots")
-    first = roots[0] if isinstance(roots, list) and roots else ""
-    return first if isinstance(first, str) else ""
-
-
 def _render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
     if isinstance(event, HostMessage):
         return HookOutput(out=to_json({"continue": True}))
@@ -103,16 +113,14 @@ EVENTS = (
 
 
 def _wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
-    entries: dict[tuple[str, ...], Any] = {
-        ("hooks", one.name): _hook(one, command(one.name), seconds) for one in EVENTS
-    }
+    entries = make_hook_entries(EVENTS, command, lambda one, line: _hook(one, line, seconds))
     folder = place.project if scope == "project" else place.home
     return (WantedEntries(folder / ".cursor" / "hooks.json", entries, {"version": 1}),)
 
 
 def _hook(event: HookEvent, command: str, seconds: int) -> dict[str, Any]:
     closed = {"failClosed": True} if event.fail_code else {}
-    return {"command": command, "timeout": QUICK if event.quick else seconds, **closed}
+    return {"command": command, "timeout": event.seconds(seconds), **closed}
 
 
 def _canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:

@@ -8,18 +8,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sayso.doors.agents.agent import Agent, CommandFor, HookEvent, Place, Scope, Wanted, WantedEntries
-from sayso.doors.agents.claude import NOT_DECIDED, NOT_HEARD, QUICK, tell_user, to_json
-from sayso.doors.agents.payload import (
-    check_event,
-    folder_of_call,
-    object_of,
-    optional_text,
-    refuse_event,
-    text_of,
+from sayso.doors.agents.agent import (
+    Agent,
+    CommandFor,
+    HookEvent,
+    Place,
+    Scope,
+    Wanted,
+    WantedEntries,
+    canary_of,
+    make_hook_entries,
 )
+from sayso.doors.agents.answers import MESSAGE_LOST, refuse_by_exit, show_announced, to_json
+from sayso.doors.agents.payload import folder_of_call, optional_text, read_place, read_tool, refuse_event
 from sayso.wire import (
-    CANARY_SESSION,
     HookAnswer,
     HookOutput,
     HostCall,
@@ -33,29 +35,19 @@ SHELL = "run_shell_command"
 
 
 def _read_event(event: str, payload: dict[str, Any]) -> HostEvent:
-    check_event(payload, event)
-    where: dict[str, Any] = {
-        "name": event,
-        "session": text_of(payload, "session_id"),
-        "folder": optional_text(payload, "cwd"),
-    }
-    if event == "BeforeTool":
-        return HostCall(**{**where, **_tool(payload)})
-    if event == "AfterTool":
-        return HostOutcome(**{**where, **_tool(payload)}, ok=not _failed(payload.get("tool_response")))
+    where = read_place(event, payload)
+    if event in ("BeforeTool", "AfterTool"):
+        tool = read_tool(payload)
+        if tool["tool"] == SHELL:
+            where["folder"] = folder_of_call(where["folder"], tool["args"], "dir_path")
+        if event == "BeforeTool":
+            return HostCall(**where, **tool)
+        return HostOutcome(**where, **tool, ok=not _failed(payload.get("tool_response")))
     if event == "BeforeAgent":
         return HostMessage(**where, text=optional_text(payload, "prompt"))
     if event == "SessionEnd":
         return HostSessionEnd(**where)
     raise refuse_event(event)
-
-
-def _tool(payload: dict[str, Any]) -> dict[str, Any]:
-    tool, args = text_of(payload, "tool_name"), object_of(payload, "tool_input")
-    folder = optional_text(payload, "cwd")
-    if tool == SHELL:
-        folder = folder_of_call(folder, args, "dir_path")
-    return {"tool": tool, "args": args, "folder": folder}
 
 
 def _failed(response: object) -> bool:
@@ -64,11 +56,11 @@ def _failed(response: object) -> bool:
 
 def _render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
     if isinstance(event, HostMessage):
-        return tell_user(answer)
+        return show_announced(answer)
     if not isinstance(event, HostCall):
         return HookOutput()
     if answer.verdict != "allow":
-        return HookOutput(2, err=f"{answer.reason or NOT_DECIDED}\n")
+        return refuse_by_exit(answer)
     shown = {"systemMessage": "\n".join(answer.announced)} if answer.announced else {}
     return HookOutput(out=to_json({"decision": "allow", **shown}))
 
@@ -76,36 +68,24 @@ def _render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
 EVENTS = (
     HookEvent("BeforeTool"),
     HookEvent("AfterTool", 0, quick=True),
-    HookEvent("BeforeAgent", 0, to_json({"systemMessage": NOT_HEARD}), quick=True),
+    HookEvent("BeforeAgent", 0, MESSAGE_LOST, quick=True),
     HookEvent("SessionEnd", 0, quick=True),
 )
 
 
 def _wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
-    entries: dict[tuple[str, ...], Any] = {
-        ("hooks", one.name): {"hooks": [_hook(one, command(one.name), seconds)]} for one in EVENTS
-    }
+    entries = make_hook_entries(EVENTS, command, lambda one, line: {"hooks": [_hook(one, line, seconds)]})
     return (WantedEntries(gemini_settings_file(place, scope), entries, comments=True),)
 
 
 def _hook(event: HookEvent, command: str, seconds: int) -> dict[str, Any]:
-    milliseconds = 1_000 * (QUICK if event.quick else seconds)
+    milliseconds = 1_000 * event.seconds(seconds)
     return {"name": "sayso", "type": "command", "command": command, "timeout": milliseconds}
 
 
 def gemini_settings_file(place: Place, scope: Scope) -> Path:
     home = Path(place.variables.get("GEMINI_CLI_HOME") or place.home)
     return (place.project if scope == "project" else home) / ".gemini" / "settings.json"
-
-
-def _canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
-    return "BeforeTool", {
-        "session_id": CANARY_SESSION,
-        "cwd": folder,
-        "hook_event_name": "BeforeTool",
-        "tool_name": "write_file",
-        "tool_input": {"file_path": file, "content": ""},
-    }
 
 
 AGENT = Agent(
@@ -116,5 +96,5 @@ AGENT = Agent(
     program="gemini",
     events=EVENTS,
     wanted=_wanted,
-    canary=_canary,
+    canary=canary_of("BeforeTool", "write_file"),
 )

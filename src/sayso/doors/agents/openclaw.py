@@ -8,11 +8,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sayso.doors.agents.agent import Agent, CommandFor, HookEvent, Place, Scope, Wanted, WantedFile
-from sayso.doors.agents.claude import NOT_DECIDED, read_subagent, read_tool, to_json
-from sayso.doors.agents.payload import check_event, optional_text, refuse_event, text_of
-from sayso.doors.agents.plugins import PLUGIN_ALLOW, write_plugin
-from sayso.wire import CANARY_SESSION, HookAnswer, HookOutput, HostCall, HostEvent, HostOutcome
+from sayso.doors.agents.agent import Agent, CommandFor, HookEvent, Place, Scope, Wanted, WantedFile, canary_of
+from sayso.doors.agents.answers import to_json
+from sayso.doors.agents.payload import optional_text, read_place, read_tool, refuse_event
+from sayso.doors.agents.plugins import answer_plugin, write_plugin
+from sayso.wire import HostCall, HostEvent, HostOutcome
 
 PLUGIN = """
 const place = (context) => ({
@@ -64,13 +64,7 @@ MANIFEST = {
 
 
 def _read_event(event: str, payload: dict[str, Any]) -> HostEvent:
-    check_event(payload, event)
-    where: dict[str, Any] = {
-        "name": event,
-        "session": text_of(payload, "session_id"),
-        "folder": optional_text(payload, "cwd"),
-        "subagent": read_subagent(payload),
-    }
+    where = read_place(event, payload)
     if event == "before_tool_call":
         return HostCall(**where, **read_tool(payload))
     if event == "after_tool_call":
@@ -78,18 +72,11 @@ def _read_event(event: str, payload: dict[str, Any]) -> HostEvent:
     raise refuse_event(event)
 
 
-def _render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
-    if not isinstance(event, HostCall) or answer.verdict == "allow":
-        return HookOutput(out=PLUGIN_ALLOW)
-    return HookOutput(2, err=f"{answer.reason or NOT_DECIDED}\n")
-
-
 EVENTS = (HookEvent("before_tool_call"), HookEvent("after_tool_call", quick=True))
 
 
 def _wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
     folder = plugin_folder(place)
-    words = {one.name: ["/bin/sh", "-c", command(one.name)] for one in EVENTS}
     package = {
         "name": "sayso",
         "description": MANIFEST["description"],
@@ -102,7 +89,7 @@ def _wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tu
         WantedFile(folder / "openclaw.plugin.json", f"{to_json(MANIFEST)}\n"),
         WantedFile(
             folder / "index.js",
-            write_plugin("openclaw", words, PLUGIN.replace("TIMEOUT", str(seconds * 1_000))),
+            write_plugin("openclaw", EVENTS, command, PLUGIN.replace("TIMEOUT", str(seconds * 1_000))),
         ),
     )
 
@@ -112,25 +99,15 @@ def plugin_folder(place: Place) -> Path:
     return (Path(named) if named else place.home / ".openclaw") / "extensions" / "sayso"
 
 
-def _canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
-    return "before_tool_call", {
-        "session_id": CANARY_SESSION,
-        "cwd": folder,
-        "hook_event_name": "before_tool_call",
-        "tool_name": "write",
-        "tool_input": {"path": file, "content": ""},
-    }
-
-
 AGENT = Agent(
     name="openclaw",
     read_event=_read_event,
-    render_answer=_render_answer,
+    render_answer=answer_plugin,
     title="OpenClaw",
     program="openclaw",
     events=EVENTS,
     wanted=_wanted,
-    canary=_canary,
+    canary=canary_of("before_tool_call", "write", "path"),
     scopes=("user",),
     advice=("Switch the plugin on: openclaw plugins enable sayso, then restart the gateway.",),
 )

@@ -9,11 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sayso.doors.agents.agent import Agent, CommandFor, HookEvent, Place, Scope, Wanted, WantedFile
-from sayso.doors.agents.claude import NOT_DECIDED, read_subagent, read_tool
-from sayso.doors.agents.payload import check_event, folder_of_call, optional_text, refuse_event, text_of
-from sayso.doors.agents.plugins import PLUGIN_ALLOW, write_plugin
-from sayso.wire import CANARY_SESSION, HookAnswer, HookOutput, HostCall, HostEvent, HostMessage, HostOutcome
+from sayso.doors.agents.agent import Agent, CommandFor, HookEvent, Place, Scope, Wanted, WantedFile, canary_of
+from sayso.doors.agents.payload import folder_of_call, optional_text, read_place, read_tool, refuse_event
+from sayso.doors.agents.plugins import answer_plugin, write_plugin
+from sayso.wire import HostCall, HostEvent, HostMessage, HostOutcome
 
 PLUGIN = """
 const DEEPEST = 8;
@@ -69,14 +68,8 @@ SHELL = "bash"
 
 
 def _read_event(event: str, payload: dict[str, Any]) -> HostEvent:
-    check_event(payload, event)
-    where: dict[str, Any] = {
-        "name": event,
-        "session": text_of(payload, "session_id"),
-        "folder": optional_text(payload, "cwd"),
-        "workspace": optional_text(payload, "workspace"),
-        "subagent": read_subagent(payload),
-    }
+    where = read_place(event, payload)
+    where["workspace"] = optional_text(payload, "workspace")
     if event in ("tool.execute.before", "tool.execute.after"):
         tool = read_tool(payload)
         if tool["tool"] == SHELL:
@@ -93,12 +86,6 @@ def _unquote_prompt(text: str) -> str:
     return inner if text == f'"{inner}"' and '"' not in inner else text
 
 
-def _render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
-    if not isinstance(event, HostCall) or answer.verdict == "allow":
-        return HookOutput(out=PLUGIN_ALLOW)
-    return HookOutput(2, err=f"{answer.reason or NOT_DECIDED}\n")
-
-
 EVENTS = (
     HookEvent("tool.execute.before"),
     HookEvent("tool.execute.after", quick=True),
@@ -107,8 +94,7 @@ EVENTS = (
 
 
 def _wanted(place: Place, scope: Scope, command: CommandFor, seconds: int) -> tuple[Wanted, ...]:
-    words = {one.name: ["/bin/sh", "-c", command(one.name)] for one in EVENTS}
-    return (WantedFile(plugin_file(place, scope), write_plugin("opencode", words, PLUGIN)),)
+    return (WantedFile(plugin_file(place, scope), write_plugin("opencode", EVENTS, command, PLUGIN)),)
 
 
 def plugin_file(place: Place, scope: Scope) -> Path:
@@ -119,23 +105,13 @@ def plugin_file(place: Place, scope: Scope) -> Path:
     return (Path(named) if named else config / "opencode") / "plugins" / "sayso.js"
 
 
-def _canary(file: str, folder: str) -> tuple[str, dict[str, Any]]:
-    return "tool.execute.before", {
-        "session_id": CANARY_SESSION,
-        "cwd": folder,
-        "hook_event_name": "tool.execute.before",
-        "tool_name": "write",
-        "tool_input": {"filePath": file, "content": ""},
-    }
-
-
 AGENT = Agent(
     name="opencode",
     read_event=_read_event,
-    render_answer=_render_answer,
+    render_answer=answer_plugin,
     title="opencode",
     program="opencode",
     events=EVENTS,
     wanted=_wanted,
-    canary=_canary,
+    canary=canary_of("tool.execute.before", "write", "filePath"),
 )

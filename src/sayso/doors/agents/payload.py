@@ -25,7 +25,7 @@ def optional_text(payload: Mapping[str, Any], *names: str) -> str:
         if value is None:
             continue
         if not isinstance(value, str):
-            raise MalformedRequest(f"{name} in the payload is no text")
+            raise MalformedRequest(f"{name} in the payload is not a text")
         return value
     return ""
 
@@ -36,8 +36,42 @@ def object_of(payload: Mapping[str, Any], name: str) -> dict[str, Any]:
     if isinstance(value, str):
         value = parse_json(value)
     if not isinstance(value, dict):
-        raise MalformedRequest(f"{name} in the payload is no object")
+        raise MalformedRequest(f"{name} in the payload is not an object")
     return value
+
+
+def read_place(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the event's name, session, folder and sub-agent, as Claude Code and its like name them."""
+    check_event(payload, event)
+    return {
+        "name": event,
+        "session": text_of(payload, "session_id"),
+        "folder": optional_text(payload, "cwd"),
+        "subagent": _read_subagent(payload),
+    }
+
+
+def _read_subagent(payload: Mapping[str, Any]) -> str:
+    """Return the sub-agent's name: the payload has its id only inside one."""
+    if not optional_text(payload, "agent_id"):
+        return ""
+    return optional_text(payload, "agent_type") or "unnamed"
+
+
+def read_tool(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """Read tool, arguments and id of a call, as Claude Code and its like name them."""
+    return {
+        "tool": text_of(payload, "tool_name"),
+        "args": object_of(payload, "tool_input"),
+        "call_id": optional_text(payload, "tool_use_id") or None,
+    }
+
+
+def first_root(payload: Mapping[str, Any], name: str) -> str:
+    """Return the first of the workspace's folders; empty if there is none."""
+    roots = payload.get(name)
+    first = roots[0] if isinstance(roots, list) and roots else ""
+    return first if isinstance(first, str) else ""
 
 
 def folder_of_call(folder: str, args: Mapping[str, Any], name: str) -> str:

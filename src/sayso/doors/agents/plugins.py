@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+
+from sayso.doors.agents.agent import CommandFor, HookEvent
+from sayso.doors.agents.answers import refuse_by_exit
+from sayso.wire import HookAnswer, HookOutput, HostCall, HostEvent
 
 PLUGIN_ALLOW = '{"decision":"allow"}'
 RUN_HOOK = """\
@@ -39,6 +44,14 @@ async function tellSayso(event, payload) {
 """
 
 
-def write_plugin(agent: str, words: dict[str, list[str]], rest: str) -> str:
+def write_plugin(agent: str, events: Iterable[HookEvent], command: CommandFor, rest: str) -> str:
     """Return the text of a plugin: how the hook is started, and what the host calls."""
+    words = {one.name: ["/bin/sh", "-c", command(one.name)] for one in events}
     return RUN_HOOK % {"agent": agent, "words": json.dumps(words, indent=2)} + rest
+
+
+def answer_plugin(event: HostEvent, answer: HookAnswer) -> HookOutput:
+    """Allow, in the exact words that the plugin expects, or refuse; what only reports is always allowed."""
+    if not isinstance(event, HostCall) or answer.verdict == "allow":
+        return HookOutput(out=PLUGIN_ALLOW)
+    return refuse_by_exit(answer)

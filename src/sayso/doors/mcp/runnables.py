@@ -34,7 +34,7 @@ def list_runnables(gate: Sayso) -> list[Runnable]:
 
 
 def _about(function: object) -> str:
-    """The first paragraph of what the function says of itself."""
+    """The first paragraph of the function's own docstring."""
     return " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split())
 
 

@@ -145,7 +145,7 @@ def _until_stopped(gate: Sayso, serve: Callable[[], Coroutine[Any, Any, None]]) 
 
 
 async def _stoppable(serving: Coroutine[Any, Any, None]) -> None:
-    """A signal to stop cancels the serving, and is no error."""
+    """A signal to stop cancels the serving, and is not an error."""
     loop = asyncio.get_running_loop()
     loop.set_default_executor(ThreadPoolExecutor(THREADS, thread_name_prefix="sayso-mcp"))
     task = asyncio.ensure_future(serving)

@@ -82,7 +82,7 @@ async def use_tool(
 
 
 def describe_run(gate: Sayso) -> str:
-    """Return what is said of `run`: how it goes, and everything that can be run."""
+    """Return the description of `run`: how it goes, and everything that can be run."""
     lines = [
         f"- {one.name}{f': {one.about}' if one.about else ''}\n  params: {_json(one.params)}"
         for one in list_runnables(gate)

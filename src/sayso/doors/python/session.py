@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Self
 
-from sayso.core.conversation.hear import Heard
+from sayso.core.conversation.hearing import Heard
 from sayso.core.conversation.lifecycle import Report
 from sayso.core.model import Assurance
-from sayso.core.plan_text import PlanText
+from sayso.core.session.plan_text import PlanText
 from sayso.doors.python.calls.door import Door
 from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.doors.python.calls.results import Result

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from sayso.core.conversation.hear import Heard
+from sayso.core.conversation.hearing import Heard
 from sayso.core.ledger import NotNow
 from sayso.core.model import Risk
 from sayso.doors.python.host_call import Called

@@ -7,13 +7,13 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.conversation.hear import Heard
+from sayso.core.conversation.hearing import Heard
 from sayso.core.conversation.lifecycle import Report
 from sayso.core.decision import Decision, Item, Offer, Ruling
 from sayso.core.digest import encode_canonical
 from sayso.core.errors import SaysoError
 from sayso.core.model import Call, Operation, Request, Risk, Verdict
-from sayso.core.plan_text import PlanText
+from sayso.core.session.plan_text import PlanText
 from sayso.doors.python.calls.door import PendingAsk
 from sayso.gate.call_rows import Attempt, Record
 from sayso.gate.ledger.workflows import encode_note
@@ -39,7 +39,7 @@ class OtherCall(SaysoError):
 
 
 def decode_attempt(answer: object, *, call: str | None = None, tool: str | None = None) -> RemoteAttempt:
-    """Return how a call stands; an answer about another call, or tool, than this one is refused."""
+    """Return the state of a call; an answer about another call, or tool, than this one is refused."""
     told = msgspec.convert(answer, CallView)
     if call not in (None, told.operation_id) or tool not in (None, told.tool):
         raise OtherCall(f"the service was asked about {call or tool}, and the answer is about another call")

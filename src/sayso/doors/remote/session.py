@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sayso.core.conversation.hear import Heard
+from sayso.core.conversation.hearing import Heard
 from sayso.core.conversation.lifecycle import Report
-from sayso.core.plan_text import PlanText
+from sayso.core.session.plan_text import PlanText
 from sayso.doors.python.host_call import Called
 from sayso.doors.python.session import AnySession
 from sayso.doors.python.values.inputs import check_params

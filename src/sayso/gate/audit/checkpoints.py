@@ -1,4 +1,4 @@
-"""Signing the audit trail as it stands, and proving from it that an entry is there."""
+"""Signing the audit trail as it is, and proving from it that an entry is there."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LOOK_BACK = 20
 
 
 def sign_audit(gate: Gate, *, rejoin: bool = False) -> str:
-    """Sign the trail as it stands now; the checkpoint, which is also stored. With no news, the last one.
+    """Sign the trail as it is now; the checkpoint, which is also stored. With no news, the last one.
 
     Called on every operator act and on close. A trail that does not go on from what was signed last is
     refused. Other streams are joined in `main` first, with `rejoin` also those that have not grown.

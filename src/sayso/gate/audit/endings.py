@@ -58,7 +58,7 @@ def _entries_at(tx: Reader, stream: str, session: str, at: float) -> Iterator[Au
 
 
 def _last_before(tx: Reader, stream: str, at: float) -> int:
-    """The number of the last entry before this moment: entries stand in the order of time."""
+    """The number of the last entry before this moment: entries are in the order of time."""
     newest = tx.head(stream)
     low, high = 0, 0 if newest is None else newest.seq
     while low < high:

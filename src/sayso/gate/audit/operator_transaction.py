@@ -20,7 +20,7 @@ JUST_NOW = 0.5
 
 @contextmanager
 def operator_act(gate: Gate) -> Iterator[Writer]:
-    """The transaction of an operator's act. Once it is committed, the trail is signed as it stands then."""
+    """The transaction of an operator's act. Once it is committed, the trail is signed as it is then."""
     with writing(gate) as tx:
         yield tx
     sign_off(gate)

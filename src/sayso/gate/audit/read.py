@@ -85,7 +85,7 @@ def format_entry_text(row: EntryRow) -> str:
 
 
 def format_entry_json(row: EntryRow) -> str:
-    """The entry as a line of JSON; the bytes of one that cannot be read stand in `unreadable`."""
+    """The entry as a line of JSON; the bytes of one that cannot be read are in `unreadable`."""
     try:
         if row.body is not None:
             read_body(row.body)

@@ -133,7 +133,7 @@ def _is_outdated(gate: Gate, tx: Reader, grant: Grant) -> bool:
 
 
 def _lives_on(gate: Gate, tx: Reader, question: QuestionRow) -> bool:
-    """Return whether the answer gave more than this call, and some of that still stands."""
+    """Return whether the answer gave more than this call, and some of that still counts."""
     session = tx.session(question.session)
     if session is None or session.ended_at is not None:
         return False

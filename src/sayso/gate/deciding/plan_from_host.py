@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from sayso.core.errors import MalformedRequest
-from sayso.core.plan_text import PlanText
 from sayso.core.plans.plan import beside_policy, plan_from_parts, read_plan
 from sayso.core.policy import Policy
+from sayso.core.session.plan_text import PlanText
 
 
 class PlanParts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -31,7 +31,8 @@ from sayso.core.words import visible
 from sayso.gate.call_rows import find_record, sound_call
 from sayso.gate.deciding.approvals import CallApproval, load_approval, question_behind
 from sayso.gate.gate import Gate
-from sayso.gate.ledger.start import STATE_OF_VERDICT, with_question_outcome
+from sayso.gate.ledger.attempts import with_question_outcome
+from sayso.gate.ledger.start import STATE_OF_VERDICT
 from sayso.gate.questions.read import Read, questions_in
 from sayso.gate.rows.journal import call_for_entry
 from sayso.store.contract import CallRow, EntryRow, QuestionRow, Reader, SecretRow, SpendRow
@@ -85,7 +86,7 @@ class StoryStep(msgspec.Struct, frozen=True):
 class Story(msgspec.Struct, frozen=True):
     """One call from its first decision to its end.
 
-    `state` is where it stands: pending while its question is open, else allowed, ran_out, taken_back, denied,
+    `state`: pending while its question is open, else allowed, ran_out, taken_back, denied,
     expired, cancelled, running, waiting, succeeded, failed or ambiguous. `question` is its last one. `call`
     is what runs, or would; None once erased.
     """
@@ -116,7 +117,7 @@ def begins_story(gate: Gate, tx: Reader, row: EntryRow, said: AuditEntry) -> boo
 
 
 def load_story(gate: Gate, tx: Reader, row: EntryRow, said: AuditEntry) -> Story:
-    """The story that begins with this entry, as it stands now."""
+    """The story that begins with this entry, as it is now."""
     decided = read_decision(said.details)
     asked = [_with_approval(gate, tx, one) for one in _load_questions(gate, tx, row, decided)]
     last, approval = asked[-1] if asked else (None, None)

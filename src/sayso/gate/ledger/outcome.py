@@ -107,11 +107,7 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow, *, doubted: bool = False) ->
     """
     kept = find_record(gate, row)
     if kept is None:
-        finding = changed_outside(f"call {row.id}")
-        record(tx, events.TamperingFound(finding=finding), session=row.session, stream=gate.stream)
-        log_tampering(row.session, finding)
-        executed = events.Executed(row.id, row.digest, row.state)
-        record(tx, executed, session=row.session, stream=gate.stream)
+        _record_tampered_end(gate, tx, row)
         return FollowedUp()
     executed = events.Executed(row.id, row.digest, row.state, rule=kept.rule, claimed=kept.claimed or UNSET)
     operations = tuple(dict.fromkeys(item.operation for item in kept.items))
@@ -122,6 +118,20 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow, *, doubted: bool = False) ->
     if row.state == "ambiguous":
         end_retries(gate, tx, row, kept)
         return FollowedUp()
+    return _follow_up_consent(gate, tx, row, kept, doubted=doubted)
+
+
+def _record_tampered_end(gate: Gate, tx: Writer, row: CallRow) -> None:
+    """Record the end of a call whose row was tampered with: nothing follows from it."""
+    finding = changed_outside(f"call {row.id}")
+    record(tx, events.TamperingFound(finding=finding), session=row.session, stream=gate.stream)
+    log_tampering(row.session, finding)
+    executed = events.Executed(row.id, row.digest, row.state)
+    record(tx, executed, session=row.session, stream=gate.stream)
+
+
+def _follow_up_consent(gate: Gate, tx: Writer, row: CallRow, kept: Record, *, doubted: bool) -> FollowedUp:
+    """Apply what a success or failure means for the session's consent."""
     ok = row.state == "succeeded"
     found = load_open_session(gate, tx, row.session, _select_rows_of(gate, tx, row, kept))
     plain = ok and _ends_plainly(found.session, row, kept)

@@ -120,7 +120,7 @@ def _is_sound(gate: Gate, tx: Reader, row: CallRow) -> bool:
 
 
 def _row_if_abandoned(gate: Gate, tx: Reader, row: CallRow) -> CallRow:
-    """The call as it stands if its holder is gone; as it is if it may still be at it."""
+    """The call after its holder has gone; unchanged if the holder may still be at work."""
     if row.state != "waiting":
         return with_standing(row, ledger.expire_lease(standing_of(row), tx.now))
     question = tx.question(row.question) if row.question is not None else None

@@ -1,6 +1,6 @@
 """Replays: an operation that was queued, run later, perhaps by another session than the one that made it.
 
-It may use grants for its own operation from the session that made it, as they stand now, and whatever the
+It may use grants for its own operation from the session that made it, as they are now, and whatever the
 session it runs in has. Workflow grants do not travel: trust in a run was for its time.
 """
 
@@ -27,15 +27,11 @@ from sayso.gate.gate import (
     view_of,
     writing,
 )
+from sayso.gate.ledger.attempts import session_of_call
 from sayso.gate.ledger.effect_keys import check_effect
 from sayso.gate.ledger.resume import reason_not_to_run
-from sayso.gate.ledger.start import (
-    add_decided_call,
-    new_call_id,
-    new_call_row,
-    session_of_call,
-    with_state_now,
-)
+from sayso.gate.ledger.retry import with_state_now
+from sayso.gate.ledger.start import add_decided_call, new_call_id, new_call_row
 from sayso.store.contract import Writer
 
 OWN = ("call", "operation")
@@ -47,7 +43,7 @@ def replay_call(
 ) -> Attempt:
     """Start the same call again, as a new one in the ledger; or ask for it in the session it would run in.
 
-    `state` is what the tool says of the world now. An effect that it had, or may have had, it does not have
+    `state` is the state that the tool reports now. An effect that it had, or may have had, it does not have
     again.
     """
     both = sorted({session, session_of_call(gate, call)})

@@ -88,7 +88,7 @@ def _refuse_by_answer(
 ) -> Decision | None:
     """The refusal if the yes to this question no longer allows what was asked.
 
-    One that only ran out is no refusal: the call goes on, and asks again when it gets there.
+    One that only ran out is not a refusal: the call goes on, and asks again when it gets there.
     """
     request = gate.sealer.open_edited(row) or question.request
     found = load_open_session(gate, tx, row.session, select_rows_for(request, gate.policy, NO_SCOPE))

@@ -158,7 +158,7 @@ def forget_passkeys(gate: Gate, *, by: str) -> int:
 
 
 def add_passkey(gate: Gate, passkey: Passkey, *, check: Callable[[PasskeySet, float], PasskeySet]) -> Passkey:
-    """Keep a new passkey, if `check` on what is kept lets it pass. Its public key stands in the audit."""
+    """Keep a new passkey, if `check` on what is kept lets it pass. Its public key is in the audit."""
     with operator_act(gate) as tx:
         lock_passkeys(tx)
         kept = check(load_passkeys(gate, tx), tx.now)

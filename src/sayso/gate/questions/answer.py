@@ -81,10 +81,10 @@ def answer_question(
     signing: Signing | None = None,
     seen: str | None = None,
 ) -> QuestionStanding:
-    """Give this answer if the question is still open; else say how it stands.
+    """Give this answer if the question is still open; else return its state.
 
     `signing` comes from surfaces where passkeys are used: there an answer that needs a proof is refused
-    without one. Elsewhere, at a terminal, it stands, and its entry says that it was not signed.
+    without one. Elsewhere, at a terminal, it counts, and its entry notes that it was not signed.
     `seen` is the digest of the call that whoever answers was shown whole. Without it nothing above moderate
     risk is allowed.
     """
@@ -139,7 +139,7 @@ def edit_and_allow(
 ) -> QuestionStanding:
     """Approve the edited call once, in place of the one asked about.
 
-    The policy decides the edited call again, and its no stays a no. Both digests stand in the audit; the call
+    The policy decides the edited call again, and its no stays a no. Both digests are in the audit; the call
     that was asked about is not approved. `seen_edited` is the digest of the edited call as whoever answers
     was shown it; an edit that raises the risk above moderate needs it, or a proof, which names it as well.
     """
@@ -257,21 +257,33 @@ def _close_with_answer(
             proof=proof,
             signed=UNSET if signed else False,
         )
-        record(
-            tx,
-            answered,
-            session=row.session,
-            agent=found.row.agent,
-            operations=tuple(dict.fromkeys(item.operation for item in asked.items)),
-            stream=gate.stream,
-            sensitive=reply.sensitive,
-        )
-        if asked.claim is None:
-            record_lasting_grants(gate, tx, reply.effects, found.row.agent)
-        else:
-            told = tuple(one for one in reply.effects if one != QuestionClosed(row.id, given))
-            record_consents(gate, tx, found.session, told)
+        _record_answer(gate, tx, asked, found, reply, answered)
         return _standing_from_row(msgspec.structs.replace(row, **how), yours=True, grants=grants)
+
+
+def _record_answer(
+    gate: Gate,
+    tx: Writer,
+    asked: Question,
+    found: LoadedSession,
+    reply: AnswerChange,
+    answered: events.Answered,
+) -> None:
+    """Record the answer, and the consent it gives that outlasts the call."""
+    record(
+        tx,
+        answered,
+        session=found.row.id,
+        agent=found.row.agent,
+        operations=tuple(dict.fromkeys(item.operation for item in asked.items)),
+        stream=gate.stream,
+        sensitive=reply.sensitive,
+    )
+    if asked.claim is None:
+        record_lasting_grants(gate, tx, reply.effects, found.row.agent)
+    else:
+        closed = QuestionClosed(answered.question, answered.answer)
+        record_consents(gate, tx, found.session, tuple(one for one in reply.effects if one != closed))
 
 
 def _load_question_row(gate: Gate, tx: Writer, question: str) -> QuestionRow:

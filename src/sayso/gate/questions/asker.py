@@ -91,7 +91,7 @@ class Asker:
             surface.tell(notice)
 
     def wait(self, question: str, seconds: float) -> QuestionRow:
-        """The question once it is closed or has expired, or as it stands when the time is over."""
+        """The question once it is closed or has expired, or as it is when the time is over."""
         self._answers.wait(question, min(seconds, LONGEST_WAIT))
         return load_question_now(self._gate, question)
 
@@ -103,7 +103,7 @@ class Asker:
         return await asyncio.to_thread(load_question_now, self._gate, question)
 
     def let_go(self) -> None:
-        """Nobody waits here any more: whoever does is woken with the question as it stands."""
+        """Nobody waits here any more: whoever does is woken with the question as it is."""
         self._answers.let_go()
 
     def _is_closed(self, tx: Reader, question: str) -> bool:

@@ -11,8 +11,8 @@ from sayso.core.deciding.offers import grants_of_answer
 from sayso.core.decision import Question
 from sayso.core.effects import GrantAdded
 from sayso.core.model import Request, Verdict
-from sayso.core.numbering import question_id
 from sayso.core.session import Session, apply_effects
+from sayso.core.session.numbering import question_id
 from sayso.gate.gate import Gate, select_all_rows, view_of
 from sayso.gate.questions.read import read_question
 from sayso.gate.rows.sessions import LoadedSession, load_session

@@ -24,7 +24,7 @@ def is_answerable(gate: Gate, row: QuestionRow, now: float) -> bool:
 
 
 def as_of(gate: Gate, row: QuestionRow, now: float) -> QuestionRow:
-    """The row as it stands at this time: expired once nobody can answer it, though nobody closed it yet."""
+    """The row as it is at this time: expired once nobody can answer it, though nobody closed it yet."""
     if row.state != "open" or is_answerable(gate, row, now):
         return row
     return msgspec.structs.replace(row, state="expired")

@@ -35,7 +35,7 @@ def load_question_row(gate: Gate, question: str) -> QuestionRow:
 
 
 def load_question_now(gate: Gate, question: str) -> QuestionRow:
-    """The same as it stands now: one that nobody answered in time has expired."""
+    """The same as it is now: one that nobody answered in time has expired."""
     with gate.store.read() as tx:
         return as_of(gate, question_of(gate, tx, question).row, tx.now)
 

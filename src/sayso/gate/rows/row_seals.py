@@ -273,7 +273,7 @@ class Sealer:
     def question(
         self, row: QuestionRow, question: Question | None = None, *, epoch: int | None = None
     ) -> QuestionRow:
-        """The row sealed as it stands, with this question in it or the one it has; for an epoch, or this."""
+        """The row sealed as it is, with this question in it or the one it has; for an epoch, or this."""
         body = row.body[MAC_BYTES:] if question is None else _encode(question)
         mac = compute_seal(self._key, "question", *self._parts(row, body, epoch))
         return msgspec.structs.replace(row, body=mac + body)
@@ -312,7 +312,7 @@ class Sealer:
         return msgspec.structs.replace(row, body=_UNSEALED + record)
 
     def call(self, row: CallRow) -> CallRow:
-        """The row sealed as it stands, with the record that it has.
+        """The row sealed as it is, with the record that it has.
 
         Sealed for every epoch, as what ran has to be looked after in all. Of its result a hash is sealed, so
         that results can be dropped when they are old; of its lease the end, which none can outlast.

@@ -2,7 +2,7 @@
 
 - Versions noted in a transaction are raised in memory before it commits, while nobody else can write, and in
   the file once it is on the disk. Never before: a power failure might take what is marked.
-- A transaction that only reads is held against the mark as it stood when it began.
+- A transaction that only reads is held against the mark as it was when it began.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ log = logging.getLogger("sayso")
 
 
 class _Kept(NamedTuple):
-    """What a transaction that was kept means for the mark: how it rises, and how it stood before."""
+    """What a transaction that was kept means for the mark: how it rises, and how it was before."""
 
     newest: tuple[EntryRow, ...]
     raised: Raised

@@ -119,7 +119,7 @@ def save_session(
 ) -> None:
     """Write what changed: rows that are new, spends for what was used or ended, the head if it differs.
 
-    `stands` says of a call how it stands from now on, None if it is neither running nor parked.
+    `stands` is a call and its state from now on, None if it is neither running nor parked.
     """
     old, was = before.session, before.kept
     spent = {name: one for name, one in was.spent.items() if name not in before.missing}
@@ -196,7 +196,7 @@ def _as_under_way(name: str, row: CallRow | None, sealer: Sealer) -> CallUnderWa
 
 
 def with_call(calls: Mapping[str, str], call: str, stands: str | None) -> Mapping[str, str]:
-    """The calls under way, with how this one stands."""
+    """The calls under way, with the state of this one."""
     if calls.get(call) == stands:
         return calls
     rest = {name: one for name, one in calls.items() if name != call}
@@ -227,44 +227,6 @@ def save_session_row(tx: Writer, sealer: Sealer, row: SessionRow, kept: SessionS
     row = sealer.session(row, msgspec.structs.replace(kept, version=kept.version + 1))
     tx.change_session(row)
     return row
-
-
-def end_session_row(tx: Writer, sealer: Sealer, session: str) -> None:
-    """End the session; the one that started it no longer has to clear it."""
-    row = tx.session(session)
-    kept = None if row is None else sealer.open_session(row)
-    if row is None or kept is None:
-        return
-    ended = msgspec.structs.replace(row, ended_at=tx.now)
-    tx.put_session(sealer.session(ended, msgspec.structs.replace(kept, version=kept.version + 1)))
-    above = None if row.parent is None else load_session(tx, sealer, row.parent, RowSelection(keys=()))
-    if above is not None and above.believed and session in above.kept.children:
-        left = tuple(one for one in above.kept.children if one != session)
-        save_session_row(tx, sealer, above.row, msgspec.structs.replace(above.kept, children=left))
-
-
-def add_child(tx: Writer, sealer: Sealer, above: LoadedSession, child: str) -> None:
-    """Let a session name one that it started: what ends in it ends there too, row or no row."""
-    children = (*above.kept.children, child)
-    save_session_row(tx, sealer, above.row, msgspec.structs.replace(above.kept, children=children))
-
-
-def load_children(tx: Reader, sealer: Sealer, session: str, wanted: RowSelection) -> list[LoadedSession]:
-    """Return the open sessions that this one started, oldest first.
-
-    One that is missing or tampered with is reported, and can never be used again: whatever is being cleared
-    below was not cleared there.
-    """
-    above = load_session(tx, sealer, session, RowSelection(keys=()))
-    names = () if above is None or not above.believed else above.kept.children
-    found: list[LoadedSession] = []
-    for name in names:
-        child = load_session(tx, sealer, name, wanted)
-        if child is None or not child.believed:
-            sealer.doubts.note(words.changed_or_deleted("the session row"), name, burns=True)
-        elif child.row.ended_at is None:
-            found.append(child)
-    return found
 
 
 def _drop_ended(kept: SessionState, old: Session, after: Session, now: float) -> SessionState:
@@ -305,7 +267,7 @@ def _find_used_up(session: Session) -> set[str]:
 
 
 def _number_last(tx: Reader, spend: SpendRow) -> SpendRow:
-    """A revocation after whatever stands in the log: no row added or deleted there keeps it out."""
+    """A revocation after whatever is in the log: no row added or deleted there keeps it out."""
     taken = max((row.number for row in tx.spends([spend.grant])), default=0)
     return msgspec.structs.replace(spend, number=taken + 1)
 
@@ -387,7 +349,7 @@ def _without_consent(row: SessionRow) -> Session:
 def _load_grants(
     tx: Reader, sealer: Sealer, session: str, kept: SessionState, keys: Iterable[GrantKey] | None
 ) -> tuple[Mapping[GrantKey, tuple[HeldGrant, ...]], frozenset[str], tuple[str, ...]]:
-    """The session's grants as they stand, those that are missing, and what was noticed.
+    """The session's grants as they are, those that are missing, and what was noticed.
 
     A row that does not fit its seal is not one of them, and one that the session does not name is over.
     """

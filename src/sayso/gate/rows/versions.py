@@ -148,7 +148,7 @@ class Versions:
     # --- raising them ---
 
     def promise(self, raised: Raised) -> Mapping[bytes, int]:
-        """Raise these while nobody else can write, just before the commit; return how they stood."""
+        """Raise these while nobody else can write, just before the commit; return how they were."""
         with self.guard:
             before = {place: self._known.get(place, 0) for place in raised}
             for place, (version, until) in raised.items():
@@ -156,7 +156,7 @@ class Versions:
         return before
 
     def withdraw(self, before: Mapping[bytes, int]) -> None:
-        """The commit failed: they stand as before."""
+        """The commit failed: they are as before."""
         with self.guard:
             for place, version in before.items():
                 past = self._past.get(place, [])

@@ -223,11 +223,11 @@ class Watermark:
             self.end_writing()
 
     def promise(self, raised: Raised) -> Mapping[bytes, int]:
-        """Raise these in memory while nobody else can write, just before the commit; how they stood."""
+        """Raise these in memory while nobody else can write, just before the commit; how they were."""
         return self._versions.promise(raised)
 
     def withdraw(self, before: Mapping[bytes, int]) -> None:
-        """The commit failed: they stand as before."""
+        """The commit failed: they are as before."""
         self._versions.withdraw(before)
 
     # --- raising it ---

@@ -10,9 +10,9 @@ from sayso.core.durations import DAY, MINUTE
 from sayso.core.errors import SaysoError
 from sayso.core.grants import Grant, GrantKind, Pins
 from sayso.core.model import Mode, Risk, Tier, check_name, trim_command
-from sayso.core.numbering import new_grant
 from sayso.core.policy import Entry, Policy
 from sayso.core.session import Session
+from sayso.core.session.numbering import new_grant
 from sayso.core.text.unmask import undisguised
 
 LONGEST_MINUTES = int(DAY // MINUTE)

@@ -14,12 +14,8 @@ import msgspec
 
 from sayso.core.audit import events
 from sayso.core.conversation import words
-from sayso.core.conversation.hear import (
-    allowlist_entry,
-    list_allowlist_entries,
-    revoke_for_operator,
-    take_back_below,
-)
+from sayso.core.conversation.consents import allowlist_entry, list_allowlist_entries
+from sayso.core.conversation.hear import revoke_for_operator, take_back_below
 from sayso.core.conversation.withdrawal import FROM_A_YES
 from sayso.core.digest import encode_canonical, sha256
 from sayso.core.durations import DAY

@@ -11,7 +11,9 @@ from sayso.core.audit import events
 from sayso.core.conversation import lifecycle
 from sayso.core.conversation.claims import OPERATION, TOOL, claim_question
 from sayso.core.conversation.clearing import list_lost_consents
-from sayso.core.conversation.hear import Heard, hear_text, list_allowlist_entries
+from sayso.core.conversation.consents import list_allowlist_entries
+from sayso.core.conversation.hear import hear_text
+from sayso.core.conversation.hearing import Heard
 from sayso.core.conversation.words import (
     allowlist_block,
     nothing_to_revoke,
@@ -29,8 +31,8 @@ from sayso.core.effects import (
     QuestionOpened,
 )
 from sayso.core.model import Assurance
-from sayso.core.plan_text import PlanText
 from sayso.core.session import Session, apply_effects
+from sayso.core.session.plan_text import PlanText
 from sayso.gate import words
 from sayso.gate.audit.consent_entries import record_consents
 from sayso.gate.deciding.authorize import flood_effects, notice_in, reason_not_to_ask
@@ -47,7 +49,8 @@ from sayso.gate.people.passkeys import highest_unsigned_risk, needs_proof
 from sayso.gate.questions.read import UnknownQuestion, refuse_tampered_question
 from sayso.gate.questions.retell import retell
 from sayso.gate.rows.journal import record
-from sayso.gate.rows.sessions import LoadedSession, load_children
+from sayso.gate.rows.sessions import LoadedSession
+from sayso.gate.sessions.children import load_children
 from sayso.gate.sessions.handoff import apply_handoff, end_in_handoff
 from sayso.gate.sessions.last_message import save_last_message
 from sayso.gate.sessions.revoke import with_sessions_below

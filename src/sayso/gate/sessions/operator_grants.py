@@ -34,8 +34,9 @@ from sayso.gate.gate import (
     time_trusted,
 )
 from sayso.gate.rows.journal import record
-from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_children, load_session
+from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_session
 from sayso.gate.sessions.allowance import NO_PINS, GrantWish, build_grant
+from sayso.gate.sessions.children import load_children
 from sayso.gate.sessions.grant_title import call_of_grant
 from sayso.gate.sessions.handoff import end_in_handoff
 from sayso.gate.words import GRANT_ROWS_CHANGED, doubtful_sessions
@@ -261,7 +262,7 @@ def _find_live(
 
 
 def _still_live(gate: Gate, tx: Reader, rows: Sequence[GrantRow], *, as_one: bool) -> Iterator[ListedGrant]:
-    """Those of these grants that are live: what became of each stands in the sealed row of its session."""
+    """Those of these grants that are live: what became of each is in the sealed row of its session."""
     keys: dict[str, list[GrantKey]] = {}
     for row in rows:
         keys.setdefault(row.session, []).append((row.kind, row.value))

@@ -23,9 +23,9 @@ from sayso.core.decision import Decision, Question
 from sayso.core.effects import Effect
 from sayso.core.errors import MalformedRequest, UnknownAnswer
 from sayso.core.model import Declaration, Operation, Origin, Request, Risk, Verdict
-from sayso.core.plan_text import PlanText
 from sayso.core.policy import Policy
 from sayso.core.session import Session, View, apply_effects
+from sayso.core.session.plan_text import PlanText
 from sayso.gate.as_json import decision_to_json, hearing_to_json, question_to_json
 from sayso.gate.deciding.plan_from_host import read_host_plan
 from sayso.gate.deciding.request import just_reviewed, make_call, make_request

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import msgspec
 
-from sayso.core.conversation.hear import Heard, revoke_for_operator, take_back_below
+from sayso.core.conversation.hear import revoke_for_operator, take_back_below
+from sayso.core.conversation.hearing import Heard
 from sayso.core.conversation.words import (
     call_under_way_name,
     consent_name,
@@ -22,7 +23,8 @@ from sayso.gate import words
 from sayso.gate.audit.consent_entries import record_consents
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_all_rows_and_calls
-from sayso.gate.rows.sessions import LoadedSession, load_children
+from sayso.gate.rows.sessions import LoadedSession
+from sayso.gate.sessions.children import load_children
 from sayso.gate.sessions.handoff import end_in_handoff
 from sayso.gate.sessions.operator_grants import EndedGrant, UnknownGrant
 from sayso.store.contract import Writer

@@ -84,7 +84,7 @@ def is_final(row: QuestionRow, now: float) -> bool:
 
 
 def add_question(sums: SourceSummaries, row: QuestionRow, now: float) -> None:
-    """Add a question as it stands at this time."""
+    """Add a question as it is at this time."""
     sums.change(THROUGH).question = row.id
     asked = read_asked(row)
     if asked is None:

@@ -30,8 +30,10 @@ from sayso.core.signed_messages import WINDOW, BadMessage, SignedMessage, check_
 from sayso.gate.call_rows import Attempt, UnknownCall
 from sayso.gate.deciding.request import make_call, read_request
 from sayso.gate.gate import Gate, time_trusted, writing
+from sayso.gate.ledger.attempts import load_attempt_now, session_of_call
 from sayso.gate.ledger.outcome import end_call
-from sayso.gate.ledger.start import load_attempt_now, retry_call, session_of_call, start_call
+from sayso.gate.ledger.retry import retry_call
+from sayso.gate.ledger.start import start_call
 from sayso.gate.proposals.file_proposal import ProposalBody, check_proposal, file_proposal, is_proposing
 from sayso.gate.proposals.roots import load_roots
 from sayso.gate.rows.journal import record

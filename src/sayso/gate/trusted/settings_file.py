@@ -56,7 +56,7 @@ class TrustedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return [decode_secret(one.secret) for one in self.secrets if one.until is None or now < one.until]
 
     def every_secret(self) -> list[bytes]:
-        """Return all secrets, also those that count no more: whoever has one is no stranger."""
+        """Return all secrets, also those that count no more: whoever has one is not a stranger."""
         return [decode_secret(one.secret) for one in self.secrets]
 
     def allows_source(self, address: str) -> bool:

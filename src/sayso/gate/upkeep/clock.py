@@ -42,7 +42,7 @@ def read_clock(gate: Gate) -> ClockReading:
 
 
 def trust_clock(gate: Gate, *, by: str) -> ClockReading:
-    """Trust the clock from now on, as the operator says; return how it stood until then.
+    """Trust the clock from now on, as the operator says; return how it was until then.
 
     If it was trusted, nothing changes. Otherwise all consent of the open sessions ends, reviews in the future
     count as none, and leases are cut to their length.

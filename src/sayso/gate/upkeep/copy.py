@@ -126,6 +126,41 @@ def copy_store(
     `came_from` and `to` name the places for people, without passwords. A trail that does not verify is not
     copied. Sessions, open questions and the ledger go on in the target.
     """
+    move, seal = _prepare_move(source, target, key, came_from, to, by, marks, progress)
+    if _has_arrived(move):
+        sent = _read_source(move)
+        with _holding(source) as old:  # whoever finished it did not live to say so here
+            save_move_state(old, MoveSeal(move.token, to, finished=True))
+        move.left.seal(moved=True)
+    else:
+        if seal is None:
+            _seal_source(move)
+        _announce(move)
+        _fill_target(move)
+        sent = _read_source(move)
+        _verify(move, sent)
+        _finish(move, sent.findings)
+    sign_audit(audit_gate(target, key, marks))
+    return CopyReport(
+        to,
+        move.after.epoch,
+        {kind: count for kind, (count, _) in sent.tally.items()},
+        sent.heads,
+        sent.findings,
+    )
+
+
+def _prepare_move(
+    source: Store,
+    target: Store,
+    key: SigningKey,
+    came_from: str,
+    to: str,
+    by: str,
+    marks: Path | None,
+    progress: CopyProgress,
+) -> tuple[Move, MoveSeal | None]:
+    """Look at the source, refuse one that moved elsewhere; return the move, and the seal it has by now."""
     with source.read() as old:
         name, seal, epoch = old.meta("name"), load_move_seal(old), int(old.meta("epoch") or "1")
         place = old.meta(PLACE)
@@ -141,23 +176,7 @@ def copy_store(
     after = Sealer(mac_key(key), name, next_one, mark)
     after.mark.take_over(left)
     move = Move(source, target, key, came_from, to, by, marks, mark, left, progress, token, before, after)
-    if _has_arrived(move):
-        sent = _read_source(move)
-        with _holding(source) as old:  # whoever finished it did not live to say so here
-            save_move_state(old, MoveSeal(token, to, finished=True))
-        left.seal(moved=True)
-    else:
-        if seal is None:
-            _seal_source(move)
-        _announce(move)
-        _fill_target(move)
-        sent = _read_source(move)
-        _verify(move, sent)
-        _finish(move, sent.findings)
-    sign_audit(audit_gate(target, key, marks))
-    return CopyReport(
-        to, next_one, {kind: count for kind, (count, _) in sent.tally.items()}, sent.heads, sent.findings
-    )
+    return move, seal
 
 
 def unseal_store(

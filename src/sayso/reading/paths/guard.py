@@ -24,10 +24,8 @@ from sayso.core.model import Call, Operation, Piece, Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.evidence import add_evidence, pieces_from_value
 from sayso.reading.paths.budget import MAX_LOOKS, current_budget
-from sayso.reading.paths.folding import decode_text
-from sayso.reading.paths.git_trees import trees_reached
-from sayso.reading.paths.own_places import home_folder
-from sayso.reading.paths.path_arguments import (
+from sayso.reading.paths.finding.git_trees import trees_reached
+from sayso.reading.paths.finding.path_arguments import (
     ArgumentText,
     PathArgument,
     classify_argument,
@@ -35,11 +33,13 @@ from sayso.reading.paths.path_arguments import (
     find_paths,
     takes_patch,
 )
-from sayso.reading.paths.pieces import is_ending, is_prefix
+from sayso.reading.paths.finding.pieces import is_ending, is_prefix
+from sayso.reading.paths.finding.targets import targets_in
+from sayso.reading.paths.own_places import home_folder
 from sayso.reading.paths.places import PathPlace, locate
 from sayso.reading.paths.protected import GuardMatch, begins_guarded
 from sayso.reading.paths.protected_names import GUARDED_DOMAIN, Guarded
-from sayso.reading.paths.targets import targets_in
+from sayso.reading.paths.spellings import decode_text
 from sayso.reading.urls import is_address
 from sayso.reading.verbs import (
     CONTENT_VERBS,

@@ -253,7 +253,7 @@ def _alike(part: str, wanted: str) -> bool:
 
 
 def _only_wild(parts: Sequence[str]) -> bool:
-    """Return whether nothing in it is a name: `*` alone is no attempt at anything."""
+    """Return whether nothing in it is a name: `*` alone attempts nothing."""
     return all(not part.strip("*?.") for part in parts)
 
 

@@ -27,7 +27,7 @@ def holds_secrets(folder: str) -> bool:
 
 
 def find_secret(folder: str, excluded: tuple[str, ...] = ()) -> str | None:
-    """The name of the first secret here or below; what stands in the way, if nobody can tell."""
+    """The name of the first secret here or below; what is in the way, if nobody can tell."""
     waiting = deque([folder])
     seen = 0
     try:

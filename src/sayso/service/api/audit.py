@@ -33,7 +33,7 @@ class VerifyBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AuditEntryView(msgspec.Struct, frozen=True):
-    """One entry: where it stands, what it says, and the same as one line of text."""
+    """One entry: its place, what it says, and the same as one line of text."""
 
     seq: int
     stream: str

@@ -17,8 +17,9 @@ from sayso.gate.as_json import decision_to_json
 from sayso.gate.call_rows import Attempt, UnknownCall, find_record, sound_call
 from sayso.gate.deciding.request import CallDeclaration, request_in_session
 from sayso.gate.gate import rows_ahead
-from sayso.gate.ledger import outcome, start
+from sayso.gate.ledger import attempts, outcome, start
 from sayso.gate.ledger.access_requests import PREFIX as ACCESS_REQUEST
+from sayso.gate.ledger.retry import retry_call
 from sayso.gate.ledger.workflows import check_workflow
 from sayso.gate.questions.explain import preview_decision
 from sayso.service.api.call_body import (
@@ -166,7 +167,7 @@ def list_calls(context: Context) -> list[CallView]:
     with context.gate.store.read() as tx:
         kept = tx.calls(states=NOT_OVER, limit=MOST)
         sound = (row for row in kept if sound_call(context.gate, tx, row) is not None)
-        found = (start.with_question_outcome(context.gate, tx, row) for row in sound)
+        found = (attempts.with_question_outcome(context.gate, tx, row) for row in sound)
         under_way = [row for row in found if row.state in NOT_OVER]
     rows = [row for row in under_way if seen is None or row.session in seen]
     return [one for row in rows if (one := _call_from_row(context, row)) is not None]
@@ -283,10 +284,10 @@ def _retry_own(context: Context, call: str) -> CallView:
     body: RetryBody = context.body
     check_host_fields(context.token, body)
     context.check_still_known()  # reading the call ahead takes its time
-    again = start.retry_call(
+    again = retry_call(
         context.gate,
         call,
-        scope_from_body(context.gate, start.session_of_call(context.gate, call), body),
+        scope_from_body(context.gate, attempts.session_of_call(context.gate, call), body),
         holder=holder,
         state=body.state,
         effect_key=body.effect_key,
@@ -303,7 +304,7 @@ def find_own_call(context: Context) -> Attempt:
         row = tx.call(name)
         if row is None or not is_own(context, tx.session(row.session)):
             raise UnknownCall(f"there is no call {name}")
-    return start.load_attempt_now(context.gate, name, row.session)
+    return attempts.load_attempt_now(context.gate, name, row.session)
 
 
 def _call_from_row(context: Context, row: CallRow) -> CallView | None:

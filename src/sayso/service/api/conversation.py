@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.conversation.hear import Heard
+from sayso.core.conversation.hearing import Heard
 from sayso.core.conversation.lifecycle import Report
 from sayso.core.model import Assurance
 from sayso.gate.deciding.plan_from_host import PlanParts, read_host_plan

@@ -27,6 +27,8 @@ from sayso.gate import words
 from sayso.gate.call_rows import Attempt, KeyReused, UnknownCall, load_call_row
 from sayso.gate.deciding.request import CallDeclaration, request_in_session
 from sayso.gate.ledger import outcome, start
+from sayso.gate.ledger.attempts import load_attempt_now
+from sayso.gate.ledger.retry import retry_call
 from sayso.gate.questions.expiry import is_answerable
 from sayso.gate.sessions import messages
 from sayso.gate.sessions.reopen import SessionWish, open_session_by_key
@@ -149,7 +151,7 @@ def _find_joined(context: Context, session: str, event: HostCall, wanted: Reques
     if not (event.prompts or event.twice):
         return None
     found = context.running.hook_calls.find_for_other_event(session, _keys_of(event)[-1], event.name)
-    known = None if found is None else start.load_attempt_now(context.gate, found, session)
+    known = None if found is None else load_attempt_now(context.gate, found, session)
     return known if known is not None and known.record.request.digest == wanted.digest else None
 
 
@@ -183,7 +185,7 @@ async def _await_person(context: Context, attempt: Attempt, question: str) -> At
     await let_wait(context, await_answer)
     if await context.in_thread(_is_open, context, question):
         return attempt
-    retry = partial(start.retry_call, context.gate, attempt.call, holder=context.token.id, lease=DAY)
+    retry = partial(retry_call, context.gate, attempt.call, holder=context.token.id, lease=DAY)
     return await context.in_thread(retry)
 
 

@@ -148,7 +148,7 @@ def _operation_name(body: EvaluationBody) -> str:
 
 
 def _without_approval(context: dict[str, Any]) -> dict[str, Any]:
-    """The context but for an approval as the profile writes it, which is no data and allows nothing."""
+    """The context but for an approval as the profile writes it, which is not data and allows nothing."""
     if not _is_profile_approval(context.get(APPROVAL)):
         return context
     return {name: value for name, value in context.items() if name != APPROVAL}

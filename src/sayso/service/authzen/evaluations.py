@@ -45,7 +45,7 @@ class Options(msgspec.Struct, frozen=True):
 
 
 class EvaluationsBody(msgspec.Struct, frozen=True):
-    """Many evaluations. What stands beside them holds for those that do not say otherwise."""
+    """Many evaluations. What is beside them holds for those that do not say otherwise."""
 
     subject: Subject | UnsetType = UNSET
     action: Action | UnsetType = UNSET
@@ -82,7 +82,7 @@ class Configuration(msgspec.Struct, frozen=True):
 
 
 def post_evaluation(context: Context) -> Evaluation:
-    """Decide as of now. Opens no question and uses nothing up; a denial is no error."""
+    """Decide as of now. Opens no question and uses nothing up; a denial is not an error."""
     return _evaluate(context, evaluation_session(context), context.body)
 
 

@@ -2,7 +2,7 @@
 
 - A thread takes all that wait, in the order they came. Each is prepared first: its token is looked up and its
   call is read, while others can write. Then all of them are decided in one batch of the store.
-- Nobody is answered before the batch is on the disk. If it cannot be committed, everybody in it is told so,
+- Nobody is answered before the batch is on the disk. If it cannot be committed, everybody in it is notified,
   and nothing of it happened. One that fails by itself is undone by itself.
 - Operators do not wait here: they have threads of their own.
 """

@@ -77,7 +77,7 @@ _here: ContextVar[Callable[[], None] | None] = ContextVar("sayso_connection", de
 
 
 def mark_caller_known() -> None:
-    """The request under way has shown a valid token: its connection is no stranger's while it lasts."""
+    """The request under way has shown a token: while it lasts, its connection is not a stranger's."""
     known = _here.get()
     if known is not None:
         known()

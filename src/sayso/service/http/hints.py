@@ -1,4 +1,4 @@
-"""What a body may hold where it holds something else: the fields, or the values, that can stand there."""
+"""What a body may hold where it holds something else: the fields, or the values, that can be there."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Who waits for an answer through this service: known by a connection that holds, and told when it ends.
 
-An agent may wait in short requests, one after the other. A moment between two of them is no end.
+An agent may wait in short requests, one after the other. A moment between two of them does not end the wait.
 """
 
 from __future__ import annotations

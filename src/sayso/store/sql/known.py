@@ -9,7 +9,7 @@ from sayso.store.contract import CallRow, EntryRow, GrantRow, QuestionRow, Revie
 
 
 class KnownRows(msgspec.Struct):
-    """By what they are asked for. None stands for a row that does not exist."""
+    """By what they are asked for. None means a row that does not exist."""
 
     metas: dict[str, str | None] = {}
     """Only of what was read ahead, and until any of them is written."""

@@ -11,7 +11,8 @@ from typing import Any, Generic, TypeVar
 
 from sayso.store.contract import Ahead, Batch, BatchLost, FateUnknown, Reader, StoreBusy, StoreError, Writer
 from sayso.store.sql.known import KnownRows
-from sayso.store.sql.rows import HoldingReader, SqlReader, SqlWriter
+from sayso.store.sql.reader import HoldingReader, SqlReader
+from sayso.store.sql.writer import SqlWriter
 from sayso.store.threads import ChangeProbe, ChangeWatcher, Pulse, Single
 
 PART = "part"

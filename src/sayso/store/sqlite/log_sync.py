@@ -3,7 +3,7 @@
 - A durable transaction commits without a sync of its own, gives the writer's turn on, and then waits here. A
   sync covers all commits that were in the log when it began, so those who come meanwhile share the next one.
 - Nobody is told that a transaction was kept before a sync has covered it. Others may read it sooner; whatever
-  they commit stands behind it in the log, so the sync that covers theirs covers it as well.
+  they commit is after it in the log, so the sync that covers theirs covers it as well.
 - After a sync that failed nobody knows what is on the disk, and trying again may succeed without writing
   anything. So the first failure is final: every later wait fails, and the store closes.
 """

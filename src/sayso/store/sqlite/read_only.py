@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from sayso.store.contract import Reader, StoreError
-from sayso.store.sql.rows import SqlReader
+from sayso.store.sql.reader import SqlReader
 from sayso.store.sqlite.file import explain_sqlite_error, file_identity
 from sayso.store.sqlite.store import SqliteTransaction
 

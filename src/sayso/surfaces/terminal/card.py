@@ -1,4 +1,4 @@
-"""The card a question is shown on: whatever an agent wrote stands inside, in its own column, as data."""
+"""The card a question is shown on: whatever an agent wrote is inside, in its own column, as data."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def _limit_facts(facts: list[QuestionFact]) -> list[QuestionFact]:
 
 
 def _fact_rows(facts: Iterable[QuestionFact], look: Screen, whole: bool) -> Iterator[CardRow]:
-    """A fact's first line stands at its column, the others two further in: none can pass for another fact."""
+    """A fact's first line is at its column, the others two further in: none can pass for another fact."""
     width, last = look.width - 2 - LABELS - 2, ""
     for fact in facts:
         label = "" if fact.label == last else fact.label
@@ -162,7 +162,7 @@ def _warning_rows(odd: int, look: Screen) -> Iterator[CardRow]:
 
 
 def _answer_rows(answers: Iterable[tuple[str, str, str]], look: Screen, whole: bool) -> Iterator[CardRow]:
-    """One answer a row, with what it would grant; at high risk all that allow stand behind one word."""
+    """One answer a row, with what it would grant; at high risk all that allow are behind one word."""
     for key, word, says in answers:
         left = f"{key:2} {word:11}"
         width = look.width - 2 - len(left)

@@ -70,7 +70,7 @@ def _ask_value(old: Any, ask: Callable[[str], str], say: Callable[[str], None]) 
             try:
                 return parse_json(typed)
             except NotCanonical as error:
-                say(f"{error.message}. Text stands in double quotes.")
+                say(f"{error.message}. Text goes in double quotes.")
     return old
 
 

@@ -1,4 +1,4 @@
-"""The conversation about one question, from the card to an answer. What is no answer is asked again."""
+"""The conversation about one question, from the card to an answer. What is not an answer is asked again."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Terminal:
     """Asks on the controlling terminal, whatever stdin and stdout are; with none it asks nobody and says so.
 
     Make it in the main thread: then the terminal's modes are restored even if the program is told to stop.
-    With `ctrl_c_ends_program`, Ctrl-C is no answer but ends the program, as if nothing were asked.
+    With `ctrl_c_ends_program`, Ctrl-C is not an answer but ends the program, as if nothing were asked.
     `wait` lets the half second pass in which keys are ignored; it ends early once the event is set.
     """
 

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from sayso.core.conversation.hear import Heard, hear_text
+from sayso.core.conversation.hear import hear_text
+from sayso.core.conversation.hearing import Heard
 from sayso.core.conversation.lifecycle import report_plan
 from sayso.core.deciding.decide import decide
 from sayso.core.deciding.offers import with_offers

@@ -7,13 +7,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from sayso.core.conversation.hear import Heard, hear_text, list_allowlist_entries, list_category_grants
+from sayso.core.conversation.consents import list_allowlist_entries, list_category_grants
+from sayso.core.conversation.hear import hear_text
+from sayso.core.conversation.hearing import Heard
 from sayso.core.effects import GrantRevoked, MessageClaimed
 from sayso.core.grants import Grant, HeldGrant, Pins
 from sayso.core.model import Assurance, Risk
-from sayso.core.plan_text import PlanText
 from sayso.core.policy import Domain, SlashCommand, compile_policy
 from sayso.core.session import PendingPrompt, Plan, Session, Task, apply_effects
+from sayso.core.session.plan_text import PlanText
 
 NOW = 1_800_000_000.0
 POLICY = compile_policy(

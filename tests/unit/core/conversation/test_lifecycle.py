@@ -18,10 +18,10 @@ from sayso.core.effects import (
     SuspensionLifted,
 )
 from sayso.core.model import Operation, Request, Risk
-from sayso.core.plan_text import PlanText
 from sayso.core.plans.plan import plan_from_parts
 from sayso.core.policy import Detail, Domain, Policy, Settings, compile_policy
 from sayso.core.session import Plan, Session, Suspension, Task, View, apply_effects
+from sayso.core.session.plan_text import PlanText
 from sayso.gate.deciding.request import make_call, make_request
 from tests.unit.conversing import COMMIT, NOW, PLAN, POLICY, TASK
 

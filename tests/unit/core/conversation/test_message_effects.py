@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from sayso.core.conversation import lifecycle
-from sayso.core.conversation.hear import Heard, hear_text
+from sayso.core.conversation.hear import hear_text
+from sayso.core.conversation.hearing import Heard
 from sayso.core.grants import Grant, Pins
 from sayso.core.model import Assurance, Risk
 from sayso.core.policy import Policy, Settings

@@ -6,14 +6,15 @@ import msgspec
 import pytest
 
 from sayso.core.conversation import lifecycle, words
-from sayso.core.conversation.hear import Heard, hear_text
+from sayso.core.conversation.hear import hear_text
+from sayso.core.conversation.hearing import Heard
 from sayso.core.effects import PlanDeviated, PlanEnded
 from sayso.core.grants import Grant, HeldGrant
 from sayso.core.model import Operation, Risk
-from sayso.core.plan_text import PlanText
 from sayso.core.plans.plan import beside_policy, plan_from_parts, read_plan
 from sayso.core.policy import Detail, Domain, compile_policy
 from sayso.core.session import PendingPrompt, Plan, Session, View, apply_effects
+from sayso.core.session.plan_text import PlanText
 from sayso.gate.deciding.request import make_call, make_request
 from tests.unit.conversing import NOW, PLAN, POLICY, TASK, given
 

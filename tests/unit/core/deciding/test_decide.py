@@ -19,9 +19,9 @@ from sayso.core.effects import (
 )
 from sayso.core.grants import Grant, HeldGrant
 from sayso.core.model import Operation, Risk
-from sayso.core.plan_text import PlanText
 from sayso.core.policy import Detail, Domain, compile_policy
 from sayso.core.session import Denial, Plan, Session, Suspension, Task, apply_effects
+from sayso.core.session.plan_text import PlanText
 from sayso.gate.deciding.request import make_call, make_request
 from tests.unit.deciding import COMMIT, NOW, POLICY, SURE, TASK, decided, retry_of
 

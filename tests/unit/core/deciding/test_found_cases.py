@@ -13,9 +13,9 @@ from sayso.core.deciding.questions import effects_of_answer, effects_of_showing,
 from sayso.core.decision import Decision
 from sayso.core.grants import Grant, GrantKind, HeldGrant, Pins
 from sayso.core.model import Mode, Operation, Request, Risk
-from sayso.core.plan_text import PlanText
 from sayso.core.policy import Decay, Detail, Domain, Policy, compile_policy
 from sayso.core.session import Plan, Run, Scope, Session, Task, View, apply_effects
+from sayso.core.session.plan_text import PlanText
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.sessions.play import Player
 

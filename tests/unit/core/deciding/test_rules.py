@@ -11,9 +11,9 @@ from sayso.core import words
 from sayso.core.deciding.decide import TracedCheck, decide, explain
 from sayso.core.grants import Grant, GrantKind, HeldGrant, Pins
 from sayso.core.model import Mode, Operation, Request, Risk
-from sayso.core.plan_text import PlanText
 from sayso.core.policy import Detail, Domain, Policy, compile_policy
 from sayso.core.session import Plan, Run, Scope, Session, Suspension, View
+from sayso.core.session.plan_text import PlanText
 from sayso.gate.deciding.request import make_call, make_request
 from tests.unit.deciding import COMMIT, DAY, NOW, POLICY, READ, SURE, TASK, decided, retry_of
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sayso.core.plan_text import PlanText
 from sayso.core.plans.edit import adjust_plan
 from sayso.core.plans.plan import LONGEST_PLAN, plan_from_parts, read_plan
+from sayso.core.session.plan_text import PlanText
 
 KNOWN = frozenset(
     {

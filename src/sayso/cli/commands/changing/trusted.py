@@ -95,9 +95,11 @@ def send(
         str | None, typer.Argument(help="What you ask for, such as self_modification.prune_stale_memory.")
     ] = None,
     args: Annotated[str, typer.Option("--args", metavar="JSON", help="Its arguments, an object.")] = "{}",
-    confidence: Annotated[float, typer.Option("--confidence", min=0.0, max=1.0)] = 0.0,
+    confidence: Annotated[
+        float, typer.Option("--confidence", help="Its confidence.", min=0.0, max=1.0)
+    ] = 0.0,
     retry: Annotated[
-        str | None, typer.Option("--retry", metavar="CALL", help="Try a request again that had to be asked.")
+        str | None, typer.Option("--retry", metavar="CALL", help="Retry a request that had to be asked.")
     ] = None,
     again: Annotated[bool, typer.Option("--again", help="Send what could not be delivered before.")] = False,
     url: UrlOption = "http://127.0.0.1:7333",

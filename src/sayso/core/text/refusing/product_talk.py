@@ -23,7 +23,7 @@ def is_about_product(words: str, asked: bool) -> bool:
 
 
 def _says_of_subject(words: str) -> bool:
-    """Whether something is denied of a subject that is no operation, nor a word for whatever there is."""
+    """Whether something is denied of a subject that is not an operation, nor a word for whatever there is."""
     found = _DENIED_OF.fullmatch(words)
     return found is not None and _OF_SESSION.search(found["subject"]) is None
 

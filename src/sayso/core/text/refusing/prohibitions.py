@@ -58,7 +58,7 @@ def find_forbidden(shown: str) -> Iterator[str]:
 
 
 def _names_nothing(rest: str) -> bool:
-    """Whether what is forbidden stands before a mark, not behind it: "git push must not run"."""
+    """Whether what is forbidden comes before a mark, not after it: "git push must not run"."""
     return _RUNS.fullmatch(rest) is not None or not speaks_of_act_or_target(rest)
 
 
@@ -79,7 +79,7 @@ def _first_verb(rest: str) -> str:
 
 
 def _speaks_against(words: str) -> bool:
-    """Whether a mark of forbidding stands beside what it needs to forbid."""
+    """Whether a mark of forbidding is beside what it needs to forbid."""
     rows = (
         (_NEVER, speaks_of_act),
         (_NOTHING_MAY, speaks_of_strong_act),

@@ -1,6 +1,6 @@
 """Statements that consent has ended: "my consent for file edits is withdrawn", "everything revoked".
 
-A noun of consent beside a word for its end, in a statement of the user's own. What stands between them is
+A noun of consent beside a word for its end, in a statement of the user's own. What is between them is
 named by it; without a name it is all consent.
 """
 
@@ -26,7 +26,7 @@ def says_all_ended(own: str) -> bool:
 
 
 def find_ended_names(own: str) -> Iterator[tuple[int, int]]:
-    """Where in folded own words the names stand for which consent is said to have ended."""
+    """Where in folded own words the names are for which consent is said to have ended."""
     for words, start in _statements(_SPLITTING_COLON.sub(" ", own)):
         found = _ENDED.fullmatch(words)
         if found is not None:

@@ -72,7 +72,7 @@ def append_to_list(text: str, path: tuple[str, ...], value: Any) -> str:
     node = _root(text)
     for depth, name in enumerate(path):
         if node.kind != "object":
-            raise BrokenFile(f"{_line(text, node.start)}: {'.'.join(path[:depth])} is no object")
+            raise BrokenFile(f"{_line(text, node.start)}: {'.'.join(path[:depth])} is not an object")
         if name not in node.names:
             inner: Any = [value]
             for missing in reversed(path[depth + 1 :]):
@@ -80,7 +80,7 @@ def append_to_list(text: str, path: tuple[str, ...], value: Any) -> str:
             return _insert(text, node, depth + 1, f"{json.dumps(name)}: {{}}", inner)
         node = node.items[node.names.index(name)]
     if node.kind != "array":
-        raise BrokenFile(f"{_line(text, node.start)}: {'.'.join(path)} is no list")
+        raise BrokenFile(f"{_line(text, node.start)}: {'.'.join(path)} is not a list")
     return _insert(text, node, len(path) + 1, "{}", value)
 
 
@@ -205,7 +205,7 @@ def _read(text: str, place: int, depth: int) -> JsonNode:
         return _read_many(text, place, depth, "array", "]")
     found = _STRING.match(text, place) or _PLAIN.match(text, place)
     if found is None:
-        raise BrokenFile(f"{_line(text, place)}: this is no JSON")
+        raise BrokenFile(f"{_line(text, place)}: this is not JSON")
     return JsonNode("plain", place, found.end(), [], [], _decode(text, place, found[0]))
 
 
@@ -241,7 +241,7 @@ def _decode(text: str, place: int, word: str) -> Any:
     try:
         return json.loads(word)
     except ValueError as error:
-        raise BrokenFile(f"{_line(text, place)}: this is no JSON") from error
+        raise BrokenFile(f"{_line(text, place)}: this is not JSON") from error
 
 
 def _skip(text: str, place: int) -> int:

@@ -183,7 +183,7 @@ def operation_names(operations: Iterable[str]) -> tuple[str, ...]:
 
 
 def parse_reducers(reducers: Mapping[str, str | Risk]) -> dict[str, Risk]:
-    """Return what a safe caller lowers operations to. Lowering to high is no lowering."""
+    """Return what a safe caller lowers operations to. Lowering to high lowers nothing."""
     risks = {operation_names([name])[0]: parse_risk(risk) for name, risk in reducers.items()}
     for name, risk in risks.items():
         if risk is None or risk >= Risk.HIGH:

@@ -164,7 +164,7 @@ class Door(ABC):
 
     @abstractmethod
     def beat(self, call: str, fence: int) -> None:
-        """Say that the holder of the call is alive."""
+        """Report that the holder of the call is alive."""
 
     @abstractmethod
     def park_call(self, call: str, fence: int, question: str, note: bytes) -> None:
@@ -193,7 +193,7 @@ class Door(ABC):
 
     @abstractmethod
     def wait(self, attempt: Attempt, seconds: float) -> WaitResult:
-        """The question of this call once it is closed, or as it stands when the time is over."""
+        """The question of this call once it is closed, or as it is when the time is over."""
 
     @abstractmethod
     def await_answer(self, attempt: Attempt, seconds: float) -> Awaitable[WaitResult]:

@@ -6,11 +6,12 @@ import threading
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any
 
-from sayso.core import words
 from sayso.core.decision import Decision, Question
 from sayso.core.ledger import State
 from sayso.core.model import Call, Declaration, Request
 from sayso.core.session import Scope
+from sayso.core.words import agent_left
+from sayso.doors.python import words
 from sayso.doors.python.calls.capability import Capability
 from sayso.doors.python.calls.door import (
     AGENT,
@@ -27,7 +28,7 @@ from sayso.gate.call_rows import Attempt, UnknownCall
 from sayso.gate.deciding.authorize import Bundle
 from sayso.gate.deciding.request import request_for_function, with_state
 from sayso.gate.gate import Gate, find_session_row
-from sayso.gate.ledger import lease, outcome, start, workflows
+from sayso.gate.ledger import attempts, lease, outcome, retry, start, workflows
 from sayso.gate.ledger.call_endings import CallEndings
 from sayso.gate.ledger.replay import replay_call
 from sayso.gate.ledger.workflows import check_workflow
@@ -102,10 +103,10 @@ class EmbeddedDoor(Door):
         )
 
     def find_call(self, call: str, session: str) -> Attempt:
-        return start.load_attempt(self.gate, call, session)
+        return attempts.load_attempt(self.gate, call, session)
 
     def look_now(self, call: str, session: str) -> Attempt:
-        return start.load_attempt_now(self.gate, call, session)
+        return attempts.load_attempt_now(self.gate, call, session)
 
     def session_of(self, call: str, around: str | None) -> str:
         with self.gate.store.read() as tx:
@@ -123,7 +124,7 @@ class EmbeddedDoor(Door):
         return session.owner in (PROGRAM, self.holder) or has_left(session.owner)
 
     def request_to_retry(self, call: str) -> Request:
-        return start.load_request_to_retry(self.gate, call)
+        return retry.load_request_to_retry(self.gate, call)
 
     def begin_again(
         self,
@@ -134,7 +135,7 @@ class EmbeddedDoor(Door):
         effect: str | None = None,
         meant: bytes | None = None,
     ) -> Attempt:
-        return start.retry_call(
+        return retry.retry_call(
             self.gate, call, scope, holder=self.holder, state=state, effect_key=effect, meant=meant
         )
 
@@ -215,7 +216,7 @@ class EmbeddedDoor(Door):
     def tell_left(self, operation: str, question: str) -> None:
         left = seconds_left(self.gate, question)
         if left > 0:
-            self.asker.tell(words.agent_left(operation, left))
+            self.asker.tell(agent_left(operation, left))
 
     # --- sessions ---
 

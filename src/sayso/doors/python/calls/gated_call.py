@@ -10,9 +10,9 @@ import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from sayso.core import words
 from sayso.core.ledger import NotNow, State
 from sayso.core.session import Scope
+from sayso.doors.python import words
 from sayso.doors.python.calls.capability import Capability, call_function
 from sayso.doors.python.calls.door import Door, PendingAsk, WaitResult
 from sayso.doors.python.calls.results import Ambiguous, ConsentDenied, ConsentRequired, ConsentTimeout

@@ -1,6 +1,6 @@
 """Blocks, and the code inside them: their function, and the tasks and threads that it started.
 
-A block is held by the Python frame of the function in which it stands. Whatever runs inside has that frame on
+A block is held by the Python frame of the function that it is in. Whatever runs inside has that frame on
 its stack; a task or a thread with a copy of the context has it on the stack of the thread it was entered in,
 or among the coroutines its task waits for. A generator that stops in its block leaves the stack, and its
 consumer, and whatever the consumer starts meanwhile, is outside. In doubt something is outside.

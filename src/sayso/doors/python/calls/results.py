@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from sayso.core import words
 from sayso.core.decision import Offer
 from sayso.core.errors import SaysoError
 from sayso.core.model import Risk
 from sayso.core.rulebook import BLOCKING
+from sayso.doors.python import words
 from sayso.doors.python.values.plain import NotPlain, write_result
 
 Status = Literal["ok", "denied", "blocked", "timeout", "error"]
@@ -20,7 +20,7 @@ class Result(msgspec.Struct, frozen=True, omit_defaults=True):
     """The end of a run. `value` is the very object that the function returned.
 
     Who made the same call in this process before it ended gets that object too. Whoever comes later, or from
-    another process, gets its JSON form; if there is none, `reason` says why. `kept` says whether there is
+    another process, gets its JSON form; if there is none, `reason` says why. `kept`: whether there is
     one: never of a run that returned nothing, because it failed or did not run.
     """
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from sayso.core import words
 from sayso.core.decision import Decision
 from sayso.core.durations import USUAL_WAIT
 from sayso.core.errors import SaysoError
@@ -17,6 +16,8 @@ from sayso.core.ledger import AWAITING, IN_PROGRESS, NotNow
 from sayso.core.model import Request, Risk, Verdict
 from sayso.core.rulebook import BLOCKING
 from sayso.core.session import Scope
+from sayso.core.words import no_answer_reason
+from sayso.doors.python import words
 from sayso.doors.python.calls.capability import Capability, check_callable
 from sayso.doors.python.calls.door import CallKeys, Door, WaitResult
 from sayso.doors.python.calls.gated_call import (
@@ -216,7 +217,7 @@ def _handle_timeout(door: Door, error: ConsentRequired) -> Result:
 def timeout_result(call: str, error: ConsentRequired | None = None) -> Result:
     """The result of a call that still waits for a person: what to do about it, and nothing else."""
     asked = () if error is None else (error.operation, error.risk.word)
-    return Result("timeout", operation_id=call, reason=words.no_answer_reason(call, *asked), retry_with=RETRY)
+    return Result("timeout", operation_id=call, reason=no_answer_reason(call, *asked), retry_with=RETRY)
 
 
 def settle_stopped_run(door: Door, job: Job, *, restartable: bool) -> Steps[Result]:

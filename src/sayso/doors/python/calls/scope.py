@@ -107,7 +107,7 @@ T = TypeVar("T")
 class Scoped(Generic[T]):
     """A block of a program that is in a frame: everything in it, and what it calls, as long as it lasts.
 
-    The frame is made when the block is entered, and bound to the function in which the block stands. One that
+    The frame is made when the block is entered, and bound to the function that the block is in. One that
     is entered for another function, by a generator or a helper that returns, is not around that function.
     """
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from sayso.core import words
+from sayso.doors.python import words
 from sayso.doors.python.values.plain import NotPlain
 
 MOST_TOLD = 3
@@ -148,7 +148,7 @@ def _is_subclass_of(value: object, kind: Any) -> bool:
 
 
 def union_arms(declared: Any) -> tuple[Any, ...]:
-    """The types a value may have; of a type that is no union, itself."""
+    """The types a value may have; of a type that is not a union, itself."""
     return typing.get_args(declared) if typing.get_origin(declared) in _UNIONS else (declared,)
 
 

@@ -21,8 +21,9 @@ from typing import Any
 
 import msgspec
 
-from sayso.core import words
 from sayso.core.digest import EXACT_INTEGERS, encode_canonical
+from sayso.core.words import RESULT_TOO_LARGE
+from sayso.doors.python import words
 from sayso.gate.ledger.outcome import KEPT_RESULT
 
 BYTES = "base64"
@@ -90,7 +91,7 @@ def keep_result(value: object) -> tuple[bytes | None, str | None]:
         text = _result_text(value)
     except NotPlain as error:
         return None, str(error)
-    return (text, None) if len(text) <= KEPT_RESULT else (None, words.RESULT_TOO_LARGE)
+    return (text, None) if len(text) <= KEPT_RESULT else (None, RESULT_TOO_LARGE)
 
 
 def _result_text(value: object) -> bytes:

@@ -19,7 +19,7 @@ MOST_REASON = 2_000
 
 
 def post_answer(context: Context) -> AnswerResult:
-    """Answer a question. The first answer stands; a later one is told whose it was, and changes nothing."""
+    """Answer a question. The first answer counts; a later one is told whose it was, and changes nothing."""
     body: AnswerBody = context.body
     found = find_question(context.gate, context.parameters["question"])
     row = found.row
@@ -31,7 +31,7 @@ def post_answer(context: Context) -> AnswerResult:
 
 
 def check_answer_body(row: QuestionRow, body: AnswerBody) -> None:
-    """Refuse what is no answer, or one to something else than what is asked."""
+    """Refuse what is not an answer, or one to something else than what is asked."""
     if body.digest is not None and body.digest != row.digest:
         said = words.wrong_digest_reason(body.digest, row.digest)
         raise RequestRefused(409, "stale", said, hint=words.where_digest_is(row.id))

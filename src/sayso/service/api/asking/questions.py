@@ -34,7 +34,7 @@ class QuestionFilter(NamedTuple):
 
 
 class QuestionReason(msgspec.Struct, frozen=True):
-    """The decision made again as things stand now, one check a line."""
+    """The decision made again as of now, one check a line."""
 
     question: str
     why: str

@@ -2,10 +2,10 @@
 
 - A question is named by its number, its place, its command, target, tool or operation, or by words of these;
   several by a list, a range, "both" or "all".
-- A yes or no may stand before or behind what it is for: "yes to 1, no to 2", "1 yes, 2 no".
-- Every word has to be understood, and every name has to fit exactly one question; else it is no choice.
+- A yes or no may come before or after what it is for: "yes to 1, no to 2", "1 yes, 2 no".
+- Every word has to be understood, and every name has to fit exactly one question; else it is not a choice.
 - A minus, a dash or "!" before a name, and a yes or no between two names, can be read in two ways: unclear.
-- What is quoted or fenced, and what trails off, is no choice. In backticks a name counts as it stands.
+- What is quoted or fenced, and what trails off, is not a choice. In backticks a name counts as it is.
 - A yes that names a call by its name, or with "only" or "just", is for that call alone.
 - What is named by words of a command or target, which the agent wrote, is hesitant: it is asked back. So is
   "change it", which may mean the call as well as the file.
@@ -30,7 +30,7 @@ from sayso.core.text.unmask import mask_fences, strip_decoration, with_signs_spe
 class Choice(msgspec.Struct, frozen=True):
     """The questions a message says yes to, those it says no to, and those it only names.
 
-    `hesitant` says that a yes is to be asked back, `orders` that what is only named is told to run,
+    `hesitant` means that a yes is to be asked back, `orders` that what is only named is told to run,
     `accounts_for_no` that every no in the message is part of the choice, `closed` that it speaks of a place
     in the list whose question is no longer open, and `once` that a yes is for these calls alone. One that is
     `unclear` answers nothing: it has to be asked again.
@@ -96,7 +96,7 @@ def read_choice(text: str, asked: NumberedQuestions) -> Choice | None:
 
 
 def _is_quoted(text: str) -> bool:
-    """Whether a part of the text is quoted or fenced, or a number stands in backticks."""
+    """Whether a part of the text is quoted or fenced, or a number is in backticks."""
     return mask_fences(text) != text or _QUOTE.search(text) is not None
 
 

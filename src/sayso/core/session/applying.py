@@ -1,9 +1,8 @@
-"""A session's state, and the one function that applies effects to it."""
+"""Applying effects to a session: the one way in which its state changes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import msgspec
@@ -11,214 +10,7 @@ import msgspec
 from sayso.core import effects as fx
 from sayso.core.decision import Question
 from sayso.core.grants import EXACT, Grant, GrantKey, HeldGrant, spent
-from sayso.core.model import Assurance, Risk
-from sayso.core.plan_text import PlanText
-
-RETRIES = 3
-
-
-class Task(msgspec.Struct, frozen=True):
-    """The piece of work a conversation is on. `active` is the turn of its last allowed call.
-
-    `consented` names the categories consented to and `ran` those of allowed calls, to tell what is asked for
-    the first time; grants decide.
-    """
-
-    id: str
-    name: str
-    began: int
-    active: int
-    phase: str = "planning"
-    plan_turn: int | None = None
-    deviations: int = 0
-    consented: tuple[str, ...] = ()
-    unconfirmed: bool = False
-    ran: tuple[str, ...] = ()
-
-
-class Plan(msgspec.Struct, frozen=True):
-    """A plan of `turn`, last put to the user in `since`. Until accepted it grants nothing.
-
-    `shown` says that the user saw Sayso's rendering of it; before that, a yes does not count.
-    """
-
-    id: str
-    text: PlanText
-    turn: int
-    since: int
-    accepted: bool = False
-    started: bool = False
-    shown: bool = False
-    done: tuple[tuple[str, str], ...] = ()
-
-
-class Suspension(msgspec.Struct, frozen=True):
-    """A category after a failure of the call with this digest, which may be retried `left` more times.
-
-    This only counts. What lets the call run again is a grant of kind "retry", one for each failure.
-    """
-
-    digest: str
-    left: int = RETRIES
-
-
-class Denial(msgspec.Struct, frozen=True):
-    turn: int
-    at: float
-
-
-class Sending(msgspec.Struct, frozen=True):
-    operation: str
-    at: float
-
-
-class PendingPrompt(msgspec.Struct, frozen=True):
-    """A question of Sayso's own in the conversation, waiting for the very next message.
-
-    `question` or `plan` names what it is about; a yes to it approves no other.
-    Of "which one do you mean?", `questions` are the ones numbered and
-    `says` the yes or no it was asked for; of several asked one after the other, those still to come.
-    `again` says that a hesitant yes was asked back already, `once` that it was for one call only.
-    """
-
-    about: str
-    turn: int
-    question: str | None = None
-    plan: str | None = None
-    questions: tuple[str, ...] = ()
-    says: str | None = None
-    again: bool = False
-    once: bool = False
-
-
-class SessionHead(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is kept of a session in one piece.
-
-    `slash` and `imperatives` are what this turn's message allows; `ceiling` how far a message of its
-    assurance may loosen. `shelved` is the plan under way while a newer one waits for an answer. `shown` says
-    in which turn a question was last put in the conversation, and `outdated_turn` is the last of these turns
-    whose questions are not all open any more. `unentered` names the calls that were started
-    but not entered yet, with the grants that each of them used and may give back. `clearings` counts how
-    often all consent ended at once, so that what was allowed before can be told from what was allowed since.
-    """
-
-    id: str = "session"
-    agent: str = "agent"
-    workspace: str = ""
-    turn: int = 0
-    heard_at: float | None = None
-    slash: str | None = None
-    slash_calls: int = 0
-    imperatives: tuple[str, ...] = ()
-    ceiling: Risk = Risk.HIGH
-    stopped: Assurance | None = None
-    task: Task | None = None
-    tasks: int = 0
-    plan: Plan | None = None
-    shelved: Plan | None = None
-    plans: int = 0
-    pending: PendingPrompt | None = None
-    suspended: Mapping[str, Suspension] = {}
-    shown: Mapping[str, int] = {}
-    outdated_turn: int | None = None
-    granted: int = 0
-    asked: int = 0
-    unentered: Mapping[str, tuple[str, ...]] = {}
-    clearings: int = 0
-    rooted: bool = False
-    """Whether the workspace was there, as seen from the gate, when the session was opened."""
-    flood_told_at: float | None = None
-    """When the operator was last told that this session asks too much."""
-
-    @property
-    def plan_under_way(self) -> Plan | None:
-        """The accepted plan, also while a newer one waits for an answer."""
-        return self.plan if self.plan is not None and self.plan.accepted else self.shelved
-
-
-class CallUnderWay(msgspec.Struct, frozen=True):
-    """A call that was started and has not ended. `question` is what it waits for, if it is parked.
-
-    One whose row cannot be believed has no tool: nobody can tell what it is.
-    """
-
-    call: str
-    tool: str | None = None
-    workflow: str | None = None
-    command: str | None = None
-    operations: tuple[str, ...] = ()
-    question: str | None = None
-
-
-class Session(SessionHead, frozen=True):
-    """One run of one agent for one user, with its rows; or with those that one decision needs."""
-
-    grants: Mapping[GrantKey, tuple[HeldGrant, ...]] = {}
-    denials: Mapping[str, Denial] = {}
-    questions: Mapping[str, Question] = {}
-    sent: Mapping[GrantKey, tuple[Sending, ...]] = {}
-    under_way: Mapping[str, CallUnderWay] = {}
-    """The calls under way whose consent has not been taken back."""
-
-    @property
-    def all_grants(self) -> tuple[HeldGrant, ...]:
-        """Every grant of the session, in the order given."""
-        return tuple(chain.from_iterable(self.grants.values()))
-
-
-class OuterCall(msgspec.Struct, frozen=True):
-    """The outer call a nested one runs in: what was granted there, at which risk, up to which weight.
-
-    `grants` and `clearings` say what that consent rests on; it is gone with any of these. Where several outer
-    calls are open, this is what they come to, and `parts` are the calls.
-    """
-
-    granted: Mapping[str, Risk]
-    weight: Risk
-    grants: tuple[str, ...] = ()
-    clearings: int = 0
-    parts: tuple[OuterCall, ...] = ()
-
-
-class Run(msgspec.Struct, frozen=True):
-    """The workflow run a call is part of; `alive` while its lease is."""
-
-    id: str
-    workflow: str
-    alive: bool = True
-
-
-class Scope(msgspec.Struct, frozen=True):
-    """Where in the program a call is made. Set by the gate from the running code, never by a request."""
-
-    user_initiated: str | None = None
-    outer: OuterCall | None = None
-    reducers: Mapping[str, Risk] = {}
-    run: Run | None = None
-    individual: bool = False
-
-
-class View(msgspec.Struct, frozen=True):
-    """All that deciding may look at besides the request and the policy."""
-
-    session: Session
-    scope: Scope = Scope()
-    reviews: Mapping[str, float] = {}
-    """When each domain was last reviewed; for operations never reviewed, when the store first saw them."""
-    notices: bool = False
-    time_trusted: bool = True
-    parent_stopped: bool = False
-
-
-def join_outers(outers: Sequence[OuterCall]) -> OuterCall | None:
-    """Join several outer calls into one; None if there is none."""
-    if len(outers) < 2:
-        return outers[0] if outers else None
-    risks: dict[str, Risk] = {}
-    for outer in outers:
-        for name, risk in outer.granted.items():
-            risks[name] = max(risk, risks.get(name, risk))
-    return OuterCall(risks, max(outer.weight for outer in outers), parts=tuple(outers))
+from sayso.core.session.state import Denial, Sending, Session, Suspension
 
 
 def apply_effects(session: Session, effects: Iterable[fx.Effect]) -> Session:
@@ -411,7 +203,7 @@ def _suspend_category(session: Session, effect: fx.CategorySuspended) -> Session
     return _replace(session, suspended={**session.suspended, effect.category: after})
 
 
-def _retries_ended(session: Session, effect: fx.RetriesEnded) -> Session:
+def _end_all_retries(session: Session, effect: fx.RetriesEnded) -> Session:
     return _exhaust(_end_retries(session, effect.digest), {effect.digest})
 
 
@@ -482,7 +274,7 @@ _STEPS: dict[type[fx.Effect], Callable[[Session, Any], Session]] = {
     fx.QuestionWithdrawn: _withdraw_question,
     fx.SlashUsed: _count_slash_call,
     fx.CategorySuspended: _suspend_category,
-    fx.RetriesEnded: _retries_ended,
+    fx.RetriesEnded: _end_all_retries,
     fx.SuspensionLifted: _lift_suspension,
     fx.ContentSent: _add_sending,
     fx.TaskActive: _mark_task_active,

@@ -1,4 +1,4 @@
-"""The contract in SQL: one reader and one writer for SQLite and PostgreSQL alike.
+"""The reads of the contract in SQL, for SQLite and PostgreSQL alike; of a transaction that writes, each once.
 
 What differs (opening, beginning, committing, locking) is behind `Connection`.
 """
@@ -6,15 +6,14 @@ What differs (opening, beginning, committing, locking) is behind `Connection`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, groupby, islice
-from typing import Any, Protocol, TypeVar
+from itertools import chain
+from typing import TypeVar
 
 import msgspec
 
 from sayso.core.grants import GrantKey
 from sayso.store.contract import (
     Ahead,
-    AnyRow,
     CallRow,
     CheckpointRow,
     DenialRow,
@@ -30,10 +29,10 @@ from sayso.store.contract import (
     SendingRow,
     SessionRow,
     SpendRow,
-    StoreError,
     SummaryRow,
 )
 from sayso.store.sql import statements as sql
+from sayso.store.sql.connection import Connection
 from sayso.store.sql.known import KnownRows
 
 PAGE = 1000
@@ -44,38 +43,6 @@ LAST_ID = "\U0010ffff"
 
 Row = TypeVar("Row", bound=msgspec.Struct)
 Owned = TypeVar("Owned", GrantRow, QuestionRow, CallRow)
-
-
-class Connection(Protocol):
-    """One open transaction of a database. Its own errors come out as StoreError, and end the transaction."""
-
-    local: bool
-    """Whether the database lives on this machine."""
-    now: float
-    """Its clock, as it was read last."""
-
-    def rows(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]: ...
-
-    def change(self, statement: str, parameters: Sequence[object]) -> int:
-        """Return how many rows it added, changed or took away."""
-
-    def put(self, statement: str, parameters: Sequence[object], otherwise: str = "") -> None:
-        """Add rows, or change what this transaction holds: it may be done any time before the next read.
-
-        That nothing was changed is an error if one is given for it.
-        """
-
-    def read_ahead(self, wanted: Ahead, known: KnownRows) -> None:
-        """Get to know what is wanted and not known, if that is quicker than to read it one by one."""
-
-    def hold(self, what: str) -> bool:
-        """Until the end of this transaction no other that writes gets past its own `hold` of the same.
-
-        True if it was taken just now, so that what was read before may be old.
-        """
-
-    def failure(self, why: str) -> StoreError:
-        """The error to raise. With it the transaction is lost, whoever catches it."""
 
 
 class SqlReader:
@@ -380,152 +347,3 @@ class HoldingReader(SqlReader):
             if row is not None:
                 known[name] = row
         return row
-
-
-class SqlWriter(HoldingReader):
-    """Reads and writes of one transaction. `urgent`: others should hear of it at once, not when they look."""
-
-    urgent = False
-    after_commit: Callable[[], object] | None = None
-
-    def __init__(
-        self, connection: Connection, now: float, *, durable: bool, known: KnownRows | None = None
-    ) -> None:
-        super().__init__(connection, now, known)
-        self.durable = durable
-        self.local = connection.local
-        self._added: dict[str, EntryRow] = {}
-
-    def newest_own_entry(self, stream: str) -> EntryRow | None:
-        return self._added.get(stream)
-
-    def set_meta(self, name: str, value: str) -> None:
-        self.urgent = True
-        self._known.metas.clear()
-        self._connection.put(sql.SET_META, (name, value))
-
-    def put_session(self, row: SessionRow) -> None:
-        self._hold(row.id)
-        self._put(sql.PUT_SESSION, row)
-        self._known.sessions[row.id] = row
-
-    def change_session(self, row: SessionRow) -> None:
-        self._hold(row.id)
-        values = (row.workspace, row.head, row.spends, row.mac, row.id)
-        self._connection.put(sql.CHANGE_SESSION, values, f"there is no session {row.id}")
-        self._known.change_session(row)
-
-    def add_grant(self, row: GrantRow) -> None:
-        self._hold(row.session)
-        self._put(sql.ADD_GRANT, row)
-        self._known.add_grant(row)
-
-    def add_spend(self, row: SpendRow) -> None:
-        self._hold(row.session)
-        self.urgent = self.urgent or row.what == "revoke"
-        self._put(sql.ADD_SPEND, row)
-
-    def put_denial(self, row: DenialRow) -> None:
-        self._hold(row.session)
-        self._put(sql.PUT_DENIAL, row)
-
-    def add_sending(self, row: SendingRow) -> None:
-        self._hold(row.session)
-        self._put(sql.ADD_SENDING, row)
-
-    def put_review(self, row: ReviewRow) -> None:
-        self._known.reviews.clear()
-        self._put(sql.PUT_REVIEW, row)
-
-    def add_question(self, row: QuestionRow) -> None:
-        self._hold(row.session)
-        self.urgent = True
-        self._put(sql.ADD_QUESTION, row)
-        self._known.change_question(row)
-
-    def close_question(self, row: QuestionRow) -> bool:
-        if row.state == "open":
-            raise self._connection.failure(f"question {row.id} cannot be closed as open")
-        self._hold(row.session)
-        self.urgent = True
-        self._known.change_question(row)
-        return self._store(sql.CLOSE_QUESTION, row, row.id)
-
-    def put_call(self, row: CallRow) -> None:
-        self._hold(row.session)
-        self._put(sql.PUT_CALL, row)
-        self._known.calls[row.id] = row
-
-    def move_call(self, row: CallRow, *, states: Iterable[str], fence: int) -> bool:
-        self._hold(row.session)
-        wanted = sorted(set(states))
-        if not wanted:
-            return False
-        statement = sql.repeat_groups(sql.MOVE_CALL, len(wanted), 1)
-        known = self._known.calls.get(row.id)
-        if known is None:
-            moved = self._store(statement, row, row.id, fence, *wanted)
-        else:
-            moved = known.fence == fence and known.state in wanted
-            if moved:
-                values = (*msgspec.structs.astuple(row)[1:], row.id, fence, *wanted)
-                self._connection.put(statement, values, f"call {row.id} is not as it was read")
-        if moved:
-            self._known.calls[row.id] = row
-        return moved
-
-    def drop_results(self, *, before: float) -> int:
-        self._known.calls.clear()
-        return self._connection.change(sql.DROP_RESULTS, (before,))
-
-    def add_entry(self, row: EntryRow) -> None:
-        newest = self.head(row.stream)
-        if row.seq != (1 if newest is None else newest.seq + 1):
-            raise self._connection.failure(
-                f"entry {row.seq} of stream {row.stream} is taken, or leaves a gap"
-            )
-        values = msgspec.structs.astuple(row)
-        self._connection.put(sql.ADD_ENTRY, values, f"entry {row.seq} of stream {row.stream} was not kept")
-        self._known.heads[row.stream] = self._added[row.stream] = row
-
-    def add_nodes(self, rows: Iterable[NodeRow]) -> None:
-        for row in rows:
-            self._put(sql.ADD_NODE, row)
-
-    def add_checkpoint(self, row: CheckpointRow) -> None:
-        self._put(sql.ADD_CHECKPOINT, row)
-
-    def add_secret(self, row: SecretRow) -> None:
-        self._put(sql.ADD_SECRET, row)
-
-    def erase_secret(self, stream: str, seq: int, name: str) -> bool:
-        return self._connection.change(sql.ERASE_SECRET, (stream, seq, name)) > 0
-
-    def prune_entries(self, stream: str, *, before: int) -> int:
-        self._known.heads.pop(stream, None)
-        self.drop_summaries(stream)
-        return self._connection.change(sql.PRUNE_ENTRIES, (stream, before))
-
-    def put_summaries(self, rows: Iterable[SummaryRow]) -> None:
-        left = iter(rows)
-        while chunk := [msgspec.structs.astuple(row) for row in islice(left, CHUNK)]:
-            text = sql.repeat_groups(sql.put_summaries_statement(), len(chunk), len(chunk[0]))
-            self._connection.put(text, [part for row in chunk for part in row])
-
-    def drop_summaries(self, source: str) -> None:
-        self._connection.put(sql.DROP_SUMMARIES, (source,))
-
-    def put_rows(self, rows: Iterable[AnyRow]) -> None:
-        self.urgent = True
-        self._known.clear()
-        for kind, alike in groupby(rows, type):
-            while chunk := [msgspec.structs.astuple(row) for row in islice(alike, CHUNK)]:
-                text = sql.repeat_groups(sql.put_rows_statement(kind), len(chunk), len(chunk[0]))
-                self._connection.put(text, [part for row in chunk for part in row])
-
-    def _put(self, statement: str, row: msgspec.Struct) -> None:
-        self._connection.put(statement, msgspec.structs.astuple(row))
-
-    def _store(self, statement: str, row: msgspec.Struct, *rest: object) -> bool:
-        """Return whether an update, given the fields of the row but its id and the rest, changed anything."""
-        return self._connection.change(statement, (*msgspec.structs.astuple(row)[1:], *rest)) > 0

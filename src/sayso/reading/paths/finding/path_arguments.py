@@ -22,11 +22,10 @@ import msgspec
 from sayso.core.digest import MAX_DEPTH
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import current_budget, may_look
-from sayso.reading.paths.folding import MAX_PATH_LENGTH, decode_text, fold_away, is_odd
-from sayso.reading.paths.patches import find_patched_files, is_patch
+from sayso.reading.paths.finding.patches import find_patched_files, is_patch
 from sayso.reading.paths.places import is_secret, spells_secret
 from sayso.reading.paths.protected import find_mentioned, find_named
-from sayso.reading.paths.spellings import WILD
+from sayso.reading.paths.spellings import MAX_PATH_LENGTH, WILD, decode_text, fold_away, is_odd
 from sayso.reading.urls import AROUND
 from sayso.reading.verbs import words_in
 
@@ -208,7 +207,7 @@ def find_paths(
     texts: Sequence[ArgumentText], *, folder: str, home: str, named: Collection[str]
 ) -> Iterator[PathArgument]:
     """Every path in these texts. `named` are the names of the tool and its operations."""
-    from sayso.reading.paths.pieces import find_joined_paths
+    from sayso.reading.paths.finding.pieces import find_joined_paths
 
     words = {word for name in named for word in words_in(name)}
     here = os.path.realpath(folder or ".")

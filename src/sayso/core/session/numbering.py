@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from sayso.core.grants import Grant
-from sayso.core.plan_text import PlanText
 from sayso.core.policy import Policy
-from sayso.core.session import Plan, Session, Task
+from sayso.core.session.plan_text import PlanText
+from sayso.core.session.state import Plan, Session, Task
 
 
 def new_grant(shape: Grant, session: Session, policy: Policy, now: float, *, after: int = 0) -> Grant:

@@ -2,7 +2,7 @@
 
 - A text counts under a name for paths, whatever it is; under any other name if it looks like a path or is a
   file that exists. Texts that only mention paths (content, messages, search terms) do not count.
-- Files that a patch changes count. Addresses on the internet are no paths.
+- Files that a patch changes count. Addresses on the internet are not paths.
 - A working folder that is the call's own is where it works, not what it works on.
 """
 
@@ -15,8 +15,7 @@ from pathlib import Path
 
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import may_look
-from sayso.reading.paths.folding import MAX_PATH_LENGTH
-from sayso.reading.paths.path_arguments import (
+from sayso.reading.paths.finding.path_arguments import (
     ArgumentText,
     classify_argument,
     files_in_patches,
@@ -24,6 +23,7 @@ from sayso.reading.paths.path_arguments import (
     is_remote,
 )
 from sayso.reading.paths.places import PathPlace, locate
+from sayso.reading.paths.spellings import MAX_PATH_LENGTH
 from sayso.reading.urls import AROUND
 
 _LOOKS_LIKE_PATH = lazy_pattern(r"(?:/|~|\.\.?/|file:|[A-Za-z]:[\\/])\S+|[^\s:]*[/\\][^\s/\\]*\.\w{1,8}")
