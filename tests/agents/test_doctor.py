@@ -14,8 +14,8 @@ import pytest
 from sayso.cli.agents.doctor import is_here
 from sayso.doors.agents import AGENTS, Agent
 from sayso.doors.agents.agent import Place
-from sayso.doors.agents.canary import try_canary
-from sayso.doors.agents.doctor import examine_agent
+from sayso.doors.agents.doctor.canary import try_canary
+from sayso.doors.agents.doctor.examine import examine_agent
 from sayso.doors.agents.settings import changes, installed, registration
 from sayso.doors.agents.settings.registration import HookSettings, hook_command, write_settings_text
 from sayso.gate.settings import gate_config_folder

@@ -13,7 +13,7 @@ import pytest
 
 from sayso.doors.agents import AGENTS, Agent
 from sayso.doors.agents.agent import Place, WantedEntries
-from sayso.doors.agents.doctor import examine_agent
+from sayso.doors.agents.doctor.examine import examine_agent
 from sayso.doors.agents.settings import changes, installed
 from tests.support.repository import ROOT
 from tests.support.service_process import Home, a_home

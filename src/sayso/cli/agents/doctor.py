@@ -11,7 +11,7 @@ from sayso.cli.policy_choice import JsonOption
 
 if TYPE_CHECKING:
     from sayso.doors.agents.agent import Agent, Scope
-    from sayso.doors.agents.canary import Diagnosis
+    from sayso.doors.agents.doctor.canary import Diagnosis
 
 
 def examine_gates(
@@ -28,7 +28,7 @@ def examine_gates(
 ) -> None:
     """Check that coding agents are gated, with a call that must be blocked. Exit 1 if something is wrong."""
     from sayso.cli.commands.operator import show_or_json
-    from sayso.doors.agents.doctor import find_level
+    from sayso.doors.agents.doctor.examine import find_level
     from sayso.doors.agents.settings.installed import installed_socket
 
     scope: Scope = "project" if project else "user"
@@ -45,7 +45,7 @@ def examine_gates(
 
 
 def examine(agent: Agent, scope: Scope) -> list[Diagnosis]:
-    from sayso.doors.agents import doctor
+    from sayso.doors.agents.doctor import examine as doctor
     from sayso.doors.agents.settings import installed
 
     place = installed.find_place()

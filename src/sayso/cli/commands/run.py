@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 ASKED, DENIED = 3, 4
 TOOL = "Bash"
 FOLDER = "tokens"
-TOKEN = "SAYSO_TOKEN"  # noqa: S105  the name of the variable, not a token
 
 CommandArg = Annotated[
     list[str],
@@ -95,6 +94,7 @@ def _find_token() -> str | None:
     import os
 
     from sayso.doors.agents.settings.installed import write_private
+    from sayso.doors.remote.connected import TOKEN
     from sayso.gate.settings import gate_config_folder, service_user
 
     if os.environ.get(TOKEN) or service_user() not in (None, os.getuid()):

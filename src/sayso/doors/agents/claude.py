@@ -53,6 +53,7 @@ FOR_THE_USER = ("AskUserQuestion", "ExitPlanMode")
 FIELDS = frozenset((
     "session_id", "transcript_path", "cwd", "prompt_id", "permission_mode", "effort", "scratchpad_dir",
     "hook_event_name", "tool_name", "tool_input", "tool_use_id", "agent_id", "agent_type",
+    "mcp_server",
 ))  # fmt: skip
 """What Claude Code sends before a tool runs."""
 

@@ -9,7 +9,7 @@ import os
 from collections import deque
 
 from sayso.reading.paths.places import is_secret
-from sayso.reading.paths.secrets_below import MAX_ENTRIES
+from sayso.reading.secrets_below import MAX_ENTRIES
 from sayso.reading.shell.grammar.syntax import Variable, Word
 from sayso.reading.shell.state import ShellState
 

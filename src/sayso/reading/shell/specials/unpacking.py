@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.reading.paths.protected import GUARDED_FIRST_NAMES, find_named
-from sayso.reading.paths.secrets_below import MAX_ENTRIES
+from sayso.reading.secrets_below import MAX_ENTRIES
 from sayso.reading.shell.commands.invocation import Invocation
 from sayso.reading.shell.commands.usage import judge_by_data
 from sayso.reading.shell.files.archives import list_archive

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from sayso.core.errors import SaysoError
 from sayso.doors.agents.agent import Agent, Place, Scope
-from sayso.doors.agents.canary import PATIENCE, Diagnosis, try_canary, try_program, try_without_service
-from sayso.doors.agents.caveats import list_caveats
+from sayso.doors.agents.doctor.canary import PATIENCE, Diagnosis, try_canary, try_program, try_without_service
+from sayso.doors.agents.doctor.caveats import list_caveats
 from sayso.doors.agents.settings.changes import plan_install
 from sayso.doors.agents.settings.installed import Installation, hook_file, wanted_files
 from sayso.doors.agents.settings.registration import HOOK, find_python

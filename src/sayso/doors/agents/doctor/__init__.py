@@ -1,0 +1,1 @@
+"""Is a coding agent really gated? Looked at, tried, and said exactly."""
