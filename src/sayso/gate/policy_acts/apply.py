@@ -93,6 +93,8 @@ def apply_policy(gate: Gate, file: Path, *, by: str, content: str) -> PolicyStat
         row, _ = _load_in_force(gate, tx)
         _check_unlocked(row, found)
         put_content_in_force(gate, tx, found, row, by=by)
+    if gate.live is not None:
+        gate.live.look_again()
     return load_policy_status(gate, file)
 
 
