@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 
 from sayso.core.audit import events
+from sayso.core.errors import MalformedRequest
+from sayso.core.model import Verdict
 from sayso.doors.python.calls.results import ConsentDenied, ConsentRequired
 from sayso.doors.sayso import Sayso
+from sayso.gate.deciding.request import request_in_session
+from sayso.gate.policy_acts.apply import apply_policy, load_policy_status
 from sayso.store.sqlite.store import SqliteStore
 from tests.support.gates import KEY
 
@@ -134,3 +138,65 @@ def test_another_process_on_the_store_follows(tmp_path: Path) -> None:
     first.write(BLOCKS)
     assert first.outcome() == "deny"
     assert second.outcome() == "deny"
+
+
+# How calls are read while a file waits
+
+BLOCKED_TOOL = policy_text(BLOCKS, "tools: [{tool: fetch, operation: mail.read}]")
+FREED_TOOL = policy_text(
+    "autonomous: [look], requires_approval: [send], blocked: [read]",
+    "tools: [{tool: fetch, operation: mail.look}]",
+)
+
+
+def fetched(mailbox: Mailbox, command: str | None = None, **args: str) -> set[str]:
+    session = mailbox.gate.open_session("agent", workspace=str(mailbox.folder))
+    request = request_in_session(mailbox.gate.gate, session, "fetch", args, command, 0.0)
+    return {one.name for one in request.operations}
+
+
+def apply_file(mailbox: Mailbox) -> None:
+    content = load_policy_status(mailbox.gate.gate, mailbox.file).content
+    apply_policy(mailbox.gate.gate, mailbox.file, by="ana", content=content)
+
+
+def test_a_tool_that_another_operation_is_made_of_is_read_both_ways(mailbox: Mailbox) -> None:
+    mailbox.file.write_text(BLOCKED_TOOL)
+    assert fetched(mailbox) == {"mail.read"}
+    mailbox.file.write_text(FREED_TOOL)
+    assert fetched(mailbox) == {"mail.read", "mail.look"}
+    gate = mailbox.gate.gate
+    session = mailbox.gate.open_session("agent", workspace=str(mailbox.folder))
+    request = request_in_session(gate, session, "fetch", {}, None, 0.0)
+    assert mailbox.gate.authorize(request).decision.verdict is Verdict.DENY
+
+
+def test_a_command_that_only_one_of_them_sees_covers_nothing(mailbox: Mailbox) -> None:
+    shell = "tools: [{tool: fetch, operation: mail.send, command: args.line}]"
+    mailbox.write(FREE, shell)
+    apply_file(mailbox)
+    assert fetched(mailbox, "curl x", line="curl x") == {"mail.send"}
+    mailbox.write(FREE, shell.replace(", command: args.line", ""))
+    with pytest.raises(MalformedRequest):
+        fetched(mailbox, "curl x", line="curl x")
+    session = mailbox.gate.open_session("agent", workspace=str(mailbox.folder))
+    request = request_in_session(mailbox.gate.gate, session, "fetch", {"line": "curl x"}, None, 0.0)
+    assert request.call.command_line is None
+
+
+def test_a_call_that_was_read_under_another_policy_is_read_again(mailbox: Mailbox) -> None:
+    mailbox.file.write_text(BLOCKED_TOOL)
+    session = mailbox.gate.open_session("agent", workspace=str(mailbox.folder))
+    request = request_in_session(mailbox.gate.gate, session, "fetch", {}, None, 0.0)
+    mailbox.file.write_text(FREED_TOOL)
+    apply_file(mailbox)
+    assert mailbox.gate.authorize(request).decision.verdict is Verdict.ALLOW
+
+
+def test_too_many_readings_block_everything_until_one_is_applied(mailbox: Mailbox) -> None:
+    for number in range(18):
+        mailbox.write(FREE, f"tools: [{{tool: t{number}, operation: mail.send}}]")
+        mailbox.outcome()
+    assert mailbox.outcome() == "deny"
+    apply_file(mailbox)
+    assert mailbox.outcome() == "allow"

@@ -65,6 +65,9 @@ class LivePolicy(Protocol):
     def has_moved(self, policy: Policy) -> bool:
         """Return whether another policy may be in force by now. Quick: it only looks at the file."""
 
+    def look_again(self) -> None:
+        """Read file and row at the next look, whatever their times say."""
+
     def follow(self, gate: Gate) -> None:
         """Write to the store as this gate does from now on."""
 

@@ -19,7 +19,6 @@ from sayso.gate.gate import Gate, with_policy
 from sayso.gate.open_lock import opening
 from sayso.gate.policy.clocks import start_permission_clocks
 from sayso.gate.policy.in_force import ROW, read_policy, read_row
-from sayso.gate.policy.live import LivePolicyFile
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import SigningKey, load_key, load_or_make_key
 from sayso.gate.rows.moves import hold_streams, refuse_moved_store
@@ -34,7 +33,6 @@ from sayso.gate.rows.watermark import (
     refuse_moved_watermark,
 )
 from sayso.gate.sealed_values import TamperedValue
-from sayso.policy.compare.strictest import ask_always
 from sayso.reading.paths import own_places
 from sayso.store.contract import Reader, ReadOnlyStore, Store, StoreError, Writer
 
@@ -110,6 +108,8 @@ class PolicySource(msgspec.Struct, frozen=True):
 
 def watch_policy(gate: Gate, source: PolicySource) -> Gate:
     """The same gate, under what is in force on its store and what this file says from now on."""
+    from sayso.gate.policy.live import LivePolicyFile
+
     live = LivePolicyFile(gate, source.path.absolute(), source.mode)
     return with_policy(msgspec.structs.replace(gate, live=live), live.policy_now())
 
@@ -256,6 +256,8 @@ def under_policy_in_force(gate: Gate) -> Gate:
             row = read_row(gate, tx)
             found = None if row is None else read_policy(gate, tx, row)
         except TamperedValue:
+            from sayso.policy.compare.strictest import ask_always
+
             return with_policy(gate, ask_always(gate.policy))
     if found is None or gate.policy.digest not in found.joined:
         return gate

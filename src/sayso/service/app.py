@@ -18,15 +18,13 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from sayso.core.audit.events import PolicyAlerted
 from sayso.core.digest import parse_json
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import LONGEST_KEY
 from sayso.gate.deliveries.remote_surface import RemoteSurface
-from sayso.gate.gate import TRIES, Gate, PolicyMoved, current_gate, writing
+from sayso.gate.gate import TRIES, Gate, PolicyMoved, current_gate
 from sayso.gate.people.tokens import Token
-from sayso.gate.rows.journal import record
-from sayso.gate.telemetry import log_policy_alert
+from sayso.gate.policy_acts.apply import alert_refused_act
 from sayso.service import openapi
 from sayso.service.api import (
     audit,
@@ -250,19 +248,12 @@ async def _check_caller(running: ServiceState, endpoint: Endpoint, request: Requ
     running.limits.take(token, follows_call=endpoint.follows_call)
     if token.role not in endpoint.roles:
         if endpoint.method not in SAFE and endpoint.path.startswith(OF_THE_POLICY):
-            await running.lanes.run("tokens", _alert_refused, running.gate, token, endpoint)
+            act = f"{endpoint.method} {endpoint.path}"
+            await running.lanes.run("tokens", alert_refused_act, running.gate, act, token)
         roles = " or ".join(sorted(endpoint.roles))
         hint = f"use a token of the role {roles}: `sayso token new {min(endpoint.roles)} NAME`"
         raise RequestRefused(403, "forbidden", f"this is not for tokens of the role {token.role}", hint=hint)
     return token
-
-
-def _alert_refused(gate: Gate, token: Token, endpoint: Endpoint) -> None:
-    """Record and tell that somebody tried to change the policy who may not."""
-    notice = f"{endpoint.method} {endpoint.path} was refused: token {token.id}, role {token.role}"
-    with writing(gate) as tx:
-        record(tx, PolicyAlerted(gate.policy.digest, notice), agent=token.name, stream=gate.stream)
-    log_policy_alert(notice)
 
 
 def _is_checked_later(endpoint: Endpoint, request: Request) -> bool:

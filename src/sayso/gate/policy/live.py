@@ -43,6 +43,8 @@ from sayso.store.contract import Reader, Writer
 
 SETTLED = 2.0
 """Seconds after its last change until a file's times tell every further one; it is read anew until then."""
+ROW_LASTS = 1.0
+"""Seconds after which somebody who only looks reads the row again; whoever decides reads it each time."""
 GUARDED = frozenset({GUARDED_DOMAIN})
 Stamp = tuple[int, int, int, int, int]
 
@@ -115,6 +117,7 @@ class LivePolicyFile:
         self._wish = wish
         self._lock = threading.Lock()
         self._stale = True
+        self._row_until = 0.0
         self._stamp: Stamp | None = None
         self._read_until = float("inf")
         self._file: FileContent | None = None
@@ -133,12 +136,17 @@ class LivePolicyFile:
             return self._refresh()
 
     def has_moved(self, policy: Policy) -> bool:
-        if self._stale or policy is not self._policy or time.time() <= self._read_until:
+        if self._stale or policy is not self._policy or time.monotonic() > self._row_until:
+            return True
+        if time.time() <= self._read_until:
             return True
         return self._look() != self._stamp
 
     def follow(self, gate: Gate) -> None:
         self._gate = gate
+
+    def look_again(self) -> None:
+        self._stale = True
 
     def check(self, tx: Reader, policy: Policy) -> None:
         """Refuse to decide under a policy that is not the one of now, here or in the store."""
@@ -156,7 +164,8 @@ class LivePolicyFile:
 
     def _refresh(self) -> Policy:
         """Look at the file and at the row, and write down what follows; under the lock."""
-        stale, self._stale = self._stale, False  # first: what moves from here on is seen next time
+        stale = self._stale or time.monotonic() > self._row_until
+        self._stale = False  # first: what moves from here on is seen next time
         stamp = self._look()
         known = not stale and stamp == self._stamp
         content = read_file_content(self.path, self._file)
@@ -164,6 +173,8 @@ class LivePolicyFile:
         while policy is None:
             policy = self._settle(content)
         self._file, self._stamp = content, stamp
+        if stale:
+            self._row_until = time.monotonic() + ROW_LASTS
         self._read_until = SETTLED + (0.0 if stamp is None else max(stamp[0], stamp[1]) / 1e9)
         return policy
 
@@ -171,6 +182,8 @@ class LivePolicyFile:
         """Decide under what follows from file and row; None if the row moved before that was written."""
         with self._gate.store.read() as tx:
             text, now = tx.meta(ROW), tx.now
+            if text == self._text and content is self._file and self._policy is not None:
+                return self._policy
             row, before, lost = self._load(tx)
         found = resolve(row, before, content, now)
         if lost and before is None:

@@ -12,11 +12,13 @@ from sayso.core.errors import SaysoError
 from sayso.core.policy import Policy
 from sayso.gate import words
 from sayso.gate.audit.operator_transaction import operator_act
-from sayso.gate.gate import Gate
+from sayso.gate.gate import Gate, writing
+from sayso.gate.people.tokens import Token
 from sayso.gate.policy.in_force import InForce, put_in_force, read_policy, read_row
 from sayso.gate.policy.live import FileContent, read_file_content
 from sayso.gate.rows.journal import record
 from sayso.gate.sealed_values import TamperedValue, lock_values
+from sayso.gate.telemetry import log_policy_alert
 from sayso.policy.compare.diff import DecisionChange, Difference, compare_policies
 from sayso.policy.compare.other_changes import OtherChange
 from sayso.store.contract import Reader, Writer
@@ -93,6 +95,8 @@ def apply_policy(gate: Gate, file: Path, *, by: str, content: str) -> PolicyStat
         row, _ = _load_in_force(gate, tx)
         _check_unlocked(row, found)
         put_content_in_force(gate, tx, found, row, by=by)
+    if gate.live is not None:
+        gate.live.look_again()
     return load_policy_status(gate, file)
 
 
@@ -103,6 +107,14 @@ def put_content_in_force(gate: Gate, tx: Writer, found: FileContent, row: InForc
     put_in_force(gate, tx, found.policy, row, by=by, content=found.digest)
     changed = events.PolicyChanged(found.policy.digest, why=words.POLICY_APPLIED, by=by)
     record(tx, changed, stream=gate.stream)
+
+
+def alert_refused_act(gate: Gate, act: str, token: Token) -> None:
+    """Record and tell that somebody tried to change the policy who may not."""
+    notice = f"{act} was refused: token {token.id}, role {token.role}"
+    with writing(gate) as tx:
+        record(tx, events.PolicyAlerted(gate.policy.digest, notice), agent=token.name, stream=gate.stream)
+    log_policy_alert(notice)
 
 
 def _check_unlocked(row: InForce | None, found: FileContent) -> None:
