@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from random import Random
 
 import pytest
@@ -17,10 +18,13 @@ from sayso.gate.hindsight.replay import BY_CHECKS, replay_decisions
 from sayso.gate.open import open_gate
 from sayso.gate.rows.keys import make_key
 from sayso.policy import load_preset
+from sayso.store.contract import Store
 from sayso.store.memory.store import MemoryStore
+from sayso.store.postgres.store import PostgresStore
 from tests.property.acts import Side
 from tests.property.test_stores_agree import NAMES, TIMES
 from tests.support.gates import Clock
+from tests.support.postgres_place import new_schema
 
 LIVES = 400 if os.environ.get("SAYSO_ALL") else 25
 STEPS = 150
@@ -30,9 +34,9 @@ PARTS = ("held", "reviewed", "slash", "suspended")
 OFTEN = ("authorize", "start", "hear", "answer", "task", "end", "retry", "give")
 
 
-def live(seed: int, policy: Policy) -> Gate:
+def live(seed: int, policy: Policy, store: Store | None = None) -> Gate:
     made, clock = Random(seed), Clock()
-    gate = open_gate(policy, MemoryStore(clock=clock), key=KEY)
+    gate = open_gate(policy, MemoryStore(clock=clock) if store is None else store, key=KEY)
     side = Side(gate)
     side.do(("open", 0, 0))
     for _ in range(STEPS):
@@ -77,6 +81,13 @@ def test_nothing_changes_under_the_unchanged_policy(seed: int) -> None:
     assert report.before == report.after
     assert report.decisions > 0
     assert decide_one_by_one(gate) == [], "not even the rule is another"
+
+
+def test_nothing_changes_on_postgres_either(postgres_server: str) -> None:
+    with closing(PostgresStore(new_schema(postgres_server))) as store:
+        report = replay_decisions(live(0, load_preset("chat"), store))
+    assert (report.loosened, report.tightened, report.not_replayed) == ((), (), {})
+    assert report.decisions > 0
 
 
 def test_the_lives_hold_what_decisions_can_rest_on() -> None:
