@@ -187,12 +187,6 @@ declare namespace Sayso {
     rated: number;
     rated_clear: number | null;
   }
-  interface FolderIdentity {
-    host: string;
-    path: string;
-    device: number;
-    inode: number;
-  }
   interface FileDiff {
     path: string;
     hunks: Hunk[];
@@ -341,6 +335,11 @@ declare namespace Sayso {
     targets: string[] | null;
     folder: string | null;
   }
+  interface PolicyEffect {
+    loosened: string[];
+    tightened: string[];
+    loosens: boolean;
+  }
   interface PolicyReplayBody {
     text?: string | null;
     grant?: WishedGrantBody | null;
@@ -386,6 +385,19 @@ declare namespace Sayso {
     folder: FolderIdentity | null;
     carrier: string;
     lease_until: number;
+  }
+  interface ProposalView {
+    proposal: Proposal;
+    cools_in: number;
+    undo_for: number;
+    fits: boolean;
+    hindrance: string;
+    clock_trusted: boolean;
+    digest: string;
+    signed: boolean;
+    change: FileDiff | null;
+    undo_change: FileDiff | null;
+    effect: PolicyEffect | null;
   }
   interface QuestionDetails {
     id: string;
@@ -596,6 +608,7 @@ declare namespace Sayso {
   }
   type GetAnswer<Path extends string> =
     Path extends "/v1/audit/entries" ? AuditEntryView[] :
+    Path extends "/v1/policy/reviews" ? DomainReview[] :
     Path extends "/v1/policy/suggestions" ? Suggestion[] :
     Path extends "/v1/audit" ? AuditState :
     Path extends "/v1/grants" ? ListedGrant[] :
@@ -626,7 +639,16 @@ declare namespace Sayso {
     Path extends "/sign-in" ? SignedInUser :
     Path extends "/sign-out" ? undefined :
     Path extends `/v1/sessions/${string}/workflows/${string}/revoke` ? WorkflowRevocation :
+    Path extends `/v1/policy/reviews/${string}/challenge` ? SigningOptions :
+    Path extends `/v1/policy/reviews/${string}/tighten` ? Proposal :
     Path extends `/v1/policy/suggestions/${string}/proposal` ? Proposal :
+    Path extends `/v1/policy/reviews/${string}` ? DomainReview[] :
+    Path extends `/v1/proposals/${string}/apply` ? Proposal :
+    Path extends `/v1/proposals/${string}/approve` ? Proposal :
+    Path extends `/v1/proposals/${string}/challenge` ? SigningOptions :
+    Path extends `/v1/proposals/${string}/reject` ? Proposal :
+    Path extends `/v1/proposals/${string}/undo` ? Proposal :
+    Path extends `/v1/proposals/${string}/withdraw` ? Proposal :
     Path extends `/v1/questions/${string}/answer` ? AnswerResult :
     Path extends `/v1/questions/${string}/challenge` ? SigningOptions :
     Path extends `/v1/questions/${string}/edited` ? EditPreview :
@@ -646,7 +668,16 @@ declare namespace Sayso {
     Path extends "/sign-in" ? CodeBody :
     Path extends "/sign-out" ? undefined :
     Path extends `/v1/sessions/${string}/workflows/${string}/revoke` ? undefined :
+    Path extends `/v1/policy/reviews/${string}/challenge` ? ReviewBody :
+    Path extends `/v1/policy/reviews/${string}/tighten` ? TightenBody :
     Path extends `/v1/policy/suggestions/${string}/proposal` ? undefined :
+    Path extends `/v1/policy/reviews/${string}` ? ReviewBody :
+    Path extends `/v1/proposals/${string}/apply` ? undefined :
+    Path extends `/v1/proposals/${string}/approve` ? SignedBody :
+    Path extends `/v1/proposals/${string}/challenge` ? SignBody :
+    Path extends `/v1/proposals/${string}/reject` ? DecisionBody :
+    Path extends `/v1/proposals/${string}/undo` ? SignedBody :
+    Path extends `/v1/proposals/${string}/withdraw` ? DecisionBody :
     Path extends `/v1/questions/${string}/answer` ? AnswerBody :
     Path extends `/v1/questions/${string}/challenge` ? AnswerBody :
     Path extends `/v1/questions/${string}/edited` ? EditBody :
