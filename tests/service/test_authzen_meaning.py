@@ -195,7 +195,7 @@ def test_confidence_counts_for_nothing_even_where_the_policy_lets_it(runner: asy
         "domains: {mail: {trust_level: high, autonomous: [], requires_approval: [send], blocked: []}}\n"
         "tools: [{tool: send, operation: mail.send}]"
     )
-    gate = msgspec.structs.replace(open_gate(policy, MemoryStore(), key=KEY), notices=True)
+    gate = msgspec.structs.replace(open_gate(policy, MemoryStore(), key=KEY), surfaces=("phone",))
     service = Service(gate, runner)
     assert (
         service.told("agent", "POST", "/v1/check", {"tool": "send", "confidence": 1.0})["verdict"] == "allow"

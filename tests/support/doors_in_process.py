@@ -234,7 +234,7 @@ class Functions:
 def own_gate(policy: Policy) -> Iterator[Sayso]:
     """A gate of this process, on a store of its own, that can ask and tell."""
     gate = open_gate(policy, MemoryStore(), key=KEY)
-    opened = Sayso(msgspec.structs.replace(gate, notices=True), [Inbox()])
+    opened = Sayso(msgspec.structs.replace(gate, surfaces=("phone",)), [Inbox()])
     with closing(opened):
         yield opened
 

@@ -59,7 +59,7 @@ class Served:
 
     def put_in_force(self, policy: Policy) -> None:
         gate = open_gate(policy, self._store, key=KEY)
-        self.running.gate = msgspec.structs.replace(gate, notices=True)
+        self.running.gate = msgspec.structs.replace(gate, surfaces=("phone",))
 
     def ask(self, token: str, method: str, path: str, body: Any = None) -> Any:
         """What comes back; refused requests are errors."""
