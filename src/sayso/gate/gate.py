@@ -271,7 +271,7 @@ def apply_and_save(
 
     `by` names the person whose act this is: questions that end with it say so.
     """
-    after = apply_effects(found.session, effects)
+    after = apply_effects(found.session, effects) if effects else found.session
     closing = _closing(effects, by)
     save_session(tx, gate.sealer, found, after, call=call, closing=closing, stands=stands)
     for finding in found.findings:
