@@ -60,7 +60,7 @@ ATTACKS = {
 CARD_LINE = re.compile(r"│ (?P<left>.{11})(?P<text>.*)")
 OWN_LABELS = {
     "", "Tool", "Command", "Target", "Arguments", "Folder", "Workspace", "Does", "Agent", "Session",
-    "Through", "Question", "Digest", "Careful", "Because of",
+    "Through", "Question", "Digest", "Careful", "Because of", "marked",
 }  # fmt: skip
 
 
