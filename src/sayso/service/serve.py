@@ -25,7 +25,7 @@ from sayso.core.durations import HOUR, MINUTE
 from sayso.core.errors import SaysoError
 from sayso.gate.audit.operator_transaction import sign_in_turn, sign_off
 from sayso.gate.audit.streams import claim_stream
-from sayso.gate.deliveries.dispatch import Dispatcher
+from sayso.gate.deliveries.dispatch import Dispatcher, forget_deliveries
 from sayso.gate.deliveries.remote_surface import RemoteSurface
 from sayso.gate.gate import Gate, current_gate
 from sayso.gate.ledger.recovery import forget_results, recover_calls
@@ -343,5 +343,6 @@ CHORES: tuple[tuple[float, Callable[[Gate], object]], ...] = (
     (60.0, carry_on_here),
     (60.0, give_decay_notices),
     (HOUR, forget_results),
+    (HOUR, forget_deliveries),
 )
 """What the service does by itself: sign the trail when there is news, and tidy up what time has ended."""

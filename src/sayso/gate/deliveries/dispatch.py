@@ -15,6 +15,7 @@ from functools import partial
 
 import msgspec
 
+from sayso.core.durations import DAY
 from sayso.core.errors import SaysoError
 from sayso.gate import words
 from sayso.gate.deliveries.answers import WHOLE, AnswerRefused, take_answer
@@ -30,6 +31,7 @@ from sayso.store.contract import DeliveryRow, QuestionRow
 log = logging.getLogger("sayso.surfaces")
 HELD_FOR = 60.0
 """Seconds for which a delivery is somebody's, once they have taken it."""
+KEPT_FOR = 30 * DAY
 FIRST_PAUSE, LONGEST_PAUSE = 2.0, 300.0
 LOOK_AGAIN = 1.0
 WAIT_FOR_ANSWERS = 20.0
@@ -212,6 +214,12 @@ class Dispatcher:
             except Exception as error:  # noqa: BLE001  a foreign surface: the others go on
                 log.warning("no answers from %s: %s", surface.name, error)
                 self._over.wait(FIRST_PAUSE)
+
+
+def forget_deliveries(gate: Gate) -> int:
+    """Forget what was done with long ago; how many."""
+    with gate.store.write() as tx:
+        return tx.drop_deliveries(before=tx.now - KEPT_FOR)
 
 
 def describe_question_ending(row: QuestionRow) -> str:

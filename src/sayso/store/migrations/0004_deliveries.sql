@@ -16,3 +16,4 @@ CREATE TABLE deliveries (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX deliveries_due ON deliveries (surface, due_at) WHERE state = 'due';
 CREATE INDEX deliveries_shown ON deliveries (surface, subject) WHERE state = 'shown' AND kind = 'question';
+CREATE INDEX deliveries_over ON deliveries (due_at) WHERE state = 'over';
