@@ -147,3 +147,33 @@ def test_a_pipe_that_a_line_names_holds_nobody_up(gate: Sayso, work: Path) -> No
     session = gate.session(workspace=str(work))
     assert session.call("Bash", {"command": "./pipe"}).asked
     assert session.call("Bash", {"command": "unknownprog pipe"}).asked
+
+
+RUNNERS = {
+    "make": "Makefile",
+    "make -f other.mk": "other.mk",
+    "make -C sub": "sub/Makefile",
+    "cd sub && make": "sub/Makefile",
+    "npm test": "package.json",
+    "npm run build": "package.json",
+    "pytest": "conftest.py",
+    "pytest sub": "sub/conftest.py",
+    "pytest sub/test_a.py::test_b": "sub/test_a.py",
+    "bash -c 'make'": "Makefile",
+}
+
+
+@pytest.mark.parametrize(("line", "name"), RUNNERS.items())
+def test_an_approved_test_or_build_never_goes_by_a_file_that_was_changed(
+    gate: Sayso, work: Path, line: str, name: str
+) -> None:
+    for each in RUNNERS.values():
+        (work / each).write_text("{}")
+    session = gate.session(workspace=str(work))
+    called = session.call("Bash", {"command": line})
+    assert called.asked
+    answer_open(gate)
+    (work / name).write_text('{"scripts": "rm -rf ~"}')
+    assert not called.retry().allowed
+    answer_open(gate)
+    assert called.retry().allowed

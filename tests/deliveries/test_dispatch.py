@@ -203,6 +203,19 @@ def test_nothing_above_moderate_is_allowed_where_the_call_was_not_shown_whole(
     assert state(gate, question) == "answered"
 
 
+def test_no_row_written_by_hand_says_that_the_call_was_shown_whole(gate: Gate, session: str) -> None:
+    board = Board(detail="masked")
+    question = asked(gate, push(session))
+    settle(dispatching(gate, board), board)
+    with gate.store.write() as tx:
+        row = tx.delivery(board.name, question)
+        assert row is not None
+        assert tx.move_delivery(replace(row, body=b"whole", version=row.version + 1), version=row.version)
+    board.press(question, "once")
+    assert dispatching(gate, board).fetch_answers(board, 0) == 0
+    assert state(gate, question) == "open"
+
+
 def test_deny_counts_on_a_surface_that_showed_nothing_of_the_call(gate: Gate, session: str) -> None:
     board = Board(detail="masked")
     question = asked(gate, push(session))

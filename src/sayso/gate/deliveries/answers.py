@@ -1,13 +1,15 @@
 """Answers from surfaces beyond this process. Nobody between the person and us is trusted.
 
-- The token binds the answer to the question, its call, the surface and the epoch. It is used up with the
-  question: the first answer stands.
+- The token binds the answer to the question, its call, how much of that was shown, the surface and the epoch.
+  It is used up with the question: the first answer stands.
 - Whoever answers has to be among the people who may answer there.
 - What the surface did not show whole allows nothing above moderate risk, and where high risk has to be signed
   with a passkey, a surface that cannot sign allows none of it.
 """
 
 from __future__ import annotations
+
+from functools import partial
 
 from msgspec import UNSET
 
@@ -22,8 +24,6 @@ from sayso.gate.questions.read import question_of
 from sayso.gate.refusal_limit import RefusalLimit
 from sayso.gate.rows.journal import record
 
-WHOLE = b"whole"
-"""In a question's delivery: the surface was given all of the call."""
 LONGEST_ANSWER_REASON = 500
 
 
@@ -40,16 +40,17 @@ def take_answer(
     with gate.store.read() as tx:
         read = question_of(gate, tx, given.question)
         shown = tx.delivery(surface.name, given.question)
-    why = None
+    fits = partial(token_fits, gate, surface.name, read.question, given.answer, given.token)
+    why, whole = None, fits(whole=True)
     if given.by not in surface.approvers:
         why = "this person may not answer there"
     elif shown is None:
         why = "the question was never shown there"
-    elif not token_fits(gate, surface.name, read.question, given.answer, given.token):
+    elif not whole and not fits(whole=False):
         why = "the token does not fit this answer"
-    if why is not None or shown is None:
-        _record_refusal(gate, surface, given, why or "", limit)
-        raise AnswerRefused(why or "")
+    if why is not None:
+        _record_refusal(gate, surface, given, why, limit)
+        raise AnswerRefused(why)
     return answer_question(
         gate,
         given.question,
@@ -57,7 +58,7 @@ def take_answer(
         by=f"{given.by} on {surface.name}",
         reason=None if given.reason is None else given.reason[:LONGEST_ANSWER_REASON],
         signing=Signing(None, ()),
-        seen=read.question.request.digest if shown.body == WHOLE else None,
+        seen=read.question.request.digest if whole else None,
     )
 
 

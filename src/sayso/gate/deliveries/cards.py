@@ -36,7 +36,7 @@ def make_card(
         question.request.digest,
         expires_at,
         tuple(
-            CardAnswer(answer, covers, answer_token(gate, surface.name, question, answer))
+            CardAnswer(answer, covers, answer_token(gate, surface.name, question, answer, whole=whole))
             for answer, covers in offered
         ),
         link,
@@ -48,14 +48,18 @@ def shows_whole(surface: RemoteSurface, question: Question) -> bool:
     return surface.detail == "full" and question.complete and len(question.text) <= surface.longest
 
 
-def answer_token(gate: Gate, surface: str, question: Question, answer: str) -> str:
-    """Return what stands for this answer to this question, with this call, on this surface, in this epoch."""
-    mac = gate.sealer.answer_mac(surface, question.id, question.request.digest, answer)[:TOKEN_BYTES]
+def answer_token(gate: Gate, surface: str, question: Question, answer: str, *, whole: bool) -> str:
+    """Return what stands for this answer to this question, with this call, on this surface, in this epoch.
+
+    It says as well whether the card had all of the call on it. No row has a say in that.
+    """
+    shown = "whole" if whole else "masked"
+    mac = gate.sealer.answer_mac(surface, question.id, question.request.digest, answer, shown)[:TOKEN_BYTES]
     return base64.urlsafe_b64encode(mac).rstrip(b"=").decode()
 
 
-def token_fits(gate: Gate, surface: str, question: Question, answer: str, token: str) -> bool:
-    expected = answer_token(gate, surface, question, answer)
+def token_fits(gate: Gate, surface: str, question: Question, answer: str, token: str, *, whole: bool) -> bool:
+    expected = answer_token(gate, surface, question, answer, whole=whole)
     return hmac.compare_digest(expected.encode(), token.encode())
 
 

@@ -18,8 +18,8 @@ import msgspec
 from sayso.core.durations import DAY
 from sayso.core.errors import SaysoError
 from sayso.gate import words
-from sayso.gate.deliveries.answers import WHOLE, AnswerRefused, take_answer
-from sayso.gate.deliveries.cards import make_card, shows_whole
+from sayso.gate.deliveries.answers import AnswerRefused, take_answer
+from sayso.gate.deliveries.cards import make_card
 from sayso.gate.deliveries.notices import QUEUE, NoticeFeed, decode_notice
 from sayso.gate.deliveries.remote_surface import RemoteSurface
 from sayso.gate.gate import Gate
@@ -140,11 +140,6 @@ class Dispatcher:
             if stands.state != "open":
                 self._close(surface, row)
                 return
-            shows = WHOLE if shows_whole(surface, read.question) else b""
-            taken = row if shows == row.body else self._note(row, due=HELD_FOR, body=shows)
-            if taken is None:
-                return
-            row = taken
             ends = ends_at(self._gate, read.row)
             card = make_card(self._gate, surface, read.question, ends, self._link(row.subject))
             ref = surface.show(card, _key(row))

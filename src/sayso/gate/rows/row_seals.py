@@ -152,9 +152,12 @@ class Sealer:
         self.records: SealCache[bytes, Any] = SealCache(MOST_CALLS)
         """By call: the last record that was decoded, and what it says."""
 
-    def answer_mac(self, surface: str, question: str, digest: str, answer: str) -> bytes:
-        """The MAC of one answer to one question about one call, on one surface, in this epoch."""
-        parts = (part.encode() for part in (surface, question, digest, answer))
+    def answer_mac(self, surface: str, question: str, digest: str, answer: str, shown: str) -> bytes:
+        """The MAC of one answer to one question about one call, on one surface, in this epoch.
+
+        `shown` is how much of the call the surface was given with it.
+        """
+        parts = (part.encode() for part in (surface, question, digest, answer, shown))
         return compute_seal(self._key, "answer", self._where, *parts)
 
     def session(self, row: SessionRow, kept: SessionState) -> SessionRow:

@@ -19,6 +19,7 @@ from itertools import islice
 
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import may_look
+from sayso.reading.paths.file_content import read_whole
 from sayso.reading.paths.finding.path_arguments import is_link
 from sayso.reading.paths.spellings import MAX_PATH_LENGTH, WILD
 
@@ -50,16 +51,9 @@ def digest_named_files(line: str, *, folder: str, home: str) -> set[str]:
 
 
 def digest_content(path: str) -> str | None:
-    """Return the digest of a file's content; None if it is no plain file, or too large.
-
-    It is opened without waiting: a pipe that nobody writes to holds nobody up.
-    """
+    """Return the digest of a file's content; None if it is no plain file, or too large."""
     try:
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY), "rb") as file:  # noqa: PTH123
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_CONTENT:
-                return None
-            return hashlib.sha256(file.read(MAX_CONTENT + 1)).hexdigest()
+        return hashlib.sha256(read_whole(path, MAX_CONTENT)).hexdigest()
     except (OSError, ValueError):
         return None
 

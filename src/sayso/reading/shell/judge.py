@@ -22,6 +22,7 @@ from sayso.reading.shell.commands.variables import (
     set_loop_variable,
 )
 from sayso.reading.shell.files.mentions import note_dashes, vet
+from sayso.reading.shell.files.project_files import PROJECT_WORK, pin_project_files
 from sayso.reading.shell.files.quick import QuickLook
 from sayso.reading.shell.files.split_names import names_may_split, splits_pattern
 from sayso.reading.shell.findings import MAX_FINDINGS, Finding, TooMuch
@@ -268,7 +269,11 @@ class Judge:
             judge_unknown_program(self, first, invocation)
             return
         self.deeper(start, end)
+        before = len(self.findings)
         judge_program(self, program, invocation)
+        if any(one.operation in PROJECT_WORK for one in self.findings[before:]):
+            for folder in filter(None, invocation.state.folders):
+                pin_project_files(self, folder, start, end)
         addition = find_addition(name, self.added) if self.added else None
         if addition is not None:
             raise_by_policy(self, addition, invocation)

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.shell.files.git_tags import may_tag_with_dash
+from sayso.reading.shell.files.git_refs import may_name_ref_with_dash
 from sayso.reading.shell.grammar.syntax import (
     Command,
     Compound,
@@ -187,12 +187,19 @@ def _is_revision(part: Substitution, state: ShellState) -> bool:
     words = [word.value for word in command.words]
     if words[:2] == ["git", "describe"]:
         plain = all(one is not None and _PLAIN_DESCRIPTION.fullmatch(one) for one in words[2:])
-        return plain and not any(folder is None or may_tag_with_dash(folder) for folder in state.folders)
+        return plain and not ref_may_begin_with_dash(state)
+    if "--abbrev-ref" in words and ref_may_begin_with_dash(state):
+        return False
     return words[:2] == ["git", "merge-base"] or (
         words[:2] == ["git", "rev-parse"]
         and not {"--sq", "--sq-quote"}.intersection(words)
         and all(one is not None and (one[:1] != "-" or one in _PLAIN_REVISIONS) for one in words[2:])
     )
+
+
+def ref_may_begin_with_dash(state: ShellState) -> bool:
+    """Return whether a branch or tag where the line runs may pass for an option; in doubt, yes."""
+    return any(folder is None or may_name_ref_with_dash(folder) for folder in state.folders)
 
 
 _PLAIN_DESCRIPTION = lazy_pattern(

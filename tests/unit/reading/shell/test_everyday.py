@@ -67,8 +67,7 @@ def test_an_everyday_line_has_its_risk(reader: Reader, risk: str, line: str) -> 
 
 def test_a_program_of_the_project_that_is_no_tool_of_its_kind_is_pinned(reader: Reader) -> None:
     pins = reader.read("npx own-tool").pins
-    assert len(pins) == 1
-    assert "/node_modules/.bin/own-tool#sha256:" in pins[0]
+    assert len([pin for pin in pins if "/node_modules/.bin/own-tool#sha256:" in pin]) == 1
 
 
 def test_a_link_to_an_interpreter_is_no_program_of_another_name(reader: Reader, tmp_path: Path) -> None:

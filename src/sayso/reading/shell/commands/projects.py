@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.places import locate
+from sayso.reading.shell.files.project_files import pin_project_files
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument
+from sayso.reading.shell.state import join_path
 
 if TYPE_CHECKING:
     from sayso.reading.shell.commands.invocation import Invocation
@@ -95,9 +97,11 @@ def _judge_place(
         if program.name.startswith("go ") and fixed.endswith("/..."):
             fixed = fixed.removesuffix("/...")
         if judge.quick.find_inside(fixed or ".", folder) is not None:
+            pin_project_files(judge, join_path(folder, fixed or "."), value.start, value.end)
             continue
         place = locate(fixed or ".", folder=folder, workspace=judge.where.workspace, home=judge.where.home)
         if not place.inside or place.secret:
             why = f"{program.name} would run or go by something that is not the workspace's"
             judge.doubt(why, value.start, value.end)
             return
+        pin_project_files(judge, place.real or folder, value.start, value.end)

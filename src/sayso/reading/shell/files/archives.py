@@ -5,11 +5,11 @@ from __future__ import annotations
 import bz2
 import io
 import lzma
-import os
-import stat
 import tarfile
 import zipfile
 import zlib
+
+from sayso.reading.paths.file_content import read_whole
 
 MAX_BYTES = 20_000_000
 """Of an archive, and of what a compressed one unpacks to."""
@@ -20,14 +20,10 @@ _WRONG = (OSError, ValueError, EOFError, tarfile.TarError, zipfile.BadZipFile, l
 def list_archive(path: str) -> list[str] | None:
     """The names in a tar or zip archive; None if they cannot be told, and none if there is no such file."""
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - its descriptor is asked what it is
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_BYTES:
-                return None
-            content = file.read(MAX_BYTES + 1)
+        content = read_whole(path, MAX_BYTES)
     except FileNotFoundError:
         return []
-    except OSError:
+    except (OSError, ValueError):
         return None
     try:
         names = _names_in_zip(content) if content[:2] == b"PK" else _names_in_tar(content)

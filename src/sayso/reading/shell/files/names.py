@@ -9,7 +9,7 @@ from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.secrets_below import fits_secret, holds_secrets
 from sayso.reading.shell.grammar.syntax import Command, Pipeline, Sequence, Simple
 from sayso.reading.shell.state import ShellState, join_path
-from sayso.reading.shell.words import value_of_word
+from sayso.reading.shell.words import ref_may_begin_with_dash, value_of_word
 
 _FILTERS = frozenset({"head", "tail", "sort", "uniq", "wc", "tac", "grep", "egrep", "fgrep"})
 _PLAIN = frozenset({"pwd", "which", "whoami", "hostname", "uname", "nproc", "id", "realpath"})
@@ -31,8 +31,16 @@ _GIT_WORDS = frozenset(
     }
 )
 _LISTERS = frozenset({"ls", "find", "fd", "rg", "grep", "egrep", "fgrep"})
+_GIT_HASHES = frozenset({"rev-parse", "merge-base", "rev-list"})
 _GIT = frozenset({"rev-parse", "merge-base", "describe", "rev-list", "symbolic-ref", "branch", "tag"})
 _GIT_NAMES = frozenset({"diff", "show", "log", "diff-tree"})
+_GIT_MESSAGES = frozenset({"show", "log"})
+"""Those that print messages beside names, which are anybody's text, unless they are told not to."""
+_NO_MESSAGE = frozenset({"--format=", "--pretty=", "--pretty=format:", "--pretty=tformat:"})
+_NAMING = lazy_pattern(
+    r"--(?:name-only|cached|staged|relative|no-commit-id|no-renames|no-merges|merge-base|root"
+    r"|diff-filter=\w+)|-[rmMn]|-\d+|--"
+)
 
 
 def prints_names(command: Command, state: ShellState) -> bool:
@@ -94,8 +102,17 @@ def _git_prints(rest: list[str], state: ShellState) -> bool:
         tracked = not any(one[:2] == "--" or (one[:1] == "-" and set(one) & set("oi")) for one in rest[1:])
         return tracked or _nothing_secret([], state)
     if rest[0] in _GIT_NAMES:
-        return "--name-only" in rest and not any(one.startswith(("--format", "--pretty")) for one in rest)
-    return rest[0] in _GIT and all(one[:1] != "-" or one in _GIT_WORDS for one in rest[1:])
+        return _git_prints_files(rest)
+    if rest[0] not in _GIT or not all(one[:1] != "-" or one in _GIT_WORDS for one in rest[1:]):
+        return False
+    prints_hash = rest[0] in _GIT_HASHES and "--abbrev-ref" not in rest
+    return prints_hash or not ref_may_begin_with_dash(state)
+
+
+def _git_prints_files(rest: list[str]) -> bool:
+    told = any(one in _NO_MESSAGE for one in rest) or rest[0] not in _GIT_MESSAGES
+    options = (one for one in rest if one[:1] == "-" and one not in _NO_MESSAGE)
+    return told and "--name-only" in rest and all(map(_NAMING.fullmatch, options))
 
 
 def finds_plain(rest: list[str], state: ShellState) -> bool:

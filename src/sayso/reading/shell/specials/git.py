@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
+from sayso.reading.paths.file_content import read_whole
 from sayso.reading.shell.commands.invocation import Invocation
 from sayso.reading.shell.commands.usage import judge_by_data, judge_subcommand, report_problem
 from sayso.reading.shell.files.guard import judge_guard_mentions
@@ -101,11 +102,10 @@ def _may_hold_tokens(judge: Judge) -> bool:
     """Return whether the user's own configuration of git names what may be a token."""
     for name in (".gitconfig", ".config/git/config"):
         try:
-            with open(f"{judge.where.home}/{name}", "rb") as file:  # noqa: PTH123 - read to a limit
-                text = file.read(100_000).lower()
+            text = read_whole(f"{judge.where.home}/{name}", 100_000).lower()
         except FileNotFoundError:
             continue
-        except OSError:
+        except (OSError, ValueError):
             return True
         if any(word in text for word in (b"extraheader", b"token", b"password", b"[include", b"secret")):
             return True

@@ -13,6 +13,7 @@ import os
 import stat
 
 from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.paths.file_content import read_whole
 from sayso.reading.shell.programs.known import named_set
 from sayso.reading.shell.specials.git_index import find_gitlinks, version_of_file
 from sayso.reading.shell.state import join_path
@@ -156,22 +157,22 @@ def _check_content(path: str, *version: int) -> tuple[str | None, tuple[str, ...
 
 def _read(path: str) -> str | None:
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - its descriptor is asked what it is
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_CONFIG:
-                raise ValueError(path)
-            return file.read(MAX_CONFIG + 1).decode()
+        return read_whole(path, MAX_CONFIG).decode()
     except (FileNotFoundError, NotADirectoryError):
         return None
 
 
 def _keys(text: str) -> list[tuple[str, str]] | None:
-    """The keys of a configuration with their values; None if a line is not understood."""
+    """The keys of a configuration with their values; None if a line is not understood.
+
+    Nor is one that ends in a backslash: whether the next belongs to it hangs on quotes and comments.
+    """
     section = ""
     found: list[tuple[str, str]] = []
-    lines = text.replace("\\\r\n", " ").replace("\\\n", " ").splitlines()
-    for line in lines:
+    for line in text.splitlines():
         rest = line.strip()
+        if rest.endswith("\\"):
+            return None
         while rest.startswith("["):
             match = _SECTION.match(rest)
             if match is None:

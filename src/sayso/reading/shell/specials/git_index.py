@@ -12,6 +12,8 @@ import hashlib
 import os
 import time
 
+from sayso.reading.paths.file_content import read_whole
+
 MAX_INDEX = 64_000_000
 _LINK_MODE = b"\x00\x00\xe0\x00"
 _BEFORE_HASH = 40
@@ -45,11 +47,10 @@ def _read_links(repository: str, *version: int) -> tuple[str, ...] | None:
     with os.scandir(repository) as entries:
         shared = [entry.path for entry in entries if entry.name.startswith("sharedindex.")]
     for path in (f"{repository}/index", *shared):
-        with open(path, "rb") as file:  # noqa: PTH123 - read to a limit
-            content = file.read(MAX_INDEX + 1)
+        content = read_whole(path, MAX_INDEX)
         if _LINK_MODE not in content:
             continue
-        links = None if len(content) > MAX_INDEX else _links_in(content)
+        links = _links_in(content)
         if links is None:
             return None
         found += links

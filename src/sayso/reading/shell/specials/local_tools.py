@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
+from sayso.reading.paths.file_content import read_whole
 from sayso.reading.shell.commands.kinds import judge_kind
 from sayso.reading.shell.commands.usage import judge_additions, report_problem
 from sayso.reading.shell.programs.known import KnownProgram, default_effect, find_program
@@ -58,10 +59,7 @@ def _scripts(folders: tuple[str | None, ...]) -> frozenset[str]:
     if len(folders) != 1 or folders[0] is None:
         return frozenset()
     try:
-        file = Path(folders[0], "package.json")
-        if file.stat().st_size > _MAX_PACKAGE:
-            return frozenset()
-        scripts = json.loads(file.read_bytes()).get("scripts")
+        scripts = json.loads(read_whole(f"{folders[0]}/package.json", _MAX_PACKAGE)).get("scripts")
         return frozenset(scripts) if isinstance(scripts, dict) else frozenset()
     except (OSError, ValueError, AttributeError, RecursionError):
         return frozenset()

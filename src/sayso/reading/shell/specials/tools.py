@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.paths.file_content import read_whole
+from sayso.reading.paths.finding.patches import find_patched_files
 from sayso.reading.shell.commands.invocation import Invocation
 from sayso.reading.shell.commands.usage import judge_by_data
 from sayso.reading.shell.files.paths import judge_path
@@ -108,15 +110,11 @@ def names_code(judge: Judge, state: ShellState) -> bool:
 
 def _mentions_code(path: str) -> bool:
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - read to a limit
-            return _NAMES_CODE.search(file.read(200_000).decode("utf-8", "replace")) is not None
+        return _NAMES_CODE.search(read_whole(path, 200_000).decode("utf-8", "replace")) is not None
     except FileNotFoundError:
         return False
-    except OSError:
+    except (OSError, ValueError):
         return True
-
-
-_PATCHED = lazy_pattern(r"(?m)^(?:\+\+\+|---|rename to|copy to) (?:[ab]/)?([^\t\n]+)")
 
 
 def judge_patching(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -134,13 +132,14 @@ def judge_patching(judge: Judge, program: KnownProgram, invocation: Invocation) 
     if not files:
         texts = [None if invocation.body is None else invocation.body.text]
     for text in texts:
-        if text is None:
+        named = () if text is None else tuple(dict.fromkeys(find_patched_files(text)))
+        if not named:
             why = "which files the patch changes cannot be told"
             judge.record("files.edit", Risk.HIGH, why, invocation.start, invocation.end)
             continue
-        for match in _PATCHED.finditer(text):
-            place = Argument(Value(match[1].strip()), invocation.start, invocation.end)
-            if place.text != "/dev/null":
+        for path in named:
+            place = Argument(Value(path), invocation.start, invocation.end)
+            if path not in ("", "/dev/null"):
                 judge_path(judge, "files.edit", place, invocation.state)
 
 
@@ -151,9 +150,7 @@ def _read_patch(file: Argument, state: ShellState, earlier: ChangedFiles) -> str
     if earlier.may_include(join_path(folder, file.text)):
         return None
     try:
-        with open(join_path(folder, file.text), "rb") as found:  # noqa: PTH123 - read to a limit
-            text = found.read(1_000_001)
-        return text.decode() if len(text) <= 1_000_000 else None
+        return read_whole(join_path(folder, file.text), 1_000_000).decode()
     except (OSError, ValueError):
         return None
 

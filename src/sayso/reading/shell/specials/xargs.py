@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sayso.reading.paths.file_content import read_whole
 from sayso.reading.shell.commands.invocation import Invocation
 from sayso.reading.shell.programs.known import KnownProgram
 from sayso.reading.shell.programs.options import Argument, ParsedOptions
@@ -52,8 +53,7 @@ def _input_of_xargs(parsed: ParsedOptions, invocation: Invocation) -> Value | No
     if invocation.state.changes.may_include(join_path(folder, file.text)):
         return Value(None)
     try:
-        with open(join_path(folder, file.text), "rb") as found:  # noqa: PTH123 - read to a limit
-            return Value(found.read(10_000).decode())
+        return Value(read_whole(join_path(folder, file.text), 10_000).decode())
     except FileNotFoundError:
         return None
     except (OSError, ValueError):
