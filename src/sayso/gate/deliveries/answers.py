@@ -38,7 +38,7 @@ def take_answer(
 ) -> QuestionStanding:
     """Give this answer, if it counts; else refuse it and record the attempt, as far as the limit allows."""
     with gate.store.read() as tx:
-        read = question_of(gate, tx, given.question)
+        read, now = question_of(gate, tx, given.question), tx.now
         shown = tx.delivery(surface.name, given.question)
     why = None
     if given.by not in surface.approvers:
@@ -48,7 +48,7 @@ def take_answer(
     elif not token_fits(gate, surface.name, read.question, given.answer, given.token):
         why = "the token does not fit this answer"
     if why is not None or shown is None:
-        _record_refusal(gate, surface, given, why or "", limit)
+        _record_refusal(gate, surface.name, given, why or "", limit.take(now))
         raise AnswerRefused(why or "")
     return answer_question(
         gate,
@@ -61,14 +61,12 @@ def take_answer(
     )
 
 
-def _record_refusal(
-    gate: Gate, surface: RemoteSurface, given: GivenAnswer, why: str, limit: RefusalLimit
-) -> None:
+def _record_refusal(gate: Gate, surface: str, given: GivenAnswer, why: str, missed: int | None) -> None:
+    """Record it, with how many went unrecorded before; nothing, and no lock, past the limit."""
+    if missed is None:
+        return
+    refused = events.SurfaceAnswerRefused(
+        given.question[:80], given.answer[:40], given.by[:80], surface, why, missed or UNSET
+    )
     with writing(gate) as tx:
-        missed = limit.take(tx.now)
-        if missed is None:
-            return
-        refused = events.SurfaceAnswerRefused(
-            given.question, given.answer[:40], given.by[:80], surface.name, why, missed or UNSET
-        )
         record(tx, refused, stream=gate.stream)

@@ -87,7 +87,7 @@ class RemoteSurface(Protocol):
 
     @property
     def longest(self) -> int:
-        """Return how many characters of a call it shows at most."""
+        """Return how many bytes of text it shows at most, besides a title and the id of the question."""
 
     @property
     def approvers(self) -> frozenset[str]:

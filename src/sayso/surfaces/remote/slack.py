@@ -59,17 +59,17 @@ class Slack:
             {"type": "section", "text": _plain(card.body)},
             {"type": "actions", "elements": buttons},
         ]
-        told = self._call("chat.postMessage", {"text": card.title, "blocks": blocks, "mrkdwn": False})
+        told = self._post(card.title, blocks)
         return str(told["ts"])
 
     def close(self, ref: str | None, question: str, key: str, ending: str) -> None:
         blocks = [{"type": "section", "text": _plain(ending)}]
         if ref is not None:
-            self._call("chat.update", {"ts": ref, "text": ending, "blocks": blocks})
+            self._call("chat.update", {"ts": ref, "text": _escape(ending), "blocks": blocks})
 
     def tell(self, notice: Notice, key: str) -> None:
         blocks = [{"type": "section", "text": _plain(notice.text)}]
-        self._call("chat.postMessage", {"text": notice.text, "blocks": blocks, "mrkdwn": False})
+        self._post(notice.text, blocks)
 
     def fetch(self, seconds: float) -> Iterable[GivenAnswer]:
         return ()
@@ -85,6 +85,11 @@ class Slack:
         if not abs(self._now() - int(sent)) <= WINDOW:
             raise BadMessage("window", "the message is too old")
         return _read_press(body)
+
+    def _post(self, text: str, blocks: list[dict[str, Any]]) -> dict[str, Any]:
+        """Post the blocks; the text is what notifications show, and nothing in it is fetched or pings."""
+        quiet = {"mrkdwn": False, "unfurl_links": False, "unfurl_media": False}
+        return self._call("chat.postMessage", {"text": _escape(text), "blocks": blocks, **quiet})
 
     def _call(self, method: str, what: dict[str, Any]) -> dict[str, Any]:
         token = self._settings.token
@@ -102,6 +107,11 @@ class Slack:
 def _plain(text: str) -> dict[str, object]:
     """Plain text: nothing in it is markup."""
     return {"type": "plain_text", "text": text, "emoji": False}
+
+
+def _escape(text: str) -> str:
+    """Text outside blocks: without this, `<!channel>` in it calls everybody."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _read_press(body: bytes) -> GivenAnswer:
