@@ -59,7 +59,9 @@ class _Pushed:
 
     def take(self, gate: Gate, sent: tuple[str, dict[str, str], bytes]) -> list[QuestionStanding]:
         _, headers, body = sent
-        return [take_answer(gate, self.surface, self.surface.receive(headers, body), RefusalLimit())]
+        given = self.surface.receive(headers, body)
+        assert given is not None
+        return [take_answer(gate, self.surface, given, RefusalLimit())]
 
 
 LABELS = {"once": "Allow once", "deny": "Deny"}

@@ -14,7 +14,7 @@ import pytest
 from sayso.core.signed_messages import encode_secret
 from sayso.surfaces.remote.settings_file import add_surface
 from tests.support.chat_services import SECRET, FakeReceiver
-from tests.support.service_process import Home, Service, a_home
+from tests.support.service_process import Home, Service, a_home, said
 
 PATIENCE = 60.0
 
@@ -74,6 +74,16 @@ def test_a_caller_goes_on_once_somebody_answered_on_a_surface(home: Home, receiv
         caller.join(PATIENCE)
         assert done == ["ok"]
         assert send(service, receiver.reply("deny", "ana"))[1]["yours"] is False
+
+
+def test_a_message_that_the_surface_did_not_sign_is_recorded(home: Home, receiver: FakeReceiver) -> None:
+    forged = {"webhook-id": "x", "webhook-timestamp": "1", "webhook-signature": "v1,AAAA"}
+    with home.serve() as service:
+        assert send(service, ("hook", forged, b"{}"))[0] == 401
+    code, told = said("audit", "export", "--store", home.store)
+    assert code == 0
+    assert "ANSWER_REFUSED" in told
+    assert "the signature does not fit" in told
 
 
 def test_a_blocked_attempt_is_told_there_once(home: Home, receiver: FakeReceiver) -> None:

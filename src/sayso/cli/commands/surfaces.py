@@ -101,7 +101,8 @@ def _parse_values(values: list[str]) -> dict[str, Any]:
         key, sign, value = one.partition("=")
         if not sign:
             raise SurfacesRefused(f"{one!r} is not KEY=VALUE")
-        given[key] = [part for part in value.split(",") if part] if key == "approvers" else value
+        people = [part.strip() for part in value.split(",")]
+        given[key] = [one for one in people if one] if key == "approvers" else value
     return given
 
 

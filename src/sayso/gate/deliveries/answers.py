@@ -61,6 +61,13 @@ def take_answer(
     )
 
 
+def record_forgery(gate: Gate, surface: RemoteSurface, why: str, limit: RefusalLimit) -> None:
+    """Record that a message came in that the surface did not send, as far as the limit allows."""
+    with gate.store.read() as tx:
+        now = tx.now
+    _record_refusal(gate, surface.name, GivenAnswer("", "", "", ""), why, limit.take(now))
+
+
 def _record_refusal(gate: Gate, surface: str, given: GivenAnswer, why: str, missed: int | None) -> None:
     """Record it, with how many went unrecorded before; nothing, and no lock, past the limit."""
     if missed is None:

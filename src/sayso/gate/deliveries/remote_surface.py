@@ -112,5 +112,8 @@ class RemoteSurface(Protocol):
     def fetch(self, seconds: float) -> Iterable[GivenAnswer]:
         """Return the answers that came in, after waiting for them; none where they are sent to us."""
 
-    def receive(self, headers: Mapping[str, str], body: bytes) -> GivenAnswer:
-        """Return the answer in a message that was sent to us; an error unless it comes from the surface."""
+    def receive(self, headers: Mapping[str, str], body: bytes) -> GivenAnswer | None:
+        """Return the answer in a message that was sent to us; an error unless it comes from the surface.
+
+        None if it is the surface's, and answers nothing.
+        """

@@ -126,6 +126,9 @@ def _check(found: Sequence[SurfaceSettings]) -> None:
         if names.count(name) > 1:
             raise SurfacesRefused(f"there are two surfaces {name!r}", hint="choose another name")
     for one in found:
+        for field in msgspec.structs.fields(one):
+            if field.required and not getattr(one, field.name):
+                raise SurfacesRefused(f"{one.name}: {field.name} is empty", hint="it is needed")
         if one.detail not in ("full", "masked"):
             raise SurfacesRefused(f"{one.name}: detail is full or masked, not {one.detail!r}")
         if isinstance(one, WebhookSettings):

@@ -17,6 +17,8 @@ from sayso.core.signed_messages import WINDOW, BadMessage
 from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard
 from sayso.surfaces.remote.exchange import SendingFailed, post_json
 
+OPENS = "sayso-open"
+
 
 class SlackSettings(msgspec.Struct, frozen=True, tag="slack", tag_field="kind", forbid_unknown_fields=True):
     """The app's token and signing secret, the channel, and the ids of the people who may answer there."""
@@ -52,9 +54,9 @@ class Slack:
             for one in card.buttons
         ]
         if card.link:
-            link = {"type": "button", "action_id": "sayso-open", "text": _plain("Open"), "url": card.link}
+            link = {"type": "button", "action_id": OPENS, "text": _plain("Open"), "url": card.link}
             buttons.append(link)
-        blocks = [
+        blocks: list[dict[str, Any]] = [
             {"type": "section", "text": _plain(card.title)},
             {"type": "section", "text": _plain(card.body)},
             {"type": "actions", "elements": buttons},
@@ -74,7 +76,7 @@ class Slack:
     def fetch(self, seconds: float) -> Iterable[GivenAnswer]:
         return ()
 
-    def receive(self, headers: Mapping[str, str], body: bytes) -> GivenAnswer:
+    def receive(self, headers: Mapping[str, str], body: bytes) -> GivenAnswer | None:
         """Return the answer of a button that was pressed; an error unless Slack signed it just now."""
         sent, given = headers.get("x-slack-request-timestamp", ""), headers.get("x-slack-signature", "")
         if not (sent.isascii() and sent.isdigit() and len(sent) <= 12):
@@ -114,9 +116,12 @@ def _escape(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _read_press(body: bytes) -> GivenAnswer:
+def _read_press(body: bytes) -> GivenAnswer | None:
+    """Return the answer of a button; None if it only opens the question, which Slack tells us too."""
     try:
         payload = msgspec.json.decode(parse_qs(body.decode())["payload"][0])
+        if payload["actions"][0]["action_id"] == OPENS:
+            return None
         question, answer, token = str(payload["actions"][0]["value"]).split("|")
         return GivenAnswer(question, answer, token, str(payload["user"]["id"]))
     except (KeyError, IndexError, ValueError, TypeError, msgspec.DecodeError) as error:
