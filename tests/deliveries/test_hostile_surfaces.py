@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import smtplib
 import socket
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -23,6 +25,7 @@ from sayso.gate.gate import Gate, current_gate
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.rows.journal import record
 from sayso.surfaces.remote.exchange import SendingFailed, post
+from sayso.surfaces.remote.mail import MailSettings, make_client
 from tests.deliveries.test_remote_surfaces import SEATS, Seat, SlackSeat, TelegramSeat, sent
 from tests.support.asking import asked, edit
 from tests.support.boards import Board
@@ -161,6 +164,14 @@ def test_a_service_that_answers_a_byte_at_a_time_is_cut_off(head: bytes) -> None
         post(f"http://127.0.0.1:{drip.port}/", b"{}", {}, timeout=0.2)
     drip.stop()
     assert not drip.finished
+
+
+def test_a_mail_server_has_to_prove_who_it_is_before_it_gets_the_password() -> None:
+    settings = MailSettings("post", "mail.example.org", "a@b.c", "d@e.f", 465, "tls", "me", "hush")
+    client = make_client(settings)
+    assert isinstance(client, smtplib.SMTP_SSL)
+    assert client.context.verify_mode is ssl.CERT_REQUIRED
+    assert client.context.check_hostname
 
 
 def test_a_place_that_does_not_let_us_wait_is_not_asked_without_a_pause(gate: Gate) -> None:

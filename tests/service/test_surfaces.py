@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -52,8 +53,7 @@ def send(service: Service, answer: tuple[str, dict[str, str], bytes]) -> tuple[i
 
 
 def test_a_caller_goes_on_once_somebody_answered_on_a_surface(home: Home, receiver: FakeReceiver) -> None:
-    with home.serve() as service:
-        gate = service.connect(home.token("host"))
+    with home.serve() as service, closing(service.connect(home.token("host"))) as gate:
         done: list[object] = []
 
         @gate.requires_consent("tasks.create")
@@ -87,8 +87,7 @@ def test_a_message_that_the_surface_did_not_sign_is_recorded(home: Home, receive
 
 
 def test_a_blocked_attempt_is_told_there_once(home: Home, receiver: FakeReceiver) -> None:
-    with home.serve() as service:
-        gate = service.connect(home.token("host"))
+    with home.serve() as service, closing(service.connect(home.token("host"))) as gate:
 
         @gate.requires_consent("tasks.wipe")
         def wipe() -> None:

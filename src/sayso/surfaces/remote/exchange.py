@@ -60,6 +60,8 @@ def post(
             connection.request("POST", path, body, dict(headers))
             answer = connection.getresponse()
             content = answer.read(LARGEST_REPLY)
+    except ValueError as error:  # whose words would repeat what was to be sent
+        raise SendingFailed(f"{type(error).__name__}: this cannot be sent") from None
     except (OSError, http.client.HTTPException) as error:
         why = f"{type(error).__name__}: {error}"
         raise SendingFailed(why.replace(secret, "…") if secret else why) from None

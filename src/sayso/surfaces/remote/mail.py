@@ -66,7 +66,7 @@ class Mail:
         mail["Subject"] = " ".join(subject.split())[:200]
         mail["Message-ID"] = f"<{key}@sayso>"
         mail.set_content(text)
-        server = _make_client(settings)
+        server = make_client(settings)
         try:
             with cut_off_after(LONGEST_EXCHANGE, lambda: server.sock), server:
                 _greet(server, settings)
@@ -79,7 +79,7 @@ class Mail:
             raise SendingFailed(f"{type(error).__name__}: the mail server did not take it") from None
 
 
-def _make_client(settings: MailSettings) -> smtplib.SMTP:
+def make_client(settings: MailSettings) -> smtplib.SMTP:
     """Return a client that is not connected yet, and checks the server's certificate where there is TLS."""
     client = (
         smtplib.SMTP_SSL(timeout=LONGEST_EXCHANGE, context=ssl.create_default_context())
