@@ -134,7 +134,7 @@ def _check(found: Sequence[SurfaceSettings]) -> None:
 
 
 def _check_values(one: SurfaceSettings) -> None:
-    """Refuse what is needed and empty, and text that no header can hold. No value is shown: some are secret."""
+    """Refuse what is needed and empty, and text that no header can hold. Values are not shown."""
     for field in msgspec.structs.fields(one):
         value = getattr(one, field.name)
         if field.required and not value:
