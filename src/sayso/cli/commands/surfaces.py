@@ -108,7 +108,7 @@ def _parse_values(values: list[str]) -> dict[str, Any]:
 
 
 def _ask_for_missing(kind: str, given: dict[str, Any]) -> dict[str, Any]:
-    """Ask for what this kind needs, and for a secret given as KEY=; secrets are not shown as they are typed."""
+    """Ask for what this kind needs, and for a secret given as KEY=. What is secret is not shown."""
     import msgspec
 
     from sayso.surfaces.remote.settings_file import KINDS, SECRET_KEYS
