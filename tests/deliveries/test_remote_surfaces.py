@@ -43,8 +43,9 @@ class Seat(Protocol):
     """A surface, its server, and a person there."""
 
     surface: RemoteSurface
-    server: LoopbackService
 
+    @property
+    def server(self) -> LoopbackService: ...
     def answer(self, gate: Gate, word: str, who: str = "ana") -> list[QuestionStanding]: ...
     def forge(self, gate: Gate) -> None: ...
     def shown(self) -> str: ...
@@ -58,7 +59,9 @@ class _Pushed:
 
     def take(self, gate: Gate, sent: tuple[str, dict[str, str], bytes]) -> list[QuestionStanding]:
         _, headers, body = sent
-        return [take_answer(gate, self.surface, self.surface.receive(headers, body), RefusalLimit())]
+        given = self.surface.receive(headers, body)
+        assert given is not None
+        return [take_answer(gate, self.surface, given, RefusalLimit())]
 
 
 LABELS = {"once": "Allow once", "deny": "Deny"}

@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from sayso.core.signed_messages import encode_secret
 from sayso.surfaces.remote.settings_file import add_surface
 from tests.support.chat_services import SECRET, FakeReceiver
-from tests.support.service_process import Home, Service, a_home
+from tests.support.service_process import Home, Service, a_home, said
 
 PATIENCE = 60.0
 
@@ -52,8 +53,7 @@ def send(service: Service, answer: tuple[str, dict[str, str], bytes]) -> tuple[i
 
 
 def test_a_caller_goes_on_once_somebody_answered_on_a_surface(home: Home, receiver: FakeReceiver) -> None:
-    with home.serve() as service:
-        gate = service.connect(home.token("host"))
+    with home.serve() as service, closing(service.connect(home.token("host"))) as gate:
         done: list[object] = []
 
         @gate.requires_consent("tasks.create")
@@ -76,9 +76,18 @@ def test_a_caller_goes_on_once_somebody_answered_on_a_surface(home: Home, receiv
         assert send(service, receiver.reply("deny", "ana"))[1]["yours"] is False
 
 
-def test_a_blocked_attempt_is_told_there_once(home: Home, receiver: FakeReceiver) -> None:
+def test_a_message_that_the_surface_did_not_sign_is_recorded(home: Home, receiver: FakeReceiver) -> None:
+    forged = {"webhook-id": "x", "webhook-timestamp": "1", "webhook-signature": "v1,AAAA"}
     with home.serve() as service:
-        gate = service.connect(home.token("host"))
+        assert send(service, ("hook", forged, b"{}"))[0] == 401
+    code, told = said("audit", "export", "--store", home.store)
+    assert code == 0
+    assert "ANSWER_REFUSED" in told
+    assert "the signature does not fit" in told
+
+
+def test_a_blocked_attempt_is_told_there_once(home: Home, receiver: FakeReceiver) -> None:
+    with home.serve() as service, closing(service.connect(home.token("host"))) as gate:
 
         @gate.requires_consent("tasks.wipe")
         def wipe() -> None:

@@ -33,7 +33,7 @@ class LoopbackService:
         self.posts: list[tuple[str, dict[str, str], bytes]] = []
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 
     @property
     def url(self) -> str:
@@ -74,6 +74,7 @@ class FakeTelegram(LoopbackService):
     def __init__(self) -> None:
         self.messages: dict[int, dict[str, Any]] = {}
         self.updates: list[dict[str, Any]] = []
+        self.received: list[str] = []
         super().__init__()
 
     def answer(self, path: str, headers: Mapping[str, str], body: bytes) -> tuple[int, Any]:
@@ -85,11 +86,12 @@ class FakeTelegram(LoopbackService):
             "sendMessage": self._send_message,
             "editMessageText": self._edit_message_text,
             "getUpdates": self._get_updates,
+            "answerCallbackQuery": self._answer_callback_query,
         }
         return methods[path.removeprefix(prefix)](what)
 
     def _send_message(self, what: dict[str, Any]) -> tuple[int, Any]:
-        if not 1 <= len(what["text"]) <= 4096:
+        if not 1 <= len(what["text"].encode("utf-16-le")) // 2 <= 4096:
             return 400, {"ok": False, "description": "Bad Request: message is too long"}
         for row in what.get("reply_markup", {}).get("inline_keyboard", []):
             for button in row:
@@ -106,6 +108,10 @@ class FakeTelegram(LoopbackService):
         message["text"] = what["text"]
         message["reply_markup"] = what.get("reply_markup", {"inline_keyboard": []})
         return 200, {"ok": True, "result": message}
+
+    def _answer_callback_query(self, what: dict[str, Any]) -> tuple[int, Any]:
+        self.received.append(what["callback_query_id"])
+        return 200, {"ok": True, "result": True}
 
     def _get_updates(self, what: dict[str, Any]) -> tuple[int, Any]:
         offset = what.get("offset", 0)
@@ -179,6 +185,8 @@ class FakeNtfy(LoopbackService):
         what = json.loads(body)
         if len(what.get("actions", [])) > 3:
             return 400, {"code": 40018, "error": "too many actions"}
+        if len(what["message"].encode()) > 4096:
+            return 413, {"code": 41301, "error": "it would be sent as an attachment"}
         self.messages.append(what)
         return 200, {"id": f"m{len(self.messages)}", "event": "message", "topic": what["topic"]}
 
@@ -247,7 +255,7 @@ class FakeMailServer:
 
         self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 
     @property
     def port(self) -> int:

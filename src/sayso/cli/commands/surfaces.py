@@ -90,7 +90,8 @@ def _describe(one: SurfaceSettings) -> dict[str, Any]:
 
 
 def _join(values: dict[str, Any]) -> str:
-    return "  ".join(f"{key}={value}" for key, value in values.items() if value not in ("", [], ()))
+    shown = {key: ",".join(one) if isinstance(one, list | tuple) else one for key, one in values.items()}
+    return "  ".join(f"{key}={value}" for key, value in shown.items() if value != "")
 
 
 def _parse_values(values: list[str]) -> dict[str, Any]:
@@ -101,12 +102,13 @@ def _parse_values(values: list[str]) -> dict[str, Any]:
         key, sign, value = one.partition("=")
         if not sign:
             raise SurfacesRefused(f"{one!r} is not KEY=VALUE")
-        given[key] = [part for part in value.split(",") if part] if key == "approvers" else value
+        people = [part.strip() for part in value.split(",")]
+        given[key] = [one for one in people if one] if key == "approvers" else value
     return given
 
 
 def _ask_for_missing(kind: str, given: dict[str, Any]) -> dict[str, Any]:
-    """Ask for what this kind needs; secrets are not shown while they are typed."""
+    """Ask for what this kind needs, and for a secret given as KEY=. What is secret is not shown."""
     import msgspec
 
     from sayso.surfaces.remote.settings_file import KINDS, SECRET_KEYS
@@ -114,4 +116,5 @@ def _ask_for_missing(kind: str, given: dict[str, Any]) -> dict[str, Any]:
     needed = [
         one.name for one in msgspec.structs.fields(KINDS[kind]) if one.required and one.name not in given
     ]
-    return {key: typer.prompt(key, hide_input=key in SECRET_KEYS) for key in needed}
+    left_open = [key for key, value in given.items() if key in SECRET_KEYS and value == ""]
+    return {key: typer.prompt(key, hide_input=key in SECRET_KEYS) for key in (*needed, *left_open)}

@@ -38,7 +38,7 @@ class _Entry(msgspec.Struct, frozen=True):
     operations: tuple[str, ...] = ()
 
 
-def _decided(details: Details) -> str | None:
+def _written(details: Details) -> str | None:
     told = details.get("notice")
     return told if isinstance(told, str) else None
 
@@ -59,29 +59,24 @@ def _trusted_refused(details: Details) -> str:
     return f"The trusted channel refused a message: {visible(str(details.get('why')))}"
 
 
-TOLD: Mapping[type[events.AuditEvent], Callable[[Details], str | None]] = {
-    events.Decided: _decided,
-    events.Asked: _decided,
-    events.Blocked: _decided,
-    events.UserInitiatedCovered: _decided,
-    events.WorkflowBypass: _decided,
-    events.TamperingFound: _tampered,
-    events.Expired: _expired,
-    events.ProofRefused: _proof_refused,
-    events.PolicyAlerted: _decided,
-    events.TrustedMessageRefused: _trusted_refused,
+TOLD: Mapping[str, Callable[[Details], str | None]] = {
+    **{name: _written for name, kind in events.EVENTS.items() if "notice" in kind.__struct_fields__},
+    events.TamperingFound.event: _tampered,
+    events.Expired.event: _expired,
+    events.ProofRefused.event: _proof_refused,
+    events.TrustedMessageRefused.event: _trusted_refused,
 }
-_BY_NAME = {kind.event: tell for kind, tell in TOLD.items()}
+"""Every entry that holds a notice, and those that are one by what they record."""
 _decode = msgspec.json.Decoder(_Entry).decode
 
 
 def notice_of(stream: str, seq: int, at: float, event: str, body: bytes | None) -> Notice | None:
     """Return what is told about this entry, if anything. What was pruned is not told any more."""
-    tell = _BY_NAME.get(event)
-    if tell is None or body is None or (tell is _decided and b'"notice"' not in body):
+    tell = TOLD.get(event)
+    if tell is None or body is None or (tell is _written and b'"notice"' not in body):
         return None
     entry = _decode(body)
     text = tell(entry.details)
     if text is None:
         return None
-    return Notice(f"{stream}.{seq}", at, event, text, entry.agent, entry.session, entry.operations)
+    return Notice(f"{stream}.{seq}", at, event, text, visible(entry.agent), entry.session, entry.operations)

@@ -38,7 +38,7 @@ def take_answer(
 ) -> QuestionStanding:
     """Give this answer, if it counts; else refuse it and record the attempt, as far as the limit allows."""
     with gate.store.read() as tx:
-        read = question_of(gate, tx, given.question)
+        read, now = question_of(gate, tx, given.question), tx.now
         shown = tx.delivery(surface.name, given.question)
     fits = partial(token_fits, gate, surface.name, read.question, given.answer, given.token)
     why, whole = None, fits(whole=True)
@@ -49,7 +49,7 @@ def take_answer(
     elif not whole and not fits(whole=False):
         why = "the token does not fit this answer"
     if why is not None:
-        _record_refusal(gate, surface, given, why, limit)
+        _record_refusal(gate, surface.name, given, why, limit.take(now))
         raise AnswerRefused(why)
     return answer_question(
         gate,
@@ -62,14 +62,19 @@ def take_answer(
     )
 
 
-def _record_refusal(
-    gate: Gate, surface: RemoteSurface, given: GivenAnswer, why: str, limit: RefusalLimit
-) -> None:
+def record_forgery(gate: Gate, surface: RemoteSurface, why: str, limit: RefusalLimit) -> None:
+    """Record that a message came in that the surface did not send, as far as the limit allows."""
+    with gate.store.read() as tx:
+        now = tx.now
+    _record_refusal(gate, surface.name, GivenAnswer("", "", "", ""), why, limit.take(now))
+
+
+def _record_refusal(gate: Gate, surface: str, given: GivenAnswer, why: str, missed: int | None) -> None:
+    """Record it, with how many went unrecorded before; nothing, and no lock, past the limit."""
+    if missed is None:
+        return
+    refused = events.SurfaceAnswerRefused(
+        given.question[:80], given.answer[:40], given.by[:80], surface, why, missed or UNSET
+    )
     with writing(gate) as tx:
-        missed = limit.take(tx.now)
-        if missed is None:
-            return
-        refused = events.SurfaceAnswerRefused(
-            given.question, given.answer[:40], given.by[:80], surface.name, why, missed or UNSET
-        )
         record(tx, refused, stream=gate.stream)

@@ -6,12 +6,16 @@ import base64
 import hmac
 
 from sayso.core.decision import Question
-from sayso.core.text.foreign import visible
+from sayso.core.text.foreign import full_length_note, visible
 from sayso.gate.deliveries.remote_surface import CardAnswer, QuestionCard, RemoteSurface
 from sayso.gate.gate import Gate
 
 TOKEN_BYTES = 16
+LONGEST_TITLE = 300
+"""In bytes, and besides what a surface says is the longest it shows."""
 DENY_COVERS = "the call does not run"
+NEWLINE = "\n"
+OPEN_SAYSO = "\nOpen Sayso to see all of the call."
 
 
 def make_card(
@@ -30,8 +34,8 @@ def make_card(
         risk,
         agent,
         operations,
-        title,
-        question.text if whole else _masked(question),
+        fit_text(title, LONGEST_TITLE),
+        question.text if whole else _masked(question, surface.longest),
         whole,
         question.request.digest,
         expires_at,
@@ -45,7 +49,7 @@ def make_card(
 
 def shows_whole(surface: RemoteSurface, question: Question) -> bool:
     """Return whether the surface shows all of the call: it may, nothing is folded, and there is room."""
-    return surface.detail == "full" and question.complete and len(question.text) <= surface.longest
+    return surface.detail == "full" and question.complete and _fits(question.text, surface.longest)
 
 
 def answer_token(gate: Gate, surface: str, question: Question, answer: str, *, whole: bool) -> str:
@@ -63,7 +67,20 @@ def token_fits(gate: Gate, surface: str, question: Question, answer: str, token:
     return hmac.compare_digest(expected.encode(), token.encode())
 
 
-def _masked(question: Question) -> str:
+def fit_text(text: str, longest: int) -> str:
+    """Return the text, or as much of it as fits into so many bytes, with its true length."""
+    if _fits(text, longest):
+        return text
+    note = full_length_note(text)
+    return text.encode()[: longest - len(note.encode())].decode(errors="ignore") + note
+
+
+def _fits(text: str, longest: int) -> bool:
+    """In bytes of UTF-8: however a service counts, it never counts more."""
+    return len(text.encode()) <= longest
+
+
+def _masked(question: Question, longest: int) -> str:
     """What it does, without what an agent wrote."""
     items = (f"{item.operation} ({item.risk.word} risk): {item.ruling.reason}" for item in question.items)
-    return "\n".join((*items, "Open Sayso to see all of the call."))
+    return f"{fit_text(NEWLINE.join(items), longest - len(OPEN_SAYSO))}{OPEN_SAYSO}"

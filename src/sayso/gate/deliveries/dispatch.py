@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
@@ -19,10 +20,10 @@ from sayso.core.durations import DAY
 from sayso.core.errors import SaysoError
 from sayso.gate import words
 from sayso.gate.deliveries.answers import AnswerRefused, take_answer
-from sayso.gate.deliveries.cards import make_card
+from sayso.gate.deliveries.cards import fit_text, make_card
 from sayso.gate.deliveries.notices import QUEUE, NoticeFeed, decode_notice
 from sayso.gate.deliveries.remote_surface import RemoteSurface
-from sayso.gate.gate import Gate
+from sayso.gate.gate import Gate, current_gate
 from sayso.gate.questions.expiry import as_of, ends_at
 from sayso.gate.questions.read import TamperedQuestion, UnknownQuestion, question_of
 from sayso.gate.refusal_limit import RefusalLimit
@@ -67,10 +68,11 @@ class Dispatcher:
         self._run("sayso-notices", partial(self._serve, self.send_notices))
 
     def stop(self, seconds: float = 2.0) -> None:
-        """End. What is under way is finished, or comes up again later."""
+        """End, within so many seconds. What is under way is finished, or comes up again later."""
         self._over.set()
+        until = time.monotonic() + seconds
         for thread in self._threads:
-            thread.join(seconds)
+            thread.join(max(0.0, until - time.monotonic()))
 
     def send(self, surface: RemoteSurface) -> bool:
         """Do what is due on this surface once; whether there was anything to do."""
@@ -113,7 +115,7 @@ class Dispatcher:
         counted = 0
         for given in surface.fetch(seconds):
             try:
-                counted += take_answer(self._gate, surface, given, self._refusals).yours
+                counted += take_answer(current_gate(self._gate), surface, given, self._refusals).yours
             except (AnswerRefused, SaysoError) as error:
                 log.warning("an answer from %s was refused: %s", surface.name, error)
         return counted
@@ -134,14 +136,15 @@ class Dispatcher:
 
     def _show(self, surface: RemoteSurface, row: DeliveryRow) -> None:
         try:
-            with self._gate.store.read() as tx:
-                read = question_of(self._gate, tx, row.subject)
-                stands = as_of(self._gate, read.row, tx.now)
+            gate = current_gate(self._gate)
+            with gate.store.read() as tx:
+                read = question_of(gate, tx, row.subject)
+                stands = as_of(gate, read.row, tx.now)
             if stands.state != "open":
                 self._close(surface, row)
                 return
-            ends = ends_at(self._gate, read.row)
-            card = make_card(self._gate, surface, read.question, ends, self._link(row.subject))
+            ends = ends_at(gate, read.row)
+            card = make_card(gate, surface, read.question, ends, self._link(row.subject))
             ref = surface.show(card, _key(row))
         except (UnknownQuestion, TamperedQuestion):
             self._note(row, state="over")
@@ -155,7 +158,8 @@ class Dispatcher:
             with self._gate.store.read() as tx:
                 question = tx.question(row.subject)
             if question is not None and (row.ref is not None or row.attempts > 1):
-                surface.close(row.ref, row.subject, _key(row), describe_question_ending(question))
+                ending = fit_text(describe_question_ending(question), surface.longest)
+                surface.close(row.ref, row.subject, _key(row), ending)
         except Exception as error:  # noqa: BLE001  a foreign surface: the others go on
             self._try_later(surface, row, error)
         else:
@@ -163,7 +167,9 @@ class Dispatcher:
 
     def _tell(self, surface: RemoteSurface, row: DeliveryRow) -> None:
         try:
-            surface.tell(decode_notice(row), _key(row))
+            notice = decode_notice(row)
+            fitting = msgspec.structs.replace(notice, text=fit_text(notice.text, surface.longest))
+            surface.tell(fitting, _key(row))
         except Exception as error:  # noqa: BLE001  a foreign surface: the others go on
             self._try_later(surface, row, error)
         else:
@@ -205,7 +211,8 @@ class Dispatcher:
     def _listen(self, surface: RemoteSurface) -> None:
         while not self._over.is_set():
             try:
-                self.fetch_answers(surface, WAIT_FOR_ANSWERS)
+                if not self.fetch_answers(surface, WAIT_FOR_ANSWERS):
+                    self._over.wait(LOOK_AGAIN)  # also where somebody does not let us wait there
             except Exception as error:  # noqa: BLE001  a foreign surface: the others go on
                 log.warning("no answers from %s: %s", surface.name, error)
                 self._over.wait(FIRST_PAUSE)

@@ -87,7 +87,7 @@ class RemoteSurface(Protocol):
 
     @property
     def longest(self) -> int:
-        """Return how many characters of a call it shows at most."""
+        """Return how many bytes of text it shows at most, besides a title and the id of the question."""
 
     @property
     def approvers(self) -> frozenset[str]:
@@ -112,5 +112,8 @@ class RemoteSurface(Protocol):
     def fetch(self, seconds: float) -> Iterable[GivenAnswer]:
         """Return the answers that came in, after waiting for them; none where they are sent to us."""
 
-    def receive(self, headers: Mapping[str, str], body: bytes) -> GivenAnswer:
-        """Return the answer in a message that was sent to us; an error unless it comes from the surface."""
+    def receive(self, headers: Mapping[str, str], body: bytes) -> GivenAnswer | None:
+        """Return the answer in a message that was sent to us; an error unless it comes from the surface.
+
+        None if it is the surface's, and answers nothing.
+        """

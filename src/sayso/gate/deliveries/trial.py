@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import msgspec
 
 from sayso.core.audit.notices import Notice
+from sayso.core.errors import SaysoError
 from sayso.core.model import Operation
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
@@ -47,17 +49,37 @@ def try_surface(
     dispatcher = Dispatcher(gate, (surface,), notices_to=lambda: None)
     try:
         dispatcher.send(surface)
+        failed = _find_error(gate, surface, question.id)
+        if failed is not None:
+            return Trial(False, f"The question could not be sent to {surface.name}: {failed}")
         said(f"Question {question.id} was sent to {surface.name}. Answer it there.")
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            if surface.polls:
-                dispatcher.fetch_answers(surface, min(5.0, seconds))
-            row = load_question_now(gate, question.id)
-            if row.state == "answered":
-                return Trial(True, f"{surface.name} works: {row.answer} by {row.by}.")
-            time.sleep(LOOK_AGAIN)
-        cancel_question(gate, question.id, "the test is over")
-        return Trial(False, f"Nobody answered on {surface.name} within {seconds:.0f} seconds.")
+        return _wait_for_answer(gate, surface, dispatcher, question.id, seconds)
     finally:
+        cancel_question(gate, question.id, "the test is over")
         dispatcher.send(surface)
         close_session(gate, session)
+
+
+def _find_error(gate: Gate, surface: RemoteSurface, question: str) -> str | None:
+    with gate.store.read() as tx:
+        row = tx.delivery(surface.name, question)
+    return None if row is None else row.error
+
+
+def _wait_for_answer(
+    gate: Gate, surface: RemoteSurface, dispatcher: Dispatcher, question: str, seconds: float
+) -> Trial:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if surface.polls:
+            with suppress(
+                SaysoError
+            ):  # a service that runs fetches them as well, and one of the two gets them
+                dispatcher.fetch_answers(surface, min(5.0, seconds))
+        row = load_question_now(gate, question)
+        if row.state == "answered" and not str(row.by).endswith(f" on {surface.name}"):
+            return Trial(False, f"It was answered elsewhere: {row.answer} by {row.by}.")
+        if row.state == "answered":
+            return Trial(True, f"{surface.name} works: {row.answer} by {row.by}.")
+        time.sleep(LOOK_AGAIN)
+    return Trial(False, f"Nobody answered on {surface.name} within {seconds:.0f} seconds.")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import http.client
-from collections.abc import Mapping
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,12 +16,33 @@ from sayso.core.errors import SaysoError
 
 LONGEST_EXCHANGE = 15.0
 LARGEST_REPLY = 1024 * 1024
+CUT_AGAIN = 0.5
 
 
 class SendingFailed(SaysoError):
     """The service could not be reached, or refused what was sent. It is tried again."""
 
     code = "sending_failed"
+
+
+@contextmanager
+def cut_off_after(seconds: float, find_socket: Callable[[], socket.socket | None]) -> Iterator[None]:
+    """Cut the connection once so much time has passed: a service that sends a byte at a time holds nobody."""
+    done = threading.Event()
+
+    def cut() -> None:
+        pause = seconds
+        while not done.wait(pause):
+            open_one, pause = find_socket(), CUT_AGAIN
+            with suppress(OSError):
+                if open_one is not None:
+                    socket.socket.shutdown(open_one, socket.SHUT_RDWR)
+
+    threading.Thread(target=cut, name="sayso-cut-off", daemon=True).start()
+    try:
+        yield
+    finally:
+        done.set()
 
 
 def post(
@@ -31,11 +55,13 @@ def post(
     kind = http.client.HTTPSConnection if where.scheme == "https" else http.client.HTTPConnection
     connection = kind(where.hostname, where.port, timeout=timeout)
     try:
-        connection.request(
-            "POST", where.path + (f"?{where.query}" if where.query else ""), body, dict(headers)
-        )
-        answer = connection.getresponse()
-        content = answer.read(LARGEST_REPLY)
+        with cut_off_after(timeout, lambda: connection.sock):
+            path = where.path + (f"?{where.query}" if where.query else "")
+            connection.request("POST", path, body, dict(headers))
+            answer = connection.getresponse()
+            content = answer.read(LARGEST_REPLY)
+    except ValueError as error:  # whose words would repeat what was to be sent
+        raise SendingFailed(f"{type(error).__name__}: this cannot be sent") from None
     except (OSError, http.client.HTTPException) as error:
         why = f"{type(error).__name__}: {error}"
         raise SendingFailed(why.replace(secret, "…") if secret else why) from None

@@ -12,7 +12,10 @@ import msgspec
 
 from sayso.core.audit.notices import Notice
 from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard
-from sayso.surfaces.remote.exchange import LONGEST_EXCHANGE, SendingFailed
+from sayso.surfaces.remote.exchange import LONGEST_EXCHANGE, SendingFailed, cut_off_after
+
+READY = 220
+"""What a mail server says first, if it takes mail."""
 
 
 class MailSettings(msgspec.Struct, frozen=True, tag="mail", tag_field="kind", forbid_unknown_fields=True):
@@ -63,9 +66,10 @@ class Mail:
         mail["Subject"] = " ".join(subject.split())[:200]
         mail["Message-ID"] = f"<{key}@sayso>"
         mail.set_content(text)
-        kind = smtplib.SMTP_SSL if settings.security == "tls" else smtplib.SMTP
+        server = make_client(settings)
         try:
-            with kind(settings.host, settings.port, timeout=LONGEST_EXCHANGE) as server:
+            with cut_off_after(LONGEST_EXCHANGE, lambda: server.sock), server:
+                _greet(server, settings)
                 if settings.security == "starttls":
                     server.starttls(context=ssl.create_default_context())
                 if settings.user:
@@ -73,3 +77,21 @@ class Mail:
                 server.send_message(mail)
         except (OSError, smtplib.SMTPException) as error:
             raise SendingFailed(f"{type(error).__name__}: the mail server did not take it") from None
+
+
+def make_client(settings: MailSettings) -> smtplib.SMTP:
+    """Return a client that is not connected yet, and checks the server's certificate where there is TLS."""
+    client = (
+        smtplib.SMTP_SSL(timeout=LONGEST_EXCHANGE, context=ssl.create_default_context())
+        if settings.security == "tls"
+        else smtplib.SMTP(timeout=LONGEST_EXCHANGE)
+    )
+    client.sock = None
+    client._host = settings.host  # type: ignore[attr-defined]  # noqa: SLF001  whose certificate it has to be
+    return client
+
+
+def _greet(server: smtplib.SMTP, settings: MailSettings) -> None:
+    code, said = server.connect(settings.host, settings.port)
+    if code != READY:
+        raise smtplib.SMTPConnectError(code, said)

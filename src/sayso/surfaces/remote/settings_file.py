@@ -126,10 +126,23 @@ def _check(found: Sequence[SurfaceSettings]) -> None:
         if names.count(name) > 1:
             raise SurfacesRefused(f"there are two surfaces {name!r}", hint="choose another name")
     for one in found:
+        _check_values(one)
         if one.detail not in ("full", "masked"):
             raise SurfacesRefused(f"{one.name}: detail is full or masked, not {one.detail!r}")
         if isinstance(one, WebhookSettings):
             Webhook(one, time.time)  # refuses a secret that is none
+
+
+def _check_values(one: SurfaceSettings) -> None:
+    """Refuse what is needed and empty, and text that no header can hold. Values are not shown."""
+    for field in msgspec.structs.fields(one):
+        value = getattr(one, field.name)
+        if field.required and not value:
+            raise SurfacesRefused(f"{one.name}: {field.name} is empty", hint="it is needed")
+        if isinstance(value, str) and not (value.isprintable() and value == value.strip()):
+            raise SurfacesRefused(
+                f"{one.name}: {field.name} holds a line break, or white space at an end", hint="leave it out"
+            )
 
 
 def _write(path: Path, every: Sequence[SurfaceSettings]) -> None:

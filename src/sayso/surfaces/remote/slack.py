@@ -17,6 +17,8 @@ from sayso.core.signed_messages import WINDOW, BadMessage
 from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard
 from sayso.surfaces.remote.exchange import SendingFailed, post_json
 
+OPENS = "sayso-open"
+
 
 class SlackSettings(msgspec.Struct, frozen=True, tag="slack", tag_field="kind", forbid_unknown_fields=True):
     """The app's token and signing secret, the channel, and the ids of the people who may answer there."""
@@ -52,29 +54,29 @@ class Slack:
             for one in card.buttons
         ]
         if card.link:
-            link = {"type": "button", "action_id": "sayso-open", "text": _plain("Open"), "url": card.link}
+            link = {"type": "button", "action_id": OPENS, "text": _plain("Open"), "url": card.link}
             buttons.append(link)
-        blocks = [
+        blocks: list[dict[str, Any]] = [
             {"type": "section", "text": _plain(card.title)},
             {"type": "section", "text": _plain(card.body)},
             {"type": "actions", "elements": buttons},
         ]
-        told = self._call("chat.postMessage", {"text": card.title, "blocks": blocks, "mrkdwn": False})
+        told = self._post(card.title, blocks)
         return str(told["ts"])
 
     def close(self, ref: str | None, question: str, key: str, ending: str) -> None:
         blocks = [{"type": "section", "text": _plain(ending)}]
         if ref is not None:
-            self._call("chat.update", {"ts": ref, "text": ending, "blocks": blocks})
+            self._call("chat.update", {"ts": ref, "text": _escape(ending), "blocks": blocks})
 
     def tell(self, notice: Notice, key: str) -> None:
         blocks = [{"type": "section", "text": _plain(notice.text)}]
-        self._call("chat.postMessage", {"text": notice.text, "blocks": blocks, "mrkdwn": False})
+        self._post(notice.text, blocks)
 
     def fetch(self, seconds: float) -> Iterable[GivenAnswer]:
         return ()
 
-    def receive(self, headers: Mapping[str, str], body: bytes) -> GivenAnswer:
+    def receive(self, headers: Mapping[str, str], body: bytes) -> GivenAnswer | None:
         """Return the answer of a button that was pressed; an error unless Slack signed it just now."""
         sent, given = headers.get("x-slack-request-timestamp", ""), headers.get("x-slack-signature", "")
         if not (sent.isascii() and sent.isdigit() and len(sent) <= 12):
@@ -85,6 +87,11 @@ class Slack:
         if not abs(self._now() - int(sent)) <= WINDOW:
             raise BadMessage("window", "the message is too old")
         return _read_press(body)
+
+    def _post(self, text: str, blocks: list[dict[str, Any]]) -> dict[str, Any]:
+        """Post the blocks; the text is what notifications show, and nothing in it is fetched or pings."""
+        quiet = {"mrkdwn": False, "unfurl_links": False, "unfurl_media": False}
+        return self._call("chat.postMessage", {"text": _escape(text), "blocks": blocks, **quiet})
 
     def _call(self, method: str, what: dict[str, Any]) -> dict[str, Any]:
         token = self._settings.token
@@ -104,9 +111,17 @@ def _plain(text: str) -> dict[str, object]:
     return {"type": "plain_text", "text": text, "emoji": False}
 
 
-def _read_press(body: bytes) -> GivenAnswer:
+def _escape(text: str) -> str:
+    """Text outside blocks: without this, `<!channel>` in it calls everybody."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _read_press(body: bytes) -> GivenAnswer | None:
+    """Return the answer of a button; None if it only opens the question, which Slack tells us too."""
     try:
         payload = msgspec.json.decode(parse_qs(body.decode())["payload"][0])
+        if payload["actions"][0]["action_id"] == OPENS:
+            return None
         question, answer, token = str(payload["actions"][0]["value"]).split("|")
         return GivenAnswer(question, answer, token, str(payload["user"]["id"]))
     except (KeyError, IndexError, ValueError, TypeError, msgspec.DecodeError) as error:

@@ -7,6 +7,7 @@ of the answer and its token; which question it is for, the message it hangs on s
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -46,29 +47,39 @@ class Telegram:
         rows: list[list[dict[str, str]]] = [buttons[at : at + 2] for at in range(0, len(buttons), 2)]
         if card.link:
             rows.append([{"text": "Open", "url": card.link}])
-        text = f"{card.title}\n\n{card.body}\n\nQuestion {card.question}"
-        told = self._call("sendMessage", {"text": text, "reply_markup": {"inline_keyboard": rows}})
+        text = f"{card.title}\n\n{card.body}\n\n"
+        told = self._call(
+            "sendMessage",
+            {**_plain(text, f"Question {card.question}"), "reply_markup": {"inline_keyboard": rows}},
+        )
         return str(told["message_id"])
 
     def close(self, ref: str | None, question: str, key: str, ending: str) -> None:
-        text = f"{ending}\n\nQuestion {question}"
         if ref is not None:
-            self._call("editMessageText", {"message_id": int(ref), "text": text})
+            text = _plain(f"{ending}\n\n", f"Question {question}")
+            self._call("editMessageText", {"message_id": int(ref), **text})
 
     def tell(self, notice: Notice, key: str) -> None:
-        self._call("sendMessage", {"text": notice.text})
+        self._call("sendMessage", _plain(notice.text))
 
     def fetch(self, seconds: float) -> Iterator[GivenAnswer]:
         """Wait for buttons that were pressed. What was returned once is not returned again."""
         wanted = {"offset": self._seen + 1, "timeout": int(seconds), "allowed_updates": ["callback_query"]}
         for update in self._ask("getUpdates", wanted, timeout=seconds + 10):
             self._seen = max(self._seen, int(update["update_id"]))
-            given = _read_press(update.get("callback_query"), self._settings.chat)
+            pressed = update.get("callback_query")
+            given = _read_press(pressed, self._settings.chat)
             if given is not None:
                 yield given
+            self._stop_spinning(pressed)
 
     def receive(self, headers: Mapping[str, str], body: bytes) -> GivenAnswer:
         raise SendingFailed("answers from Telegram are fetched, not sent to us")
+
+    def _stop_spinning(self, pressed: Any) -> None:
+        """Tell the person's phone that the button was received: until then it shows that it is not."""
+        with suppress(SendingFailed, KeyError, TypeError):
+            self._ask("answerCallbackQuery", {"callback_query_id": pressed["id"]})
 
     def _call(self, method: str, what: dict[str, Any]) -> dict[str, Any]:
         told = self._ask(method, {"chat_id": self._settings.chat, **what})
@@ -81,6 +92,12 @@ class Telegram:
         if not isinstance(told, dict) or told.get("ok") is not True:
             raise SendingFailed(f"Telegram did not take {method}")
         return told.get("result")
+
+
+def _plain(text: str, after: str = "") -> dict[str, Any]:
+    """Text as data: in it nothing becomes a link, a mention or a command, and no page is fetched for it."""
+    whole = {"type": "pre", "offset": 0, "length": len(text.encode("utf-16-le")) // 2}
+    return {"text": text + after, "entities": [whole], "link_preview_options": {"is_disabled": True}}
 
 
 def _read_press(pressed: Any, chat: str) -> GivenAnswer | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from sayso.gate.deliveries.answers import take_answer
+from sayso.core.signed_messages import BadMessage
+from sayso.gate.deliveries.answers import record_forgery, take_answer
 from sayso.service.http.endpoints import Context, Endpoint, UnreadBody
 from sayso.service.http.problems import RequestRefused
 from sayso.wire import SURFACES_PATH
@@ -27,8 +28,13 @@ def receive_answer(context: Context) -> SurfaceAnswer:
         raise RequestRefused(404, "not_found", "there is no such surface here")
     try:
         given = surface.receive(body.headers, body.content)
+    except BadMessage as error:
+        record_forgery(context.gate, surface, error.message, context.running.refused_answers)
+        raise
     except (msgspec.MsgspecError, UnicodeError) as error:
         raise RequestRefused(400, "malformed", "this is not an answer") from error
+    if given is None:
+        return SurfaceAnswer("", "not answered", None, yours=False)
     stands = take_answer(context.gate, surface, given, context.running.refused_answers)
     return SurfaceAnswer(stands.question, stands.state, stands.answer, stands.yours)
 

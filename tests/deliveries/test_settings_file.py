@@ -1,0 +1,47 @@
+"""The file of the surfaces: what opens a surface to anybody, or shows a secret later, is never written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sayso.cli.commands.surfaces import app
+from sayso.surfaces.remote.exchange import SendingFailed, post
+from sayso.surfaces.remote.mail import MailSettings
+from sayso.surfaces.remote.settings_file import SurfacesRefused, add_surface, load_surface_settings
+
+SLACK = {"name": "work", "token": "xoxb-1", "signing_secret": "0123456789abcdef", "channel": "C1"}
+
+
+@pytest.mark.parametrize("key", ["token", "signing_secret", "channel"])
+@pytest.mark.parametrize("wrong", ["", "hush-hush\r", " hush-hush", "hush\nhush"])
+def test_an_empty_or_broken_value_is_refused_and_not_shown(tmp_path: Path, key: str, wrong: str) -> None:
+    file = tmp_path / "surfaces.json"
+    with pytest.raises(SurfacesRefused, match=key) as refused:
+        add_surface("slack", {**SLACK, key: wrong}, file)
+    assert "hush" not in str(refused.value)
+    assert load_surface_settings(file) == ()
+
+
+def test_what_cannot_be_sent_is_not_repeated() -> None:
+    with pytest.raises(SendingFailed) as failed:
+        post("http://127.0.0.1:1/", b"", {"authorization": "Bearer hush\r"}, timeout=1.0)
+    assert "hush" not in str(failed.value)
+
+
+def test_a_secret_that_is_left_open_is_asked_for_and_never_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    values = ["host=h", "sender=a@b.c", "to=d@e.f", "user=me", "password="]
+    added = CliRunner().invoke(app, ["add", "mail", "post", *values], input="hush-hush\n")
+    assert added.exit_code == 0, added.output
+    listed = CliRunner().invoke(app, ["list"])
+    assert "password=…" in listed.output
+    assert "hush" not in added.output + listed.output
+    (kept,) = load_surface_settings()
+    assert isinstance(kept, MailSettings)
+    assert kept.password == "hush-hush"

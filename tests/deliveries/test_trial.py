@@ -1,0 +1,66 @@
+"""`sayso surfaces test`: a surface works if an answer came from there; else it says what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard
+from sayso.gate.deliveries.trial import try_surface
+from sayso.gate.gate import Gate
+from sayso.gate.questions.answer import answer_question
+from sayso.surfaces.remote.exchange import SendingFailed
+from tests.support.boards import Board
+
+
+class Answers(Board):
+    """Somebody answers as soon as they are asked, here or elsewhere; somebody else fetches answers, too."""
+
+    def __init__(self, gate: Gate, elsewhere: str = "") -> None:
+        super().__init__()
+        self._gate, self._elsewhere, self._asked_before = gate, elsewhere, False
+
+    def show(self, card: QuestionCard, key: str) -> str:
+        shown = super().show(card, key)
+        if self._elsewhere:
+            answer_question(self._gate, card.question, "deny", by=self._elsewhere)
+        else:
+            self.press(card.question, "once")
+        return shown
+
+    def fetch(self, seconds: float) -> Iterable[GivenAnswer]:
+        if not self._asked_before:
+            self._asked_before = True
+            raise SendingFailed("409: another service fetches them")
+        return super().fetch(seconds)
+
+
+class Refuses(Board):
+    """Takes notices, and no question."""
+
+    def show(self, card: QuestionCard, key: str) -> str:
+        raise SendingFailed("invalid_blocks")
+
+
+def try_board(gate: Gate, board: Board) -> tuple[bool, str, list[str]]:
+    said: list[str] = []
+    told = try_surface(gate, board, 60.0, said=said.append)
+    return told.answered, told.text, said
+
+
+def test_it_works_although_a_service_fetches_answers_as_well(gate: Gate) -> None:
+    answered, text, _ = try_board(gate, Answers(gate))
+    assert answered
+    assert "works" in text
+
+
+def test_an_answer_from_elsewhere_does_not_say_that_it_works(gate: Gate) -> None:
+    answered, text, _ = try_board(gate, Answers(gate, elsewhere="bo at the desk"))
+    assert not answered
+    assert "elsewhere" in text
+
+
+def test_a_question_that_could_not_be_sent_is_not_said_to_be_sent(gate: Gate) -> None:
+    answered, text, said = try_board(gate, Refuses())
+    assert not answered
+    assert "invalid_blocks" in text
+    assert [line for line in said if "Question" in line] == []
