@@ -74,7 +74,8 @@ def open_gate(
 
     Its policy is from now on the one in force there; a change of policy is recorded. Without a key of its own
     it uses the one in the data folder, and keeps its marks there. `source` is where the policy comes from: it
-    is watched, and what it loosens waits until the operator applies it.
+    is watched, and what it loosens waits until the operator applies it. Where a file was put in force before,
+    a gate without one decides nothing more loosely than that file does.
     """
     if key is None:
         key, marks = load_or_make_key(KEY_NAME, gate_data_folder() / "gate.key"), marks or gate_data_folder()
@@ -90,13 +91,14 @@ def open_gate(
             unmarked = mark is not None and (mark.lost or (tx.head(MAIN) is not None and not mark.exists))
             sealer = Sealer(mac_key(key), name, _enter_epoch(tx, marked.mark, mark), marked.mark, doubts)
             start_permission_clocks(tx, policy, sealer, unmarked=unmarked)
-            if source is None and tx.meta("policy") != policy.digest:
+            held = tx.meta(ROW) is not None or marked.mark.version("value", ROW) > 0
+            if source is None and not held and tx.meta("policy") != policy.digest:
                 tx.set_meta("policy", policy.digest)
                 record(tx, events.PolicyChanged(policy.digest))
         if lacks:
             marked.mark.complete()
         gate = with_policy(Gate(marked, policy, sealer, mark=mark, key=key), policy)
-        return gate if source is None else watch_policy(gate, source)
+        return watch_policy(gate, source) if held or source is not None else gate
 
 
 class PolicySource(msgspec.Struct, frozen=True):
@@ -106,11 +108,15 @@ class PolicySource(msgspec.Struct, frozen=True):
     mode: Mode | None = None
 
 
-def watch_policy(gate: Gate, source: PolicySource) -> Gate:
-    """The same gate, under what is in force on its store and what this file says from now on."""
+def watch_policy(gate: Gate, source: PolicySource | None) -> Gate:
+    """The same gate, under what is in force on its store and what this file says from now on.
+
+    Without a file it is held to what is in force, and to its own policy.
+    """
     from sayso.gate.policy.live import LivePolicyFile
 
-    live = LivePolicyFile(gate, source.path.absolute(), source.mode)
+    path, mode = (None, None) if source is None else (source.path.absolute(), source.mode)
+    live = LivePolicyFile(gate, path, mode)
     return with_policy(msgspec.structs.replace(gate, live=live), live.policy_now())
 
 

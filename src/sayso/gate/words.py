@@ -291,6 +291,7 @@ POLICY_JOINED = "the policy file changed: the stricter of both holds until it is
 POLICY_RESTORED = "what was in force before is in force again"
 POLICY_APPLIED = "the operator applied the policy file"
 POLICY_WAITS = "the policy file loosens what is in force; `sayso policy apply` shows it and puts it in force"
+POLICY_HELD = "a gate was opened under another policy than the one in force: the stricter of both holds there"
 POLICY_LOST = (
     "what says which policy is in force was tampered with or restored from a backup: everything is asked;"
     " `sayso policy apply` puts the file in force"

@@ -6,6 +6,8 @@
 - A file that is refused, or gone, changes nothing. The operator is told, once for each content.
 - A locked file that was changed changes nothing either, and everything in `self_modification` is denied.
 - The store's row is the truth. Whoever finds that it moved goes on under the policy that it names now.
+- A gate that was opened without a file (a preset, a policy made in a program) is held to the row as well:
+  nothing is looser than under it. Such a gate puts nothing in force.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from sayso.core.audit import events
 from sayso.core.digest import sha256
 from sayso.core.errors import PolicyError
 from sayso.core.model import Mode
-from sayso.core.policy import GUARDED_DOMAIN, Policy, with_mode
+from sayso.core.policy import GUARDED_DOMAIN, STRICTNESS, Policy, with_mode
 from sayso.gate import words
 from sayso.gate.gate import Gate, PolicyMoved, writing
 from sayso.gate.policy.in_force import (
@@ -106,14 +108,30 @@ def resolve(row: InForce | None, before: Policy | None, file: FileContent, now: 
     return Resolution(joined, joined, words.POLICY_JOINED, words.POLICY_WAITS)
 
 
-class LivePolicyFile:
-    """The policy of a gate that was opened from a file, as of now. Used by many threads at once."""
+def hold_to_row(row: InForce | None, before: Policy | None, own: Policy, now: float) -> Resolution:
+    """Return what holds for a gate that has a policy of its own, and no file: nothing looser than in force."""
+    if row is None or before is None or before.digest == own.digest:
+        return Resolution(own)
+    if not row.pin and tightens_only(before, own):
+        return Resolution(own)
+    joined = join_strictest(before, own, now)
+    mode = max(joined.mode, own.mode, key=STRICTNESS.__getitem__)
+    held = msgspec.structs.replace(joined, mode=mode)
+    return Resolution(block_domains(held, GUARDED) if row.pin else held, alert=words.POLICY_HELD)
 
-    def __init__(self, gate: Gate, path: Path, wish: Mode | None) -> None:
+
+class LivePolicyFile:
+    """The policy of a gate as of now: of its file, or of its own where it has none; and of its store.
+
+    Used by many threads at once.
+    """
+
+    def __init__(self, gate: Gate, path: Path | None, wish: Mode | None = None) -> None:
         self._gate = gate
         self.path = path
         self.rows_read = frozenset({ROW})
-        self._name = os.fspath(path)
+        self._own = gate.policy if path is None else None
+        self._name = "" if path is None else os.fspath(path)
         self._wish = wish
         self._lock = threading.Lock()
         self._stale = True
@@ -156,6 +174,8 @@ class LivePolicyFile:
         raise PolicyMoved("another policy came into force just now")
 
     def _look(self) -> Stamp | None:
+        if self.path is None:
+            return None
         try:
             found = os.stat(self._name)  # noqa: PTH116  in every decision, and Path.stat takes twice as long
         except OSError:
@@ -168,7 +188,7 @@ class LivePolicyFile:
         self._stale = False  # first: what moves from here on is seen next time
         stamp = self._look()
         known = not stale and stamp == self._stamp
-        content = read_file_content(self.path, self._file)
+        content = self._read()
         policy = self._policy if known and content is self._file else None
         while policy is None:
             policy = self._settle(content)
@@ -178,6 +198,11 @@ class LivePolicyFile:
         self._read_until = SETTLED + (0.0 if stamp is None else max(stamp[0], stamp[1]) / 1e9)
         return policy
 
+    def _read(self) -> FileContent:
+        if self.path is not None:
+            return read_file_content(self.path, self._file)
+        return self._file or FileContent("" if self._own is None else self._own.digest, self._own)
+
     def _settle(self, content: FileContent) -> Policy | None:
         """Decide under what follows from file and row; None if the row moved before that was written."""
         with self._gate.store.read() as tx:
@@ -185,7 +210,10 @@ class LivePolicyFile:
             if text == self._text and content is self._file and self._policy is not None:
                 return self._policy
             row, before, lost = self._load(tx)
-        found = resolve(row, before, content, now)
+        if self._own is not None:
+            found = hold_to_row(row, before, self._own, now)
+        else:
+            found = resolve(row, before, content, now)
         if lost and before is None:
             found = Resolution(ask_always(found.effective), alert=words.POLICY_LOST)
         elif lost and found.in_force is None:

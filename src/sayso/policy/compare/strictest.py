@@ -20,8 +20,10 @@ from sayso.core.digest import sha256
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Mode, Risk, Tier
 from sayso.core.policy import (
+    COOLING_HOURS,
     NEVER_REVIEWED,
     STRICTNESS,
+    UNDO_DAYS,
     Decay,
     Domain,
     Entry,
@@ -39,8 +41,6 @@ MOST_READINGS = 16
 """How many policies may read a call. If more wait to be applied, everything is blocked until one is."""
 MOST_COMPARED = 40
 """How many operations are compared in every situation at a change; beyond that a change has to be applied."""
-COOLING_HOURS, UNDO_DAYS = 2.0, 7.0
-"""What counts for a domain that says nothing of it."""
 NOWHERE = Entry("", "", Tier.BLOCKED, "", "")
 """Stands for an operation that both policies refuse to name."""
 T = TypeVar("T")

@@ -107,7 +107,7 @@ def post_policy_apply(context: Context) -> PolicyStatus:
 
 def _find_file(context: Context) -> Path:
     live = context.gate.live
-    if live is None:
+    if live is None or live.path is None:
         raise CannotApply(
             "the service was not started with a policy file", hint="start it with --policy FILE"
         )
