@@ -11,6 +11,7 @@ from sayso.core.audit import events
 from sayso.core.policy import Policy
 from sayso.doors.python.calls.results import ConsentDenied, ConsentRequired
 from sayso.doors.sayso import Sayso
+from sayso.gate.open import OtherPolicy, check_in_force, open_to_act
 from sayso.gate.policy_acts.lock import lock_policy, unlock_policy
 from sayso.policy import load_text
 from sayso.store.sqlite.store import SqliteStore
@@ -117,3 +118,14 @@ def test_without_the_locked_file_self_modification_is_denied(tmp_path: Path, fil
         assert outcome(program, "mail.send") == "deny"
     finally:
         unlock_policy(gate.gate, file, by="ana")
+
+
+def test_which_policy_is_in_force_is_what_the_sealed_row_says(tmp_path: Path, file: Path) -> None:
+    """An act that depends on the policy in force is refused under another, whatever stands in the store."""
+    loose = load_text(LOOSE)
+    with sqlite3.connect(tmp_path / "s.db") as db:
+        assert db.execute("UPDATE meta SET value = ? WHERE name = 'policy'", (loose.digest,)).rowcount == 1
+    db.close()
+    gate = open_to_act(loose, tmp_path / "s.db", key=KEY, marks=tmp_path)
+    with pytest.raises(OtherPolicy):
+        check_in_force(gate)

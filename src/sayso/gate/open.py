@@ -18,7 +18,7 @@ from sayso.gate import words
 from sayso.gate.gate import Gate, with_policy
 from sayso.gate.open_lock import opening
 from sayso.gate.policy.clocks import start_permission_clocks
-from sayso.gate.policy.in_force import ROW, read_policy, read_row
+from sayso.gate.policy.in_force import ROW, InForce, read_policy, read_row
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import SigningKey, load_key, load_or_make_key
 from sayso.gate.rows.moves import hold_streams, refuse_moved_store
@@ -32,7 +32,7 @@ from sayso.gate.rows.watermark import (
     load_watermark,
     refuse_moved_watermark,
 )
-from sayso.gate.sealed_values import TamperedValue
+from sayso.gate.sealed_values import TamperedValue, find_value
 from sayso.reading.paths import own_places
 from sayso.store.contract import Reader, ReadOnlyStore, Store, StoreError, Writer
 
@@ -256,25 +256,33 @@ def _make_looking_gate(
 def under_policy_in_force(gate: Gate) -> Gate:
     """The same gate, under the policy in force if its own is a file that waits to be applied."""
     with gate.store.read() as tx:
-        if tx.meta(ROW) is None or tx.meta("policy") == gate.policy.digest:
+        if tx.meta(ROW) is None:
             return gate
         try:
             row = read_row(gate, tx)
-            found = None if row is None else read_policy(gate, tx, row)
+            if row is None or row.digest == gate.policy.digest:
+                return gate
+            found = read_policy(gate, tx, row)
         except TamperedValue:
             from sayso.policy.compare.strictest import ask_always
 
             return with_policy(gate, ask_always(gate.policy))
-    if found is None or gate.policy.digest not in found.joined:
+    if gate.policy.digest not in found.joined:
         return gate
     strict = max(found.mode, gate.policy.mode, key=lambda mode: STRICTNESS[mode])
     return with_policy(gate, msgspec.structs.replace(found, mode=strict))
 
 
 def policy_in_force(gate: Gate) -> str | None:
-    """The digest of the policy under which a gate that decides was last opened on this store."""
+    """The digest of the policy in force: the sealed row's, else of the gate that was last opened to decide.
+
+    None if the row was tampered with.
+    """
     with gate.store.read() as tx:
-        return tx.meta("policy")
+        if tx.meta(ROW) is None or gate.key is None:
+            return tx.meta("policy")
+        row = find_value(gate, tx, ROW, InForce)
+        return None if row is None else row.digest
 
 
 class OtherPolicy(SaysoError):

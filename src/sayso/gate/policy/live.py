@@ -31,6 +31,7 @@ from sayso.gate.policy.in_force import (
     ROW,
     InForce,
     put_in_force,
+    read_before_restore,
     read_policy,
     read_row,
     save_row,
@@ -38,7 +39,7 @@ from sayso.gate.policy.in_force import (
 from sayso.gate.rows.journal import record
 from sayso.gate.sealed_values import TamperedValue
 from sayso.gate.telemetry import log_policy_alert
-from sayso.policy.compare.strictest import ask_always, block_domains, join_strictest, tightens_only
+from sayso.policy.compare.strictest import ask_always, block_all, block_domains, join_strictest, tightens_only
 from sayso.policy.load import read_content, read_policy_bytes
 from sayso.policy.problems import PolicyProblems
 from sayso.store.contract import Reader, Writer
@@ -214,8 +215,10 @@ class LivePolicyFile:
             found = hold_to_row(row, before, self._own, now)
         else:
             found = resolve(row, before, content, now)
-        if lost and before is None:
-            found = Resolution(ask_always(found.effective), alert=words.POLICY_LOST)
+        if lost and self._in_force is None:
+            strict = block_all(found.effective) if before is None else ask_always(found.effective)
+            row, before, found = None, None, Resolution(strict)
+            log_policy_alert(words.POLICY_LOST)
         elif lost and found.in_force is None:
             found = msgspec.structs.replace(found, in_force=before, why=words.POLICY_RESTORED)
         policy = self._take(found.effective)
@@ -245,15 +248,18 @@ class LivePolicyFile:
         return chosen
 
     def _load(self, tx: Reader) -> tuple[InForce | None, Policy | None, bool]:
-        """Return the row, the policy that it names, and whether it was tampered with.
+        """Return the row, the policy that it names, and whether it was tampered with or restored.
 
-        A gate that knows what was in force before goes by that.
+        A gate that knows what was in force before goes by that; another by what was last in force before the
+        restore.
         """
         try:
             row = read_row(self._gate, tx)
             return row, None if row is None else read_policy(self._gate, tx, row), False
         except TamperedValue:
-            return self._row, self._in_force, True
+            if self._in_force is not None:
+                return self._row, self._in_force, True
+            return *(read_before_restore(self._gate, tx) or (None, None)), True
 
     @staticmethod
     def _is_new(row: InForce | None, content: FileContent, alert: str) -> bool:

@@ -110,6 +110,15 @@ def block_domains(policy: Policy, domains: frozenset[str]) -> Policy:
     )
 
 
+def block_all(policy: Policy) -> Policy:
+    """The same policy with everything blocked, known or not."""
+    settings = msgspec.structs.replace(policy.settings, unlisted="block")
+    blocked = block_domains(
+        policy, frozenset((*policy.domains, *(one.domain for one in policy.table.values())))
+    )
+    return msgspec.structs.replace(blocked, settings=settings, slash_commands={})
+
+
 def ask_always(policy: Policy) -> Policy:
     """The same policy with a question before every call that it does not block."""
     settings = msgspec.structs.replace(policy.settings, lock_mode=True, safe="ask")
