@@ -84,9 +84,9 @@ def _open_program(
     chosen = (store, policy, preset, approval or global_approval())
     if all(one is None for one in chosen) and expects_service():
         return Sayso.connect(token=_find_token(), start=False)
-    source, mode = find_policy_source(policy, preset, approval), approval or global_approval()
-    chosen = choose_policy(policy, preset, approval) if source is None else source.path
-    return Sayso.open(chosen, store, surfaces=(), approval=mode)
+    source = find_policy_source(policy, preset, approval)
+    named = choose_policy(policy, preset, approval) if source is None else source.path
+    return Sayso.open(named, store, surfaces=(), approval=approval or global_approval())
 
 
 def _find_token() -> str | None:

@@ -66,7 +66,7 @@ def read_policy(gate: Gate, tx: Reader, row: InForce) -> Policy:
 
 
 def read_before_restore(gate: Gate, tx: Reader) -> tuple[InForce, Policy] | None:
-    """Return what was in force last, if only a restored backup began a new epoch; None if anything differs."""
+    """Return what was in force last, if only a restore began a new epoch; None if anything differs."""
     row = read_value_of_any_epoch(gate, tx, ROW, InForce)
     try:
         return None if row is None else (row, _unpack(read_value_of_any_epoch(gate, tx, BODY, _Body), row))

@@ -110,7 +110,7 @@ def resolve(row: InForce | None, before: Policy | None, file: FileContent, now: 
 
 
 def hold_to_row(row: InForce | None, before: Policy | None, own: Policy, now: float) -> Resolution:
-    """Return what holds for a gate that has a policy of its own, and no file: nothing looser than in force."""
+    """Return what holds for a gate with a policy of its own and no file: nothing looser than in force."""
     if row is None or before is None or before.digest == own.digest:
         return Resolution(own)
     if not row.pin and tightens_only(before, own):

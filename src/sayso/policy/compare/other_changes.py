@@ -100,7 +100,7 @@ def _contact_changes(kind: str, a: Mapping[str, str], b: Mapping[str, str]) -> I
 
 
 def _word_changes(a: Policy, b: Policy) -> Iterator[OtherChange]:
-    """Yield other words for what people are asked about. Nobody can tell whether those still say what it is."""
+    """Yield other words for what people are asked about: nobody can tell whether they still fit."""
     reasons = [
         (f"operations.{name}.reason", a.table[name].reason, b.table[name].reason)
         for name in a.table
