@@ -8,8 +8,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from sayso.core.audit.events import EVENTS, Answered, DecisionEvent, DomainReviewed, ProposalChanged
-from sayso.gate.audit.verifying.signatures import SignedAnswer, SignedProposal, SignedReview
+from sayso.core.audit.events import (
+    EVENTS,
+    Answered,
+    DecisionEvent,
+    DomainReviewed,
+    PolicyChanged,
+    ProposalChanged,
+)
+from sayso.gate.audit.verifying.signatures import SignedAnswer, SignedPolicy, SignedProposal, SignedReview
 from sayso.gate.summaries.decisions import DecisionDetails
 from tests.support.repository import ROOT
 
@@ -67,6 +74,7 @@ PARTS = [
     (SignedAnswer, Answered),
     (SignedProposal, ProposalChanged),
     (SignedReview, DomainReviewed),
+    (SignedPolicy, PolicyChanged),
 ]
 
 

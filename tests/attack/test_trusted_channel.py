@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +142,38 @@ def test_no_token_gives_the_origin_of_the_trusted_channel(channel: Channel, who:
         who, "/v1/calls", {"tool": "propose", "operations": [{"operation": PROPOSE}], **session}
     )
     assert made.status_code >= 400 or made.json()["status"] == "blocked"
+
+
+def _say_it(service: Service, session: str) -> None:
+    service.told("host", "POST", f"/v1/sessions/{session}/messages", {"text": json.dumps(BODY)})
+
+
+def _return_it(service: Service, session: str) -> None:
+    read = {"tool": "read", "operations": [{"operation": "files.read"}], "session": session}
+    call = service.told("host", "POST", "/v1/calls", read)
+    end = {"state": "succeeded", "fence": call["fence"], "result": BODY}
+    service.told("host", "POST", f"/v1/calls/{call['operation_id']}/outcome", end)
+
+
+def _send_it_as_a_sub_agent(service: Service, session: str) -> None:
+    _send_it_as_a_job(service, service.opened(parent=session))
+
+
+def _send_it_as_a_job(service: Service, session: str) -> None:
+    wish = {"tool": "propose", "args": {"proposal": CHANGE}, "operations": [{"operation": PROPOSE}]}
+    made = service.told("host", "POST", "/v1/calls", {**wish, "session": session, "confidence": 1.0})
+    assert made["status"] == "blocked"
+
+
+@pytest.mark.parametrize("way", [_say_it, _return_it, _send_it_as_a_sub_agent, _send_it_as_a_job])
+def test_a_well_formed_proposal_that_comes_another_way_changes_nothing(
+    channel: Channel, tmp_path: Path, way: Callable[[Service, str], None]
+) -> None:
+    way(channel.service, channel.service.opened())
+    assert list_proposals(channel.service.gate) == []
+    assert "ASKED" not in channel.events()
+    assert "PROPOSAL" not in channel.events()
+    assert (tmp_path / "memory" / "lessons.md").read_text() == OLD
 
 
 @pytest.mark.parametrize("field", ["origin", "role", "session", "trusted"])

@@ -81,13 +81,13 @@ def test_an_agent_cannot_apply_and_the_operator_is_told_that_it_tried(home: Home
     with httpx.Client(base_url=service.url) as client:
         seen = client.get("/v1/policy/file", headers={"Authorization": f"Bearer {operator}"}).json()
         assert seen["state"] == "waits"
-        body = {"content": seen["content"]}
+        body = {"content": seen["content"], "shown": seen["shown"]}
         for token in (agent, home.token("host", "host")):
             refused = client.post("/v1/policy/apply", json=body, headers={"Authorization": f"Bearer {token}"})
             assert refused.status_code == 403
         assert not reads(service, home.token("host"))
         other = client.post(
-            "/v1/policy/apply", json={"content": "x"}, headers={"Authorization": f"Bearer {operator}"}
+            "/v1/policy/apply", json=body | {"content": "x"}, headers={"Authorization": f"Bearer {operator}"}
         )
         assert other.status_code == 409
         done = client.post("/v1/policy/apply", json=body, headers={"Authorization": f"Bearer {operator}"})

@@ -152,3 +152,17 @@ def test_run_runs_nothing_without_the_service_that_should_decide(machine: Machin
     ended = machine.sayso("run", "--", "cat notes.txt")
     assert (ended.returncode, ended.stdout) == (1, "")
     assert "token" in ended.stderr
+
+
+@pytest.mark.parametrize("left", ["mode: trusting\nextends: [coding]\n", None])
+def test_a_policy_that_was_loosened_or_removed_waits_for_the_operator(
+    machine: Machine, left: str | None
+) -> None:
+    file = machine.home / "CONFIG_HOME" / "sayso" / "policy.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text("mode: paranoid\nextends: [coding]\n")
+    assert machine.sayso("run", "--", "cat notes.txt").returncode == 3
+    file.unlink()
+    if left is not None:
+        file.write_text(left)
+    assert machine.sayso("run", "--", "cat notes.txt").returncode == 3

@@ -155,6 +155,37 @@ def test_what_may_loosen_does_not_tighten_only(looser: str) -> None:
     assert not tightens_only(small(lists), b)
 
 
+@pytest.mark.parametrize(
+    ("shorter", "as_long"), [("cooling_period_hours: 1.5", 2), ("undo_window_days: 6", 7)]
+)
+def test_a_time_below_the_usual_one_does_not_tighten_where_none_was_named(shorter: str, as_long: int) -> None:
+    lists = "autonomous: [read], requires_approval: [send], blocked: []"
+    name = shorter.partition(":")[0]
+    assert not tightens_only(small(lists), small(f"{lists}, {shorter}"))
+    assert tightens_only(small(lists), small(f"{lists}, {name}: {as_long}"))
+    assert tightens_only(small(f"{lists}, {shorter}"), small(lists))
+
+
+@pytest.mark.parametrize(
+    ("words", "others"),
+    [
+        ("operations: {mail.send: {reason: leaves}}", "operations: {mail.send: {reason: is harmless}}"),
+        ("operations: {mail.send: {reason: leaves}}", ""),
+        ("categories: {out: sends to strangers}", "categories: {out: reads a file}"),
+    ],
+)
+def test_other_words_for_what_people_are_asked_about_wait(words: str, others: str) -> None:
+    lists = "autonomous: [read], requires_approval: [send], blocked: []"
+    marked = "operations: {mail.send: {category: out}}\n" if "categories" in words else ""
+    a, b = small(lists, marked + words), small(lists, marked + others)
+    assert not tightens_only(a, b)
+    joined = join_strictest(a, b, NOW).entry("mail.send")
+    assert (joined.reason, joined.category_words) == (
+        a.entry("mail.send").reason,
+        a.entry("mail.send").category_words,
+    )
+
+
 def test_a_later_review_date_waits_and_the_earlier_one_counts() -> None:
     def dated(day: str) -> Policy:
         return small(f"autonomous: [read], requires_approval: [], blocked: [], last_reviewed: {day}")

@@ -57,6 +57,10 @@ class Decay(msgspec.Struct, frozen=True):
     review_interval_days: float = 30.0
 
 
+COOLING_HOURS, UNDO_DAYS = 2.0, 7.0
+"""What counts for a domain that says nothing of it."""
+
+
 class Domain(msgspec.Struct, frozen=True):
     """One domain as written: three lists of actions, marks, and details. `trust_level` never decides."""
 

@@ -53,9 +53,9 @@ class PolicyMoved(SaysoError):
 
 
 class LivePolicy(Protocol):
-    """The policy of a gate whose policy is a file that may change."""
+    """The policy of a gate that another one may come into force for: its file changes, or its store's row."""
 
-    path: Path
+    path: Path | None
     rows_read: frozenset[str]
     """The values of the store that `check` reads."""
 

@@ -18,7 +18,7 @@ from sayso.gate import words
 from sayso.gate.gate import Gate, with_policy
 from sayso.gate.open_lock import opening
 from sayso.gate.policy.clocks import start_permission_clocks
-from sayso.gate.policy.in_force import ROW, read_policy, read_row
+from sayso.gate.policy.in_force import ROW, InForce, read_policy, read_row
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import SigningKey, load_key, load_or_make_key
 from sayso.gate.rows.moves import hold_streams, refuse_moved_store
@@ -32,7 +32,7 @@ from sayso.gate.rows.watermark import (
     load_watermark,
     refuse_moved_watermark,
 )
-from sayso.gate.sealed_values import TamperedValue
+from sayso.gate.sealed_values import TamperedValue, find_value
 from sayso.reading.paths import own_places
 from sayso.store.contract import Reader, ReadOnlyStore, Store, StoreError, Writer
 
@@ -74,7 +74,8 @@ def open_gate(
 
     Its policy is from now on the one in force there; a change of policy is recorded. Without a key of its own
     it uses the one in the data folder, and keeps its marks there. `source` is where the policy comes from: it
-    is watched, and what it loosens waits until the operator applies it.
+    is watched, and what it loosens waits until the operator applies it. Where a file was put in force before,
+    a gate without one decides nothing more loosely than that file does.
     """
     if key is None:
         key, marks = load_or_make_key(KEY_NAME, gate_data_folder() / "gate.key"), marks or gate_data_folder()
@@ -90,13 +91,14 @@ def open_gate(
             unmarked = mark is not None and (mark.lost or (tx.head(MAIN) is not None and not mark.exists))
             sealer = Sealer(mac_key(key), name, _enter_epoch(tx, marked.mark, mark), marked.mark, doubts)
             start_permission_clocks(tx, policy, sealer, unmarked=unmarked)
-            if source is None and tx.meta("policy") != policy.digest:
+            held = tx.meta(ROW) is not None or marked.mark.version("value", ROW) > 0
+            if source is None and not held and tx.meta("policy") != policy.digest:
                 tx.set_meta("policy", policy.digest)
                 record(tx, events.PolicyChanged(policy.digest))
         if lacks:
             marked.mark.complete()
         gate = with_policy(Gate(marked, policy, sealer, mark=mark, key=key), policy)
-        return gate if source is None else watch_policy(gate, source)
+        return watch_policy(gate, source) if held or source is not None else gate
 
 
 class PolicySource(msgspec.Struct, frozen=True):
@@ -106,11 +108,15 @@ class PolicySource(msgspec.Struct, frozen=True):
     mode: Mode | None = None
 
 
-def watch_policy(gate: Gate, source: PolicySource) -> Gate:
-    """The same gate, under what is in force on its store and what this file says from now on."""
+def watch_policy(gate: Gate, source: PolicySource | None) -> Gate:
+    """The same gate, under what is in force on its store and what this file says from now on.
+
+    Without a file it is held to what is in force, and to its own policy.
+    """
     from sayso.gate.policy.live import LivePolicyFile
 
-    live = LivePolicyFile(gate, source.path.absolute(), source.mode)
+    path, mode = (None, None) if source is None else (source.path.absolute(), source.mode)
+    live = LivePolicyFile(gate, path, mode)
     return with_policy(msgspec.structs.replace(gate, live=live), live.policy_now())
 
 
@@ -250,25 +256,33 @@ def _make_looking_gate(
 def under_policy_in_force(gate: Gate) -> Gate:
     """The same gate, under the policy in force if its own is a file that waits to be applied."""
     with gate.store.read() as tx:
-        if tx.meta(ROW) is None or tx.meta("policy") == gate.policy.digest:
+        if tx.meta(ROW) is None:
             return gate
         try:
             row = read_row(gate, tx)
-            found = None if row is None else read_policy(gate, tx, row)
+            if row is None or row.digest == gate.policy.digest:
+                return gate
+            found = read_policy(gate, tx, row)
         except TamperedValue:
             from sayso.policy.compare.strictest import ask_always
 
             return with_policy(gate, ask_always(gate.policy))
-    if found is None or gate.policy.digest not in found.joined:
+    if gate.policy.digest not in found.joined:
         return gate
     strict = max(found.mode, gate.policy.mode, key=lambda mode: STRICTNESS[mode])
     return with_policy(gate, msgspec.structs.replace(found, mode=strict))
 
 
 def policy_in_force(gate: Gate) -> str | None:
-    """The digest of the policy under which a gate that decides was last opened on this store."""
+    """The digest of the policy in force: the sealed row's, else of the gate that was last opened to decide.
+
+    None if the row was tampered with.
+    """
     with gate.store.read() as tx:
-        return tx.meta("policy")
+        if tx.meta(ROW) is None or gate.key is None:
+            return tx.meta("policy")
+        row = find_value(gate, tx, ROW, InForce)
+        return None if row is None else row.digest
 
 
 class OtherPolicy(SaysoError):

@@ -87,6 +87,14 @@ def read_value_of_epoch(gate: Gate, tx: Reader, name: str, kind: type[Value]) ->
     return open_value(gate, name, text, kind)
 
 
+def read_value_of_any_epoch(gate: Gate, tx: Reader, name: str, kind: type[Value]) -> Value | None:
+    """Return the newest value of this name, also from before a restore; None if it was tampered with."""
+    kept = _unseal(gate, name, tx.meta(name))
+    if kept is None or not gate.sealer.is_current("value", name, kept.version):
+        return None
+    return msgspec.json.decode(kept.kept, type=kind)
+
+
 def is_value(name: str) -> bool:
     """Return whether a sealed value is stored under this name. A lock has a name as well, but no value."""
     return f"{name}/".startswith(_PREFIXES) and name not in _LOCKS.values()

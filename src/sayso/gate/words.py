@@ -291,9 +291,10 @@ POLICY_JOINED = "the policy file changed: the stricter of both holds until it is
 POLICY_RESTORED = "what was in force before is in force again"
 POLICY_APPLIED = "the operator applied the policy file"
 POLICY_WAITS = "the policy file loosens what is in force; `sayso policy apply` shows it and puts it in force"
+POLICY_HELD = "a gate was opened under another policy than the one in force: there the stricter of both holds"
 POLICY_LOST = (
-    "what says which policy is in force was tampered with or restored from a backup: everything is asked;"
-    " `sayso policy apply` puts the file in force"
+    "what says which policy is in force was restored from a backup, so everything is asked, or it was"
+    " tampered with, so everything is denied; `sayso policy apply` puts the file in force"
 )
 NOT_THE_PINNED_POLICY = (
     "the policy file is locked and is not the one that was locked: the locked policy stays in force, and"

@@ -14,6 +14,7 @@ from sayso.cli.policy_choice import (
     PolicyOption,
     PresetOption,
     choose_policy,
+    find_policy_source,
     global_approval,
     print_note,
 )
@@ -83,7 +84,9 @@ def _open_program(
     chosen = (store, policy, preset, approval or global_approval())
     if all(one is None for one in chosen) and expects_service():
         return Sayso.connect(token=_find_token(), start=False)
-    return Sayso.open(choose_policy(policy, preset, approval), store, surfaces=())
+    source = find_policy_source(policy, preset, approval)
+    named = choose_policy(policy, preset, approval) if source is None else source.path
+    return Sayso.open(named, store, surfaces=(), approval=approval or global_approval())
 
 
 def _find_token() -> str | None:

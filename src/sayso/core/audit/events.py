@@ -516,12 +516,16 @@ class ProposalChanged(AuditEvent, frozen=True):
 
 class PolicyChanged(AuditEvent, frozen=True):
     """another policy came into force: a gate that decides was opened under it, its file was tightened, or the
-    operator applied it; with `why`, and `by` whom if a person did"""
+    operator applied it; with `why`, and `by` whom if a person did. With `proof` and the digest of what was
+    `shown` if a passkey signed it, `signed: false` if the page would have required that"""
 
     event, topic, subject = "POLICY", "policy", "digest"
     digest: str
     why: Text = UNSET
     by: Text = UNSET
+    shown: Text = UNSET
+    proof: Mapping[str, str] | UnsetType = UNSET
+    signed: bool | UnsetType = UNSET
 
 
 class PolicyAlerted(AuditEvent, frozen=True):

@@ -1,4 +1,4 @@
-"""Acts of an operator besides answers that a passkey signs: approving and undoing proposals, reviews.
+"""Acts of an operator besides answers that a passkey signs: on proposals, reviews, and applying a policy.
 
 - They count as high risk. Where such an answer needs a signature on the page, so do they.
 - What is signed names the act, its subject, and the digest of what was shown.
@@ -21,7 +21,7 @@ from sayso.gate.rows.journal import record
 from sayso.gate.rows.webauthn import BadProof, act_challenge
 from sayso.store.contract import Reader, Writer
 
-Act = Literal["approve", "undo", "keep"]
+Act = Literal["approve", "undo", "keep", "apply"]
 
 
 class Acknowledgement(msgspec.Struct, frozen=True):

@@ -18,7 +18,14 @@ from sayso.core.policy import Policy
 from sayso.gate import words
 from sayso.gate.gate import Gate
 from sayso.gate.policy.clocks import start_permission_clocks
-from sayso.gate.sealed_values import TamperedValue, lock_values, read_value, value_name, write_value
+from sayso.gate.sealed_values import (
+    TamperedValue,
+    lock_values,
+    read_value,
+    read_value_of_any_epoch,
+    value_name,
+    write_value,
+)
 from sayso.store.contract import Reader, Writer
 
 ROW = value_name("in-force", "policy")
@@ -55,7 +62,19 @@ def read_row(gate: Gate, tx: Reader) -> InForce | None:
 
 def read_policy(gate: Gate, tx: Reader, row: InForce) -> Policy:
     """Return the policy that the row names, as it was put in force."""
-    body = read_value(gate, tx, BODY, _Body)
+    return _unpack(read_value(gate, tx, BODY, _Body), row)
+
+
+def read_before_restore(gate: Gate, tx: Reader) -> tuple[InForce, Policy] | None:
+    """Return what was in force last, if only a restore began a new epoch; None if anything differs."""
+    row = read_value_of_any_epoch(gate, tx, ROW, InForce)
+    try:
+        return None if row is None else (row, _unpack(read_value_of_any_epoch(gate, tx, BODY, _Body), row))
+    except TamperedValue:
+        return None
+
+
+def _unpack(body: _Body | None, row: InForce) -> Policy:
     packed = "" if body is None else body.packed
     if sha256(packed.encode()) != row.body:
         raise TamperedValue(words.changed_or_restored("the policy in force"), hint=words.LOOK_AT_AUDIT)

@@ -6,6 +6,8 @@
 - A file that is refused, or gone, changes nothing. The operator is told, once for each content.
 - A locked file that was changed changes nothing either, and everything in `self_modification` is denied.
 - The store's row is the truth. Whoever finds that it moved goes on under the policy that it names now.
+- A gate that was opened without a file (a preset, a policy made in a program) is held to the row as well:
+  nothing is looser than under it. Such a gate puts nothing in force.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from sayso.core.audit import events
 from sayso.core.digest import sha256
 from sayso.core.errors import PolicyError
 from sayso.core.model import Mode
-from sayso.core.policy import GUARDED_DOMAIN, Policy, with_mode
+from sayso.core.policy import GUARDED_DOMAIN, STRICTNESS, Policy, with_mode
 from sayso.gate import words
 from sayso.gate.gate import Gate, PolicyMoved, writing
 from sayso.gate.policy.in_force import (
@@ -29,6 +31,7 @@ from sayso.gate.policy.in_force import (
     ROW,
     InForce,
     put_in_force,
+    read_before_restore,
     read_policy,
     read_row,
     save_row,
@@ -36,7 +39,7 @@ from sayso.gate.policy.in_force import (
 from sayso.gate.rows.journal import record
 from sayso.gate.sealed_values import TamperedValue
 from sayso.gate.telemetry import log_policy_alert
-from sayso.policy.compare.strictest import ask_always, block_domains, join_strictest, tightens_only
+from sayso.policy.compare.strictest import ask_always, block_all, block_domains, join_strictest, tightens_only
 from sayso.policy.load import read_content, read_policy_bytes
 from sayso.policy.problems import PolicyProblems
 from sayso.store.contract import Reader, Writer
@@ -106,14 +109,30 @@ def resolve(row: InForce | None, before: Policy | None, file: FileContent, now: 
     return Resolution(joined, joined, words.POLICY_JOINED, words.POLICY_WAITS)
 
 
-class LivePolicyFile:
-    """The policy of a gate that was opened from a file, as of now. Used by many threads at once."""
+def hold_to_row(row: InForce | None, before: Policy | None, own: Policy, now: float) -> Resolution:
+    """Return what holds for a gate with a policy of its own and no file: nothing looser than in force."""
+    if row is None or before is None or before.digest == own.digest:
+        return Resolution(own)
+    if not row.pin and tightens_only(before, own):
+        return Resolution(own)
+    joined = join_strictest(before, own, now)
+    mode = max(joined.mode, own.mode, key=STRICTNESS.__getitem__)
+    held = msgspec.structs.replace(joined, mode=mode)
+    return Resolution(block_domains(held, GUARDED) if row.pin else held, alert=words.POLICY_HELD)
 
-    def __init__(self, gate: Gate, path: Path, wish: Mode | None) -> None:
+
+class LivePolicyFile:
+    """The policy of a gate as of now: of its file, or of its own where it has none; and of its store.
+
+    Used by many threads at once.
+    """
+
+    def __init__(self, gate: Gate, path: Path | None, wish: Mode | None = None) -> None:
         self._gate = gate
         self.path = path
         self.rows_read = frozenset({ROW})
-        self._name = os.fspath(path)
+        self._own = gate.policy if path is None else None
+        self._name = "" if path is None else os.fspath(path)
         self._wish = wish
         self._lock = threading.Lock()
         self._stale = True
@@ -156,6 +175,8 @@ class LivePolicyFile:
         raise PolicyMoved("another policy came into force just now")
 
     def _look(self) -> Stamp | None:
+        if self.path is None:
+            return None
         try:
             found = os.stat(self._name)  # noqa: PTH116  in every decision, and Path.stat takes twice as long
         except OSError:
@@ -168,7 +189,7 @@ class LivePolicyFile:
         self._stale = False  # first: what moves from here on is seen next time
         stamp = self._look()
         known = not stale and stamp == self._stamp
-        content = read_file_content(self.path, self._file)
+        content = self._read()
         policy = self._policy if known and content is self._file else None
         while policy is None:
             policy = self._settle(content)
@@ -178,6 +199,11 @@ class LivePolicyFile:
         self._read_until = SETTLED + (0.0 if stamp is None else max(stamp[0], stamp[1]) / 1e9)
         return policy
 
+    def _read(self) -> FileContent:
+        if self.path is not None:
+            return read_file_content(self.path, self._file)
+        return self._file or FileContent("" if self._own is None else self._own.digest, self._own)
+
     def _settle(self, content: FileContent) -> Policy | None:
         """Decide under what follows from file and row; None if the row moved before that was written."""
         with self._gate.store.read() as tx:
@@ -185,9 +211,14 @@ class LivePolicyFile:
             if text == self._text and content is self._file and self._policy is not None:
                 return self._policy
             row, before, lost = self._load(tx)
-        found = resolve(row, before, content, now)
-        if lost and before is None:
-            found = Resolution(ask_always(found.effective), alert=words.POLICY_LOST)
+        if self._own is not None:
+            found = hold_to_row(row, before, self._own, now)
+        else:
+            found = resolve(row, before, content, now)
+        if lost and self._in_force is None:
+            strict = block_all(found.effective) if before is None else ask_always(found.effective)
+            row, before, found = None, None, Resolution(strict)
+            log_policy_alert(words.POLICY_LOST)
         elif lost and found.in_force is None:
             found = msgspec.structs.replace(found, in_force=before, why=words.POLICY_RESTORED)
         policy = self._take(found.effective)
@@ -217,15 +248,18 @@ class LivePolicyFile:
         return chosen
 
     def _load(self, tx: Reader) -> tuple[InForce | None, Policy | None, bool]:
-        """Return the row, the policy that it names, and whether it was tampered with.
+        """Return the row, the policy that it names, and whether it was tampered with or restored.
 
-        A gate that knows what was in force before goes by that.
+        A gate that knows what was in force before goes by that; another by what was last in force before the
+        restore.
         """
         try:
             row = read_row(self._gate, tx)
             return row, None if row is None else read_policy(self._gate, tx, row), False
         except TamperedValue:
-            return self._row, self._in_force, True
+            if self._in_force is not None:
+                return self._row, self._in_force, True
+            return *(read_before_restore(self._gate, tx) or (None, None)), True
 
     @staticmethod
     def _is_new(row: InForce | None, content: FileContent, alert: str) -> bool:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
 from sayso.core.audit import events
+from sayso.core.digest import sha256
 from sayso.core.errors import SaysoError
 from sayso.core.policy import Policy
 from sayso.gate import words
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate, writing
+from sayso.gate.people.signed_acts import Acknowledgement, must_sign_acts, recording_bad_proofs, sign_act
 from sayso.gate.people.tokens import Token
 from sayso.gate.policy.in_force import InForce, put_in_force, read_policy, read_row
 from sayso.gate.policy.live import FileContent, read_file_content
@@ -23,6 +25,7 @@ from sayso.policy.compare.diff import DecisionChange, Difference, compare_polici
 from sayso.policy.compare.other_changes import OtherChange
 from sayso.store.contract import Reader, Writer
 
+SUBJECT = "policy"
 FileState = Literal["in_force", "waits", "tightens", "refused", "not_the_locked_one", "new"]
 
 
@@ -35,7 +38,8 @@ class CannotApply(SaysoError):
 class PolicyStatus(msgspec.Struct, frozen=True):
     """How the policy file stands to the policy in force.
 
-    `content` is the digest of the file's bytes; whoever applies it names the one they saw.
+    `content` is the digest of the file's bytes, `shown` that of file and policy in force together; whoever
+    applies it names what they saw. `must_sign`: on the page a passkey has to sign that.
     """
 
     file: str
@@ -49,6 +53,8 @@ class PolicyStatus(msgspec.Struct, frozen=True):
     loosened: tuple[DecisionChange, ...] = ()
     tightened: tuple[DecisionChange, ...] = ()
     beyond: tuple[OtherChange, ...] = ()
+    shown: str = ""
+    must_sign: bool = False
 
     @property
     def difference(self) -> Difference:
@@ -60,6 +66,7 @@ def load_policy_status(gate: Gate, file: Path) -> PolicyStatus:
     content = read_file_content(file)
     with gate.store.read() as tx:
         row, before = _load_in_force(gate, tx)
+        must_sign = must_sign_acts(gate, tx)
     found = PolicyStatus(
         str(file),
         _state_of(row, before, content),
@@ -69,6 +76,8 @@ def load_policy_status(gate: Gate, file: Path) -> PolicyStatus:
         "" if row is None else row.by,
         bool(row is not None and row.pin),
         content.problem,
+        shown=_digest_shown(row, content.digest),
+        must_sign=must_sign,
     )
     if found.state != "waits" or before is None or content.policy is None:
         return found
@@ -83,29 +92,53 @@ def load_policy_status(gate: Gate, file: Path) -> PolicyStatus:
     )
 
 
-def apply_policy(gate: Gate, file: Path, *, by: str, content: str) -> PolicyStatus:
-    """Put the file in force that the operator saw: its content has this digest."""
+def apply_policy(
+    gate: Gate, file: Path, *, by: str, content: str, shown: Acknowledgement | None = None
+) -> PolicyStatus:
+    """Put the file in force that the operator saw: its content has this digest.
+
+    `shown` says what else they saw, and signs it; None where another act of theirs was signed for this one.
+    """
     found = read_file_content(file)
     if found.digest != content:
         raise CannotApply("the policy file was changed meanwhile", hint="look at it again, then apply it")
     if found.policy is None:
         raise CannotApply(f"the policy file is refused: {found.problem}", hint="mend the file")
-    with operator_act(gate) as tx:
+    with recording_bad_proofs(gate, "apply", SUBJECT, by), operator_act(gate) as tx:
         lock_values(tx, "in-force")
         row, _ = _load_in_force(gate, tx)
         _check_unlocked(row, found)
-        put_content_in_force(gate, tx, found, row, by=by)
+        signature = {} if shown is None else _sign(gate, tx, _digest_shown(row, content), by, shown)
+        put_content_in_force(gate, tx, found, row, by=by, signature=signature)
     if gate.live is not None:
         gate.live.look_again()
     return load_policy_status(gate, file)
 
 
-def put_content_in_force(gate: Gate, tx: Writer, found: FileContent, row: InForce | None, *, by: str) -> None:
+def _sign(gate: Gate, tx: Writer, digest: str, by: str, shown: Acknowledgement) -> dict[str, Any]:
+    signature = sign_act(gate, tx, "apply", SUBJECT, digest, by=by, shown=shown)
+    return {"shown" if name == "digest" else name: said for name, said in signature.items()}
+
+
+def _digest_shown(row: InForce | None, content: str) -> str:
+    """Return the digest of what is applied over what. Once it is applied, it is another one."""
+    return sha256(msgspec.json.encode((content, None if row is None else (row.digest, row.at, row.pin))))
+
+
+def put_content_in_force(
+    gate: Gate,
+    tx: Writer,
+    found: FileContent,
+    row: InForce | None,
+    *,
+    by: str,
+    signature: dict[str, Any],
+) -> None:
     """Put what this file says in force, and record whose act it was."""
     if found.policy is None:
         raise CannotApply(f"the policy file is refused: {found.problem}", hint="mend the file")
     put_in_force(gate, tx, found.policy, row, by=by, content=found.digest)
-    changed = events.PolicyChanged(found.policy.digest, why=words.POLICY_APPLIED, by=by)
+    changed = events.PolicyChanged(found.policy.digest, why=words.POLICY_APPLIED, by=by, **signature)
     record(tx, changed, stream=gate.stream)
 
 

@@ -17,7 +17,7 @@ import msgspec
 
 from sayso.core.audit import events
 from sayso.core.durations import DAY, HOUR
-from sayso.core.policy import Domain
+from sayso.core.policy import COOLING_HOURS, UNDO_DAYS, Domain
 from sayso.core.proposals.diffs import DiffRefused, FileDiff, apply_diff, parse_diff
 from sayso.core.proposals.proposal import (
     FolderIdentity,
@@ -40,7 +40,7 @@ from sayso.gate.settings import POLICY_NAMES
 from sayso.store.contract import MetaRow, Reader, Writer
 
 SELF = "self_modification"
-COOLING, UNDO = 2 * HOUR, 7 * DAY
+COOLING, UNDO = COOLING_HOURS * HOUR, UNDO_DAYS * DAY
 LONGEST_REASON = 2_000
 MOST_OPEN = 50
 """How many proposals may wait that operators made, and as many more from the trusted channel."""

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from sayso.core.model import Tier
-from sayso.core.policy import Domain, Policy, Tool
+from sayso.core.policy import COOLING_HOURS, UNDO_DAYS, Domain, Policy, Tool
 from sayso.policy.build import settings_to_dict
 
 
@@ -36,6 +36,7 @@ def find_other_changes(a: Policy, b: Policy) -> Iterator[OtherChange]:
     yield from _tool_changes(a, b)
     for name in dict.fromkeys((*a.programs, *b.programs)):
         yield from _program_changes(name, a.programs.get(name), b.programs.get(name))
+    yield from _word_changes(a, b)
     for name in (name for name in a.workflows if name not in b.workflows):
         yield OtherChange(f"workflow {name}", "declared", "not declared, so it may declare anything", True)
 
@@ -53,11 +54,15 @@ _STRICTER_SETTING: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 _STRICTER_DETAIL: dict[str, Callable[[Any, Any], bool]] = {
-    "cooling_period_hours": lambda before, after: after is not None and after >= (before or 0),
-    "undo_window_days": lambda before, after: after is not None and after >= (before or 0),
+    "cooling_period_hours": lambda before, after: _is_no_shorter(before, after, COOLING_HOURS),
+    "undo_window_days": lambda before, after: _is_no_shorter(before, after, UNDO_DAYS),
     "require_diff": lambda before, after: bool(after),
     "content_from": lambda before, after: before is None,
 }
+
+
+def _is_no_shorter(before: float | None, after: float | None, usual: float) -> bool:
+    return (usual if after is None else after) >= (usual if before is None else before)
 
 
 def _setting_changes(a: Policy, b: Policy) -> Iterator[OtherChange]:
@@ -92,6 +97,19 @@ def _contact_changes(kind: str, a: Mapping[str, str], b: Mapping[str, str]) -> I
             yield OtherChange(
                 f"{kind}.{name}", _format_value(before), _format_value(after), after is not None
             )
+
+
+def _word_changes(a: Policy, b: Policy) -> Iterator[OtherChange]:
+    """Yield other words for what people are asked about: nobody can tell whether they still fit."""
+    reasons = [
+        (f"operations.{name}.reason", a.table[name].reason, b.table[name].reason)
+        for name in a.table
+        if name in b.table
+    ]
+    titles = [(f"categories.{name}", words, b.categories.get(name)) for name, words in a.categories.items()]
+    for what, before, after in (*reasons, *titles):
+        if before and before != after:
+            yield OtherChange(what, before, after or "nothing", True)
 
 
 def _domain_changes(name: str, a: Domain | None, b: Domain | None) -> Iterator[OtherChange]:

@@ -20,8 +20,10 @@ from sayso.core.digest import sha256
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Mode, Risk, Tier
 from sayso.core.policy import (
+    COOLING_HOURS,
     NEVER_REVIEWED,
     STRICTNESS,
+    UNDO_DAYS,
     Decay,
     Domain,
     Entry,
@@ -39,8 +41,6 @@ MOST_READINGS = 16
 """How many policies may read a call. If more wait to be applied, everything is blocked until one is."""
 MOST_COMPARED = 40
 """How many operations are compared in every situation at a change; beyond that a change has to be applied."""
-COOLING_HOURS, UNDO_DAYS = 2.0, 7.0
-"""What counts for a domain that says nothing of it."""
 NOWHERE = Entry("", "", Tier.BLOCKED, "", "")
 """Stands for an operation that both policies refuse to name."""
 T = TypeVar("T")
@@ -108,6 +108,15 @@ def block_domains(policy: Policy, domains: frozenset[str]) -> Policy:
     return msgspec.structs.replace(
         policy, table=table, barred_domains=policy.barred_domains | domains, digest=marked
     )
+
+
+def block_all(policy: Policy) -> Policy:
+    """The same policy with everything blocked, known or not."""
+    settings = msgspec.structs.replace(policy.settings, unlisted="block")
+    blocked = block_domains(
+        policy, frozenset((*policy.domains, *(one.domain for one in policy.table.values())))
+    )
+    return msgspec.structs.replace(blocked, settings=settings, slash_commands={})
 
 
 def ask_always(policy: Policy) -> Policy:

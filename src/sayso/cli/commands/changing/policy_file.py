@@ -51,6 +51,7 @@ def policy_apply(
     A running service or program goes on under it with its next decision.
     """
     from sayso.cli.operator_name import operator_name
+    from sayso.gate.people.signed_acts import Acknowledgement
     from sayso.gate.policy_acts.apply import apply_policy, load_policy_status
 
     file = _find_file(policy)
@@ -63,7 +64,8 @@ def policy_apply(
         elif not yes and not typer.confirm("Put it in force?", default=False):
             raise typer.Exit(1)
         else:
-            found = apply_policy(gate, file, by=operator_name(), content=before.content)
+            seen = Acknowledgement(before.shown)
+            found = apply_policy(gate, file, by=operator_name(), content=before.content, shown=seen)
     show_or_json(as_json, found, [] if found is before else ["Applied. It is in force."])
 
 

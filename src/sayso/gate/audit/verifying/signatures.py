@@ -24,6 +24,7 @@ PASSKEY_EVENTS = frozenset(
         events.Answered.event,
         events.ProposalChanged.event,
         events.DomainReviewed.event,
+        events.PolicyChanged.event,
         events.PasskeyAdded.event,
         events.PasskeyRemoved.event,
     }
@@ -74,7 +75,19 @@ class SignedReview(msgspec.Struct, frozen=True):
         return act_challenge("keep", self.domain, self.digest)
 
 
-SignedEntry = SignedAnswer | SignedProposal | SignedReview
+class SignedPolicy(msgspec.Struct, frozen=True):
+    """The details of an entry POLICY that a signature covers."""
+
+    shown: str
+    by: str
+    proof: Proof
+
+    @property
+    def challenge(self) -> bytes:
+        return act_challenge("apply", "policy", self.shown)
+
+
+SignedEntry = SignedAnswer | SignedProposal | SignedReview | SignedPolicy
 
 
 _decode_added = msgspec.json.Decoder(events.PasskeyAdded).decode
@@ -83,6 +96,7 @@ _decode_signed: dict[str, Callable[[msgspec.Raw], SignedEntry]] = {
     events.Answered.event: msgspec.json.Decoder(SignedAnswer).decode,
     events.ProposalChanged.event: msgspec.json.Decoder(SignedProposal).decode,
     events.DomainReviewed.event: msgspec.json.Decoder(SignedReview).decode,
+    events.PolicyChanged.event: msgspec.json.Decoder(SignedPolicy).decode,
 }
 PasskeyName = tuple[str, str]
 """A credential and the name of its public key."""

@@ -13,7 +13,13 @@ from sayso.gate.figures.last_uses import load_last_uses
 from sayso.gate.gate import Gate
 from sayso.gate.people.passkeys import Signing
 from sayso.gate.people.signed_acts import Acknowledgement
-from sayso.gate.policy_acts.apply import CannotApply, PolicyStatus, apply_policy, load_policy_status
+from sayso.gate.policy_acts.apply import (
+    SUBJECT,
+    CannotApply,
+    PolicyStatus,
+    apply_policy,
+    load_policy_status,
+)
 from sayso.gate.proposals.roots import load_roots
 from sayso.gate.rows.webauthn import Proof, act_challenge
 from sayso.gate.upkeep.review import (
@@ -89,9 +95,11 @@ def post_policy_diff(context: Context) -> DraftDiff:
 
 
 class ApplyBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The digest of the policy file's bytes, as whoever applies it saw them."""
+    """The policy file's digest and that of all that was shown with it; signed where that is needed."""
 
     content: str
+    shown: str
+    proof: Proof | None = None
 
 
 def get_policy_file(context: Context) -> PolicyStatus:
@@ -102,12 +110,20 @@ def get_policy_file(context: Context) -> PolicyStatus:
 def post_policy_apply(context: Context) -> PolicyStatus:
     """Put the file that the service was started with in force, as the operator saw it."""
     body: ApplyBody = context.body
-    return apply_policy(context.gate, _find_file(context), by=context.token.name, content=body.content)
+    shown = Acknowledgement(body.shown, Signing(body.proof, context.running.settings.origins))
+    file, by = _find_file(context), context.token.name
+    return apply_policy(context.gate, file, by=by, content=body.content, shown=shown)
+
+
+def post_apply_challenge(context: Context) -> dict[str, Any]:
+    """The options for `navigator.credentials.get` to sign that this file is applied."""
+    body: ApplyBody = context.body
+    return signing_options(context, act_challenge("apply", SUBJECT, body.shown))
 
 
 def _find_file(context: Context) -> Path:
     live = context.gate.live
-    if live is None:
+    if live is None or live.path is None:
         raise CannotApply(
             "the service was not started with a policy file", hint="start it with --policy FILE"
         )
@@ -217,6 +233,15 @@ ENDPOINTS = (
         post_policy_apply,
         ApplyBody,
         PolicyStatus,
+    ),
+    Endpoint(
+        "POST",
+        "/v1/policy/apply/challenge",
+        OPERATORS,
+        "Get the challenge that a passkey signs for applying the file",
+        post_apply_challenge,
+        ApplyBody,
+        OPTIONS,
     ),
     Endpoint(
         "POST",
