@@ -49,9 +49,16 @@ def block_unlisted_reason(name: str) -> str:
 
 def guard_reason(action: str, meant: str) -> str:
     """Why an operation on the guard's own files is refused under every policy, and which file was meant."""
-    what = f"{action.replace('_', ' ')} ({visible(meant, LONGEST_NAME)})"
+    what = f"{action.replace('_', ' ')} ({_end_of_path(meant)})"
     never = f"an agent may never do this to its own guard or instructions: {what}"
     return f"{never}; do it yourself, outside the agent"
+
+
+def _end_of_path(path: str) -> str:
+    """A path; of a long one the end, which names the file."""
+    if len(path) <= LONGEST_NAME:
+        return visible(path, LONGEST_NAME)
+    return f"…{visible(path[-LONGEST_NAME:], None)} ({len(path)} characters in all)"
 
 
 def runs_no_command(tool: str) -> str:
@@ -211,7 +218,7 @@ def announce_block(reason: str) -> str:
     return f"Blocked: {reason}"
 
 
-LONGEST_NAME = 80
+LONGEST_TOLD_NAME = 80
 
 
 def block_alert(name: str) -> str:
@@ -224,7 +231,9 @@ def guard_alert(name: str, request: Request) -> str:
     The names are the agent's own words: what cannot be printed is shown by its number, and all are cut.
     """
     call = request.call
-    tool, agent, session = (repr(one)[:LONGEST_NAME] for one in (call.tool, request.agent, request.session))
+    tool, agent, session = (
+        repr(one)[:LONGEST_TOLD_NAME] for one in (call.tool, request.agent, request.session)
+    )
     came = f"origin {request.origin.value}, door {call.door!r}"
     return f"{block_alert(name)}: tool {tool}, agent {agent}, session {session}, {came}"
 
