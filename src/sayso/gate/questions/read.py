@@ -18,6 +18,7 @@ from sayso.core.errors import SaysoError
 from sayso.core.model import Request
 from sayso.gate import words
 from sayso.gate.gate import Gate
+from sayso.gate.rows.row_seals import SessionState
 from sayso.gate.rows.sessions import load_kept
 from sayso.gate.rows.tampering import Tampered
 from sayso.store.contract import QuestionRow, Reader
@@ -62,15 +63,22 @@ def question_of(gate: Gate, tx: Reader, name: str) -> Read:
 
 def questions_in(gate: Gate, tx: Reader, rows: Iterable[QuestionRow]) -> Iterator[Read]:
     """Return the questions in these rows. Tampered ones are left out, and reported once."""
+    sessions: dict[str, SessionState | None] = {}
     for row in rows:
-        question = read_question(gate, tx, row)
+        if row.session not in sessions:
+            sessions[row.session] = load_kept(tx, gate.sealer, row.session)
+        question = _open_or_report(gate, tx, row, sessions[row.session])
         if question is not None:
             yield Read(_as_it_is_now(row, tx.now), question)
 
 
 def read_question(gate: Gate, tx: Reader, row: QuestionRow) -> Question | None:
     """Return the question in this row; None if it was tampered with, which is reported once."""
-    question = _open_row(gate, tx, row)
+    return _open_or_report(gate, tx, row, load_kept(tx, gate.sealer, row.session))
+
+
+def _open_or_report(gate: Gate, tx: Reader, row: QuestionRow, kept: SessionState | None) -> Question | None:
+    question = _open_row(gate, tx, row, kept)
     if question is None:
         gate.sealer.doubts.note_once(finding_of(row), row.session)
     return question
@@ -86,9 +94,8 @@ def finding_of(row: QuestionRow) -> str:
     return words.changed_or_reopened(row.id)
 
 
-def _open_row(gate: Gate, tx: Reader, row: QuestionRow) -> Question | None:
-    """Return the question in the row, if the whole row is untampered."""
-    kept = load_kept(tx, gate.sealer, row.session)
+def _open_row(gate: Gate, tx: Reader, row: QuestionRow, kept: SessionState | None) -> Question | None:
+    """Return the question in the row, if the whole row is untampered and its session names it."""
     question = gate.sealer.open_question(row, epoch=None if kept is None else kept.epoch)
     if question is None or not _is_digested(question.request):
         return None
