@@ -77,6 +77,8 @@ GROUPS = (
 )  # fmt: skip
 ENDPOINTS: tuple[Endpoint, ...] = tuple(one for group in GROUPS for one in group.ENDPOINTS)
 DESCRIBED = (*ENDPOINTS, openapi.openapi_endpoint(ENDPOINTS))
+MOST_CALLED = ("/v1/hooks", "/v1/calls")
+"""Agents wait for these with every call: their routes are tried first."""
 
 
 def make_app(
@@ -90,7 +92,8 @@ def make_app(
 ) -> Starlette:
     """The application on this gate. `hosts` are the names it may be called by, and no other."""
     running = ServiceState(gate, settings, agents, remote)
-    routes = [*(_route(running, one) for one in DESCRIBED), *pages]
+    soonest = sorted(DESCRIBED, key=lambda one: not one.path.startswith(MOST_CALLED))
+    routes = [*(_route(running, one) for one in soonest), *pages]
     app = Starlette(routes=routes, exception_handlers=_error_handlers(shown=bool(pages)))
     app.add_middleware(Guard, hosts=tuple(hosts))
     app.state.running = running
