@@ -19,6 +19,7 @@ MADE = {
 # Folders of people. Examples in tests and documents are about people who do not exist.
 NOBODY = r"(?!(?:ana|alex|dev|me|user|you)\b)"
 HOMES = re.compile(rf"/(?:home|Users)/{NOBODY}\w+|/root[/]|[A-Z]:\\+Users\\+{NOBODY}\w+")
+TYPED_NAME = re.compile(r"[A-Za-z0-9._/@-]+")
 PIN = re.compile(r"[A-Za-z0-9._-]+==[A-Za-z0-9.]+")
 
 
@@ -62,6 +63,13 @@ def required(*, bench: bool = False) -> list[str]:
     extras = project["project"]["optional-dependencies"]
     lines += [line for name, extra in extras.items() for line in extra if (name == "bench") is bench]
     return sorted({normal(re.split(r"[^\w.-]", line)[0]) for line in lines})
+
+
+def test_no_file_has_a_name_that_nobody_would_type() -> None:
+    """A program that takes a wrong text for a file's name leaves such a file behind."""
+    names = [str(path.relative_to(ROOT)) for path in files()]
+    assert len(names) > 500
+    assert [name for name in names if not TYPED_NAME.fullmatch(name)] == []
 
 
 def test_no_file_tells_of_the_machine_it_was_written_on() -> None:
