@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 USUAL = "http://localhost:7333"
 LOOKS = 1.0
+ONLY_HERE = (
+    "a phone cannot open this address, which is of this machine only: start the service with --origin, "
+    "or name its address with --url"
+)
 NOT_RUNNING = "no service runs on this store here; `sayso serve` starts one"
 
 
@@ -29,6 +33,7 @@ def link(
         typer.Option("--url", help="The address of the service's page, on this machine or another."),
     ] = None,
     store: StoreOption = None,
+    qr: Annotated[bool, typer.Option("--qr", help="Also draw it as a QR code, for a phone's camera.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Print a link that signs one browser in, once, within two minutes. Keep it to yourself.
@@ -47,7 +52,19 @@ def link(
     with _open_for_sign_in(url, store, named=named) as (gate, page):
         code = make_link(gate, operator_name())
     address = f"{page.rstrip('/')}/sign-in#{code}"
-    show_or_json(as_json, {"url": address}, [address])
+    show_or_json(as_json, {"url": address}, [address, *(_draw(page, address) if qr and not as_json else ())])
+
+
+def _draw(page: str, address: str) -> list[str]:
+    """The link as a QR code, with a note where no phone can open it."""
+    import sys
+
+    from sayso.cli.views.qr_code import draw_qr_code
+    from sayso.reading.urls import LOOPBACK
+
+    if _host_and_port(page)[0] in LOOPBACK:
+        print_note(ONLY_HERE)
+    return ["", *draw_qr_code(address, coloured=sys.stdout.isatty())]
 
 
 @contextmanager
