@@ -33,7 +33,7 @@ def link(
         typer.Option("--url", help="The address of the service's page, on this machine or another."),
     ] = None,
     store: StoreOption = None,
-    qr: Annotated[bool, typer.Option("--qr", help="Also draw it as a QR code, for a phone's camera.")] = False,
+    qr: Annotated[bool, typer.Option("--qr", help="Draw it as a QR code too, for a camera.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Print a link that signs one browser in, once, within two minutes. Keep it to yourself.
