@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from sayso.gate.deliveries.answers import AnswerRefused, take_answer
 from sayso.gate.deliveries.dispatch import HELD_FOR, Dispatcher
-from sayso.gate.deliveries.remote_surface import GivenAnswer
+from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard
 from sayso.gate.gate import Gate
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.questions.wait import load_question_now
@@ -93,6 +93,36 @@ def test_the_pauses_of_a_surface_that_is_down_grow(gate: Gate, session: str, clo
         dispatcher.send(dead)
         clock.now += 1
     assert 5 < dead.tries < 15
+
+
+def test_a_surface_that_is_down_is_tried_no_more_often_for_many_questions_than_for_one(
+    gate: Gate, session: str, clock: Clock
+) -> None:
+    dead = Board()
+    dead.down = True
+    dispatcher = dispatching(gate, dead)
+    questions = {asked(gate, edit(session, f"file-{number}.py")) for number in range(15)}
+    for _ in range(120):
+        dispatcher.send(dead)
+        clock.now += 1
+    assert 3 < dead.tries < 10
+    dead.down = False
+    clock.now += 130
+    settle(dispatcher, dead)
+    assert dead.questions == questions
+
+
+def test_what_a_surface_does_not_take_delays_nothing_else_there(gate: Gate, session: str) -> None:
+    class Picky(Board):
+        def show(self, card: QuestionCard, key: str) -> str:
+            if card.question == bad:
+                raise ValueError("this one is too odd")
+            return super().show(card, key)
+
+    bad, good = asked(gate, edit(session)), asked(gate, edit(session, "b.py"))
+    board = Picky()
+    settle(dispatching(gate, board), board)
+    assert board.questions == {good}
 
 
 def test_a_question_that_was_closed_before_it_could_be_sent_is_never_sent(

@@ -12,7 +12,8 @@ from collections import Counter
 
 import pytest
 
-from sayso.gate.deliveries.dispatch import HELD_FOR, LONGEST_PAUSE, Dispatcher
+from sayso.gate.deliveries.dispatch import HELD_FOR, Dispatcher
+from sayso.gate.deliveries.rests import LONGEST_PAUSE
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.gate.questions.wait import load_question_now

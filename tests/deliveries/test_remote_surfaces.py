@@ -247,6 +247,24 @@ def test_it_is_sent_once_the_service_is_back(gate: Gate, session: str, seat: Sea
     assert load_question_now(gate, question).state == "answered"
 
 
+def test_a_service_is_left_alone_for_as_long_as_it_asks(
+    gate: Gate, session: str, seat: Seat, clock: Clock
+) -> None:
+    seat.server.down, seat.server.wish = True, "40"
+    asked(gate, edit(session, "notes.txt"))
+    dispatcher = sent(gate, seat)
+    before = len(seat.server.posts)
+    for _ in range(39):
+        clock.now += 1
+        dispatcher.send(seat.surface)
+    assert len(seat.server.posts) == before
+    seat.server.down = False
+    clock.now += 2
+    while dispatcher.send(seat.surface):
+        pass
+    assert "notes.txt" in seat.shown()
+
+
 def test_it_is_closed_when_another_surface_won(gate: Gate, session: str, seat: Seat) -> None:
     question = asked(gate, edit(session))
     dispatcher = sent(gate, seat)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,7 +49,7 @@ def syncs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     ],
 )
 def test_a_start_waits_for_the_disk_unless_it_is_of_low_risk_and_nobody_named_it(
-    place: Place, syncs: list[int], risk: Risk, names: dict[str, str], waits: bool
+    place: Place, syncs: list[int], risk: Risk, names: dict[str, Any], waits: bool
 ) -> None:
     session = open_session(place.gate, agent="tester", owner="host", workspace="/w")
     if risk is Risk.MODERATE:

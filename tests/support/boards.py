@@ -8,7 +8,7 @@ from sayso.core.audit.notices import Notice
 from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard
 
 
-class Down(Exception):
+class Down(OSError):
     """The surface cannot be reached."""
 
 

@@ -30,6 +30,8 @@ class LoopbackService:
 
     def __init__(self) -> None:
         self.down = False
+        self.wish = ""
+        """What Retry-After says while it is down."""
         self.posts: list[tuple[str, dict[str, str], bytes]] = []
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
@@ -54,9 +56,12 @@ class LoopbackService:
                 body = self.rfile.read(int(self.headers.get("content-length", 0)))
                 headers = {key.lower(): value for key, value in self.headers.items()}
                 service.posts.append((self.path, headers, body))
-                status, told = (503, {}) if service.down else service.answer(self.path, headers, body)
+                busy = 429 if service.wish else 503
+                status, told = (busy, {}) if service.down else service.answer(self.path, headers, body)
                 content = json.dumps(told).encode()
                 self.send_response(status)
+                if service.down and service.wish:
+                    self.send_header("retry-after", service.wish)
                 self.send_header("content-type", "application/json")
                 self.send_header("content-length", str(len(content)))
                 self.end_headers()

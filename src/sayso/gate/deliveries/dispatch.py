@@ -2,7 +2,8 @@
 
 - Each surface has a thread of its own, so one that is down or slow delays no other. No question has one.
 - Who works on a delivery takes it by its version, for a while. If they die, it comes up again.
-- What cannot be sent is tried again, later each time. A question that was closed meanwhile is not sent.
+- What cannot be sent is tried again, later each time; a surface that is down is left alone as a whole. A
+  question that was closed meanwhile is not sent.
 - A question that was answered anywhere is closed on every surface that shows it, with who said what.
 """
 
@@ -22,7 +23,8 @@ from sayso.gate import words
 from sayso.gate.deliveries.answers import AnswerRefused, take_answer
 from sayso.gate.deliveries.cards import fit_text, make_card
 from sayso.gate.deliveries.notices import QUEUE, NoticeFeed, decode_notice
-from sayso.gate.deliveries.remote_surface import RemoteSurface
+from sayso.gate.deliveries.remote_surface import RemoteSurface, SurfaceDown
+from sayso.gate.deliveries.rests import FIRST_PAUSE, Rests, pause_after
 from sayso.gate.gate import Gate, current_gate
 from sayso.gate.questions.expiry import as_of, ends_at
 from sayso.gate.questions.read import TamperedQuestion, UnknownQuestion, question_of
@@ -33,7 +35,6 @@ log = logging.getLogger("sayso.surfaces")
 HELD_FOR = 60.0
 """Seconds for which a delivery is somebody's, once they have taken it."""
 KEPT_FOR = 30 * DAY
-FIRST_PAUSE, LONGEST_PAUSE = 2.0, 300.0
 LOOK_AGAIN = 1.0
 WAIT_FOR_ANSWERS = 20.0
 PAGE = 50
@@ -56,6 +57,7 @@ class Dispatcher:
         self._link = link
         self._feed = NoticeFeed(gate)
         self._refusals = RefusalLimit()
+        self._rests = Rests()
         self._over = threading.Event()
         self._threads: list[threading.Thread] = []
 
@@ -78,22 +80,22 @@ class Dispatcher:
         """Do what is due on this surface once; whether there was anything to do."""
         gate, name = self._gate, surface.name
         with gate.store.read() as tx:
+            now = tx.now
+            if self._rests.is_resting(name, now):
+                return False
             fresh = list(tx.questions_to_show(name, limit=PAGE))
-            due = list(tx.deliveries_due(name, by=tx.now, limit=PAGE))
-            closed = list(tx.deliveries_to_close(name, by=tx.now, limit=PAGE))
-        for question in fresh:
-            row = self._take_new(name, question)
-            if row is not None:
-                self._show(surface, row)
-        for row in due:
-            taken = self._take(row)
-            if taken is not None:
-                self._show(surface, taken)
-        for row in closed:
-            taken = self._take(row)
-            if taken is not None:
-                self._close(surface, taken)
-        return bool(fresh or due or closed)
+            due = list(tx.deliveries_due(name, by=now, limit=PAGE))
+            closed = list(tx.deliveries_to_close(name, by=now, limit=PAGE))
+        work: list[Callable[[], None]] = [
+            *(partial(self._show_new, surface, question) for question in fresh),
+            *(partial(self._show_again, surface, row) for row in due),
+            *(partial(self._close_shown, surface, row) for row in closed),
+        ]
+        for step in work:
+            if self._rests.is_resting(name, now):
+                break
+            step()
+        return bool(work)
 
     def send_notices(self) -> bool:
         """Queue what the trail says is to be told, and tell what is due; whether there was anything."""
@@ -103,8 +105,11 @@ class Dispatcher:
         if surface is None:
             return False
         with self._gate.store.read() as tx:
-            due = list(tx.deliveries_due(QUEUE, by=tx.now, limit=PAGE))
+            now = tx.now
+            due = list(tx.deliveries_due(QUEUE, by=now, limit=PAGE))
         for row in due:
+            if self._rests.is_resting(surface.name, now):
+                return bool(queued)
             taken = self._take(row)
             if taken is not None:
                 self._tell(surface, taken)
@@ -121,6 +126,21 @@ class Dispatcher:
         return counted
 
     # --- one delivery ---
+
+    def _show_new(self, surface: RemoteSurface, question: str) -> None:
+        row = self._take_new(surface.name, question)
+        if row is not None:
+            self._show(surface, row)
+
+    def _show_again(self, surface: RemoteSurface, row: DeliveryRow) -> None:
+        taken = self._take(row)
+        if taken is not None:
+            self._show(surface, taken)
+
+    def _close_shown(self, surface: RemoteSurface, row: DeliveryRow) -> None:
+        taken = self._take(row)
+        if taken is not None:
+            self._close(surface, taken)
 
     def _take_new(self, surface: str, question: str) -> DeliveryRow | None:
         with self._gate.store.write() as tx:
@@ -151,6 +171,7 @@ class Dispatcher:
         except Exception as error:  # noqa: BLE001  a foreign surface: the others go on
             self._try_later(surface, row, error)
         else:
+            self._rests.end(surface.name)
             self._note(row, state="shown", ref=ref, due=0.0, error=None)
 
     def _close(self, surface: RemoteSurface, row: DeliveryRow) -> None:
@@ -173,10 +194,15 @@ class Dispatcher:
         except Exception as error:  # noqa: BLE001  a foreign surface: the others go on
             self._try_later(surface, row, error)
         else:
+            self._rests.end(surface.name)
             self._note(row, state="over", ref=surface.name, error=None)
 
     def _try_later(self, surface: RemoteSurface, row: DeliveryRow, error: Exception) -> None:
-        pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(row.attempts - 1, 20))
+        if isinstance(error, OSError | SurfaceDown):
+            with self._gate.store.read() as tx:
+                pause = self._rests.begin(surface.name, tx.now, getattr(error, "wish", 0.0))
+        else:  # what is wrong may be this one alone
+            pause = pause_after(row.attempts - 1)
         why = f"{type(error).__name__}: {error}"[:500]
         log.warning("%s: %s, trying again in %.0f s", surface.name, why, pause)
         self._note(row, due=pause, error=why)

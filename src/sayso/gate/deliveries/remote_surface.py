@@ -14,6 +14,7 @@ from typing import Protocol
 import msgspec
 
 from sayso.core.audit.notices import Notice
+from sayso.core.errors import SaysoError
 from sayso.core.model import Risk
 
 LABELS = {
@@ -24,6 +25,13 @@ LABELS = {
     "remember": "Allow and remember",
     "deny": "Deny",
 }
+
+
+class SurfaceDown(SaysoError):
+    """Nothing can be sent there now. `wish` is for how many seconds it asks to be left alone."""
+
+    code = "surface_down"
+    wish = 0.0
 
 
 class CardAnswer(msgspec.Struct, frozen=True):

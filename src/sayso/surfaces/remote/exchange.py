@@ -13,16 +13,27 @@ from urllib.parse import urlsplit
 import msgspec
 
 from sayso.core.errors import SaysoError
+from sayso.gate.deliveries.remote_surface import SurfaceDown
 
 LONGEST_EXCHANGE = 15.0
 LARGEST_REPLY = 1024 * 1024
 CUT_AGAIN = 0.5
+BUSY = frozenset({408, 425, 429})
+DIGITS = 8
 
 
 class SendingFailed(SaysoError):
     """The service could not be reached, or refused what was sent. It is tried again."""
 
     code = "sending_failed"
+
+
+class ServiceDown(SendingFailed, SurfaceDown):
+    """The service could not be reached, or takes nothing now, whatever is sent."""
+
+    def __init__(self, message: str, wish: float = 0.0) -> None:
+        super().__init__(message)
+        self.wish = wish
 
 
 @contextmanager
@@ -64,12 +75,20 @@ def post(
         raise SendingFailed(f"{type(error).__name__}: this cannot be sent") from None
     except (OSError, http.client.HTTPException) as error:
         why = f"{type(error).__name__}: {error}"
-        raise SendingFailed(why.replace(secret, "…") if secret else why) from None
+        raise ServiceDown(why.replace(secret, "…") if secret else why) from None
     finally:
         connection.close()
+    if answer.status in BUSY or answer.status >= 500:
+        raise ServiceDown(f"{where.hostname} answered {answer.status}", _read_wish(answer))
     if not 200 <= answer.status < 300:
         raise SendingFailed(f"{where.hostname} answered {answer.status}")
     return content
+
+
+def _read_wish(answer: http.client.HTTPResponse) -> float:
+    """The seconds for which the service asks to be left alone (RFC 9110, Retry-After); 0 if it does not."""
+    told = answer.headers.get("retry-after", "").strip()
+    return float(told) if told.isascii() and told.isdigit() and len(told) < DIGITS else 0.0
 
 
 def post_json(

@@ -12,9 +12,11 @@ import msgspec
 
 from sayso.core.audit.notices import Notice
 from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard
-from sayso.surfaces.remote.exchange import LONGEST_EXCHANGE, SendingFailed, cut_off_after
+from sayso.surfaces.remote.exchange import LONGEST_EXCHANGE, SendingFailed, ServiceDown, cut_off_after
 
 READY = 220
+OF_ONE_MAIL = (smtplib.SMTPDataError, smtplib.SMTPRecipientsRefused, smtplib.SMTPSenderRefused)
+"""What a server says of one mail, while it may take the next."""
 """What a mail server says first, if it takes mail."""
 
 
@@ -76,7 +78,8 @@ class Mail:
                     server.login(settings.user, settings.password)
                 server.send_message(mail)
         except (OSError, smtplib.SMTPException) as error:
-            raise SendingFailed(f"{type(error).__name__}: the mail server did not take it") from None
+            kind = SendingFailed if isinstance(error, OF_ONE_MAIL) else ServiceDown
+            raise kind(f"{type(error).__name__}: the mail server did not take it") from None
 
 
 def make_client(settings: MailSettings) -> smtplib.SMTP:
