@@ -188,7 +188,9 @@ def test_a_question_is_sent_answered_and_closed(gate: Gate, session: str, seat: 
     assert load_question_now(gate, question).state == "answered"
     while dispatcher.send(seat.surface):
         pass
-    assert f"on {seat.surface.name}" in seat.ends()
+    assert "Allowed once by " in seat.ends()
+    assert f" on {seat.surface.name}." in seat.ends()
+    assert "elsewhere" not in seat.ends()
 
 
 def test_deny_is_a_denial(gate: Gate, session: str, seat: Seat) -> None:
@@ -271,7 +273,7 @@ def test_it_is_closed_when_another_surface_won(gate: Gate, session: str, seat: S
     answer_question(gate, question, "deny", by="bo at the desk")
     while dispatcher.send(seat.surface):
         pass
-    assert "bo at the desk" in seat.ends()
+    assert "Answered elsewhere: denied by bo at the desk." in seat.ends()
 
 
 def test_a_masked_surface_gets_no_argument_and_allows_no_high_risk(

@@ -228,9 +228,14 @@ STEPS = {
 
 def elsewhere_notice(answer: str, by: str, reason: str | None) -> str:
     """Return what a surface says when it takes a question down that was answered on another."""
+    return f"Answered elsewhere: {answered_notice(answer, by, reason)}"
+
+
+def answered_notice(answer: str, by: str, reason: str | None) -> str:
+    """Return who answered what, as the surface says it that was answered on."""
     said = ANSWERED.get(answer, f"answered {visible(answer)}")
     who = f" by {visible(by)}" if by else ""
-    return f"Answered elsewhere: {said}{who}" + (f": {visible(reason)}" if reason else ".")
+    return f"{said}{who}" + (f": {visible(reason)}" if reason else ".")
 
 
 def describe_question_taken_back(by: str | None, reason: str | None) -> str:

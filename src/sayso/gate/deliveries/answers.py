@@ -55,11 +55,16 @@ def take_answer(
         gate,
         given.question,
         given.answer,
-        by=f"{given.by} on {surface.name}",
+        by=answerer(given.by, surface.name),
         reason=None if given.reason is None else given.reason[:LONGEST_ANSWER_REASON],
         signing=Signing(None, ()),
         seen=read.question.request.digest if whole else None,
     )
+
+
+def answerer(person: str, surface: str) -> str:
+    """Return who answered, as it is recorded: the person, and where."""
+    return f"{person} on {surface}"
 
 
 def record_forgery(gate: Gate, surface: RemoteSurface, why: str, limit: RefusalLimit) -> None:

@@ -20,7 +20,7 @@ import msgspec
 from sayso.core.durations import DAY
 from sayso.core.errors import SaysoError
 from sayso.gate import words
-from sayso.gate.deliveries.answers import AnswerRefused, take_answer
+from sayso.gate.deliveries.answers import AnswerRefused, answerer, take_answer
 from sayso.gate.deliveries.cards import fit_text, make_card
 from sayso.gate.deliveries.notices import QUEUE, NoticeFeed, decode_notice
 from sayso.gate.deliveries.remote_surface import RemoteSurface, SurfaceDown
@@ -179,7 +179,7 @@ class Dispatcher:
             with self._gate.store.read() as tx:
                 question = tx.question(row.subject)
             if question is not None and (row.ref is not None or row.attempts > 1):
-                ending = fit_text(describe_question_ending(question), surface.longest)
+                ending = fit_text(describe_question_ending(question, surface.name), surface.longest)
                 surface.close(row.ref, row.subject, _key(row), ending)
         except Exception as error:  # noqa: BLE001  a foreign surface: the others go on
             self._try_later(surface, row, error)
@@ -250,10 +250,14 @@ def forget_deliveries(gate: Gate) -> int:
         return tx.drop_deliveries(before=tx.now - KEPT_FOR)
 
 
-def describe_question_ending(row: QuestionRow) -> str:
-    """Return how a question ended, in a sentence for the surfaces that showed it."""
+def describe_question_ending(row: QuestionRow, surface: str) -> str:
+    """Return how a question ended, in a sentence for this surface, which showed it."""
     if row.state == "answered" and row.answer is not None:
-        return words.elsewhere_notice(row.answer, row.by or "", row.reason)
+        by = row.by or ""
+        here = by.endswith(answerer("", surface))
+        told = words.answered_notice if here else words.elsewhere_notice
+        said = told(row.answer, by, row.reason)
+        return said[:1].upper() + said[1:]
     if row.state == "cancelled":
         return words.describe_question_taken_back(row.by, row.reason)
     return "Nobody answered in time."
