@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import signal
 from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
 
 import pytest
 
 EMBEDDED = ("memory", "sqlite")
 LONG = ("crash", "property", "contract", "e2e", "service", "browser")
 """The folders whose single tests take longest. They begin first: no core waits for the last of them."""
+
+FOLDERS = count()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -35,6 +40,15 @@ def pytest_collection_finish() -> None:
     """The tests themselves live to the end: garbage is not looked for among them."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for this test. Pytest's own fixture lists the folders of all tests to find the next number."""
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    folder = tmp_path_factory.getbasetemp() / f"{name}{next(FOLDERS)}"
+    folder.mkdir(mode=0o700)
+    return folder
 
 
 @pytest.fixture(scope="session")

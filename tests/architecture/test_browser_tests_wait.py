@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from tests.support.repository import ROOT
+from tests.support.rows import each_row
 
 HELPERS = "reading.py"
 """The one file that may look at a page without waiting, because it looks again until it is drawn."""
@@ -19,7 +18,7 @@ AT_ONCE = re.compile(
 """Instead: `expect(…)`, or `texts`, `wait_until` and `wait_for_value` of the helpers."""
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+@each_row("path", FILES, ids=lambda path: path.name)
 def test_no_test_of_the_page_reads_it_without_waiting(path: Path) -> None:
     assert [found[0] for found in AT_ONCE.finditer(path.read_text("utf-8"))] == []
 

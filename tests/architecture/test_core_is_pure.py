@@ -8,6 +8,7 @@ import pytest
 
 import sayso
 from tests.architecture.purity import impurities
+from tests.support.rows import each_row
 
 CORE = Path(sayso.__file__).parent / "core"
 MODULES = sorted(CORE.rglob("*.py"))
@@ -52,12 +53,12 @@ def test_core_is_there_to_be_read() -> None:
     assert CORE / "__init__.py" in MODULES
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(CORE)))
+@each_row("module", MODULES, ids=lambda path: str(path.relative_to(CORE)))
 def test_a_core_module_does_nothing_impure(module: Path) -> None:
     assert list(impurities(module.read_text(encoding="utf-8"))) == []
 
 
-@pytest.mark.parametrize("source", IMPURE)
+@each_row("source", IMPURE)
 def test_impure_source_is_found(source: str) -> None:
     assert list(impurities(source)) != []
 

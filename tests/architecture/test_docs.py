@@ -11,6 +11,7 @@ import pytest
 
 import sayso.core
 from tests.support.repository import ROOT
+from tests.support.rows import each_row
 
 PAGES = sorted((*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")))
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -49,7 +50,7 @@ def test_the_glossary_names_code() -> None:
     assert not exists("gate.nowhere.Surface")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_no_word_points_to_code_that_is_gone(name: str) -> None:
     assert exists(name)
 
@@ -76,7 +77,7 @@ def dead_links(page: Path, text: str) -> list[str]:
     return dead
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@each_row("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_no_link_of_a_page_leads_nowhere(page: Path) -> None:
     assert dead_links(page, page.read_text(encoding="utf-8")) == []
 

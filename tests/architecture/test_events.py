@@ -19,6 +19,7 @@ from sayso.core.audit.events import (
 from sayso.gate.audit.verifying.signatures import SignedAnswer, SignedPolicy, SignedProposal, SignedReview
 from sayso.gate.summaries.decisions import DecisionDetails
 from tests.support.repository import ROOT
+from tests.support.rows import each_row
 
 SOURCE = ROOT / "src" / "sayso"
 THE_PLACE = "core/audit/events.py"
@@ -63,7 +64,7 @@ def test_the_documentation_lists_every_event_with_its_meaning_and_no_other() -> 
     assert dict(rows) == {name: " ".join((kind.__doc__ or "").split()) for name, kind in EVENTS.items()}
 
 
-@pytest.mark.parametrize("name", EVENTS)
+@each_row("name", EVENTS)
 def test_the_subject_of_an_event_is_one_of_its_details(name: str) -> None:
     kind = EVENTS[name]
     assert not kind.subject or kind.subject in kind.__struct_fields__

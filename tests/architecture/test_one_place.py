@@ -8,12 +8,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import pytest
-
 import sayso
 from sayso.core import ledger
 from sayso.core.model import Tier
 from sayso.reading.urls import LOOPBACK
+from tests.support.rows import each_row
 
 SOURCE = Path(sayso.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
@@ -80,7 +79,7 @@ def retyped_constants(modules: Iterable[tuple[str, ast.Module]]) -> dict[str, li
     return {name: paths for (name, _), paths in where.items() if len(paths) > 1}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+@each_row("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_nobody_writes_an_id_a_time_or_a_named_list_down_again(path: Path) -> None:
     text = path.read_text("utf-8")
     place = str(path.relative_to(SOURCE))

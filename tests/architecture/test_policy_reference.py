@@ -26,6 +26,7 @@ from sayso.policy.load import LoadedPolicy, lay_over
 from sayso.reading.resolve import operations_for
 from tests.support.pages import agrees
 from tests.support.repository import PUBLISHED_SCHEMA, ROOT
+from tests.support.rows import each_row
 
 PAGE = (ROOT / "docs" / "policy.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```\n", PAGE, re.MULTILINE | re.DOTALL)
@@ -172,12 +173,12 @@ def test_a_section_for_a_key_that_is_gone_does_not_stay_on_the_page() -> None:
     assert set(re.findall(r"^### `(\w+)`$", PAGE, re.MULTILINE)) == set(SECTIONS) - {TOP} == set(CORE)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.section}.{row.key}")
+@each_row("row", ROWS, ids=lambda row: f"{row.section}.{row.key}")
 def test_no_default_on_the_page_differs_from_the_code(row: Row) -> None:
     assert row.default == default_of(row)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.section}.{row.key}")
+@each_row("row", ROWS, ids=lambda row: f"{row.section}.{row.key}")
 def test_no_meaning_hides_a_word_that_may_be_written(row: Row) -> None:
     choices = choices_of(row)
     wanted = {risk.word for risk in Risk} if choices == set(typing.get_args(RiskWord)) else choices
@@ -186,7 +187,7 @@ def test_no_meaning_hides_a_word_that_may_be_written(row: Row) -> None:
     assert row.meaning.endswith(".")
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.section}.{row.key}")
+@each_row("row", ROWS, ids=lambda row: f"{row.section}.{row.key}")
 def test_no_example_of_a_key_fails_to_load_or_has_lint_findings(row: Row) -> None:
     assert re.search(rf"(^|[{{, ]){row.key}: ", row.example)
     text = frame_example(row)

@@ -7,13 +7,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import sayso
 from sayso.core import rulebook
 from sayso.core.audit.events import BY_RULE
 from sayso.core.deciding import rules
 from sayso.core.deciding.rules import RULES, START_RULES
+from tests.support.rows import each_row
 
 SOURCE = Path(sayso.__file__).parent
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path.name != "rulebook.py")
@@ -54,7 +53,7 @@ def lists_of_rules(tree: ast.AST) -> Iterator[list[str]]:
             yield found
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+@each_row("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_no_file_names_a_rule_but_by_its_row(path: Path) -> None:
     tree = ast.parse(path.read_text("utf-8"))
     assert [text for node in ast.walk(tree) for text in named(node)] == []

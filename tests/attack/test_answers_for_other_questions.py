@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.rows import each_row
 from tests.support.wordings import ADD, EDIT_A, EDIT_B, PUSH, Step, play, said
 
 FORCE = {"call": {"operations": ["git.push_force"], "command": "git push --force"}}
@@ -82,8 +83,8 @@ def test_a_place_said_without_a_list_never_moves_on_to_another_question(text: st
     assert verdicts(told, 2) == ["ask", "ask"]
 
 
-@pytest.mark.parametrize("hesitant", ["ok", "sure", "ok 1"])
-@pytest.mark.parametrize("text", ["yes", "ok", "yes!", "go ahead", "just this once", "yes, once", "do it"])
+@each_row("hesitant", ["ok", "sure", "ok 1"])
+@each_row("text", ["yes", "ok", "yes!", "go ahead", "just this once", "yes, once", "do it"])
 def test_a_yes_asked_back_for_a_question_that_closed_never_answers_the_next_one(
     hesitant: str, text: str
 ) -> None:
@@ -116,7 +117,7 @@ yes, and nothing else|yes, this file only|yes, that one only|only a.py|just a.py
 yes, only number 1|yes to the first only|yes to 1 alone|ok, only a.py|sure, just a.py|fine, a.py only"""
 
 
-@pytest.mark.parametrize("text", LIMITED.replace("\n", "|").split("|"))
+@each_row("text", LIMITED.replace("\n", "|").split("|"))
 def test_a_yes_with_a_limit_never_covers_more_than_the_call_it_was_said_to(text: str) -> None:
     assert play("X", EDIT_A, text, EDIT_A, EDIT_B)[-1]["verdict"] == "ask"
     assert play("X", EDIT_A, text, "yes", EDIT_A, EDIT_B)[2]["answered"] in (None, {"answer": "once"})

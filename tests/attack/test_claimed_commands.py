@@ -16,6 +16,7 @@ from sayso.core.errors import MalformedRequest
 from sayso.gate.sessions.operator_grants import give_grant
 from sayso.policy import PolicyProblems, load_text
 from tests.attack.opening import a_gate, a_service
+from tests.support.rows import each_row
 
 POLICY = """
 extends: [balanced]
@@ -141,8 +142,8 @@ GIT_FLAGS: list[tuple[str, str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("slash", "tool", "args"), GIT_FLAGS, ids=repr)
-@pytest.mark.parametrize("preset", ["chat", "balanced", "coding"])
+@each_row(("slash", "tool", "args"), GIT_FLAGS, ids=repr)
+@each_row("preset", ["chat", "balanced", "coding"])
 def test_no_slash_command_lets_flags_rewrite_history(
     preset: str, slash: str, tool: str, args: dict[str, Any]
 ) -> None:

@@ -13,6 +13,7 @@ from sayso.core.model import Risk
 from sayso.doors.python.session import Session
 from tests.attack.opening import a_gate, answer_last
 from tests.attack.workplaces import work
+from tests.support.rows import each_row
 
 __all__ = ["work"]
 
@@ -155,10 +156,8 @@ def test_a_capability_that_declares_nothing_is_decided_where_the_policy_knows_it
     assert ran == []
 
 
-@pytest.mark.parametrize("preset", ["balanced", "coding", "chat", "gateway", "trusting", "graph", "paranoid"])
-@pytest.mark.parametrize(
-    "operation", ["files.read", "files.delete", "git.status", "git.log", "email.read", "misc.x"]
-)
+@each_row("preset", ["balanced", "coding", "chat", "gateway", "trusting", "graph", "paranoid"])
+@each_row("operation", ["files.read", "files.delete", "git.status", "git.log", "email.read", "misc.x"])
 def test_a_preset_never_lowers_what_code_declares(preset: str, operation: str) -> None:
     ran: list[int] = []
     with a_gate(f"extends: [{preset}]") as gate, gate.session(agent="a").active():

@@ -27,6 +27,7 @@ from sayso.policy import load_text
 from sayso.store.memory.store import MemoryStore
 from tests.attack.opening import a_gate, a_service, answer_last
 from tests.support.gates import KEY, Clock
+from tests.support.rows import each_row
 from tests.support.service import Service
 
 POLICY = """
@@ -121,8 +122,8 @@ def _name(name: str, call: str) -> str:
     return call if name == "the call" else name
 
 
-@pytest.mark.parametrize("name", [*NAMES, "the call"])
-@pytest.mark.parametrize("answer", ["once", "task", "always"])
+@each_row("name", [*NAMES, "the call"])
+@each_row("answer", ["once", "task", "always"])
 def test_a_free_retry_that_the_operator_revoked_by_name_never_runs(name: str, answer: str) -> None:
     with a_bank(ValueError("no")) as (bank, _):
         call = bank.fail_once(answer)

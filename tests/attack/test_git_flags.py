@@ -11,6 +11,7 @@ from sayso import ConsentRequired, Sayso
 from sayso.doors.python.session import Session
 from tests.attack.opening import a_gate, a_service
 from tests.attack.workplaces import work
+from tests.support.rows import each_row
 from tests.support.service import Service
 
 __all__ = ["work"]
@@ -106,7 +107,7 @@ def over_http(gate: Sayso, service: Service, said: str, call: dict[str, Any]) ->
     return found
 
 
-@pytest.mark.parametrize(("said", "tool", "operation", "args"), EACH)
+@each_row(("said", "tool", "operation", "args"), EACH)
 def test_a_slash_command_never_lets_a_flag_through(
     said: str, tool: str, operation: str, args: dict[str, Any]
 ) -> None:
@@ -159,8 +160,8 @@ def test_a_decorated_function_never_force_pushes_or_amends_by_slash_command() ->
     assert ran == ["x", "y"]
 
 
-@pytest.mark.parametrize("preset", ["balanced", "coding", "trusting", "graph"])
-@pytest.mark.parametrize(
+@each_row("preset", ["balanced", "coding", "trusting", "graph"])
+@each_row(
     "args",
     [
         {"context": "--output=/etc/passwd"},

@@ -12,6 +12,7 @@ import pytest
 
 from sayso.gate.sessions.play import Player
 from sayso.policy import load_preset
+from tests.support.rows import each_row
 
 POLICY = load_preset("chat")
 SEEN = "Edit `src/a.py`: add a null check. Nothing else changes."
@@ -135,7 +136,7 @@ HIDDEN = [
 ]
 
 
-@pytest.mark.parametrize("markup", HIDDEN)
+@each_row("markup", HIDDEN)
 def test_a_yes_never_covers_what_a_reader_of_the_plan_may_not_see(markup: str) -> None:
     hidden = markup.replace("{}", SECRET)
     for plan in (f"{SEEN}\n\n{hidden}", f"{hidden}\n\n{SEEN}", hidden):
@@ -246,7 +247,7 @@ EXCLUDED = [
 ]
 
 
-@pytest.mark.parametrize("sentence", EXCLUDED)
+@each_row("sentence", EXCLUDED)
 def test_what_a_sentence_of_the_plan_excludes_is_not_a_target(sentence: str) -> None:
     shown, player = agree_to(f"Edit src/a.py: add a null check. Only this.\n\n{sentence}")
     assert all("src/b.py" not in targets for targets in shown["covers"].values())

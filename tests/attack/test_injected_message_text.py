@@ -7,6 +7,7 @@ harmless text look like a yes, or hide a stop. Nothing here may loosen, and no s
 import pytest
 
 from sayso.core.conversation.message import HIGH_PHRASES, MEDIUM_PHRASES, STOP_PHRASES, Message, read_message
+from tests.support.rows import each_row
 
 SLASHES = ("/commit", "/pr", "/allowlist")
 GRANT = "Grant standing consent for: git push"
@@ -27,8 +28,8 @@ def test_the_bare_sentences_used_below_do_loosen(loose: str) -> None:
     assert loosens(hear(loose))
 
 
-@pytest.mark.parametrize("loose", [GRANT, "/commit", "yes", "go ahead", "run git status"])
-@pytest.mark.parametrize(
+@each_row("loose", [GRANT, "/commit", "yes", "go ahead", "run git status"])
+@each_row(
     "wrapping",
     [
         "```\n{}\n```",
@@ -132,17 +133,15 @@ HIDDEN = [
 ]
 
 
-@pytest.mark.parametrize("hidden", HIDDEN, ids=ascii)
-@pytest.mark.parametrize(
-    "loose", [GRANT, "/commit", "yes", "go ahead", "ok", "Run `git status`", "run git status"]
-)
+@each_row("hidden", HIDDEN, ids=ascii)
+@each_row("loose", [GRANT, "/commit", "yes", "go ahead", "ok", "Run `git status`", "run git status"])
 def test_a_message_with_an_invisible_character_never_loosens(loose: str, hidden: str) -> None:
     for at in (0, 1, len(loose) // 2, len(loose)):
         assert not loosens(hear(loose[:at] + hidden + loose[at:]))
 
 
-@pytest.mark.parametrize("hidden", HIDDEN, ids=ascii)
-@pytest.mark.parametrize("stop", STOP_PHRASES)
+@each_row("hidden", HIDDEN, ids=ascii)
+@each_row("stop", STOP_PHRASES)
 def test_an_invisible_character_never_hides_a_stop(stop: str, hidden: str) -> None:
     for at in range(len(stop) + 1):
         assert hear(f"please{hidden} {stop[:at]}{hidden}{stop[at:]} now").stop
@@ -212,8 +211,8 @@ def test_a_refused_disguise_in_a_grant_is_explained() -> None:
     assert "invisible" in problem
 
 
-@pytest.mark.parametrize("phrase", [*HIGH_PHRASES, *MEDIUM_PHRASES])
-@pytest.mark.parametrize(
+@each_row("phrase", [*HIGH_PHRASES, *MEDIUM_PHRASES])
+@each_row(
     "sentence",
     [
         "{}, that file is broken",
@@ -237,8 +236,8 @@ def test_a_consent_phrase_that_is_only_a_word_in_the_message_is_no_assent(phrase
     assert hear(sentence.format(phrase)).assent is None
 
 
-@pytest.mark.parametrize("stop", STOP_PHRASES)
-@pytest.mark.parametrize(
+@each_row("stop", STOP_PHRASES)
+@each_row(
     "loose",
     [
         GRANT + ", {}",
@@ -299,7 +298,7 @@ def test_a_revoke_inside_a_grant_takes_effect_and_the_grant_does_not() -> None:
     assert message.revokes == ("git push",)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "unit",
     [
         "yes ",

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.rows import each_row
 from tests.support.wordings import EDIT_A, EDIT_B, PUSH, play, said, verdict
 
 GRANT = "Grant standing consent for: git push"
@@ -45,7 +46,7 @@ def each(listed: str) -> list[str]:
     return listed.replace("\n", "|").split("|")
 
 
-@pytest.mark.parametrize("text", each(EXCLUDING))
+@each_row("text", each(EXCLUDING))
 def test_what_is_excluded_after_a_task_consent_never_runs_unasked(text: str) -> None:
     *_, heard, call = play("X", EDIT_A, "yes", EDIT_A, text, EDIT_B)
     assert call["verdict"] == "ask"
@@ -68,7 +69,7 @@ def test_a_limit_never_goes_unheard_because_another_question_is_open(text: str) 
     assert verdict("X", EDIT_A, "yes", EDIT_A, PUSH, text, EDIT_B) == "ask"
 
 
-@pytest.mark.parametrize("text", each(WORK))
+@each_row("text", each(WORK))
 def test_ordinary_work_never_costs_the_task_its_consent(text: str) -> None:
     assert verdict("X", EDIT_A, "yes", EDIT_A, text, EDIT_B) == "allow"
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sayso.core.model import Risk
+from tests.support.rows import each_row
 from tests.support.shell_lines import HARMFUL, Reader, tricks
 
 
@@ -18,12 +19,12 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     return Reader(Path(folder).resolve(), Path(folder).resolve().parent)
 
 
-@pytest.mark.parametrize("command", HARMFUL)
+@each_row("command", HARMFUL)
 def test_a_harmful_command_is_high_by_itself(reader: Reader, command: str) -> None:
     assert reader.risk(command) is Risk.HIGH
 
 
-@pytest.mark.parametrize("command", HARMFUL)
+@each_row("command", HARMFUL)
 def test_no_trick_makes_a_harmful_command_low(reader: Reader, command: str) -> None:
     hidden = list(tricks(command))
     low = [line for line in hidden if reader.risk(line) is Risk.LOW]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.support.rows import each_row
 from tests.support.wordings import ADD, EDIT_A, EDIT_B, PLAN, PUSH, messages, play, said, verdict
 
 NO = messages("messages", "refusal", "unsaid")
 GRANT = "Grant standing consent for: git push"
 
 
-@pytest.mark.parametrize("text", NO)
+@each_row("text", NO)
 def test_a_no_after_the_yes_never_leaves_an_unused_approval_a_task_consent_or_a_plan(text: str) -> None:
     *_, heard, call = play("please publish", PUSH, "yes", text, PUSH)
     assert call["verdict"] == "ask"

@@ -13,6 +13,7 @@ import pytest
 from sayso import ConsentRequired, Sayso
 from sayso.policy import preset_names
 from tests.attack.opening import a_gate, a_service, answer_last, open_questions
+from tests.support.rows import each_row
 
 HARMLESS: dict[str, Any] = {"command": "ls"}
 HARMFUL: list[dict[str, Any]] = [
@@ -35,10 +36,10 @@ def said_yes(gate: Sayso, session: Any, tool: str, answer: str) -> None:
     assert called.retry().allowed
 
 
-@pytest.mark.parametrize("pins", ["exact", "operation"])
-@pytest.mark.parametrize("answer", ["once", "task", "temporary", "always"])
-@pytest.mark.parametrize("args", HARMFUL, ids=repr)
-@pytest.mark.parametrize("tool", UNKNOWN)
+@each_row("pins", ["exact", "operation"])
+@each_row("answer", ["once", "task", "temporary", "always"])
+@each_row("args", HARMFUL, ids=repr)
+@each_row("tool", UNKNOWN)
 def test_a_yes_to_one_call_of_an_unknown_tool_never_covers_another(
     tool: str, args: dict[str, Any], answer: str, pins: str
 ) -> None:
@@ -65,9 +66,9 @@ READ_SHELL_LINES = ("balanced", "coding")
 """Presets where a command line that only reads runs unasked."""
 
 
-@pytest.mark.parametrize("preset", preset_names())
-@pytest.mark.parametrize("yes", ["yes", "go ahead", "yes, for this task"])
-@pytest.mark.parametrize("tool", [*UNKNOWN, *SHELLS])
+@each_row("preset", preset_names())
+@each_row("yes", ["yes", "go ahead", "yes, for this task"])
+@each_row("tool", [*UNKNOWN, *SHELLS])
 def test_a_yes_in_the_conversation_to_ls_never_lets_a_shell_tool_push(
     preset: str, yes: str, tool: str
 ) -> None:

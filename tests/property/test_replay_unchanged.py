@@ -6,8 +6,6 @@ import os
 from contextlib import closing
 from random import Random
 
-import pytest
-
 from sayso.core.audit.entry import read_entry
 from sayso.core.audit.events import DECISIONS
 from sayso.core.deciding.facts import read_facts
@@ -25,6 +23,7 @@ from tests.property.acts import Side
 from tests.property.test_stores_agree import NAMES, TIMES
 from tests.support.gates import Clock
 from tests.support.postgres_place import new_schema
+from tests.support.rows import each_row
 
 LIVES = 400 if os.environ.get("SAYSO_ALL") else 25
 STEPS = 150
@@ -73,7 +72,7 @@ def decide_one_by_one(gate: Gate) -> list[tuple[object, ...]]:
     return differ
 
 
-@pytest.mark.parametrize("seed", range(LIVES))
+@each_row("seed", range(LIVES))
 def test_nothing_changes_under_the_unchanged_policy(seed: int) -> None:
     gate = live(seed, load_preset(PRESETS[seed % len(PRESETS)]))
     report = replay_decisions(gate)

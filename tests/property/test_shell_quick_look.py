@@ -18,6 +18,7 @@ from sayso.reading.paths.budget import share_budget
 from sayso.reading.paths.own_places import guard_store
 from sayso.reading.paths.places import SECRET_FILES
 from sayso.reading.shell.files.quick import QuickLook
+from tests.support.rows import each_row
 from tests.support.shell_lines import HARMFUL, Reader, tricks
 
 PATHS = 60_000 if os.environ.get("SAYSO_ALL") else 3_000
@@ -105,13 +106,13 @@ def test_every_answer_of_the_quick_look_is_the_full_one(where: CallFolders) -> N
     assert answered > PATHS // 20
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name",
     [one.replace("*", "x") for one in SECRET_FILES]
     + ["gh/hosts.yml", "gcloud/credentials.db", ".ssh/x", ".docker/config.json", ".codex/auth.json"],
 )
-@pytest.mark.parametrize("folder", ["", "src/", "/etc/", "~/", "~/.config/"])
-@pytest.mark.parametrize("operation", ["files.read", "files.write"])
+@each_row("folder", ["", "src/", "/etc/", "~/", "~/.config/"])
+@each_row("operation", ["files.read", "files.write"])
 def test_a_secret_is_a_secret(where: CallFolders, name: str, folder: str, operation: str) -> None:
     found = QuickLook(where, load_preset("coding")).operation_at(operation, folder + name, where.folder)
     assert found == full(operation, folder + name, where.folder, where)

@@ -22,6 +22,7 @@ from sayso.store.sqlite.store import SqliteStore
 from tests.property.acts import Act, Side
 from tests.support.gates import Clock
 from tests.support.postgres_place import new_schema
+from tests.support.rows import each_row
 
 EVERY = bool(os.environ.get("SAYSO_ALL"))
 SEQUENCES, SEQUENCES_ON_POSTGRES = (1_000, 300) if EVERY else (40, 15)
@@ -49,7 +50,7 @@ def gate_on(store: Store) -> Gate:
     return open_gate(POLICY, store, key=KEY)
 
 
-@pytest.mark.parametrize("seed", range(SEQUENCES))
+@each_row("seed", range(SEQUENCES))
 def test_memory_and_sqlite_agree_on_every_step_as_time_goes_by(seed: int) -> None:
     clock = Clock()
     with (

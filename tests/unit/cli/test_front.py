@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from sayso.cli.front import COMMANDS, find_command, format_front_page
 from sayso.cli.main import make_command_line
+from tests.support.rows import each_row
 
 HEAVY = {"typer", "click", "rich", "ruamel", "msgspec", "cryptography"}
 
@@ -37,7 +38,7 @@ def test_a_narrow_front_page_says_the_same_and_cuts_no_word_in_two() -> None:
     assert max(map(len, narrow.splitlines())) <= 50
 
 
-@pytest.mark.parametrize("name", [one.name for one in COMMANDS])
+@each_row("name", [one.name for one in COMMANDS])
 def test_a_command_alone_is_the_same_as_among_all(name: str) -> None:
     assert print_help(name, name) == print_help(None, name)
 

@@ -31,6 +31,7 @@ from sayso.core.digest import (
 from sayso.core.errors import NotCanonical
 from sayso.core.model import Call
 from sayso.gate.deciding.request import make_call
+from tests.support.rows import each_row
 
 # RFC 8785, appendix B: the bits of a double and the text it is written as.
 NUMBERS = {
@@ -67,7 +68,7 @@ def double(bits: str) -> float:
     return value
 
 
-@pytest.mark.parametrize(("bits", "text"), NUMBERS.items())
+@each_row(("bits", "text"), NUMBERS.items())
 def test_a_double_is_written_as_the_rfc_lists_it(bits: str, text: str) -> None:
     assert encode_canonical(double(bits)) == text.encode()
 
@@ -114,7 +115,7 @@ def test_the_rfcs_sample_object_comes_out_as_printed_there() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "text"),
     [
         (None, "null"),
@@ -151,7 +152,7 @@ class Text(str):
     """A string of another type is still that string."""
 
 
-@pytest.mark.parametrize(
+@each_row(
     "value",
     [
         math.nan,
@@ -274,7 +275,7 @@ def test_the_quick_way_and_the_full_way_spell_alike(value: Any) -> None:
     assert encode_canonical(MappingProxyType({"v": value})) == b'{"v":' + encode_canonical(value) + b"}"
 
 
-@pytest.mark.parametrize("character", [chr(code) for code in range(0x100)])
+@each_row("character", [chr(code) for code in range(0x100)])
 def test_every_character_is_spelled_alike_in_both_ways(character: str) -> None:
     members = {character: character}
     assert encode_canonical(members) == encode_canonical(MappingProxyType(members))

@@ -25,6 +25,7 @@ from sayso.core.ledger import (
     resume_parked,
     start_running,
 )
+from tests.support.rows import each_row
 
 NOW = 1_800_000_000.0
 STATES: tuple[State, ...] = get_args(State)
@@ -40,7 +41,7 @@ FOLLOWING: dict[State, str] = {
 RUNNING = CallStanding("running", 3, "one", NOW + LEASE)
 
 
-@pytest.mark.parametrize(("state", "to"), PAIRS)
+@each_row(("state", "to"), PAIRS)
 def test_a_call_moves_only_along_the_table_and_keeps_its_fence_but_no_lease(state: State, to: State) -> None:
     before = CallStanding(state, 3, "one", NOW)
     if to in FOLLOWING.get(state, "").split():
@@ -76,8 +77,8 @@ def test_a_sign_of_life_moves_the_end_of_the_lease_and_nothing_else() -> None:
     assert renew_lease(RUNNING, 3, NOW + 10, lease=5.0).lease_until == NOW + 15
 
 
-@pytest.mark.parametrize("state", STATES)
-@pytest.mark.parametrize("fence", [2, 3, 4])
+@each_row("state", STATES)
+@each_row("fence", [2, 3, 4])
 def test_only_who_holds_the_running_start_is_heard(state: State, fence: int) -> None:
     standing = CallStanding(state, 3, "one", NOW)
     if (state, fence) == ("running", 3):
@@ -114,7 +115,7 @@ def test_what_does_not_run_or_has_no_lease_does_not_lapse(state: State) -> None:
     assert expire_lease(free, NOW + 60) is free
 
 
-@pytest.mark.parametrize(("state", "to"), PAIRS)
+@each_row(("state", "to"), PAIRS)
 def test_only_an_ambiguous_call_is_resolved_and_only_as_succeeded_or_failed(state: State, to: State) -> None:
     if state == "ambiguous" and to in ("succeeded", "failed"):
         assert resolve_ambiguous(CallStanding(state, 3), to) == CallStanding(to, 3)
@@ -123,8 +124,8 @@ def test_only_an_ambiguous_call_is_resolved_and_only_as_succeeded_or_failed(stat
         resolve_ambiguous(CallStanding(state, 3), to)
 
 
-@pytest.mark.parametrize("state", STATES)
-@pytest.mark.parametrize("fence", [2, 3, 4])
+@each_row("state", STATES)
+@each_row("fence", [2, 3, 4])
 def test_only_who_holds_a_running_call_gives_it_back_or_parks_it(state: State, fence: int) -> None:
     standing = CallStanding(state, 3, "one", NOW)
     if (state, fence) == ("running", 3):

@@ -9,6 +9,7 @@ import pytest
 from sayso.core.words import FOLD_AT, format_question, visible
 from sayso.gate.sessions.play import Player
 from sayso.policy import load_preset
+from tests.support.rows import each_row
 
 
 @pytest.mark.parametrize(
@@ -18,7 +19,7 @@ def test_what_can_be_seen_stays(text: str) -> None:
     assert visible(text) == text
 
 
-@pytest.mark.parametrize(
+@each_row(
     "character",
     [
         *("\n", "\r", "\t", "\x00", "\x1b", "\x7f", "\x9b", "\u00a0", "\u00ad", "\u2028", "\u3000"),

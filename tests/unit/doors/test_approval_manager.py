@@ -15,6 +15,7 @@ import pytest
 from sayso import ApprovalManager, ApprovalMode, RiskLevel, SaysoError
 from sayso.core.model import Mode, Risk
 from sayso.doors.approval_manager import Prompt
+from tests.support.rows import each_row
 
 PARANOID, BALANCED, TRUSTING = ApprovalMode.PARANOID, ApprovalMode.BALANCED, ApprovalMode.TRUSTING
 SAFE, MEDIUM, HIGH = RiskLevel.SAFE, RiskLevel.MEDIUM, RiskLevel.HIGH
@@ -94,8 +95,8 @@ def test_with_a_yes_every_cell_of_the_table_runs_and_asks_as_the_table_says(
     assert asked == [first, again, other]
 
 
-@pytest.mark.parametrize("answer", NO_YES.values(), ids=NO_YES.keys())
-@pytest.mark.parametrize(("mode", "risk"), CELLS)
+@each_row("answer", NO_YES.values(), ids=NO_YES.keys())
+@each_row(("mode", "risk"), CELLS)
 def test_only_true_approves_in_every_cell_of_the_table(
     mode: ApprovalMode, risk: RiskLevel, answer: Any
 ) -> None:

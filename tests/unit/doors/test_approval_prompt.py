@@ -10,6 +10,7 @@ import pytest
 
 from sayso.core.model import Mode
 from sayso.doors.approval_prompt import Prompt, RiskLevel, _width, ask_at_terminal
+from tests.support.rows import each_row
 
 SEED = """\
 ┌─────────────────────────────────────────────┐
@@ -70,7 +71,7 @@ VALUES: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("value", "shown"), VALUES)
+@each_row(("value", "shown"), VALUES)
 def test_a_value_is_shown_so_that_it_can_be_nothing_else(value: Any, shown: str) -> None:
     assert rows({"name": value}) == [f"  name: {shown}"]
 
@@ -94,8 +95,8 @@ FORGERIES = [
 ]
 
 
-@pytest.mark.parametrize("forged", FORGERIES)
-@pytest.mark.parametrize("where", ["name", "value", "deep"])
+@each_row("forged", FORGERIES)
+@each_row("where", ["name", "value", "deep"])
 def test_nothing_an_agent_writes_can_imitate_or_break_the_frame(forged: str, where: str) -> None:
     made: dict[str, dict[str, Any]] = {
         "name": {forged: "x"},

@@ -6,11 +6,12 @@ import pytest
 
 from sayso.policy import load_text, read_text
 from sayso.policy.lint import lint_policy
+from tests.support.rows import each_row
 
 LISTS = "autonomous: [read], requires_approval: [send], blocked: []"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "severity", "where", "words"),
     [
         ("operations: {a.b: {risk: low}}", "warning", "a.b", "is in no list"),

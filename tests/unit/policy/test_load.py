@@ -14,6 +14,7 @@ import sayso.policy as policy_package
 from sayso.core.model import Mode, Risk, Tier
 from sayso.core.policy import NEVER_REVIEWED, Policy, PolicyWorkflow, SlashCommand, Tool
 from sayso.policy import PolicyProblem, PolicyProblems, load_file, load_text, read_file, read_text
+from tests.support.rows import each_row
 
 FULL = """\
 sayso: 1
@@ -217,7 +218,7 @@ def test_a_problem_is_told_with_file_line_column_and_hint() -> None:
     assert str(caught.value) == "my.yaml:1:7: unknown mode 'balenced' (did you mean balanced?)"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "place", "message", "hint"),
     [
         ("mode: balanced\ndomians: {}", (2, 1), "unknown key 'domians'", "did you mean domains?"),

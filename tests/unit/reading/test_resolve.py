@@ -9,6 +9,7 @@ import pytest
 
 from sayso.core.model import Operation, Risk
 from sayso.policy import PolicyProblems, load_preset, load_text
+from tests.support.rows import each_row
 from tests.unit.deciding import bare
 from tests.unit.resolving import read_operations, target_for
 
@@ -127,7 +128,7 @@ def test_targets_that_are_no_single_text_are_still_targets(iban: object, target:
     assert target_for("transfer", args, load_text(TOOLS), folder=WORK, workspace=WORK) == target
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tool", "operation"),
     [
         ("git_status", "git.status"),
@@ -143,7 +144,7 @@ def test_targets_that_are_no_single_text_are_still_targets(iban: object, target:
         ("interrupt_background_process", "shell.interrupt"),
     ],
 )
-@pytest.mark.parametrize("preset", ["balanced", "trusting", "gateway", "coding"])
+@each_row("preset", ["balanced", "trusting", "gateway", "coding"])
 def test_the_usual_tools_are_known_to_the_presets(preset: str, tool: str, operation: str) -> None:
     policy = load_preset(preset)
     (found,) = read_operations(tool, {}, policy, folder=WORK, workspace=WORK, home=HOME)

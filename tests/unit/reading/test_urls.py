@@ -6,6 +6,7 @@ import pytest
 
 from sayso.core.model import Operation, Risk
 from sayso.policy import load_text
+from tests.support.rows import each_row
 from tests.unit.deciding import bare
 from tests.unit.resolving import read_operations
 
@@ -39,7 +40,7 @@ def test_fetching_from_the_open_internet_is_what_it_says(url: str) -> None:
     assert fetched(url) == Operation("network.fetch")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "url",
     [
         "http://localhost/",
@@ -79,7 +80,7 @@ def test_what_is_near_is_high_in_every_spelling(url: str) -> None:
     assert fetched(url) == Operation("network.fetch", reading=Risk.HIGH)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "url",
     [
         "https://user:password@example.com/",

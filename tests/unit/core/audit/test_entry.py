@@ -29,6 +29,7 @@ from sayso.core.audit.text import format_json_line, format_pruned_line, format_t
 from sayso.core.digest import decode_canonical, encode_canonical
 from sayso.core.errors import NotCanonical
 from tests.support.audit_trails import entry, parse_json_line
+from tests.support.rows import each_row
 
 AT = 1_794_729_600.0  # 2026-11-15T08:00:00Z
 
@@ -82,7 +83,7 @@ def test_an_entry_is_read_back_as_it_was() -> None:
     assert read_entry(encode_entry(written)) == written
 
 
-@pytest.mark.parametrize(
+@each_row(
     "changed",
     [
         {"seq": 0},

@@ -30,6 +30,7 @@ from sayso.core.audit.merkle import (
     root_at,
     subtree_root,
 )
+from tests.support.rows import each_row
 
 # The leaves that certificate transparency tests its trees with, and their roots at every size.
 CONTENTS = [bytes.fromhex(text) for text in (
@@ -73,7 +74,7 @@ def test_the_roots_of_the_known_leaves_are_the_known_roots() -> None:
     assert extend_tree(Frontier(), [leaf_hash(b"")])[0].root == hashlib.sha256(b"\x00").digest()
 
 
-@pytest.mark.parametrize("size", SIZES)
+@each_row("size", SIZES)
 def test_a_root_is_the_one_an_independent_implementation_comes_to(size: int) -> None:
     assert extend_tree(Frontier(), LEAVES[:size])[0].root == root_at(size, HASHES) == ORACLE.get_root(size)
 
@@ -96,7 +97,7 @@ def test_only_one_hash_in_256_is_kept() -> None:
     assert kept[-1][:2] == (16, 0)
 
 
-@pytest.mark.parametrize("size", SIZES)
+@each_row("size", SIZES)
 def test_our_proofs_of_inclusion_are_accepted_by_pymerkle_and_its_by_us(size: int) -> None:
     root = ORACLE.get_root(size)
     for index in {0, 1, size // 3, size // 2, size - 2, size - 1} & set(range(size)):
@@ -118,7 +119,7 @@ def ranges(old: int, start: int, end: int, whole: bool = True) -> list[tuple[int
     return [*ranges(old, middle, end, False), (start, middle)]
 
 
-@pytest.mark.parametrize("new", SIZES)
+@each_row("new", SIZES)
 def test_our_proofs_of_growth_are_accepted_by_pymerkle_and_its_by_us(new: int) -> None:
     for old in {1, 2, 3, new // 3, new // 2, new - 1, new} & set(range(1, new + 1)):
         roots = ORACLE.get_root(old), ORACLE.get_root(new)

@@ -7,6 +7,7 @@ import pytest
 
 from sayso.core.conversation.message import HIGH_PHRASES, MEDIUM_PHRASES, STOP_PHRASES, Message, read_message
 from sayso.core.text.unmask import hidden
+from tests.support.rows import each_row
 
 SLASHES = ("/commit", "/pr", "/branch", "/status", "/diff")
 
@@ -45,8 +46,8 @@ def test_a_quoted_stop_word_in_the_arguments_of_a_slash_command_is_none() -> Non
 # --- stop ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("phrase", STOP_PHRASES)
-@pytest.mark.parametrize(
+@each_row("phrase", STOP_PHRASES)
+@each_row(
     "sentence",
     ["{}", "{}!", "please {}", "no, {}", "yes, {}", "{} for the tests", "so: {}", "(*{}*)", "a\n{}\nb"],
 )
@@ -137,10 +138,8 @@ def test_a_no_that_is_not_the_sense_of_the_message_is_neither_refusal_nor_assent
 # --- assent -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("phrase", HIGH_PHRASES)
-@pytest.mark.parametrize(
-    "sentence", ["{}", "{}!", "{}.", "ok, {}", "please {}", "{} please", "Great, {}, thanks."]
-)
+@each_row("phrase", HIGH_PHRASES)
+@each_row("sentence", ["{}", "{}!", "{}.", "ok, {}", "please {}", "{} please", "Great, {}, thanks."])
 def test_a_high_confidence_phrase_is_an_assent(phrase: str, sentence: str) -> None:
     for text in (
         sentence.format(phrase),
@@ -150,8 +149,8 @@ def test_a_high_confidence_phrase_is_an_assent(phrase: str, sentence: str) -> No
         assert hear(text) == Message(text=text, kind="assent", assent="high")
 
 
-@pytest.mark.parametrize("phrase", MEDIUM_PHRASES)
-@pytest.mark.parametrize("sentence", ["{}", "{}!", "{}, thanks", "oh, {} then"])
+@each_row("phrase", MEDIUM_PHRASES)
+@each_row("sentence", ["{}", "{}!", "{}, thanks", "oh, {} then"])
 def test_a_medium_confidence_phrase_is_a_medium_assent(phrase: str, sentence: str) -> None:
     text = sentence.format(phrase)
     assert hear(text) == Message(text=text, kind="medium", assent="medium")

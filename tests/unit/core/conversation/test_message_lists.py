@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sayso.core.conversation.message import Message, read_message
+from tests.support.rows import each_row
 
 SLASHES = ("/commit", "/pr", "/branch", "/status", "/diff")
 
@@ -16,7 +17,7 @@ def hear(text: str) -> Message:
 # --- standing consent ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("listed", "commands"),
     [
         ("git push", ("git push",)),

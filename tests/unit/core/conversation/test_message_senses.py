@@ -7,6 +7,7 @@ import pytest
 from sayso.core.conversation.message import Message, read_message
 from sayso.core.text.acts import contains_forbidden
 from sayso.core.text.phrases import Phrases
+from tests.support.rows import each_row
 
 SLASHES = ("/commit", "/pr")
 
@@ -71,7 +72,7 @@ def test_an_idiom_without_a_plain_assent_stays_a_refusal(text: str) -> None:
     assert not loosens(hear(text))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "word"),
     [
         ("Do not edit b.py", "b.py"),
@@ -176,7 +177,7 @@ def test_a_yes_that_may_be_ironic_is_asked_back(text: str) -> None:
     assert hear(text).assent == "medium"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "yes 👍",
@@ -241,7 +242,7 @@ def test_a_limited_yes_is_no_plain_yes(text: str) -> None:
     assert (message.kind, message.assent) == ("modify", None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "limit",
     [
         ", but not to main",

@@ -6,6 +6,7 @@ import pytest
 
 from sayso.core.conversation.message import Message, read_message
 from sayso.core.text.acts import contains_forbidden
+from tests.support.rows import each_row
 
 SLASHES = ("/commit", "/pr")
 
@@ -18,7 +19,7 @@ def loosens(message: Message) -> bool:
     return bool(message.grants or message.slash or message.assent or message.imperatives)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "do not continue",
@@ -108,7 +109,7 @@ def test_what_forbids_nothing_takes_no_consent_back(text: str) -> None:
     assert not hear(text).forbids
 
 
-@pytest.mark.parametrize(
+@each_row(
     "said",
     [
         "main off limits",
@@ -133,7 +134,7 @@ def test_what_forbids_nothing_takes_no_consent_back(text: str) -> None:
         "hotfixes",
     ],
 )
-@pytest.mark.parametrize("first", ["git push", "`git push`", "npm test, git push"])
+@each_row("first", ["git push", "`git push`", "npm test, git push"])
 def test_a_limit_in_words_the_grammar_does_not_know_never_leaves_a_grant(first: str, said: str) -> None:
     message = hear(f"Grant standing consent for: {first}, {said}")
     assert message.grants == ()
@@ -161,7 +162,7 @@ def test_commands_in_a_list_are_granted_as_they_stand(listed: str, granted: tupl
     assert hear(f"Grant standing consent for: {listed}").grants == granted
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "revoke all existing consent",

@@ -8,6 +8,7 @@ import pytest
 
 from sayso.gate.sessions.play import Player
 from sayso.policy import load_preset
+from tests.support.rows import each_row
 
 PUSH = {"call": {"operations": ["git.push"], "command": "git push"}}
 ADD = {"call": {"operations": ["git.add"], "command": "git add -A"}}
@@ -77,7 +78,7 @@ def test_after_a_yes_that_named_the_plan_the_open_question_is_shown_again_and_a_
     assert call["verdict"] == "allow"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     """just src/a.py|a.py only|just 1|drop b.py|remove b.py|all except 2|1 yes, 2 no|❌ b.py
     could you skip b.py?|yes, remove b.py|yes, but not [b.py]|yes [not b.py]
@@ -86,7 +87,7 @@ def test_after_a_yes_that_named_the_plan_the_open_question_is_shown_again_and_a_
     yes, start with a.py, b.py later|yes but b.py's mine|would you mind leaving b.py out?|b.py can stay
     hmm, b.py no|tests only|b.py please not""".replace("\n    ", "|").split("|"),
 )
-@pytest.mark.parametrize("then", [["yes"], ["yes", "yes"], ["ok", "yes"]])
+@each_row("then", [["yes"], ["yes", "yes"], ["ok", "yes"]])
 def test_what_narrows_a_plan_is_never_overheard_by_the_yes_after_it(text: str, then: list[str]) -> None:
     """Either it is taken out, or the whole rendering is shown again before a yes counts."""
     *heard, call = played("X", PLAN, text, *then, edit("src/b.py"))

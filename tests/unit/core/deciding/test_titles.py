@@ -13,6 +13,7 @@ from sayso.core.model import Declaration
 from sayso.gate.deciding.request import make_call, read_request
 from sayso.policy import load_text
 from sayso.policy.compare.tighten import PolicyLoosens, tighten
+from tests.support.rows import each_row
 
 PAY = "Pay {amount} to {payee}"
 LISTS = "bank: {trust_level: low, autonomous: [], requires_approval: [pay], blocked: []}"
@@ -76,7 +77,7 @@ def test_no_argument_breaks_or_turns_the_line(odd: str) -> None:
     assert odd not in titled({"command": f"ls{odd}rm"}, command=f"ls{odd}rm")
 
 
-@pytest.mark.parametrize("padding", range(1, 40))
+@each_row("padding", range(1, 40))
 def test_the_end_of_a_long_command_does_not_begin_in_the_middle_of_a_short_word(padding: int) -> None:
     command = "step " * 60 + "&& rm -rf ~/projects " + "a" * padding
     shown = titled({}, command=command)

@@ -6,6 +6,7 @@ import pytest
 
 from sayso.core.plans.edit import adjust_plan, find_spoken_change
 from sayso.core.plans.plan import plan_from_parts
+from tests.support.rows import each_row
 
 KNOWN = frozenset(
     {"files.edit", "files.create", "files.delete", "git.add", "git.commit", "git.push", "tests.run"}
@@ -85,14 +86,14 @@ def every(text: str) -> list[str]:
     return [change for line in text.split("\n") for change in line.split("|") if change]
 
 
-@pytest.mark.parametrize("change", every(WITHOUT_B))
+@each_row("change", every(WITHOUT_B))
 def test_a_target_that_a_change_excludes_postpones_or_keeps_for_the_user_does_not_stay(change: str) -> None:
     left = adjust_plan(PLAN, change, KNOWN).covers
     assert all("src/b.py" not in targets for targets in left.values())
     assert left.get("files.edit") == ("src/a.py",)
 
 
-@pytest.mark.parametrize("change", every(WITHOUT_COMMIT))
+@each_row("change", every(WITHOUT_COMMIT))
 def test_an_operation_that_a_change_forbids_postpones_or_keeps_for_the_user_does_not_stay(
     change: str,
 ) -> None:
@@ -101,7 +102,7 @@ def test_an_operation_that_a_change_forbids_postpones_or_keeps_for_the_user_does
     assert left["files.edit"] == BOTH
 
 
-@pytest.mark.parametrize("change", every(NOTHING_LEFT))
+@each_row("change", every(NOTHING_LEFT))
 def test_a_restriction_that_is_not_understood_leaves_nothing_to_run_unasked(change: str) -> None:
     assert adjust_plan(PLAN, change, KNOWN).covers == {}
 
@@ -184,14 +185,14 @@ def test_a_message_that_narrows_the_plan_is_a_change_however_it_is_put(said: str
     assert find_spoken_change(said, PLAN) == change
 
 
-@pytest.mark.parametrize(
+@each_row(
     "named",
     """[b.py]|<b.py>|{b.py}|@b.py|#b.py|~b.py|-b.py|b.py…|b.py—ok|b.py's|b.py=|b.py\u200b|b\u200b.py|((b.py))|*b.py*
     "b.py"|‘b.py’|$b.py|^b.py^|b.py&co|b.py->x|!b.py|%b.py%|+b.py|src\\b.py|./src/b.py|B.PY|b.pyx|•b.py""".replace(
         "\n    ", "|"
     ).split("|"),
 )
-@pytest.mark.parametrize("put", ["not {}", "skip {}", "{} later", "{} is off limits", "leave {} alone"])
+@each_row("put", ["not {}", "skip {}", "{} later", "{} is off limits", "leave {} alone"])
 def test_marks_around_a_name_never_keep_it_in_the_plan(put: str, named: str) -> None:
     assert "src/b.py" not in str(adjust_plan(PLAN, put.format(named), KNOWN).covers)
 
@@ -248,7 +249,7 @@ def test_numbers_that_the_plan_does_not_have_never_leave_anything_in_it(text: st
     assert adjust_plan(PLAN, change, KNOWN).covers == {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     every("""
 src/a.py|a.py|`src/a.py`|a.py!|a.py please|a.py first|first a.py|a.py now|a.py, please|for a.py|to a.py

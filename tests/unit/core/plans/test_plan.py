@@ -7,6 +7,7 @@ import pytest
 from sayso.core.plans.edit import adjust_plan
 from sayso.core.plans.plan import LONGEST_PLAN, plan_from_parts, read_plan
 from sayso.core.session.plan_text import PlanText
+from tests.support.rows import each_row
 
 KNOWN = frozenset(
     {
@@ -155,7 +156,7 @@ def test_an_operation_that_the_policy_does_not_declare_is_not_named() -> None:
 FORBIDDEN = "delete src/b.py and git push"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "I will not {}.",
@@ -298,7 +299,7 @@ def without(names: tuple[str, ...], *gone: str) -> tuple[str, ...]:
     return tuple(name for name in names if name not in gone)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "operations", "targets"),
     [
         ("skip the tests", without(ALL_OPERATIONS, "tests.run"), ALL_TARGETS),

@@ -8,6 +8,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from sayso.core.model import Risk
+from tests.support.rows import each_row
 from tests.support.shell_lines import Reader
 
 TABLE: dict[str, list[str]] = YAML(typ="safe").load((Path(__file__).parent / "attacks.yaml").read_text())
@@ -29,12 +30,12 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     return Reader(folder, home)
 
 
-@pytest.mark.parametrize("line", TABLE["high"])
+@each_row("line", TABLE["high"])
 def test_a_dangerous_line_is_high(reader: Reader, line: str) -> None:
     assert reader.risk(line) is Risk.HIGH
 
 
-@pytest.mark.parametrize("line", TABLE["not_low"])
+@each_row("line", TABLE["not_low"])
 def test_a_line_that_does_more_than_read_is_not_low(reader: Reader, line: str) -> None:
     assert reader.risk(line) is not Risk.LOW
 

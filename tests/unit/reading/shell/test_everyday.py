@@ -8,6 +8,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from sayso.core.model import Risk
+from tests.support.rows import each_row
 from tests.support.shell_lines import Reader
 
 TABLE: dict[str, list[str]] = YAML(typ="safe").load((Path(__file__).parent / "everyday.yaml").read_text())
@@ -58,7 +59,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     return Reader(folder, home)
 
 
-@pytest.mark.parametrize(("risk", "line"), [(risk, line) for risk in RISKS for line in TABLE[risk]])
+@each_row(("risk", "line"), [(risk, line) for risk in RISKS for line in TABLE[risk]])
 def test_an_everyday_line_has_its_risk(reader: Reader, risk: str, line: str) -> None:
     found = reader.read(line)
     assert found.risk is RISKS[risk], [(one.operation, one.risk.word, one.why) for one in found.findings]

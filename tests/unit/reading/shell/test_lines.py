@@ -10,6 +10,7 @@ from ruamel.yaml import YAML
 from sayso.core.model import Risk
 from sayso.reading.shell.judge import Judge
 from sayso.reading.shell.lenient import find_danger
+from tests.support.rows import each_row
 from tests.support.shell_lines import Reader
 
 TABLE: dict[str, list[str]] = YAML(typ="safe").load((Path(__file__).parent / "lines.yaml").read_text())
@@ -28,7 +29,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     return Reader(folder, home)
 
 
-@pytest.mark.parametrize(("risk", "line"), [(risk, line) for risk in RISKS for line in TABLE[risk]])
+@each_row(("risk", "line"), [(risk, line) for risk in RISKS for line in TABLE[risk]])
 def test_a_line_has_the_risk_of_its_strictest_part(reader: Reader, risk: str, line: str) -> None:
     found = reader.read(line)
     assert found.risk is RISKS[risk], [(one.operation, one.risk.word, one.why) for one in found.findings]
@@ -42,7 +43,7 @@ def test_what_touches_the_guard_is_blocked(reader: Reader, line: str) -> None:
     assert found.operation.startswith("self_modification.")
 
 
-@pytest.mark.parametrize("line", TABLE["low"])
+@each_row("line", TABLE["low"])
 def test_the_lenient_reading_never_contradicts_a_low_one(reader: Reader, line: str) -> None:
     judge = Judge(line, reader.where, reader.policy, {})
     assert find_danger(judge, line, parsed=True) == []
