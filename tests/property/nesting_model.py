@@ -88,7 +88,8 @@ class Model:
             case SafeCaller(operation, risk, body):
                 yield from self._inside(Frame(where.session, lowers=(operation, risk)), body, where)
             case Click(body):
-                yield from self._inside(Frame(where.session, click=True), body, where)
+                click = Consent(clearings=self.sessions[where.session].clearings)
+                yield from self._inside(Frame(where.session, click=True, consent=click), body, where)
             case Elsewhere(body):
                 yield from self._walk(body, where.at(session=OTHER))
             case Start():
@@ -184,7 +185,7 @@ class Model:
             return "deny", "denied_call", item
         if fact.always_ask:
             return "ask", "always_ask", item
-        if any(frame.click for frame in where.open()):
+        if any(frame.click and frame.consent.lasts(ledger) for frame in where.open()):
             return "allow", "user_initiated", item
         if self.world.paranoid:
             return "ask", "paranoid", item
@@ -328,7 +329,7 @@ class Model:
             return "deny", "denied_call"
         if fact.always_ask:
             return "ask", "always_ask"
-        if any(frame.click for frame in where.open()):
+        if any(frame.click and frame.consent.lasts(ledger) for frame in where.open()):
             return "allow", "user_initiated"
         if self._trust(workflow, item, ledger) is not None:
             return "allow", "workflow_start"

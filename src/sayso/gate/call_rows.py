@@ -81,6 +81,8 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the policy said of each operation when this was decided."""
     clearings: int = 0
     """How often all consent of the session had been cleared by then."""
+    revocations: int = 0
+    """How often consent had been taken back by name in the session by then."""
     entries: int = 1
     """How often the function was entered under this start."""
     made_in: tuple[str, ...] = ()

@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar, cast
 import msgspec
 
 from sayso.core.audit import events
+from sayso.core.conversation.revocations import was_taken_back
 from sayso.core.effects import ConsentCleared, Effect, QuestionClosed, QuestionOpened
 from sayso.core.errors import SaysoError
 from sayso.core.grants import GrantKey
@@ -220,7 +221,7 @@ def view_of(gate: Gate, tx: Reader, found: LoadedSession, request: Request, scop
     parent = found.row.parent
     return View(
         found.session,
-        scope=_without_ended_outers(found, scope),
+        scope=scope if scope is NO_SCOPE else _without_ended_consent(gate, found, request, scope),
         reviews=reviews_for(gate, tx, request),
         notices=gate.notices_to is not None,
         time_trusted=time_trusted(gate, tx),
@@ -228,19 +229,29 @@ def view_of(gate: Gate, tx: Reader, found: LoadedSession, request: Request, scop
     )
 
 
-def _without_ended_outers(found: LoadedSession, scope: Scope) -> Scope:
-    """Return the scope without the outer calls whose own consent has ended: they carry nothing."""
-    if scope.outer is None:
-        return scope
-    parts = scope.outer.parts or (scope.outer,)
-    left = [one for one in parts if _lasts(found, one)]
-    return scope if len(left) == len(parts) else msgspec.structs.replace(scope, outer=join_outers(left))
+def _without_ended_consent(gate: Gate, found: LoadedSession, request: Request, scope: Scope) -> Scope:
+    """Return the scope without what carries this request no longer, as consent for that has ended."""
+    outer, run, click = scope.outer, scope.run, scope.click
+    if outer is not None:
+        parts = outer.parts or (outer,)
+        left = [one for one in parts if _carries(gate, found, request, one)]
+        if len(left) < len(parts):
+            scope = msgspec.structs.replace(scope, outer=join_outers(left))
+    since = None if run is None else run.revocations
+    if run is not None and since is not None and was_taken_back(request, found.session, since, gate.policy):
+        scope = msgspec.structs.replace(scope, run=msgspec.structs.replace(run, alive=False))
+    if scope.user_initiated is not None:
+        cleared = click.clearings != found.session.clearings
+        if cleared or was_taken_back(request, found.session, click.revocations, gate.policy):
+            scope = msgspec.structs.replace(scope, user_initiated=None)
+    return scope
 
 
-def _lasts(found: LoadedSession, outer: OuterCall) -> bool:
-    if outer.clearings != found.session.clearings:
+def _carries(gate: Gate, found: LoadedSession, request: Request, outer: OuterCall) -> bool:
+    """Return whether an outer call's own consent is still there, and was not taken back for this request."""
+    if outer.clearings != found.session.clearings or not found.kept.ended.keys().isdisjoint(outer.grants):
         return False
-    return found.kept.ended.keys().isdisjoint(outer.grants)
+    return not was_taken_back(request, found.session, outer.revocations, gate.policy)
 
 
 def time_trusted(gate: Gate, tx: Reader) -> bool:

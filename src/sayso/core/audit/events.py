@@ -191,6 +191,8 @@ class Revoked(AuditEvent, frozen=True):
     grant: Text = UNSET
     kind: Text = UNSET
     call: Text = UNSET
+    name: Text = UNSET
+    """What was named, where no grant and no call ended with it."""
 
 
 class Cleared(AuditEvent, frozen=True):

@@ -17,6 +17,7 @@ from sayso.core.conversation import words
 from sayso.core.conversation.hearing import Hearing
 from sayso.core.conversation.named_tools import NamedTool, find_named_tool, is_named, normalize_tool_name
 from sayso.core.grants import Grant, HeldGrant, spent
+from sayso.core.model import Request
 from sayso.core.plans.names import stem, stems_of
 from sayso.core.policy import Policy
 from sayso.core.session import CallUnderWay, Session, find_ended_grants
@@ -30,7 +31,7 @@ from sayso.core.text.unmask import LONGEST, fold_text, mask, visible_readings
 def revoke_entry(h: Hearing, entry: str) -> None:
     """Revoke one entry of a list, in every workspace. Names that match nothing revoke nothing and say so."""
     parts = [part for part in _JOINT.split(entry) if part.strip()]
-    if any(_EVERYTHING.fullmatch(part.strip(" .!,")) for part in parts):
+    if means_everything(entry):
         h.clear("everything", "you revoked all consent", words.ALL_REVOKED)
         return
     missing = [part for part in parts if not _revoke_spelled(h, part)] if len(parts) > 1 else [entry]
@@ -40,6 +41,46 @@ def revoke_entry(h: Hearing, entry: str) -> None:
     for part in missing:
         h.did.append(words.revokes_nothing(part))
         h.announced.append(words.nothing_to_revoke(part))
+    if missing and h.session.under_way:
+        h.cleared.append(words.carried_name(entry))
+        h.announced.append(words.not_carried(entry))
+
+
+def means_everything(entry: str) -> bool:
+    return any(_EVERYTHING.fullmatch(part.strip(" .!,")) for part in _JOINT.split(entry))
+
+
+def is_known_name(name: str, policy: Policy, session: Session) -> bool:
+    """Whether a name means an operation, category, domain or tool that the policy or this session knows."""
+    known = {*policy.table, *_operations_in(session)}
+    return any(
+        find_named_tool(spelling, policy, session).operations
+        or not known.isdisjoint(_operations(spelling, policy, session))
+        for spelling in _spellings(name)
+    )
+
+
+def was_taken_back(request: Request, session: Session, since: int, policy: Policy) -> bool:
+    """Whether consent for what this request is was taken back by name after that many revocations.
+
+    Names that are not kept any more may have meant it.
+    """
+    newer = session.revocations - since
+    if newer <= 0:
+        return False
+    if newer > len(session.taken_back):
+        return True
+    call = request.call
+    operations = tuple(operation.name for operation in request.operations)
+    named = CallUnderWay("", call.tool, request.workflow, call.command, operations)
+    return any(_means(entry, named, policy) for entry in session.taken_back[-newer:])
+
+
+def _means(entry: str, call: CallUnderWay, policy: Policy) -> bool:
+    """Whether an entry of a list, or a part of it, names this call."""
+    alone = Session(under_way={call.call: call})
+    spelled = {one for part in (entry, *_JOINT.split(entry)) for one in _spellings(part)}
+    return any(_names(name, call, _operations(name, policy, alone)) for name in spelled)
 
 
 def find_dropped(h: Hearing) -> Iterator[str]:
@@ -88,7 +129,25 @@ def _revoke(h: Hearing, name: str) -> bool:
     h.cleared += dict.fromkeys(words.consent_name(held.grant) for held in ended)
     for one in calls:
         _end_call(h, one)
-    return bool(found or calls)
+    orders = _end_orders(h, name, operations | tool.operations, does_anything=tool.does_anything)
+    return bool(found or calls or orders)
+
+
+def _end_orders(h: Hearing, name: str, operations: set[str], *, does_anything: bool) -> bool:
+    """End what this turn's message allows, if the name means it; whether it did."""
+    said, slash, orders = _loosely(name), h.session.slash, h.session.imperatives
+    spelled = {said, *(_loosely(operation.replace(".", " ")) for operation in operations)}
+    left = tuple(one for one in orders if not any(f"{_loosely(one)} ".startswith(f"{s} ") for s in spelled))
+    if slash is not None:
+        command = h.policy.slash_commands.get(slash)
+        does = set() if command is None else {*command.operations}
+        if does_anything or said in (slash, slash[1:]) or not does.isdisjoint(operations):
+            h.add_effects(fx.SessionChanged(slash=None))
+            h.cleared.append(words.order_name(slash))
+    if left != orders:
+        h.add_effects(fx.SessionChanged(imperatives=left))
+        h.cleared += (words.order_name(one) for one in orders if one not in left)
+    return h.session.slash != slash or left != orders
 
 
 def _end_call(h: Hearing, ending: CallUnderWay) -> None:

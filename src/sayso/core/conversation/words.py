@@ -163,6 +163,20 @@ def nothing_to_revoke(name: str) -> str:
     return f'Nothing was revoked for "{visible(name)}": there is no consent for it.'
 
 
+def carried_name(name: str) -> str:
+    """What calls under way would have carried, for lists of what was cleared."""
+    return f"{visible(name)}, inside calls under way"
+
+
+def not_carried(name: str) -> str:
+    return f'Calls under way no longer carry "{visible(name)}": what they do of it is asked.'
+
+
+def order_name(order: str) -> str:
+    """A slash command or an order of this turn's message, for lists of what was cleared."""
+    return f"{visible(order)}, which you ordered in this turn"
+
+
 def revokes_nothing(name: str) -> str:
     return f"no standing consent for {visible(name)}"
 

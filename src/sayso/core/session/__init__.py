@@ -6,6 +6,7 @@ from sayso.core.session.applying import apply_effects, find_ended_grants, find_r
 from sayso.core.session.state import (
     RETRIES,
     CallUnderWay,
+    Click,
     Denial,
     OuterCall,
     PendingPrompt,
@@ -24,6 +25,7 @@ from sayso.core.session.state import (
 __all__ = [
     "RETRIES",
     "CallUnderWay",
+    "Click",
     "Denial",
     "OuterCall",
     "PendingPrompt",

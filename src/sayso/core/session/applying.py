@@ -12,6 +12,9 @@ from sayso.core.decision import Question
 from sayso.core.grants import EXACT, Grant, GrantKey, HeldGrant, spent
 from sayso.core.session.state import Denial, Sending, Session, Suspension
 
+MOST_NAMES = 32
+LONGEST_NAME = 500
+
 
 def apply_effects(session: Session, effects: Iterable[fx.Effect]) -> Session:
     """The session after these effects. Notices and alerts change no session; they are for the surfaces."""
@@ -102,6 +105,12 @@ def _end_call(session: Session, effect: fx.CallEnded) -> Session:
     left = {name: one for name, one in session.under_way.items() if name != effect.call}
     ended = _replace(session, under_way=left)
     return _keep_grants(ended, lambda grant: grant.key != ("run", effect.call))
+
+
+def _take_name_back(session: Session, effect: fx.ConsentTakenBack) -> Session:
+    """Keep the name for calls under way. Too many, or too long a one: nothing begun before is carried on."""
+    kept = (*session.taken_back, effect.name)[-MOST_NAMES:] if len(effect.name) <= LONGEST_NAME else ()
+    return _replace(session, revocations=session.revocations + 1, taken_back=kept)
 
 
 def _clear_consent(session: Session, effect: fx.ConsentCleared) -> Session:
@@ -266,6 +275,7 @@ _STEPS: dict[type[fx.Effect], Callable[[Session, Any], Session]] = {
     fx.UseReturned: _return_use,
     fx.GrantRevoked: _revoke_grant,
     fx.CallEnded: _end_call,
+    fx.ConsentTakenBack: _take_name_back,
     fx.ConsentCleared: _clear_consent,
     fx.CallRefused: _add_denial,
     fx.QuestionOpened: _open_question,

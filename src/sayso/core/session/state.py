@@ -98,6 +98,8 @@ class SessionHead(msgspec.Struct, frozen=True, omit_defaults=True):
     whose questions are not all open any more. `unentered` names the calls that were started
     but not entered yet, with the grants that each of them used and may give back. `clearings` counts how
     often all consent ended at once, so that what was allowed before can be told from what was allowed since.
+    `revocations` counts how often consent was taken back by name, and `taken_back` are the last of these
+    names, kept for calls under way: one that is older than they are carries nothing.
     """
 
     id: str = "session"
@@ -127,6 +129,8 @@ class SessionHead(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether the workspace was there, as seen from the gate, when the session was opened."""
     flood_told_at: float | None = None
     """When the operator was last told that this session asks too much."""
+    revocations: int = 0
+    taken_back: tuple[str, ...] = ()
 
     @property
     def plan_under_way(self) -> Plan | None:
@@ -167,29 +171,43 @@ class Session(SessionHead, frozen=True):
 class OuterCall(msgspec.Struct, frozen=True):
     """The outer call a nested one runs in: what was granted there, at which risk, up to which weight.
 
-    `grants` and `clearings` say what that consent rests on; it is gone with any of these. Where several outer
-    calls are open, this is what they come to, and `parts` are the calls.
+    `grants` and `clearings` say what that consent rests on; it is gone with any of these. What was taken back
+    by name after the first `revocations` of the session, it does not carry. Where several outer calls are
+    open, this is what they come to, and `parts` are the calls.
     """
 
     granted: Mapping[str, Risk]
     weight: Risk
     grants: tuple[str, ...] = ()
     clearings: int = 0
+    revocations: int = 0
     parts: tuple[OuterCall, ...] = ()
 
 
 class Run(msgspec.Struct, frozen=True):
-    """The workflow run a call is part of; `alive` while its lease is."""
+    """The workflow run a call is part of; `alive` while its lease is.
+
+    What was taken back by name after the first `revocations` of the session, it does not carry.
+    """
 
     id: str
     workflow: str
     alive: bool = True
+    revocations: int | None = None
+
+
+class Click(msgspec.Struct, frozen=True):
+    """The moment a user started something: how often consent had been cleared and taken back by then."""
+
+    clearings: int = 0
+    revocations: int = 0
 
 
 class Scope(msgspec.Struct, frozen=True):
     """Where in the program a call is made. Set by the gate from the running code, never by a request."""
 
     user_initiated: str | None = None
+    click: Click = Click()
     outer: OuterCall | None = None
     reducers: Mapping[str, Risk] = {}
     run: Run | None = None

@@ -113,8 +113,8 @@ def user_initiated_scope(door: EmbeddedDoor, operation: str) -> Scoped[None]:
 
     def make_frame() -> Frame:
         session = door.session_here()
-        record_user_start(door.gate, session, operation)
-        return Frame(door, session, clicked=operation)
+        click = record_user_start(door.gate, session, operation)
+        return Frame(door, session, clicked=operation, click=click)
 
     return Scoped(make_frame, None)
 

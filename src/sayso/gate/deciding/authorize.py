@@ -20,7 +20,7 @@ from sayso.core.model import Request, Risk, Verdict
 from sayso.core.rulebook import APPROVED_CALL, EFFECT_KEY, FLOODING, USER_INITIATED, Rule
 from sayso.core.session import Scope, Session, find_replaced_questions
 from sayso.gate import words
-from sayso.gate.call_rows import EffectTaken, find_fault, running_label
+from sayso.gate.call_rows import EffectTaken, find_fault, find_record, running_label
 from sayso.gate.deciding.approvals import question_behind
 from sayso.gate.deciding.request import as_read_now
 from sayso.gate.gate import (
@@ -48,8 +48,9 @@ class Bundle(msgspec.Struct, frozen=True):
 class Authorization(msgspec.Struct, frozen=True):
     """A recorded decision; its question, if a person has to answer one, and whether that is new.
 
-    `entry` is 0 if the call keeps waiting for the question it had opened. `clearings` is how often all
-    consent of the session had been cleared by then. `begins`: a story begins with the entry.
+    `entry` is 0 if the call keeps waiting for the question it had opened. `clearings` and `revocations` are
+    how often all consent of the session had been cleared, and some taken back by name, by then. `begins`: a
+    story begins with the entry.
     """
 
     decision: Decision
@@ -57,6 +58,7 @@ class Authorization(msgspec.Struct, frozen=True):
     entry: int
     opened: bool = False
     clearings: int = 0
+    revocations: int = 0
     begins: bool = False
 
 
@@ -117,7 +119,9 @@ def authorize_in(
         )
     if question is not None:
         _record_replaced(gate, tx, question, found.session)
-    return Authorization(decision, question, entry, new, found.session.clearings, begins=not goes_on)
+    session = found.session
+    counts = (session.clearings, session.revocations)
+    return Authorization(decision, question, entry, new, *counts, begins=not goes_on)
 
 
 def is_answer(gate: Gate, tx: Reader, decision: Decision) -> bool:
@@ -171,7 +175,11 @@ def with_run_standing(gate: Gate, tx: Reader, session: str, scope: Scope) -> Sco
         and find_fault(gate, tx, row) is None
         and (row.state == "waiting" or (row.state == "running" and leased))
     )
-    return msgspec.structs.replace(scope, run=msgspec.structs.replace(scope.run, alive=alive))
+    kept = find_record(gate, row) if row is not None and alive else None
+    since = None if kept is None else kept.revocations
+    return msgspec.structs.replace(
+        scope, run=msgspec.structs.replace(scope.run, alive=alive, revocations=since)
+    )
 
 
 def _find_or_open_question(

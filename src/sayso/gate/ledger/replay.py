@@ -102,7 +102,8 @@ def _authorize_by_own_grants(gate: Gate, tx: Writer, request: Request, name: str
     goes_on = is_answer(gate, tx, decision)
     facts = spell_facts(request, gate.policy, view, tx.now)
     entry = record_decision(gate, tx, request, decision, call=name, again=goes_on, facts=facts)
-    return Authorization(decision, None, entry, clearings=found.session.clearings, begins=not goes_on)
+    counts = (found.session.clearings, found.session.revocations)
+    return Authorization(decision, None, entry, False, *counts, begins=not goes_on)
 
 
 def _request_for_session(gate: Gate, tx: Writer, request: Request, session: str) -> Request:

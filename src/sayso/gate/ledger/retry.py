@@ -5,6 +5,8 @@ What is retried is what was asked for, or what a person edited it to, read and d
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from sayso.core import ledger
@@ -142,7 +144,8 @@ def _row_after_decision(
         digest=request.digest,
         question=done.question.id if done.question else row.question,
     )
-    more = {"clearings": done.clearings, "made_in": kept.made_in, "effect_turn": kept.effect_turn}
+    more: dict[str, Any] = {"clearings": done.clearings, "revocations": done.revocations}
+    more |= {"made_in": kept.made_in, "effect_turn": kept.effect_turn}
     more |= {"silent": lease > ledger.BEATEN, **story_fields(gate, done, kept)}
     return with_decision(gate, after, request, done.decision, **more)
 

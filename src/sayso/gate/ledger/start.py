@@ -143,7 +143,8 @@ def new_call_row(
         question=done.question.id if done.question else None,
         workflow=request.workflow,
     )
-    more = {"clearings": done.clearings, "made_in": made_in, "silent": lease > ledger.BEATEN}
+    more: dict[str, Any] = {"clearings": done.clearings, "revocations": done.revocations}
+    more |= {"made_in": made_in, "silent": lease > ledger.BEATEN}
     return with_decision(gate, row, request, done.decision, **more, **story_fields(gate, done, None))
 
 
@@ -179,7 +180,8 @@ def start_ungated(
         started = events.Started(name, request.digest, request.call.tool)
         entry = record(tx, started, session=request.session, agent=found.row.agent, stream=gate.stream)
         ungated = Decision(Verdict.ALLOW, rulebook.UNGATED.name, UNGATED, None, (), (), ())
-        done = Authorization(ungated, None, entry, clearings=found.session.clearings)
+        counts = (found.session.clearings, found.session.revocations)
+        done = Authorization(ungated, None, entry, False, *counts)
         row = new_call_row(
             gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key, lease=lease
         )

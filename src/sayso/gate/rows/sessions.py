@@ -137,6 +137,8 @@ def save_session(
     over |= dict.fromkeys(old.under_way.keys() - after.under_way.keys(), tx.now + ENDED_LASTS)
     for spend in spends:
         tx.add_spend(_number_last(tx, spend) if spend.what == "revoke" else spend)
+    if after.taken_back and not was.calls:
+        after = msgspec.structs.replace(after, taken_back=())
     kept = SessionState(
         SessionHead(*_fields_of_head(after)),
         spent,

@@ -7,26 +7,39 @@ from __future__ import annotations
 
 import msgspec
 
+from sayso.core.audit import events
 from sayso.core.conversation.hear import revoke_for_operator, take_back_below
 from sayso.core.conversation.hearing import Heard
+from sayso.core.conversation.revocations import is_known_name, means_everything
 from sayso.core.conversation.words import (
     call_under_way_name,
+    carried_name,
     consent_name,
     describe_taken_back,
     nothing_to_revoke,
+    order_name,
     revokes_nothing,
 )
-from sayso.core.effects import CallEnded, ConsentTakenBack, Effect, PlanEnded, Withheld
+from sayso.core.effects import (
+    CallEnded,
+    ConsentTakenBack,
+    Effect,
+    GrantRevoked,
+    PlanEnded,
+    SessionChanged,
+    Withheld,
+)
 from sayso.core.session import find_ended_grants
 from sayso.core.words import visible
 from sayso.gate import words
 from sayso.gate.audit.consent_entries import record_consents
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_all_rows_and_calls
+from sayso.gate.rows.journal import record
 from sayso.gate.rows.sessions import LoadedSession
 from sayso.gate.sessions.children import load_children
 from sayso.gate.sessions.handoff import end_in_handoff
-from sayso.gate.sessions.operator_grants import EndedGrant, UnknownGrant
+from sayso.gate.sessions.operator_grants import EndedGrant, UnknownGrant, revoke_all
 from sayso.store.contract import Writer
 
 
@@ -40,20 +53,37 @@ class EndedBelow(msgspec.Struct, frozen=True):
 def revoke_by_name(gate: Gate, session: str, name: str, by: str) -> list[EndedGrant]:
     """End the grants for what the name means, and keep calls under way from going on, here and below.
 
-    A name is an operation, category, domain, tool, command or call, as the listings print it.
+    A name is an operation, category, domain, tool, command or call, as the listings print it; or everything.
     """
+    if means_everything(name):
+        return revoke_all(gate, session, by)
     with operator_act(gate) as tx:
         found = load_open_session(gate, tx, session, select_all_rows_and_calls())
         taken = revoke_for_operator(found.session, name, gate.policy, tx.now)
         below = [_take_back_below(gate, tx, session, one, by) for one in _find_taken_back(taken.effects)]
         unsaved = end_in_handoff(gate, tx, found, taken.effects)
-        if not taken.cleared and not unsaved and not any(one.ended for one in below):
-            hint = "sayso grants lists what is granted"
-            raise UnknownGrant(f"{session} has no consent for {visible(name)}", hint=hint)
+        unknown = _is_unknown(gate, found, name, taken.effects)
+        unknown = unknown and not unsaved and not any(one.ended for one in below)
+        if unknown and not found.session.under_way:
+            raise _make_unknown(session, name)
         apply_and_save(gate, tx, found, taken.effects)
-        record_consents(gate, tx, found.session, taken.effects, by=by)
+        _record_revocation(gate, tx, found, taken, by)
         here = _describe_all_ended(found, taken.effects, tx.now)
+    if unknown:  # calls under way do not carry it all the same
+        raise _make_unknown(session, name)
     return [*here, *(ended for one in below for ended in one.ended)]
+
+
+def _is_unknown(gate: Gate, found: LoadedSession, name: str, effects: tuple[Effect, ...]) -> bool:
+    """Return whether a name ended nothing, and no call under way could do what it means either."""
+    if not all(isinstance(effect, ConsentTakenBack) for effect in effects):
+        return False
+    return not (found.session.under_way and is_known_name(name, gate.policy, found.session))
+
+
+def _make_unknown(session: str, name: str) -> UnknownGrant:
+    hint = "sayso grants lists what is granted"
+    return UnknownGrant(f"{session} has no consent for {visible(name)}", hint=hint)
 
 
 def with_sessions_below(gate: Gate, tx: Writer, session: str, heard: Heard) -> Heard:
@@ -105,12 +135,20 @@ def _take_back_below(gate: Gate, tx: Writer, session: str, named: ConsentTakenBa
         taken = revoke_for_operator(child.session, named.name, gate.policy, tx.now)
         end_in_handoff(gate, tx, child, taken.effects)
         apply_and_save(gate, tx, child, taken.effects)
-        record_consents(gate, tx, child.session, taken.effects, by=by)
+        _record_revocation(gate, tx, child, taken, by)
         (here,) = _find_taken_back(taken.effects)
         further = _take_back_below(gate, tx, child.row.id, here, by)
         ended += (*_describe_all_ended(child, taken.effects, tx.now), *further.ended)
         missing = tuple(part for part in missing if part in further.missing)
     return EndedBelow(tuple(ended), missing)
+
+
+def _record_revocation(gate: Gate, tx: Writer, found: LoadedSession, taken: Heard, by: str) -> None:
+    """Record each grant and call that ended; without one, the name that calls under way carry no longer."""
+    record_consents(gate, tx, found.session, taken.effects, by=by)
+    if taken.cleared and not any(isinstance(effect, (CallEnded, GrantRevoked)) for effect in taken.effects):
+        named = ", ".join(effect.name for effect in _find_taken_back(taken.effects))
+        record(tx, events.Revoked(by, name=named), session=found.row.id, stream=gate.stream)
 
 
 def _describe_all_ended(found: LoadedSession, effects: tuple[Effect, ...], now: float) -> list[EndedGrant]:
@@ -130,4 +168,8 @@ def _describe_ended(found: LoadedSession, effect: object) -> EndedGrant | None:
         return EndedGrant(effect.call, session.id, call_under_way_name(tool), already=False)
     if isinstance(effect, PlanEnded) and session.plan is not None:
         return EndedGrant(session.plan.id, session.id, "plan consent", already=False)
+    if isinstance(effect, ConsentTakenBack) and effect.missing and session.under_way:
+        return EndedGrant("-", session.id, carried_name(effect.name), already=False)
+    if isinstance(effect, SessionChanged) and effect.slash is None and session.slash is not None:
+        return EndedGrant("-", session.id, order_name(session.slash), already=False)
     return None

@@ -23,11 +23,13 @@ import msgspec
 from sayso.core.decision import Item
 from sayso.core.model import Risk, Verdict
 from sayso.core.rulebook import CARRYING
-from sayso.core.session import OuterCall, Run, Scope, join_outers
+from sayso.core.session import Click, OuterCall, Run, Scope, join_outers
 from sayso.doors.python.calls.holding import Holding
 from sayso.doors.python.calls.results import ConsentDenied, ConsentRequired
 from sayso.gate.call_rows import Attempt
 from sayso.gate.ledger.workflows import RunNote
+
+NO_CLICK = Click()
 
 
 class Job:
@@ -61,6 +63,7 @@ class Frame:
         *,
         outer: OuterCall | None = None,
         clicked: str | None = None,
+        click: Click = NO_CLICK,
         reducers: Mapping[str, Risk] | None = None,
         run: Run | None = None,
         individual: bool = False,
@@ -70,6 +73,7 @@ class Frame:
         self.session = session
         self.outer = outer
         self.clicked = clicked
+        self.click = click
         self.reducers = reducers or {}
         self.run = run
         self.individual = individual
@@ -151,12 +155,12 @@ def scope_here(gate: object, session: str, here: Sequence[Frame] | None = None) 
     """
     outers: list[OuterCall] = []
     reducers: dict[str, Risk] = {}
-    clicked: str | None = None
+    clicked: Frame | None = None
     run: Run | None = None
     step: Frame | None = None
     for frame in _around(gate, session, here):
         if frame.open:
-            clicked = clicked if clicked is not None else frame.clicked
+            clicked = clicked or (frame if frame.clicked is not None else None)
             reducers = {**frame.reducers, **reducers}
         step = step or (frame if frame.individual else None)
         if step is None and frame.open:
@@ -164,7 +168,8 @@ def scope_here(gate: object, session: str, here: Sequence[Frame] | None = None) 
             run = run or frame.run
     alone = step is not None and run is None and not outers
     return Scope(
-        user_initiated=clicked,
+        user_initiated=None if clicked is None else clicked.clicked,
+        click=NO_CLICK if clicked is None else clicked.click,
         outer=join_outers(outers),
         reducers=reducers,
         run=step.run if step is not None and alone else run,
@@ -227,7 +232,10 @@ def outer_resting_on(outer: OuterCall | None, attempt: Attempt) -> OuterCall | N
     if outer is None:
         return None
     grants = (*outer.grants, attempt.call)
-    return msgspec.structs.replace(outer, grants=grants, clearings=attempt.record.clearings)
+    kept = attempt.record
+    return msgspec.structs.replace(
+        outer, grants=grants, clearings=kept.clearings, revocations=kept.revocations
+    )
 
 
 def _lower_risk(risk: Risk, item: Item, scope: Scope) -> Risk:
