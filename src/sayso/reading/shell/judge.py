@@ -21,6 +21,7 @@ from sayso.reading.shell.commands.variables import (
     judge_secret_names,
     set_loop_variable,
 )
+from sayso.reading.shell.files.guard import OWN, judge_given_files, judge_guard_mentions
 from sayso.reading.shell.files.mentions import note_dashes, vet
 from sayso.reading.shell.files.project_files import PROJECT_WORK, pin_project_files
 from sayso.reading.shell.files.quick import QuickLook
@@ -271,9 +272,13 @@ class Judge:
         self.deeper(start, end)
         before = len(self.findings)
         judge_program(self, program, invocation)
-        if any(one.operation in PROJECT_WORK for one in self.findings[before:]):
+        found = self.findings[before:]
+        if any(one.operation in PROJECT_WORK for one in found):
             for folder in filter(None, invocation.state.folders):
                 pin_project_files(self, folder, start, end)
+            judge_given_files(self, invocation.arguments, state)
+        elif any(one.risk is Risk.HIGH for one in found):
+            judge_guard_mentions(self, invocation.arguments, state, OWN)
         addition = find_addition(name, self.added) if self.added else None
         if addition is not None:
             raise_by_policy(self, addition, invocation)
