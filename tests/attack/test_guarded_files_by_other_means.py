@@ -1,14 +1,13 @@
 """Files that no agent may change are changed by no detour: options of tests, patterns, archives, git.
 
-One yes to file edits covers moderate risk, and tests and builds run unasked. So none of these may be less than
-high risk, and those that name Sayso's own files are barred.
+One yes to file edits covers moderate risk, and tests and builds run unasked. So none of these may be less
+than high risk, and those that name Sayso's own files are barred.
 """
 
 from __future__ import annotations
 
 import subprocess
 import tarfile
-from pathlib import Path
 
 import pytest
 

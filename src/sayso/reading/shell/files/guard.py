@@ -76,5 +76,5 @@ def _is_elsewhere(judge: Judge, path: str) -> bool:
     """Return whether this is a place outside the workspace where something can be written."""
     real, workspace = os.path.realpath(path), os.path.realpath(judge.where.workspace or "/")
     above = os.path.dirname(real)  # noqa: PTH120
-    there = os.path.lexists(real) or (above != "/" and os.path.isdir(above))  # noqa: PTH110, PTH112
+    there = os.path.lexists(real) or (above != "/" and os.path.isdir(above))  # noqa: PTH112
     return there and real != workspace and not f"{real}/".startswith(f"{workspace.rstrip('/')}/")
