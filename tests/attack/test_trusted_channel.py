@@ -215,6 +215,20 @@ def test_a_replay_is_refused_by_another_service_and_after_a_restart(channel: Cha
         assert Channel(second, channel.file, channel.clock).post(content, headers).status_code == 409
 
 
+def test_a_message_does_not_count_again_in_a_new_epoch(channel: Channel, tmp_path: Path) -> None:
+    """A store that is restored, or whose epoch somebody wrote, begins one; the message is still of now."""
+    content = json.dumps(BODY).encode()
+    headers = channel.headers(content)
+    assert channel.post(content, headers).status_code == 200
+    with channel.service.gate.store.write() as tx:
+        tx.set_meta("epoch", "7")
+    with embedded("sqlite", tmp_path, channel.clock) as store:
+        gate = open_gate(load_preset("graph"), store, key=KEY)
+        assert gate.sealer.epoch == 7
+        second = Service(gate, channel.service.runner, ServiceSettings(trusted_file=channel.file))
+        assert Channel(second, channel.file, channel.clock).post(content, headers).status_code == 409
+
+
 def test_every_change_of_one_byte_breaks_the_signature(channel: Channel) -> None:
     content = json.dumps(BODY).encode()
     headers = channel.headers(content)

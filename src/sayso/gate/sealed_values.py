@@ -95,6 +95,15 @@ def read_value_of_any_epoch(gate: Gate, tx: Reader, name: str, kind: type[Value]
     return msgspec.json.decode(kept.kept, type=kind)
 
 
+def read_value_of_all_epochs(gate: Gate, tx: Reader, name: str, kind: type[Value]) -> Value | None:
+    """Return the newest value of this name, from whichever epoch; None if there never was one.
+
+    For what happened once and may not happen again. TamperedValue if nobody can tell.
+    """
+    found = read_value_of_any_epoch(gate, tx, name, kind)
+    return found if found is not None else read_value(gate, tx, name, kind)
+
+
 def is_value(name: str) -> bool:
     """Return whether a sealed value is stored under this name. A lock has a name as well, but no value."""
     return f"{name}/".startswith(_PREFIXES) and name not in _LOCKS.values()

@@ -2,8 +2,8 @@
 
 - Nothing of a message is believed before its signature fits.
 - Its id is stored first, and beside it which call it became. So a message counts at most once, whatever is
-  sent again, by whom and to which service; and one that was cut off before it was decided is decided when it
-  is sent again.
+  sent again, by whom and to which service, also after the store was restored; and one that was cut off before
+  it was decided is decided when it is sent again.
 - What it asks for is decided like any other call, with the origin `trusted_channel`. A signature overrides
   nothing: what is blocked stays blocked.
 - A request to change behaviour or memory carries its proposal, diff and all. Once it is allowed, the proposal
@@ -36,7 +36,13 @@ from sayso.gate.proposals.file_proposal import ProposalBody, check_proposal, fil
 from sayso.gate.proposals.roots import load_roots
 from sayso.gate.refusal_limit import RefusalLimit
 from sayso.gate.rows.journal import record
-from sayso.gate.sealed_values import TamperedValue, lock_values, read_value_of_epoch, value_name, write_value
+from sayso.gate.sealed_values import (
+    TamperedValue,
+    lock_values,
+    read_value_of_all_epochs,
+    value_name,
+    write_value,
+)
 from sayso.gate.sessions.reopen import open_session_at
 from sayso.gate.trusted.settings_file import TrustedFile, load_trusted_file
 from sayso.store.contract import StoreError
@@ -186,7 +192,7 @@ def _take_id(gate: Gate, message: SignedMessage) -> None:
     try:
         with writing(gate) as tx:
             lock_values(tx, "trusted-id")
-            seen = read_value_of_epoch(gate, tx, name, _Received)
+            seen = read_value_of_all_epochs(gate, tx, name, _Received)
             if seen is None:
                 write_value(gate, tx, name, _Received(tx.now, body), until=tx.now + REMEMBERED)
     except TamperedValue as error:
@@ -204,7 +210,7 @@ def _note_call(gate: Gate, message: SignedMessage, attempt: Attempt) -> None:
     request = attempt.record.request
     with writing(gate) as tx:
         lock_values(tx, "trusted-id")
-        seen = read_value_of_epoch(gate, tx, _name_id(message), _Received)
+        seen = read_value_of_all_epochs(gate, tx, _name_id(message), _Received)
         if seen is None or not seen.call:
             known = _Received(tx.now, sha256(message.body), attempt.call)
             write_value(gate, tx, _name_id(message), known, until=tx.now + REMEMBERED)

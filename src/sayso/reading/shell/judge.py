@@ -21,6 +21,7 @@ from sayso.reading.shell.commands.variables import (
     judge_secret_names,
     set_loop_variable,
 )
+from sayso.reading.shell.files.guard import OWN, judge_given_files, judge_guard_mentions
 from sayso.reading.shell.files.mentions import note_dashes, vet
 from sayso.reading.shell.files.project_files import PROJECT_WORK, pin_project_files
 from sayso.reading.shell.files.quick import QuickLook
@@ -271,13 +272,21 @@ class Judge:
         self.deeper(start, end)
         before = len(self.findings)
         judge_program(self, program, invocation)
-        if any(one.operation in PROJECT_WORK for one in self.findings[before:]):
-            for folder in filter(None, invocation.state.folders):
-                pin_project_files(self, folder, start, end)
+        self.look_at_arguments(invocation, before)
         addition = find_addition(name, self.added) if self.added else None
         if addition is not None:
             raise_by_policy(self, addition, invocation)
         self.depth -= 1
+
+    def look_at_arguments(self, invocation: Invocation, before: int) -> None:
+        """Look at the files that are named to a program which may do with them what nobody can tell."""
+        found = self.findings[before:]
+        if any(one.operation in PROJECT_WORK for one in found):
+            for folder in filter(None, invocation.state.folders):
+                pin_project_files(self, folder, invocation.start, invocation.end)
+            judge_given_files(self, invocation.arguments, invocation.state)
+        elif any(one.risk is Risk.HIGH for one in found):
+            judge_guard_mentions(self, invocation.arguments, invocation.state, OWN)
 
     def call_function(self, function: Function, state: ShellState, start: int, end: int) -> None:
         if function.name in self.running:

@@ -90,6 +90,7 @@ def test_the_guards_files_and_instructions_are_blocked_however_they_come(reader:
         "cp -r hook/. .",
         "mv hook/.git .",
         "rm *",
+        "tar xf missing.tar",
     ],
 )
 def test_what_nobody_can_tell_or_lies_elsewhere_is_high(reader: Reader, line: str) -> None:
@@ -100,7 +101,6 @@ def test_what_nobody_can_tell_or_lies_elsewhere_is_high(reader: Reader, line: st
     "line",
     [
         "tar xzf good.tar.gz",
-        "tar xf missing.tar",
         "unzip good.zip",
         "unzip good.zip -d .",
         "cp fine/x.py .",

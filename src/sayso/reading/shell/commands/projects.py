@@ -51,6 +51,11 @@ def judge_project(judge: Judge, value: Argument, program: KnownProgram, invocati
     if _ELSEWHERE.search(text):
         judge.effect(default_effect("packages.install"), value.start, value.end)
         return
+    if text[:1] == "-":  # an option of the code that is run
+        given = text.partition("=")[2] or text[2:]
+        if not given.startswith(("/", "~", "..")):
+            return
+        text = given
     _judge_place(judge, text.partition("::")[0], value, program, invocation)
 
 

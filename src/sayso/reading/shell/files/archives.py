@@ -18,11 +18,9 @@ _WRONG = (OSError, ValueError, EOFError, tarfile.TarError, zipfile.BadZipFile, l
 
 
 def list_archive(path: str) -> list[str] | None:
-    """The names in a tar or zip archive; None if they cannot be told, and none if there is no such file."""
+    """The names in a tar or zip archive; None if they cannot be told."""
     try:
         content = read_whole(path, MAX_BYTES)
-    except FileNotFoundError:
-        return []
     except (OSError, ValueError):
         return None
     try:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from re import Pattern
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.path_operations import CallFolders, operation_at_path
 from sayso.reading.shell.programs.options import Argument
-from sayso.reading.shell.state import ShellState
+from sayso.reading.shell.state import ShellState, join_path
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge
@@ -18,17 +20,61 @@ GUARD = lazy_pattern(
 )
 
 
-def judge_guard_mentions(judge: Judge, arguments: tuple[Argument, ...], state: ShellState) -> None:
+_SEPARATORS = lazy_pattern(r"[=:,;\[\]\s]+")
+OWN = lazy_pattern(r"(?i)sayso")
+"""What the paths of Sayso's own files say."""
+
+
+def judge_guard_mentions(
+    judge: Judge, arguments: tuple[Argument, ...], state: ShellState, names: Pattern[str] = GUARD
+) -> None:
     """Arguments of a program that is not understood: those that name the guard's files are barred."""
     for one in arguments:
         text = one.value.text
-        if text is None or GUARD.search(text) is None:
+        if text is None or names.search(text) is None:
             continue
         for piece in (text, text.partition("=")[2]):
-            if not piece:
+            if not piece or "://" in piece:
                 continue
             for folder in state.folders:
                 where = CallFolders(folder or judge.where.folder, judge.where.workspace, judge.where.home)
                 found = operation_at_path("files.write", piece, judge.policy, where, ())
                 if found.barred is not None:
                     judge.record(found.name, Risk.HIGH, found.barred, one.start, one.end, found.barred)
+
+
+def judge_given_files(judge: Judge, arguments: tuple[Argument, ...], state: ShellState) -> None:
+    """Arguments of tests, builds and scripts: what these do with a file, only their own code says.
+
+    One that names the guard's files is barred. One that names another file no agent may change, or a place
+    outside the workspace, is not understood.
+    """
+    judge_guard_mentions(judge, arguments, state)
+    for one in arguments:
+        text = one.value.text or ""
+        for piece in (text, *_SEPARATORS.split(text)) if _SEPARATORS.search(text) else (text,):
+            for folder in filter(None, state.folders):
+                why = _why_not_given(judge, piece, folder, inner=piece != text)
+                if why is not None:
+                    judge.doubt(why, one.start, one.end)
+
+
+def _why_not_given(judge: Judge, piece: str, folder: str, *, inner: bool) -> str | None:
+    """Return why nobody can tell what comes of giving this to a project's code; None if all is well."""
+    if not piece or piece[0] == "-" or GUARD.search(piece):
+        return None
+    path = join_path(folder, judge.where.home + piece[1:] if piece[:2] == "~/" else piece)
+    if inner and piece[0] in "/~." and _is_elsewhere(judge, path):
+        return "it may write outside the workspace"
+    found = judge.quick.operation_at("files.write", piece, folder)
+    if found.barred is None or os.path.isdir(path):  # noqa: PTH112 - asked for every argument
+        return None
+    return f"it may change the file that is named: {found.barred}"
+
+
+def _is_elsewhere(judge: Judge, path: str) -> bool:
+    """Return whether this is a place outside the workspace where something can be written."""
+    real, workspace = os.path.realpath(path), os.path.realpath(judge.where.workspace or "/")
+    above = os.path.dirname(real)  # noqa: PTH120
+    there = os.path.lexists(real) or (above != "/" and os.path.isdir(above))  # noqa: PTH112
+    return there and real != workspace and not f"{real}/".startswith(f"{workspace.rstrip('/')}/")

@@ -133,7 +133,7 @@ def judge_checkout(judge: Judge, program: KnownProgram, invocation: Invocation) 
     words = [one.text for one in invocation.arguments]
     after = words.index("--") + 1 if "--" in words else len(words)
     paths = list(invocation.arguments[after:])
-    if not paths and len(parsed.operands) == 1 and (parsed.operands[0].text or "") in (".", "./", "*", ":/"):
+    if not paths and len(parsed.operands) == 1 and _names_file(judge, parsed.operands[0], invocation.state):
         paths = [parsed.operands[0]]
     makes = any(option.name in ("-b", "-c", "--orphan") for option, _ in parsed.options)
     if not paths and len(parsed.operands) > 1 and not makes:
@@ -141,6 +141,19 @@ def judge_checkout(judge: Judge, program: KnownProgram, invocation: Invocation) 
     for one in paths:
         judge.record("git.reset_hard", Risk.HIGH, "throws changes of files away", one.start, one.end)
         judge_path(judge, "files.write", one, invocation.state)
+
+
+def _names_file(judge: Judge, one: Argument, state: ShellState) -> bool:
+    """Return whether a word that may be a branch is a file, a folder, or where a guarded file belongs."""
+    text = one.text or ""
+    if text in (".", "./", "*", ":/"):
+        return True
+    for folder in filter(None, state.folders):
+        if text and os.path.lexists(join_path(folder, text)):
+            return True
+        if judge.quick.operation_at("files.write", text, folder).barred is not None:
+            return True
+    return False
 
 
 def judge_push(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:

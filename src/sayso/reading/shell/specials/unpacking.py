@@ -7,10 +7,13 @@
 
 from __future__ import annotations
 
+import glob
 import os
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
+from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.protected import GUARDED_FIRST_NAMES, find_named
 from sayso.reading.secrets_below import MAX_ENTRIES
 from sayso.reading.shell.commands.invocation import Invocation
@@ -18,6 +21,7 @@ from sayso.reading.shell.commands.usage import judge_by_data
 from sayso.reading.shell.files.archives import list_archive
 from sayso.reading.shell.files.guard import GUARD
 from sayso.reading.shell.files.paths import judge_path
+from sayso.reading.shell.files.patterns import split_pattern
 from sayso.reading.shell.programs.known import KnownProgram
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ChangedFiles, ShellState, join_path
@@ -27,6 +31,8 @@ if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge
 
 MAX_NOTED = 20
+MAX_WILD_PARTS = 2
+_WILDCARD = lazy_pattern(r"[*?\[]")
 _ONLY_SHOWS = frozenset({"-l", "-t", "-v", "-z", "-Z", "-Z1", "-h", "-hh", "-p", "-c"})
 _UNTOLD = "which files it brings cannot be told"
 
@@ -131,9 +137,9 @@ def _may_be_folder(judge: Judge, target: Argument, state: ShellState, earlier: C
 
 def _names_taken_along(judge: Judge, source: Argument, state: ShellState, *, into: bool) -> list[str] | None:
     """The names that a source has in its target, with those below it; None if there are too many."""
+    if source.value.wild or source.value.choices or source.text is None:
+        return _names_of_several(judge, source, state, into=into)
     text = source.text
-    if text is None or source.value.wild:
-        return []
     own = text.rstrip("/").rpartition("/")[2]
     tops = [""] if own in ("", ".", "..") or not into else ["", f"{own}/"] if text[-1] == "/" else [f"{own}/"]
     found = [top.rstrip("/") for top in tops if top]
@@ -147,4 +153,37 @@ def _names_taken_along(judge: Judge, source: Argument, state: ShellState, *, int
             inner = os.path.relpath(here, start)
             below = [os.path.normpath(f"{inner}/{name}") for name in names]
             found += [f"{top}{name}" for top in tops for name in below]
+    return found
+
+
+def _names_of_several(judge: Judge, source: Argument, state: ShellState, *, into: bool) -> list[str] | None:
+    """The same of a pattern, or of a word that may be one of several; None if nobody can tell which."""
+    found: list[str] = []
+    for one in source.value.choices or (source.value,):
+        matches = _list_matches(judge, one, state) if one.wild else [one.text]
+        for name in [None] if matches is None else matches:
+            each = None if name is None else Argument(Value(name, home=one.home), source.start, source.end)
+            below = None if each is None else _names_taken_along(judge, each, state, into=into)
+            if below is None or len(found) > MAX_ENTRIES:
+                return None
+            found += below
+    return found
+
+
+def _list_matches(judge: Judge, value: Value, state: ShellState) -> list[str] | None:
+    """The files that a pattern names as the folders are now; None if that cannot be told."""
+    pattern = value.text or ""
+    if (
+        sum(_WILDCARD.search(part) is not None for part in pattern.split("/")) > MAX_WILD_PARTS
+        or "(" in pattern
+    ):
+        return None
+    found: list[str] = []
+    for folder in state.folders:
+        fixed = split_pattern(pattern)[0]
+        top = judge.where.home + fixed[1:] if value.home else join_path(folder or "/", fixed)
+        if folder is None or judge.changes.may_include(f"{top.rstrip('/')}/x"):
+            return None
+        whole = judge.where.home + pattern[1:] if value.home else pattern
+        found += list(islice(glob.iglob(whole, root_dir=folder), MAX_ENTRIES))  # noqa: PTH207
     return found
