@@ -188,9 +188,9 @@ def _resolve_recipient(
     return operations
 
 
-_NOBODY = "the recipient cannot be determined"
-_STRANGER = "the recipient is not a known contact"
-_CROWD = "it goes to several recipients without context"
+_NOBODY = "goes to a recipient that cannot be determined"
+_STRANGER = "goes to somebody who is not a known contact"
+_CROWD = "goes to several recipients without context"
 
 
 def _operation_for_recipient(
@@ -327,7 +327,7 @@ def _resolve_shell(
     return [*declared, *(one for each in folders for one in operations_of_line(line, policy, each))]
 
 
-_CHANGED = "an argument beside the command line may change what that does"
+_CHANGED = "runs with an argument beside its command line that may change what it does"
 
 
 def operations_of_line(line: str, policy: Policy, where: CallFolders) -> tuple[Operation, ...]:
@@ -337,7 +337,7 @@ def operations_of_line(line: str, policy: Policy, where: CallFolders) -> tuple[O
     return operations_of_reading(_read_shell(line, policy, where), line)
 
 
-_NO_LINE = "it runs a command that is not one text"
+_NO_LINE = "runs a command that is not one text"
 
 
 def _command_line(entry: Tool, args: Mapping[str, Any]) -> str | None:

@@ -52,6 +52,9 @@ def read_assent(said: str, asks: bool) -> Assent:
     said = strip_decoration(with_emoji(said.replace("’", "'"))).strip()
     yes = _leading_yes(said)
     if asks:
+        change = _find_requested_change(said)
+        if change is not None:
+            return Assent(change=change)
         return Assent(question=yes.strength is not None or _ASKED_PHRASE.search(said) is not None)
     if yes.strength is None:
         return Assent(change=said) if _BARE_CHANGE.match(said) else NONE
@@ -99,8 +102,17 @@ def _leading_yes(said: str) -> _Yes:
     return _Yes("high", True, "")
 
 
+def _find_requested_change(said: str) -> str | None:
+    """The change of a yes that ends in a question only for politeness: "yes, but skip b.py, ok?"."""
+    bare = said.rstrip("? ") if _REQUEST.search(said) else _TAG.sub("", said)
+    if bare == said or "?" in bare:
+        return None
+    return _read_change(_leading_yes(bare).rest).change
+
+
 def _read_change(rest: str) -> Assent:
-    if not _CHANGE.match(rest):
+    rest = _REQUEST.sub("", rest, count=1)
+    if not _CHANGE.match(rest) and not _TAKES_OUT.match(rest):
         return NONE
     change = (
         (rest if _BUT_A_NAME.fullmatch(rest) else _CONJUNCTION.sub("", rest)).strip().rstrip(".!").rstrip()
@@ -144,7 +156,8 @@ _LEAD = _with_any_space(
     f"| are)?) (?={_ALLOWED}(?!\\w))"
     f"|(?:it|this|that|all|everything|{_PLAN}) (?:all )?(?={_SEEMS}(?!\\w))"
     f"|(?:i'm|i am|we're|we are) (?:all )?(?={_AGREEING}(?!\\w))"
-    f"|(?:you can|you may|feel free to|we can) (?:just |now |then )?(?={_GOING_ON}(?!\\w)))?"
+    "|(?:you can|you may|feel free to|we can|i want you to|(?:i'd|i would) like you to"
+    f"|(?:i'm |i am )?happy for you to) (?:just |now |then )?(?={_GOING_ON}(?!\\w)))?"
 )
 # "Everything but the commit" is not everything.
 _WHOLE = r"(?![\s,]+(?:but|except\w*|besides|bar|save|minus|without|apart|aside|other|excluding|not)\b)"
@@ -160,11 +173,16 @@ _FILLER = _with_any_space(
     f"|right now|right away|already|feel free"
     f"|(?:(?:that|this|it)(?:'?s| is) )?(?:exactly |just |precisely )?what i "
     "(?:want|wanted|need|needed|meant|asked for|was asking for|had in mind)"
-    "|(?:(?:that|this|it)(?:'?s| is) )?(?:great|good|nice|excellent|perfect|awesome|cool)(?: plan| work"
-    "| idea)?"
+    "|(?:(?:that|this|it)(?:'?s| is) )?(?:very )?(?:great|good|nice|excellent|perfect|awesome|cool)(?: plan"
+    "| work| idea| call)?|(?:that|this|it)(?:'d| would) be (?:great|good|nice|lovely|perfect|fine|awesome)"
+    "|i(?:'d| would) (?:like|love) (?:it|that|this)|i (?:like|love|want) (?:it|that|this)|love it|copy that"
+    "|gladly|with pleasure|from (?:me|us|my side|our side)|(?:a )?big"
+    "|(?:the |my )?(?:consent )?(?:is )?still (?:valid|working on (?:it|this|that))"
     "|(?:(?:that|this|it)(?:'?s| is) )?(?:right|correct|exactly(?: right)?)"
-    f"|(?:and )?(?:run it|execute it)|(?:both(?: files| of them)?|all of it|all of them"
-    f"|everything){_WHOLE}|all good|all fine"
+    r"|(?:it|this|that|i|we) (?:is|are|am|do|does)(?=\s*(?:[.,!;]|\Z))"
+    r"|comma|period|full stop|dot|exclamation (?:mark|point)"
+    f"|(?:and )?(?:run|execute|do) (?:it|that|this)|(?:both(?: files| of them)?|all of it|all of them"
+    f"|everything){_WHOLE}|(?:it'?s )?all (?:good|fine)"
     f"|now|immediately|(?:you can|you may)(?=\\s*(?:[.,!;]|\\Z))|{_NAMES})"
 )
 _UNIT = _expression(
@@ -187,7 +205,7 @@ _IRONY = _expression(
 )
 # "You may approve it" is said to somebody who approves, and is no approval.
 _LEFT_TO_OTHERS = _expression(
-    r"\b(?:you\s+can|you\s+may|feel\s+free\s+to|we\s+can)\s+(?:approve|allow|accept|confirm|agree|i)\b"
+    r"\b(?:you\s+can|you\s+may|feel\s+free\s+to|we\s+can|you\s+to)\s+(?:approve|allow|accept|confirm|agree|i)\b"
 )
 _ADDRESS = _expression(rf"[\s,]+{_NAMES}(?=[\s,.!]|\Z)")
 # Said in good faith as often as not, so it is asked back.
@@ -197,10 +215,25 @@ _HALF_HEARTED = _expression(
     r"|ofc)(?:[\s,.!]+\w+)?[\s.!]*\Z"
     r"|\A(?:oh[\s,]+)?(?:yeah|yea)(?:[\s,.!]+(?:yeah|yea|sure|fine|okay|ok)(?:\s+thing)?)+[\s.!]*\Z"
     r"|\Asure[\s,]+(?:yeah|yea)[\s.!]*\Z"
+    # The short answer to a question that may have been another.
+    r"|\b(?:(?:it|this|that|i|we)\s+(?:is|are|am|do|does)|still\s+(?:valid|working\s+on\s+\w+))[\s.!]*\Z"
 )
 _OF_PLAN = _expression(
     r"\b(?:(?<!like\sa\s)plan|changes?|proposal|approach)\b|\bas\s+(?:planned|proposed|described|discussed"
     r"|suggested)\b"
+)
+# "Could you skip b.py" asks nothing: it is a change put politely.
+_TAKES_OUT = _expression(
+    r"\b(?:skip|leave|exclude|avoid|ignore|omit|drop|spare|keep|not|only|just|limit|restrict|stick|strike|cut"
+    r"|remove|hold|postpone|without|except|don't)\b"
+)
+_REQUEST = _expression(
+    r"\b(?:please\s+)?(?:can|could|would|will)\s+(?:you|we)\s+(?:(?:please|pls|maybe|also|then|at\s+least)\s+)*"
+    rf"(?={_TAKES_OUT.pattern})"
+)
+_TAG = _expression(
+    r"[\s,.;–—-]+(?:(?:is\s+that\s+)?(?:ok|okay|alright|all\s+right|right|fine|please|pls|deal|yes|yeah|thanks)"
+    r"(?:\s+with\s+you)?)\s*\?+[\s.!]*\Z"
 )
 _ALL_BUT = (
     r"(?:(?:to\s+)?(?:all|both|everything|anything|each)(?:\s+(?:of\s+)?(?:it|them|these|this"

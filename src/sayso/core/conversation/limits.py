@@ -88,7 +88,7 @@ _JOINT = lazy_pattern(r"\s(?:and|but|then|so)\s")
 _LEAD = lazy_pattern(
     rf"\A(?:(?:please|pls|plz|oh|hm+|well|ok|okay|so|and|but|then|also|actually|sorry|now|{FROM_NOW_ON}"
     r"|for now|hey"
-    r"|we|you can|you may|you should|can you|could you|let's|i want you to|i'd like you to)\s+(?=\S+\s))+"
+    r"|just(?=\s+(?:not|don't)\b)|we|you can|you may|you should|can you|could you|let's|i want you to|i'd like you to)\s+(?=\S+\s))+"
 )
 _END = lazy_pattern(
     rf"(?:\s+(?:{pattern(POLITE)}|from now on|from here on|for now|now|then|instead|again|any ?more|too"
@@ -123,8 +123,8 @@ _STAYS = (
 )
 _I = r"i(?:'ll| will|'m going to| am going to|'d rather| want to|'d like to|'m| am|'d)?"
 _KEEPS = lazy_pattern(
-    rf"just\s+{_FILES}(?:\s+only)?"
-    r"|(?:only|solely|nothing but|nothing except|stick to|keep to|stay with|stay within"
+    rf"just\s+(?:(?:edit|change|touch|modify)\s+)?{_FILES}(?:\s+only)?"
+    r"|(?:only|solely|nothing but|nothing except|stick to|stick with|keep to|stay with|stay within"
     r"|(?:restrict|limit|confine) (?:yourself|this|it|(?:the|your|all) (?:work|changes|edits)) to)"
     rf"\s+(?:(?:edit|change|touch|modify|in|to|on|for|with)\s+)*{_FILES}(?:\s+only)?"
     rf"|(?:(?:edit|change|touch|modify|(?:focus|concentrate|work)\s+on)\s+)?(?:only\s+{_FILES}"
@@ -150,6 +150,8 @@ _OTHERS = (
     r"|git|npm|agents?|please|users?|something|everything|everyone|nobody|all|nothing)\b)[a-z]+)"
 )
 _RELEASES = "(?:push|commit|merge|deploy|publish|release|tag)"
+_LOOK = r"(?:see|review|look\s+at|look\s+over|check|inspect|read|go\s+over|approve)"
+_EDITS_OF = r"(?:(?:the|any|all|every|each|your)\s+)*(?:(?:changes?|edits?|diffs?)\s+(?:to|in|of|for)\s+)"
 _EXCLUDES = lazy_pattern(
     rf"(?:(?:forbid|block|disallow|deny|prohibit|ban|disable|bar|veto|avoid|prevent|reject|refuse"
     rf"|turn off|switch off"
@@ -157,7 +159,7 @@ _EXCLUDES = lazy_pattern(
     rf"|hold(?:\s+(?:off|back)(?:\s+(?:on|with))?)?|(?:(?:you|we|agents?)\s+)?(?:may|can|must|should|shall"
     rf"|will)?\s*no\s+longer"
     rf"|you\s+(?:no\s+longer\s+have|don't\s+have|do\s+not\s+have|have\s+no)\s+(?:my\s+)?(?:consent"
-    rf"|permission|approval)\s+(?:to|for))"
+    rf"|permission|approval)\s+(?:to|for)(?:\s+(?:run|use|execute|call))?)"
     rf"\s+{_LIST}(?:\s+(?:until|till|to|for|by)\s.{{1,40}})?"
     rf"|(?:{_VERB}|change|touch|modify|write|run|do)\s+(?:nothing|none|no\s+(?:more|other"
     rf"|further)\s+\w+)(?:\s+(?:else|more|at\s+all|further))?"
@@ -182,6 +184,13 @@ _EXCLUDES = lazy_pattern(
     r"(?:\s+to\s+\w+)?"
     rf"|(?:everything|all|anything|each)(?: (?:files?|of it|of them))? (?:but|except(?: for)?) {_LIST}"
     r"\s+(?:is|are|can|may|works|looks)\b.{0,40}"
+    rf"|{_LIST}\s+(?:is|are)\s+none\s+of\s+your\s+(?:business|concern)"
+    rf"|i(?:'d|\s+would)\s+(?:rather|prefer(?:\s+if)?)\s+you\s+(?:left|kept|skipped)\s+{_LIST}(?:\s+(?:{_STAYS}))?"
+    rf"|(?:i(?:'d|\s+would)?\s+(?:want|need|like|prefer)\s+to|i'll|i\s+must|let\s+me)\s+{_LOOK}\s+"
+    rf"(?:(?:the\s+|any\s+|all\s+)?(?:changes?|edits?|diffs?)\s+(?:to|in|of|for)\s+)?{_LIST}\s+(?:first|before\b.{{0,60}})"
+    rf"|(?:i(?:'d|\s+would)?\s+(?:want|need|like|prefer)\s+to|i\s+must)\s+(?:approve|review)\s+{_EDITS_OF}{_LIST}"
+    rf"|(?:i(?:'d|\s+would)?\s+(?:want|need|like)\s+to|let\s+me)\s+{_LOOK}(?:\s+(?:it|this|that|them|things))?"
+    rf"\s+before\s+you\s+{_LIST}|i(?:'d|\s+would)\s+prefer\s+to\s+{_LIST}\s+(?:it\s+)?myself"
     rf"|(?:treat|consider|regard|mark|see|make)\s+{_LIST}\s+(?:as\s+)?(?:{_STAYS}|final|done|untouchable"
     rf"|off[ -]limits)"
     rf"|{_ANY_ACT}\s+(?:any(?:thing|\s+files?)|everything|all(?:\s+files?)?)\s+(?:but|except(?: for)?"
@@ -208,9 +217,9 @@ _EXCLUDES = lazy_pattern(
     rf"|(?:keep|leave)\s+(?:things|everything|all|it all|the (?:code|files|rest|repo))\s+(?:{_STAYS})"
     r"|leave\s+the\s+(?:rest|others?|other\s+files)"
     # Others do it, or work there.
-    rf"|(?:(?:(?:i|we)\s+)?own\s+{_LIST}|{_LIST}\s+belongs?\s+to\s+(?:me|us|him|her|them|(?:someone"
+    rf"|(?:(?:(?:i|we)\s+)?own\s+{_LIST}|(?:[\w-]+\s+){{1,3}}owns\s+{_LIST}|{_LIST}\s+belongs?\s+to\s+(?:me|us|him|her|them|(?:someone"
     rf"|somebody)\s+else|another\s+team))"
-    rf"|(?!(?:it|this|that|which|you)\b)[\w-]+\s+(?:is|are|'s)\s+(?:currently\s+|still\s+|just\s+)?"
+    rf"|(?!(?:it|this|that|which|you)\b)[\w-]+(?:\s+else)?\s+(?:is|are|'s)\s+(?:currently\s+|still\s+|just\s+)?"
     rf"(?:editing|changing|rewriting|refactoring|working\s+on|working\s+in)\s+{_FILES}"
     rf"|i(?:'m|\s+am)\s+(?:currently\s+|still\s+)?(?:working\s+(?:on|in)|in|rewriting|refactoring"
     rf"|changing)\s+{_FILES}"

@@ -365,17 +365,21 @@ _STOP_LEAD = (
     "|actually|sorry|you should|let's|can you|could you|i said) )*"
 )
 _WISH = (
-    "(?:(?:i'm asking|i beg) you to|(?:i|we)(?:'d| would)? (?:want|need|like|have|had)(?: you)? to"
-    "|you (?:must|need to|have to|ought to)|time to|i'm going to|i am going to|i'll|will you|would you)"
+    "(?:(?:i'm asking|i beg|i told|i asked) you to"
+    "|(?:i|we)(?:'d| would)? (?:want|need|like|have|had)(?: you)? to"
+    "|(?:(?:i think|i say|maybe|perhaps) )*(?:we|you)(?: (?:should|must|need to|have to|ought to)|'d better)"
+    "|maybe|perhaps|(?:can|could|shall|may) we|let us|let me|time to|i'm going to|i am going to|i'll|will you"
+    "|would you|(?:an? )?(?:emergency|immediate|full|complete|total|quick|short))"
 )
+_CALLED = "(?:everybody|everyone|all|(?:all )?(?:agents?|bots?)|assistant|robot|sayso|claude|codex|gemini|guys|folks|team)"
 _STOP_OPENING = lazy_pattern(rf"{_STOP_LEAD}(?:{pattern(STOP_OPENINGS)})(?![\w'-])")
-# "I want to abort" stops, "I want to abort the transaction" is work.
+# "I want to abort" and "everybody halt" stop, "I want to abort the transaction" is work.
 _WHOLE_STOP = lazy_pattern(
-    rf"{_STOP_LEAD}(?:{_WISH} {_STOP_LEAD}(?:{pattern((*STOP_OPENINGS, *STOP_CLAUSES))})"
+    rf"{_STOP_LEAD}(?:(?:(?:{_WISH}|{_CALLED}) {_STOP_LEAD})+(?:{pattern((*STOP_OPENINGS, *STOP_CLAUSES))})"
     rf"|{pattern(STOP_CLAUSES)})"
     r"(?: (?:please|pls|now|for now|right now|right there|there|here|everything|all|it|this|that|all work"
     r"|the work|work"
-    r"|immediately|at once|for a (?:sec|second|moment|minute|bit|while)|a (?:sec|second|moment|minute"
+    r"|immediately|at once|you|for a (?:sec|second|moment|minute|bit|while)|a (?:sec|second|moment|minute"
     r"|bit)|thanks|agent"
     r"|again|until further notice|until i'm back|all (?:calls|operations|actions)))*"
 )

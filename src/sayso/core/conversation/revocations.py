@@ -262,7 +262,7 @@ def _loosely(name: str) -> str:
 
 _NOUN_STEMS = frozenset({"fil", "file", "command", "operation", "call"})
 _AROUND = lazy_pattern(
-    rf"\A(?:-\s+|the\s+|my\s+|all\s+|both\s+|any\s+|to\s+|only\s+|just\s+)+|\s*\((?:[^()]*\bused\b|granted\b)[^()]*\)\s*\Z"
+    rf"\A(?:-\s+|the\s+|my\s+|all\s+|both\s+|any\s+|to\s+(?:run\s+|use\s+|execute\s+|call\s+)?|only\s+|just\s+|run\s+|running\s+)+|\s*\((?:[^()]*\bused\b|granted\b)[^()]*\)\s*\Z"
     rf"|[\s,]+(?:{pattern(POLITE)}|right now|right away|at once|now|again|immediately)[.!]*\Z|[.!]+\Z"
     r"|\s+(?:consents?|permissions?|approvals?|access|rights)[.!]*\Z",
     re.IGNORECASE,

@@ -315,7 +315,7 @@ _THAT_I_GAVE = (
 _CLAUSE_START = r"(?:\A|(?<=[.:,;!?()\n—–])|(?<=\s-)|(?<=\b(?:and|but)\s)|(?<=\bthen\s))[ \t]{0,8}"
 _LEAD = (
     r"(?:(?:please|now|ok|okay|so|and|but|also|then|just|actually|no|yes|hereby|i|i'm|i\s+am|i\s+want\s+to"
-    r"|i'd\s+like\s+to|you\s+should|can\s+you|could\s+you|would\s+you|i\s+need\s+to|let's"
+    r"|i'd\s+like\s+to|i\s+would\s+like\s+to|you\s+should|can\s+you|could\s+you|would\s+you|i\s+need\s+to|let's"
     r"|i\s+want\s+you\s+to)[\s,]{1,3}){0,6}"
 )
 _FOR = r"(?:\s+(?:for|to|of|on)\b\s*(?P<colon>:?)|\s*(?P<bare>:))"

@@ -67,10 +67,10 @@ _ENDS = (
     "|end of (?:the )?task"
     "|(?:job|work|mission) (?:done|complete|completed|accomplished|finished)"
     "|(?:that's|that is) (?:all|it) for (?:this task|today|now|the (?:edits|changes|day))"
-    "|(?:let's |lets )?call it a (?:day|night)|(?:let's |lets )?wrap (?:it |this )?up"
+    "|(?:we can |let's |lets )?call it (?:a day|a night|done|finished)|done and dusted|feature complete|(?:let's |lets )?wrap (?:it |this )?up"
 )
 _DONE = lazy_pattern(
-    r"(?:(?:ok|okay|yes|great|good|perfect|and|so|now|all|task|i think|i guess|i believe|i'd say"
+    r"(?:(?:ok|okay|alright|all right|yes|great|good|perfect|and|so|now|all|task|i think|i guess|i believe|i'd say"
     r"|(?:it )?looks like"
     r"|(?:(?:this|that|the|our|my|your) )?(?:task|work|job|issue|ticket|feature|story"
     r"|project)(?: \w+)?(?:'s| is"
@@ -81,14 +81,14 @@ _DONE = lazy_pattern(
 )
 # Said in passing of a finding ("that's it, line 10"), so the message may say nothing else.
 _ALL = lazy_pattern(
-    rf"(?:(?:ok|okay|great|good|perfect|so|and|well|cool) )*(?:(?:that's|thats|that is|that was|that'll be"
+    rf"(?:(?:ok|okay|alright|great|good|perfect|so|and|well|cool) )*(?:(?:that's|thats|that is|that was|that'll be"
     rf"|that will be)"
     rf" (?:all|it|everything)|nothing (?:else|more) (?:to do|from me))(?: (?:folks|then|{pattern(POLITE)}"
     rf"|from me|i need(?:ed)?|i wanted"
     r"|for me|here))*"
 )
 _ASIDE = lazy_pattern(
-    rf"(?:(?:ok|okay|great|good|perfect|cool|nice|awesome|{pattern(POLITE)}|you can go|good (?:work|job)"
+    rf"(?:(?:ok|okay|alright|great|good|perfect|cool|nice|awesome|{pattern(POLITE)}|you can go|good (?:work|job)"
     rf"|nice work|well done)(?: |$))+"
 )
 # "The parser is done, now write the tests" goes on with the task.
@@ -110,8 +110,16 @@ _CORRECTION = lazy_pattern(
     r"|\A\W*(?:(?:no|nope|please|sorry|hmm?|ok)[\s,.!]+)*(?:that(?:'?s|\s+is)\s+not\s+it|that\s+isn't\s+it"
     rf"|(?:undo|revert|roll\s+back)(?:\s+{_WHAT_YOU_DID})?(?:\s+(?:please|now|again))*"
     rf"|roll\s+{_WHAT_YOU_DID}\s+back"
-    r"|start\s+(?:over|again|from\s+scratch)"
+    r"|(?:let's\s+)?start\s+(?:over|again|from\s+scratch)|redo\s+(?:it|this|that|everything|all(?:\s+of\s+it)?)"
+    r"|(?:put|change|turn|set)\s+(?:it|this|that|everything)\s+back(?:\s+(?:the\s+way|how|as|like)\s+it\s+was)?"
+    r"|(?:undo|revert)\s+(?:that|this|the\s+last|your\s+last)\s+(?:change|edit)"
+    r"|you(?:'re|\s+are)\s+wrong|not\s+(?:right|correct)|(?:that's|that\s+is|this\s+is)\s+(?:bad|no\s+good)"
+    r"|find\s+(?:another|a\s+different|some\s+other)\s+(?:way|approach|solution)"
+    r"|i\s+(?:want|wanted|would\s+like|meant|need|needed)\s+(?:it|this|that|something)(?:\s+to\s+be)?(?:\s+done)?"
+    r"\s+(?:differently|different|else)|i'd\s+like\s+(?:it|this|that)(?:\s+to\s+be)?(?:\s+done)?\s+differently"
     r"|i\s+meant\s+the\s+other\s+\w+)[\s.!]*\Z"
+    r"|\b(?:you(?:'re|\s+are)|(?:this|that|it)(?:'s|\s+is))\s+(?:going|heading|moving|on|headed)\s+(?:in\s+|down\s+)?"
+    r"the\s+wrong\s+(?:direction|track|path|way|road)\b"
     r"|\b(?:try|use|take)\s+(?:a\s+different|another|some\s+other)\s+(?:approach|way|route)\b"
     r"|\byou\s+should(?:'ve|\s+have)\s+asked\b"
     r"|\bi\s+(?:never|didn't|did\s+not)\s+ask(?:ed)?\s+(?:you\s+)?(?:for|to\s+do)\s+(?:that|this|it"
@@ -145,8 +153,8 @@ _CORRECTION = lazy_pattern(
     r"|me)\s+(?:all\s+)?wrong\b"
     r"|\byou(?:'re|\s+are|\s+were)\s+doing\s+(?:it|this|that)\s+(?:all\s+)?wrong\b"
     r"|\byou(?:'ve|\s+have)?\s+(?:misunderstood|misread|misheard)\b"
-    r"|\byou(?:'ve|\s+have)?\s+made\s+a\s+mistake\b|\b(?:that|this|it)\s+was\s+a\s+mistake\b"
-    r"|\bdo\s+(?:it|this|that)\s+(?:differently|another\s+way|(?:in\s+)?a\s+different\s+way"
+    r"|\byou(?:'ve|\s+have)?\s+made\s+(?:a\s+mistake|an\s+error)\b|\b(?:that|this|it)\s+was\s+a\s+mistake\b"
+    r"|\bdo\s+(?:it|this|that)\s+(?:again[\s,]+(?:but\s+)?)?(?:differently|(?:in\s+)?another\s+way|(?:in\s+)?a\s+different\s+way"
     r"|some\s+other\s+way)\b"
 )
 _WORK_ITEM = "(?:task|topic|subject|job|project|assignment|issue|ticket|item|feature|story|thing)"
@@ -158,8 +166,9 @@ _LEAVES = (
     "(?:let's |lets |let us |we should |please )?(?:switch|change|swap) (?:the )?(?:tasks?|topics?"
     "|subjects?|gears|projects?)"
     "|change of (?:subject|topic|plans?)|(?:park|shelve|abandon|drop|leave) (?:this|that|the task"
-    "|this task|it for now)"
-    "|(?:let's |lets |let us )?(?:start|do|try) something (?:new|else|different|other)|something else"
+    "|this task|it for now)|(?:put|set) (?:this|that|it) aside"
+    "|(?:let's |lets |let us )?(?:start|do|try|work on|talk about) something (?:new|else|different|other)"
+    "|something else|time for something (?:new|else|different)|(?:let's|lets|let us) switch"
     f"|(?:proceed|continue|go on|carry on) (?:to|with) {_OTHER_WORK}"
     f"|(?:your|my|our|the) (?:new|next|other) {_WORK_ITEM}(?: is .*)?"
 )
@@ -185,7 +194,7 @@ _OPENING = (
     r"|yes|well|hey)[\s,]{1,3}){0,4}"
 )
 _LETS = (
-    r"(?:let's|lets|let\s+us|we\s+should|we\s+could|can\s+we|could\s+we|i\s+want\s+to|i'd\s+like\s+to"
+    r"(?:let's|lets|let\s+us|we\s+should|we\s+could|we\s+must|we\s+(?:need|have|ought)\s+to|can\s+we|could\s+we|i\s+want\s+to|i'd\s+like\s+to"
     r"|i\s+would\s+like\s+to|(?:can|could|would|will)\s+you(?:\s+please)?|you\s+(?:can|should|may)|we(?:'re"
     r"|\s+are)"
     r"|i(?:'m|\s+am)|i\s+want\s+you\s+to|i'd\s+like\s+you\s+to|time\s+to|please)"
@@ -202,7 +211,8 @@ _TURN = (
 _NEW = (
     r"(?:(?:a\s+|the\s+|here's\s+a\s+|here\s+is\s+a\s+|start\s+a\s+|begin\s+a\s+)?"
     r"(?:new|different|another|next|other|separate)\s+(?:task|topic|subject|job|project|assignment|issue"
-    r"|ticket|item|feature|story)\s*[:—–-]"
+    r"|ticket|item|feature|story|goal)\s*[:—–-]"
+    r"|(?:new|next)\s+task\s+(?=(?:to\s+)?(?:write|fix|add|build|implement|refactor|create|update|document)\b)"
     r"|next\s+up\s*[:—–-]|moving\s+on\s*[:—–-]"
     r"|change\s+of\s+(?:plans?|topic|subject)\s*[:,—–-]|on\s+to)"
 )
@@ -225,7 +235,7 @@ _TOPIC = lazy_pattern(
     rf"|(?(lead){_LETS}\s+(?:do|try|look\s+at|start(?:\s+on|\s+with)?|begin(?:\s+with)?|go\s+to|handle)\s+"
     r"(?!(?:it|this|that|so|these|those|the\s+(?:same|rest|other))\b)|(?!))"
     r"|(?:do|fix|write|try|build)\s+(?!(?:it|this|that|so|these|those)\b)(?=[^\n.!?]*\binstead\b)"
-    r"|(?<=now\s)work\s+on\s+|(?<=instead,\s)work\s+on\s+|work\s+on\s+(?=[^\n.!?]*\binstead\b))"
+    r"|(?<=now\s)work\s+on\s+|(?<=stead,\s)work\s+on\s+|(?<=ually,\s)work\s+on\s+|(?<=now,\s)work\s+on\s+|work\s+on\s+(?=[^\n.!?]*\binstead\b))"
     r"(?P<topic>(?:[^\n.!?]|\.(?=\w)){1,200})"
 )
 # "Switch to the builder pattern here" is work at hand.
@@ -233,16 +243,20 @@ _NO_TOPIC = lazy_pattern(r"it|this|that|so|now|next|.*\s(?:here|there)", re.IGNO
 _ARROW = lazy_pattern(r"\s(?:→|->|=>)(?=\s)")
 _SAME = r"(?!(?:it|this|that|so|these|those|the\s+(?:same|rest|other))\b)"
 _ASKING = (
-    r"(?:(?:can|could|would|will)\s+you|i(?:'d|\s+would)\s+(?:rather|prefer\s+to|like\s+to)"
+    r"(?:(?:can|could|would|will)\s+you|i(?:'d|\s+would)\s+(?:rather(?:\s+you)?|prefer\s+to|like\s+to)"
     r"|i\s+want(?:\s+you\s+to)?"
     r"|let's|lets|please)"
 )
 _DOING = r"(?:work(?:ing)?\s+on|do(?:ing)?|fix(?:ing)?|write|build|try|tackle|handle|look\s+at)"
 _TURNS = lazy_pattern(
     r"(?:(?:ok|okay|so|and|but|then|well|please|actually|instead)\s+)*"
-    rf"(?:(?:now\s+(?:let's|lets|we)\s+(?:{_DOING})|now\s+for|back\s+to|(?:let's|lets)\s+start\s+on"
-    rf"|(?:put|set|leave)\s+(?:that|this|it)\s+aside\s+and\s+{_DOING}"
-    rf"|actually\s+work\s+on)\s+{_SAME}(?P<topic>\S.{{0,200}})"
+    rf"(?:(?:now\s+(?:let's|lets|we)\s+(?:{_DOING})|(?:let's|lets)\s+now\s+(?:{_DOING})|now\s+for|now\s+on\s?to"
+    r"|(?:(?:let's|lets|let\s+us|we\s+should|can\s+we|please)\s+)?(?:(?:go|get|come|jump|circle)\s+)?back\s+to"
+    r"(?!\s+(?:the|an|our|its)\s+(?:previous|old|older|original|earlier|first|last|other)\b)"
+    r"|(?:let's|lets)\s+(?:go\s+)?on\s+to|(?:let's|lets|now)\s+start\s+on|on\s?to|time\s+(?:for|to\s+work\s+on)(?=(?:\s+\S+){1,4}\Z)"
+    r"|i(?:'d|\s+would)\s+rather(?:\s+you)?\s+work(?:ed)?\s+on|your\s+next\s+task\s+is|next\s+task\s+is"
+    rf"|(?:(?:let's|lets)\s+)?(?:put|set|leave|park)\s+(?:that|this|it)(?:\s+aside|\s+for\s+now)?\s+and\s+{_DOING}"
+    rf"|(?:actually|instead|rather)\s+work\s+on)\s+{_SAME}(?P<topic>\S.{{0,200}})"
     rf"|(?:(?:{_ASKING}\s+)?{_DOING}|i\s+want|i(?:'d|\s+would)\s+(?:rather\s+have|prefer|like))\s+{_SAME}"
     r"(?!an?\s+(?!different|new|separate)|early\b)(?P<instead>\S.{0,200}?)\s+instead)"
 )

@@ -36,6 +36,11 @@ def names_something(text: str, plan: PlanText) -> bool:
     )
 
 
+def names_step_by_number(words: str) -> bool:
+    """Whether words speak of a step by its number, which the rendering of a plan does not show: "step 3"."""
+    return _NUMBERED_STEP.search(fold_text(words)) is not None
+
+
 def is_bare(word: str, plan: PlanText) -> bool:
     return word in _BARE or any(is_called(word, target) for target in plan.targets)
 
@@ -146,6 +151,14 @@ def restricts(folded: str) -> bool:
     return find_exclusion(folded) is not None or _RESTRICTS.search(folded) is not None
 
 
+_ORDINAL = "(?:second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|final|\\d{1,2}(?:st|nd|rd|th))"
+_NUMBERED_STEP = lazy_pattern(
+    r"\b(?:steps?|parts?|items?|points?|numbers?|nr|phases?|stages?)\s*#?"
+    r"(?:\d{1,2}|one|two|three|four|five|six)(?![\w.])"
+    rf"|\b(?:first|{_ORDINAL})\s+(?:step|part|item|point|phase|stage)\b"
+    rf"|\b(?:the|and|or)\s+{_ORDINAL}(?:\s+(?:one|thing))?(?:\s+too)?(?=\s*(?:[,;]|and\b|or\b|is\b|are\b|\Z))"
+    r"|(?<!\w)#\d{1,2}(?![\w.])|(?:\band|\bplus|\bor|&|,)\s+\d{1,2}(?=\s*(?:[,;&]|and\b|or\b|\Z))"
+)
 _ECHOING = frozenset({*ADDING, "the", "a", "as", "well", "likewise", "ditto", "either", "or", "so"})
 _LONGEST_ECHO = 3
 _TAKEN_OUT = lazy_pattern(r"\btake\b.*\b(?:out|off|away)\b|\b(?:out|excluded|wrong|broken|bad)\Z")

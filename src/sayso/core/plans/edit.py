@@ -23,6 +23,7 @@ from sayso.core.plans.clause_senses import (
     does_otherwise,
     excludes,
     names_something,
+    names_step_by_number,
     picks_steps,
     praises,
     restricts,
@@ -52,7 +53,8 @@ def adjust_plan(plan: PlanText, change: str, known: Collection[str]) -> PlanText
         chosen = _find_chosen(pieces, plan)
         unclear = not any(piece.marked for piece in pieces) and any(is_unclear(each, plan) for each in pieces)
         for piece in pieces:
-            pointless = piece.marked and plan.places != before  # "b.py must | not change" points at b.py
+            kept = any(each.mode == "keep" for each in pieces)  # "just b.py | not now" may point at b.py
+            pointless = piece.marked and plan.places != before and not kept  # "b.py must | not change"
             plan = without_operations(plan) if unclear else _apply(plan, piece, known, restrict=not pointless)
         plan = _keep_chosen(plan, chosen, known) if chosen else plan
     return add_rendering(msgspec.structs.replace(plan, adjustments=(*plan.adjustments, change)))
@@ -89,7 +91,7 @@ def _narrows(folded: str, plan: PlanText) -> bool:
 
 
 def _apply(plan: PlanText, piece: ChangePiece, known: Collection[str], *, restrict: bool) -> PlanText:
-    if not piece.marked and does_otherwise(piece.words, plan):
+    if names_step_by_number(piece.words) or (not piece.marked and does_otherwise(piece.words, plan)):
         return without_operations(plan)
     if piece.mode == "up_to":
         return keep_up_to(plan, piece.words, known)

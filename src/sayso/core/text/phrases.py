@@ -55,7 +55,11 @@ HIGH_PHRASES = (
     "i allow that", "i authorize that", "i authorise it", "i authorise that", "go right ahead", "i say yes",
     "you have my ok", "you have my okay", "you have my go-ahead", "you have my blessing", "make it happen",
     "roger that", "let's roll", "fire away", "sounds perfect", "looks perfect",
-    "looks right", "looks correct",
+    "looks right", "looks correct", "consent given", "consent granted", "access granted",
+    "i give consent", "i give you permission", "i give you my permission", "i give you my consent",
+    "you have permission", "you've got my ok", "you've got my okay", "you've got my permission",
+    "i'll allow it", "i'll allow that", "i'll allow this", "i permit it", "i permit this", "i permit that",
+    "i'd say yes", "i would say yes", "you're good to go", "you are good to go",
 )  # fmt: skip
 
 PLAN_PHRASES = (
@@ -76,7 +80,8 @@ MEDIUM_PHRASES = (
     "keep going", "do that", "do this", "granted", "allowed", "ya", "yas", "totally", "indeed", "feel free",
     "be my guest", "good to go", "we're good to go", "thumbs up", "green light", "you have the green light",
     "seems fine", "seems good", "seems ok", "seems okay", "looks alright", "looks all right", "ye", "yeh",
-    "very well", "roger",
+    "very well", "roger", "i think so", "that's right", "that's correct", "that is right", "that is correct",
+    "get going", "get on with it", "get it done", "let's get it done",
 )  # fmt: skip
 """A yes that is asked back once."""
 
@@ -151,12 +156,18 @@ REFUSALS = (
     "by no means", "hard pass", "i'll pass", "i pass", "skip", "bad idea", "that's a bad idea",
     "terrible idea", "nuh uh", "nu uh", "uh uh", "nopes", "negatory", "pass", "you wish", "dream on",
     "let it be", "leave that", "when pigs fly", "i'm against it", "i'm against this", "i'm against that",
-    "i am against it", "i am against this", "i am against that",
+    "i am against it", "i am against this", "i am against that", "refrain", "refrain from it",
+    "refrain from that", "refrain from this", "i'd rather not do it", "i'd rather not do that",
+    "i'd rather not do this", "i reject", "big fat no", "a big fat no", "not for me", "not necessary",
+    "not needed", "that's not necessary", "that's not needed", "that is not necessary", "that is not needed",
+    "that won't be necessary", "that won't be needed", "in no way", "let's skip it", "let's skip that",
+    "let's skip this", "let's leave it", "let's leave that", "i'm afraid not", "vetoed", "never mind that",
+    "never mind it",
 )  # fmt: skip
 """A clause that is one of these is a refusal."""
 
 NO_WORDS = (
-    "(?:no+|no+pe+|nop|na+h+|nay|naw"
+    "(?:(?:no+)+|no+pe+|nop|na+h+|nay|naw"
     r"|negative(?!\s+(?:numbers?|values?|integers?|ind\w+|tests?|cases?|offsets?|amounts?)\b))"
 )
 """A message that begins with one of these is a refusal, whatever follows."""
@@ -165,7 +176,7 @@ NO_IDIOMS = (
     "no problem", "no problems", "no prob", "no worries", "no worry", "no objection", "no objections",
     "no issue", "no issues", "no concerns", "no complaints", "no questions", "no doubt", "no trouble",
     "no sweat", "no need to ask", "no biggie", "no rush", "no hurry", "no probs", "no notes", "np",
-    "not a problem",
+    "not a problem", "don't worry", "don't worry about it", "no worries about that",
     "i have no objection", "i have no objections", "i don't mind",
 )  # fmt: skip
 """What refuses nothing, if an assent follows: "no problem, go ahead"."""

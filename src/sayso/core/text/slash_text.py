@@ -26,7 +26,8 @@ _LIMITS_SLASH = lazy_pattern(
     r"|simulate|test run|locally|skipping|hold|review|confirm|check with|let me|show me|i'll|i want"
     r"|explain|help|nothing|none)\b|\b(?:a mistake|a joke|bad idea|hypothetical\w*)\b"
     r"|(?<!\S)/[a-z][a-z-]*(?![\w/.])|\A(?:sorry|rather|or|was|is|already|this is|my mistake|let)\b"
-    r"|(?:\A|[,;:(—–-]\s*)(?:scrap|undo|disregard|joke|preview|defer|delay|postpone)"
+    r"|(?:\A|[.!,;:(—–-]\s*)(?:scrap|undo|disregard|joke|preview|defer|delay|postpone)"
     r"(?:\s+(?:it|this|that|everything|please|all))*\W*\Z"
+    r"|(?:\A|[.!,;:(—–-]\s*)(?:(?:is|are|was|does|did|will)\s+(?:this|that|it|there)\b|hm+\b)"
     rf"|\A\w+\s+(?:{'|'.join(ACTS)})e?s\W*\Z"
 )

@@ -82,9 +82,11 @@ _REFUSES = lazy_pattern(
     rf"\A{LEAD}(?:you ?)?{NOT_MODAL}(?!\w){HARMLESS}"
     rf"|\A{LEAD}not (?:until|before|unless)\b"
     r"|\A(?:absolutely|definitely|certainly|of course|by all means) (?:not|no|never)\b"
+    rf"|\bbut {NO_WORDS}(?: (?:{pattern(POLITE)}|sorry))*\Z"
+    r"|\bi (?:really )?(?:don't|do not) think (?:that's|that is|this is|it's|it is) (?:a )?(?:good|great|wise|safe)\b"
     r"|\bi (?:really |still )?(?:don't|do not|won't|will not|can't|cannot)"
-    r" (?:want|agree|approve|consent|accept|allow|permit|like|authori[sz]e)\b"
-    r"|\b(?:not|never|no longer|isn't|aren't|wasn't|doesn't|don't)(?: \w+){0,2}"
+    r" (?:want|agree|approve|consent|accept|allow|permit|like|authori[sz]e|give (?:you )?(?:my )?consent)\b"
+    r"|\b(?:(?<!why )not|never|no longer|isn't|aren't|wasn't|doesn't|don't)(?: \w+){0,2}"
     r" (?:ok|okay|fine|good|happy|comfortable|approved|confirmed|agreed|proceed|go ahead|do it|ship it)\b"
 )
 _WITHHOLDS = lazy_pattern(
@@ -115,7 +117,7 @@ _UNSAYS = lazy_pattern(
     rf"|{_I_WILL}(?:undo|cancel|void|annul|unsay|reverse|nullify|scratch|strike|ignore|disregard|forget|delete|drop"
     r"|remove"
     rf"|take back|retract|withdraw|overrule|rescind|revoke) (?:my|that|this|the) (?:last |previous |earlier "
-    rf"|first )?{_SAID}\b"
+    rf"|first )?{_SAID}\b(?! (?:for|to|of|on) \w)"
     rf"|{_I_WILL}take (?:my|that|this|the) (?:last |previous |earlier )?{_SAID} back\b"
     r"|i (?:meant|mean|should have said|wanted to say|intended|said|say) (?:to say )?(?:no|not|don't|nope"
     r"|never)\b"

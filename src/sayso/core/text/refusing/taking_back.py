@@ -13,7 +13,7 @@ from sayso.core.text.patterns import lazy_pattern
 from sayso.core.text.refusing.denials import with_apostrophes
 from sayso.core.text.unmask import clause_spans
 
-CONSENT_NOUN = "(?:consents?|permissions?|approvals?|grants?|authori[sz]ations?|access|rights)"
+CONSENT_NOUN = "(?:consents?|permissions?|approvals?|grants?|authori[sz]ations?|access|rights|privileges)"
 
 
 def says_all_ended(own: str) -> bool:
@@ -72,7 +72,10 @@ def _statements(own: str) -> Iterator[tuple[str, int]]:
             yield words.strip(), start + ahead
 
 
-_LEAD = r"(?:(?:please|now|ok|okay|so|and|but|also|then|just|actually|no|yes|hereby|i)\s+)*"
+_LEAD = (
+    r"(?:(?:please|now|ok|okay|so|and|but|also|then|just|actually|no|yes|hereby|i|i\s+would\s+like\s+to|i'd\s+like\s+to"
+    r"|can\s+you|could\s+you)\s+)*"
+)
 _DROP = (
     "(?:remove|delete|drop|take(?: back| away)?|strike|kick|scratch|pull|forget|unlist|delist|unallow"
     "|disallow)"
@@ -94,6 +97,7 @@ _TAIL = (
     r"|today|back))*"
 )
 _TAKEN = r"(?:revok(?:e|ed|ing)?|withdr[ae]wn?|rescind(?:ed)?|retract(?:ed)?|strip|cancel|pull)"
+_UNGRANT = r"(?:unapprove|disallow|ungrant|de-?authori[sz]e|unauthori[sz]e|void|annul|terminate|suspend)"
 _ALL_ENDED = lazy_pattern(
     rf"{_LEAD}(?:"
     rf"(?:consider\s+|regard\s+)?(?:{_KINDS}{CONSENT_NOUN}|everything|all|all\s+of\s+(?:it"
@@ -106,7 +110,10 @@ _ALL_ENDED = lazy_pattern(
     rf"|(?:remove|end|undo|expire|terminate|void|delete|cancel|drop)\s+{_KINDS}consents?"
     rf"|clear\s+(?:everything|all(?:\s+of\s+it)?)|{_TAKEN}\s+the\s+(?:whole\s+)?lot"
     rf"|(?:take\s+(?:away|back)|remove|delete|{_TAKEN})\s+(?:all|every)\s+{_KINDS}{CONSENT_NOUN}"
-    rf"|{_TAKEN}\s+(?:what|whatever|everything|all|anything)(?:\s+that)?\s+i(?:'ve|\s+have)?\s+"
+    rf"|(?:take\s+(?:away|back)|{_UNGRANT})\s+(?:everything|all(?:\s+of\s+it)?|{_KINDS}{CONSENT_NOUN})"
+    rf"|take\s+(?:everything|{_KINDS}{CONSENT_NOUN})\s+(?:away|off)(?:\s+(?:me|you))?"
+    rf"|(?:you|the\s+agent|agents?)(?:'ve|\s+have|\s+has)?\s+los[te]s?\s+{_KINDS}{CONSENT_NOUN}"
+    rf"|(?:{_TAKEN}|{_UNGRANT}|take\s+(?:away|back))\s+(?:what|whatever|everything|all|anything)(?:\s+that)?\s+i(?:'ve|\s+have)?\s+"
     r"(?:granted|allowed|approved|gave|given|consented\s+to|agreed\s+to)(?:\s+(?:you|to\s+you))?"
     r"|i\s+(?:do\s+not|don't|no\s+longer|never)\s+consent(?:\s+to\s+any(?:thing|\s+of\s+(?:this|that|it)))?"
     r"|i\s+(?:have\s+not|haven't|have\s+never|never|did\s+not|didn't)\s+consent(?:ed)?\s+to\s+any(?:thing"
