@@ -131,6 +131,24 @@ def test_reading_by_the_keyboard_or_the_wheel_counts_the_same(
     assert load_question_row(desk.gate, question).answer == "once"
 
 
+def test_what_takes_the_place_of_a_fold_was_not_read_with_it(desk: Desk, signed_in: SignedIn) -> None:
+    """The note of a fold was on screen; what is unfolded in its place, while one looks elsewhere, was not."""
+    bash(desk, "echo " + "a b " * 498 + " x" * 20 + END)
+    page = opened(signed_in)
+    for _ in range(TRIES // 2):
+        scroll(page, "box.scrollTop + 200")
+    fold = page.locator("[data-folded]")
+    expect(fold).to_have_count(1)
+    scroll(page, "0")
+    wait_awake(page)
+    read_on(page).click()
+    expect(fold).to_have_count(0)
+    expect(page.get_by_role("button", name="Hold to allow once")).to_have_count(0)
+    expect(read_on(page)).to_have_text("read on ↓")
+    read_to_the_end(page)
+    expect(page.get_by_role("button", name="Hold to allow once")).to_be_visible()
+
+
 def test_no_is_one_touch_though_nothing_was_read(desk: Desk, signed_in: SignedIn) -> None:
     question = bash(desk, LONG)
     page = signed_in(viewport=PHONE, has_touch=True)

@@ -58,6 +58,15 @@ def test_a_text_and_a_path_are_taken_alike(
     assert shown == [None if comes is None else str(comes)], "what was approved is what came"
 
 
+@pytest.mark.parametrize(("function", "comes"), [(tidy_path, Path("a/b")), (tidy_text, "a/b")])
+def test_a_run_takes_a_path_as_a_call_does(gate: Sayso, person: Person, function: Any, comes: Any) -> None:
+    gated(gate, function)
+    person.says("once")
+    done = gate.run("tidy", {"where": Path("a/b")})
+    assert (done.status, done.value) == ("ok", comes), done.reason
+    assert type(done.value) is type(comes)
+
+
 def test_what_takes_no_text_still_gets_none_in_its_place(gate: Sayso) -> None:
     with pytest.raises(WrongArguments, match="would not come back as the same value"):
         gated(gate, tidy_exactly)()

@@ -192,7 +192,7 @@ def _tells(value: Any, target: str) -> bool:
 
 
 def _describe_arguments(given: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
-    names = sorted(given, key=lambda name: (*_ORDER.get(name.casefold(), _OTHER), list(given).index(name)))
+    names = sorted(given, key=lambda name: _ORDER.get(name.casefold(), _OTHER))
     for index, name in enumerate(names):
         value = given[name]
         bare = index == 0 and _explains_itself(name.casefold(), value)

@@ -308,7 +308,8 @@ def _read_first(value: object, arms: tuple[Any, ...]) -> Any:
             read = read_argument(value, arm)
         except (TypeError, ValueError, NotImplementedError):
             continue
-        if not (str in arms and isinstance(read, PurePath) and str(read) != value):
+        rewritten = isinstance(value, str) and isinstance(read, PurePath) and str(read) != value
+        if not (str in arms and rewritten):
             return read
     names = ", ".join(getattr(arm, "__name__", str(arm)) for arm in arms)
     raise NotPlain(words.none_of(type(value).__name__, names), words.ONE_OF_THEM)

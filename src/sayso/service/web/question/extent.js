@@ -21,6 +21,32 @@ export function extent(part) {
 }
 
 /**
+ * How far down in a part the first line stands that is another than before; 0 if that cannot be told.
+ *
+ * @param {Element} part
+ * @param {string} before
+ */
+export function topOfChange(part, before) {
+  const text = part.textContent;
+  let left = 0;
+  while (left < text.length && text[left] === before[left]) left += 1;
+  const walker = document.createTreeWalker(part, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = /** @type {Text} */ (walker.currentNode);
+    if (left >= node.length) {
+      left -= node.length;
+      continue;
+    }
+    const range = document.createRange();
+    range.setStart(node, left);
+    range.setEnd(node, left + 1);
+    const { top, height } = range.getBoundingClientRect();
+    return height ? top - part.getBoundingClientRect().top : 0;
+  }
+  return 0;
+}
+
+/**
  * Whether a box in this part, or the part itself, cuts off or scrolls away some of what it holds.
  *
  * @param {Element} part

@@ -6,17 +6,18 @@
 //   line of text. A cell was seen once its corners were on screen with nothing over them: in the window, in
 //   what a zoomed page shows of it, and in every box that cuts off what does not fit.
 // - A part that changes its width before it was read whole is read again: its lines stand elsewhere.
+// - Where the text of a part changes, it is read again from that line on, whatever was seen there before.
 
 import { query } from "../lib/dom.js";
-import { extent, isCutOff, isZoomed, onGlass } from "./extent.js";
+import { extent, isCutOff, isZoomed, onGlass, topOfChange } from "./extent.js";
 
 /** @typedef {ReturnType<typeof follow>} Reading */
 
 /**
- * What is known of a part: how large it was, and which of its cells were seen.
+ * What is known of a part: its text, how large it was, and which of its cells were seen.
  *
  * @typedef {object} Seen
- * @property {number} length
+ * @property {string} text
  * @property {number} width
  * @property {number} height
  * @property {{ left: number, top: number, width: number, height: number }} area
@@ -74,25 +75,27 @@ export function follow(body, changed = () => {}) {
     record.read = seen.every(Boolean);
   }
   /**
-   * What is known of a part. Text that was added at its end leaves what was seen above it seen.
+   * What is known of a part. What was seen above a change of its text stays seen.
    *
    * @param {Element} part
    * @returns {Seen}
    */
   function recordOf(part) {
     const old = known.get(part);
-    const length = part.textContent.length;
-    if (old?.read && old.length === length) return old;
+    const text = part.textContent;
+    if (old?.read && old.text === text) return old;
     const { width, height } = part.getBoundingClientRect();
     const wide = old && Math.abs(old.width - width) < 1;
-    if (wide && old.length === length && Math.abs(old.height - height) < 1) return old;
+    if (wide && old.text === text && Math.abs(old.height - height) < 1) return old;
     const area = extent(part);
     const columns = Math.max(1, Math.ceil(area.width / COLUMN));
     const seen = new Uint8Array(area.width ? Math.ceil(area.height / SLICE) * columns : 1);
-    const grown = wide && old.length < length && old.columns === columns;
-    if (grown) seen.set(old.seen.subarray(0, Math.min(seen.length, old.seen.length)));
+    if (wide && old.columns === columns) {
+      const rows = Math.max(0, Math.floor((topOfChange(part, old.text) - area.top) / SLICE));
+      seen.set(old.seen.subarray(0, Math.min(seen.length, rows * columns)));
+    }
     const cutOff = isCutOff(part);
-    const record = { length, width, height, area, columns, seen, cutOff, read: !cutOff && seen.length === 0 };
+    const record = { text, width, height, area, columns, seen, cutOff, read: !cutOff && seen.length === 0 };
     known.set(part, record);
     return record;
   }
