@@ -32,7 +32,7 @@ const COLUMNS = [
   ["Agent", "bare"],
   ["Call", "wide"],
   ["Risk", "bare"],
-  ["Rule", ""],
+  ["Rule", "rule"],
   ["Who", ""],
   ["Result", "bare"],
 ];
@@ -111,7 +111,7 @@ export function view(place) {
  *
  * @param {Element} place
  * @param {Query} query
- * @param {string} none
+ * @param {string | null} none what is shown if there is none
  */
 export function decisions(place, query, none) {
   /**
@@ -119,7 +119,7 @@ export function decisions(place, query, none) {
    * @returns {Child}
    */
   const draw = ({ rows, more }) => {
-    if (!rows.length) return empty(none);
+    if (!rows.length) return none && empty(none);
     const made = table("Calls, newest first", COLUMNS, rows.flatMap(row));
     const older = act("Show older ones", { class: "plain" }, async () => {
       const next = more && (await someRows(await more()));
