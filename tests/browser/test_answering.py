@@ -219,6 +219,7 @@ def test_wider_answers_are_behind_more_and_say_what_they_cover(desk: Desk, signe
     page.get_by_role("button", name="more", exact=True).click()
     offer = page.locator(".offers li", has=page.get_by_role("button", name="For 15 minutes"))
     expect(offer).to_contain_text("Would have covered")
+    expect(offer.locator(".small")).to_have_text(re.compile("^files.edit with exactly these arguments"))
     offer.get_by_role("button").click()
     gone(page, question)
     assert row(desk, question).answer == "temporary"

@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from sayso.core.digest import decode_canonical
 from sayso.core.model import Assurance, Operation
+from sayso.core.text.look_alikes import LOOK_ALIKES
 from sayso.core.words import FOLD_AT, visible
 from sayso.gate.deciding.authorize import Bundle
 from sayso.gate.deciding.request import make_call, make_request
@@ -44,6 +45,20 @@ def test_the_page_spells_out_exactly_what_the_core_spells_out(desk: Desk, signed
     page = signed_in()
     shown = page.evaluate("async (cases) => cases.map((await import('/web/lib/visible.js')).visible)", CASES)
     assert shown == [visible(case) for case in CASES]
+
+
+def test_letters_that_only_look_latin_are_marked_in_the_row_and_in_the_card(
+    desk: Desk, signed_in: SignedIn
+) -> None:
+    recipient = "p\u0430yp\u0430l \u0445\u043e\u0440 naïve Ωm"  # Cyrillic: two letters, and a whole word
+    russian = "\u043e\u0440 \u0438 \u043c\u0438\u0440"  # its first word alone might pass for Latin
+    desk.ask(desk.session(), "mail.send", tool="send_mail", args={"body": russian, "to": recipient})
+    page = signed_in()
+    mixed = ["\u0430", "\u0430"]
+    expect(page.locator(".list .alike")).to_have_text(mixed)  # beside Russian, a whole word may be Russian
+    expect(page.locator(".card .alike")).to_have_text([*mixed, "\u0445\u043e\u0440"])
+    known = page.evaluate("async () => (await import('/web/lib/alikes.js')).ALIKES")
+    assert set(known) == set(map(chr, LOOK_ALIKES))
 
 
 def test_what_a_field_of_the_editor_would_not_show_is_spelled_out_beside_it_and_kept(

@@ -339,7 +339,7 @@ def test_on_a_phone_the_list_is_filtered(desk: Desk, signed_in: SignedIn) -> Non
     page = signed_in(viewport=PHONE)
     page.get_by_label("Filter the questions").fill("two")
     expect(page.locator(".list [data-id]")).to_have_count(1)
-    expect(page.get_by_text("1 of 3 fit")).to_be_visible()
+    expect(page.get_by_text("1 of 3 match")).to_be_visible()
     expect(page.get_by_label("Filter the questions")).to_be_focused()
     page.locator(".list [data-id]").click()
     expect(page.locator(".card")).to_contain_text("two.py")

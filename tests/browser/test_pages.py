@@ -338,3 +338,33 @@ def test_every_page_has_an_address_of_its_own_and_the_way_back_works(signed_in: 
     expect(page.get_by_role("heading", name="History")).to_be_visible()
     page.reload()
     expect(page.get_by_role("heading", name="History")).to_be_visible()
+
+
+FITS = """() => [...document.querySelectorAll(".top > *, #nav li")].every((one) => {
+  const box = one.getBoundingClientRect();
+  return box.left >= 0 && box.right <= innerWidth && box.height <= 52;
+})"""
+
+
+@pytest.mark.parametrize("word", ["live", "connecting …", "no answer yet"])
+def test_the_top_fits_at_every_width(desk: Desk, signed_in: SignedIn, word: str) -> None:
+    busy(desk)
+    page = signed_in("/workflows")
+    page.evaluate(
+        """(word) => {
+          document.body.classList.toggle("slow", word === "no answer yet");
+          document.querySelector("#line").textContent = word;
+          for (const one of document.querySelectorAll(".count")) one.textContent = "50+";
+        }""",
+        word,
+    )
+    for width in (360, 400, 720, 721, 900, 1120, 1121, 1180, 1260, 1261, 1280):
+        page.set_viewport_size({"width": width, "height": 740})
+        assert page.evaluate(FITS), width
+
+
+def test_several_effects_of_a_call_are_told_apart(desk: Desk, signed_in: SignedIn) -> None:
+    desk.ask(desk.session(), "git.commit", "files.edit", command="./release.sh", bundle=Bundle("release"))
+    page = signed_in()
+    expect(page.locator(".card-head li")).to_have_text(["records a commit", "changes a file"])
+    expect(page.locator(".place-of")).to_have_text("Folder/home/ana/sayso-demo")

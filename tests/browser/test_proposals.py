@@ -181,6 +181,23 @@ def test_what_is_approved_takes_effect_once_it_has_cooled_and_can_be_undone(
     assert (state_of(desk.gate, one), (memory / "lessons.md").read_text()) == ("undone", OLD)
 
 
+def test_proposals_that_wait_are_counted_in_the_menu_and_told_in_an_empty_inbox(
+    desk: Desk, signed_in: SignedIn, hours: Hours
+) -> None:
+    one = propose(desk, hours)
+    page = signed_in()
+    count = page.locator("#nav [href='/proposals'] .count")
+    expect(count).to_have_text("1")
+    expect(page.locator("main")).to_contain_text("No question waits for you")
+    expect(page.locator("main")).not_to_contain_text("Nothing waits for you")
+    withdraw_proposal(desk.gate, one.id, by="bo")
+    expect(page.locator("main")).to_contain_text("Nothing waits for you")
+    expect(count).to_be_empty()
+    propose(desk, hours)
+    page.get_by_role("link", name="1 proposal waits").click()
+    expect(page.locator("h1")).to_have_text("Proposals")
+
+
 def test_what_was_withdrawn_while_it_cooled_never_applies(
     desk: Desk, signed_in: SignedIn, hours: Hours, memory: Path
 ) -> None:

@@ -132,7 +132,7 @@ def test_the_inbox_is_filtered_as_one_types(desk: Desk, signed_in: SignedIn) -> 
     expect(page.locator(".card")).to_contain_text("lexer.py")
     no_violations(page)
     page.keyboard.type(" nothing like it")
-    expect(page.get_by_text("No question fits the filter")).to_be_visible()
+    expect(page.get_by_text("No question matches the filter")).to_be_visible()
     no_violations(page)
     page.get_by_role("searchbox").fill("")
     expect(rows).to_have_count(3)

@@ -18,6 +18,7 @@ import * as review from "./pages/review.js";
 import * as sessions from "./pages/sessions.js";
 import { signInHelp, useCode } from "./pages/sign-in.js";
 import * as workflows from "./pages/workflows.js";
+import { countProposals, proposalsWaiting } from "./proposal/waiting.js";
 import * as questions from "./question/questions.js";
 
 /** @import {View} from "./lib/parts.js" */
@@ -42,6 +43,8 @@ const PAGES = [
 ];
 /** Pages that another one leads to, with the one that the menu shows in their place. @type {Record<string, string>} */
 const BELOW = { "/review": "/policy" };
+/** Pages on which something may wait; the menu tells how much. */
+const COUNTED = ["/", "/proposals"];
 const main = byId("main");
 const nav = byId("nav");
 const status = byId("line");
@@ -143,7 +146,7 @@ async function mayLeave() {
 /** @param {string} name */
 function drawNav(name) {
   const links = PAGES.filter(([path]) => !BELOW[path]).map(([path, title]) =>
-    h("li", {}, h("a", { href: path }, title, path === "/" && h("span", { class: "count" }))),
+    h("li", {}, h("a", { href: path }, title, COUNTED.includes(path) && h("span", { class: "count" }))),
   );
   const out = act("Sign out", { class: "plain", title: name ? `Signed in as ${name}` : null }, async () => {
     if (!(await mayLeave())) return;
@@ -156,7 +159,9 @@ function drawNav(name) {
 function count() {
   const open = questions.waiting().length;
   const shown = open ? `${open}${questions.reading.more ? "+" : ""}` : "";
-  for (const place of document.querySelectorAll(".count")) place.textContent = shown;
+  tellCount('#nav [href="/"] .count', shown);
+  tellCount('#nav [href="/proposals"] .count', proposalsWaiting());
+  tellCount("#menu .count", shown || proposalsWaiting());
   const known = open || questions.reading.done;
   const many = open === 1 ? "1 question waits" : `${shown || "no"} questions wait`;
   const told = known ? many : "it is not known yet what waits";
@@ -166,9 +171,21 @@ function count() {
   document.title = `${shown ? `(${shown}) ` : ""}${title} · Sayso`;
 }
 
+/**
+ * @param {string} selector
+ * @param {string} shown
+ */
+function tellCount(selector, shown) {
+  for (const place of document.querySelectorAll(selector)) place.textContent = shown;
+}
+
 /** @param {Sayso.LiveEvent} event */
 function heard(event) {
   questions.heard(event);
+  countProposals(event, () => {
+    count();
+    view?.proposals?.();
+  });
   view?.heard?.(event);
 }
 

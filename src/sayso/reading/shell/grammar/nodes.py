@@ -46,7 +46,7 @@ class SyntaxNodeReader:
     def enter(self, node: Any) -> None:
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise self.fail("it is nested too deeply", node)
+            raise self.fail("it is too long or too deeply nested to be read", node)
 
 
 def named_children(node: Any) -> list[Any]:

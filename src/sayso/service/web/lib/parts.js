@@ -16,6 +16,7 @@ import { isSecondClick, notePress, whenReleased } from "./wake.js";
  * @property {Record<string, () => unknown>} [keys]
  * @property {(event: Sayso.LiveEvent) => unknown} [heard]
  * @property {(holds: boolean) => void} [line]
+ * @property {() => void} [proposals] it is known now how many wait
  * @property {() => boolean} [changed]
  * @property {() => boolean} [back]
  * @property {() => void} [close]
@@ -143,7 +144,7 @@ export function failed(problem, again) {
     { class: "state failed", role: "alert" },
     h("p", { class: "big" }, "This could not be read."),
     h("p", {}, `${problem.message}${problem.hint ? `: ${problem.hint}` : ""}`),
-    h("button", { type: "button", onclick: again }, "Try again"),
+    h("button", { type: "button", class: "outlined", onclick: again }, "Try again"),
   );
 }
 
@@ -221,7 +222,7 @@ export function act(name, properties, does) {
  */
 export function proof(seq, name) {
   const save = () => download(`/v1/audit/proof/${seq}`, `sayso-entry-${seq}.tlog-proof`);
-  return act(name, { class: "plain", "aria-label": `Download the proof of entry ${seq}` }, save);
+  return act(name, { class: "plain inline", "aria-label": `Download the proof of entry ${seq}` }, save);
 }
 
 let goes = 0; // the timer of the word on show

@@ -1,6 +1,7 @@
 // Foreign text as data: the twin of core.text.foreign. What acts, hides or shows nothing is spelled out; so are marks
 // that pile up on a letter, and long gaps are told by their size.
 
+import { markAlikes } from "./alikes.js";
 import { h, show } from "./dom.js";
 
 /** @import {Child} from "./dom.js" */
@@ -152,7 +153,7 @@ function pieces(characters, { breaks = true, places = [] } = {}) {
   let next = 0;
   const spellings = spell(characters);
   const flush = () => {
-    if (run) into.push(run);
+    if (run) into.push(...markAlikes(run));
     run = "";
   };
   const leave = () => {

@@ -16,7 +16,7 @@ import { foreign, inline, visible } from "../lib/visible.js";
 const COLUMNS = [
   ["Entry", "number"],
   ["Time", "when bare"],
-  ["Event", "bare"],
+  ["Event", "first"],
   ["What", "wide"],
   ["Proof", "bare"],
 ];

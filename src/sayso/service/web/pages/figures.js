@@ -58,7 +58,11 @@ export function view(place) {
  * @returns {Child}
  */
 function draw({ since, figures, charts }) {
-  if (!figures.decisions) return empty("Nothing was decided in this time");
+  if (!figures.decisions)
+    return empty(
+      "Nothing was decided in this time",
+      "Choose a longer time, or come back once an agent has asked.",
+    );
   return [
     tiles(figures),
     h(
@@ -90,7 +94,11 @@ function tiles(one) {
     ["High risk asked", share(one.high_risk_asked), "aim: 100 %"],
     ["Asked per category and task", number(one.prompts_per_category_per_task), "aim: at most 1"],
     ["Repeated commands already allowed", share(one.repeated_commands_on_allowlist), "aim: at least 50 %"],
-    ["Questions rated clear", one.rated ? share(one.rated_clear) : "not rated yet", "aim: at least 90 %"],
+    [
+      "Questions rated clear",
+      one.rated ? share(one.rated_clear) : "–",
+      one.rated ? "aim: at least 90 %" : "not rated yet",
+    ],
     ["Nobody answered", number(one.expired), "questions that expired"],
   ];
   return h(

@@ -32,7 +32,7 @@ const COLUMNS = [
   ["Agent", "bare"],
   ["Call", "wide"],
   ["Risk", "bare"],
-  ["Rule", ""],
+  ["Rule", "rule"],
   ["Who", ""],
   ["Result", "bare"],
 ];
@@ -47,7 +47,9 @@ export function view(place) {
   const filter = { text: "", agent: "", domain: "", risk: "", verdict: "" };
   let timer = 0;
   const none = () =>
-    Object.values(filter).some(Boolean) ? "Nothing was decided that fits." : "Nothing was decided yet.";
+    Object.values(filter).some(Boolean)
+      ? empty("Nothing was decided that fits.", "Clear the filter to see all of it.")
+      : empty("Nothing was decided yet.", "Each call of an agent appears here, with how it was decided.");
   const read = () => decisions(found, filter, none());
   const soon = () => {
     clearTimeout(timer);
@@ -111,7 +113,7 @@ export function view(place) {
  *
  * @param {Element} place
  * @param {Query} query
- * @param {string} none
+ * @param {Child} none what is shown if there is none
  */
 export function decisions(place, query, none) {
   /**
@@ -119,7 +121,7 @@ export function decisions(place, query, none) {
    * @returns {Child}
    */
   const draw = ({ rows, more }) => {
-    if (!rows.length) return empty(none);
+    if (!rows.length) return none;
     const made = table("Calls, newest first", COLUMNS, rows.flatMap(row));
     const older = act("Show older ones", { class: "plain" }, async () => {
       const next = more && (await someRows(await more()));

@@ -5,6 +5,7 @@ import { h, query, show } from "../lib/dom.js";
 import { empty, failed, loading, say } from "../lib/parts.js";
 import { signAnswer } from "../lib/passkeys.js";
 import { inline } from "../lib/visible.js";
+import { proposalsWaiting } from "../proposal/waiting.js";
 import { card, ending } from "../question/card.js";
 import { arrange, entries, groupedKinds, kindOf } from "../question/groups.js";
 import { fits, groupRow, moreRows, ordered, pager, row, tick } from "../question/list.js";
@@ -12,6 +13,7 @@ import * as all from "../question/questions.js";
 import { several } from "../question/several.js";
 import { decisions } from "./history.js";
 
+/** @import {Child} from "../lib/dom.js" */
 /** @import {View} from "../lib/parts.js" */
 /** @import {Question} from "../question/questions.js" */
 /** @import {Several} from "../question/several.js" */
@@ -34,7 +36,7 @@ export function view(place, page) {
   const list = h("ul", { class: "list", "aria-label": "Questions that wait" });
   const filter = h("input", {
     type: "search",
-    placeholder: "filter ( / )",
+    placeholder: matchMedia(NARROW).matches ? "filter" : "filter (press /)",
     "aria-label": "Filter the questions",
   });
   const found = h("p", { class: "small", role: "status" });
@@ -141,14 +143,14 @@ export function view(place, page) {
     drawList(here);
     both.classList.toggle("none", none);
     both.classList.toggle("listed", listed && !none);
-    found.textContent = filter.value.trim() ? `${here.length} of ${all.questions.size} fit` : "";
+    found.textContent = filter.value.trim() ? `${here.length} of ${all.questions.size} match` : "";
     if (together) return;
     if (listed && !none) show(detail);
     else if (here.length) drawCard();
     else
       show(
         detail,
-        none ? nothing() : empty("No question fits the filter", "Clear the filter to see them all."),
+        none ? nothing() : empty("No question matches the filter", "Clear the filter to see them all."),
       );
   }
 
@@ -404,6 +406,7 @@ export function view(place, page) {
       shown?.tick();
       draw();
     },
+    proposals: draw,
     /** The way back of a phone, from a question to the list; whether that was it. */
     back: () => {
       if (!narrow.matches || !opened || all.questions.size < 2) return false;
@@ -428,10 +431,35 @@ function nothing() {
   if (all.reading.problem) return failed(all.reading.problem, all.readAll);
   if (!all.reading.done || all.reading.more) return loading("what waits");
   const last = h("section", { class: "last", "aria-label": "The last decisions" });
-  decisions(last, { limit: 8 }, "Nothing was decided yet.");
-  return [
-    empty("Nothing waits for you", "New questions appear here by themselves."),
-    h("h2", {}, "The last decisions"),
-    last,
-  ];
+  const heading = h("h2", { hidden: true }, "The last decisions");
+  decisions(last, { limit: 8 }, null).then((found) => {
+    heading.hidden = !found?.rows.length;
+    if (found && heading.hidden) show(last, h("p", { class: "state" }, firstSteps()));
+  });
+  return [empty(...proposed()), heading, last];
+}
+
+/**
+ * What to do where no agent has asked anything yet.
+ *
+ * @returns {Child[]}
+ */
+const firstSteps = () => [
+  "No agent has asked anything yet. ",
+  h("code", {}, "sayso init"),
+  " gates your coding agents, and ",
+  h("code", {}, "sayso demo"),
+  " shows what a question looks like.",
+];
+
+/**
+ * That nothing waits, or nothing but proposals, which have a page of their own.
+ *
+ * @returns {[text: string, hint: Child]}
+ */
+function proposed() {
+  const many = proposalsWaiting();
+  if (!many) return ["Nothing waits for you", "New questions appear here by themselves."];
+  const link = h("a", { href: "/proposals" }, many === "1" ? "1 proposal waits" : `${many} proposals wait`);
+  return ["No question waits for you", [link, " for your decision."]];
 }

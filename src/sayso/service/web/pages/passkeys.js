@@ -45,7 +45,7 @@ export function view(place) {
   const why = unusable();
   const form = why
     ? h("p", { class: "fault" }, `No passkey can be added: ${why}.`)
-    : h("p", { class: "row" }, h("label", { for: "passkey-name" }, "Name "), name, " ", add);
+    : h("p", { class: "row from-left" }, h("label", { for: "passkey-name" }, "Name "), name, " ", add);
   show(
     place,
     title(
@@ -53,7 +53,7 @@ export function view(place) {
       h(
         "p",
         { class: "small" },
-        "They sign you in, and sign what you allow. Added and removed within five minutes of signing in.",
+        "A passkey signs you in, and signs what you allow. You can add or remove one for five minutes after you signed in.",
       ),
     ),
     form,
@@ -78,7 +78,7 @@ export function view(place) {
       return [
         empty(
           "You have no passkey",
-          "Until there is one, nothing proves who answers: a click allows, and at high risk holding the button or typing the word allow.",
+          "Until you add one, nothing proves that it was you who allowed something.",
         ),
         note,
       ];

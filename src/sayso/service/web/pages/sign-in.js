@@ -45,12 +45,12 @@ export function signInHelp(problem = null) {
       "This page is for the person whose agents ask here. A link from your terminal signs this browser in:",
     ),
     h("pre", { class: "command", tabindex: "0", "aria-label": "Command" }, "sayso link"),
-    !unusable() && h("p", {}, "Or, if you have one here: ", withPasskey()),
     h(
       "p",
       { class: "small" },
-      "It works once, within two minutes. If you did not ask for one that reached you, do not open it.",
+      "The link works once, within two minutes. Do not open one that you did not ask for.",
     ),
+    !unusable() && h("p", {}, "Or with a passkey of yours: ", withPasskey()),
   );
 }
 

@@ -27,6 +27,17 @@ const MARKS = {
   ambiguous: "?",
 };
 
+/** How far a run or a step has come; another state is its own word. @type {Record<string, string>} */
+const STATES = {
+  pending: "waits for an answer",
+  allowed: "about to start",
+  waiting: "waits for an answer",
+  ambiguous: "nobody knows how it ended",
+};
+
+/** @param {string} state */
+const stateName = (state) => STATES[state] ?? visible(state);
+
 /**
  * @param {HTMLElement} place
  * @returns {View}
@@ -58,7 +69,9 @@ export function view(place) {
       },
     );
     const name = h("div", {}, inline(run.workflow, 80), h("div", { class: "small" }, inline(run.run, 60)));
-    return line(COLUMNS, [name, steps(run), visible(run.state), time(run.began), revoke], { tabindex: "-1" });
+    return line(COLUMNS, [name, steps(run), stateName(run.state), time(run.began), revoke], {
+      tabindex: "-1",
+    });
   }
   read();
   return {
@@ -81,7 +94,7 @@ function steps(run) {
     "ol",
     { class: "steps" },
     all.map(([name, state]) =>
-      h("li", {}, mark(state), inline(name, 60), h("span", { class: "small" }, ` ${visible(state)}`)),
+      h("li", {}, mark(state), inline(name, 60), h("span", { class: "small" }, ` ${stateName(state)}`)),
     ),
   );
 }

@@ -35,7 +35,13 @@ export function head(question) {
     "header",
     { class: "card-head" },
     risk(question.risk),
-    does.map((item) => h("strong", {}, doing(item))),
+    does.length
+      ? h(
+          "ul",
+          { class: "does" },
+          does.map((item) => h("li", {}, doing(item))),
+        )
+      : null,
     label ? told(label) : null,
     told(question.tool),
   );
@@ -58,13 +64,17 @@ export function headline(question) {
  * @returns {Child[]}
  */
 export function reasons(question) {
-  const place = [
-    question.target && ["On ", told(question.target), ". "],
-    question.folder && ["In ", told(question.folder), ". "],
-    question.world && ["As things stand: ", told(question.world), ". "],
-    question.workflow && ["Starts the workflow ", told(question.workflow), ". "],
-    question.server && ["Through the server ", told(question.server), "."],
-  ].filter(Boolean);
+  /** @type {[name: string, value: string | null][]} */
+  const facts = [
+    ["Target", question.target],
+    ["Folder", question.folder],
+    ["As things stand", question.world],
+    ["Starts the workflow", question.workflow],
+    ["Through the server", question.server],
+  ];
+  const place = facts.map(
+    ([name, value]) => value && h("div", {}, h("dt", {}, name), h("dd", {}, told(value))),
+  );
   return [
     h(
       "p",
@@ -73,10 +83,10 @@ export function reasons(question) {
       said(question.why, question),
       " ",
       rule(question.rule),
-      question.because.length ? h("span", { class: "small" }, " Marked: what made it so.") : null,
+      question.because.length ? h("span", { class: "small" }, ". Marked: what made it so.") : null,
     ),
     isClaim(question) ? h("div", { class: "yes" }, h("strong", {}, "If you did: "), meaning(question)) : null,
-    place.length ? h("div", {}, place) : null,
+    place.some(Boolean) ? h("dl", { class: "place-of" }, place) : null,
   ];
 }
 

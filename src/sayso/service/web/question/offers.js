@@ -16,6 +16,17 @@ export const NAMES = {
 };
 
 /**
+ * What the words of an offer repeat of the name on its button, and what is left of that.
+ *
+ * @type {Record<string, [said: string, left: string]>}
+ */
+const SAID = {
+  task: ["for this task: ", ""],
+  temporary: ["for 15 minutes: ", ""],
+  always: ["always (this session, at most 24 h): ", "at most 24 h: "],
+};
+
+/**
  * Wider answers, each with what it covers, and what it would have covered lately.
  *
  * @param {Question} question
@@ -42,7 +53,9 @@ function coverage(offer) {
   const lately = offer.of_last
     ? ` Would have covered ${offer.would_have_covered} of your last ${offer.of_last} questions.`
     : "";
-  return `${visible(offer.words)}.${lately}`;
+  const [said, left] = SAID[offer.answer] ?? ["", ""];
+  const words = offer.words.startsWith(said) ? left + offer.words.slice(said.length) : offer.words;
+  return `${visible(words)}.${lately}`;
 }
 
 /**
