@@ -260,7 +260,7 @@ def under_policy_in_force(gate: Gate) -> Gate:
             return gate
         try:
             row = read_row(gate, tx)
-            if row is None or row.digest == gate.policy.digest:
+            if row is None:
                 return gate
             found = read_policy(gate, tx, row)
         except TamperedValue:
@@ -268,7 +268,7 @@ def under_policy_in_force(gate: Gate) -> Gate:
 
             return with_policy(gate, ask_always(gate.policy))
     if gate.policy.digest not in found.joined:
-        return gate
+        return with_policy(gate, msgspec.structs.replace(gate.policy, tightened=found.tightened))
     strict = max(found.mode, gate.policy.mode, key=lambda mode: STRICTNESS[mode])
     return with_policy(gate, msgspec.structs.replace(found, mode=strict))
 

@@ -46,7 +46,8 @@ class PastDecider:
     """Decides again under one policy, with one grant more if there is a wish."""
 
     def __init__(self, policy: Policy, recorded: Policy, wish: WishedGrant | None = None) -> None:
-        self._policy = policy
+        # which approvals a tightened policy had ended is part of the facts
+        self._policy = msgspec.structs.replace(policy, tightened={})
         self._recorded = recorded
         self._wish = wish
         self._kept: dict[tuple[object, ...], list[tuple[float, float, Decided]]] = {}

@@ -82,7 +82,7 @@ def retry_call(
         own = has_story(gate, tx, row, kept)
         done = authorize_in(gate, tx, request, scope, call=call, fence=row.fence + 1, again=True, told=own)
         report.set_decision(request, done.decision, done.question, opened=done.opened)
-        after = _row_after_decision(gate, row, request, done, kept, lease)
+        after = _row_after_decision(gate, row, request, done, kept, lease, tx.now)
         if after.state == "allowed":
             after = start_row(gate, tx, after, request, done, holder, entered=entered, lease=lease)
         after = move_call_row(gate, tx, row, after, named=after.state == "running")
@@ -131,7 +131,7 @@ def with_state_now(request: Request, state: str | None) -> Request:
 
 
 def _row_after_decision(
-    gate: Gate, row: CallRow, request: Request, done: Authorization, kept: Record, lease: float
+    gate: Gate, row: CallRow, request: Request, done: Authorization, kept: Record, lease: float, now: float
 ) -> CallRow:
     """The call as it is after it was decided again."""
     where, to = standing_of(row), STATE_OF_VERDICT[done.decision.verdict]
@@ -143,7 +143,7 @@ def _row_after_decision(
         question=done.question.id if done.question else row.question,
     )
     more = {"clearings": done.clearings, "made_in": kept.made_in, "effect_turn": kept.effect_turn}
-    more |= {"silent": lease > ledger.BEATEN, **story_fields(gate, done, kept)}
+    more |= {"decided_at": now, "silent": lease > ledger.BEATEN, **story_fields(gate, done, kept)}
     return with_decision(gate, after, request, done.decision, **more)
 
 

@@ -14,6 +14,7 @@ import zlib
 import msgspec
 
 from sayso.core.digest import sha256
+from sayso.core.durations import DAY
 from sayso.core.policy import Policy
 from sayso.gate import words
 from sayso.gate.gate import Gate
@@ -26,6 +27,7 @@ from sayso.gate.sealed_values import (
     value_name,
     write_value,
 )
+from sayso.policy.compare.tightenings import EVERYTHING, find_tightenings
 from sayso.store.contract import Reader, Writer
 
 ROW = value_name("in-force", "policy")
@@ -87,9 +89,13 @@ def _unpack(body: _Body | None, row: InForce) -> Policy:
 
 def put_in_force(
     gate: Gate, tx: Writer, policy: Policy, before: InForce | None, *, by: str = "", content: str = ""
-) -> InForce:
-    """Put this policy in force, and start the clocks of what it newly allows."""
+) -> tuple[InForce, Policy]:
+    """Put this policy in force, and start the clocks of what it newly allows.
+
+    Returns the row, and the policy with the times at which it was tightened.
+    """
     lock_values(tx, "in-force")
+    policy = _with_tightenings(gate, tx, policy)
     packed = base64.b85encode(zlib.compress(msgspec.msgpack.encode(policy))).decode()
     row = InForce(
         policy.digest,
@@ -104,7 +110,24 @@ def put_in_force(
     write_value(gate, tx, ROW, row)
     tx.set_meta("policy", policy.digest)
     start_permission_clocks(tx, policy, gate.sealer, unmarked=False)
-    return row
+    return row, policy
+
+
+def _with_tightenings(gate: Gate, tx: Reader, policy: Policy) -> Policy:
+    """The policy with the times at which this store was tightened: now, if it is stricter than before.
+
+    Longer than a day no approval lives, so nothing older matters. What cannot be read may have been looser.
+    """
+    try:
+        row = read_row(gate, tx)
+        before = None if row is None else read_policy(gate, tx, row)
+    except TamperedValue:
+        return msgspec.structs.replace(policy, tightened={EVERYTHING: tx.now})
+    if before is None:
+        return policy
+    found = dict.fromkeys(find_tightenings(before, policy), tx.now)
+    lately = {name: at for name, at in before.tightened.items() if tx.now - at <= DAY}
+    return msgspec.structs.replace(policy, tightened=found if EVERYTHING in found else {**lately, **found})
 
 
 def save_row(gate: Gate, tx: Writer, row: InForce) -> None:
