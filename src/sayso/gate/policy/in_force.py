@@ -32,6 +32,9 @@ from sayso.store.contract import Reader, Writer
 
 ROW = value_name("in-force", "policy")
 BODY = value_name("in-force", "body")
+PIN = value_name("in-force", "pin")
+NO_FILE = "unknown"
+"""Stands for the pin that cannot be read: no file has this digest."""
 MOST_TOLD = 100
 """How many contents of files are remembered that the operator was told about."""
 
@@ -57,6 +60,10 @@ class _Body(msgspec.Struct, frozen=True):
     packed: str
 
 
+class _PinDigest(msgspec.Struct, frozen=True):
+    digest: str
+
+
 def read_row(gate: Gate, tx: Reader) -> InForce | None:
     """Return the row, None if there never was one; TamperedValue if it does not count."""
     return read_value(gate, tx, ROW, InForce)
@@ -65,6 +72,27 @@ def read_row(gate: Gate, tx: Reader) -> InForce | None:
 def read_policy(gate: Gate, tx: Reader, row: InForce) -> Policy:
     """Return the policy that the row names, as it was put in force."""
     return _unpack(read_value(gate, tx, BODY, _Body), row)
+
+
+def find_pinned(gate: Gate, tx: Reader) -> str:
+    """Return the digest of the locked file, "" if none is locked.
+
+    If the row does not count, what was pinned last does; if that cannot be read either, some file is locked
+    that nobody knows, and only the operator unlocks it.
+    """
+    try:
+        row = read_row(gate, tx)
+    except TamperedValue:
+        return _find_last_pinned(gate, tx)
+    return "" if row is None else row.pin
+
+
+def _find_last_pinned(gate: Gate, tx: Reader) -> str:
+    kept = read_value_of_any_epoch(gate, tx, PIN, _PinDigest)
+    if kept is not None:
+        return kept.digest
+    was_pinned = tx.meta(PIN) is not None or gate.sealer.mark.version("value", PIN) > 0
+    return NO_FILE if was_pinned else ""
 
 
 def read_before_restore(gate: Gate, tx: Reader) -> tuple[InForce, Policy] | None:
@@ -96,6 +124,7 @@ def put_in_force(
     """
     lock_values(tx, "in-force")
     policy = _with_tightenings(gate, tx, policy)
+    pin = find_pinned(gate, tx) if before is None else before.pin
     packed = base64.b85encode(zlib.compress(msgspec.msgpack.encode(policy))).decode()
     row = InForce(
         policy.digest,
@@ -103,7 +132,7 @@ def put_in_force(
         tx.now,
         by,
         content,
-        "" if before is None else before.pin,
+        pin,
         () if before is None else before.told,
     )
     write_value(gate, tx, BODY, _Body(packed))
