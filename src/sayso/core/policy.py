@@ -187,6 +187,8 @@ class Policy(msgspec.Struct, frozen=True):
 
     No part of the digest: the file does not say it.
     """
+    project: str = ""
+    """The project's own file that this policy was tightened by, if it was."""
 
     def entry(self, name: str) -> Entry:
         """Return what the policy says of an operation, listed or not.

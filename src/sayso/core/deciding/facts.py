@@ -43,6 +43,7 @@ MARKS = {
     "k": "there was a task",
     "q": "whether the task goes on was not confirmed",
     "g": "something had been consented to in the task",
+    "j": "the project's own file was laid over the policy",
 }
 AUTONOMOUS = Tier.AUTONOMOUS
 _LEVELS = {None: "-", Risk.LOW: "l", Risk.MODERATE: "m", Risk.HIGH: "h"}
@@ -94,7 +95,7 @@ def spell_facts(request: Request, policy: Policy, view: View, now: float) -> str
     operations = request.operations
     facts = Facts(
         tuple(_spell_operation(one, operations) for one in operations),
-        _find_marks(request, view, now),
+        _find_marks(request, view, now) + ("j" if policy.project else ""),
         _find_names(operations),
         tuple(_find_held(request, policy, view, now)) if view.session.grants else (),
         _find_reviews(request, policy, view),

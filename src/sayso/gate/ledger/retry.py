@@ -30,7 +30,7 @@ from sayso.gate.call_rows import (
 from sayso.gate.deciding.approvals import has_story
 from sayso.gate.deciding.authorize import Authorization, authorize_in, record_decision, reporting
 from sayso.gate.deciding.request import read_again, with_state
-from sayso.gate.gate import NO_SCOPE, Gate, writing
+from sayso.gate.gate import NO_SCOPE, Gate, in_workspace, writing
 from sayso.gate.ledger.attempts import row_after_question, session_of_call
 from sayso.gate.ledger.effect_keys import check_effect
 from sayso.gate.ledger.resume import make_refusal, reason_not_to_run
@@ -72,7 +72,9 @@ def retry_call(
             no = _refuse_replay(gate, tx, row, kept)
             if no is not None:
                 return attempt_from_row(gate, tx, move_call_row(gate, tx, row, no))
-        request = with_state_now(_read_now(gate, _request_to_retry(gate, row, question), ready), state)
+        wish = _request_to_retry(gate, row, question)
+        gate = in_workspace(gate, wish.call.workspace)
+        request = with_state_now(_read_now(gate, wish, ready), state)
         if meant is not None and meant != request.call.arguments:
             raise NotNow("the call was edited just now", hint="retry it")
         if effect_key is not None:
@@ -104,7 +106,8 @@ def _read_ahead(gate: Gate, call: str) -> _ReadAhead | None:
         if row.state not in ledger.NOT_STARTED:
             return None
         question = _question_of(gate, tx, row)
-    policy, wish = gate.policy, _request_to_retry(gate, row, question)
+    wish = _request_to_retry(gate, row, question)
+    policy = in_workspace(gate, wish.call.workspace).policy
     return _ReadAhead(wish, read_again(wish, policy), policy)
 
 

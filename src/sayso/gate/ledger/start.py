@@ -34,7 +34,15 @@ from sayso.gate.call_rows import (
 )
 from sayso.gate.deciding.authorize import Authorization, Bundle, authorize_in, reporting
 from sayso.gate.deciding.request import as_read_now, read_again, with_state
-from sayso.gate.gate import NO_SCOPE, Gate, apply_and_save, load_open_session, rows_ahead, writing
+from sayso.gate.gate import (
+    NO_SCOPE,
+    Gate,
+    apply_and_save,
+    in_workspace,
+    load_open_session,
+    rows_ahead,
+    writing,
+)
 from sayso.gate.ledger.attempts import with_question_outcome
 from sayso.gate.ledger.effect_keys import check_effect, take_effect
 from sayso.gate.rows.journal import record
@@ -71,6 +79,7 @@ def start_call(
     With `entered` False the start can still be given back, until `enter_call` records that the function was
     entered; without it the start counts as the entry.
     """
+    gate = in_workspace(gate, request.call.workspace)
     request = as_read_now(gate, request)
     with reporting(gate, request.session) as report, writing(gate) as tx:
         if not tx.local and effect_key is None:
@@ -160,6 +169,7 @@ def start_ungated(
 
     Where the policy knows the tool or its name, or a path in its arguments counts, it is decided.
     """
+    gate = in_workspace(gate, request.call.workspace)
     request = as_read_now(gate, request)
     if _policy_knows(gate.policy, request) or any(map(_was_read, request.operations)):
         decided = msgspec.structs.replace(request, operations=tuple(map(_without_risk, request.operations)))
