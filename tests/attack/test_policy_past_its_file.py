@@ -12,6 +12,9 @@ from sayso.core.policy import Policy
 from sayso.doors.python.calls.results import ConsentDenied, ConsentRequired
 from sayso.doors.sayso import Sayso
 from sayso.gate.open import OtherPolicy, check_in_force, open_to_act
+from sayso.gate.policy.in_force import PIN, ROW
+from sayso.gate.policy_acts.apply import CannotApply, apply_policy, load_policy_status
+from sayso.gate.policy_acts.file_flags import unprotect_file
 from sayso.gate.policy_acts.lock import lock_policy, unlock_policy
 from sayso.policy import load_text
 from sayso.store.sqlite.store import SqliteStore
@@ -129,3 +132,48 @@ def test_which_policy_is_in_force_is_what_the_sealed_row_says(tmp_path: Path, fi
     gate = open_to_act(loose, tmp_path / "s.db", key=KEY, marks=tmp_path)
     with pytest.raises(OtherPolicy):
         check_in_force(gate)
+
+
+SPOILT = ("UPDATE meta SET value = '{}' WHERE name = ?", "DELETE FROM meta WHERE name = ?")
+
+
+@pytest.mark.parametrize("pin", [None, *SPOILT], ids=["row", "row and pin changed", "row and pin deleted"])
+@pytest.mark.parametrize("row", SPOILT, ids=["changed", "deleted"])
+def test_a_row_that_was_tampered_with_unlocks_nothing(
+    tmp_path: Path, file: Path, row: str, pin: str | None
+) -> None:
+    file.write_text(STRICT)
+    gate = open_gate(tmp_path, file)
+    lock_policy(gate.gate, file, by="ana")
+    gate.close()
+    unprotect_file(file)
+    file.write_text(LOOSE)
+    with sqlite3.connect(tmp_path / "s.db") as db:
+        assert db.execute(row, (ROW,)).rowcount == 1
+        assert pin is None or db.execute(pin, (PIN,)).rowcount == 1
+    db.close()
+    act = open_to_act(None, tmp_path / "s.db", key=KEY, marks=tmp_path)
+    seen = load_policy_status(act, file)
+    assert (seen.state, seen.locked) == ("not_the_locked_one", True)
+    with pytest.raises(CannotApply, match="locked"):
+        apply_policy(act, file, by="ana", content=seen.content)
+    assert "allow" not in outcomes(tmp_path, file)
+    unlock_policy(act, file, by="ana")
+    apply_policy(act, file, by="ana", content=seen.content)
+    assert not load_policy_status(act, file).locked
+    assert "allow" in outcomes(tmp_path, file)
+
+
+def test_the_locked_file_can_be_applied_again_and_stays_locked(tmp_path: Path, file: Path) -> None:
+    file.write_text(STRICT)
+    gate = open_gate(tmp_path, file)
+    lock_policy(gate.gate, file, by="ana")
+    gate.close()
+    with sqlite3.connect(tmp_path / "s.db") as db:
+        db.execute(SPOILT[0], (ROW,))
+    db.close()
+    act = open_to_act(None, tmp_path / "s.db", key=KEY, marks=tmp_path)
+    apply_policy(act, file, by="ana", content=load_policy_status(act, file).content)
+    found = load_policy_status(act, file)
+    unprotect_file(file)
+    assert (found.state, found.locked) == ("in_force", True)

@@ -123,3 +123,20 @@ def test_a_locked_file_says_so_and_what_was_changed_in_it_counts_after_unlocking
     assert policy(home, "unlock")[0] == 0
     assert not reads(service, host)
     assert any("is not the one that was locked" in one for one in alerts(home))
+
+
+def test_status_and_lint_tell_of_the_projects_own_file(
+    home: Home, service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "project"
+    (project / ".git").mkdir(parents=True)
+    monkeypatch.chdir(project)
+    own = project / ".sayso.yaml"
+    own.write_text("mode: paranoid\noperations: {mail.send: {risk: low}}\n")
+    assert f"{own} is laid over your policy here" in policy(home, "status")[1]
+    code, told = said("policy", "lint", str(own), "--policy", str(home.policy))
+    assert code == 0
+    assert "does not count" in told
+    own.write_text("mode: [")
+    assert f"{own} is refused, so every call of that workspace asks" in policy(home, "status")[1]
+    assert said("policy", "lint", str(own), "--policy", str(home.policy))[0] == 1

@@ -254,9 +254,13 @@ def tightened_since(grant: Grant, name: str, risk: Risk, policy: Policy, now: fl
     """SPEC 7: an approval ends at a tightened policy. Whether this one may have been tightened for it.
 
     Tightened: a mode that asks more, another list (but autonomous, the freest), a mark to ask always, a
-    higher risk. An approval that does not say what it was asked under is sure of its own policy alone.
+    higher risk; or the store says when, and it may be loose again by now. An approval that does not say what
+    it was asked under is sure of its own policy alone.
     """
     if over_by_now(grant, policy, now):
+        return True
+    covered = grant.pins.operations or ()
+    if any(at >= grant.given_at for one, at in policy.tightened.items() if one == "" or one in covered):
         return True
     if name not in grant.terms:
         return grant.policy != policy.digest

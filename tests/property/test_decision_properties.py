@@ -40,7 +40,16 @@ def in_session(world: World, **fields: Any) -> World:
 
 def with_domains(world: World, domains: dict[str, Domain]) -> World:
     old = world.policy
-    fields = ("mode", "settings", "decay", "operations", "categories", "slash_commands", "digest")
+    fields = (
+        "mode",
+        "settings",
+        "decay",
+        "operations",
+        "categories",
+        "slash_commands",
+        "digest",
+        "tightened",
+    )
     return changed(
         world, policy=compile_policy(domains=domains, **{name: getattr(old, name) for name in fields})
     )
@@ -313,7 +322,7 @@ def test_raising_the_risk_of_a_policys_entry_never_allows_more() -> None:
 
 
 def with_entries(policy: Policy, entries: dict[str, Any]) -> Policy:
-    fields = ("mode", "settings", "decay", "domains", "categories", "slash_commands", "digest")
+    fields = ("mode", "settings", "decay", "domains", "categories", "slash_commands", "digest", "tightened")
     return compile_policy(operations=entries, **{name: getattr(policy, name) for name in fields})
 
 

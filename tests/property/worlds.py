@@ -148,7 +148,7 @@ def _operation(rng: Random, aim: str, name: str, content: str | None) -> Operati
 
 def _policy(rng: Random, aim: str, request: Request) -> Policy:
     named = dict.fromkeys((*(operation.name for operation in request.operations), rng.choice(NAMES)))
-    return compile_policy(
+    policy = compile_policy(
         mode=_mode(rng, aim),
         settings=_settings(rng, aim),
         decay=Decay(enabled=not likely(rng, 0.15), review_interval_days=rng.choice((30.0, 1.0))),
@@ -157,6 +157,15 @@ def _policy(rng: Random, aim: str, request: Request) -> Policy:
         slash_commands={"/go": SlashCommand(tuple(named)), "/none": SlashCommand()},
         digest="policy",
     )
+    return msgspec.structs.replace(policy, tightened=_tightened(request))
+
+
+def _tightened(request: Request) -> dict[str, float]:
+    """When the store was tightened: mostly never, else around the time that approvals were given at."""
+    rng = Random(request.digest)
+    named = sorted({operation.name for operation in request.operations})
+    names = rng.sample(("", *named), k=usually(rng, 0, (1, 2), 0.8))
+    return {name: NOW - rng.choice((59.5, 60.0, 60.5)) for name in names}
 
 
 def _mode(rng: Random, aim: str) -> Mode:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 import msgspec
@@ -12,6 +12,7 @@ from sayso.core.policy import Settings, Terms
 
 GrantKind = Literal["call", "command", "operation", "category", "tool", "workflow", "run", "retry"]
 EXACT = ("call", "retry")
+NEVER = float("-inf")
 """Kinds that are for one call, by its digest. A stricter policy and a shorter approval time end them."""
 GrantKey = tuple[str, str]
 
@@ -91,6 +92,19 @@ def outlived(grant: Grant, settings: Settings, now: float) -> bool:
         return now >= grant.given_at + settings.approval_of(grant.risk)
     answers = grant.kind == "operation" and grant.question is not None and grant.group is None
     return answers and grant.pins.arguments is None and settings.grant_pins == "exact"
+
+
+def ended_by_tightening(grant: Grant, tightened: Mapping[str, float]) -> bool:
+    """Return whether the policy was tightened since this approval was given, for all or for part of its call.
+
+    It stays ended if the policy is loosened again.
+    """
+    return was_tightened(tightened, grant.pins.operations or (), grant.given_at)
+
+
+def was_tightened(tightened: Mapping[str, float], operations: Iterable[str], since: float) -> bool:
+    """Return whether the policy was tightened for any of these operations at this time or after it."""
+    return any(tightened.get(name, NEVER) >= since for name in ("", *operations))
 
 
 def pins_fit(pins: Pins, request: Request, operation: str) -> bool:

@@ -182,6 +182,13 @@ class Policy(msgspec.Struct, frozen=True):
     """The digests of the policies that this one is at least as strict as, if it was joined from several."""
     barred_domains: frozenset[str] = frozenset()
     """Domains of which nothing is allowed, listed or not."""
+    tightened: Mapping[str, float] = {}
+    """When each operation was last tightened on this store, "" for all; loosening it since changes nothing.
+
+    No part of the digest: the file does not say it.
+    """
+    project: str = ""
+    """The project's own file that this policy was tightened by, if it was."""
 
     def entry(self, name: str) -> Entry:
         """Return what the policy says of an operation, listed or not.
@@ -286,6 +293,7 @@ def compile_policy(
         own_tools=frozenset((one.tool for one in tools) if own_tools is None else own_tools),
         phrases=rest.get("phrases") or Phrases(),
         programs=rest.get("programs") or {},
+        tightened=rest.get("tightened") or {},
     )
 
 

@@ -79,6 +79,8 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
     announce: str | None = None
     terms: Mapping[str, Terms] = {}
     """What the policy said of each operation when this was decided."""
+    decided_at: float = 0.0
+    """When it was last decided, if that was after the call was made."""
     clearings: int = 0
     """How often all consent of the session had been cleared by then."""
     revocations: int = 0

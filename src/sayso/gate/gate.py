@@ -76,6 +76,19 @@ class LivePolicy(Protocol):
         """Refuse with PolicyMoved to go on under a policy that is not the one in force."""
 
 
+class ProjectPolicies(Protocol):
+    """What the files in workspaces make of a policy."""
+
+    def policy_for(self, policy: Policy, workspace: str) -> Policy:
+        """Return the policy for calls of this workspace: the same one, or one that is stricter."""
+
+    def last_policy_for(self, policy: Policy, workspace: str) -> Policy:
+        """The same as of the last look."""
+
+    def take_alerts(self) -> list[tuple[str, str]]:
+        """Return what is wrong with such files and was not recorded yet: a digest and the alert."""
+
+
 class Gate(msgspec.Struct, frozen=True):
     """One gate on one store under one policy. Its use cases are the functions beside this file.
 
@@ -91,6 +104,9 @@ class Gate(msgspec.Struct, frozen=True):
     mark: Watermark | None = None
     key: SigningKey | None = None
     live: LivePolicy | None = None
+    projects: ProjectPolicies | None = None
+    base: Policy | None = None
+    """The policy of the gate itself, if `policy` is that of one workspace."""
 
     def __post_init__(self) -> None:
         """No gate works on a store past its mark, whoever put the two together."""
@@ -126,7 +142,18 @@ def current_gate(gate: Gate) -> Gate:
 
 
 def with_policy(gate: Gate, policy: Policy) -> Gate:
-    return msgspec.structs.replace(gate, policy=policy)
+    return msgspec.structs.replace(gate, policy=policy, base=None)
+
+
+def in_workspace(gate: Gate, workspace: str) -> Gate:
+    """Return this gate for calls of a workspace: the same one unless the project there has its own file."""
+    if gate.projects is None:
+        return gate
+    base = gate.base or gate.policy
+    policy = gate.projects.policy_for(base, workspace)
+    if policy is gate.policy:
+        return gate
+    return msgspec.structs.replace(gate, policy=policy, base=None if policy is base else base)
 
 
 def act_under_current_policy(gate: Gate, act: Callable[[Gate], T]) -> T:
@@ -214,10 +241,14 @@ def refuse_tampered(gate: Gate, session: str, found: LoadedSession | None) -> No
 def view_of(gate: Gate, tx: Reader, found: LoadedSession, request: Request, scope: Scope = NO_SCOPE) -> View:
     """Return what the decision of this request may look at, as of this transaction.
 
-    PolicyMoved if the policy of this gate is not in force any more.
+    PolicyMoved if the policy of this gate is not in force any more, or not the one of the call's workspace.
     """
     if gate.live is not None:
-        gate.live.check(tx, gate.policy)
+        gate.live.check(tx, gate.base or gate.policy)
+    if gate.projects is not None:
+        known = gate.projects.last_policy_for(gate.base or gate.policy, request.call.workspace)
+        if known is not gate.policy:
+            raise PolicyMoved("the project's own file changed just now")
     parent = found.row.parent
     return View(
         found.session,

@@ -19,6 +19,7 @@ from sayso.gate.gate import Gate, with_policy
 from sayso.gate.open_lock import opening
 from sayso.gate.policy.clocks import start_permission_clocks
 from sayso.gate.policy.in_force import ROW, InForce, read_policy, read_row
+from sayso.gate.policy.projects import ProjectFiles
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import SigningKey, load_key, load_or_make_key
 from sayso.gate.rows.moves import hold_streams, refuse_moved_store
@@ -97,7 +98,7 @@ def open_gate(
                 record(tx, events.PolicyChanged(policy.digest))
         if lacks:
             marked.mark.complete()
-        gate = with_policy(Gate(marked, policy, sealer, mark=mark, key=key), policy)
+        gate = Gate(marked, policy, sealer, mark=mark, key=key, projects=ProjectFiles())
         return watch_policy(gate, source) if held or source is not None else gate
 
 
@@ -151,7 +152,7 @@ def open_to_act(
             sealer = Sealer(mac_key(key), name, _enter_epoch(tx, marked.mark, mark), marked.mark, doubts)
         if lacks:
             marked.mark.complete()
-    gate = Gate(marked, policy or _blocking_policy(), sealer, mark=mark, key=key)
+    gate = Gate(marked, policy or _blocking_policy(), sealer, mark=mark, key=key, projects=ProjectFiles())
     return gate if policy is None else under_policy_in_force(gate)
 
 
@@ -178,7 +179,7 @@ def open_to_look(
     gate = _make_looking_gate(opened, key, name, epoch + void, mark)
     if policy is None:
         return gate
-    named = with_policy(msgspec.structs.replace(gate, mark=mark), policy)
+    named = msgspec.structs.replace(gate, mark=mark, policy=policy, projects=ProjectFiles())
     return named if key is None else under_policy_in_force(named)
 
 
@@ -260,7 +261,7 @@ def under_policy_in_force(gate: Gate) -> Gate:
             return gate
         try:
             row = read_row(gate, tx)
-            if row is None or row.digest == gate.policy.digest:
+            if row is None:
                 return gate
             found = read_policy(gate, tx, row)
         except TamperedValue:
@@ -268,7 +269,7 @@ def under_policy_in_force(gate: Gate) -> Gate:
 
             return with_policy(gate, ask_always(gate.policy))
     if gate.policy.digest not in found.joined:
-        return gate
+        return with_policy(gate, msgspec.structs.replace(gate.policy, tightened=found.tightened))
     strict = max(found.mode, gate.policy.mode, key=lambda mode: STRICTNESS[mode])
     return with_policy(gate, msgspec.structs.replace(found, mode=strict))
 

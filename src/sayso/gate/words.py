@@ -297,6 +297,7 @@ POLICY_RESTORED = "what was in force before is in force again"
 POLICY_APPLIED = "the operator applied the policy file"
 POLICY_WAITS = "the policy file loosens what is in force; `sayso policy apply` shows it and puts it in force"
 POLICY_HELD = "a gate was opened under another policy than the one in force: there the stricter of both holds"
+PROJECT_FILE = "this project's own .sayso.yaml is stricter here than your policy"
 POLICY_LOST = (
     "what says which policy is in force was restored from a backup, so everything is asked, or it was"
     " tampered with, so everything is denied; `sayso policy apply` puts the file in force"
@@ -315,3 +316,16 @@ def decay_notice(domain: str, seconds: float) -> str:
     """Say that a domain decays soon, and what to do."""
     left = describe_left(seconds)
     return f"{domain} decays in {left}: what it may do unasked asks from then on (sayso policy review)"
+
+
+def with_project(reason: str) -> str:
+    """Return the reason for a decision that the project's own file made stricter."""
+    return f"{reason} ({PROJECT_FILE})"
+
+
+def project_file_counts(file: str) -> str:
+    return f"{file} is laid over your policy here: the stricter of both counts"
+
+
+def project_file_refused(file: str, problem: str) -> str:
+    return f"{file} is refused, so every call of that workspace asks: {problem}"

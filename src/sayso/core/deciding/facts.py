@@ -22,7 +22,7 @@ from sayso.core.deciding.rules import (
     SLASH_LASTS,
 )
 from sayso.core.deciding.subject import has_lost_workspace, is_grant_live
-from sayso.core.grants import EXACT, GrantKey, Pins, pins_fit
+from sayso.core.grants import EXACT, GrantKey, Pins, ended_by_tightening, pins_fit
 from sayso.core.model import Call, Operation, Request, Risk, Tier
 from sayso.core.policy import Policy
 from sayso.core.session import Scope, Session, Task, View
@@ -43,6 +43,7 @@ MARKS = {
     "k": "there was a task",
     "q": "whether the task goes on was not confirmed",
     "g": "something had been consented to in the task",
+    "j": "the project's own file was laid over the policy",
 }
 AUTONOMOUS = Tier.AUTONOMOUS
 _LEVELS = {None: "-", Risk.LOW: "l", Risk.MODERATE: "m", Risk.HIGH: "h"}
@@ -94,9 +95,9 @@ def spell_facts(request: Request, policy: Policy, view: View, now: float) -> str
     operations = request.operations
     facts = Facts(
         tuple(_spell_operation(one, operations) for one in operations),
-        _find_marks(request, view, now),
+        _find_marks(request, view, now) + ("j" if policy.project else ""),
         _find_names(operations),
-        tuple(_find_held(request, view, now)) if view.session.grants else (),
+        tuple(_find_held(request, policy, view, now)) if view.session.grants else (),
         _find_reviews(request, policy, view),
         starts=request.workflow or "",
     )
@@ -198,12 +199,13 @@ def _was_denied(request: Request, session: Session, now: float) -> bool:
     return denial is not None and denial.turn == session.turn and now - denial.at <= DENIAL_LASTS
 
 
-def _find_held(request: Request, view: View, now: float) -> Iterator[str]:
+def _find_held(request: Request, policy: Policy, view: View, now: float) -> Iterator[str]:
     """Yield the live grants that a decision of this request may go by, and that fit it."""
     for key, row in view.session.grants.items():
         if _may_cover(key, request, view.scope):
             for held in row:
-                if is_grant_live(held, view, now) and _fits(held.grant.pins, request):
+                ended = key[0] in EXACT and ended_by_tightening(held.grant, policy.tightened)
+                if not ended and is_grant_live(held, view, now) and _fits(held.grant.pins, request):
                     yield held.grant.id
 
 

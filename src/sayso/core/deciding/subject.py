@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from sayso.core.grants import EXACT, Grant, HeldGrant, outlived, pins_fit, spent
+from sayso.core.grants import EXACT, Grant, HeldGrant, ended_by_tightening, outlived, pins_fit, spent
 from sayso.core.model import Operation, Request, Risk, Tier
 from sayso.core.policy import Entry, Policy, Terms, decayed, find_review, no_stricter
 from sayso.core.session import Session, View
@@ -131,8 +131,10 @@ def _covers(s: RuleInput, grant: Grant) -> bool:
     if outlived(grant, s.policy.settings, s.now):
         return False
     needed = s.weight if grant.kind in WEIGHED else s.risk
-    if grant.kind in EXACT and not outlasts(s, grant):
-        return False
+    if grant.kind in EXACT:
+        tightened = s.policy.tightened
+        if not outlasts(s, grant) or (tightened and ended_by_tightening(grant, tightened)):
+            return False
     return needed <= grant.risk and pins_fit(grant.pins, s.request, s.entry.name)
 
 

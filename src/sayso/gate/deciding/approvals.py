@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from sayso.core.grants import Grant, outlived
+from sayso.core.grants import Grant, ended_by_tightening, outlived
 from sayso.core.ledger import NOT_STARTED
 from sayso.core.policy import no_stricter, terms_of
 from sayso.gate import words
@@ -126,7 +126,7 @@ def _is_outdated(gate: Gate, tx: Reader, grant: Grant) -> bool:
     """
     if tx.meta("policy") != gate.policy.digest:
         return False
-    if outlived(grant, gate.policy.settings, tx.now):
+    if outlived(grant, gate.policy.settings, tx.now) or ended_by_tightening(grant, gate.policy.tightened):
         return True
     now = terms_of(gate.policy, ((name, then.risk) for name, then in grant.terms.items()))
     return any(not no_stricter(now[name], then) for name, then in grant.terms.items())

@@ -22,11 +22,13 @@ from sayso.core.session import Scope, Session, find_replaced_questions
 from sayso.gate import words
 from sayso.gate.call_rows import EffectTaken, find_fault, find_record, running_label
 from sayso.gate.deciding.approvals import question_behind
+from sayso.gate.deciding.project import decide_here, record_project_alerts
 from sayso.gate.deciding.request import as_read_now
 from sayso.gate.gate import (
     NO_SCOPE,
     Gate,
     apply_and_save,
+    in_workspace,
     load_open_session,
     select_rows_for,
     view_of,
@@ -67,6 +69,7 @@ def authorize(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Authoriz
 
     An allow of low risk that uses and changes nothing does not wait for the disk.
     """
+    gate = in_workspace(gate, request.call.workspace)
     request = as_read_now(gate, request)
     with reporting(gate, request.session) as told, writing(gate) as tx:
         done = authorize_in(gate, tx, request, scope)
@@ -98,7 +101,7 @@ def authorize_in(
     if found.session.plan is not None:  # an ask may end the plan, and with it grants that are not among these
         found = load_open_session(gate, tx, request.session, msgspec.structs.replace(wanted, keys=None))
     view = view_of(gate, tx, found, request, scope)
-    decision = decide(request, gate.policy, view, tx.now)
+    decision = decide_here(gate, request, view, tx.now)
     if decision.verdict is Verdict.ASK:
         decision = with_offers(decision, request, gate.policy, view, tx.now)
     question, flood = _find_or_open_question(gate, tx, request, decision, found.session, bundle)
@@ -109,6 +112,7 @@ def authorize_in(
     if call is not None and fence is not None and decision.verdict is Verdict.ALLOW:
         stands = (call, running_label(fence))
     apply_and_save(gate, tx, found, (*decision.effects, *opened), call=call, stands=stands)
+    record_project_alerts(gate, tx)
     new = question is not None and question.id not in found.session.questions
     joined = question is not None and not new
     entry, goes_on = 0, told or joined or is_answer(gate, tx, decision)
@@ -156,6 +160,7 @@ def _record_taken(gate: Gate, refusal: EffectTaken) -> Decision:
     """Write the entry of a call that was refused because another one took its effect."""
     request = refusal.request
     with writing(gate) as tx:
+        gate = in_workspace(gate, request.call.workspace)
         found = load_open_session(gate, tx, request.session, select_rows_for(request, gate.policy, NO_SCOPE))
         decision = decide(request, gate.policy, view_of(gate, tx, found, request), tx.now)
         decision = _deny(decision, str(refusal), rule=EFFECT_KEY)

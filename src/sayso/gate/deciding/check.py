@@ -16,8 +16,18 @@ from sayso.core.model import Request, Tier, Verdict
 from sayso.core.policy import Policy
 from sayso.core.session import Session, View
 from sayso.gate.deciding.authorize import record_decision, reporting
-from sayso.gate.deciding.request import just_reviewed
-from sayso.gate.gate import NO_SCOPE, Gate, load_open_session, reviews_for, time_trusted, view_of, writing
+from sayso.gate.deciding.project import name_project
+from sayso.gate.deciding.request import as_read_now, just_reviewed
+from sayso.gate.gate import (
+    NO_SCOPE,
+    Gate,
+    in_workspace,
+    load_open_session,
+    reviews_for,
+    time_trusted,
+    view_of,
+    writing,
+)
 from sayso.gate.questions.explain import select_rows_for_preview
 from sayso.store.contract import Reader
 
@@ -38,6 +48,8 @@ def check_alone(request: Request, policy: Policy, now: float) -> CheckResult:
 
 def check_on_store(gate: Gate, request: Request, *, in_session: bool) -> CheckResult:
     """Decide as the gate of this store would now: in the session of the request, or in none."""
+    gate = in_workspace(gate, request.call.workspace)
+    request = as_read_now(gate, request)
     with gate.store.read() as tx:
         if in_session:
             found = load_open_session(
@@ -51,7 +63,9 @@ def check_on_store(gate: Gate, request: Request, *, in_session: bool) -> CheckRe
                 time_trusted=time_trusted(gate, tx),
             )
         view = msgspec.structs.replace(view, reviews=_load_reviews(gate, tx, request))
-        return _decide_and_trace(request, gate.policy, view, tx.now)
+        made = _decide_and_trace(request, gate.policy, view, tx.now)
+        named = name_project(gate, request, view, tx.now, made.decision)
+        return msgspec.structs.replace(made, decision=named)
 
 
 def alert_blocked(gate: Gate, request: Request, decision: Decision) -> int:

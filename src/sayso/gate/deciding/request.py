@@ -15,7 +15,7 @@ import msgspec
 from sayso.core.digest import action_digest, call_digest, decode_canonical, encode_canonical
 from sayso.core.model import Call, Declaration, Operation, Origin, Request
 from sayso.core.policy import Policy
-from sayso.gate.gate import Gate, find_session_row
+from sayso.gate.gate import Gate, find_session_row, in_workspace
 from sayso.reading.call import CallReading, add_declared, check_command, read_call
 from sayso.reading.path_operations import CallFolders
 from sayso.reading.paths.budget import share_budget
@@ -123,6 +123,7 @@ def request_in_session(
 ) -> Request:
     """Make the request for a call by a host or an agent. The policy reads what the call does."""
     row = find_session_row(gate, session)
+    gate = in_workspace(gate, row.workspace)
     call = make_call(
         tool,
         args,
@@ -150,6 +151,7 @@ def request_for_function(
     found right. Whether the session is still open is seen when the call is started.
     """
     row = gate.sealer.last_session(session) or find_session_row(gate, session)
+    gate = in_workspace(gate, row.workspace)
     here = msgspec.structs.replace(call, workspace=row.workspace)
     who = {**requester_of_session(row), **_reader_of(gate)}
     if workflow is not None:
@@ -165,12 +167,12 @@ def requester_of_session(row: SessionRow) -> dict[str, Any]:
 
 def _reader_of(gate: Gate) -> dict[str, str]:
     """Name the policy that reads, if it may be another one by the time the call is decided."""
-    return {} if gate.live is None else {"read_by": gate.policy.digest}
+    return {"read_by": "" if gate.live is None and gate.base is None else gate.policy.digest}
 
 
 def as_read_now(gate: Gate, request: Request) -> Request:
     """The request as the policy of this gate reads its call, should another policy have read it."""
-    if gate.live is None or request.read_by == gate.policy.digest:
+    if request.read_by == _reader_of(gate)["read_by"]:
         return request
     return read_again(request, gate.policy)
 

@@ -31,6 +31,7 @@ Decided = Result | str
 
 OTHER_FORM = "recorded without facts that this version can read"
 GRANT_GONE = "a grant that was held then cannot be read any more"
+BY_PROJECT = "the project's own file was stricter than the policy, and is not kept"
 OTHER_CATEGORIES = "it ran in a task, and the policy groups its operations otherwise"
 
 
@@ -46,7 +47,8 @@ class PastDecider:
     """Decides again under one policy, with one grant more if there is a wish."""
 
     def __init__(self, policy: Policy, recorded: Policy, wish: WishedGrant | None = None) -> None:
-        self._policy = policy
+        # which approvals a tightened policy had ended is part of the facts
+        self._policy = msgspec.structs.replace(policy, tightened={})
         self._recorded = recorded
         self._wish = wish
         self._kept: dict[tuple[object, ...], list[tuple[float, float, Decided]]] = {}
@@ -77,6 +79,8 @@ class PastDecider:
         known = {name: one for name, one in grants.items() if one is not None}
         if len(known) < len(grants):
             return -FOREVER, FOREVER, GRANT_GONE
+        if "j" in facts.marks:
+            return -FOREVER, FOREVER, BY_PROJECT
         if "g" in facts.marks and any(map(self._is_grouped_otherwise, facts.names or names)):
             return -FOREVER, FOREVER, OTHER_CATEGORIES
         turns = sorted(self._turning_points(facts, names, known))

@@ -28,7 +28,6 @@ from sayso.gate.call_rows import (
     with_standing,
 )
 from sayso.gate.deciding.authorize import record_decision
-from sayso.gate.deciding.request import read_again
 from sayso.gate.gate import NO_SCOPE, Gate, apply_and_save, load_open_session, select_all_rows, writing
 from sayso.gate.ledger.outcome import effects_of_entering
 from sayso.gate.ledger.resume import MOST_ENTRIES, end_run_grant, refuse_by_question, refuse_to_go_on
@@ -113,7 +112,7 @@ def unpark_call(
         row = load_call_row(gate, tx, call)
         running = with_standing(row, ledger.resume_parked(standing_of(row), holder, tx.now, lease))
         kept = msgspec.structs.replace(load_record(gate, row), silent=lease > ledger.BEATEN)
-        no = refuse_to_go_on(gate, tx, row, kept, read_again(kept.request, gate.policy), scope)
+        no = refuse_to_go_on(gate, tx, row, kept, scope)
         if fence is None:
             no = no or _refuse_to_enter(gate, tx, row, kept)
             if no is not None:

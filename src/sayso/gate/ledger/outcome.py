@@ -29,7 +29,7 @@ from sayso.gate.call_rows import (
     with_standing,
 )
 from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_all_rows, writing
-from sayso.gate.ledger.resume import find_ending_since
+from sayso.gate.ledger.resume import find_ending_since, was_tightened_since_start
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_session
 from sayso.gate.telemetry import log_tampering
@@ -200,8 +200,10 @@ def _start(
     rows = [tx.grant(grant) for grant in sorted(used)]
     grants = [gate.sealer.open_grant(one) for one in rows if one is not None]
     known = tuple(grant for grant in grants if grant is not None)
-    lasts = find_ending_since(found, row, kept) is None and all(
-        _goes_on(grant, found.session) for grant in known
+    lasts = (
+        find_ending_since(found, row, kept) is None
+        and not was_tightened_since_start(gate, row, kept)
+        and all(_goes_on(grant, found.session) for grant in known)
     )
     certain = not doubted and len(known) == len(used)
     return Start(row.id, known, kept.terms, lasts=lasts, certain=certain)

@@ -7,7 +7,8 @@ transaction that lets the call go on:
 - not all consent was cleared since it was started, none of the grants it was started with was revoked, and
   nobody took consent back for what it is, by name;
 - nobody denied the call, or what it waits for, since, and the yes it waited for was not taken back;
-- the policy, asked again with the start as its approval, is no stricter with it than it was then.
+- the policy, asked again with the start as its approval, is no stricter with it than it was then, and was
+  not since.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from sayso.core.deciding.offers import ANSWERS
 from sayso.core.decision import Decision, Question
 from sayso.core.durations import DAY
 from sayso.core.effects import GrantRevoked
-from sayso.core.grants import Grant, HeldGrant, Pins
+from sayso.core.grants import Grant, HeldGrant, Pins, was_tightened
 from sayso.core.ledger import NotNow
 from sayso.core.model import Request, Verdict
 from sayso.core.rulebook import DENIED_CALL, GOING_ON, Rule
@@ -29,12 +30,14 @@ from sayso.core.session import Scope
 from sayso.core.words import DENIED
 from sayso.gate import words
 from sayso.gate.call_rows import Record
+from sayso.gate.deciding.request import read_again
 from sayso.gate.gate import (
     NO_SCOPE,
     Gate,
     TamperedSession,
     UnknownSession,
     apply_and_save,
+    in_workspace,
     load_open_session,
     select_rows_for,
     view_of,
@@ -49,10 +52,10 @@ MOST_ENTRIES = 3
 ALLOWING = (*ANSWERS, "edit")
 
 
-def refuse_to_go_on(
-    gate: Gate, tx: Reader, row: CallRow, kept: Record, request: Request, scope: Scope
-) -> Decision | None:
-    """The refusal if the consent of this started call is gone; None if it may go on."""
+def refuse_to_go_on(gate: Gate, tx: Reader, row: CallRow, kept: Record, scope: Scope) -> Decision | None:
+    """The refusal if the consent of this started call is gone; None if it may go on. It is read again."""
+    gate = in_workspace(gate, kept.request.call.workspace)
+    request = read_again(kept.request, gate.policy)
     why = reason_not_to_run(gate, tx, (row.session, *kept.made_in))
     if why is not None:
         return make_refusal(kept, why)
@@ -62,7 +65,7 @@ def refuse_to_go_on(
     why = find_ending_since(found, row, kept)
     if why is not None:
         return make_refusal(kept, why)
-    return _decide_again(gate, tx, found, kept, request, scope)
+    return _decide_again(gate, tx, found, row, kept, request, scope)
 
 
 def refuse_by_question(gate: Gate, tx: Reader, kept: Record, row: QuestionRow | None) -> Decision | None:
@@ -91,6 +94,7 @@ def _refuse_by_answer(
     One that only ran out is not a refusal: the call goes on, and asks again when it gets there.
     """
     request = gate.sealer.open_edited(row) or question.request
+    gate = in_workspace(gate, request.call.workspace)
     found = load_open_session(gate, tx, row.session, select_rows_for(request, gate.policy, NO_SCOPE))
     decision = decide(request, gate.policy, view_of(gate, tx, found, request), tx.now)
     if decision.verdict is Verdict.ALLOW:
@@ -147,8 +151,20 @@ def find_ending_since(found: LoadedSession, row: CallRow, kept: Record) -> str |
     return None
 
 
+def was_tightened_since_start(gate: Gate, row: CallRow, kept: Record) -> bool:
+    """Return whether the policy was tightened for this call since then, also if it was loosened again."""
+    names = (item.operation for item in kept.items)
+    return was_tightened(gate.policy.tightened, names, kept.decided_at or row.at)
+
+
 def _decide_again(
-    gate: Gate, tx: Reader, found: LoadedSession, kept: Record, request: Request, scope: Scope
+    gate: Gate,
+    tx: Reader,
+    found: LoadedSession,
+    row: CallRow,
+    kept: Record,
+    request: Request,
+    scope: Scope,
 ) -> Decision | None:
     """Decide again a call that was allowed to start; None if the policy still allows it.
 
@@ -158,7 +174,7 @@ def _decide_again(
         return None
     started = _start_as_approval(kept, request, found.session.id, tx.now)
     rows = found.session.grants
-    if started is not None and kept.items:
+    if started is not None and kept.items and not was_tightened_since_start(gate, row, kept):
         rows = {**rows, started.key: (HeldGrant(started), *rows.get(started.key, ()))}
     session = msgspec.structs.replace(found.session, grants=rows)
     view = view_of(gate, tx, msgspec.structs.replace(found, session=session), request, scope)

@@ -32,7 +32,7 @@ from sayso.gate.call_rows import (
 from sayso.gate.deciding.approvals import has_story
 from sayso.gate.deciding.authorize import Authorization, authorize_in, record_decision, reporting
 from sayso.gate.deciding.request import read_again, with_state
-from sayso.gate.gate import NO_SCOPE, Gate, writing
+from sayso.gate.gate import NO_SCOPE, Gate, in_workspace, writing
 from sayso.gate.ledger.attempts import row_after_question, session_of_call
 from sayso.gate.ledger.effect_keys import check_effect
 from sayso.gate.ledger.resume import make_refusal, reason_not_to_run
@@ -74,7 +74,9 @@ def retry_call(
             no = _refuse_replay(gate, tx, row, kept)
             if no is not None:
                 return attempt_from_row(gate, tx, move_call_row(gate, tx, row, no))
-        request = with_state_now(_read_now(gate, _request_to_retry(gate, row, question), ready), state)
+        wish = _request_to_retry(gate, row, question)
+        gate = in_workspace(gate, wish.call.workspace)
+        request = with_state_now(_read_now(gate, wish, ready), state)
         if meant is not None and meant != request.call.arguments:
             raise NotNow("the call was edited just now", hint="retry it")
         if effect_key is not None:
@@ -84,7 +86,7 @@ def retry_call(
         own = has_story(gate, tx, row, kept)
         done = authorize_in(gate, tx, request, scope, call=call, fence=row.fence + 1, again=True, told=own)
         report.set_decision(request, done.decision, done.question, opened=done.opened)
-        after = _row_after_decision(gate, row, request, done, kept, lease)
+        after = _row_after_decision(gate, row, request, done, kept, lease, tx.now)
         if after.state == "allowed":
             after = start_row(gate, tx, after, request, done, holder, entered=entered, lease=lease)
         after = move_call_row(gate, tx, row, after, named=after.state == "running")
@@ -106,7 +108,8 @@ def _read_ahead(gate: Gate, call: str) -> _ReadAhead | None:
         if row.state not in ledger.NOT_STARTED:
             return None
         question = _question_of(gate, tx, row)
-    policy, wish = gate.policy, _request_to_retry(gate, row, question)
+    wish = _request_to_retry(gate, row, question)
+    policy = in_workspace(gate, wish.call.workspace).policy
     return _ReadAhead(wish, read_again(wish, policy), policy)
 
 
@@ -133,7 +136,7 @@ def with_state_now(request: Request, state: str | None) -> Request:
 
 
 def _row_after_decision(
-    gate: Gate, row: CallRow, request: Request, done: Authorization, kept: Record, lease: float
+    gate: Gate, row: CallRow, request: Request, done: Authorization, kept: Record, lease: float, now: float
 ) -> CallRow:
     """The call as it is after it was decided again."""
     where, to = standing_of(row), STATE_OF_VERDICT[done.decision.verdict]
@@ -146,7 +149,7 @@ def _row_after_decision(
     )
     more: dict[str, Any] = {"clearings": done.clearings, "revocations": done.revocations}
     more |= {"made_in": kept.made_in, "effect_turn": kept.effect_turn}
-    more |= {"silent": lease > ledger.BEATEN, **story_fields(gate, done, kept)}
+    more |= {"decided_at": now, "silent": lease > ledger.BEATEN, **story_fields(gate, done, kept)}
     return with_decision(gate, after, request, done.decision, **more)
 
 

@@ -14,6 +14,7 @@ import zlib
 import msgspec
 
 from sayso.core.digest import sha256
+from sayso.core.durations import DAY
 from sayso.core.policy import Policy
 from sayso.gate import words
 from sayso.gate.gate import Gate
@@ -26,10 +27,14 @@ from sayso.gate.sealed_values import (
     value_name,
     write_value,
 )
+from sayso.policy.compare.tightenings import EVERYTHING, find_tightenings
 from sayso.store.contract import Reader, Writer
 
 ROW = value_name("in-force", "policy")
 BODY = value_name("in-force", "body")
+PIN = value_name("in-force", "pin")
+NO_FILE = "unknown"
+"""Stands for the pin that cannot be read: no file has this digest."""
 MOST_TOLD = 100
 """How many contents of files are remembered that the operator was told about."""
 
@@ -55,6 +60,10 @@ class _Body(msgspec.Struct, frozen=True):
     packed: str
 
 
+class _PinDigest(msgspec.Struct, frozen=True):
+    digest: str
+
+
 def read_row(gate: Gate, tx: Reader) -> InForce | None:
     """Return the row, None if there never was one; TamperedValue if it does not count."""
     return read_value(gate, tx, ROW, InForce)
@@ -63,6 +72,27 @@ def read_row(gate: Gate, tx: Reader) -> InForce | None:
 def read_policy(gate: Gate, tx: Reader, row: InForce) -> Policy:
     """Return the policy that the row names, as it was put in force."""
     return _unpack(read_value(gate, tx, BODY, _Body), row)
+
+
+def find_pinned(gate: Gate, tx: Reader) -> str:
+    """Return the digest of the locked file, "" if none is locked.
+
+    If the row does not count, what was pinned last does; if that cannot be read either, some file is locked
+    that nobody knows, and only the operator unlocks it.
+    """
+    try:
+        row = read_row(gate, tx)
+    except TamperedValue:
+        return _find_last_pinned(gate, tx)
+    return "" if row is None else row.pin
+
+
+def _find_last_pinned(gate: Gate, tx: Reader) -> str:
+    kept = read_value_of_any_epoch(gate, tx, PIN, _PinDigest)
+    if kept is not None:
+        return kept.digest
+    was_pinned = tx.meta(PIN) is not None or gate.sealer.mark.version("value", PIN) > 0
+    return NO_FILE if was_pinned else ""
 
 
 def read_before_restore(gate: Gate, tx: Reader) -> tuple[InForce, Policy] | None:
@@ -87,9 +117,14 @@ def _unpack(body: _Body | None, row: InForce) -> Policy:
 
 def put_in_force(
     gate: Gate, tx: Writer, policy: Policy, before: InForce | None, *, by: str = "", content: str = ""
-) -> InForce:
-    """Put this policy in force, and start the clocks of what it newly allows."""
+) -> tuple[InForce, Policy]:
+    """Put this policy in force, and start the clocks of what it newly allows.
+
+    Returns the row, and the policy with the times at which it was tightened.
+    """
     lock_values(tx, "in-force")
+    policy = _with_tightenings(gate, tx, policy)
+    pin = find_pinned(gate, tx) if before is None else before.pin
     packed = base64.b85encode(zlib.compress(msgspec.msgpack.encode(policy))).decode()
     row = InForce(
         policy.digest,
@@ -97,14 +132,31 @@ def put_in_force(
         tx.now,
         by,
         content,
-        "" if before is None else before.pin,
+        pin,
         () if before is None else before.told,
     )
     write_value(gate, tx, BODY, _Body(packed))
     write_value(gate, tx, ROW, row)
     tx.set_meta("policy", policy.digest)
     start_permission_clocks(tx, policy, gate.sealer, unmarked=False)
-    return row
+    return row, policy
+
+
+def _with_tightenings(gate: Gate, tx: Reader, policy: Policy) -> Policy:
+    """The policy with the times at which this store was tightened: now, if it is stricter than before.
+
+    Longer than a day no approval lives, so nothing older matters. What cannot be read may have been looser.
+    """
+    try:
+        row = read_row(gate, tx)
+        before = None if row is None else read_policy(gate, tx, row)
+    except TamperedValue:
+        return msgspec.structs.replace(policy, tightened={EVERYTHING: tx.now})
+    if before is None:
+        return policy
+    found = dict.fromkeys(find_tightenings(before, policy), tx.now)
+    lately = {name: at for name, at in before.tightened.items() if tx.now - at <= DAY}
+    return msgspec.structs.replace(policy, tightened=found if EVERYTHING in found else {**lately, **found})
 
 
 def save_row(gate: Gate, tx: Writer, row: InForce) -> None:

@@ -111,13 +111,14 @@ def resolve(row: InForce | None, before: Policy | None, file: FileContent, now: 
 
 def hold_to_row(row: InForce | None, before: Policy | None, own: Policy, now: float) -> Resolution:
     """Return what holds for a gate with a policy of its own and no file: nothing looser than in force."""
-    if row is None or before is None or before.digest == own.digest:
+    if row is None or before is None:
         return Resolution(own)
-    if not row.pin and tightens_only(before, own):
+    own = msgspec.structs.replace(own, tightened=before.tightened)
+    if before.digest == own.digest or (not row.pin and tightens_only(before, own)):
         return Resolution(own)
     joined = join_strictest(before, own, now)
     mode = max(joined.mode, own.mode, key=STRICTNESS.__getitem__)
-    held = msgspec.structs.replace(joined, mode=mode)
+    held = msgspec.structs.replace(joined, mode=mode, tightened=before.tightened)
     return Resolution(block_domains(held, GUARDED) if row.pin else held, alert=words.POLICY_HELD)
 
 
@@ -228,10 +229,11 @@ class LivePolicyFile:
         with writing(self._gate) as tx:
             if tx.meta(ROW) != text:
                 return None
-            row = self._write(tx, row, content, found)
+            row, before = self._write(tx, row, before, content, found)
             text = tx.meta(ROW)
-        self._keep(text, row, found.in_force or before)
-        return policy
+        self._keep(text, row, before)
+        tightened = policy.tightened if before is None else before.tightened
+        return self._take(msgspec.structs.replace(found.effective, tightened=tightened))
 
     def _keep(self, text: str | None, row: InForce | None, in_force: Policy | None) -> None:
         """Know from now on what is in force, and how the store writes it."""
@@ -242,7 +244,7 @@ class LivePolicyFile:
     def _take(self, policy: Policy) -> Policy:
         """From now on decide under this policy. The same policy stays the same object."""
         chosen, now = with_mode(policy, self._wish), self._policy
-        if now is not None and (chosen.digest, chosen.mode) == (now.digest, now.mode):
+        if now is not None and _is_same(chosen, now):
             return now
         self._policy = chosen
         return chosen
@@ -266,12 +268,18 @@ class LivePolicyFile:
         return bool(alert) and row is not None and content.digest not in row.told
 
     def _write(
-        self, tx: Writer, row: InForce | None, content: FileContent, found: Resolution
-    ) -> InForce | None:
+        self,
+        tx: Writer,
+        row: InForce | None,
+        before: Policy | None,
+        content: FileContent,
+        found: Resolution,
+    ) -> tuple[InForce | None, Policy | None]:
+        """Write what follows, and return the row and the policy in force then."""
         told = self._is_new(row, content, found.alert)
         if found.in_force is not None:
             written = content.digest if found.in_force is content.policy else ""
-            row = put_in_force(self._gate, tx, found.in_force, row, content=written)
+            row, before = put_in_force(self._gate, tx, found.in_force, row, content=written)
             self._record(tx, events.PolicyChanged(found.in_force.digest, why=found.why))
             told = bool(found.alert) and content.digest not in row.told
         if told and row is not None:
@@ -279,7 +287,11 @@ class LivePolicyFile:
             save_row(self._gate, tx, row)
             self._record(tx, events.PolicyAlerted(content.digest, found.alert))
             log_policy_alert(found.alert)
-        return row
+        return row, before
 
     def _record(self, tx: Writer, event: events.AuditEvent) -> None:
         record(tx, event, stream=self._gate.stream)
+
+
+def _is_same(a: Policy, b: Policy) -> bool:
+    return (a.digest, a.mode, a.tightened) == (b.digest, b.mode, b.tightened)

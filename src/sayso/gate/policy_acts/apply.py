@@ -16,7 +16,7 @@ from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate, writing
 from sayso.gate.people.signed_acts import Acknowledgement, must_sign_acts, recording_bad_proofs, sign_act
 from sayso.gate.people.tokens import Token
-from sayso.gate.policy.in_force import InForce, put_in_force, read_policy, read_row
+from sayso.gate.policy.in_force import InForce, find_pinned, put_in_force, read_policy, read_row
 from sayso.gate.policy.live import FileContent, read_file_content
 from sayso.gate.rows.journal import record
 from sayso.gate.sealed_values import TamperedValue, lock_values
@@ -66,15 +66,16 @@ def load_policy_status(gate: Gate, file: Path) -> PolicyStatus:
     content = read_file_content(file)
     with gate.store.read() as tx:
         row, before = _load_in_force(gate, tx)
+        pinned = find_pinned(gate, tx)
         must_sign = must_sign_acts(gate, tx)
     found = PolicyStatus(
         str(file),
-        _state_of(row, before, content),
+        _state_of(pinned, before, content),
         content.digest,
         None if row is None else row.digest,
         None if row is None else row.at,
         "" if row is None else row.by,
-        bool(row is not None and row.pin),
+        bool(pinned),
         content.problem,
         shown=_digest_shown(row, content.digest),
         must_sign=must_sign,
@@ -107,7 +108,7 @@ def apply_policy(
     with recording_bad_proofs(gate, "apply", SUBJECT, by), operator_act(gate) as tx:
         lock_values(tx, "in-force")
         row, _ = _load_in_force(gate, tx)
-        _check_unlocked(row, found)
+        _check_unlocked(find_pinned(gate, tx), found)
         signature = {} if shown is None else _sign(gate, tx, _digest_shown(row, content), by, shown)
         put_content_in_force(gate, tx, found, row, by=by, signature=signature)
     if gate.live is not None:
@@ -150,8 +151,8 @@ def alert_refused_act(gate: Gate, act: str, token: Token) -> None:
     log_policy_alert(notice)
 
 
-def _check_unlocked(row: InForce | None, found: FileContent) -> None:
-    if row is not None and row.pin and row.pin != found.digest:
+def _check_unlocked(pinned: str, found: FileContent) -> None:
+    if pinned and pinned != found.digest:
         raise CannotApply("the policy is locked, and this is not the file that was locked", hint=UNLOCK)
 
 
@@ -167,8 +168,8 @@ def _load_in_force(gate: Gate, tx: Reader) -> tuple[InForce | None, Policy | Non
         return None, None
 
 
-def _state_of(row: InForce | None, before: Policy | None, content: FileContent) -> FileState:
-    if row is not None and row.pin and row.pin != content.digest:
+def _state_of(pinned: str, before: Policy | None, content: FileContent) -> FileState:
+    if pinned and pinned != content.digest:
         return "not_the_locked_one"
     if content.policy is None:
         return "refused"

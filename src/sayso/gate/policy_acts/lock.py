@@ -18,15 +18,13 @@ from sayso.core.digest import sha256
 from sayso.core.errors import SaysoError
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate
-from sayso.gate.policy.in_force import InForce, read_row, save_row
+from sayso.gate.policy.in_force import PIN, InForce, find_pinned, read_row, save_row
 from sayso.gate.policy_acts.file_flags import Protection, protect_file, read_protection, unprotect_file
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import make_signer, make_verifier, public_key_of
-from sayso.gate.sealed_values import lock_values, read_value, value_name, write_value
+from sayso.gate.sealed_values import TamperedValue, lock_values, read_value, write_value
 from sayso.policy.load import read_content, read_policy_bytes
 from sayso.store.contract import Reader
-
-PIN = value_name("in-force", "pin")
 
 
 class CannotLock(SaysoError):
@@ -89,22 +87,28 @@ def unlock_policy(gate: Gate, file: Path, *, by: str) -> None:
     """Unlock the file. What it says by then waits to be applied, if it loosens anything."""
     with operator_act(gate) as tx:
         lock_values(tx, "in-force")
-        row = read_row(gate, tx)
-        if row is None or not row.pin:
+        pinned = find_pinned(gate, tx)
+        if not pinned:
             raise CannotLock("the policy is not locked")
-        save_row(gate, tx, msgspec.structs.replace(row, pin="", told=()))
-        record(tx, events.PolicyLocked(row.pin, locked=False, by=by, how=""), stream=gate.stream)
+        write_value(gate, tx, PIN, Pin(str(file), "", "", by, tx.now, "read-only"))
+        try:
+            row = read_row(gate, tx)
+        except TamperedValue:
+            row = None  # it stays as it is: nothing is in force until the operator applies a file
+        if row is not None:
+            save_row(gate, tx, msgspec.structs.replace(row, pin="", told=()))
+        record(tx, events.PolicyLocked(pinned, locked=False, by=by, how=""), stream=gate.stream)
     if file.exists():
         unprotect_file(file.resolve())
 
 
 def load_pin(gate: Gate, tx: Reader) -> Pin | None:
     """Return what is locked; None if nothing is. One that the operator's key did not sign is refused."""
-    row = read_row(gate, tx)
-    if row is None or not row.pin:
+    pinned = find_pinned(gate, tx)
+    if not pinned:
         return None
     pin = read_value(gate, tx, PIN, Pin)
-    if pin is None or pin.digest != row.pin or not _is_signed(gate, pin):
+    if pin is None or pin.digest != pinned or not _is_signed(gate, pin):
         raise CannotLock("what is pinned was not signed with the operator's key", hint="unlock it, lock it")
     return pin
 

@@ -38,7 +38,7 @@ from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate, writing
 from sayso.gate.open import gate_data_folder
 from sayso.gate.people.signed_acts import AT_A_TERMINAL, Acknowledgement, recording_bad_proofs, sign_act
-from sayso.gate.policy.in_force import ROW, InForce
+from sayso.gate.policy.in_force import ROW, InForce, find_pinned
 from sayso.gate.policy_acts.apply import apply_policy
 from sayso.gate.proposals.file_proposal import REVERSE, change_state, list_proposals, load_proposal
 from sayso.gate.proposals.files import digest_text, read_file_text, replace_text
@@ -116,8 +116,7 @@ def _check_place(roots: ProposalRoots, one: Proposal) -> None:
 
 def _check_unlocked(gate: Gate, tx: Reader, one: Proposal) -> None:
     """Refuse to change a policy that is locked: unlocking it is an act of its own."""
-    row = find_value(gate, tx, ROW, InForce) if one.root == POLICY_ROOT else None
-    if row is not None and row.pin:
+    if one.root == POLICY_ROOT and find_pinned(gate, tx):
         raise ProposalRefused("the policy is locked", hint="`sayso policy unlock`, then apply it")
 
 

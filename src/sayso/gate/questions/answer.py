@@ -22,7 +22,15 @@ from sayso.core.model import Origin, Request, Risk, Verdict
 from sayso.core.policy import Terms, terms_of
 from sayso.gate.audit.consent_entries import record_consents, record_lasting_grants
 from sayso.gate.audit.operator_transaction import operator_act
-from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_all_rows, view_of, writing
+from sayso.gate.gate import (
+    Gate,
+    apply_and_save,
+    in_workspace,
+    load_open_session,
+    select_all_rows,
+    view_of,
+    writing,
+)
 from sayso.gate.people.passkeys import (
     ProofNeeded,
     Signing,
@@ -146,7 +154,8 @@ def edit_and_allow(
 
     def reply(tx: Writer, asked: Question, found: LoadedSession) -> AnswerChange:
         check_edit(asked, edited)
-        decision = decide(edited, gate.policy, view_of(gate, tx, found, edited), tx.now)
+        here = in_workspace(gate, edited.call.workspace)
+        decision = decide(edited, here.policy, view_of(here, tx, found, edited), tx.now)
         if decision.verdict is Verdict.DENY:
             raise EditRefused(f"the edited call is denied: {decision.reason}")
         risk = max(item.risk for item in decision.items)
@@ -155,8 +164,8 @@ def edit_and_allow(
             check_edit_seen(asked, edited.digest, seen_edited, risk)
         grants: tuple[Grant, ...] = ()
         if decision.verdict is Verdict.ASK:
-            how = {"given_by": by, "question": question, "terms": _terms(gate, asked, decision)}
-            grants = once("once", edited, decision.items_to_ask, gate.policy, found.session, tx.now, **how)
+            how = {"given_by": by, "question": question, "terms": _terms(here, asked, decision)}
+            grants = once("once", edited, decision.items_to_ask, here.policy, found.session, tx.now, **how)
         effects = (*map(GrantAdded, grants), QuestionClosed(question, "edit"))
         kept = gate.sealer.seal_edit(question, edited)
         return AnswerChange(effects, edited.digest, kept, call_for_entry(edited.call), risk)
@@ -183,6 +192,7 @@ def _answer_change(
     seen: str | None,
 ) -> AnswerChange:
     """Return what these answers change: what they grant for a call, or that a claimed message counts."""
+    gate = in_workspace(gate, found.row.workspace)
     if asked.claim is None:
         return AnswerChange(
             effects_of_answers(asked, given, gate.policy, found.session, tx.now, by=by, seen=seen)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import msgspec
 
-from sayso.core.deciding.decide import Trace, decide, explain
+from sayso.core.deciding.decide import Trace, explain
 from sayso.core.decision import Decision, Question
 from sayso.core.model import Request, Verdict
 from sayso.core.session import Scope
 from sayso.core.words import visible
-from sayso.gate.gate import NO_SCOPE, Gate, load_open_session, select_rows_for, view_of
+from sayso.gate import words
+from sayso.gate.deciding.project import decide_here, name_project
+from sayso.gate.deciding.request import as_read_now
+from sayso.gate.gate import NO_SCOPE, Gate, in_workspace, load_open_session, select_rows_for, view_of
 from sayso.gate.questions.answer import check_edit
 from sayso.gate.questions.surface import EditDecided
 from sayso.gate.rows.sessions import RowSelection
@@ -17,9 +20,11 @@ from sayso.gate.rows.sessions import RowSelection
 
 def preview_decision(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Decision:
     """Decide as of now, without effects. Nothing is used up, opened or written."""
+    gate = in_workspace(gate, request.call.workspace)
+    request = as_read_now(gate, request)
     with gate.store.read() as tx:
         found = load_open_session(gate, tx, request.session, select_rows_for_preview(gate, request, scope))
-        return decide(request, gate.policy, view_of(gate, tx, found, request, scope), tx.now)
+        return decide_here(gate, request, view_of(gate, tx, found, request, scope), tx.now)
 
 
 def decide_edit(gate: Gate, asked: Question, edited: Request) -> EditDecided:
@@ -49,9 +54,13 @@ def trace_decision(
     gate: Gate, request: Request, scope: Scope = NO_SCOPE
 ) -> tuple[Decision, tuple[Trace, ...]]:
     """The same, with every check on the way."""
+    gate = in_workspace(gate, request.call.workspace)
+    request = as_read_now(gate, request)
     with gate.store.read() as tx:
         found = load_open_session(gate, tx, request.session, select_rows_for_preview(gate, request, scope))
-        return explain(request, gate.policy, view_of(gate, tx, found, request, scope), tx.now)
+        view = view_of(gate, tx, found, request, scope)
+        decision, traces = explain(request, gate.policy, view, tx.now)
+        return name_project(gate, request, view, tx.now, decision), traces
 
 
 def format_trace(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> str:
@@ -60,7 +69,8 @@ def format_trace(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> str:
     Line breaks in what somebody else wrote are spelled out: a break in this text is one of ours.
     """
     _, traces = trace_decision(gate, request, scope)
-    lines: list[str] = []
+    project = in_workspace(gate, request.call.workspace).policy.project
+    lines = [words.project_file_counts(visible(project, None))] if project else []
     for trace in traces:
         lines.append(f"{trace.operation} ({trace.tier}, {trace.risk.word} risk)")
         lines += [

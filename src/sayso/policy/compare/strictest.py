@@ -90,7 +90,7 @@ def tightens_only(a: Policy, b: Policy) -> bool:
 
     Operations of which they say the same need no look where the settings are no looser.
     """
-    if a.readings or b.readings or not _settings_tighten_only(a, b):
+    if a.readings or b.readings or not settings_tighten_only(a, b):
         return False
     if any(change.loosens for change in find_other_changes(a, b)):
         return False
@@ -130,7 +130,7 @@ def ask_always(policy: Policy) -> Policy:
 
 
 def _differs(name: str, a: Policy, b: Policy) -> bool:
-    if _entry(name, a) != _entry(name, b):
+    if find_entry(name, a) != find_entry(name, b):
         return True
     return any(
         names_declaring(getattr(a, kind).items(), name) != names_declaring(getattr(b, kind).items(), name)
@@ -138,7 +138,7 @@ def _differs(name: str, a: Policy, b: Policy) -> bool:
     )
 
 
-def _settings_tighten_only(a: Policy, b: Policy) -> bool:
+def settings_tighten_only(a: Policy, b: Policy) -> bool:
     """Return whether mode, decay and the settings that decide are the same in b, or stricter."""
     strict = _join_settings(a.settings, b.settings)
     decay = (not a.decay.enabled or b.decay.enabled) and (
@@ -177,7 +177,7 @@ def _join_settings(a: Settings, b: Settings) -> Settings:
     )
 
 
-def _entry(name: str, policy: Policy) -> Entry | None:
+def find_entry(name: str, policy: Policy) -> Entry | None:
     """What the policy says of an operation; None if it refuses the name as a look-alike of another."""
     try:
         return policy.entry(name)
@@ -188,7 +188,7 @@ def _entry(name: str, policy: Policy) -> Entry | None:
 def _join_entries(
     name: str, a: Policy, b: Policy, settings: Settings, reviewed: Mapping[str, float | None]
 ) -> Entry:
-    first, second = _entry(name, a), _entry(name, b)
+    first, second = find_entry(name, a), find_entry(name, b)
     blocked = _is_blocked(first, a) or _is_blocked(second, b)
     one, other = first or second or NOWHERE, second or first or NOWHERE
     marks = {
@@ -316,12 +316,12 @@ def _distinct_readings(a: Policy, b: Policy) -> tuple[Policy, ...]:
     """The policies that read a call, each way of reading once."""
     found: list[Policy] = []
     for one in (*(a.readings or (a,)), *(b.readings or (b,))):
-        if not any(_reads_alike(one, other) for other in found):
+        if not any(reads_alike(one, other) for other in found):
             found.append(one)
     return tuple(found)
 
 
-def _reads_alike(a: Policy, b: Policy) -> bool:
+def reads_alike(a: Policy, b: Policy) -> bool:
     """Return whether the two read every call in the same way."""
     parts = ("tools", "own_tools", "vip_contacts", "family_contacts", "programs")
     return (

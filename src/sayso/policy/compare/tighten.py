@@ -17,10 +17,25 @@ class PolicyLoosens(PolicyError):
 def tighten(policy: Policy, text: str, *, name: str = ".sayso.yaml") -> Policy:
     """The policy with this project's file over it. Loosens if anything at all becomes looser by it."""
     tightened = lay_over(policy, text, name=name)
-    if {one.title for one in tightened.tools} - {one.title for one in policy.tools}:
+    if _sets_titles(policy, tightened):
         raise PolicyLoosens(f"{name} may not set `title`, which operators see: leave it out")
-    found = compare_policies(policy, tightened)
-    if found.loosens:
-        loosened = "\n".join(line for line in difference_lines(found) if line.startswith("loosened"))
+    loosened = "\n".join(_loosened_lines(policy, tightened))
+    if loosened:
         raise PolicyLoosens(f"{name} may only tighten the policy, and would loosen it:\n{loosened}")
     return tightened
+
+
+def find_vain_parts(policy: Policy, text: str, *, name: str = ".sayso.yaml") -> list[str]:
+    """Return what a project's file says in vain, because it only tightens; one line for each part."""
+    laid = lay_over(policy, text, name=name)
+    titles = ["`title`: what people see is the operator's"] if _sets_titles(policy, laid) else []
+    return [*titles, *(line.removeprefix("loosened: ") for line in _loosened_lines(policy, laid))]
+
+
+def _sets_titles(policy: Policy, laid: Policy) -> bool:
+    return bool({one.title for one in laid.tools} - {one.title for one in policy.tools})
+
+
+def _loosened_lines(policy: Policy, laid: Policy) -> list[str]:
+    found = difference_lines(compare_policies(policy, laid))
+    return [line for line in found if line.startswith("loosened")]

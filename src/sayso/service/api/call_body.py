@@ -26,7 +26,7 @@ from sayso.gate.call_rows import (
     with_refusal,
 )
 from sayso.gate.deciding.approvals import load_approval
-from sayso.gate.deciding.request import CallDeclaration, read_again
+from sayso.gate.deciding.request import CallDeclaration
 from sayso.gate.gate import NO_SCOPE, Gate
 from sayso.gate.ledger.resume import refuse_by_question, refuse_to_go_on
 from sayso.gate.ledger.workflows import RunNote, decode_note
@@ -147,7 +147,7 @@ def restore_fence(gate: Gate, attempt: Attempt, holder: str, name: str | None) -
         if row.holder != holder or row.state != "running":
             return attempt
         kept = load_record(gate, row)
-        no = refuse_to_go_on(gate, tx, row, kept, read_again(kept.request, gate.policy), NO_SCOPE)
+        no = refuse_to_go_on(gate, tx, row, kept, NO_SCOPE)
         asked = None if row.question is None else tx.question(row.question)
         if no is None and asked is not None and asked.digest != row.digest:  # it waited for this one inside
             no = refuse_by_question(gate, tx, kept, asked)

@@ -25,6 +25,7 @@ from sayso.cli.short_ids import StoreOption
 
 if TYPE_CHECKING:
     from sayso.core.policy import Domain, Policy
+    from sayso.policy.lint import LintFinding
 
 app = typer.Typer(help="Read, check and compare policies.", no_args_is_help=True, rich_markup_mode=None)
 app.command("status", short_help="Say whether your file is in force, and locked.")(policy_status)
@@ -36,6 +37,7 @@ app.command("replay", short_help="Decide the recorded past again.")(replay_past)
 app.command("suggest", short_help="Suggest changes from the recorded past.")(suggest_from_past)
 
 FOUND = 1
+PROJECT_FILE = ".sayso.yaml"
 MAX_TESTS = 1_000_000
 TIER_STYLES = {"autonomous": "green", "requires_approval": "yellow", "blocked": "red"}
 
@@ -50,11 +52,15 @@ def policy_lint(
 ) -> None:
     """Report gaps, shadowed entries, autonomous writes where trust is low and the like. Exit 1 on errors.
 
-    If there is a store, its calls show which arguments a title may name.
+    If there is a store, its calls show which arguments a title may name. Of a project's .sayso.yaml it
+    reports what does not count, because such a file only tightens your policy.
     """
     from sayso.policy.lint import lint_policy as findings_of
 
-    findings = findings_of(_find_policy(file, policy, preset, None), _load_arguments_seen(store))
+    if file is not None and Path(file).name == PROJECT_FILE:
+        findings = _lint_project_file(file, choose_policy(policy, preset, None))
+    else:
+        findings = findings_of(_find_policy(file, policy, preset, None), _load_arguments_seen(store))
     if as_json:
         _echo_json(findings)
     else:
@@ -65,6 +71,20 @@ def policy_lint(
         ]
         show_or_json(False, findings, [*lines, counted if findings else "No findings."])
     raise typer.Exit(FOUND if any(one.severity == "error" for one in findings) else 0)
+
+
+def _lint_project_file(file: str, policy: Policy) -> list[LintFinding]:
+    from sayso.core.errors import PolicyError
+    from sayso.gate.policy.projects import read_project_file
+    from sayso.policy.compare.tighten import find_vain_parts
+    from sayso.policy.lint import LintFinding
+
+    content, problem = read_project_file(file)
+    if content is None:
+        raise PolicyError(f"{file}: {problem}", hint="calls of its workspace ask until it can be read")
+    text = content.decode(errors="surrogateescape")  # which the loader refuses, with a line
+    why = "a project's file only tightens, so this does not count"
+    return [LintFinding("warning", file, part, why) for part in find_vain_parts(policy, text, name=file)]
 
 
 def _load_arguments_seen(store: str | None) -> dict[str, frozenset[str]]:

@@ -37,7 +37,7 @@ def policy_status(
         with gate.store.read() as tx:
             pin = load_pin(gate, tx)
     pinned = [] if pin is None else [f"{pin.path} was locked by {pin.by}."]
-    show_or_json(as_json, found, [*_status_lines(found), *pinned])
+    show_or_json(as_json, found, [*_status_lines(found), *pinned, *_project_lines(Path(found.file))])
 
 
 def policy_apply(
@@ -108,6 +108,23 @@ def _find_file(policy: Path | None) -> Path:
         hint = f"`sayso init` writes one in {gate_config_folder()}; --policy names another"
         raise MalformedRequest("you have no policy file", hint=hint)
     return found[0].absolute()
+
+
+def _project_lines(file: Path) -> list[str]:
+    """What the file of the project in the working folder does, if there is one."""
+    from sayso.doors.python.calls.door import workspace_here
+    from sayso.gate import words
+    from sayso.gate.policy.live import read_file_content
+    from sayso.gate.policy.projects import NAME, find_project_file
+
+    policy, workspace = read_file_content(file).policy, workspace_here()
+    found = None if policy is None else find_project_file(policy, workspace)
+    if found is None:
+        return []
+    own = f"{workspace}/{NAME}"
+    if found.problem:
+        return [words.project_file_refused(own, found.problem)]
+    return [f"{words.project_file_counts(own)}."]
 
 
 def _status_lines(found: PolicyStatus) -> list[str]:
