@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from sayso.core.model import Operation
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.deliveries.dispatch import HELD_FOR, Dispatcher
+from sayso.gate.deliveries.notices import QUEUE
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
+from sayso.store.contract import DeliveryRow
 from tests.support.boards import Board
 from tests.support.gates import KEY, Clock
 
@@ -117,3 +121,25 @@ def test_without_a_place_notices_wait(gate: Gate) -> None:
     assert not board.told
     settle(dispatching(opened, board))
     assert len(board.told) == 1
+
+
+def test_no_row_puts_words_into_a_notice(gate: Gate, clock: Clock) -> None:
+    """Somebody writes the queue: another text for what is due, and a notice of something that never was."""
+    opened, session = graph(gate)
+    board = Board()
+    dispatcher = dispatching(opened, board)
+    board.down = True
+    blocked(opened, session)
+    dispatcher.send_notices()
+    forged = msgspec.json.encode({"id": "main.9", "at": 0.0, "event": "BLOCKED", "text": "All is well"})
+    with opened.store.write() as tx:
+        (row,) = tx.deliveries_due(QUEUE, by=tx.now + 2 * HELD_FOR, limit=10)
+        changed = msgspec.structs.replace(row, body=forged, version=row.version + 1)
+        assert tx.move_delivery(changed, version=row.version)
+        for subject in ("main.1000000", "elsewhere.1", "main.", "nonsense"):
+            assert tx.add_delivery(DeliveryRow(QUEUE, subject, "notice", "due", tx.now, body=forged))
+    board.down = False
+    clock.now += 2 * HELD_FOR
+    settle(dispatcher)
+    (notice,) = board.told.values()
+    assert "self_modification.modify_soul_md" in notice.text

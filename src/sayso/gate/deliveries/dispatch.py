@@ -22,7 +22,7 @@ from sayso.core.errors import SaysoError
 from sayso.gate import words
 from sayso.gate.deliveries.answers import AnswerRefused, answerer, take_answer
 from sayso.gate.deliveries.cards import fit_text, make_card
-from sayso.gate.deliveries.notices import QUEUE, NoticeFeed, decode_notice
+from sayso.gate.deliveries.notices import QUEUE, NoticeFeed, load_notice
 from sayso.gate.deliveries.remote_surface import RemoteSurface, SurfaceDown
 from sayso.gate.deliveries.rests import FIRST_PAUSE, Rests, pause_after
 from sayso.gate.gate import Gate, current_gate
@@ -188,9 +188,11 @@ class Dispatcher:
 
     def _tell(self, surface: RemoteSurface, row: DeliveryRow) -> None:
         try:
-            notice = decode_notice(row)
-            fitting = msgspec.structs.replace(notice, text=fit_text(notice.text, surface.longest))
-            surface.tell(fitting, _key(row))
+            with self._gate.store.read() as tx:
+                notice = load_notice(tx, row)
+            if notice is not None:  # else there is nothing to tell: no entry, or one that was pruned
+                fitting = msgspec.structs.replace(notice, text=fit_text(notice.text, surface.longest))
+                surface.tell(fitting, _key(row))
         except Exception as error:  # noqa: BLE001  a foreign surface: the others go on
             self._try_later(surface, row, error)
         else:

@@ -80,16 +80,23 @@ class NoticeFeed:
         return queued
 
 
-def decode_notice(row: DeliveryRow) -> Notice:
-    """Return the notice in a row of the queue."""
-    return msgspec.json.decode(row.body, type=Notice)
+def load_notice(tx: Reader, row: DeliveryRow) -> Notice | None:
+    """Return the notice that a row of the queue stands for, as the trail has it; None if it has none.
+
+    The row says only where: what people are told comes from the trail.
+    """
+    stream, _, seq = row.subject.rpartition(".")
+    if not (seq.isascii() and seq.isdecimal()):
+        return None
+    for found, body, _prev, _hash, at, event, _session in tx.entry_tuples(
+        stream, after=int(seq) - 1, limit=1
+    ):
+        return notice_of(stream, found, at, event, body) if found == int(seq) else None
+    return None
 
 
 def _add(tx: Writer, notice: Notice) -> bool:
-    row = DeliveryRow(
-        QUEUE, notice.id, "notice", "due", tx.now, at=notice.at, body=msgspec.json.encode(notice)
-    )
-    return tx.add_delivery(row)
+    return tx.add_delivery(DeliveryRow(QUEUE, notice.id, "notice", "due", tx.now, at=notice.at))
 
 
 def _save_place(tx: Writer, stream: str, seq: int) -> None:

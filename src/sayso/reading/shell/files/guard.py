@@ -66,10 +66,17 @@ def _why_not_given(judge: Judge, piece: str, folder: str, *, inner: bool) -> str
     path = join_path(folder, judge.where.home + piece[1:] if piece[:2] == "~/" else piece)
     if inner and piece[0] in "/~." and _is_elsewhere(judge, path):
         return "it may write outside the workspace"
+    if not looks_like_file(path, piece):
+        return None
     found = judge.quick.operation_at("files.write", piece, folder)
     if found.barred is None or os.path.isdir(path):  # noqa: PTH112 - asked for every argument
         return None
     return f"it may change the file that is named: {found.barred}"
+
+
+def looks_like_file(path: str, word: str) -> bool:
+    """Return whether this word may be a file: no guarded one is called by a word without dot and slash."""
+    return "." in word or "/" in word or os.path.lexists(path)
 
 
 def _is_elsewhere(judge: Judge, path: str) -> bool:

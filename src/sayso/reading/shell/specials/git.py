@@ -9,7 +9,7 @@ from sayso.core.model import Risk
 from sayso.reading.paths.file_content import read_whole
 from sayso.reading.shell.commands.invocation import Invocation
 from sayso.reading.shell.commands.usage import judge_by_data, judge_subcommand, report_problem
-from sayso.reading.shell.files.guard import judge_guard_mentions
+from sayso.reading.shell.files.guard import judge_guard_mentions, looks_like_file
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
@@ -149,9 +149,13 @@ def _names_file(judge: Judge, one: Argument, state: ShellState) -> bool:
     if text in (".", "./", "*", ":/"):
         return True
     for folder in filter(None, state.folders):
-        if text and os.path.lexists(join_path(folder, text)):
+        path = join_path(folder, text)
+        if text and os.path.lexists(path):
             return True
-        if judge.quick.operation_at("files.write", text, folder).barred is not None:
+        if (
+            looks_like_file(path, text)
+            and judge.quick.operation_at("files.write", text, folder).barred is not None
+        ):
             return True
     return False
 
