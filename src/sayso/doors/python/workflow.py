@@ -280,7 +280,7 @@ def _check_same_steps(workflow: Workflow, attempt: Attempt) -> None:
 
 
 def _read_finished(note: RunNote) -> dict[str, Any]:
-    """What the finished steps returned, as it was kept."""
+    """Decode what the finished steps returned."""
     return {name: msgspec.json.decode(text) for name, text in note.results.items()}
 
 
