@@ -99,8 +99,11 @@ def _can_be_tried(gate: Gate, tx: Reader, row: CallRow) -> bool:
     """
     if row.state in ledger.NOT_STARTED:
         return True
-    note = attempt_from_row(gate, tx, row).note if row.state == "failed" else None
-    return note is not None and decode_note(note).goes_on
+    if row.state != "failed":
+        return False
+    failed = attempt_from_row(gate, tx, row)
+    said_by_host = not failed.record.claimed
+    return said_by_host and failed.note is not None and decode_note(failed.note).goes_on
 
 
 class _ReadAhead(msgspec.Struct, frozen=True):
