@@ -25,6 +25,7 @@ const MARKS = {
   waiting: "?",
   pending: "?",
   ambiguous: "?",
+  stopped: "?",
 };
 
 /**
