@@ -359,3 +359,33 @@ def test_a_session_over_a_connection_has_the_project_around_the_working_folder_a
         gate.door.session_here()
         told = httpx.get(f"{served.url}/v1/sessions", headers=operator).json()
     assert sorted(one["workspace"] for one in told) == ["/elsewhere", str(project), str(project)]
+
+
+def test_a_run_that_failed_goes_on_there_and_repeats_no_step_that_finished(
+    home: Home, served: Service
+) -> None:
+    with served.connect(home.token("host")) as gate, served.connect(home.token("operator")) as operator:
+        entered: list[str] = []
+
+        def one() -> str:
+            entered.append("one")
+            return "first"
+
+        def two(one: str) -> str:
+            entered.append(f"two after {one}")
+            if len(entered) == 2:
+                raise ValueError("the printer is out of paper")
+            return "printed"
+
+        gate.workflow("digest", [Step("one", one, ("tasks.create",)), Step("two", two, after=("one",))])
+        waiting = Aside(lambda: gate.run("digest", wait=PATIENCE))
+        (start,) = asked(operator)
+        say(operator, start, "once")
+        failed = waiting.result()
+        assert failed.status == "error"
+        waiting = Aside(lambda: gate.retry(failed.operation_id or "", wait=PATIENCE))
+        (again,) = asked(operator)
+        assert again != start
+        say(operator, again, "once")
+        assert waiting.result().value == {"one": "first", "two": "printed"}
+        assert entered == ["one", "two after first", "two after first"]

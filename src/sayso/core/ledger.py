@@ -144,6 +144,13 @@ def resolve_ambiguous(standing: CallStanding, to: State) -> CallStanding:
     return move_to_state(standing, to)
 
 
+def reopen_failed(standing: CallStanding) -> CallStanding:
+    """A run that failed is tried again, where it stopped; it is asked for like a new one."""
+    if standing.state != "failed":
+        raise NotNow(f"a run that is {standing.state} has not failed")
+    return CallStanding("pending", standing.fence)
+
+
 def check_holder(standing: CallStanding, fence: int) -> None:
     """Refuse whoever does not hold the call."""
     if standing.state != "running" or standing.fence != fence:

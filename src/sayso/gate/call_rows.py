@@ -110,7 +110,7 @@ class Attempt(msgspec.Struct, frozen=True):
     """A call after somebody tried to run it.
 
     `fence` is 0 unless this attempt may run it now. `note` is what a holder left with a call that has not
-    ended.
+    ended, or with a run that failed.
     """
 
     call: str
@@ -318,6 +318,8 @@ def _find_untried(row: CallRow) -> Untried | None:
 def attempt_from_row(gate: Gate, tx: Reader, row: CallRow, *, mine: bool = False) -> Attempt:
     """Return the call for whoever tried it. Its result is available for a day after it ended."""
     fresh = row.ended_at is not None and abs(tx.now - row.ended_at) < RESULT_LASTS
-    result, note = (row.result if fresh else None), (row.result if row.ended_at is None else None)
+    noted = row.ended_at is None or (row.workflow is not None and row.state != "succeeded")
+    result = row.result if fresh and not noted else None
+    note = row.result if noted and (fresh or row.ended_at is None) else None
     fence = row.fence if mine else 0
     return Attempt(row.id, row.state, fence, load_record(gate, row), row.question, result, note)

@@ -51,7 +51,7 @@ def means_everything(entry: str) -> bool:
 
 
 def is_known_name(name: str, policy: Policy, session: Session) -> bool:
-    """Whether a name means an operation, category, domain or tool that the policy or this session knows."""
+    """Return whether the policy or this session knows an operation, category, domain or tool by this name."""
     known = {*policy.table, *_operations_in(session)}
     return any(
         find_named_tool(spelling, policy, session).operations
@@ -61,7 +61,7 @@ def is_known_name(name: str, policy: Policy, session: Session) -> bool:
 
 
 def was_taken_back(request: Request, session: Session, since: int, policy: Policy) -> bool:
-    """Whether consent for what this request is was taken back by name after that many revocations.
+    """Return whether consent for this request was taken back by name after that many revocations.
 
     Names that are not kept any more may have meant it.
     """
@@ -77,7 +77,7 @@ def was_taken_back(request: Request, session: Session, since: int, policy: Polic
 
 
 def _means(entry: str, call: CallUnderWay, policy: Policy) -> bool:
-    """Whether an entry of a list, or a part of it, names this call."""
+    """Return whether an entry of a list, or a part of it, names this call."""
     alone = Session(under_way={call.call: call})
     spelled = {one for part in (entry, *_JOINT.split(entry)) for one in _spellings(part)}
     return any(_names(name, call, _operations(name, policy, alone)) for name in spelled)

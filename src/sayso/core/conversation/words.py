@@ -164,7 +164,7 @@ def nothing_to_revoke(name: str) -> str:
 
 
 def carried_name(name: str) -> str:
-    """What calls under way would have carried, for lists of what was cleared."""
+    """A name that calls under way do not carry any more, for lists of what was cleared."""
     return f"{visible(name)}, inside calls under way"
 
 

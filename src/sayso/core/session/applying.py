@@ -12,8 +12,8 @@ from sayso.core.decision import Question
 from sayso.core.grants import EXACT, Grant, GrantKey, HeldGrant, spent
 from sayso.core.session.state import Denial, Sending, Session, Suspension
 
-MOST_NAMES = 32
-LONGEST_NAME = 500
+MOST_TAKEN_BACK = 32
+LONGEST_TAKEN_BACK = 500
 
 
 def apply_effects(session: Session, effects: Iterable[fx.Effect]) -> Session:
@@ -109,7 +109,11 @@ def _end_call(session: Session, effect: fx.CallEnded) -> Session:
 
 def _take_name_back(session: Session, effect: fx.ConsentTakenBack) -> Session:
     """Keep the name for calls under way. Too many, or too long a one: nothing begun before is carried on."""
-    kept = (*session.taken_back, effect.name)[-MOST_NAMES:] if len(effect.name) <= LONGEST_NAME else ()
+    kept = (
+        (*session.taken_back, effect.name)[-MOST_TAKEN_BACK:]
+        if len(effect.name) <= LONGEST_TAKEN_BACK
+        else ()
+    )
     return _replace(session, revocations=session.revocations + 1, taken_back=kept)
 
 

@@ -83,6 +83,10 @@ def still_running(call: str) -> str:
     return f"it is still running, started by another caller: call retry with {call} to get its result"
 
 
+def not_kept_step(step: str) -> str:
+    return f"what the step {step} returned could not be kept, so the run cannot go on after it"
+
+
 def not_kept(why: str | None) -> str:
     """The result of a call that ran, where what it returned is not there to be told."""
     return f"it ran, but what it returned was not kept: {why or RESULT_DROPPED}"

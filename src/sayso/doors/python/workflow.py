@@ -14,7 +14,7 @@ import msgspec
 from sayso.core.decision import Decision
 from sayso.core.digest import decode_canonical, sha256
 from sayso.core.errors import SaysoError
-from sayso.core.ledger import AWAITING
+from sayso.core.ledger import AWAITING, NotNow
 from sayso.core.model import Declaration, Operation, Request, Risk
 from sayso.core.session import Run, Scope
 from sayso.doors.python.calls.capability import (
@@ -29,6 +29,7 @@ from sayso.doors.python.calls.door import CallKeys, Door
 from sayso.doors.python.calls.gated_call import describe_ending
 from sayso.doors.python.calls.results import Result
 from sayso.doors.python.calls.run import (
+    OtherFunction,
     RunOptions,
     check_capability,
     conclude_run,
@@ -43,9 +44,11 @@ from sayso.doors.python.calls.scope import Frame, Job, scope_here, session_aroun
 from sayso.doors.python.calls.steps import Enter, Outcome, Steps, Work, adrive, drive
 from sayso.doors.python.values.arguments import Shape, WrongArguments
 from sayso.doors.python.values.inputs import check_params
+from sayso.doors.python.values.plain import keep_result
+from sayso.doors.python.words import not_kept_step
 from sayso.gate.call_rows import Attempt
 from sayso.gate.deciding.request import make_call
-from sayso.gate.ledger.workflows import RunNote
+from sayso.gate.ledger.workflows import STOPPED, RunNote, decode_note
 from sayso.gate.telemetry import RunningSpan
 
 StepInputs = tuple[Mapping[str, Any], Mapping[str, Any]]
@@ -84,6 +87,8 @@ class Workflow:
         self.operations = _list_operations(door, name, self.steps, operations)
         self.restartable = restartable
         self.parameters = _parameters(name, self.steps, self.shapes)
+        shape = ", ".join(f"{step.name}{self.shapes[step.name].signature}" for step in self.steps)
+        self.schema = sha256(shape.encode())
         self.asked = Capability(f"workflow:{name}", self.run, Shape(_nothing))
         """What a question about it is shown as; a workflow cannot be edited."""
 
@@ -106,9 +111,7 @@ class Workflow:
 
     def request(self, params: Mapping[str, Any], session: str) -> Request:
         """The request to start a run with these parameters."""
-        shape = ", ".join(f"{step.name}{self.shapes[step.name].signature}" for step in self.steps)
-        schema = sha256(shape.encode())
-        call = make_call(f"workflow:{self.name}", params, folder=folder_here(), schema=schema)
+        call = make_call(f"workflow:{self.name}", params, folder=folder_here(), schema=self.schema)
         named = tuple(self._door.capabilities.operation(name) for name in self.operations)
         starts = Declaration(named or (Operation(f"workflow.{self.name}", risk=Risk.LOW),), "code")
         return self._door.request_for_call(call, starts, session, workflow=self.name)
@@ -167,7 +170,7 @@ def _retry_any(door: Door, operation_id: str, wish: RunOptions) -> Steps[Result]
         name = attempt.record.request.workflow
         if name is None:
             return (yield from retry_capability(door, operation_id, wish))
-        if attempt.state not in AWAITING:
+        if attempt.state not in AWAITING and not _has_stopped_short(attempt):
             return (yield from join_call(door, attempt, wish))
         workflow: Workflow | None = door.workflows.get(name)
         if workflow is None:
@@ -210,9 +213,15 @@ def run_workflow(
         return Result("error", reason=str(error))
 
 
+def _has_stopped_short(attempt: Attempt) -> bool:
+    """Return whether this is a run that failed in a step, and can go on there."""
+    return attempt.state == "failed" and attempt.note is not None and decode_note(attempt.note).goes_on
+
+
 def _retry_run(door: Door, workflow: Workflow, attempt: Attempt, wish: RunOptions) -> Steps[Result]:
     scope = scope_here(door, wish.session)
-    if attempt.state == "pending":
+    _check_same_steps(workflow, attempt)
+    if attempt.state != "waiting":
         tried: Attempt = yield Work(lambda: door.retry(workflow.asked, attempt, scope))
         return (yield from _ask_for_run(door, workflow, tried, scope, wish))
     execute = partial(_carry_out, door, workflow, scope, wish)
@@ -229,8 +238,11 @@ def _ask_for_run(
 def _carry_out(
     door: Door, workflow: Workflow, scope: Scope, wish: RunOptions, attempt: Attempt, runs: int
 ) -> Steps[Result]:
-    given: dict[str, Any] = decode_canonical(attempt.record.request.call.arguments)
-    note = RunNote(runs=runs, restartable=workflow.restartable)
+    before = decode_note(attempt.note)
+    finished = _read_finished(before)
+    given: dict[str, Any] = {**decode_canonical(attempt.record.request.call.arguments), **finished}
+    steps = dict.fromkeys(finished, "succeeded")
+    note = RunNote(steps, runs, restartable=workflow.restartable, results=before.results)
     folder = attempt.record.request.call.folder
     job = Job(attempt.call, attempt.fence, time.monotonic() + wish.wait, note, scope, folder)
     door.keeper.hold(job.call, job.fence)
@@ -239,18 +251,37 @@ def _carry_out(
     with RunningSpan(attempt.call, attempt.record.request) as run:
         try:
             for step in workflow.steps:
+                if step.name in finished:
+                    continue
                 done = yield from _do_step(door, workflow, step, (given, results), job, wish)
                 if job.stopped is not None or done.error is not None:
                     break
                 results[step.name] = done.value
+                job.done, job.started = [*job.done, *job.started], []
         finally:
             door.keeper.drop(job.call)
         run.set_end(describe_ending(done, job), done.error)
     if job.stopped is not None:
         return (yield from settle_stopped_run(door, job, restartable=workflow.restartable))
+    everything = {**finished, **results}
     if done.error is None:
-        done = Outcome(results)
-    return (yield from conclude_run(door, job.call, job.fence, done, tuple(results)))
+        done = Outcome({step.name: everything[step.name] for step in workflow.steps})
+    return (yield from conclude_run(door, job.call, job.fence, done, tuple(everything)))
+
+
+def _check_same_steps(workflow: Workflow, attempt: Attempt) -> None:
+    """Refuse to go on with a run whose steps are others now, or of which something needed is not kept."""
+    if attempt.record.request.call.schema != workflow.schema:
+        raise OtherFunction(f"{workflow.name} has other steps than the run that was asked for")
+    note = decode_note(attempt.note)
+    lost = [name for name, state in note.steps.items() if state == "succeeded" and name not in note.results]
+    if lost and not workflow.restartable:
+        raise NotNow(not_kept_step(lost[0]), hint="run the workflow again")
+
+
+def _read_finished(note: RunNote) -> dict[str, Any]:
+    """Decode what the finished steps returned."""
+    return {name: msgspec.json.decode(text) for name, text in note.results.items()}
 
 
 def _do_step(
@@ -261,19 +292,30 @@ def _do_step(
     given, results = known
     written = {name: given[name] for name in workflow.takes(step) if name in given and name not in results}
     arguments = {name: results[name] for name in workflow.takes(step) if name in results}
-    arguments |= workflow.shapes[step.name].read_some(written)
+    try:
+        arguments |= workflow.shapes[step.name].read_some(written)
+    except SaysoError as error:  # what an earlier step returned is not what this one takes
+        yield from _note_step(door, job, step.name, "failed")
+        return Outcome(error=error)
     run = Run(job.call, workflow.name)
     frame = Frame(door, wish.session, run=run, individual=step.requires_individual_consent, job=job)
     crossing = inspect.iscoroutinefunction(step.function) != wish.is_async
     where: dict[str, Any] = {"folder": job.folder, "crossing": crossing}
     done: Outcome = yield Enter(frame, lambda: call_function(step.function, (), arguments, **where))
-    failed = done.error is not None or job.stopped is not None
-    yield from _note_step(door, job, step.name, "failed" if failed else "succeeded")
+    if job.stopped is not None:
+        yield from _note_step(door, job, step.name, STOPPED)
+    elif done.error is not None:
+        yield from _note_step(door, job, step.name, "failed")
+    else:
+        text, _ = keep_result(done.value)
+        yield from _note_step(door, job, step.name, "succeeded", text)
     return done
 
 
-def _note_step(door: Door, job: Job, step: str, state: str) -> Steps[None]:
-    job.note = msgspec.structs.replace(job.note, steps={**job.note.steps, step: state})
+def _note_step(door: Door, job: Job, step: str, state: str, result: bytes | None = None) -> Steps[None]:
+    kept = job.note.results if result is None else {**job.note.results, step: result.decode()}
+    steps = {**job.note.steps, step: state}
+    job.note = msgspec.structs.replace(job.note, steps=steps, results=kept)
     yield Work(lambda: door.keep_note(job.call, job.fence, job.note))
 
 

@@ -138,7 +138,7 @@ def _refuse_to_enter(gate: Gate, tx: Writer, row: CallRow, kept: Record) -> Deci
     One that was entered too often, or that has begun what cannot be begun again, belongs to who waits in it.
     """
     note = decode_note(row.result)
-    if kept.entries >= MOST_ENTRIES or (note.ran and not note.restartable):
+    if kept.entries >= MOST_ENTRIES + note.finished or (note.ran and not note.restartable):
         raise NotNow("this run can only be resumed where it is waiting")
     return refuse_by_question(gate, tx, kept, tx.question(row.question or ""))
 

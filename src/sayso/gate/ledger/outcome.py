@@ -64,6 +64,8 @@ def end_call(
         ended = with_standing(row, ledger.finish_running(standing_of(row), fence, state))
         if result is not None and len(result) > KEPT_RESULT:
             result, unkept = None, words.RESULT_TOO_LARGE
+        if row.workflow is not None and state != "succeeded":
+            result = row.result  # how far it has come, for whoever goes on with it
         ended = msgspec.structs.replace(ended, result=result, ended_at=tx.now)
         if claimed or unkept is not None:
             kept = _with_ending(load_record(gate, row), unkept, claimed=claimed)

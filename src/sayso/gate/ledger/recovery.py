@@ -68,7 +68,8 @@ def resolve_call(gate: Gate, call: str, state: ledger.State, *, by: str) -> None
         if row is None:
             raise UnknownCall(f"there is no call {call}")
         ended = with_standing(row, ledger.resolve_ambiguous(standing_of(row), state))
-        ended = _save_resolved(gate, tx, row, msgspec.structs.replace(ended, ended_at=tx.now))
+        note = row.result if state == "failed" and row.workflow is not None else None
+        ended = _save_resolved(gate, tx, row, msgspec.structs.replace(ended, ended_at=tx.now, result=note))
         record(tx, events.Resolved(call, by, state), session=row.session, stream=gate.stream)
         follow_up(gate, tx, ended, doubted=True)
 

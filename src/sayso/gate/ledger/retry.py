@@ -37,6 +37,7 @@ from sayso.gate.ledger.attempts import row_after_question, session_of_call
 from sayso.gate.ledger.effect_keys import check_effect
 from sayso.gate.ledger.resume import make_refusal, reason_not_to_run
 from sayso.gate.ledger.start import STATE_OF_VERDICT, start_row, story_fields
+from sayso.gate.ledger.workflows import decode_note
 from sayso.gate.questions.read import read_question, refuse_tampered_question
 from sayso.store.contract import CallRow, QuestionRow, Reader, Writer
 
@@ -63,7 +64,7 @@ def retry_call(
     ready = _read_ahead(gate, call)
     with reporting(gate, session_of_call(gate, call)) as report, writing(gate) as tx:
         row = load_call_row(gate, tx, call)
-        if row.state not in ledger.NOT_STARTED:
+        if not _can_be_tried(gate, tx, row):
             return attempt_from_row(gate, tx, row)
         question = _question_of(gate, tx, row)
         over = row_after_question(gate, tx, row, question, state)
@@ -93,6 +94,20 @@ def retry_call(
         return attempt_from_row(gate, tx, after, mine=after.state == "running")
 
 
+def _can_be_tried(gate: Gate, tx: Reader, row: CallRow) -> bool:
+    """Return whether a call can be tried: it was not started yet, or is a run that failed and can go on.
+
+    Such a run is started again like a new one, with the step that did not finish.
+    """
+    if row.state in ledger.NOT_STARTED:
+        return True
+    if row.state != "failed":
+        return False
+    failed = attempt_from_row(gate, tx, row)
+    said_by_host = not failed.record.claimed
+    return said_by_host and failed.note is not None and decode_note(failed.note).goes_on
+
+
 class _ReadAhead(msgspec.Struct, frozen=True):
     """A request as it was read before anything was locked, and by which policy."""
 
@@ -105,7 +120,7 @@ def _read_ahead(gate: Gate, call: str) -> _ReadAhead | None:
     """Reading takes its time, in which others must be able to write: so it is done first."""
     with gate.store.read() as tx:
         row = load_call_row(gate, tx, call)
-        if row.state not in ledger.NOT_STARTED:
+        if not _can_be_tried(gate, tx, row):
             return None
         question = _question_of(gate, tx, row)
     wish = _request_to_retry(gate, row, question)
@@ -140,10 +155,13 @@ def _row_after_decision(
 ) -> CallRow:
     """The call as it is after it was decided again."""
     where, to = standing_of(row), STATE_OF_VERDICT[done.decision.verdict]
-    if where.state != "pending":
+    if where.state == "failed":
+        where = ledger.reopen_failed(where)
+    elif where.state != "pending":
         where = ledger.move_to_state(where, "pending")
     after = msgspec.structs.replace(
         with_standing(row, where if to == "pending" else ledger.move_to_state(where, to)),
+        ended_at=None,
         digest=request.digest,
         question=done.question.id if done.question else row.question,
     )

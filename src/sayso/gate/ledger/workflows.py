@@ -25,6 +25,8 @@ from sayso.gate.rows.sessions import LoadedSession, load_session
 from sayso.store.contract import CallRow, Reader, Writer
 
 MOST = 1_000_000
+STOPPED = "stopped"
+"""The state of a step in which a gate was not passed."""
 UNDER_WAY = ("pending", *IN_PROGRESS, "ambiguous")
 
 
@@ -35,16 +37,27 @@ class BeyondPolicy(SaysoError, TypeError):
 
 
 class RunNote(msgspec.Struct, frozen=True):
-    """A run's note in the ledger while it is under way: the state of its steps, and how often it was begun.
+    """A run's note in the ledger until it has succeeded: the state of its steps, how often it was begun.
 
-    `ran`: something in it that needed consent had begun when it was parked. `restartable`: it may be begun
-    again all the same.
+    `ran`: something that needed consent had begun in the step at which it was parked. `restartable`: that
+    step may be begun again all the same. `results` is what the finished steps returned, as JSON text.
     """
 
     steps: Mapping[str, str] = {}
     runs: int = 1
     ran: bool = False
     restartable: bool = False
+    results: Mapping[str, str] = {}
+
+    @property
+    def finished(self) -> int:
+        """Return how many steps are done. Each lets the run be begun that much more often."""
+        return list(self.steps.values()).count("succeeded")
+
+    @property
+    def goes_on(self) -> bool:
+        """Return whether a run that failed can go on where it did: no gate in it was closed."""
+        return bool(self.steps) and STOPPED not in self.steps.values()
 
 
 class RunProgress(msgspec.Struct, frozen=True):
@@ -75,10 +88,11 @@ def check_workflow(policy: Policy, name: str, operations: Sequence[str]) -> None
 
 
 def save_note(gate: Gate, call: str, fence: int, note: RunNote) -> None:
-    """Write down how far the run has come. Only its holder may."""
+    """Write down how far the run has come. Only its holder may. What a step returned has to last."""
     with writing(gate, durable=False) as tx:
         row = load_call_row(gate, tx, call)
         ledger.check_holder(standing_of(row), fence)
+        tx.durable = note.finished > decode_note(row.result).finished
         move_call_row(gate, tx, row, msgspec.structs.replace(row, result=_encode(note)))
 
 

@@ -226,10 +226,11 @@ def settle_stopped_run(door: Door, job: Job, *, restartable: bool) -> Steps[Resu
     Only if nothing that needed consent had been begun, or it says itself that it can be begun again, does it
     stay open to be run again from the top, twice at most.
     """
-    error, ran = job.stopped, tuple(job.started)
+    error, ran = job.stopped, (*job.done, *job.started)
     if error is None:
         raise AssertionError("only a stopped run is asked for here")
-    if isinstance(error, ConsentTimeout) and (restartable or not ran) and job.note.runs < MOST_RUNS:
+    again = job.note.runs < MOST_RUNS + job.note.finished
+    if isinstance(error, ConsentTimeout) and (restartable or not job.started) and again:
         question = error.question or ""
         yield Work(lambda: door.park(job, question))
         door.tell_left(error.operation, question)
@@ -280,7 +281,7 @@ def _resume_run(
     something which cannot be begun again belongs to whoever waits in it.
     """
     note = decode_note(attempt.note)
-    if note.runs >= MOST_RUNS or (note.ran and not restartable):
+    if note.runs >= MOST_RUNS + note.finished or (note.ran and not restartable):
         raise NotNow("this run can only be resumed where it is waiting")
     if attempt.question is not None:
         with AskingSpan(attempt.question, attempt.record.request) as wait:

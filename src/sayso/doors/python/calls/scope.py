@@ -47,6 +47,9 @@ class Job:
         self.folder = folder
         """The working folder that it was allowed to run in."""
         self.started: list[str] = []
+        """What needed consent and was begun; of a run, in the step that is under way."""
+        self.done: list[str] = []
+        """The same for the steps that are finished."""
         self.stopped: ConsentRequired | ConsentDenied | None = None
         self.waiting = 0
         """How many gates inside wait for a person now; while any does, the run is parked."""

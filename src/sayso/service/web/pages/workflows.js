@@ -25,6 +25,7 @@ const MARKS = {
   waiting: "?",
   pending: "?",
   ambiguous: "?",
+  stopped: "?",
 };
 
 /** How far a run or a step has come; another state is its own word. @type {Record<string, string>} */
