@@ -149,6 +149,33 @@ def test_what_takes_the_place_of_a_fold_was_not_read_with_it(desk: Desk, signed_
     expect(page.get_by_role("button", name="Hold to allow once")).to_be_visible()
 
 
+MIDDLE_OF_A_LINE = """box => {
+  const hero = box.querySelector(".hero");
+  const [top, line] = [hero.getBoundingClientRect().top - box.getBoundingClientRect().top + box.scrollTop,
+    parseFloat(getComputedStyle(hero).lineHeight)];
+  const within = (slices) => (12 * slices - parseFloat(getComputedStyle(hero).paddingTop)) % line / line;
+  let slices = Math.ceil(box.clientHeight / 12) + 9;
+  while (Math.abs(within(slices) - 0.5) > 0.15) slices += 1;
+  return top + 12 * slices;
+}"""
+
+
+def test_a_line_whose_halves_were_on_screen_one_after_the_other_was_not_read(
+    desk: Desk, signed_in: SignedIn
+) -> None:
+    bash(desk, LINES)
+    page = opened(signed_in)
+    middle = page.locator(".card-body").evaluate(MIDDLE_OF_A_LINE)
+    for _ in range(TRIES // 2):
+        scroll(page, f"Math.min(box.scrollTop + 200, {middle + 2} - box.clientHeight)")
+    scroll(page, f"{middle - 2}")
+    for _ in range(TRIES // 2):
+        scroll(page, "box.scrollTop + 200")
+    expect(read_on(page)).to_have_text("read on ↑")
+    read_to_the_end(page)
+    expect(page.get_by_role("button", name="Hold to allow once")).to_be_visible()
+
+
 def test_no_is_one_touch_though_nothing_was_read(desk: Desk, signed_in: SignedIn) -> None:
     question = bash(desk, LONG)
     page = signed_in(viewport=PHONE, has_touch=True)

@@ -40,7 +40,7 @@ def visible(text: str, fold: int | None = FOLD_AT) -> str:
 
 
 def _shows_itself(text: str) -> bool:
-    """Fast check, for calls with a hundred thousand names: True is certain; on False, look at every character."""
+    """Fast check, for calls with many thousand names: True is certain; on False, look at every character."""
     return text.isascii() and text.isprintable() and _GAP_OF_SPACES not in text
 
 

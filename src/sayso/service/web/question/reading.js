@@ -4,7 +4,8 @@
 //   children by itself.
 // - A part is as large as its text, wherever that stands, also beside its box. It is cut into cells lower than a
 //   line of text. A cell was seen once its corners were on screen with nothing over them: in the window, in
-//   what a zoomed page shows of it, and in every box that cuts off what does not fit.
+//   what a zoomed page shows of it, and in every box that cuts off what does not fit. Its surroundings have to
+//   be on screen with it: of a line, one half now and the other later is not a line that could be read.
 // - A part that changes its width before it was read whole is read again: its lines stand elsewhere.
 // - Where the text of a part changes, it is read again from that line on, whatever was seen there before.
 
@@ -27,9 +28,10 @@ import { extent, isCutOff, isZoomed, onGlass, topOfChange } from "./extent.js";
  * @property {boolean} read
  */
 
-/** @typedef {{ part: Element, down: number, across: number, width: number }} Spot */
+/** @typedef {{ part: Element, down: number, until: number, across: number, width: number }} Spot */
 
 const SLICE = 12;
+const AROUND = 12; // with the slice in its middle this is more than a line
 const COLUMN = 64;
 const NEAR = 1;
 const OVERLAP = 32;
@@ -65,12 +67,10 @@ export function follow(body, changed = () => {}) {
     const until = Math.min(seen.length / columns, Math.ceil((view.bottom - top) / SLICE));
     for (let at = from * columns; at < until * columns; at += 1) {
       if (seen[at]) continue;
-      const [x, y] = [left + (at % columns) * COLUMN, top + Math.floor(at / columns) * SLICE];
-      const [right, bottom] = [
-        Math.min(x + COLUMN, left + area.width),
-        Math.min(y + SLICE, top + area.height),
-      ];
-      if (onScreen(x, y, right, bottom)) seen[at] = 1;
+      const x = left + (at % columns) * COLUMN;
+      const band = bandAt(Math.floor(at / columns), area.height);
+      const right = Math.min(x + COLUMN, left + area.width);
+      if (onScreen(x, top + band.top, right, top + band.bottom)) seen[at] = 1;
     }
     record.read = seen.every(Boolean);
   }
@@ -133,9 +133,11 @@ export function follow(body, changed = () => {}) {
   /** @param {Seen | undefined} record */
   function placeIn(record) {
     const at = record ? Math.max(0, record.seen.indexOf(0)) : 0;
-    const { columns = 1, area = { left: 0, top: 0, width: 0 } } = record ?? {};
+    const { columns = 1, area = { left: 0, top: 0, width: 0, height: SLICE } } = record ?? {};
+    const { top, bottom } = bandAt(Math.floor(at / columns), area.height);
+    const [down, until] = [area.top + top, area.top + bottom];
     const across = area.left + (at % columns) * COLUMN;
-    return { down: area.top + Math.floor(at / columns) * SLICE, across, width: Math.min(COLUMN, area.width) };
+    return { down, until, across, width: Math.min(COLUMN, area.width) };
   }
   function towards() {
     const next = first();
@@ -143,8 +145,8 @@ export function follow(body, changed = () => {}) {
     if (next.cutOff) return "lost";
     const [box, view] = [next.part.getBoundingClientRect(), body.getBoundingClientRect()];
     const [x, y] = [box.left + next.across, box.top + next.down];
-    if (y < view.top) return "up";
-    if (y + SLICE > view.bottom) return "down";
+    if (y < view.top - NEAR) return "up";
+    if (box.top + next.until > view.bottom + NEAR) return "down";
     if (x + next.width > view.right + NEAR) return "right";
     if (x < view.left - NEAR) return "left";
     return isZoomed() ? "zoomed" : "down";
@@ -179,6 +181,17 @@ export function follow(body, changed = () => {}) {
     if (left < view.left || right > view.right) body.scrollLeft += left - view.left - OVERLAP;
   }
 }
+
+/**
+ * From where to where a row of cells has to be on screen at once, measured from the top of an area this high.
+ *
+ * @param {number} row
+ * @param {number} height
+ */
+const bandAt = (row, height) => ({
+  top: Math.max(0, row * SLICE - AROUND),
+  bottom: Math.min(height, (row + 1) * SLICE + AROUND),
+});
 
 /**
  * What has to be read, part by part, from top to bottom; with `later` also what may have to be read later.
