@@ -30,7 +30,7 @@ def test_a_word_about_what_was_done_covers_no_row_that_is_read(
         give_grant(desk.gate, session, by="ana", command=f"make {number}", minutes=60)
     page = signed_in("/grants", viewport=size)
     expect(page.locator("tbody tr")).to_have_count(30)
-    page.locator("tbody tr").nth(12).evaluate("row => scrollBy(0, row.getBoundingClientRect().top - 60)")
+    page.evaluate("scrollBy(0, document.querySelectorAll('tbody tr')[12].getBoundingClientRect().top - 60)")
     before = page.evaluate(TOPMOST)
     assert before > 5
     page.evaluate("import('/web/lib/parts.js').then((parts) => parts.say('This was done. '.repeat(9)))")

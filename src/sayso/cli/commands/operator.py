@@ -103,7 +103,7 @@ def approve_question(
 ) -> None:
     """Approve a question: once, for this task, for 15 minutes (temporary) or always (this session).
 
-    At high risk it shows the whole call and wants the word allow; a script gives the digest
+    At high risk it shows the whole call and asks you to type allow; a script gives the digest
     that `sayso inbox ID` shows. The first answer counts; exit 1 if another one came first.
     Example: sayso approve s_4f.q1 --for task
     """

@@ -23,7 +23,7 @@ from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_session
 from sayso.store.contract import Reader
 
 PAGE = 1_000
-HIGH_RISK = "sayso approve {id} shows all of it and wants the word allow"
+HIGH_RISK = "sayso approve {id} shows the whole call and asks you to type allow"
 
 
 class InboxItem(msgspec.Struct, frozen=True):

@@ -15,8 +15,8 @@ import { foreign, inline, visible } from "../lib/visible.js";
 /** @type {Column[]} */
 const COLUMNS = [
   ["Entry", "number"],
-  ["Time", "when bare"],
-  ["Event", "first"],
+  ["Time", "when bare lead"],
+  ["Event", "bare lead"],
   ["What", "wide"],
   ["Proof", "bare"],
 ];

@@ -12,13 +12,14 @@ let timer = 0;
 export const proposalsWaiting = () => (known.count ? `${known.count}${known.more ? "+" : ""}` : "");
 
 /**
- * Read it again soon if this event may have changed it, and call `changed` once it has.
+ * Read it again if this event may have changed it, and call `changed` once it has. Many changes at once are one.
  *
  * @param {Sayso.LiveEvent} event
  * @param {() => void} changed
  */
 export function countProposals(event, changed) {
-  if (timer || (event.kind !== "policy" && event.kind !== "hello")) return;
+  if (event.kind === "hello") read(changed);
+  if (event.kind !== "policy" || timer) return;
   timer = setTimeout(() => {
     timer = 0;
     read(changed);
