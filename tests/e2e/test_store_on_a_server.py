@@ -33,6 +33,8 @@ def test_a_database_without_a_store_is_not_described_and_made_only_by_init(
     told = place.told("store", "info", *there)
     assert (told["schema"], told["epoch"], told["open_sessions"], told["audit_entries"]) == (LATEST, 1, 0, 0)
     assert told["bytes"] > 0
+    shown = told["store"]
+    assert place.told("store", "info", "--store", shown)["store"] == shown, "what is shown can be named again"
     assert SECRET not in json.dumps(told)
     assert place.told("store", "migrate", *there)["changed"] is False
     assert not place.store.exists(), "the store of the data folder is not made beside it"

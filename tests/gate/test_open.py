@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sayso.cli.store_places import find_store_place
 from sayso.core.errors import SaysoError
 from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
@@ -54,6 +55,10 @@ def test_parameters_of_a_connection_are_not_taken_for_a_file(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SaysoError, match="postgresql://"):
         open_gate(load_preset("balanced"), where, key=KEY)
+    with pytest.raises(SaysoError, match="postgresql://"):
+        open_to_look(where, key=KEY)
+    with pytest.raises(SaysoError, match="postgresql://"):
+        find_store_place(where)
     assert list(tmp_path.iterdir()) == []
 
 

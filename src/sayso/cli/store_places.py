@@ -46,8 +46,9 @@ def is_store_address(store: str | None) -> bool:
 
 def find_store_place(store: str | None) -> StorePlace:
     """The place that --store names: an address of PostgreSQL, a file, or the file in the data folder."""
-    from sayso.gate.open import gate_data_folder
+    from sayso.gate.open import check_store_name, gate_data_folder
 
+    check_store_name(store)
     if store is not None and is_store_address(store):
         return _database_place(store)
     path = Path(store) if store is not None else gate_data_folder() / "sayso.db"
@@ -76,7 +77,7 @@ def _database_place(store: str) -> StorePlace:
     from sayso.store.postgres import server
 
     return StorePlace(
-        server.address_without_password(store),
+        server.url_without_password(store),
         lambda: server.database_schema_version(store),
         lambda: server.bytes_used(store),
         store,

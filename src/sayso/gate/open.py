@@ -303,11 +303,7 @@ def check_in_force(gate: Gate) -> None:
 
 def open_store(where: str | Path | None, *, upgrade: bool = True) -> Store:
     """The store at this place: PostgreSQL by its address, otherwise an SQLite file."""
-    if isinstance(where, str) and _PARAMETERS.match(where):
-        raise SaysoError(
-            "these are parameters of a connection, not an address",
-            hint="write postgresql://user@host/database",
-        )
+    check_store_name(where)
     if _is_address(where):
         from sayso.store.postgres.store import PostgresStore
 
@@ -315,6 +311,15 @@ def open_store(where: str | Path | None, *, upgrade: bool = True) -> Store:
     from sayso.store.sqlite.store import SqliteStore
 
     return SqliteStore(Path(where) if where is not None else gate_data_folder() / "sayso.db", upgrade=upgrade)
+
+
+def check_store_name(where: str | Path | None) -> None:
+    """Refuse the parameters of a connection: a file of that name would be made in their place."""
+    if isinstance(where, str) and _PARAMETERS.match(where):
+        raise SaysoError(
+            "these are parameters of a connection, not an address",
+            hint="write postgresql://user@host/database",
+        )
 
 
 def find_reader_place(store: Store) -> ReaderPlace | None:
@@ -354,6 +359,7 @@ def _open_existing_store(store: str | Path | None) -> Store:
 
 def _check_there(store: str | Path | None) -> str | Path:
     """Return where the store is; an error if there is no file. An address is only checked by connecting."""
+    check_store_name(store)
     where = store if store is not None else gate_data_folder(make=False) / "sayso.db"
     if not _is_address(where) and not Path(where).exists():
         raise NoStore(

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Any
+from urllib.parse import quote, urlencode
 
 from sayso.core.extras import install_command
 from sayso.store.contract import StoreBusy, StoreError
@@ -55,6 +56,19 @@ def address_without_password(dsn: str) -> str:
     describe_database(dsn)
     parts = conninfo.conninfo_to_dict(dsn)
     return conninfo.make_conninfo(**{name: str(part) for name, part in parts.items() if name not in _SECRET})
+
+
+def url_without_password(dsn: str) -> str:
+    """The address as people write it, without its passwords: what is shown can be named with --store again."""
+    describe_database(dsn)
+    parts = conninfo.conninfo_to_dict(dsn)
+    said = {name: str(part) for name, part in parts.items() if name not in _SECRET}
+    user, database = said.pop("user", ""), said.pop("dbname", "")
+    plain = not re.search(r"^/|,", said.get("host", "/"))  # a socket's folder and several hosts go behind the ?
+    host, port = (said.pop("host"), said.pop("port", "")) if plain else ("", "")
+    place = (f"{quote(user, safe='')}@" if user else "") + (f"[{host}]" if ":" in host else host)
+    rest = f"?{urlencode(said, quote_via=quote)}" if said else ""
+    return f"postgresql://{place}{f':{port}' if port else ''}/{quote(database, safe='')}{rest}"
 
 
 def connect_to_server(dsn: str, *, busy: float) -> psycopg.Connection[tuple[Any, ...]]:
