@@ -37,7 +37,7 @@ run: .venv/.runtime ## install what Sayso needs, start it, and watch an agent th
 fast: lint ## lint, and the tests that need no process, browser or disk: for every few minutes
 	@$(say) 'the quick tests'
 	@$(bin)/python -m pytest -q -n auto --hypothesis-profile="$$HYPOTHESIS_PROFILE" $(not_quick) \
-	  tests/architecture tests/unit tests/gate -k 'not sqlite and not postgres' $(ARGS)
+	  tests/architecture tests/unit tests/gate -m 'not slow' -k 'not sqlite and not postgres' $(ARGS)
 
 # Checks of the linters themselves: each of their tests starts one.
 not_quick := --ignore=tests/architecture/test_arrows.py --ignore=tests/architecture/test_page_code.py
@@ -46,8 +46,8 @@ test: lint chromium $(quick_agent) ## lint, then every test: what CI runs
 	@$(say) 'tests'
 	@$(bin)/python -m pytest -n $(workers) --dist worksteal --hypothesis-profile="$$HYPOTHESIS_PROFILE" $(no_skips) $(ARGS)
 
-# One more than there are cores: many tests wait for a process or a page, and somebody else can work meanwhile.
-workers ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1 )))
+# Two more than there are cores: many tests wait for a process or a page, and others can work meanwhile.
+workers ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 2 )))
 
 # The page is tested in Debian's Chromium, without the windows around it if that is to be had; test-all takes the
 # whole browser. Where we may install it we do; where there is none, the tests of the page say that they are skipped.

@@ -26,6 +26,7 @@ FOLDERS = count()
 def pytest_configure(config: pytest.Config) -> None:
     """Programs under test are ended by signals, which whoever runs the tests in the background ignores."""
     config.addinivalue_line("markers", "each_store: run on every embedded store")
+    config.addinivalue_line("markers", "slow: a second or more, or a process; not in `make fast`")
     for one in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         if signal.getsignal(one) is signal.SIG_IGN:
             signal.signal(one, signal.default_int_handler if one is signal.SIGINT else signal.SIG_DFL)

@@ -6,7 +6,8 @@ import ast
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+
+import pytest
 
 from tests.support.repository import ROOT
 
@@ -34,9 +35,16 @@ FOR_OTHERS = {
 }
 
 
-def trees(folder: Path) -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted(folder.rglob("*.py")):
-        yield str(path.relative_to(folder)), ast.parse(path.read_text("utf-8"))
+Trees = dict[str, ast.Module]
+
+
+@pytest.fixture(scope="module")
+def trees() -> Trees:
+    """Every module of the source, parsed once for all these tests."""
+    return {
+        str(path.relative_to(SOURCE)): ast.parse(path.read_text("utf-8"))
+        for path in sorted(SOURCE.rglob("*.py"))
+    }
 
 
 def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -72,14 +80,13 @@ def repeated_classes(named: Iterable[tuple[str, ast.Module]]) -> dict[str, list[
     return {name: paths for name, paths in where.items() if len(paths) > 1}
 
 
-def unused(named: Iterable[tuple[str, str]]) -> list[str]:
+def unused(texts: Iterable[str], modules: Iterable[ast.Module]) -> list[str]:
     """Public functions whose name is written once in the whole source: where they are defined."""
-    read = dict(named)
-    written = Counter(word for text in read.values() for word in re.findall(r"\w+", text))
+    written = Counter(word for text in texts for word in re.findall(r"\w+", text))
     return [
         node.name
-        for text in read.values()
-        for node in ast.parse(text).body
+        for module in modules
+        for node in module.body
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         and written[node.name] == 1
         and not node.decorator_list
@@ -109,39 +116,39 @@ def test_no_room_holds_more_modules_than_one_sees_at_a_glance() -> None:
     assert {room: count for room, count in counts.items() if count > MOST_MODULES} == {}
 
 
-def test_functions_are_verbs() -> None:
-    every = [function for _, tree in trees(SOURCE) for function in functions(tree)]
+def test_functions_are_verbs(trees: Trees) -> None:
+    every = [function for tree in trees.values() for function in functions(tree)]
     bare = [function.name for function in every if is_bare_participle(function)]
     assert len(every) > 1_000
     assert len(bare) < 0.02 * len(every), sorted(bare)
 
 
-def test_no_public_name_stands_for_two_functions() -> None:
-    assert repeated(trees(SOURCE)) == {}
+def test_no_public_name_stands_for_two_functions(trees: Trees) -> None:
+    assert repeated(trees.items()) == {}
 
 
-def test_no_public_name_stands_for_two_classes() -> None:
-    assert set(repeated_classes(trees(SOURCE))) <= {"Session"}  # the program's, and what is decided by of it
+def test_no_public_name_stands_for_two_classes(trees: Trees) -> None:
+    assert set(repeated_classes(trees.items())) <= {"Session"}  # the program's, and what is decided by of it
 
 
-def test_messages_say_in_common_words_that_something_was_tampered_with() -> None:
+def test_messages_say_in_common_words_that_something_was_tampered_with(trees: Trees) -> None:
     grammar = ("core/text/", "core/plans/", "core/conversation/")  # there, these are words of users
-    read = {path: list(messages(tree)) for path, tree in trees(SOURCE) if not path.startswith(grammar)}
+    read = {path: list(messages(tree)) for path, tree in trees.items() if not path.startswith(grammar)}
     assert [(path, text) for path, texts in read.items() for text in texts if QUAINT.search(text)] == []
     outside = {path for path, texts in read.items() for text in texts if "outside Sayso" in text}
     assert outside == {"gate/words.py", "core/words.py"}, "these sentences are in one place"
 
 
-def test_docstrings_are_statements() -> None:
-    every = [text for _, tree in trees(SOURCE) for text in docstrings(tree)]
+def test_docstrings_are_statements(trees: Trees) -> None:
+    every = [text for tree in trees.values() for text in docstrings(tree)]
     clauses = [text.splitlines()[0] for text in every if text.startswith(CLAUSES)]
     assert len(every) > 2_000
     assert len(clauses) < MOST_CLAUSES * len(every), clauses
 
 
-def test_no_function_is_there_for_tests_alone() -> None:
-    read = ((str(path), path.read_text("utf-8")) for path in sorted(SOURCE.rglob("*.py")))
-    assert set(unused(read)) <= FOR_OTHERS
+def test_no_function_is_there_for_tests_alone(trees: Trees) -> None:
+    texts = ((SOURCE / path).read_text("utf-8") for path in trees)
+    assert set(unused(texts, trees.values())) <= FOR_OTHERS
 
 
 def test_the_checks_notice_what_they_are_for() -> None:
@@ -154,6 +161,6 @@ def test_the_checks_notice_what_they_are_for() -> None:
     assert repeated_classes([("a.py", state), ("b.py", door)]) == {"Session": ["a.py", "b.py"]}
     quaint = ast.parse('"""Rows put back."""\nraise Tampered(f"{row} was CHANGED by hand")')
     assert [bool(QUAINT.search(text)) for text in messages(quaint)] == [True]
-    called = "def load(): ...\ndef main(): load()\n@app.command\ndef stop(): ..."
-    assert unused([("a.py", called), ("b.py", "def target_for(): ...")]) == ["main", "target_for"]
+    called = ("def load(): ...\ndef main(): load()\n@app.command\ndef stop(): ...", "def target_for(): ...")
+    assert unused(called, map(ast.parse, called)) == ["main", "target_for"]
     assert list(docstrings(ast.parse('"""A."""\ndef f():\n    """What it is."""'))) == ["A.", "What it is."]

@@ -11,6 +11,8 @@ import pytest
 
 from tests.support.repository import ROOT
 
+pytestmark = pytest.mark.slow
+
 SKIPPING = "import pytest\ndef test_nothing():\n    pytest.skip('not today')\n"
 MISSING = "import pytest\npytest.importorskip('a_module_that_does_not_exist')\n"
 WHOLE = "def test_one():\n    pass\n"

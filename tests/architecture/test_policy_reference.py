@@ -238,6 +238,7 @@ def test_every_preset_is_on_the_page_with_exactly_what_it_changes() -> None:
         assert sorted(differing) == sorted(changed), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shown", CONSOLE)
 def test_no_command_on_the_page_prints_anything_else(shown: str, tmp_path: Path) -> None:
     new = POLICIES[0].replace("[pay], blocked: [pay_large]", "[pay, pay_large], blocked: []")

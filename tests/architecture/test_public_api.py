@@ -7,6 +7,7 @@ import pytest
 from tests.architecture.public_api import FOLDER, WRITTEN
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", WRITTEN)
 def test_the_public_interface_is_the_one_that_was_reviewed(file: str) -> None:
     kept = (FOLDER / file).read_text(encoding="utf-8")

@@ -8,7 +8,11 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from tests.support.repository import ROOT
+
+pytestmark = pytest.mark.slow
 
 MOST = {"a decorated call": 58, "the same call over HTTP": 60}
 

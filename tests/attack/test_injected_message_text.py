@@ -4,6 +4,8 @@ Somebody else's words reach a message by paste, quotation or code; disguised let
 harmless text look like a yes, or hide a stop. Nothing here may loosen, and no stop may be lost.
 """
 
+import os
+
 import pytest
 
 from sayso.core.conversation.message import HIGH_PHRASES, MEDIUM_PHRASES, STOP_PHRASES, Message, read_message
@@ -11,6 +13,8 @@ from tests.support.rows import each_row
 
 SLASHES = ("/commit", "/pr", "/allowlist")
 GRANT = "Grant standing consent for: git push"
+HUGE = 250_000 if os.environ.get("SAYSO_ALL") else 60_000
+"""Characters of a huge message; past a few thousand nothing of it may loosen."""
 
 
 def loosens(message: Message) -> bool:
@@ -332,7 +336,7 @@ def test_a_revoke_inside_a_grant_takes_effect_and_the_grant_does_not() -> None:
     ],
 )
 def test_a_huge_message_never_loosens_and_its_stop_is_still_found(unit: str) -> None:
-    message = read_message(unit * (250_000 // len(unit)) + "\n\nplease stop now", SLASHES)
+    message = read_message(unit * (HUGE // len(unit)) + "\n\nplease stop now", SLASHES)
     assert message.stop
     assert not loosens(message)
 

@@ -34,6 +34,8 @@ from tests.support.gates import KEY
 from tests.support.postgres_place import new_url
 from tests.support.service_process import Home, a_home
 
+pytestmark = pytest.mark.slow
+
 ROUNDS, CHANGES, THREADS = 8, 25, 3
 EVERY = ROUNDS if os.environ.get("SAYSO_ALL") else 0
 

@@ -30,6 +30,8 @@ from sayso.store.sqlite.store import SqliteStore
 from tests.support.forging import forged_event
 from tests.support.postgres_place import new_schema
 
+pytestmark = pytest.mark.slow
+
 WIDTH = 256
 ENTRIES = 6 * WIDTH + 40
 THREE = 3

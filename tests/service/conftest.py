@@ -34,12 +34,14 @@ tools:
   - {tool: push, operation: git.push, command: args.line}
   - {tool: read_files, resolve: path, operation: files.read, from: args.paths}
 """
+POLICY_READ = load_text(POLICY)
+"""Read once: a policy never changes."""
 
 
 @pytest.fixture
 def gate(store_kind: str, clock: Clock, tmp_path: Path) -> Iterator[Gate]:
     with embedded(store_kind, tmp_path, clock) as store:
-        yield open_gate(load_text(POLICY), store, key=KEY)
+        yield open_gate(POLICY_READ, store, key=KEY)
 
 
 @pytest.fixture

@@ -39,9 +39,8 @@ def each_row(
     columns: str | Sequence[str], values: Iterable[Any], ids: Callable[[Any], str] | Iterable[str] = ascii
 ) -> Callable[[Test], Test]:
     """Run a test on each of these rows. Several of these decorators check every combination."""
-    several = not isinstance(columns, str)
-    names = columns if several else [columns]
-    table = [value if several else (value,) for value in values]
+    names = [columns] if isinstance(columns, str) else list(columns)
+    table = [(value,) if isinstance(columns, str) else tuple(value) for value in values]
     told = ["-".join(map(ids, row)) for row in table] if callable(ids) else ids
     added = [Row(name, dict(zip(names, row, strict=True))) for name, row in zip(told, table, strict=True)]
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -107,7 +108,11 @@ def in_mode(vector: Vector) -> Policy:
 def policy_of(vector: Vector) -> Policy:
     if vector.preset is not None:
         return load_preset(vector.preset)
-    return load_text(json.dumps(vector.policy), name=vector.id)
+    return _read_policy(json.dumps(vector.policy), vector.id)
+
+
+_read_policy = cache(load_text)
+"""A vector is played through several doors, under a policy that never changes."""
 
 
 def played(policy: Policy, player: Player, step: Step) -> dict[str, Any]:

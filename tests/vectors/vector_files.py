@@ -10,15 +10,20 @@ what is given (each of it, if a list is given); `key_lacks` the opposite. Neithe
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import msgspec
 from ruamel.yaml import YAML
 
 DATA = Path(__file__).parent / "data"
+KEPT = DATA / "__pycache__"
 FILES = (
     "seed_000",
     "seed_001",
@@ -63,8 +68,26 @@ class Vector(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load(name: str) -> Any:
-    """One file of data. The pure loader reads YAML 1.2, where yes and no are words."""
-    return YAML(typ="safe", pure=True).load(DATA / f"{name}.yaml")
+    """One file of data. The pure loader reads YAML 1.2, where yes and no are words, and takes seconds for it.
+
+    So what it read is kept beside the compiled modules, under the digest of the file.
+    """
+    written = (DATA / f"{name}.yaml").read_bytes()
+    kept = KEPT / f"{name}.{sha256(written).hexdigest()[:32]}"
+    with suppress(OSError, EOFError, ValueError, TypeError):
+        return marshal.loads(kept.read_bytes())  # noqa: S302  written below, in a folder of our own
+    read = YAML(typ="safe", pure=True).load(written)
+    with suppress(OSError):  # a folder that cannot be written to only costs time
+        _keep(kept, marshal.dumps(read))
+    return read
+
+
+def _keep(path: Path, content: bytes) -> None:
+    """Put this file there as a whole: other workers read it meanwhile."""
+    path.parent.mkdir(exist_ok=True)
+    with NamedTemporaryFile(dir=path.parent, delete=False) as written:
+        written.write(content)
+    Path(written.name).replace(path)
 
 
 @cache

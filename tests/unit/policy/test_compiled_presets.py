@@ -56,6 +56,7 @@ def test_no_yaml_is_parsed_for_a_preset(monkeypatch: pytest.MonkeyPatch) -> None
     _forget()
 
 
+@pytest.mark.slow
 def test_the_tool_tells_when_what_is_kept_is_not_current(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -322,6 +322,7 @@ def test_no_policy_differs_from_itself(policy: Policy) -> None:
     assert compare_policies(policy, again) == Difference()
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(policies(), policies())
 def test_the_other_way_round_loosened_and_tightened_change_places(a: Policy, b: Policy) -> None:
@@ -330,6 +331,7 @@ def test_the_other_way_round_loosened_and_tightened_change_places(a: Policy, b: 
     assert _turned(there.tightened) == set(map(_key, back.loosened))
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(policies(), policies(), st.sampled_from(("mail.read", "mail.send", "disk.drop", "net.get")))
 def test_an_operation_that_is_not_told_is_decided_alike(a: Policy, b: Policy, name: str) -> None:
