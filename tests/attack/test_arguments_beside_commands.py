@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
-from sayso import Sayso
+from sayso import Inbox, Sayso
+from sayso.core.deciding.showing import describe_whole_call
 from sayso.gate.open import open_gate
 from sayso.policy import load_preset
 from sayso.store.memory.store import MemoryStore
+from tests.attack.opening import open_questions
 from tests.attack.workplaces import work
 from tests.support.gates import KEY, no_settings
 from tests.support.people import Person
@@ -116,3 +118,13 @@ def test_a_yes_to_changes_in_the_workspace_never_covers_the_folder_that_a_call_n
         assert called.decision.risk.word == "high"
     inside = session.call("Bash", {"command": command, name: str(work)})
     assert inside.decision.risk.word == "moderate"
+
+
+def test_a_question_says_what_stands_beside_a_command_in_a_whole_sentence(work: Path) -> None:
+    policy = load_preset("balanced")
+    with Sayso(open_gate(policy, MemoryStore(), key=KEY), [Inbox()]) as gate:
+        session = gate.session(agent="a", workspace=str(work))
+        session.call("Bash", {"command": "ls", "env": {"LD_PRELOAD": "./x.so"}})
+        (question,) = open_questions(gate, session.id)
+    told = "\n".join(describe_whole_call(question.request, question.items))
+    assert "because it runs with an argument beside its command line that may change what it does" in told

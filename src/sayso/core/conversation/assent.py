@@ -105,9 +105,10 @@ def _leading_yes(said: str) -> _Yes:
 def _find_requested_change(said: str) -> str | None:
     """The change of a yes that ends in a question only for politeness: "yes, but skip b.py, ok?"."""
     bare = said.rstrip("? ") if _REQUEST.search(said) else _TAG.sub("", said)
-    if bare == said or "?" in bare:
+    yes = _leading_yes(bare)
+    if bare == said or "?" in bare or yes.strength is None:
         return None
-    return _read_change(_leading_yes(bare).rest).change
+    return _read_change(yes.rest).change
 
 
 def _read_change(rest: str) -> Assent:

@@ -88,7 +88,8 @@ _JOINT = lazy_pattern(r"\s(?:and|but|then|so)\s")
 _LEAD = lazy_pattern(
     rf"\A(?:(?:please|pls|plz|oh|hm+|well|ok|okay|so|and|but|then|also|actually|sorry|now|{FROM_NOW_ON}"
     r"|for now|hey"
-    r"|just(?=\s+(?:not|don't)\b)|we|you can|you may|you should|can you|could you|let's|i want you to|i'd like you to)\s+(?=\S+\s))+"
+    r"|just(?=\s+(?:not|don't)\b)|we|you can|you may|you should|can you|could you|let's|i want you to"
+    r"|i'd like you to)\s+(?=\S+\s))+"
 )
 _END = lazy_pattern(
     rf"(?:\s+(?:{pattern(POLITE)}|from now on|from here on|for now|now|then|instead|again|any ?more|too"

@@ -371,7 +371,10 @@ _WISH = (
     "|maybe|perhaps|(?:can|could|shall|may) we|let us|let me|time to|i'm going to|i am going to|i'll|will you"
     "|would you|(?:an? )?(?:emergency|immediate|full|complete|total|quick|short))"
 )
-_CALLED = "(?:everybody|everyone|all|(?:all )?(?:agents?|bots?)|assistant|robot|sayso|claude|codex|gemini|guys|folks|team)"
+_CALLED = (
+    "(?:everybody|everyone|all|(?:all )?(?:agents?|bots?)|assistant|robot|sayso|claude|codex|gemini|guys"
+    "|folks|team)"
+)
 _STOP_OPENING = lazy_pattern(rf"{_STOP_LEAD}(?:{pattern(STOP_OPENINGS)})(?![\w'-])")
 # "I want to abort" and "everybody halt" stop, "I want to abort the transaction" is work.
 _WHOLE_STOP = lazy_pattern(

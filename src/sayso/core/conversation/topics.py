@@ -67,10 +67,12 @@ _ENDS = (
     "|end of (?:the )?task"
     "|(?:job|work|mission) (?:done|complete|completed|accomplished|finished)"
     "|(?:that's|that is) (?:all|it) for (?:this task|today|now|the (?:edits|changes|day))"
-    "|(?:we can |let's |lets )?call it (?:a day|a night|done|finished)|done and dusted|feature complete|(?:let's |lets )?wrap (?:it |this )?up"
+    "|(?:we can |let's |lets )?call it (?:a day|a night|done|finished)|done and dusted"
+    "|feature complete|(?:let's |lets )?wrap (?:it |this )?up"
 )
 _DONE = lazy_pattern(
-    r"(?:(?:ok|okay|alright|all right|yes|great|good|perfect|and|so|now|all|task|i think|i guess|i believe|i'd say"
+    r"(?:(?:ok|okay|alright|all right|yes|great|good|perfect|and|so|now|all|task|i think|i guess"
+    r"|i believe|i'd say"
     r"|(?:it )?looks like"
     r"|(?:(?:this|that|the|our|my|your) )?(?:task|work|job|issue|ticket|feature|story"
     r"|project)(?: \w+)?(?:'s| is"
@@ -81,14 +83,16 @@ _DONE = lazy_pattern(
 )
 # Said in passing of a finding ("that's it, line 10"), so the message may say nothing else.
 _ALL = lazy_pattern(
-    rf"(?:(?:ok|okay|alright|great|good|perfect|so|and|well|cool) )*(?:(?:that's|thats|that is|that was|that'll be"
+    rf"(?:(?:ok|okay|alright|great|good|perfect|so|and|well|cool) )*(?:(?:that's|thats|that is|that was"
+    rf"|that'll be"
     rf"|that will be)"
     rf" (?:all|it|everything)|nothing (?:else|more) (?:to do|from me))(?: (?:folks|then|{pattern(POLITE)}"
     rf"|from me|i need(?:ed)?|i wanted"
     r"|for me|here))*"
 )
 _ASIDE = lazy_pattern(
-    rf"(?:(?:ok|okay|alright|great|good|perfect|cool|nice|awesome|{pattern(POLITE)}|you can go|good (?:work|job)"
+    rf"(?:(?:ok|okay|alright|great|good|perfect|cool|nice|awesome|{pattern(POLITE)}|you can go"
+    rf"|good (?:work|job)"
     rf"|nice work|well done)(?: |$))+"
 )
 # "The parser is done, now write the tests" goes on with the task.

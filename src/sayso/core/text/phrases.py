@@ -176,7 +176,7 @@ NO_IDIOMS = (
     "no problem", "no problems", "no prob", "no worries", "no worry", "no objection", "no objections",
     "no issue", "no issues", "no concerns", "no complaints", "no questions", "no doubt", "no trouble",
     "no sweat", "no need to ask", "no biggie", "no rush", "no hurry", "no probs", "no notes", "np",
-    "not a problem", "don't worry", "don't worry about it", "no worries about that",
+    "not a problem",
     "i have no objection", "i have no objections", "i don't mind",
 )  # fmt: skip
 """What refuses nothing, if an assent follows: "no problem, go ahead"."""
