@@ -599,6 +599,7 @@ declare namespace Sayso {
     tool: string;
     folder: string;
     title: string;
+    agents: string[];
   }
   interface Tally {
     name: string;
