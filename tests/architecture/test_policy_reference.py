@@ -20,6 +20,7 @@ from sayso.core.policy import Decay, Detail, Domain, Policy, PolicyWorkflow, Set
 from sayso.core.text.phrases import Phrases
 from sayso.policy import load_preset, preset_names, read_text
 from sayso.policy.build import TIMES, settings_to_dict
+from sayso.policy.compare.tighten import find_vain_parts
 from sayso.policy.file import PolicyFile, RiskWord
 from sayso.policy.lint import lint_policy
 from sayso.policy.load import LoadedPolicy, lay_over
@@ -194,6 +195,12 @@ def test_no_example_of_a_key_fails_to_load_or_has_lint_findings(row: Row) -> Non
     assert lint_texts(lay_over(BASE, text, name="example")) == []
     if row.key in ("extends", "vip_contacts", "family_contacts", "last_reviewed"):
         assert read_text(text).warnings == ()
+
+
+def test_the_projects_file_on_the_page_says_nothing_in_vain() -> None:
+    (text,) = (text for kind, text in BLOCKS if kind == "yml")
+    assert find_vain_parts(load_preset("balanced"), text) == []
+    assert find_vain_parts(load_preset("balanced"), f"{text}mode: trusting\n") != []
 
 
 @pytest.mark.parametrize("text", POLICIES)

@@ -94,6 +94,7 @@ def test_the_same_call_always_approved_is_suggested_with_its_evidence(
     assert one.words == f"approved 6 of 6 times in 30 days: tests.run (pytest -q) in {folder}"
     assert (one.kind, one.operations, one.risk) == ("always_approved", ("tests.run",), "moderate")
     assert (one.evidence.approved, one.evidence.denied, one.evidence.people) == (TIMES, 0, ("ana",))
+    assert one.evidence.agents == ("claude",)
     assert one.effect is not None
     assert (one.effect.loosened, one.effect.tightened) == (TIMES, 0)
     assert "# a comment that stays" in (one.diff or "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,9 +12,11 @@ import pytest
 
 from sayso.core.audit import events
 from sayso.doors.python.calls.results import ConsentDenied
+from sayso.doors.sayso import Sayso
 from sayso.gate.open import open_to_look
 from sayso.gate.policy_acts.file_flags import unprotect_file
 from tests.support.changing_file import version_text, write_in_place
+from tests.support.commands import run_forked
 from tests.support.service_process import Home, Service, a_home, said
 
 
@@ -125,18 +128,30 @@ def test_a_locked_file_says_so_and_what_was_changed_in_it_counts_after_unlocking
     assert any("is not the one that was locked" in one for one in alerts(home))
 
 
-def test_status_and_lint_tell_of_the_projects_own_file(
-    home: Home, service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_status_lint_and_check_tell_of_the_projects_own_file(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project = tmp_path / "project"
     (project / ".git").mkdir(parents=True)
     monkeypatch.chdir(project)
+    Sayso.open(home.policy, home.store, surfaces=()).close()
     own = project / ".sayso.yaml"
+
+    def told(*words: str) -> tuple[int, str]:
+        ran = run_forked([*words, "--policy", str(home.policy)], dict(os.environ))
+        return ran.returncode, " ".join((ran.stdout + ran.stderr).split())
+
+    def check() -> int:
+        return told("check", "--tool", "mail.read", "--args", "{}", "--store", home.store)[0]
+
+    assert check() == 3
     own.write_text("mode: paranoid\noperations: {mail.send: {risk: low}}\n")
-    assert f"{own} is laid over your policy here" in policy(home, "status")[1]
-    code, told = said("policy", "lint", str(own), "--policy", str(home.policy))
+    assert f"{own} is laid over your policy here" in told("policy", "status", "--store", home.store)[1]
+    code, said_of = told("policy", "lint", str(own))
     assert code == 0
-    assert "does not count" in told
+    assert "does not count" in said_of
     own.write_text("mode: [")
-    assert f"{own} is refused, so every call of that workspace asks" in policy(home, "status")[1]
-    assert said("policy", "lint", str(own), "--policy", str(home.policy))[0] == 1
+    assert f"{own} is refused, so every call" in told("policy", "status", "--store", home.store)[1]
+    assert told("policy", "lint", str(own))[0] == 1
+    own.write_text("settings: {unlisted: block}")
+    assert check() == 4

@@ -200,3 +200,16 @@ def test_too_many_readings_block_everything_until_one_is_applied(mailbox: Mailbo
     assert mailbox.outcome() == "deny"
     apply_file(mailbox)
     assert mailbox.outcome() == "allow"
+
+
+def test_the_first_file_on_a_store_that_ran_on_a_preset_counts_as_it_is(tmp_path: Path) -> None:
+    """As docs/policy.md says: nothing was in force, so nothing is loosened that somebody put in force."""
+    store = SqliteStore(tmp_path / "s.db")
+    Sayso.open("paranoid", store, surfaces=(), key=KEY, marks=tmp_path).close()
+    mailbox = Mailbox(tmp_path)
+    assert mailbox.outcome() == "allow"
+    assert len(mailbox.events(events.PolicyChanged)) == 2
+    mailbox.write(ASKS)
+    assert mailbox.outcome() == "ask"
+    mailbox.write(FREE)
+    assert mailbox.outcome() == "ask"

@@ -36,6 +36,11 @@ declare namespace Sayso {
     at: number | null;
     yours: boolean;
   }
+  interface ApplyBody {
+    content: string;
+    shown: string;
+    proof?: Proof | null;
+  }
   interface ArgumentType {
     kind: "choice" | "date" | "number" | "other" | "whole";
     choices: Json[];
@@ -345,6 +350,21 @@ declare namespace Sayso {
     grant?: WishedGrantBody | null;
     seconds?: number;
   }
+  interface PolicyStatus {
+    file: string;
+    state: "in_force" | "new" | "not_the_locked_one" | "refused" | "tightens" | "waits";
+    content: string;
+    digest: string | null;
+    since: number | null;
+    by: string;
+    locked: boolean;
+    problem: string;
+    loosened: DecisionChange[];
+    tightened: DecisionChange[];
+    beyond: OtherChange[];
+    shown: string;
+    must_sign: boolean;
+  }
   interface PolicyView {
     digest: string;
     mode: string;
@@ -579,6 +599,7 @@ declare namespace Sayso {
     tool: string;
     folder: string;
     title: string;
+    agents: string[];
   }
   interface Tally {
     name: string;
@@ -608,6 +629,7 @@ declare namespace Sayso {
   }
   type GetAnswer<Path extends string> =
     Path extends "/v1/audit/entries" ? AuditEntryView[] :
+    Path extends "/v1/policy/file" ? PolicyStatus :
     Path extends "/v1/policy/reviews" ? DomainReview[] :
     Path extends "/v1/policy/suggestions" ? Suggestion[] :
     Path extends "/v1/audit" ? AuditState :
@@ -627,8 +649,10 @@ declare namespace Sayso {
     Path extends `/v1/questions/${string}` ? QuestionDetails :
     unknown;
   type PostAnswer<Path extends string> =
+    Path extends "/v1/policy/apply/challenge" ? SigningOptions :
     Path extends "/v1/audit/verify" ? AuditVerification :
     Path extends "/v1/passkeys/options" ? PasskeyOptions :
+    Path extends "/v1/policy/apply" ? PolicyStatus :
     Path extends "/v1/policy/diff" ? DraftDiff :
     Path extends "/v1/policy/replay" ? ReplayReport :
     Path extends "/v1/sessions/resume" ? ResumedAll :
@@ -656,8 +680,10 @@ declare namespace Sayso {
     Path extends `/v1/sessions/${string}/stop` ? Stopped :
     unknown;
   type PostBody<Path extends string> =
+    Path extends "/v1/policy/apply/challenge" ? ApplyBody :
     Path extends "/v1/audit/verify" ? VerifyBody :
     Path extends "/v1/passkeys/options" ? undefined :
+    Path extends "/v1/policy/apply" ? ApplyBody :
     Path extends "/v1/policy/diff" ? DraftBody :
     Path extends "/v1/policy/replay" ? PolicyReplayBody :
     Path extends "/v1/sessions/resume" ? undefined :

@@ -31,7 +31,10 @@ ASKS = (
     ("POST", "/v1/passkeys/options"),
     ("DELETE", "/v1/passkeys/{passkey}"),
     ("GET", "/v1/policy"),
+    ("POST", "/v1/policy/apply"),
+    ("POST", "/v1/policy/apply/challenge"),
     ("POST", "/v1/policy/diff"),
+    ("GET", "/v1/policy/file"),
     ("POST", "/v1/policy/replay"),
     ("GET", "/v1/policy/suggestions"),
     ("POST", "/v1/policy/suggestions/{suggestion}/proposal"),
@@ -67,6 +70,7 @@ ASKS = (
 # These go to the browser almost as they are, so they have its types (see HEAD).
 OF_THE_BROWSER = {
     "/v1/passkeys/options": "PasskeyOptions",
+    "/v1/policy/apply/challenge": "SigningOptions",
     "/v1/policy/reviews/{domain}/challenge": "SigningOptions",
     "/v1/proposals/{proposal}/challenge": "SigningOptions",
     "/v1/questions/{question}/challenge": "SigningOptions",

@@ -12,8 +12,8 @@ from sayso.core.policy import Settings, Terms
 
 GrantKind = Literal["call", "command", "operation", "category", "tool", "workflow", "run", "retry"]
 EXACT = ("call", "retry")
-NEVER = float("-inf")
 """Kinds that are for one call, by its digest. A stricter policy and a shorter approval time end them."""
+NEVER = float("-inf")
 GrantKey = tuple[str, str]
 
 

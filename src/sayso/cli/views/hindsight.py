@@ -62,6 +62,8 @@ def suggestion_lines(found: Iterable[Suggestion]) -> list[str]:
     lines: list[str] = []
     for number, one in enumerate(found, 1):
         lines += [f"{number}. {HEADS[one.kind]}", f"   {one.words}"]
+        if one.evidence.agents:
+            lines.append(f"   asked for by {', '.join(one.evidence.agents)}")
         if one.effect is not None:
             effect = one.effect
             left_out = f", {effect.not_replayed:,} cannot be told" if effect.not_replayed else ""

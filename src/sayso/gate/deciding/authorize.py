@@ -22,8 +22,7 @@ from sayso.core.session import Scope, Session, find_replaced_questions
 from sayso.gate import words
 from sayso.gate.call_rows import EffectTaken, find_fault, find_record, running_label
 from sayso.gate.deciding.approvals import question_behind
-from sayso.gate.deciding.project import decide_here, record_project_alerts
-from sayso.gate.deciding.request import as_read_now
+from sayso.gate.deciding.request import gate_and_reading
 from sayso.gate.gate import (
     NO_SCOPE,
     Gate,
@@ -34,6 +33,7 @@ from sayso.gate.gate import (
     view_of,
     writing,
 )
+from sayso.gate.policy.projects import decide_here, record_project_alerts
 from sayso.gate.questions.expiry import expire_in
 from sayso.gate.rows.journal import call_for_entry, record
 from sayso.gate.telemetry import DecidingSpan
@@ -69,8 +69,7 @@ def authorize(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Authoriz
 
     An allow of low risk that uses and changes nothing does not wait for the disk.
     """
-    gate = in_workspace(gate, request.call.workspace)
-    request = as_read_now(gate, request)
+    gate, request = gate_and_reading(gate, request)
     with reporting(gate, request.session) as told, writing(gate) as tx:
         done = authorize_in(gate, tx, request, scope)
         tx.durable = not is_harmless(done.decision)

@@ -16,18 +16,17 @@ from sayso.core.model import Request, Tier, Verdict
 from sayso.core.policy import Policy
 from sayso.core.session import Session, View
 from sayso.gate.deciding.authorize import record_decision, reporting
-from sayso.gate.deciding.project import name_project
-from sayso.gate.deciding.request import as_read_now, just_reviewed
+from sayso.gate.deciding.request import gate_and_reading, just_reviewed
 from sayso.gate.gate import (
     NO_SCOPE,
     Gate,
-    in_workspace,
     load_open_session,
     reviews_for,
     time_trusted,
     view_of,
     writing,
 )
+from sayso.gate.policy.projects import name_project
 from sayso.gate.questions.explain import select_rows_for_preview
 from sayso.store.contract import Reader
 
@@ -48,8 +47,7 @@ def check_alone(request: Request, policy: Policy, now: float) -> CheckResult:
 
 def check_on_store(gate: Gate, request: Request, *, in_session: bool) -> CheckResult:
     """Decide as the gate of this store would now: in the session of the request, or in none."""
-    gate = in_workspace(gate, request.call.workspace)
-    request = as_read_now(gate, request)
+    gate, request = gate_and_reading(gate, request)
     with gate.store.read() as tx:
         if in_session:
             found = load_open_session(

@@ -172,9 +172,15 @@ def _reader_of(gate: Gate) -> dict[str, str]:
 
 def as_read_now(gate: Gate, request: Request) -> Request:
     """The request as the policy of this gate reads its call, should another policy have read it."""
+    return gate_and_reading(gate, request)[1]
+
+
+def gate_and_reading(gate: Gate, request: Request) -> tuple[Gate, Request]:
+    """The gate for the workspace of this request, and the request as its policy reads the call now."""
+    gate = in_workspace(gate, request.call.workspace)
     if request.read_by == _reader_of(gate)["read_by"]:
-        return request
-    return read_again(request, gate.policy)
+        return gate, request
+    return gate, read_again(request, gate.policy)
 
 
 def read_again(request: Request, policy: Policy) -> Request:

@@ -39,9 +39,11 @@ class Answers(msgspec.Struct):
     first_at: float = 0.0
     last_at: float = 0.0
     people: set[str] = set()
+    agents: set[str] = set()
 
-    def add(self, row: QuestionRow) -> None:
+    def add(self, row: QuestionRow, agent: str) -> None:
         self.asked += 1
+        self.agents.add(agent)
         self.first_at = min(self.first_at or row.opened_at, row.opened_at)
         self.last_at = max(self.last_at, row.opened_at)
         if row.state == "expired":
@@ -84,13 +86,13 @@ def gather_evidence(gate: Gate, since: float) -> Evidence:
     for row, question in _read_questions(gate, since):
         risk = max(question.risk, *(item.risk for item in question.items))
         for name in dict.fromkeys(item.operation for item in question.items):
-            found.operations.setdefault(name, Answers()).add(row)
+            found.operations.setdefault(name, Answers()).add(row, question.request.agent)
             found.risks[name] = max(risk, found.risks.get(name, Risk.LOW))
         key = find_call_key(question.request, gate.policy)
         if key is not None:
             one = found.calls.setdefault(key, CallAnswers(question.request, risk, Answers()))
             one.risk = max(one.risk, risk)
-            one.answers.add(row)
+            one.answers.add(row, question.request.agent)
     return found
 
 

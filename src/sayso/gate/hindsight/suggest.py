@@ -64,6 +64,8 @@ class SuggestionEvidence(msgspec.Struct, frozen=True):
     tool: str = ""
     folder: str = ""
     title: str = ""
+    agents: tuple[str, ...] = ()
+    """The agents that were asked about; the change holds for every agent."""
 
 
 class SuggestionEffect(msgspec.Struct, frozen=True):
@@ -227,6 +229,7 @@ def _evidence(answers: Answers, one: CallAnswers | None = None) -> SuggestionEvi
         "" if call is None else call.tool,
         "" if call is None else call.folder,
         "" if one is None else one.title,
+        tuple(sorted(answers.agents)),
     )
 
 

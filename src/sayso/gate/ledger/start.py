@@ -33,12 +33,11 @@ from sayso.gate.call_rows import (
     with_standing,
 )
 from sayso.gate.deciding.authorize import Authorization, Bundle, authorize_in, is_harmless, reporting
-from sayso.gate.deciding.request import as_read_now, read_again, with_state
+from sayso.gate.deciding.request import gate_and_reading, read_again, with_state
 from sayso.gate.gate import (
     NO_SCOPE,
     Gate,
     apply_and_save,
-    in_workspace,
     load_open_session,
     rows_ahead,
     writing,
@@ -80,8 +79,7 @@ def start_call(
     entered; without it the start counts as the entry. A start of low risk that uses and changes nothing does
     not wait for the disk, unless the caller named it: by a key it counts on that it runs once.
     """
-    gate = in_workspace(gate, request.call.workspace)
-    request = as_read_now(gate, request)
+    gate, request = gate_and_reading(gate, request)
     with reporting(gate, request.session) as report, writing(gate) as tx:
         if not tx.local and effect_key is None:
             tx.read_ahead(rows_ahead(gate, request, scope))
@@ -172,8 +170,7 @@ def start_ungated(
 
     Where the policy knows the tool or its name, or a path in its arguments counts, it is decided.
     """
-    gate = in_workspace(gate, request.call.workspace)
-    request = as_read_now(gate, request)
+    gate, request = gate_and_reading(gate, request)
     if _policy_knows(gate.policy, request) or any(map(_was_read, request.operations)):
         decided = msgspec.structs.replace(request, operations=tuple(map(_without_risk, request.operations)))
         return start_call(

@@ -36,6 +36,7 @@ from sayso.gate.policy.in_force import (
     read_row,
     save_row,
 )
+from sayso.gate.policy.projects import SETTLED
 from sayso.gate.rows.journal import record
 from sayso.gate.sealed_values import TamperedValue
 from sayso.gate.telemetry import log_policy_alert
@@ -44,8 +45,6 @@ from sayso.policy.load import read_content, read_policy_bytes
 from sayso.policy.problems import PolicyProblems
 from sayso.store.contract import Reader, Writer
 
-SETTLED = 2.0
-"""Seconds after its last change until a file's times tell every further one; it is read anew until then."""
 ROW_LASTS = 1.0
 """Seconds after which somebody who only looks reads the row again; whoever decides reads it each time."""
 GUARDED = frozenset({GUARDED_DOMAIN})

@@ -5,6 +5,7 @@
   nothing in the file can allow anything, whatever it says.
 - A file that is refused or cannot be read, a link included, makes every call of the workspace ask.
 - Whoever wrote the file wrote no words that people are asked with: titles and reasons of it do not count.
+- Whoever is asked because of the file learns that.
 """
 
 from __future__ import annotations
@@ -16,13 +17,22 @@ import time
 
 import msgspec
 
+from sayso.core.audit import events
+from sayso.core.deciding.decide import decide
+from sayso.core.decision import Decision, Item
 from sayso.core.digest import sha256
+from sayso.core.errors import SaysoError
+from sayso.core.model import Request, Verdict
 from sayso.core.policy import Policy, Tool
+from sayso.core.session import View
 from sayso.gate import words
+from sayso.gate.gate import Gate
+from sayso.gate.rows.journal import record
 from sayso.gate.telemetry import log_policy_alert
 from sayso.policy.compare.strictest import ask_always, join_strictest
 from sayso.policy.load import lay_over
 from sayso.reading.paths.file_content import read_whole
+from sayso.store.contract import Writer
 
 NAME = ".sayso.yaml"
 MOST_BYTES = 64 * 1024
@@ -118,6 +128,38 @@ class ProjectFiles:
         log_policy_alert(alert)
 
 
+def decide_here(gate: Gate, request: Request, view: View, now: float) -> Decision:
+    """Decide under the gate's policy. If the project's own file made it stricter, the reason says so."""
+    return name_project(gate, request, view, now, decide(request, gate.policy, view, now))
+
+
+def name_project(gate: Gate, request: Request, view: View, now: float, decision: Decision) -> Decision:
+    """The decision, with a remark where the operator's policy alone would be looser."""
+    if gate.base is None or decision.verdict is Verdict.ALLOW:
+        return decision
+    try:
+        alone = {one.operation: one for one in decide(request, gate.base, view, now).items}
+    except SaysoError:
+        return decision
+    items = tuple(_with_remark(one, alone.get(one.operation)) for one in decision.items)
+    if items == decision.items:
+        return decision
+    return msgspec.structs.replace(decision, reason=words.with_project(decision.reason), items=items)
+
+
+def record_project_alerts(gate: Gate, tx: Writer) -> None:
+    """Record what is wrong with projects' files, each once."""
+    for digest, alert in () if gate.projects is None else gate.projects.take_alerts():
+        record(tx, events.PolicyAlerted(digest, alert), stream=gate.stream)
+
+
+def _with_remark(item: Item, alone: Item | None) -> Item:
+    if alone is not None and alone.ruling.verdict is item.ruling.verdict:
+        return item
+    ruling = msgspec.structs.replace(item.ruling, reason=words.with_project(item.ruling.reason))
+    return msgspec.structs.replace(item, ruling=ruling)
+
+
 def read_project_file(file: str) -> tuple[bytes | None, str]:
     """Return the file's content, or None and why it cannot be had. A link is not followed."""
     try:
@@ -133,6 +175,8 @@ def read_project_file(file: str) -> tuple[bytes | None, str]:
 def find_project_file(policy: Policy, workspace: str) -> ProjectFile | None:
     """Return what this workspace's file makes of the policy, read afresh; None if it has none."""
     file = f"{workspace.rstrip('/')}/{NAME}"
+    if not workspace:
+        return None
     try:
         os.lstat(file)
     except (FileNotFoundError, NotADirectoryError, ValueError):

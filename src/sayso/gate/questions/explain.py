@@ -10,9 +10,8 @@ from sayso.core.model import Request, Verdict
 from sayso.core.session import Scope
 from sayso.core.words import visible
 from sayso.gate import words
-from sayso.gate.deciding.project import decide_here, name_project
-from sayso.gate.deciding.request import as_read_now
 from sayso.gate.gate import NO_SCOPE, Gate, in_workspace, load_open_session, select_rows_for, view_of
+from sayso.gate.policy.projects import decide_here, name_project
 from sayso.gate.questions.answer import check_edit
 from sayso.gate.questions.surface import EditDecided
 from sayso.gate.rows.sessions import RowSelection
@@ -21,7 +20,6 @@ from sayso.gate.rows.sessions import RowSelection
 def preview_decision(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Decision:
     """Decide as of now, without effects. Nothing is used up, opened or written."""
     gate = in_workspace(gate, request.call.workspace)
-    request = as_read_now(gate, request)
     with gate.store.read() as tx:
         found = load_open_session(gate, tx, request.session, select_rows_for_preview(gate, request, scope))
         return decide_here(gate, request, view_of(gate, tx, found, request, scope), tx.now)
@@ -55,7 +53,6 @@ def trace_decision(
 ) -> tuple[Decision, tuple[Trace, ...]]:
     """The same, with every check on the way."""
     gate = in_workspace(gate, request.call.workspace)
-    request = as_read_now(gate, request)
     with gate.store.read() as tx:
         found = load_open_session(gate, tx, request.session, select_rows_for_preview(gate, request, scope))
         view = view_of(gate, tx, found, request, scope)

@@ -26,10 +26,14 @@ def tighten(policy: Policy, text: str, *, name: str = ".sayso.yaml") -> Policy:
 
 
 def find_vain_parts(policy: Policy, text: str, *, name: str = ".sayso.yaml") -> list[str]:
-    """Return what a project's file says in vain, because it only tightens; one line for each part."""
+    """Return what a project's file says in vain, because it only tightens; one line for each part.
+
+    How it reads calls is not in vain: what both readings find adds up.
+    """
     laid = lay_over(policy, text, name=name)
     titles = ["`title`: what people see is the operator's"] if _sets_titles(policy, laid) else []
-    return [*titles, *(line.removeprefix("loosened: ") for line in _loosened_lines(policy, laid))]
+    lines = (line.removeprefix("loosened: ") for line in _loosened_lines(policy, laid))
+    return [*titles, *(line for line in lines if not line.startswith(("tool ", "program ")))]
 
 
 def _sets_titles(policy: Policy, laid: Policy) -> bool:

@@ -26,7 +26,7 @@ from sayso.doors.python.calls.holders import PROGRAM, has_left, name_holder
 from sayso.doors.python.calls.results import ConsentDenied
 from sayso.gate.call_rows import Attempt, UnknownCall
 from sayso.gate.deciding.authorize import Bundle
-from sayso.gate.deciding.request import request_for_function, with_state
+from sayso.gate.deciding.request import as_read_now, request_for_function, with_state
 from sayso.gate.gate import Gate, act_under_current_policy, current_gate, find_session_row
 from sayso.gate.ledger import attempts, lease, outcome, retry, start, workflows
 from sayso.gate.ledger.call_endings import CallEndings
@@ -92,7 +92,7 @@ class EmbeddedDoor(Door):
         check_workflow(self.gate.policy, name, operations)
 
     def preview(self, request: Request, scope: Scope) -> Decision:
-        return self.act(lambda gate: preview_decision(gate, request, scope))
+        return self.act(lambda gate: preview_decision(gate, as_read_now(gate, request), scope))
 
     def begin(
         self, request: Request, scope: Scope, keys: CallKeys = NO_CALL_KEYS, bundle: Bundle | None = None

@@ -70,6 +70,16 @@ export async function signReview(domain, digest) {
 }
 
 /**
+ * The proof that a person applies exactly this policy file over exactly what is in force.
+ *
+ * @param {string} content
+ * @param {string} shown
+ */
+export async function signApplying(content, shown) {
+  return proof(await post("/v1/policy/apply/challenge", { content, shown }));
+}
+
+/**
  * @param {Sayso.SigningOptions} options
  * @returns {Promise<Sayso.Proof>}
  */

@@ -55,20 +55,24 @@ function suggestion(one) {
         say(`Filed proposal ${made.id}. Approve it with the other proposals.`);
       })
     : h("p", { class: "small" }, "No proposal: ", visible(one.why_not), ".");
-  const people = one.evidence.people.length
-    ? h("p", { class: "small" }, "Answered by ", one.evidence.people.map(visible).join(", "), ".")
-    : null;
+  const { agents, people } = one.evidence;
+  const asked = agents.length ? `Asked for by ${named(agents)}. ` : "";
+  const answered = people.length ? `Answered by ${named(people)}.` : "";
+  const who = asked || answered ? h("p", { class: "small" }, asked, answered) : null;
   return h(
     "li",
     { class: one.kind === "always_approved" ? "loosened" : "tightened" },
     h("h3", {}, HEADS[one.kind]),
     h("p", {}, visible(one.words), "."),
     one.effect ? effect(one.effect) : null,
-    people,
+    who,
     one.diff ? h("details", {}, h("summary", {}, "The change"), foreign(one.diff)) : null,
     propose,
   );
 }
+
+/** @param {string[]} names */
+const named = (names) => names.map(visible).join(", ");
 
 /** @param {Sayso.SuggestionEffect} done */
 function effect(done) {

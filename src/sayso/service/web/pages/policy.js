@@ -7,6 +7,7 @@ import { act, empty, fill, line, table, time, title } from "../lib/parts.js";
 import { day, iso, moment, now, span } from "../lib/time.js";
 import { visible } from "../lib/visible.js";
 import { replayed, suggestions } from "./hindsight.js";
+import { changes, policyFile } from "./policy-file.js";
 
 /** @import {Child} from "../lib/dom.js" */
 /** @import {Column, View} from "../lib/parts.js" */
@@ -24,15 +25,23 @@ const COLUMNS = [
 
 /**
  * @param {HTMLElement} place
+ * @param {{ live: () => boolean }} page
  * @returns {View}
  */
-export function view(place) {
+export function view(place, page) {
   const found = h("section", { "aria-label": "The policy in force" });
   const read = () => fill(found, "the policy", () => get("/v1/policy"), draw);
+  const file = policyFile({ live: page.live, applied: read });
   const way = h("a", { href: "/review", class: "way-on" }, "Review what agents may do unasked →");
-  show(place, title("Policy", way), found, suggestions(), comparing());
-  read();
-  return { keys: rowKeys(found), heard: (event) => ["policy", "hello"].includes(event.kind) && read() };
+  const readAll = () => [read(), file.read()];
+  show(place, title("Policy", way), file.element, found, suggestions(), comparing());
+  readAll();
+  return {
+    keys: rowKeys(found),
+    heard: (event) => ["policy", "hello"].includes(event.kind) && readAll(),
+    line: file.line,
+    close: file.close,
+  };
 }
 
 /**
@@ -219,11 +228,7 @@ function comparing() {
  * @returns {Child}
  */
 function difference(found) {
-  const lines = [
-    ...found.loosened.map((one) => changed("loosened", one.operation, one)),
-    ...found.tightened.map((one) => changed("tightened", one.operation, one)),
-    ...found.beyond.map((one) => changed(one.loosens ? "loosened" : "tightened", one.what, one)),
-  ];
+  const lines = changes(found);
   if (!lines.length) return empty("The draft decides everything alike");
   return [
     h(
@@ -233,24 +238,4 @@ function difference(found) {
     ),
     h("ul", { class: "changes" }, lines),
   ];
-}
-
-/**
- * @param {string} kind
- * @param {string} what
- * @param {{ before: string, after: string, conditions?: string[] }} one
- */
-function changed(kind, what, one) {
-  const when = one.conditions?.length
-    ? h("span", { class: "small" }, ` (${one.conditions.map(visible).join("; ")})`)
-    : null;
-  return h(
-    "li",
-    { class: kind },
-    h("strong", {}, kind),
-    " ",
-    h("code", {}, visible(what)),
-    `: ${visible(one.before)} → ${visible(one.after)}`,
-    when,
-  );
 }

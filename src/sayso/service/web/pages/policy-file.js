@@ -1,0 +1,220 @@
+// The policy file that waits: what it would loosen and tighten, and the button that puts it in force. It is applied only
+// by whoever had all of that on screen, and deliberately: held, typed or signed with a passkey.
+
+import { faultIn, get, post } from "../lib/api.js";
+import { h, show } from "../lib/dom.js";
+import { failed, say } from "../lib/parts.js";
+import { signApplying } from "../lib/passkeys.js";
+import { foreign, inline, visible } from "../lib/visible.js";
+import { sleeper, whenReleased } from "../lib/wake.js";
+import { typedWord } from "../proposal/typed.js";
+import { READ_ON } from "../question/bar.js";
+import { holdButton } from "../question/hold.js";
+import { follow } from "../question/reading.js";
+
+/** @import {Child} from "../lib/dom.js" */
+
+/** @typedef {Sayso.PolicyStatus} Status */
+
+/** @type {Record<string, string>} */
+const HEADINGS = {
+  waits: "Your policy file waits",
+  tightens: "Your policy file tightens what is in force",
+  refused: "Your policy file is refused",
+  not_the_locked_one: "Your policy file is not the one that was locked",
+  new: "Your policy file is not in force",
+};
+/** @type {Record<string, string>} */
+const MEANS = {
+  waits:
+    "It loosens what is in force. Until you apply it, the stricter of both holds. All of it has to be on screen before you can.",
+  tightens: "It is in force with the next decision.",
+  refused: "What was in force before stays. Mend the file.",
+  not_the_locked_one:
+    "The locked policy stays in force, and self_modification is denied. Put the file back, or unlock it at a terminal: sayso policy unlock.",
+  new: "Nothing is in force here that counts, so what it changes cannot be shown. Apply it at a terminal: sayso policy apply.",
+};
+const HOLD = "Hold the button for a second to apply it.";
+
+/**
+ * The part of the page about the file; empty while the file is in force. `applied` is called once it was applied.
+ *
+ * @param {{ live: () => boolean, applied: () => unknown }} means
+ */
+export function policyFile({ live, applied }) {
+  const place = h("section", { class: "policy-file", "aria-label": "Your policy file" });
+  let drawn = "";
+  /** @type {(() => void) | null} */
+  let look = null;
+
+  async function read() {
+    /** @type {Status | null} */
+    let found = null;
+    try {
+      found = await get("/v1/policy/file");
+    } catch (thrown) {
+      const problem = faultIn(thrown);
+      if (problem.status === 401) return;
+      if (problem.code !== "cannot_apply") {
+        [drawn, look] = ["", null];
+        return show(place, failed(problem, read));
+      }
+    }
+    await whenReleased();
+    const state = JSON.stringify(found && [found.state, found.shown, found.must_sign, found.problem]);
+    if (state === drawn) return look?.();
+    drawn = state;
+    look = null;
+    if (!found || found.state === "in_force") return show(place);
+    draw(found);
+  }
+  /** @param {Status} found */
+  function draw(found) {
+    const body = h("div", { class: "policy-file-body" });
+    const reading = follow(body, () => button?.draw());
+    const button = found.state === "waits" ? applying(found, { reading, live, done }) : null;
+    show(
+      body,
+      h("h2", {}, HEADINGS[found.state] ?? "Your policy file"),
+      h("p", {}, inline(found.file, 2000)),
+      h("p", { class: found.state === "refused" ? "raised" : null }, MEANS[found.state]),
+      found.problem && foreign(found.problem, { label: "The problem", fold: Infinity }),
+      h("ul", { class: "changes", data: { read: "parts" } }, changes(found)),
+    );
+    show(place, body, button?.element);
+    look = reading.look;
+    reading.look();
+  }
+  async function done() {
+    drawn = "";
+    await read();
+    applied();
+  }
+  const seen = () => look?.();
+  addEventListener("scroll", seen, { passive: true });
+  addEventListener("resize", seen);
+  return {
+    element: place,
+    read,
+    line: () => look?.(),
+    close() {
+      removeEventListener("scroll", seen);
+      removeEventListener("resize", seen);
+    },
+  };
+}
+
+/**
+ * @param {Status} found
+ * @param {{ reading: ReturnType<typeof follow>, live: () => boolean, done: () => Promise<void> }} means
+ */
+function applying(found, { reading, live, done }) {
+  const hint = h("p", { class: "hint", role: "status" });
+  const yeses = h("div", { class: "row yeses" });
+  let sent = false;
+  let drawn = "";
+  const careful = sleeper([yeses], () => !live() || sent);
+
+  function readOn() {
+    reading.on();
+    const last = yeses.getBoundingClientRect();
+    if (reading.towards() && last.bottom > innerHeight) scrollBy({ top: innerHeight / 2 });
+    else if (reading.towards() === "up") scrollBy({ top: -innerHeight / 2 });
+  }
+  /** Draw the button again if what it can do has changed. */
+  function draw() {
+    const next = reading.towards();
+    if (next === drawn && yeses.hasChildNodes()) return;
+    drawn = next;
+    show(yeses, next ? unread(next) : deliberate());
+    careful.rest();
+  }
+  /** @param {string} next */
+  const unread = (next) =>
+    h("button", { type: "button", class: "solid read-on", onclick: readOn }, READ_ON[next] ?? "read on");
+  function deliberate() {
+    const properties = { class: "solid allow" };
+    if (found.must_sign)
+      return h("button", { type: "button", ...properties, onclick: run }, "Apply with a passkey");
+    return holdButton(properties, "Hold to apply", {
+      sure: run,
+      short: () => show(hint, HOLD),
+      typed: () => typedWord("apply", "Apply", inline(found.file, 200)),
+    });
+  }
+  async function run() {
+    if (sent) return;
+    if (!live()) return say("The connection is lost. Nothing was done.", "bad");
+    sent = true;
+    careful.rest();
+    try {
+      await send(found);
+      say("Applied: your policy file is in force.");
+    } catch (thrown) {
+      const problem = faultIn(thrown);
+      const what =
+        problem.code === "unreachable" ? "It is not known whether that arrived" : "Nothing was done";
+      say(`${what}: ${problem.message}${problem.hint ? `; ${problem.hint}` : ""}`, "bad");
+    } finally {
+      sent = false;
+      careful.rest();
+      await done();
+    }
+  }
+  draw();
+  return { element: h("div", { class: "policy-file-bar" }, hint, yeses), draw };
+}
+
+/**
+ * Apply it as it was shown, signed with a passkey where that is needed.
+ *
+ * @param {Status} found
+ */
+async function send({ content, shown, must_sign: must }) {
+  const sign = async () =>
+    post("/v1/policy/apply", { content, shown, proof: await signApplying(content, shown) });
+  if (must) return sign();
+  try {
+    return await post("/v1/policy/apply", { content, shown });
+  } catch (thrown) {
+    if (faultIn(thrown).code !== "proof_needed") throw thrown;
+    return sign();
+  }
+}
+
+/**
+ * What a change of the policy loosens and tightens, a line for each, the former first.
+ *
+ * @param {Pick<Sayso.DraftDiff, "loosened" | "tightened" | "beyond">} found
+ * @returns {HTMLElement[]}
+ */
+export function changes({ loosened, tightened, beyond }) {
+  const other = beyond.filter((one) => one.loosens);
+  const rest = beyond.filter((one) => !one.loosens);
+  return [
+    ...loosened.map((one) => changed("loosened", one.operation, one)),
+    ...other.map((one) => changed("loosened", one.what, one)),
+    ...tightened.map((one) => changed("tightened", one.operation, one)),
+    ...rest.map((one) => changed("tightened", one.what, one)),
+  ];
+}
+
+/**
+ * @param {string} kind
+ * @param {string} what
+ * @param {{ before: string, after: string, conditions?: string[] }} one
+ */
+function changed(kind, what, one) {
+  const when = one.conditions?.length
+    ? h("span", { class: "small" }, ` (${one.conditions.map(visible).join("; ")})`)
+    : null;
+  return h(
+    "li",
+    { class: kind },
+    h("strong", {}, kind),
+    " ",
+    h("code", {}, visible(what)),
+    `: ${visible(one.before)} → ${visible(one.after)}`,
+    when,
+  );
+}
