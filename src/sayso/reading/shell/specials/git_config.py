@@ -4,6 +4,7 @@
   user's and the system's configuration are theirs.
 - A key that is not known to be harmless is one that runs a program.
 - Everything is bounded: sizes, includes, submodules. What goes beyond is not harmless.
+- Paths go to the system as they are written: `link/..` is where the link leads, and a space is part of a name.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ MAX_CONFIG = 200_000
 MAX_SUBMODULES = 50
 _SECTION = lazy_pattern(r'\[\s*([A-Za-z0-9.-]+)\s*(?:"((?:\\.|[^"\\])*)")?\s*\]')
 _KEY = lazy_pattern(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?$")
+_HEAD = lazy_pattern(r"(?:ref: refs/[!-~]+|[0-9a-f]{40}|[0-9a-f]{64})\n?")
 _PLAIN_PATH = lazy_pattern(r"[\w./+-]+")
 _SWITCHES = frozenset({"true", "false", "yes", "no", "on", "off", "0", "1", ""})
 _UNREADABLE = "a configuration that cannot be read"
@@ -33,8 +35,9 @@ def find_running_key(folder: str, named: str | None = None) -> str | None:
     `named` is the repository where the command names it.
     """
     try:
-        found = _from_name(named) if named is not None else _find_repository(folder)
-        return None if found is None else _check_repository(found[0], found[1], 0)
+        found = [_from_name(named)] if named is not None else _find_repositories(os.path.realpath(folder))
+        checked = (_check_repository(repository, tree, 0) for repository, tree in found)
+        return next((key for key in checked if key is not None), None)
     except (OSError, ValueError, IndexError):
         return _UNREADABLE
 
@@ -56,22 +59,38 @@ def _from_name(path: str) -> tuple[str, str | None]:
     return _follow_file(real), real.rpartition("/")[0] or "/"
 
 
-def _find_repository(folder: str) -> tuple[str, str | None] | None:
-    """The repository folder that git would find from here, and its working tree."""
-    here = folder
+def _find_repositories(folder: str) -> list[tuple[str, str | None]]:
+    """The repository that git would find from here with its working tree, after others it might take for one."""
+    here, found = folder, list[tuple[str, str | None]]()
     while True:
         mark = f"{here}/.git"
-        found = _stat(mark)
-        if found is not None and not stat.S_ISDIR(found.st_mode):
-            return _follow_file(mark), here
-        if found is not None and _stat(f"{mark}/HEAD") is not None:
-            return mark, here
-        if _stat(f"{here}/HEAD") is not None and _is_folder(f"{here}/objects") and _is_folder(f"{here}/refs"):
-            return here, None
+        state = _stat(mark)
+        if state is not None and not stat.S_ISDIR(state.st_mode):
+            return [*found, (_follow_file(mark), here)]
+        for repository, tree in ((mark, here), (here, None)):
+            if _may_be_repository(repository):
+                found.append((repository, tree))
+                if _is_surely_repository(repository):
+                    return found
         parent = here.rpartition("/")[0] or "/"
         if parent == here:
-            return None
+            return found
         here = parent
+
+
+def _may_be_repository(path: str) -> bool:
+    if not os.path.lexists(f"{path}/HEAD"):
+        return False
+    return os.path.lexists(f"{path}/objects") or os.path.lexists(f"{path}/commondir")
+
+
+def _is_surely_repository(path: str) -> bool:
+    """Return whether git takes this for a repository and looks no further up, whoever runs it."""
+    head, objects, refs = (_stat(f"{path}/{name}") for name in ("HEAD", "objects", "refs"))
+    if head is None or not stat.S_ISREG(head.st_mode) or not head.st_mode & stat.S_IRUSR:
+        return False
+    folders = all(one and stat.S_ISDIR(one.st_mode) and one.st_mode & stat.S_IXUSR for one in (objects, refs))
+    return folders and _HEAD.fullmatch(_read(f"{path}/HEAD") or "") is not None
 
 
 def _stat(path: str) -> os.stat_result | None:
@@ -81,34 +100,29 @@ def _stat(path: str) -> os.stat_result | None:
         return None
 
 
-def _is_folder(path: str) -> bool:
-    found = _stat(path)
-    return found is not None and stat.S_ISDIR(found.st_mode)
-
-
 def _follow_file(mark: str) -> str:
     """`.git` is a folder, or a file that names one."""
     found = _stat(mark)
     if found is None or stat.S_ISDIR(found.st_mode):
         return mark
     text = _read(mark) or ""
-    if not text.startswith("gitdir:"):
+    if not text.startswith("gitdir: "):
         raise ValueError(mark)
-    return os.path.normpath(join_path(mark.rpartition("/")[0], text[7:].strip()))
+    return join_path(mark.rpartition("/")[0], text.removeprefix("gitdir: ").rstrip("\r\n"))
 
 
 def _check_repository(repository: str, tree: str | None, depth: int) -> str | None:
     common = repository
     if os.access(f"{repository}/commondir", os.F_OK):
         shared = _read(f"{repository}/commondir") or ""
-        common = os.path.normpath(join_path(repository, shared.strip()))
+        common = join_path(repository, shared.rstrip("\r\n"))
     hooks = [f"{common}/hooks"]
     for file in (f"{common}/config", f"{repository}/config.worktree"):
         version = version_of_file(file)
         key, named = _check_content(file, *version) if version else (None, ())
         if key is not None:
             return key
-        hooks += [os.path.normpath(join_path(tree or common, one)) for one in named]
+        hooks += [join_path(tree or common, one) for one in named]
     for folder in hooks:
         hook = f"{folder}/post-index-change"
         if os.access(hook, os.F_OK) and os.stat(hook).st_mode & 0o111:  # noqa: PTH116 - as above
@@ -135,7 +149,7 @@ def _check_submodules(repository: str, tree: str, depth: int) -> str | None:
     if paths and (depth > 3 or len(paths) > MAX_SUBMODULES):
         return "more submodules than are looked at"
     for path in sorted(paths):
-        inner = os.path.normpath(join_path(tree, path))
+        inner = join_path(tree, path)
         if _stat(f"{inner}/.git") is not None:
             key = _check_repository(_follow_file(f"{inner}/.git"), inner, depth + 1)
             if key is not None:
@@ -165,11 +179,12 @@ def _read(path: str) -> str | None:
 def _keys(text: str) -> list[tuple[str, str]] | None:
     """The keys of a configuration with their values; None if a line is not understood.
 
-    Nor is one that ends in a backslash: whether the next belongs to it hangs on quotes and comments.
+    Nor is one that ends in a backslash: whether the next belongs to it hangs on quotes and comments. Lines
+    end where they end for git, and at no other character.
     """
     section = ""
     found: list[tuple[str, str]] = []
-    for line in text.splitlines():
+    for line in text.split("\n"):
         rest = line.strip()
         if rest.endswith("\\"):
             return None
