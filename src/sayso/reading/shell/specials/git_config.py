@@ -4,7 +4,7 @@
   user's and the system's configuration are theirs.
 - A key that is not known to be harmless is one that runs a program.
 - Everything is bounded: sizes, includes, submodules. What goes beyond is not harmless.
-- Paths go to the system as they are written: `link/..` is where the link leads, and a space is part of a name.
+- Paths go to the system as they are written: `link/..` is where the link leads, a space is part of a name.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _from_name(path: str) -> tuple[str, str | None]:
 
 
 def _find_repositories(folder: str) -> list[tuple[str, str | None]]:
-    """The repository that git would find from here with its working tree, after others it might take for one."""
+    """The repository that git would find from here with its tree, after others that it might take for one."""
     here, found = folder, list[tuple[str, str | None]]()
     while True:
         mark = f"{here}/.git"
