@@ -60,7 +60,7 @@ def folders_of_line(args: Mapping[str, Any], entry: Tool, where: CallFolders) ->
     """
     beside = arguments_beside(args, entry, (entry.command_from or "",))
     named = (args[name] for name in beside if _fold(name) in _FOLDERS)
-    found = (_join(where, path) for path in named if _is_folder(path))
+    found = (one for path in named if _is_folder(path) for one in _join(where, path))
     return tuple(dict.fromkeys((where, *found)))
 
 
@@ -86,8 +86,10 @@ def _fold(name: str) -> str:
     return name.casefold().replace("_", "").replace("-", "")
 
 
-def _join(where: CallFolders, path: str) -> CallFolders:
+def _join(where: CallFolders, path: str) -> tuple[CallFolders, ...]:
+    """Where this leads for the system, and for a host that shortens `link/..` as text first."""
     if path == "~" or path.startswith("~/"):
         path = where.home + path[1:]
-    folder = os.path.normpath(os.path.join(where.folder or "/", path))  # noqa: PTH118  links stay
-    return msgspec.structs.replace(where, folder=folder)
+    joined = os.path.join(where.folder or "/", path)  # noqa: PTH118  links stay
+    folders = dict.fromkeys((os.path.normpath(joined), os.path.realpath(joined)))
+    return tuple(msgspec.structs.replace(where, folder=folder) for folder in folders)

@@ -51,7 +51,7 @@ class ChangedFiles:
 class ShellState:
     """One shell's state while a line is judged."""
 
-    __slots__ = ("changed", "changes", "folders", "functions", "home", "input", "variables")
+    __slots__ = ("changed", "changes", "folders", "functions", "home", "input", "linked", "variables")
 
     def __init__(
         self, folders: tuple[str | None, ...], home: str, changes: ChangedFiles | None = None
@@ -65,6 +65,8 @@ class ShellState:
         """What stands on the standard input, where a pipe brings it."""
         self.changed: str | None = None
         """What an earlier command did that may change what later ones mean."""
+        self.linked = False
+        """It may have come here by a link, and `..` leads back along it."""
 
     def is_private(self, folder: str | None) -> bool:
         """Return whether a folder is, holds or belongs to what programs keep for the user; in doubt, yes."""
@@ -78,6 +80,7 @@ class ShellState:
         made.variables = dict(self.variables)
         made.functions = dict(self.functions)
         made.changed = self.changed
+        made.linked = self.linked
         made.input = self.input
         return made
 
@@ -89,6 +92,7 @@ class ShellState:
                 self.forget(name)
         self.functions.update(other.functions)
         self.changed = self.changed or other.changed
+        self.linked = self.linked or other.linked
 
     def forget(self, name: str) -> None:
         """A variable has a value that is not known."""

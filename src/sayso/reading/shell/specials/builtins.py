@@ -21,6 +21,7 @@ from sayso.reading.shell.words import Value
 if TYPE_CHECKING:
     from sayso.reading.shell.commands.invocation import Invocation
     from sayso.reading.shell.judge import Judge
+    from sayso.reading.shell.state import ShellState
 
 _HARMLESS_SETTINGS = frozenset(
     [
@@ -66,7 +67,9 @@ def judge_cd(judge: Judge, program: KnownProgram, invocation: Invocation) -> Non
         return
     target = parsed.operands[0] if parsed.operands else Argument(Value("~", home=True), 0, 0)
     targets = target.value.choices or (target.value,)
-    every = dict.fromkeys(_folder_after(one, folder, judge) for one in targets for folder in before)
+    every = dict.fromkeys(
+        after for one in targets for folder in before for after in _folders_after(one, folder, judge, state)
+    )
     state.folders = tuple(every) if len(every) <= MAX_FOLDERS else (None,)
     if state.folders == (None,):
         judge.record(
@@ -82,7 +85,10 @@ def judge_cd(judge: Judge, program: KnownProgram, invocation: Invocation) -> Non
     judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
 
 
-def _folder_after(value: Value, folder: str | None, judge: Judge) -> str | None:
+def _folders_after(
+    value: Value, folder: str | None, judge: Judge, state: ShellState
+) -> tuple[str | None, ...]:
+    """The folders that it may lead to: shells take `link/..` back to where the link stands, unless told."""
     text = value.text
     if (
         text is None
@@ -90,15 +96,18 @@ def _folder_after(value: Value, folder: str | None, judge: Judge) -> str | None:
         or text == "-"
         or (value.home and not text.startswith(("~/", "~")[: 1 + (text == "~")]))
     ):
-        return None
+        return (None,)
     if value.home:
         text = judge.where.home + text[1:]
-    if folder is None and not text.startswith("/"):
-        return None
+    if not text.startswith("/") and (folder is None or (state.linked and ".." in text)):
+        return (None,)
     try:
-        return os.path.realpath(join_path(folder or "/", text))
+        joined = join_path(folder or "/", text)
+        shortened, real = os.path.normpath(joined), os.path.realpath(joined)
+        state.linked = state.linked or shortened != real
+        return (real, os.path.realpath(shortened)) if ".." in text else (real,)
     except (OSError, ValueError):
-        return None
+        return (None,)
 
 
 def judge_export(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:

@@ -69,7 +69,7 @@ def judge_env(  # noqa: C901 - one branch for each kind of word
     for option, value in parsed.options:
         if option.name == "-C" and value is not None:
             state = state.copy()
-            state.folders = tuple(_join(folder, value.text) for folder in state.folders)
+            state.folders = tuple(_join(folder, value.text) for folder in invocation.state.folders)
         elif option.kind != "text" and value is not None:
             judge_kind(judge, option.kind, value, program, invocation)
     rest = list(parsed.operands)
@@ -125,9 +125,10 @@ def _split_string(judge: Judge, arguments: tuple[Argument, ...]) -> tuple[Argume
 
 
 def _join(folder: str | None, path: str | None) -> str | None:
-    if path is None or folder is None:
+    """The folder that the system goes to from here: `link/..` is above where the link leads."""
+    if path is None or folder is None or "\0" in path:
         return None
-    return os.path.normpath(join_path(folder, path))
+    return os.path.realpath(join_path(folder, path))
 
 
 def judge_busybox(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
