@@ -30,7 +30,8 @@ DENIAL = f" {BLANK} not {BLANK} "
 def strip_markup(text: str) -> str:
     """The text as every renderer shows it, without markup."""
     text = _FRONT_MATTER.sub(_blank_unseen, text.replace("\r\n", "\n"))
-    text = _without_elements(_without_definitions(_without_fences(mask_fences(text))))
+    text = _without_spare_cells(_without_definitions(_without_fences(mask_fences(text))))
+    text = _without_elements(text)
     text = _without_links(_without_bracket_tags(_UNSHOWN.sub(DENIAL, text)))
     paragraphs = _BLANK_LINE.split(_STARS.sub("", html.unescape(text)))
     return "\n\n".join(DENIAL if _ATTRIBUTES.search(each) else each for each in paragraphs)
@@ -65,18 +66,34 @@ def _without_fences(text: str) -> str:
 def _without_definitions(text: str) -> str:
     """The text without definitions of links and footnotes, and what belongs to them on the next lines."""
     kept: list[str] = []
-    closing = ""
+    closing, below = "", False
     for line in text.split("\n"):
         found = _DEFINITION.match(line)
+        below = _HIDES_BELOW.match(line) is not None or (below and line[:1] in (*" \t", ""))
         if found is not None:
             kept.append(_blank_unseen(line))
             closing = _still_open(line[found.end() :], footnote=found["note"] is not None)
+        elif below and line.strip():
+            kept.append(_blank_unseen(line))
         elif closing and line.strip():
             kept.append(_blank_unseen(line))
             closing = "" if closing in line and closing != _PARAGRAPH else closing
         else:
             closing = ""
             kept.append(line)
+    return "\n".join(kept)
+
+
+def _without_spare_cells(text: str) -> str:
+    """The text without cells of tables beyond their columns: renderers leave them out."""
+    kept: list[str] = []
+    columns = 0
+    for line in text.split("\n"):
+        if not line.strip() or _IN_RULES.issuperset(line):
+            columns = len(_RULE_OF_COLUMN.findall(line)) if "|" in line or ":" in line else 0
+        cells = _CELL_END.split(line.strip().removeprefix("|").removesuffix("|"))
+        spare = columns and len(cells) > columns
+        kept.append("|".join([*cells[:columns], DENIAL]) if spare else line)
     return "\n".join(kept)
 
 
@@ -207,6 +224,11 @@ _AGAINST = lazy_pattern(
 _FRONT_MATTER = lazy_pattern(r"\A\s*(---|\+\+\+|;;;)[ \t]*\n.*?\n(?:\1|\.\.\.)[ \t]*(?=\n|\Z)", re.DOTALL)
 _FENCE = lazy_pattern(r"[ \t]*(`{3,}|~{3,})")
 _DEFINITION = lazy_pattern(r"[ \t>]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?\*?\[(?P<note>\^)?[^\]\n]+\]:")
+# Footnotes, folded notes and comments go on below, as far as lines are indented.
+_HIDES_BELOW = lazy_pattern(r"[ \t>]*(?:\[\^[^\]\n]+\]:|\?\?\?|\.\.(?:[ \t]|$))")
+_IN_RULES = frozenset("|:- \t>")
+_RULE_OF_COLUMN = lazy_pattern(r"-+")
+_CELL_END = lazy_pattern(r"(?<!\\)\|")
 # On one line, and not behind a backslash: where renderers may disagree it is not code.
 _CODE = r"(?P<code>(?<![`\\])(?P<ticks>`+)(?!`)(?:[^`\n]|(?!(?P=ticks)(?!`))`+)+?(?P=ticks)(?!`))"
 _MARK = lazy_pattern(
