@@ -181,6 +181,17 @@ def test_a_file_that_is_refused_makes_every_call_ask_and_is_told_once(
     assert str(guard) in mail.alerts()[0]
 
 
+@pytest.mark.parametrize(
+    "text", ["mode: " + "x" * 60_000, 'tools: [{tool: t, operation: a.b, when: "((\\e[2J"}]'], ids=["long", "escape"]
+)
+def test_what_is_wrong_with_it_is_told_in_a_line_that_shows_itself(mail: Mail, text: str) -> None:
+    mail.write(text)
+    assert mail.outcome() == "ask"
+    (alert,) = mail.alerts()
+    assert len(alert) < 4_000
+    assert "u001b" not in alert
+
+
 def test_a_change_that_keeps_size_and_time_is_seen(mail: Mail) -> None:
     mail.write("mode: balanced")
     assert mail.outcome() == "allow"

@@ -328,4 +328,4 @@ def project_file_counts(file: str) -> str:
 
 
 def project_file_refused(file: str, problem: str) -> str:
-    return f"{file} is refused, so every call of that workspace asks: {problem}"
+    return f"{file} is refused, so every call of that workspace asks: {visible(problem)}"
