@@ -149,6 +149,15 @@ def test_no_key_hides_behind_a_section_in_a_comment(tmp_path: Path, character: s
     assert risk_of_status(tmp_path) is Risk.HIGH
 
 
+def test_no_repository_that_is_the_folder_itself_is_passed_over(tmp_path: Path) -> None:
+    make_repository(tmp_path / ".git")
+    make_repository(tmp_path / "part", RUNS)
+    make_repository(tmp_path / "part" / ".git")
+    assert risk_of_status(tmp_path / "part") is Risk.LOW
+    assert risk_of_status(tmp_path / "part", "git --bare diff HEAD~ HEAD") is Risk.HIGH
+    assert risk_of_status(tmp_path, "git --bare -C part log") is Risk.HIGH
+
+
 def test_reading_in_a_plain_repository_stays_free(tmp_path: Path) -> None:
     make_repository(tmp_path / ".git")
     make_repository(tmp_path / "sub" / ".git", head="0" * 40)

@@ -51,6 +51,8 @@ def _follow_options(
 ) -> tuple[tuple[str | None, ...], Argument | None]:
     """The folders after `-C`, and the repository that is named outright."""
     folders, named = state.folders, None
+    if any(option.name == "--bare" for option, _ in parsed.options):
+        named = Argument(Value("."), 0, 0)  # the folder itself, whatever .git is in it
     for option, value in parsed.options:
         if value is None:
             continue
