@@ -182,7 +182,9 @@ def test_a_file_that_is_refused_makes_every_call_ask_and_is_told_once(
 
 
 @pytest.mark.parametrize(
-    "text", ["mode: " + "x" * 60_000, 'tools: [{tool: t, operation: a.b, when: "((\\e[2J"}]'], ids=["long", "escape"]
+    "text",
+    ["mode: " + "x" * 60_000, 'tools: [{tool: t, operation: a.b, when: "((\\e[2J"}]'],
+    ids=["long", "escape"],
 )
 def test_what_is_wrong_with_it_is_told_in_a_line_that_shows_itself(mail: Mail, text: str) -> None:
     mail.write(text)
