@@ -123,7 +123,8 @@ class Demo:
         out.print("Sayso runs on a store of its own, which goes away with it. The page where you answer:\n")
         out.print(f"  {link}\n", soft_wrap=True)
         page = link.partition("/sign-in")[0].removeprefix("http://")
-        out.print(f"The link signs you in, once, within two minutes. Another one: sayso link --url {page}")
+        out.print("The link signs you in, once, within two minutes. Another one:")
+        out.print(f"  sayso link --url {page}\n", soft_wrap=True)
         if _has_screen() and webbrowser.open(link):
             out.print("It was opened in your browser. Ctrl-C ends the demo.\n")
             return True
