@@ -78,11 +78,6 @@ def test_no_file_tells_of_the_machine_it_was_written_on() -> None:
     assert {str(path): traces(text) for path, text in texts.items() if traces(text)} == {}
 
 
-def test_every_file_has_a_plain_name() -> None:
-    """An odd one was made by accident: by a command that took an address for a file, say."""
-    assert [str(path) for path in files() if not re.fullmatch(r"[\w.+-]+", path.name)] == []
-
-
 @pytest.mark.parametrize("path", ["home/kim/x", "Users/kim/x", "root/.ssh", "srv/checkout/sayso/src"])
 def test_a_trace_of_a_machine_is_found(path: str) -> None:
     assert traces(f"see /{path}", root=Path("/srv/checkout/sayso")) != []

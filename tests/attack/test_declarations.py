@@ -172,6 +172,21 @@ def test_a_preset_never_lowers_what_code_declares(preset: str, operation: str) -
     assert ran == []
 
 
+@pytest.mark.parametrize("preset", ["balanced", "coding"])
+def test_a_tools_entry_of_a_preset_never_lowers_what_the_function_of_that_name_declares(
+    work: Path, preset: str
+) -> None:
+    with a_gate(f"extends: [{preset}]") as gate:
+
+        @gate.requires_consent("files.read", risk="high")
+        def read_file(path: str) -> str:
+            return path
+
+        with pytest.raises(ConsentRequired) as raised:
+            read_file("a.txt")
+        assert raised.value.risk is Risk.HIGH
+
+
 def test_the_operators_own_file_may_lower_what_code_declares() -> None:
     with (
         a_gate("extends: [balanced]\noperations: {files.read: {risk: low}}") as gate,

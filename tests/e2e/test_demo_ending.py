@@ -96,6 +96,8 @@ def test_there_is_one_link_and_sayso_link_finds_the_demo(tmp_path: Path) -> None
     with demo(tmp_path) as played:
         played.screen.wait_for(PROMPT)
         assert played.screen.text.count("http://") == 1
+        page = played.served.page.removeprefix("http://")
+        assert f"sayso link --url {page}" in played.screen.text, "a command to copy stands in one line"
         ran = subprocess.run(
             [sys.executable, "-m", "sayso", "link"],
             env=surroundings(tmp_path),

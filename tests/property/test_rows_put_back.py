@@ -78,17 +78,23 @@ def without_missing_reviews(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Sealer, "review_times", lambda self, marked, rows: self.reviews(rows))
 
 
-FAULTS = (
-    without_the_mark, without_versions_of_values, without_calls_named_by_sessions, without_missing_reviews,
-)  # fmt: skip
+FAULTS = {
+    without_the_mark: 0,
+    without_versions_of_values: 1,
+    without_calls_named_by_sessions: 61,
+    without_missing_reviews: 2,
+}
+"""Each with the life that noticed it. That one is tried first; if lives have changed, the others are."""
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_gate_that_forgets_one_check_is_found_out(fault: object, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("fault", "known"), FAULTS.items())
+def test_a_gate_that_forgets_one_check_is_found_out(
+    fault: object, known: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The property can fail: each of these gates lets something come true again."""
     assert callable(fault)
     fault(monkeypatch)
-    for seed in range(120):
+    for seed in (known, *range(120)):
         with folder() as marks, closing(memory_place(marks, Clock(), POLICY)) as place:
             try:
                 play(place, seed)

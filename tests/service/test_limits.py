@@ -101,6 +101,20 @@ def test_a_bucket_fills_again_and_not_beyond_its_brim() -> None:
         limits.take(TOKEN)
 
 
+def test_one_token_may_make_and_end_three_hundred_calls_a_second_all_the_time() -> None:
+    clock, settings, kib = Clock(), ServiceSettings(), 1024
+    limits = Limits(
+        settings.rate, settings.burst, settings.waits,
+        bytes_rate=settings.body_rate, bytes_burst=settings.body_burst, clock=clock,
+    )  # fmt: skip
+    for _ in range(60):
+        for _ in range(300):
+            limits.take_bytes(TOKEN, 4 * kib)
+            limits.take(TOKEN)
+            limits.take(TOKEN, follows_call=True)
+        clock.now += 1
+
+
 def test_what_is_known_of_tokens_stays_small() -> None:
     buckets = Buckets(1.0, 1.0, Clock())
     for number in range(MOST_KNOWN + 10):

@@ -332,7 +332,7 @@ def coverage_note(category: str | None) -> str:
 
 
 def asker_line(agent: str, session: str, lasts: float, digest: str) -> str:
-    who = f"Asked by {visible(agent)} in session {visible(session)}"
+    who = f"Asked by {visible(agent)}" + (f" in session {visible(session)}" if session else "")
     return f"{who}; open for {describe_duration(lasts)}; digest {digest[:12]}."
 
 

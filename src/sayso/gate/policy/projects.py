@@ -25,6 +25,7 @@ from sayso.core.errors import SaysoError
 from sayso.core.model import Request, Verdict
 from sayso.core.policy import Policy, Tool
 from sayso.core.session import View
+from sayso.core.words import visible
 from sayso.gate import words
 from sayso.gate.gate import Gate
 from sayso.gate.rows.journal import record
@@ -36,6 +37,7 @@ from sayso.store.contract import Writer
 
 NAME = ".sayso.yaml"
 MOST_BYTES = 64 * 1024
+LONGEST_PROBLEM = 500
 MOST_KEPT = 64
 """How many workspaces are remembered; others are read again when they are needed."""
 SETTLED = 2.0
@@ -197,7 +199,8 @@ def _lay_over(policy: Policy, content: bytes, file: str) -> ProjectFile:
 
 
 def _refuse(policy: Policy, file: str, problem: str) -> ProjectFile:
-    return ProjectFile(msgspec.structs.replace(ask_always(policy), project=file), problem or "it is refused")
+    asks = msgspec.structs.replace(ask_always(policy), project=file)
+    return ProjectFile(asks, visible(problem or "it is refused", LONGEST_PROBLEM))
 
 
 def _without_words(policy: Policy, laid: Policy) -> Policy:

@@ -59,12 +59,14 @@ def address_without_password(dsn: str) -> str:
 
 
 def url_without_password(dsn: str) -> str:
-    """The address as people write it, without its passwords: what is shown can be named with --store again."""
+    """The address as people write it, without its passwords, so that it can be named with --store again."""
     describe_database(dsn)
     parts = conninfo.conninfo_to_dict(dsn)
     said = {name: str(part) for name, part in parts.items() if name not in _SECRET}
     user, database = said.pop("user", ""), said.pop("dbname", "")
-    plain = not re.search(r"^/|,", said.get("host", "/"))  # a socket's folder and several hosts go behind the ?
+    plain = not re.search(
+        r"^/|,", said.get("host", "/")
+    )  # a socket's folder and several hosts go behind the ?
     host, port = (said.pop("host"), said.pop("port", "")) if plain else ("", "")
     place = (f"{quote(user, safe='')}@" if user else "") + (f"[{host}]" if ":" in host else host)
     rest = f"?{urlencode(said, quote_via=quote)}" if said else ""

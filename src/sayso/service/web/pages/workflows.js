@@ -5,6 +5,7 @@ import { h, show } from "../lib/dom.js";
 import { pressInRow, rows as rowKeys } from "../lib/keys.js";
 import { act, empty, fill, line, say, table, time, title } from "../lib/parts.js";
 import { inline, visible } from "../lib/visible.js";
+import { SINCE } from "../lib/words.js";
 
 /** @import {Column, View} from "../lib/parts.js" */
 
@@ -28,16 +29,11 @@ const MARKS = {
   stopped: "?",
 };
 
-/** How far a run or a step has come; another state is its own word. @type {Record<string, string>} */
-const STATES = {
-  pending: "waits for an answer",
-  allowed: "about to start",
-  waiting: "waits for an answer",
-  ambiguous: "nobody knows how it ended",
-};
+/** States that have words; a step that waits does so for an answer. @type {Record<string, string>} */
+const WORDED = { pending: "pending", waiting: "pending", allowed: "allowed", ambiguous: "ambiguous" };
 
 /** @param {string} state */
-const stateName = (state) => STATES[state] ?? visible(state);
+const stateName = (state) => SINCE[WORDED[state] ?? ""] ?? visible(state);
 
 /**
  * @param {HTMLElement} place
