@@ -151,7 +151,7 @@ def grants_are_never_used_up(m: pytest.MonkeyPatch) -> None:
 
 
 def outer_calls_carry_after_their_consent_has_ended(m: pytest.MonkeyPatch) -> None:
-    m.setattr(gate, "_lasts", lambda found, outer: True)
+    m.setattr(gate, "_carries", lambda gate, found, request, outer: True)
 
 
 def runs_go_on_after_their_consent_has_ended(m: pytest.MonkeyPatch) -> None:

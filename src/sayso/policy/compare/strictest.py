@@ -18,6 +18,7 @@ import msgspec
 
 from sayso.core.digest import sha256
 from sayso.core.errors import MalformedRequest
+from sayso.core.grants import NEVER
 from sayso.core.model import Mode, Risk, Tier
 from sayso.core.policy import (
     COOLING_HOURS,
@@ -48,8 +49,9 @@ T = TypeVar("T")
 
 def join_strictest(a: Policy, b: Policy, now: float) -> Policy:
     """The policy under which nothing is decided more loosely than under either of the two, from now on."""
+    tightened = _join_times(a.tightened, b.tightened)
     if b.digest in (a.digest, *a.joined):
-        return a
+        return msgspec.structs.replace(a, tightened=tightened) if b.tightened else a
     settings = _join_settings(a.settings, b.settings)
     reviewed = {name: _join_reviews(a, b, name, now) for name in {**a.domains, **b.domains}}
     table = {name: _join_entries(name, a, b, settings, reviewed) for name in {**a.table, **b.table}}
@@ -81,8 +83,14 @@ def join_strictest(a: Policy, b: Policy, now: float) -> Policy:
         readings=_distinct_readings(a, b),
         joined=parts,
         barred_domains=a.barred_domains | b.barred_domains,
+        tightened=tightened,
     )
     return joined if len(joined.readings) <= MOST_READINGS else block_domains(joined, frozenset(reviewed))
+
+
+def _join_times(a: Mapping[str, float], b: Mapping[str, float]) -> Mapping[str, float]:
+    """The later time of each operation."""
+    return {name: max(one.get(name, NEVER) for one in (a, b)) for name in {**a, **b}}
 
 
 def tightens_only(a: Policy, b: Policy) -> bool:
