@@ -179,8 +179,19 @@ def _format_entries(chain: tuple[Tool, ...]) -> str:
 
 
 def _format_entry(tool: Tool) -> str:
+    """An entry in words: every part of it, since each can change what a call comes to."""
     made = " ".join(part for part in (tool.resolve, tool.operation or tool.domain) if part)
-    return f"{made} when {tool.when}" if tool.when else made
+    told = {
+        "when": tool.when,
+        "risk": None if tool.risk is None else tool.risk.word,
+        "from": tool.source,
+        "context": tool.context,
+        "target": tool.target,
+        "command": tool.command,
+        "ignore": " and ".join(tool.ignore),
+        "title": tool.title,
+    }
+    return " ".join((made, *(f"{name} {said}" for name, said in told.items() if said)))
 
 
 def _format_value(value: object) -> str:
