@@ -229,7 +229,7 @@ def test_a_session_whose_agent_waits_is_said_to_wait_and_only_then(service: Serv
     async def play() -> None:
         curious = Caller(service, "operator", "GET", f"/v1/calls/{call}?wait=600")
         while not service.app.state.running.asker.waiting:
-            await asyncio.sleep(0)
+            await waits(service, question)
         assert await presence() == "unknown"
         caller = Caller(service, "agent", "GET", f"/v1/calls/{call}?wait=600")
         await until(service, question, wanted=True)

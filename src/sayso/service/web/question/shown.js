@@ -212,7 +212,9 @@ function tree(value, depth = 1) {
   return h(
     "ul",
     { class: "tree" },
-    rows.map(([name, one]) => h("li", {}, h("code", { class: "name" }, linePieces(name), ": "), leaf(one, depth))),
+    rows.map(([name, one]) =>
+      h("li", {}, h("code", { class: "name" }, linePieces(name), ": "), leaf(one, depth)),
+    ),
   );
 }
 
