@@ -25,7 +25,10 @@ from tests.support.gates import KEY
 STRICT = "domains:\n  mail: {autonomous: [], requires_approval: [read], blocked: [send]}\n"
 LOOSE = "domains:\n  mail: {autonomous: [read], requires_approval: [send], blocked: []}\n"
 MANY = ", ".join(f"send_{number}" for number in range(6))
-LONG = LOOSE.replace("[read]", f"[read, {MANY}]")
+TOOLS = "".join(
+    f"  - {{tool: post, operation: mail.send, when: \"args.to == 'name{number}'\"}}\n" for number in range(60)
+)
+LONG = LOOSE.replace("[read]", f"[read, {MANY}]") + f"tools:\n{TOOLS}"
 
 
 @pytest.fixture
@@ -86,6 +89,7 @@ def test_what_was_not_on_screen_is_not_applied(desk: Desk, signed_in: SignedIn, 
     waiting = page.get_by_role("region", name="Your policy file")
     expect(waiting.get_by_role("button", name="read on")).to_be_attached()
     expect(waiting.get_by_role("button", name="Hold to apply")).to_have_count(0)
+    expect(waiting).to_contain_text("args.to == 'name59'")
     scroll_through(page)
     expect(waiting.get_by_role("button", name="Hold to apply")).to_be_attached()
 

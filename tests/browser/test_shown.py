@@ -46,13 +46,15 @@ def test_nested_values_are_a_tree_in_which_text_never_passes_for_a_number(
     args: dict[str, Any] = {
         "options": {"count": "5", "limit": 5, "on": "true", "list": ["a\u200bb", None, {}], "gap": " x"}
     }
-    args["options"]["lie"] = "a\nlimit: 99"
+    args["options"] |= {"lie": "a\nlimit: 99", "limit\u3164": 7, "k\u0301\u0301\u0301": 8, "on line": 9}
     desk.ask(desk.session(), "files.edit", tool="tune", args=args)
     page = signed_in()
     tree = page.get_by_label("Argument options")
     for part in ('count: "5"', "limit: 5", 'on: "true"', "1: a\\u200bb", "2: null", "3: {}", 'gap: " x"'):
         expect(tree).to_contain_text(part)
     expect(tree).to_contain_text("lie: a\\nlimit: 99")
+    for named in ("limit\\u3164: 7", "k\u0301\u0301\\u0301: 8", '"on line": 9'):
+        expect(tree).to_contain_text(named)
     no_violations(page)
 
 

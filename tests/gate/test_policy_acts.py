@@ -75,6 +75,18 @@ def test_an_applied_file_is_in_force_with_the_next_decision(mailbox: Mailbox) ->
     assert '"by":"ana"' in mailbox.events(events.PolicyChanged)[-1]
 
 
+def test_a_tool_that_the_file_reads_for_the_first_time_is_told_before_it_counts(mailbox: Mailbox) -> None:
+    mailbox.write(ASKS)
+    mailbox.outcome()
+    mailbox.write(ASKS, "tools: [{tool: post, operation: mail.read}]")
+    mailbox.outcome()  # the stricter of both is in force, and reads calls in both ways
+    found = load_policy_status(gate_of(mailbox), mailbox.file)
+    assert found.state == "waits"
+    assert [change.what for change in found.beyond if change.loosens] == ["tool post"]
+    apply_seen(mailbox)
+    assert load_policy_status(gate_of(mailbox), mailbox.file).state == "in_force"
+
+
 def test_only_what_was_seen_is_applied(mailbox: Mailbox) -> None:
     mailbox.write(ASKS)
     mailbox.outcome()

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.each_store
 
 def until_awaited(service: Service, question: str) -> None:
     """Until somebody waits for this question."""
-    while not service.running.asker.awaits(question):
+    while not service.running.asker.waiting:
         pass
 
 

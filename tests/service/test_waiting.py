@@ -227,6 +227,9 @@ def test_a_session_whose_agent_waits_is_said_to_wait_and_only_then(service: Serv
         return told
 
     async def play() -> None:
+        curious = Caller(service, "operator", "GET", f"/v1/calls/{call}?wait=600")
+        while not service.app.state.running.asker.waiting:
+            await waits(service, question)
         assert await presence() == "unknown"
         caller = Caller(service, "agent", "GET", f"/v1/calls/{call}?wait=600")
         await until(service, question, wanted=True)
@@ -234,7 +237,9 @@ def test_a_session_whose_agent_waits_is_said_to_wait_and_only_then(service: Serv
         caller.leave()
         await caller.over
         now[0] += BETWEEN
-        assert await presence() == "unknown"
+        assert await presence() == "unknown"  # the operator waits on: that is no agent
+        curious.leave()
+        await curious.over
 
     service.runner.run(asyncio.wait_for(play(), 60))
 

@@ -35,11 +35,6 @@ class RowWatcher:
         with self._lock:
             return sum(map(len, self._waiting.values()))
 
-    def awaits(self, name: str) -> bool:
-        """Return whether somebody waits here for this."""
-        with self._lock:
-            return name in self._waiting
-
     def wait(self, name: str, seconds: float) -> None:
         """Until it is over, or the time is."""
         closed = threading.Event()

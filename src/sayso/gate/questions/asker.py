@@ -52,10 +52,6 @@ class Asker:
         """The number of callers that wait here for answers."""
         return self._answers.waiting
 
-    def awaits(self, question: str) -> bool:
-        """Return whether somebody waits here for the answer to this question."""
-        return self._answers.awaits(question)
-
     def show(self, question: Question, edit: Edit) -> threading.Event:
         """Put the question on every surface, once for all who ask it here at the same time.
 

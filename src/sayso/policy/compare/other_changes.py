@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -126,15 +126,17 @@ def _tool_changes(a: Policy, b: Policy) -> Iterator[OtherChange]:
     """Yield the differences in how a tool's calls become operations.
 
     Which of two readings is stricter depends on a call's arguments, so every change counts as loosened,
-    unless all it does is to make more calls a blocked operation.
+    unless all it does is to make more calls a blocked operation, or to read each call in one more way.
     """
-    if a.tools == b.tools:
+    chains = (a.readings or (a,), b.readings or (b,))
+    if len({one.tools for readings in chains for one in readings}) == 1:
         return
-    for name in dict.fromkeys(tool.tool for tool in (*a.tools, *b.tools)):
-        before, after = _entries_for(a, name), _entries_for(b, name)
-        if before != after:
-            loosens = not _only_blocks(before, after, b)
-            yield OtherChange(f"tool {name}", _format_entries(before), _format_entries(after), loosens)
+    for name in dict.fromkeys(tool.tool for readings in chains for one in readings for tool in one.tools):
+        before, after = (dict.fromkeys(_entries_for(one, name) for one in readings) for readings in chains)
+        if before.keys() != after.keys():
+            adds = before.keys() <= after.keys()
+            loosens = not adds and not all(_only_blocks(one, chain, b) for one in before for chain in after)
+            yield OtherChange(f"tool {name}", _format_readings(before), _format_readings(after), loosens)
 
 
 def _program_changes(name: str, a: object, b: object) -> Iterator[OtherChange]:
@@ -167,13 +169,29 @@ def _overlap(one: str, other: str) -> bool:
     return wild or fnmatch.fnmatchcase(one, other) or fnmatch.fnmatchcase(other, one)
 
 
+def _format_readings(chains: Iterable[tuple[Tool, ...]]) -> str:
+    """All ways in which calls of a tool are read: what they find adds up."""
+    return ", and also ".join(map(_format_entries, chains))
+
+
 def _format_entries(chain: tuple[Tool, ...]) -> str:
     return ", then ".join(_format_entry(tool) for tool in chain) or "unlisted"
 
 
 def _format_entry(tool: Tool) -> str:
+    """An entry in words: every part of it, since each can change what a call comes to."""
     made = " ".join(part for part in (tool.resolve, tool.operation or tool.domain) if part)
-    return f"{made} when {tool.when}" if tool.when else made
+    told = {
+        "when": tool.when,
+        "risk": None if tool.risk is None else tool.risk.word,
+        "from": tool.source,
+        "context": tool.context,
+        "target": tool.target,
+        "command": tool.command,
+        "ignore": " and ".join(tool.ignore),
+        "title": tool.title,
+    }
+    return " ".join((made, *(f"{name} {said}" for name, said in told.items() if said)))
 
 
 def _format_value(value: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -34,7 +35,7 @@ from sayso.service.api.call_body import (
     scope_from_body,
 )
 from sayso.service.http.batches import BatchedStep
-from sayso.service.http.callers import MOST, is_own, session_for, visible_sessions
+from sayso.service.http.callers import MOST, is_own, owns, session_for, visible_sessions
 from sayso.service.http.endpoints import ANY, Context, Endpoint
 from sayso.service.http.problems import RequestRefused
 from sayso.store.contract import Ahead, CallRow
@@ -174,15 +175,21 @@ def list_calls(context: Context) -> list[CallView]:
 
 
 async def _wait_for_answer(context: Context, attempt: Attempt) -> None:
+    """Wait for the answer to its question. Of all who may, only the owner of its session is who asked."""
     question = attempt.question
     if attempt.state not in AWAITING or question is None:
         return
 
     async def await_answer(seconds: float, left: asyncio.Future[None]) -> None:
-        with context.running.waiters.waiting(question):
+        own = await context.in_thread(_is_callers, context, attempt.call)
+        with context.running.waiters.waiting(question) if own else nullcontext():
             await context.running.asker.await_answer(question, seconds, left)
 
     await let_wait(context, await_answer)
+
+
+def _is_callers(context: Context, call: str) -> bool:
+    return owns(context, attempts.session_of_call(context.gate, call))
 
 
 async def let_wait(

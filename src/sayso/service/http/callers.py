@@ -64,6 +64,13 @@ def can_see(context: Context, session: str) -> bool:
         return is_own(context, tx.session(session))
 
 
+def owns(context: Context, session: str) -> bool:
+    """Return whether the session is this caller's own: an operator sees those of others as well."""
+    with context.gate.store.read() as tx:
+        row = tx.session(session)
+    return row is not None and row.owner == context.token.id
+
+
 def _open_agent_session(context: Context) -> str:
     """An agent's token has one session, opened at its first request; a new one once that has ended."""
     token = context.token

@@ -215,6 +215,16 @@ def test_what_loosens_besides_decisions_is_told_too(text: str, what: str) -> Non
     assert any(line.startswith(f"loosened: {what}: ") for line in difference_lines(found))
 
 
+@pytest.mark.parametrize(
+    "part", ["risk: low", "target: args.path", "command: args.line", "title: Look it up"]
+)
+def test_the_part_of_a_tools_entry_that_changed_is_told(part: str) -> None:
+    base = "extends: [balanced]\ntools: [{tool: look, operation: files.read%s}]"
+    (one,) = compare_policies(load_text(base % ""), load_text(base % f", {part}")).beyond
+    assert one.before == "files.read"
+    assert one.after == f"files.read {part.replace(':', '')}"
+
+
 BLOCKING = "domains: {account: {autonomous: [], requires_approval: [open], blocked: [close]}}\n"
 
 

@@ -87,8 +87,6 @@ def add_coverage(gate: Gate, told: QuestionDetails, asked: Question) -> Question
 
 def find_known_waits(context: Context, question: str) -> Waits | None:
     """Return what is known here of who waits. To know more, every wait would be two writes more."""
-    if context.running.asker.awaits(question):
-        return Waits(now=True)
     return context.running.waiters.find_waits(question)
 
 

@@ -5,7 +5,7 @@ import { faultIn, get, post } from "../lib/api.js";
 import { h, show } from "../lib/dom.js";
 import { failed, say } from "../lib/parts.js";
 import { signApplying } from "../lib/passkeys.js";
-import { foreign, inline, visible } from "../lib/visible.js";
+import { foreign, inline, linePieces } from "../lib/visible.js";
 import { sleeper, whenReleased } from "../lib/wake.js";
 import { typedWord } from "../proposal/typed.js";
 import { READ_ON } from "../question/bar.js";
@@ -183,7 +183,7 @@ async function send({ content, shown, must_sign: must }) {
 }
 
 /**
- * What a change of the policy loosens and tightens, a line for each, the former first.
+ * What a change of the policy loosens and tightens, a line for each, the former first. No line is cut: it is to be read.
  *
  * @param {Pick<Sayso.DraftDiff, "loosened" | "tightened" | "beyond">} found
  * @returns {HTMLElement[]}
@@ -206,15 +206,18 @@ export function changes({ loosened, tightened, beyond }) {
  */
 function changed(kind, what, one) {
   const when = one.conditions?.length
-    ? h("span", { class: "small" }, ` (${one.conditions.map(visible).join("; ")})`)
+    ? h("span", { class: "small" }, " (", linePieces(one.conditions.join("; ")), ")")
     : null;
   return h(
     "li",
     { class: kind },
     h("strong", {}, kind),
     " ",
-    h("code", {}, visible(what)),
-    `: ${visible(one.before)} → ${visible(one.after)}`,
+    h("code", {}, linePieces(what)),
+    ": ",
+    linePieces(one.before),
+    " → ",
+    linePieces(one.after),
     when,
   );
 }

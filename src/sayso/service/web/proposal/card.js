@@ -3,7 +3,7 @@
 import { h, show } from "../lib/dom.js";
 import { time } from "../lib/parts.js";
 import { span } from "../lib/time.js";
-import { foreign, inline, visible } from "../lib/visible.js";
+import { foreign, inline, linePieces, visible } from "../lib/visible.js";
 import { follow } from "../question/reading.js";
 import { bar } from "./bar.js";
 import { counted, diff } from "./diff.js";
@@ -137,7 +137,7 @@ function effect({ effect: found, proposal, fits }) {
   }
   /** @param {string} kind */
   const item = (kind) => (/** @type {string} */ text) =>
-    h("li", { class: kind }, h("strong", {}, kind), " ", visible(text));
+    h("li", { class: kind }, h("strong", {}, kind), " ", linePieces(text));
   const undone = proposal.state === "applied";
   const name = undone ? "What undoing it does to your policy" : "What it does to your policy";
   const lines = [...found.loosened.map(item("loosened")), ...found.tightened.map(item("tightened"))];

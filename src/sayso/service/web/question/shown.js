@@ -212,7 +212,9 @@ function tree(value, depth = 1) {
   return h(
     "ul",
     { class: "tree" },
-    rows.map(([name, one]) => h("li", {}, h("code", { class: "name" }, name, ": "), leaf(one, depth))),
+    rows.map(([name, one]) =>
+      h("li", {}, h("code", { class: "name" }, linePieces(name), ": "), leaf(one, depth)),
+    ),
   );
 }
 
@@ -239,7 +241,7 @@ function ways(way, value) {
 function named(value) {
   if (Array.isArray(value)) return value.map((one, at) => [String(at + 1), one]);
   return Object.entries(value).map(([name, one]) => [
-    PLAIN_NAME.test(name) ? name : visible(JSON.stringify(name)),
+    PLAIN_NAME.test(name) ? name : JSON.stringify(name),
     one,
   ]);
 }
