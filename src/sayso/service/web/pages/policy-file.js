@@ -127,7 +127,11 @@ function applying(found, { reading, live, done }) {
   }
   /** @param {string} next */
   const unread = (next) =>
-    h("button", { type: "button", class: "solid read-on", onclick: reading.onInPage }, READ_ON[next] ?? "read on");
+    h(
+      "button",
+      { type: "button", class: "solid read-on", onclick: reading.onInPage },
+      READ_ON[next] ?? "read on",
+    );
   function deliberate() {
     const properties = { class: "solid allow" };
     if (found.must_sign)
