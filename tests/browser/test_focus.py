@@ -9,9 +9,7 @@ from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
 
 
-def test_after_an_answer_by_keyboard_the_next_question_has_the_focus(
-    desk: Desk, signed_in: SignedIn
-) -> None:
+def test_after_an_answer_by_keyboard_the_next_question_has_the_focus(desk: Desk, signed_in: SignedIn) -> None:
     session = desk.session()
     desk.edit(session)
     desk.push(session)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -99,8 +99,7 @@ def test_there_is_one_link_and_sayso_link_finds_the_demo(tmp_path: Path) -> None
         page = played.served.page.removeprefix("http://")
         (command,) = [line for line in played.screen.text.splitlines() if f" link --url {page}" in line]
         ran = subprocess.run(
-            command,
-            shell=True,
+            shlex.split(command),
             env=surroundings(tmp_path),
             capture_output=True,
             text=True,
