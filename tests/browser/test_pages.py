@@ -32,7 +32,7 @@ SHOWS = {
 }
 EMPTY = {
     "/": "Nothing waits for you",
-    "/history": "Nothing was decided yet.",
+    "/history": "Nothing was decided yet",
     "/grants": "Nothing is granted",
     "/sessions": "No session is open",
     "/proposals": "Nothing is proposed",

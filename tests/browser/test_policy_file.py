@@ -94,6 +94,26 @@ def test_what_was_not_on_screen_is_not_applied(desk: Desk, signed_in: SignedIn, 
     expect(waiting.get_by_role("button", name="Hold to apply")).to_be_attached()
 
 
+def test_by_keyboard_alone_a_file_is_read_to_its_end_from_wherever_the_button_stands(
+    desk: Desk, signed_in: SignedIn, file: Path
+) -> None:
+    file.write_text(LONG)
+    page = signed_in("/policy", viewport=PHONE)
+    waiting = page.get_by_role("region", name="Your policy file")
+    button = waiting.get_by_role("button")
+    button.focus()
+    expect(button).to_have_text("read on ↑")
+    for _ in range(40):
+        expect(button).not_to_have_attribute("aria-disabled", "true")
+        if "read on" not in button.inner_text():
+            break
+        page.keyboard.press("Enter")
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+    expect(button).to_have_text("Hold to apply")
+    expect(button).to_be_focused()
+    expect(button).to_be_in_viewport()
+
+
 def test_a_file_that_changed_meanwhile_is_read_again(desk: Desk, signed_in: SignedIn, file: Path) -> None:
     file.write_text(LOOSE)
     page = signed_in("/policy")

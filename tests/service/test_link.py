@@ -8,6 +8,7 @@ from pathlib import Path
 
 import httpx
 import msgspec
+import pytest
 
 from sayso.gate.open import gate_data_folder
 from sayso.gate.running_services import FOLDER, AnnouncedService, announce_service, list_running_services
@@ -21,11 +22,16 @@ def link(*words: str) -> tuple[str, str]:
     return out, errors
 
 
-def test_the_link_names_the_port_of_the_service_on_this_store_and_signs_in_there(home: Home) -> None:
+def test_the_link_names_the_port_of_the_service_on_this_store_and_signs_in_there(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
     with home.serve() as service:
         out, errors = link("--store", home.store)
         assert out.startswith(f"http://localhost:{service.port}/sign-in#")
         assert "no service runs" not in errors
+        assert len(out) > 60
+        assert out.count("\n") == 1, "it can be copied, however narrow the terminal is"
         assert httpx.get(f"{service.url}/sign-in").status_code == 200
         told = json.loads(link("--store", home.store, "--url", "https://sayso.example.org", "--json")[0])
         assert told["url"].startswith("https://sayso.example.org/sign-in#")

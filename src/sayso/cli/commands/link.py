@@ -52,7 +52,11 @@ def link(
     with _open_for_sign_in(url, store, named=named) as (gate, page):
         code = make_link(gate, operator_name())
     address = f"{page.rstrip('/')}/sign-in#{code}"
-    show_or_json(as_json, {"url": address}, [address, *(_draw(page, address) if qr and not as_json else ())])
+    if as_json:
+        show_or_json(as_json, {"url": address}, [])
+        return
+    for line in [address, *(_draw(page, address) if qr else ())]:
+        typer.echo(line)  # whole, however narrow the terminal is: a broken link cannot be copied
 
 
 def _draw(page: str, address: str) -> list[str]:

@@ -124,7 +124,7 @@ class Demo:
         out.print(f"  {link}\n", soft_wrap=True)
         page = link.partition("/sign-in")[0].removeprefix("http://")
         out.print("The link signs you in, once, within two minutes. This prints another one:\n")
-        out.print(f"  sayso link --url {page}\n", soft_wrap=True)
+        out.print(f"  {_command()} link --url {page}\n", soft_wrap=True)
         if _has_screen() and webbrowser.open(link):
             out.print("It was opened in your browser. Ctrl-C ends the demo.\n")
             return True
@@ -198,6 +198,17 @@ class Demo:
 
 def _not_here(question: str) -> Callable[[], None]:
     return lambda: None
+
+
+def _command() -> str:
+    """Sayso as the shell finds it: in a checkout, where it is on no path, by its place."""
+    import shlex
+    import shutil
+
+    if shutil.which("sayso") is not None:
+        return "sayso"
+    called = Path(sys.argv[0])
+    return shlex.quote(str(called)) if called.stem == "sayso" else f"{shlex.quote(sys.executable)} -m sayso"
 
 
 def _has_screen() -> bool:

@@ -23,7 +23,7 @@ def draw_qr_code(text: str, *, coloured: bool) -> list[str]:
 def _encode(text: str) -> list[list[bool]]:
     with needs_extra("service", "a QR code"):
         import segno
-    return [[bool(square) for square in row] for row in segno.make(text, error="m", micro=False).matrix]
+    return [[bool(square) for square in row] for row in segno.make(text, error="l", micro=False).matrix]
 
 
 def _add_margin(dark: list[list[bool]]) -> list[list[bool]]:

@@ -59,7 +59,21 @@ export function rows(place) {
     j: () => move(1),
     k: () => move(-1),
     Enter: () => pressInRow("[data-opens], summary"),
+    Escape: closeRow,
   };
+}
+
+/** Close what the row that has the focus has opened, and stay on that row. */
+function closeRow() {
+  const at = document.activeElement;
+  const below = at?.closest("tr.opened");
+  const row = /** @type {HTMLElement | null | undefined} */ (
+    below?.previousElementSibling ?? at?.closest("tr")
+  );
+  const opener = row && query(row, '[data-opens][aria-expanded="true"], details[open] > summary');
+  if (!opener) return;
+  opener.click();
+  row.focus({ preventScroll: true });
 }
 
 /**

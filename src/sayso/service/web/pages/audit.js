@@ -18,7 +18,7 @@ const COLUMNS = [
   ["Time", "when bare lead"],
   ["Event", "bare lead"],
   ["What", "wide"],
-  ["Proof", "bare"],
+  ["Proof", "bare saves"],
 ];
 /** @param {number} number */
 const many = (number) => number.toLocaleString("en");

@@ -49,7 +49,7 @@ export function view(place) {
   const none = () =>
     Object.values(filter).some(Boolean)
       ? empty("Nothing was decided that fits.", "Clear the filter to see all of it.")
-      : empty("Nothing was decided yet.", "Each call of an agent appears here, with how it was decided.");
+      : empty("Nothing was decided yet", "Each call of an agent appears here, with how it was decided.");
   const read = () => decisions(found, filter, none());
   const soon = () => {
     clearTimeout(timer);

@@ -267,8 +267,10 @@ export function view(place, page) {
       tooLate: unsent,
     });
     shown = { ...made, question };
+    const focused = detail.contains(document.activeElement);
     show(detail, h("div"), made.element);
     drawPager();
+    if (focused) made.body.focus({ preventScroll: true });
     if (question.state !== "open") over(question, unsent !== null, wasRead);
   }
 

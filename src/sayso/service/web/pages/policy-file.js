@@ -2,7 +2,7 @@
 // by whoever had all of that on screen, and deliberately: held, typed or signed with a passkey.
 
 import { faultIn, get, post } from "../lib/api.js";
-import { h, show } from "../lib/dom.js";
+import { h, query, show } from "../lib/dom.js";
 import { failed, say } from "../lib/parts.js";
 import { signApplying } from "../lib/passkeys.js";
 import { foreign, inline, linePieces } from "../lib/visible.js";
@@ -115,23 +115,23 @@ function applying(found, { reading, live, done }) {
   let drawn = "";
   const careful = sleeper([yeses], () => !live() || sent);
 
-  function readOn() {
-    reading.on();
-    const last = yeses.getBoundingClientRect();
-    if (reading.towards() && last.bottom > innerHeight) scrollBy({ top: innerHeight / 2 });
-    else if (reading.towards() === "up") scrollBy({ top: -innerHeight / 2 });
-  }
   /** Draw the button again if what it can do has changed. */
   function draw() {
     const next = reading.towards();
     if (next === drawn && yeses.hasChildNodes()) return;
     drawn = next;
+    const focused = yeses.contains(document.activeElement);
     show(yeses, next ? unread(next) : deliberate());
     careful.rest();
+    if (focused) query(yeses, "button")?.focus({ preventScroll: next !== "" });
   }
   /** @param {string} next */
   const unread = (next) =>
-    h("button", { type: "button", class: "solid read-on", onclick: readOn }, READ_ON[next] ?? "read on");
+    h(
+      "button",
+      { type: "button", class: "solid read-on", onclick: reading.onInPage },
+      READ_ON[next] ?? "read on",
+    );
   function deliberate() {
     const properties = { class: "solid allow" };
     if (found.must_sign)

@@ -2,7 +2,7 @@
 
 import { post } from "../lib/api.js";
 import { confirmed } from "../lib/confirm.js";
-import { h, queryAll, show } from "../lib/dom.js";
+import { h, query, queryAll, show } from "../lib/dom.js";
 import { rows as rowKeys } from "../lib/keys.js";
 import { paged } from "../lib/paged.js";
 import { act, empty, line, say, table, time, title } from "../lib/parts.js";
@@ -39,6 +39,7 @@ export function view(place) {
     const others = settled ? "" : " New ones kept coming: stop them again.";
     say(`${stopped} stopped: everything asks until you let them go on.${others}`, settled ? "" : "bad");
     await read();
+    if (all.classList.contains("away")) query(place, "h1")?.focus();
   });
   const onAll = act("Let all go on", { class: "outlined" }, async () => {
     const { resumed, busy, tampered } = await post("/v1/sessions/resume");
@@ -46,6 +47,7 @@ export function view(place) {
       busy + tampered ? ` ${busy + tampered} stay stopped: try again, or look at the audit.` : "";
     say(`${resumed} may go on: the policy decides again. What was cleared stays cleared.${others}`);
     await read();
+    if (onAll.hidden) query(place, "h1")?.focus();
   });
   show(
     place,

@@ -145,7 +145,7 @@ export function follow(body, changed = () => {}) {
     if (next.cutOff) return "lost";
     const [box, view] = [next.part.getBoundingClientRect(), body.getBoundingClientRect()];
     const [x, y] = [box.left + next.across, box.top + next.down];
-    if (y < view.top - NEAR) return "up";
+    if (y < Math.max(view.top, 0) - NEAR) return "up";
     if (box.top + next.until > view.bottom + NEAR) return "down";
     if (x + next.width > view.right + NEAR) return "right";
     if (x < view.left - NEAR) return "left";
@@ -169,6 +169,14 @@ export function follow(body, changed = () => {}) {
       if (!next) return;
       if (next.fold) query(next.fold, ".unfold")?.click();
       else bring(next);
+      look();
+    },
+    /** The same where the page scrolls and not the card. */
+    onInPage() {
+      const next = first();
+      if (!next) return;
+      if (next.fold) query(next.fold, ".unfold")?.click();
+      else scrollBy({ top: next.part.getBoundingClientRect().top + next.down - 2 * OVERLAP });
       look();
     },
   };

@@ -65,7 +65,8 @@ export function whatRuns({ command, arguments: given, because = [] }) {
     return [term(name), h("dd", {}, valued(value, `Argument ${visible(name)}`, partsOf(name)))];
   });
   const kind = line ? "arguments" : "arguments hero";
-  return [line, rest.length ? h("dl", { class: kind, data: { read: "parts" } }, list) : null];
+  const alone = rest.length === 1 && isCommand(given.command);
+  return [line, rest.length && !alone ? h("dl", { class: kind, data: { read: "parts" } }, list) : null];
 }
 
 /** @param {string} name */
