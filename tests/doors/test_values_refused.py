@@ -50,6 +50,10 @@ class Blob(pydantic.BaseModel):
     more: set[bytes] = set()
 
 
+class BigBlob(Blob):
+    size: int = 0
+
+
 class Strict(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(strict=True)
 
@@ -140,6 +144,7 @@ Write = Callable[[Shape, Any], dict[str, Any]]
         (list, ["x", Path("x")], "declare in the signature what v holds"),
         (object, Path("x"), "(v: Path)"),
         (Account, Shared("ana"), "v: Shared"),
+        (Blob, BigBlob(data=b"a"), "v: BigBlob"),
         (list[Account], [Shared("ana")], "Shared"),
         (dict, {"a": {(1, 2): 3}}, "a dict with a key of type tuple has no JSON form"),
         (Strict, Strict(data=b"", by_key={b"\xff": 1}), "a dict with a key of type bytes has no JSON form"),
