@@ -49,9 +49,11 @@ def tab_to(page: Page, name: str) -> None:
     raise AssertionError(f"Tab does not lead to {name}")
 
 
-def press_on(page: Page) -> None:
+def read_screen(page: Page) -> bool:
     """Press the key for the next screen, and at the end that for the first one: nothing is left unseen."""
     page.keyboard.press("Home" if page.evaluate(AT_END) else "PageDown")
+    page.evaluate(DRAWN)
+    return True
 
 
 def type_word(page: Page, word: str) -> None:
@@ -71,7 +73,7 @@ def test_a_long_proposal_is_read_approved_and_undone(
     expect(page.locator(".card-body")).to_be_focused()
     button = page.locator(".bar .hold")
 
-    wait_until(page, lambda: button.count() or page.evaluate(DRAWN) or press_on(page))
+    wait_until(page, lambda: read_screen(page) and button.count())
     expect(button).not_to_have_attribute("aria-disabled", "true")
     page.keyboard.press("a")
     type_word(page, "approve")

@@ -165,7 +165,7 @@ def test_the_reason_is_true_and_the_hint_can_be_followed(
 class Size(TypedDict, total=False):
     wide: int
     high: int
-    inner: list["Size"]
+    inner: list[Size]
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,9 @@ def test_only_a_command_that_comes_first_is_loaded_alone(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("words", ["diff", "diff graph", "show", "lint"])
-def test_completion_offers_presets_where_a_policy_is_named(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_completion_offers_presets_where_a_policy_is_named(
+    words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     line = f"sayso policy {words} ba"
     for name, value in {
         "_SAYSO_COMPLETE": "complete_bash",
