@@ -18,6 +18,7 @@ from sayso.store.memory.store import MemoryStore
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk, serving
 from tests.browser.reading import HELD
+from tests.browser.test_by_keyboard import tab_to, type_word
 from tests.browser.test_pages import PHONE, no_violations
 from tests.browser.test_passkeys import with_passkey
 from tests.support.gates import KEY
@@ -80,6 +81,20 @@ def test_a_loosening_waits_until_it_was_read_and_is_applied_by_holding(
     button.click(delay=HELD)
     expect(page.locator(".said, [role=status]", has_text="Applied")).to_be_visible()
     expect(waiting).to_be_empty()
+    assert state_of(desk, file) == "in_force"
+
+
+def test_the_keyboard_alone_applies_it(desk: Desk, signed_in: SignedIn, file: Path) -> None:
+    file.write_text(LOOSE)
+    page = signed_in("/policy")
+    button = page.get_by_role("button", name="Hold to apply")
+    expect(button).not_to_have_attribute("aria-disabled", "true")
+    tab_to(page, "Hold to apply")
+    page.keyboard.press("Enter")
+    type_word(page, "appl")
+    assert state_of(desk, file) == "waits"
+    type_word(page, "y")
+    expect(page.locator("[role=status]", has_text="Applied")).to_be_visible()
     assert state_of(desk, file) == "in_force"
 
 

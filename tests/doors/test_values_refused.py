@@ -8,7 +8,7 @@ import decimal
 import enum
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import pydantic
 import pytest
@@ -48,6 +48,10 @@ class Noted(pydantic.BaseModel):
 class Blob(pydantic.BaseModel):
     data: bytes
     more: set[bytes] = set()
+
+
+class BigBlob(Blob):
+    size: int = 0
 
 
 class Strict(pydantic.BaseModel):
@@ -140,6 +144,7 @@ Write = Callable[[Shape, Any], dict[str, Any]]
         (list, ["x", Path("x")], "declare in the signature what v holds"),
         (object, Path("x"), "(v: Path)"),
         (Account, Shared("ana"), "v: Shared"),
+        (Blob, BigBlob(data=b"a"), "v: BigBlob"),
         (list[Account], [Shared("ana")], "Shared"),
         (dict, {"a": {(1, 2): 3}}, "a dict with a key of type tuple has no JSON form"),
         (Strict, Strict(data=b"", by_key={b"\xff": 1}), "a dict with a key of type bytes has no JSON form"),
@@ -155,6 +160,42 @@ def test_the_reason_is_true_and_the_hint_can_be_followed(
     assert said in text
     assert "pass what v is declared to be" not in text
     assert "Expected `object`" not in text
+
+
+class Size(TypedDict, total=False):
+    wide: int
+    high: int
+    inner: list[Size]
+
+
+@pytest.mark.parametrize(
+    ("declared", "value", "where"),
+    [
+        (Size, {"wide": 1, "deep": 2}, ".deep"),
+        (list[Size], [{"wide": 1}, {"inner": [{"deep": 2}]}], "[1].inner[0].deep"),
+        (dict[str, Size | None], {"a": None, "b": {"deep": 2}}, ".b.deep"),
+        (tuple[int, Size], [1, {"deep": 2}], "[1].deep"),
+        (Account, {"owner": "ana", "deep": 2}, ".deep"),
+        (Size | int, {"deep": 2}, ".deep"),
+    ],
+)
+def test_a_key_that_the_type_does_not_declare_is_refused(declared: Any, value: Any, where: str) -> None:
+    with pytest.raises(WrongArguments) as refused:
+        by_run(takes(declared), value)
+    assert f"its type does not declare {where} " in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("declared", "value"),
+    [
+        (Size, {"wide": 1, "inner": [{"high": 2}]}),
+        (dict, {"deep": {"deeper": 1}}),
+        (list[dict[str, Any]], [{"deep": 2}]),
+        (dict[str, Any] | list[Size], [{"wide": 1}]),
+    ],
+)
+def test_keys_that_are_declared_or_free_are_taken(declared: Any, value: Any) -> None:
+    assert by_run(takes(declared), value) == {"v": value}
 
 
 @ways

@@ -43,7 +43,10 @@ ApprovalOption = Annotated[
     ),
 ]
 PolicyArg = Annotated[
-    str | None, typer.Argument(metavar="[FILE]", help="A policy file, or the name of a preset.")
+    str | None,
+    typer.Argument(
+        metavar="[FILE]", help="A policy file, or the name of a preset.", autocompletion=complete_presets
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 

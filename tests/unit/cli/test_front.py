@@ -57,6 +57,21 @@ def test_only_a_command_that_comes_first_is_loaded_alone(monkeypatch: pytest.Mon
     assert find_command(["check"]) is None
 
 
+@pytest.mark.parametrize("words", ["diff", "diff graph", "show", "lint"])
+def test_completion_offers_presets_where_a_policy_is_named(
+    words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = f"sayso policy {words} ba"
+    for name, value in {
+        "_SAYSO_COMPLETE": "complete_bash",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(len(line.split()) - 1),
+    }.items():
+        monkeypatch.setenv(name, value)
+    ran = CliRunner().invoke(make_command_line(), [], prog_name="sayso")
+    assert ran.output.split() == ["balanced"]
+
+
 def test_help_loads_nothing_heavy() -> None:
     code = (
         "import sys; sys.argv = ['sayso', '--help']\n"

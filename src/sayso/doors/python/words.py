@@ -50,6 +50,13 @@ ONLY_FIELDS = (
 )
 
 
+ONLY_DECLARED = "leave it out, or declare it in the type of the parameter"
+
+
+def undeclared_key(where: str) -> str:
+    return f"its type does not declare {visible(where, LONGEST_NAME)}"
+
+
 def not_a_number(kind: str) -> str:
     return f"a {visible(kind, LONGEST_NAME)} that is not a number equals nothing, not even what was approved"
 

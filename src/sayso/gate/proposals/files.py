@@ -101,7 +101,10 @@ def _open_real(path: str) -> int:
             opened = inner
     except OSError as error:
         os.close(opened)
-        raise FolderElsewhere(f"the folder {path} cannot be opened: {error.strerror}") from error
+        raise FolderElsewhere(
+            f"the folder {path} cannot be opened: {error.strerror}",
+            hint="create the folder first; for your policy, sayso init does",
+        ) from error
     return opened
 
 

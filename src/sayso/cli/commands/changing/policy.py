@@ -17,6 +17,7 @@ from sayso.cli.policy_choice import (
     PolicyOption,
     PresetOption,
     choose_policy,
+    complete_presets,
     global_approval,
     load_named_policy,
     print_note,
@@ -154,8 +155,22 @@ def policy_test(
 
 @app.command("diff", short_help="Show what changed between two policies.")
 def policy_diff(
-    a: Annotated[str, typer.Argument(metavar="A", help="The policy as it was: a file, or a preset.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="The policy as it would be: a file, or a preset.")],
+    a: Annotated[
+        str,
+        typer.Argument(
+            metavar="A",
+            help="The policy as it was: a file, or a preset.",
+            autocompletion=complete_presets,
+        ),
+    ],
+    b: Annotated[
+        str,
+        typer.Argument(
+            metavar="B",
+            help="The policy as it would be: a file, or a preset.",
+            autocompletion=complete_presets,
+        ),
+    ],
     as_json: JsonOption = False,
 ) -> None:
     """Show every operation that B decides differently, loosened or tightened. Exit 1 if any is loosened.

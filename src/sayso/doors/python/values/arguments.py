@@ -36,6 +36,7 @@ from sayso.doors.python.values.plain import (
     is_plain_scalar,
     is_same_path,
     read_argument,
+    read_given,
     write_argument,
 )
 from sayso.gate.words import argument_names, other_arguments
@@ -138,7 +139,7 @@ class Shape:
     def write_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters that came as plain values, checked against the types, with defaults filled in."""
         self.check_no_live()
-        typed = {name: self._read_value(name, value) for name, value in params.items()}
+        typed = {name: self._read_value(name, value, read=read_given) for name, value in params.items()}
         return self._rewrite(typed)
 
     def check_no_live(self) -> None:
@@ -151,9 +152,8 @@ class Shape:
 
     def write_some(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Some parameters as plain values, checked against the types."""
-        return {
-            name: self._write_value(name, self._read_value(name, value)) for name, value in values.items()
-        }
+        typed = {name: self._read_value(name, value, read=read_given) for name, value in values.items()}
+        return {name: self._write_value(name, value) for name, value in typed.items()}
 
     def read_some(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Some parameters, from plain values, as the types that the function declares."""
@@ -169,7 +169,9 @@ class Shape:
                 hint=f"{self._name} takes exactly: {', '.join(sorted(wanted))}",
             )
         typed = {
-            name: _Marked(known[name]) if name in self.live else self._read_value(name, arguments[name])
+            name: _Marked(known[name])
+            if name in self.live
+            else self._read_value(name, arguments[name], read=read_given)
             for name in known
         }
         plain = self._rewrite(typed)
@@ -233,7 +235,9 @@ class Shape:
             raise WrongArguments(f"{self._name}: {name}: {why.reason}", hint=why.hint)
         return kept
 
-    def _read_value(self, name: str, value: Any, passed: Any = _EMPTY) -> Any:
+    def _read_value(
+        self, name: str, value: Any, passed: Any = _EMPTY, read: Callable[[object, Any], Any] = read_argument
+    ) -> Any:
         """The value as what the parameter is declared to be. `passed` is the object it was written from."""
         if name not in self.signature.parameters:
             raise WrongArguments(f"{self._name} has no parameter {argument_names([name])}")
@@ -243,7 +247,7 @@ class Shape:
         if _is_member(value, hint):
             return value
         try:
-            return read_argument(value, hint)
+            return read(value, hint)
         except Exception as error:  # the types of a program run code of its own when they are read
             why = explain_unreadable(name, value if passed is _EMPTY else passed, hint, error)
             raise WrongArguments(f"{self._name}: {name}: {why.reason}", hint=why.hint) from error

@@ -40,12 +40,12 @@ def explain_unreadable(name: str, value: object, declared: Any, error: Exception
     for kind in union_arms(declared):
         if isinstance(kind, type) and issubclass(kind, enum.Enum) and not _is_readable(kind):
             return Misfit(words.enum_of_others(kind.__name__), words.use_other_enum(name))
-    if isinstance(error, NotPlain):
-        return Misfit(line, error.hint or PLAIN)
     for kind in union_arms(declared):
         if _is_subclass_of(value, kind):
             got, wanted = _name_type(value), kind.__name__
             return Misfit(words.subclass_passed(got, wanted), f"declare {name}: {got}, or pass a {wanted}")
+    if isinstance(error, NotPlain):
+        return Misfit(line, error.hint or PLAIN)
     inside = _GOT.search(line)
     if inside is not None and inside["got"] not in _JSON_TYPES:
         where = "" if inside["where"] is None else f" at {name}{inside['where']}"

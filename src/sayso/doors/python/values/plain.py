@@ -24,6 +24,7 @@ import msgspec
 from sayso.core.digest import EXACT_INTEGERS, encode_canonical
 from sayso.core.words import RESULT_TOO_LARGE
 from sayso.doors.python import words
+from sayso.doors.python.values.undeclared import find_undeclared_key
 from sayso.gate.ledger.outcome import KEPT_RESULT
 
 BYTES = "base64"
@@ -71,6 +72,14 @@ def read_argument(value: object, hint: Any) -> Any:
         if not arms:
             raise
         return _read_first(value, arms)
+
+
+def read_given(value: object, hint: Any) -> Any:
+    """Read plain values that somebody gave: NotPlain if the declared type would drop a key of them."""
+    dropped = find_undeclared_key(value, hint) if pydantic_adapter(hint) is None else None
+    if dropped is not None:
+        raise NotPlain(words.undeclared_key(dropped), words.ONLY_DECLARED)
+    return read_argument(value, hint)
 
 
 def is_same_path(value: object, back: object, hint: Any) -> bool:

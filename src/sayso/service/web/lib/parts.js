@@ -239,7 +239,9 @@ export function say(text, kind = "") {
   note.addEventListener("click", remove);
   moveAlong(() => show(byId("said"), note));
   clearTimeout(goes);
-  goes = setTimeout(remove, 6000);
+  const go = () => (note.matches(":focus-within") ? wait() : remove());
+  const wait = () => (goes = setTimeout(go, 6000));
+  wait();
 }
 
 /**

@@ -158,6 +158,7 @@ async function proposeToAsk(domain, operation) {
   }
   const there = h("a", { href: `/proposals#${encodeURIComponent(filed.id)}` }, "Look at it and approve it");
   say(["Proposed that ", h("code", {}, visible(operation)), " asks. ", there, "."]);
+  there.focus(); // it goes by itself after a while, too soon for somebody who has to find it by Tab
 }
 
 /** @param {number} count */
