@@ -139,19 +139,19 @@ def test_status_lint_and_check_tell_of_the_projects_own_file(
 
     def told(*words: str) -> tuple[int, str]:
         ran = run_forked([*words, "--policy", str(home.policy)], dict(os.environ))
-        return ran.returncode, " ".join((ran.stdout + ran.stderr).split())
+        return ran.returncode, "".join((ran.stdout + ran.stderr).split())  # lines are folded anywhere
 
     def check() -> int:
         return told("check", "--tool", "mail.read", "--args", "{}", "--store", home.store)[0]
 
     assert check() == 3
     own.write_text("mode: paranoid\noperations: {mail.send: {risk: low}}\n")
-    assert f"{own} is laid over your policy here" in told("policy", "status", "--store", home.store)[1]
+    assert f"{own}islaidoveryourpolicyhere" in told("policy", "status", "--store", home.store)[1]
     code, said_of = told("policy", "lint", str(own))
     assert code == 0
-    assert "does not count" in said_of
+    assert "doesnotcount" in said_of
     own.write_text("mode: [")
-    assert f"{own} is refused, so every call" in told("policy", "status", "--store", home.store)[1]
+    assert f"{own}isrefused,soeverycall" in told("policy", "status", "--store", home.store)[1]
     assert told("policy", "lint", str(own))[0] == 1
     own.write_text("settings: {unlisted: block}")
     assert check() == 4

@@ -108,7 +108,7 @@ def in_mode(vector: Vector) -> Policy:
 def policy_of(vector: Vector) -> Policy:
     if vector.preset is not None:
         return load_preset(vector.preset)
-    return _read_policy(json.dumps(vector.policy), vector.id)
+    return _read_policy(json.dumps(vector.policy), name=vector.id)
 
 
 _read_policy = cache(load_text)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from sayso.core.durations import HOUR
+
 FIRST_PAUSE, LONGEST_PAUSE = 2.0, 300.0
-LONGEST_WISH = 3600.0
+LONGEST_WISH = HOUR
 """How long a service may ask to be left alone."""
 
 
