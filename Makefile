@@ -36,7 +36,7 @@ run: .venv/.runtime ## install what Sayso needs, start it, and watch an agent th
 
 fast: lint ## lint, and the tests that need no process, browser or disk: for every few minutes
 	@$(say) 'the quick tests'
-	@$(bin)/python -m pytest -q -n auto --hypothesis-profile="$$HYPOTHESIS_PROFILE" $(not_quick) \
+	@$(bin)/python -m pytest -q -n $(workers) --dist worksteal --hypothesis-profile="$$HYPOTHESIS_PROFILE" $(not_quick) \
 	  tests/architecture tests/unit tests/gate -m 'not slow' -k 'not sqlite and not postgres' $(ARGS)
 
 # Checks of the linters themselves: each of their tests starts one.
