@@ -36,7 +36,7 @@ run: .venv/.runtime ## install what Sayso needs, start it, and watch an agent th
 
 fast: lint ## lint, and the tests that need no process, browser or disk: for every few minutes
 	@$(say) 'the quick tests'
-	@$(bin)/python -m pytest -q -n $(workers) --dist worksteal --hypothesis-profile="$$HYPOTHESIS_PROFILE" $(not_quick) \
+	@$(bin)/python -m pytest -q -n $(quick_workers) --dist worksteal --hypothesis-profile="$$HYPOTHESIS_PROFILE" $(not_quick) \
 	  tests/architecture tests/unit tests/gate -m 'not slow' -k 'not sqlite and not postgres' $(ARGS)
 
 # Checks of the linters themselves: each of their tests starts one.
@@ -46,8 +46,10 @@ test: lint chromium $(quick_agent) ## lint, then every test: what CI runs
 	@$(say) 'tests'
 	@$(bin)/python -m pytest -n $(workers) --dist worksteal --hypothesis-profile="$$HYPOTHESIS_PROFILE" $(no_skips) $(ARGS)
 
-# Two more than there are cores: many tests wait for a process or a page, and others can work meanwhile.
-workers ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 2 )))
+# More than there are cores: many tests wait for a process or a page, and others can work meanwhile.
+cores := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+workers ?= $(shell echo $$(( $(cores) + 2 )))
+quick_workers := $(shell echo $$(( $(cores) + 1 )))
 
 # The page is tested in Debian's Chromium, without the windows around it if that is to be had; test-all takes the
 # whole browser. Where we may install it we do; where there is none, the tests of the page say that they are skipped.
