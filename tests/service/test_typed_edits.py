@@ -129,6 +129,31 @@ def test_only_a_host_says_what_parameters_take(service: InProcess) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "edited",
+    [
+        {"path": "a", "n": 1, "more": 1},
+        {"path": 5, "n": 1},
+        {"path": "a", "n": "1"},
+        {"path": "a", "n": 99},
+        {"path": "a"},
+        {},
+    ],
+)
+def test_no_edit_gets_past_what_a_host_says_that_parameters_take(
+    service: InProcess, edited: dict[str, Any]
+) -> None:
+    takes = {"properties": {"path": {"type": "string"}, "n": {"type": "integer", "maximum": 9}}}
+    call = {"tool": "publish", "args": {"path": "a", "n": 1}, "parameters": takes}
+    question = service.post("host", "/v1/calls", {**call, "session": service.opened()}).json()["question"]
+    place = f"/v1/questions/{question}"
+    assert service.post("operator", f"{place}/edited", {"edited": {"path": "b", "n": 9}}).status_code == 200
+    assert service.post("operator", f"{place}/edited", {"edited": edited}).json()["code"] == "edit_refused"
+    answer = {"answer": "edit", "edited": edited}
+    assert service.post("operator", f"{place}/answer", answer).json()["code"] == "edit_refused"
+    assert service.told("operator", "GET", place)["state"] == "open"
+
+
 NESTED = """{"properties": {"a": {"$ref": "#/$defs/A"}, "b": {"type": "array", "items": {"type": "integer"}},
 "c": {"$ref": "#/$defs/A"}, "d": {"type": "string", "maxLength": 3}, "e": {"enum": [1, true, "x"]}},
 "$defs": {"A": {"type": "object", "required": ["n"], "additionalProperties": false,

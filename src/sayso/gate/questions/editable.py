@@ -38,8 +38,8 @@ def find_editable(asked: Question, *, elsewhere: bool = False) -> EditableArgume
     call = asked.request.call
     evaluated = call.schema == EVALUATED_TOOL
     names = tuple(name for name in decode_canonical(call.arguments) if not (evaluated and name == EVALUATED))
-    same_kinds = elsewhere and bool(call.schema) and not evaluated
     known = "" if asked.request.declared is None else asked.request.declared.parameters
+    same_kinds = elsewhere and bool(call.schema or known) and not evaluated
     types = argument_types(known, decode_canonical(call.arguments))
     return EditableArguments(names, same_kinds, types) if names else None
 

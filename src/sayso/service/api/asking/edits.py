@@ -73,10 +73,10 @@ def request_from_edit(context: Context, asked: Question, body: AnswerBody) -> Re
     )
     if call.schema == EVALUATED_TOOL:
         arguments = _as_evaluated(call, arguments, body)
-    elif call.schema:
-        _check_fits(call, request.declared.parameters, arguments, body)
     elif body.command is not None:
         _replace_command(context.gate.policy, call, arguments, body)
+    if call.schema != EVALUATED_TOOL and (call.schema or request.declared.parameters):
+        _check_fits(call, request.declared.parameters, arguments)
     said = CallDeclaration(request.declared, call.schema, call.folder, door=call.door)
     return request_in_session(
         context.gate, request.session, call.tool, arguments, body.command, request.confidence, said
@@ -86,7 +86,7 @@ def request_from_edit(context: Context, asked: Question, body: AnswerBody) -> Re
 def _replace_command(policy: Policy, call: Call, arguments: dict[str, Any], body: AnswerBody) -> None:
     """The edited command goes into the argument that holds it; arguments that say otherwise are refused."""
     name = command_argument(call.tool, decode_canonical(call.arguments), policy, call.folder)
-    if call.command is None or name is None:
+    if call.command is None or name is None or call.schema:
         raise EditRefused(NO_COMMAND, hint=EDIT_ARGUMENTS)
     if body.edited is not None and arguments.get(name) != body.command:
         raise EditRefused("the command and the arguments say different things", hint="edit both alike")
@@ -103,10 +103,8 @@ def _as_evaluated(call: Call, arguments: dict[str, Any], body: AnswerBody) -> di
     return {**arguments, EVALUATED: evaluated}
 
 
-def _check_fits(call: Call, parameters: str, arguments: dict[str, Any], body: AnswerBody) -> None:
+def _check_fits(call: Call, parameters: str, arguments: dict[str, Any]) -> None:
     """A function of a program: an argument takes what its program declared; without that, no other kind."""
-    if body.command is not None:
-        raise EditRefused(NO_COMMAND, hint=EDIT_ARGUMENTS)
     before = decode_canonical(call.arguments)
     _check_alike(before, arguments, parameters)
     misfit = find_misfit(parameters, before, arguments)
