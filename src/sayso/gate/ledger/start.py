@@ -32,7 +32,7 @@ from sayso.gate.call_rows import (
     with_decision,
     with_standing,
 )
-from sayso.gate.deciding.authorize import Authorization, Bundle, authorize_in, is_harmless, reporting
+from sayso.gate.deciding.authorize import Authorization, Bundle, authorize_in, reporting
 from sayso.gate.deciding.request import gate_and_reading, read_again, with_state
 from sayso.gate.gate import (
     NO_SCOPE,
@@ -76,8 +76,7 @@ def start_call(
     """Decide a call and, if it is allowed, start it. The same host id or key gives the recorded one again.
 
     With `entered` False the start can still be given back, until `enter_call` records that the function was
-    entered; without it the start counts as the entry. A start of low risk that uses and changes nothing does
-    not wait for the disk, unless the caller named it: by a key it counts on that it runs once.
+    entered; without it the start counts as the entry.
     """
     gate, request = gate_and_reading(gate, request)
     with reporting(gate, request.session) as report, writing(gate) as tx:
@@ -90,7 +89,6 @@ def start_call(
         if effect_key is not None:
             check_effect(gate, tx, request, effect_key, name)
         done = authorize_in(gate, tx, request, scope, call=name, bundle=bundle, fence=1)
-        tx.durable = key is not None or effect_key is not None or not is_harmless(done.decision)
         report.set_decision(request, done.decision, done.question, opened=done.opened)
         row = new_call_row(
             gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key, lease=lease
