@@ -49,7 +49,7 @@ def _limits(folded: str) -> Iterator[Limit]:
             if len(words) > _LONGEST_LIMIT:
                 continue
             said = _END.sub("", _LEAD.sub("", clean_clause(words)))
-            if _KEEPS.fullmatch(said):
+            if _KEEPS.fullmatch(said) and not _ADDS.fullmatch(words):
                 yield Limit(keeps=True)
             elif _EXCLUDES.fullmatch(said) or _EXCEPT.search(said) or _denies_command(said):
                 yield Limit(tuple(find_names(said)))
@@ -123,6 +123,7 @@ _STAYS = (
     "|was|were)"
 )
 _I = r"i(?:'ll| will|'m going to| am going to|'d rather| want to|'d like to|'m| am|'d)?"
+_ADDS = lazy_pattern(r"(?is)\W*just\b.*\b(?:too|as\s+well)\W*")  # "just edit b.py too" takes nothing away
 _KEEPS = lazy_pattern(
     rf"just\s+(?:(?:edit|change|touch|modify)\s+)?{_FILES}(?:\s+only)?"
     r"|(?:only|solely|nothing but|nothing except|stick to|stick with|keep to|stay with|stay within"
