@@ -46,7 +46,7 @@ def pytest_collection_finish() -> None:
 @pytest.fixture
 def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder for this test. Pytest's own fixture lists the folders of all tests to find the next number."""
-    name = re.sub(r"\W", "_", request.node.name)[:30]
+    name = re.sub(r"\W", "_", request.node.name)[:20]  # addresses of sockets are short
     folder = tmp_path_factory.getbasetemp() / f"{name}{next(FOLDERS)}"
     folder.mkdir(mode=0o700)
     return folder

@@ -103,7 +103,7 @@ def test_while_the_form_is_changed_the_call_on_top_is_said_not_to_run(
 
 def test_the_page_of_passkeys_does_not_say_that_a_click_allows_everything(signed_in: SignedIn) -> None:
     page = signed_in("/passkeys")
-    expect(page.locator(".state")).to_contain_text("at high risk")
+    expect(page.locator(".state")).to_contain_text("nothing proves that it was you")
     expect(page.locator("main")).not_to_contain_text("a click is enough")
 
 

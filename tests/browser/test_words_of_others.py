@@ -44,7 +44,7 @@ def test_only_what_a_program_says_of_itself_stands_in_quotes_in_the_head(
     request = make_request(call, [operation], session=session, agent="claude-code", declared=told)
     question = start_call(desk.gate, request, holder="desk").question
     page = signed_in()
-    head = page.locator(".card-head strong")
+    head = page.locator(".card-head .does")
     expect(head).to_have_text("changes a file")
     expect(head.locator(".quoted")).to_have_count(0)
     page.locator(f'[data-id="{question}"]').click()

@@ -210,9 +210,14 @@ def _build_place_table(environment: tuple[Any, ...], home: str, opened: int) -> 
 
 
 def _spell_place(path: str, known: OwnKind) -> Iterator[str]:
-    """The place as it is written and as it resolves, and where each file in it leads that is a link."""
-    yield path
-    yield os.path.realpath(path)
+    """The place as it is written and as it resolves, and where each file in it leads that is a link.
+
+    Python itself is the system's where it lies in a system folder: writing it is high risk, naming it is not.
+    """
+    from sayso.reading.paths.places import in_system
+
+    spelled = (path, os.path.realpath(path))
+    yield from spelled if path != sys.executable else (one for one in spelled if not in_system(one))
     if known in ("config", "data"):
         yield from (os.path.realpath(entry) for entry in _entries(path) if Path(entry).is_symlink())
 
