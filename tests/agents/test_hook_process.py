@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import msgspec
@@ -325,7 +326,12 @@ def test_a_missing_service_is_started_from_the_root_with_the_environment_of_the_
     place.write(start=str(program), variables={"HOME": "/somewhere/of/install"}, wait=-8)
     env = {"PYTHONPATH": "/planted", "SAYSO_APPROVAL_MODE": "trusting", "HOME": "/somewhere/of/agent"}
     assert run(place.words, env=env).code == 2
-    found = (tmp_path / "noted.done").read_text().splitlines()
+    done = tmp_path / "noted.done"
+    for _ in range(300):  # the hook gives up soon, whatever it started goes on
+        if done.exists():
+            break
+        time.sleep(0.1)
+    found = done.read_text().splitlines()
     assert found[0] == "/"
     assert "HOME=/somewhere/of/install" in found
     assert not [line for line in found if "planted" in line or "SAYSO" in line]
