@@ -62,7 +62,7 @@ def gate(clock: Clock) -> Gate:
 
 @pytest.fixture
 def session(gate: Gate) -> str:
-    return open_session(gate, agent="claude", owner="me", workspace="/work/place")
+    return open_session(gate, agent="claude", owner="me", workspace="/w/place")
 
 
 def ask(gate: Gate, session: str, name: str, **args: object) -> str | None:
