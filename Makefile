@@ -42,7 +42,7 @@ fast: lint ## lint, and the tests that need no process, browser or disk: for eve
 # Checks of the linters themselves: each of their tests starts one.
 not_quick := --ignore=tests/architecture/test_arrows.py --ignore=tests/architecture/test_page_code.py
 
-test: lint chromium $(quick_agent) ## lint, then every test: what CI runs
+test: lint chromium .venv/.obsidian $(quick_agent) ## lint, then every test: what CI runs
 	@$(say) 'tests'
 	@$(bin)/python -m pytest -n $(workers) --dist worksteal --hypothesis-profile="$$HYPOTHESIS_PROFILE" $(no_skips) $(ARGS)
 
@@ -51,15 +51,17 @@ cores := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 workers ?= $(shell echo $$(( $(cores) + 2 )))
 quick_workers := $(shell echo $$(( $(cores) + 1 )))
 
-# The page is tested in Debian's Chromium, without the windows around it if that is to be had; test-all takes the
-# whole browser. Where we may install it we do; where there is none, the tests of the page say that they are skipped.
-browser = $(if $(SAYSO_ALL),chromium,chromium-headless-shell)
+# The page is tested in Debian's Chromium: without the windows around it, which is half the work, and whole for
+# its notifications; test-all takes the whole browser for everything. Where we may install it we do; where there is
+# none, the tests of the page say that they are skipped.
+browsers = chromium$(if $(SAYSO_ALL),, chromium-headless-shell)
 chromium:
-	@if [ -n "$$CHROMIUM" ] || command -v $(browser) >/dev/null; then :; \
+	@missing=; for one in $(browsers); do command -v $$one >/dev/null || missing="$$missing $$one"; done; \
+	if [ -n "$$CHROMIUM" ] || [ -z "$$missing" ]; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  $(say) 'installing $(browser)'; \
-	  { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $(browser); } \
-	    >.venv/apt.out 2>&1 || { tail -n 5 .venv/apt.out >&2; $(say) '$(browser) could not be installed' >&2; }; \
+	  $(say) "installing$$missing"; \
+	  { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $$missing; } \
+	    >.venv/apt.out 2>&1 || { tail -n 5 .venv/apt.out >&2; $(say) "$$missing could not be installed" >&2; }; \
 	elif command -v chromium >/dev/null || command -v chromium-browser >/dev/null; then :; \
 	else $(say) 'chromium is not here: the tests of the page are SKIPPED (apt-get install chromium)' >&2; fi
 
@@ -121,6 +123,14 @@ pins := pyproject.toml constraints.txt
 	@$(say) 'installing the tools for the page into .venv'
 	@mkdir -p .venv/page && cp tools/page/package.json .venv/page
 	@$(bin)/npm install --prefix .venv/page --no-package-lock --ignore-scripts --no-audit --no-fund \
+	  >.venv/npm.out 2>&1 || { cat .venv/npm.out >&2; exit 1; }
+	@touch $@
+
+# What builds the plugin for Obsidian (plugins/obsidian).
+.venv/.obsidian: plugins/obsidian/package.json | .venv/.dev
+	@$(say) 'installing what builds the plugin for Obsidian into .venv'
+	@mkdir -p .venv/obsidian && cp plugins/obsidian/package.json .venv/obsidian
+	@$(bin)/npm install --prefix .venv/obsidian --no-package-lock --ignore-scripts --no-audit --no-fund \
 	  >.venv/npm.out 2>&1 || { cat .venv/npm.out >&2; exit 1; }
 	@touch $@
 

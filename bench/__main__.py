@@ -28,6 +28,7 @@ from bench.decide import LARGE, SMALL, decide_against_peers, decide_with_larger_
 from bench.decorated import decorated_calls
 from bench.durable import DURABLE_PEERS, allow_against_commit, allow_against_peers
 from bench.figures import figures_of_long_trails
+from bench.gateway import gateway_against_direct_call
 from bench.hook import hook_against_bare_python
 from bench.measure import Row, Watch
 from bench.peers import PEERS
@@ -62,6 +63,7 @@ BENCHMARKS: tuple[Callable[[Watch], list[Row]], ...] = (
     commands_against_bare_python,
     shell_against_bare_parse,
     hook_against_bare_python,
+    gateway_against_direct_call,
 )
 """A further measurement is a further function here; it returns its rows of the table."""
 

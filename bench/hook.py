@@ -27,7 +27,7 @@ from sayso.doors.agents.settings.registration import write_settings_text as writ
 from sayso.gate.open import open_gate
 from sayso.gate.people.tokens import issue_token
 from sayso.gate.rows.keys import load_or_make_key
-from sayso.policy import load_preset
+from sayso.policy import load_file, load_preset
 
 ROUNDS = 80
 AIM = 1.5
@@ -44,11 +44,17 @@ class Spent(NamedTuple):
 
 def hook_against_bare_python(watch: Watch) -> list[Row]:
     """A read that is allowed, by the hook alone and in the guard that is registered."""
-    with TemporaryDirectory() as folder, _a_service(Path(folder)) as file:
-        calls = _payloads(folder)
-        alone = _run_in_turns("hook, whole process", hook_words(AGENT, EVENT, file), calls, watch)
-        command = ["/bin/sh", "-c", hook_command(AGENT, EVENT, file)]
-        guarded = _run_in_turns("hook in its sh guard", command, calls, watch)
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "hook-file"
+        with a_service(Path(folder), file):
+            return _measure(folder, file, watch)
+
+
+def _measure(folder: str, file: Path, watch: Watch) -> list[Row]:
+    calls = _payloads(folder)
+    alone = _run_in_turns("hook, whole process", hook_words(AGENT, EVENT, file), calls, watch)
+    command = ["/bin/sh", "-c", hook_command(AGENT, EVENT, file)]
+    guarded = _run_in_turns("hook in its sh guard", command, calls, watch)
     return [
         _compare("hook, whole process", [(ours.wall, bare.wall) for ours, bare in alone], AIM),
         _compare("hook, processor time", [(ours.processor, bare.processor) for ours, bare in alone], AIM),
@@ -115,17 +121,29 @@ def _run(words: Sequence[str], given: bytes) -> Spent:
 
 
 @contextmanager
-def _a_service(folder: Path) -> Iterator[Path]:
-    """A service on a store and a socket of its own; the file that its hook reads."""
+def a_service(folder: Path, file: Path, policy: Path | None = None) -> Iterator[None]:
+    """A service on a store and a socket of its own, and the file that its hooks read."""
     data = folder / "data" / "sayso"
     data.mkdir(mode=0o700, parents=True)
-    store, socket, file = data / "sayso.db", folder / "s.sock", folder / "hook-file"
+    store, socket = data / "sayso.db", folder / "s.sock"
     key = load_or_make_key("sayso", data / "gate.key")
-    gate = open_gate(load_preset("coding"), store, key=key, marks=data)
+    chosen = ("--preset", "coding") if policy is None else ("--policy", str(policy))
+    gate = open_gate(
+        load_preset("coding") if policy is None else load_file(policy), store, key=key, marks=data
+    )
     secret, _ = issue_token(gate, "agent", AGENT.name, by="bench")
     gate.store.close()
-    file.write_text(write_settings(AGENT, HookSettings(socket, os.getuid(), secret, 60, None, {})))
-    words = ["-m", "sayso", "serve", "--preset", "coding", "--port", "0", "--socket", str(socket)]
+    file.write_text(write_settings(AGENT.events, HookSettings(socket, os.getuid(), secret, 60, None, {})))
+    words = [
+        "-m",
+        "sayso",
+        "serve",
+        *chosen,
+        "--port",
+        "0",
+        "--socket",
+        str(socket),
+    ]
     names = {"HOME": str(folder), "XDG_DATA_HOME": str(folder / "data"), "XDG_RUNTIME_DIR": str(folder)}
     with subprocess.Popen(  # noqa: S603  ourselves
         [sys.executable, *words, "--store", str(store)],
@@ -136,7 +154,7 @@ def _a_service(folder: Path) -> Iterator[Path]:
         assert service.stdout is not None
         service.stdout.readline()
         try:
-            yield file
+            yield
         finally:
             service.terminate()
 

@@ -17,6 +17,7 @@ KEY_HEADER = "Idempotency-Key"
 SESSION_HEADER = "X-Sayso-Session"
 TRUSTED_PATH = "/trusted/v1/messages"
 SURFACES_PATH = "/surfaces/v1"
+BROWSER_COOKIE = "sayso_browser"
 
 
 class RunnableCall(msgspec.Struct, frozen=True):
@@ -165,7 +166,7 @@ class HookOutput(msgspec.Struct, frozen=True):
 
 
 class HookDialect(msgspec.Struct, frozen=True):
-    """How one coding agent speaks to its hooks.
+    """How one coding agent speaks to its hooks, or the MCP gateway to the service.
 
     `read_event` takes the name of the event and the host's payload, and raises `MalformedRequest` for what is
     not this agent's. `render_answer` gives the decision in the host's words.
@@ -174,3 +175,5 @@ class HookDialect(msgspec.Struct, frozen=True):
     name: str
     read_event: Callable[[str, dict[str, Any]], HostEvent]
     render_answer: Callable[[HostEvent, HookAnswer], HookOutput]
+    door: str = "hook"
+    """What people see the call came through."""

@@ -37,7 +37,7 @@ def write_hook_file(agent: Agent, place: Place) -> tuple[Path, Path]:
     """The hook's file, and the socket it names."""
     file, socket = place.home / "hook-file", place.home / "s.sock"
     settings = HookSettings(socket, os.getuid(), "sayso_agent_x", 5, None, {})
-    file.write_text(write_settings_text(agent, settings))
+    file.write_text(write_settings_text(agent.events, settings))
     return file, socket
 
 

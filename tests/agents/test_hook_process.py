@@ -39,7 +39,7 @@ class Place(msgspec.Struct, frozen=True):
 
     def write(self, **more: object) -> None:
         settings = HookSettings(self.socket, os.getuid(), "sayso_agent_x", 60, None, {})
-        self.file.write_text(write_settings_text(AGENT, msgspec.structs.replace(settings, **more)))
+        self.file.write_text(write_settings_text(AGENT.events, msgspec.structs.replace(settings, **more)))
 
     @property
     def words(self) -> list[str]:

@@ -12,8 +12,8 @@ import pytest
 from tests.support.repository import ROOT
 
 SOURCE = ROOT / "src" / "sayso"
-MOST_MODULES = 17
-"""About fifteen: a room of more has a second idea in it."""
+MOST_MODULES = 16
+"""Fifteen and the `__init__`: a room of more has a second idea in it."""
 IRREGULAR = {
     "bound", "built", "chosen", "done", "drawn", "given", "gone", "heard", "held", "kept", "known", "left",
     "lost", "made", "meant", "said", "seen", "sent", "shown", "spent", "taken", "told", "written",
@@ -28,11 +28,14 @@ CLAUSES = ("What ", "Who ", "Whose ", "Whether ", "How ", "Where ")
 MOST_CLAUSES = 0.06
 FOR_OTHERS = {
     "release_call",  # the specification lets a holder give an approval back
-    "prove_consistency",  # for whoever compares two checkpoints
+    "enter_call",  # and after this moment no longer
     "compile_files",  # for tools.programs
     "compile_presets",  # for tools.presets
     "verify_rows",  # for whoever verifies rows outside a store
+    "serve_spans",  # named in the command line of a process that verifies
 }
+NOT_YET_REMOVED = {"_LEADING", "_ONLY_SHOWS"}
+"""Constants of `reading/shell` that nothing uses."""
 
 
 Trees = dict[str, ast.Module]
@@ -80,17 +83,39 @@ def repeated_classes(named: Iterable[tuple[str, ast.Module]]) -> dict[str, list[
     return {name: paths for name, paths in where.items() if len(paths) > 1}
 
 
-def unused(texts: Iterable[str], modules: Iterable[ast.Module]) -> list[str]:
-    """Public functions whose name is written once in the whole source: where they are defined."""
-    written = Counter(word for text in texts for word in re.findall(r"\w+", text))
-    return [
+def references(tree: ast.Module) -> Iterator[str]:
+    """Every name that the module uses; a name in a comment or a docstring, or only imported, is not used."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.alias) and node.asname not in (None, node.name):
+            yield node.name
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
+            yield node.value  # tables of what is loaded by its name
+
+
+def unused(modules: Iterable[ast.Module]) -> list[str]:
+    """Functions and constants of modules that nothing in the whole source uses."""
+    trees = list(modules)
+    used = Counter(name for tree in trees for name in references(tree))
+    for tree in trees:
+        used.subtract(target.id for target in constants(tree))
+    functions = (
         node.name
-        for module in modules
-        for node in module.body
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-        and written[node.name] == 1
-        and not node.decorator_list
-    ]
+        for tree in trees
+        for node in tree.body
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not node.decorator_list
+    )
+    named = (*functions, *(target.id for tree in trees for target in constants(tree)))
+    return [name for name in named if used[name] == 0 and not name.startswith("__")]
+
+
+def constants(tree: ast.Module) -> Iterator[ast.Name]:
+    for node in tree.body:
+        if isinstance(node, ast.Assign):
+            yield from (target for target in node.targets if isinstance(target, ast.Name))
 
 
 def docstrings(tree: ast.Module) -> Iterator[str]:
@@ -120,7 +145,7 @@ def test_functions_are_verbs(trees: Trees) -> None:
     every = [function for tree in trees.values() for function in functions(tree)]
     bare = [function.name for function in every if is_bare_participle(function)]
     assert len(every) > 1_000
-    assert len(bare) < 0.02 * len(every), sorted(bare)
+    assert len(bare) < 0.01 * len(every), sorted(bare)
 
 
 def test_no_public_name_stands_for_two_functions(trees: Trees) -> None:
@@ -147,8 +172,7 @@ def test_docstrings_are_statements(trees: Trees) -> None:
 
 
 def test_no_function_is_there_for_tests_alone(trees: Trees) -> None:
-    texts = ((SOURCE / path).read_text("utf-8") for path in trees)
-    assert set(unused(texts, trees.values())) <= FOR_OTHERS
+    assert set(unused(trees.values())) - NOT_YET_REMOVED == FOR_OTHERS
 
 
 def test_the_checks_notice_what_they_are_for() -> None:
@@ -161,6 +185,9 @@ def test_the_checks_notice_what_they_are_for() -> None:
     assert repeated_classes([("a.py", state), ("b.py", door)]) == {"Session": ["a.py", "b.py"]}
     quaint = ast.parse('"""Rows put back."""\nraise Tampered(f"{row} was CHANGED by hand")')
     assert [bool(QUAINT.search(text)) for text in messages(quaint)] == [True]
-    called = ("def load(): ...\ndef main(): load()\n@app.command\ndef stop(): ...", "def target_for(): ...")
-    assert unused(called, map(ast.parse, called)) == ["main", "target_for"]
+    called = (
+        "def load(): ...\ndef main(): load()\n@app.command\ndef stop(): ...\nWIDE = 78\nHIGH = 9\nHIGH",
+        '"""Made with target_for."""\nfrom a import target_for\ndef target_for(): ...',
+    )
+    assert unused(map(ast.parse, called)) == ["main", "target_for", "WIDE"]
     assert list(docstrings(ast.parse('"""A."""\ndef f():\n    """What it is."""'))) == ["A.", "What it is."]

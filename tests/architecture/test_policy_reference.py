@@ -17,10 +17,11 @@ from msgspec import NODEFAULT, Struct
 from sayso.core.durations import format_duration
 from sayso.core.model import Risk
 from sayso.core.policy import Decay, Detail, Domain, Policy, PolicyWorkflow, Settings, SlashCommand, Tool
+from sayso.core.team import ApprovalRule, Person, QuietHours
 from sayso.core.text.phrases import Phrases
 from sayso.policy import load_preset, preset_names, read_text
 from sayso.policy.build import TIMES, settings_to_dict
-from sayso.policy.compare.tighten import find_vain_parts
+from sayso.policy.compare.vain_parts import find_vain_parts
 from sayso.policy.file import PolicyFile, RiskWord
 from sayso.policy.lint import lint_policy
 from sayso.policy.load import LoadedPolicy, lay_over
@@ -45,6 +46,9 @@ CORE: dict[str, type[Struct]] = {
     "tools": Tool,
     "slash_commands": SlashCommand,
     "workflows": PolicyWorkflow,
+    "people": Person,
+    "approvals": ApprovalRule,
+    "quiet_hours": QuietHours,
 }
 FRAMES = {
     TOP: "{example}",
@@ -53,6 +57,10 @@ FRAMES = {
     "tools": "tools: [{example}]",
     "slash_commands": "slash_commands: {{/shop: {{{example}}}}}",
     "workflows": "workflows: {{shop: {{{example}}}}}",
+    "people": "people: {{ana: {{{example}}}}}",
+    "approvals": "people: {{ana: {{groups: [finance], ids: [page:ana]}}, "
+    "bo: {{groups: [finance], ids: [page:bo]}}, cy: {{groups: [finance, leads], ids: [page:cy]}}}}\n"
+    "approvals: [{{{example}}}]",
 }
 
 
@@ -133,12 +141,14 @@ def default_of(row: Row) -> str:
     if row.section == TOP:
         if row.key == "mode":
             return f"`{read_text('sayso: 1').policy.mode.value}`"
-        return "`[]`" if row.key in ("extends", "tools") else "`{}`"
+        return "`[]`" if row.key in ("extends", "tools", "approvals", "break_glass") else "`{}`"
     core = {field.name: field for field in msgspec.structs.fields(CORE[row.section])}
     default = core[fields[row.key].name].default
     assert default is not NODEFAULT
     if default is None:
         return "none"
+    if isinstance(default, Risk):
+        return f"`{default.word}`"
     shown = format_duration(default) if row.key in TIMES else default
     return f"`{json.dumps(shown) if not isinstance(shown, str | float) else written(shown)}`"
 

@@ -142,7 +142,9 @@ def user_initiated_but_risky(gate: Gate, session: str) -> None:
 
 
 def in_mode_paranoid(gate: Gate, session: str) -> None:
-    paranoid = msgspec.structs.replace(gate, policy=msgspec.structs.replace(POLICY, mode=Mode.PARANOID))
+    paranoid = msgspec.structs.replace(
+        gate, live=None, policy=msgspec.structs.replace(POLICY, mode=Mode.PARANOID)
+    )
     authorize(paranoid, request(session, "files.list"))
 
 

@@ -17,17 +17,19 @@ from sayso.store.memory.store import MemoryStore
 from tests.support.gates import KEY
 
 ATTEMPTS = [
-    ("Bash", {"command": "sayso policy apply --yes"}),
-    ("Bash", {"command": "sayso policy unlock"}),
-    ("Bash", {"command": "chattr -i ~/.config/sayso/policy.yaml"}),
-    ("Write", {"file_path": "~/.config/sayso/policy.yaml", "content": "sayso: 1"}),
-    ("Write", {"file_path": "/w/.sayso.yaml", "content": "sayso: 1"}),
-    ("Edit", {"file_path": "/w/AGENTS.md", "old_string": "a", "new_string": "b"}),
+    ("Bash", {"command": "sayso policy apply --yes"}, "sayso policy"),
+    ("Bash", {"command": "sayso policy unlock"}, "sayso policy"),
+    ("Bash", {"command": "chattr -i ~/.config/sayso/policy.yaml"}, "sayso/policy.yaml"),
+    ("Write", {"file_path": "~/.config/sayso/policy.yaml", "content": "sayso: 1"}, "sayso/policy.yaml"),
+    ("Write", {"file_path": "/w/.sayso.yaml", "content": "sayso: 1"}, "/w/.sayso.yaml"),
+    ("Edit", {"file_path": "/w/AGENTS.md", "old_string": "a", "new_string": "b"}, "/w/AGENTS.md"),
 ]
 
 
-@pytest.mark.parametrize(("tool", "args"), ATTEMPTS)
-def test_an_attempt_is_told_with_tool_agent_session_origin_and_door(tool: str, args: dict[str, str]) -> None:
+@pytest.mark.parametrize(("tool", "args", "tried"), ATTEMPTS)
+def test_an_attempt_is_told_with_what_was_tried_and_where_it_came_from(
+    tool: str, args: dict[str, str], tried: str
+) -> None:
     gate = open_gate(load_preset("coding"), MemoryStore(), key=KEY)
     session = open_session(gate, agent="rm\u202eagent\x1b[2J", owner="test", workspace="/w")
     said = CallDeclaration(door="hook", subagent="helper")
@@ -38,6 +40,7 @@ def test_an_attempt_is_told_with_tool_agent_session_origin_and_door(tool: str, a
     notice = json.loads(row.body or b"{}")["details"]["notice"]
     assert notice.startswith("self_modification.")
     for told in (
+        tried,
         f"tool '{tool}'",
         f"session '{session}'",
         "origin subagent",

@@ -15,6 +15,7 @@ from sayso.core.model import Risk
 from tests.support.shell_lines import Reader
 
 GIVEN_TO_CODE = (
+    "pytest --override-ini=log_file=.claude/settings.json",
     "npm test -- --outputFile=AGENTS.md",
     "npm test -- --outputFile AGENTS.md",
     "npm test -- --outputFile=/etc/x",

@@ -141,6 +141,42 @@ def test_a_parked_run_does_not_go_on_after_a_policy_was_tightened_and_loosened(p
     assert program.sent == ["mail"]
 
 
+TOUCHES = POLICY.replace("requires_approval: [share]", "requires_approval: [share, touch]")
+TOUCH_ASKS = f"{TOUCHES}  notes.touch: {{always_ask: true}}\n"
+
+
+@pytest.mark.parametrize("stricter", [TOUCH_ASKS, TOUCHES], ids=["tightened", "left alone"])
+def test_what_a_parked_run_carries_is_asked_about_after_it_was_tightened_and_loosened(
+    program: Program, stricter: str
+) -> None:
+    program.set_policy(TOUCHES)
+    gate = program.gate
+
+    @gate.requires_consent("notes.touch", risk="moderate")
+    def touch() -> str:
+        return "touched"
+
+    @gate.requires_consent("notes.share", risk="high")
+    def share_first() -> str:
+        return "shared"
+
+    @gate.capability(restartable=True)
+    @gate.requires_consent("mail.send", risk="moderate")
+    def send_and_touch() -> str:
+        share_first()
+        return touch()
+
+    session = gate.session()
+    call = session.run("send_and_touch", wait=0).operation_id or ""
+    answer_open(gate, "once")
+    assert session.retry(call, wait=0).status == "timeout"
+    program.set_policy(stricter)
+    program.set_policy(TOUCHES)
+    answer_open(gate, "once")
+    expected = "ok" if stricter == TOUCHES else "timeout"
+    assert session.retry(call, wait=0).status == expected
+
+
 def test_a_run_that_was_approved_after_the_tightening_goes_on(program: Program) -> None:
     session = program.gate.session()
     call = session.run("send", {"inner": True}, wait=0).operation_id or ""
@@ -201,3 +237,21 @@ def test_a_risk_that_declarations_raise_again_is_a_tightening() -> None:
     raised = msgspec.structs.replace(raised, digest="another")
     assert find_tightenings(final, raised) == {"mail.send"}
     assert find_tightenings(raised, final) == set()
+
+
+SLASH = "slash_commands: {/send: {operations: [mail.send]}}\n"
+LIMIT = "workflows: {digest: {operations: [mail.send]}}\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "stricter"),
+    [
+        (POLICY, POLICY.replace("{risk: moderate}", "{risk: moderate, weight: high}"), "mail.send"),
+        (POLICY + SLASH, POLICY, "mail.send"),
+        (POLICY + LIMIT, POLICY + LIMIT.replace("[mail.send]", "[]"), "mail.send"),
+        (POLICY, POLICY + LIMIT, ""),
+    ],
+    ids=["weight", "slash command", "workflow", "first limit of a workflow"],
+)
+def test_weights_slash_commands_and_workflows_tighten_as_well(before: str, after: str, stricter: str) -> None:
+    assert stricter in find_tightenings(load_text(before), load_text(after))

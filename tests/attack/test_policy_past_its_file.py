@@ -99,6 +99,21 @@ def test_a_program_follows_what_is_applied_meanwhile(tmp_path: Path, file: Path)
     assert outcome(program, "mail.read") == "deny"
 
 
+@pytest.mark.parametrize("own", ["balanced", load_text(LOOSE)], ids=["preset", "policy"])
+def test_a_program_that_was_there_first_is_held_to_the_file_that_comes_later(
+    tmp_path: Path, own: Policy | str
+) -> None:
+    program = open_gate(tmp_path, own)
+    before = outcome(program, "files.read")
+    file = tmp_path / "policy.yaml"
+    file.write_text(STRICT)
+    served = open_gate(tmp_path, file)
+    assert before == "allow"
+    assert outcome(program, "files.read") == "deny"
+    served.close()
+    program.close()
+
+
 @pytest.mark.parametrize(
     "spoil", ["DELETE FROM meta WHERE name = ?", "UPDATE meta SET value = '{}' WHERE name = ?"]
 )

@@ -251,6 +251,44 @@ def test_a_crash_in_the_middle_is_found_and_settled(desk: Desk, text: str, state
     assert desk.text() == (NEW if text != "else\n" else text)
 
 
+def test_a_crash_leaves_no_copy_of_the_text_behind(desk: Desk) -> None:
+    one = desk.cooled()
+    with desk.gate.store.write() as tx:
+        change_state(desk.gate, tx, one.id, "applying", by="ana")
+    (desk.root / f".lessons.md.{one.id}").write_text(NEW[:5])
+    desk.carry_on()
+    assert (desk.state(one), desk.text()) == ("applied", NEW)
+    assert [file.name for file in desk.root.iterdir()] == ["lessons.md"]
+
+
+def test_a_crash_between_the_two_names_of_a_new_file_is_settled_as_what_happened(desk: Desk) -> None:
+    one = desk.approved(diff=make_diff("new.md", None, "x\n"))
+    desk.pass_time(7_200)
+    with desk.gate.store.write() as tx:
+        change_state(desk.gate, tx, one.id, "applying", by="ana")
+    (desk.root / f".new.md.{one.id}").write_text("x\n")
+    os.link(desk.root / f".new.md.{one.id}", desk.root / "new.md")
+    desk.carry_on()
+    assert desk.state(one) == "applied"
+    assert sorted(file.name for file in desk.root.iterdir()) == ["lessons.md", "new.md"]
+
+
+def test_a_process_killed_while_it_writes_leaves_only_what_is_found_again(desk: Desk) -> None:
+    """The name beside the file is the proposal's: the two tests above plant what a real crash leaves."""
+    one = desk.cooled()
+    seen: list[str] = []
+    real = os.fsync
+
+    def look(descriptor: int) -> None:
+        seen.extend(file.name for file in desk.root.iterdir() if file.name != "lessons.md")
+        real(descriptor)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(os, "fsync", look)
+        desk.apply(one)
+    assert set(seen) == {f".lessons.md.{one.id}"}
+
+
 OUTSIDE = ["../secret.md", "/etc/passwd", "a/../../secret.md", ".", "lessons.md/", "sub//x", "a\tb"]
 
 

@@ -29,14 +29,14 @@ def test_no_trick_makes_a_harmful_command_low(reader: Reader, command: str) -> N
     hidden = list(tricks(command))
     low = [line for line in hidden if reader.risk(line) is Risk.LOW]
     assert low == []
-    assert len(hidden) > 150
+    assert len(hidden) > 300
 
 
 def test_the_catalogue_holds_several_thousand_cases() -> None:
-    assert sum(len(list(tricks(command))) for command in HARMFUL) > 4_000
+    assert sum(len(list(tricks(command))) for command in HARMFUL) > 7_000
 
 
 def test_the_tricks_around_a_harmless_command_are_not_all_refused(reader: Reader) -> None:
     """Otherwise the tests above would pass on a reading that calls nothing low."""
     low = [line for line in tricks("ls src") if reader.risk(line) is Risk.LOW]
-    assert len(low) > 50
+    assert len(low) > 100

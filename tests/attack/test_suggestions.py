@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sayso.core.durations import DAY
+from sayso.core.durations import DAY, HOUR
 from sayso.core.model import Operation, Verdict
 from sayso.core.proposals.diffs import apply_diff, parse_diff
 from sayso.core.proposals.proposal import ProposalRefused
@@ -222,6 +222,31 @@ def test_what_people_deny_is_suggested_to_be_blocked(gate: Gate, session: str) -
     (one,) = suggest(gate)
     assert one.words == "denied 3 of 3 times in 30 days: tests.run"
     assert decide_under(gate, one, session, command="pytest") is Verdict.DENY
+
+
+def test_an_agent_that_asks_a_lot_crowds_out_no_refusal(gate: Gate, session: str) -> None:
+    for number in range(11):
+        for _ in range(5):
+            call(gate, session, "once", command=f"pytest t{number}.py")
+    for number in range(3):
+        call(gate, session, "deny", tool="drop", what=str(number))
+    kinds = [one.kind for one in suggest(gate)]
+    assert "always_approved" in kinds
+    assert "often_refused" in kinds
+
+
+def test_questions_that_nobody_answers_dilute_no_refusal(gate: Gate, session: str, clock: Clock) -> None:
+    for number in range(3):
+        call(gate, session, "deny", command=f"pytest {number}")
+    for number in range(8):
+        start_call(
+            gate,
+            request_in_session(gate, session, "Bash", {"command": f"pytest -q {number}"}, None, 0.0),
+            holder="test",
+        )
+    clock.now += 3 * HOUR
+    (one,) = suggest(gate)
+    assert (one.kind, one.words) == ("often_refused", "denied 3 of 3 times in 30 days: tests.run")
 
 
 def test_what_nothing_uses_is_suggested_to_ask_once_the_time_is_in_the_trail(

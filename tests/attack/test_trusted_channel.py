@@ -188,6 +188,17 @@ def test_what_is_blocked_stays_blocked_whoever_signed_it(channel: Channel) -> No
     assert channel.send({"type": "sayso.request", "data": data}).json()["status"] == "blocked"
 
 
+def test_messages_that_arrive_in_another_order_change_nothing_more(channel: Channel, tmp_path: Path) -> None:
+    """A proposal made on top of another one does not apply before it, and the other is asked about."""
+    later = {**CHANGE, "diff": make_diff("lessons.md", NEW, "be kind\nbe both\n")}
+    body = {**BODY, "data": {**BODY["data"], "args": {"proposal": later}}}
+    assert channel.send(body, name="msg_2").status_code == 409
+    assert channel.send(name="msg_1").json()["status"] == "pending"
+    assert channel.refusals() == ["proposal"]
+    assert list_proposals(channel.service.gate) == []
+    assert (tmp_path / "memory" / "lessons.md").read_text() == OLD
+
+
 def test_a_message_sent_again_does_nothing(channel: Channel) -> None:
     content = json.dumps(BODY).encode()
     headers = channel.headers(content)

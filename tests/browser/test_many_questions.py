@@ -262,7 +262,7 @@ def test_how_those_ended_that_others_answered_or_took_back_is_told_truly(
     expect(page.locator("#said")).to_have_text("4 denied by you; 4 were over already")
     expect(page.locator(".several .ended")).to_have_text(["taken back by bo", "denied by you"] * 4)
     assert answers(desk, alike) == [None, "deny"] * 4
-    expect(page.get_by_role("heading", name="None of these waits any more")).to_be_visible()
+    expect(page.get_by_role("heading", name="None of these is waiting any more")).to_be_visible()
 
 
 def test_an_answer_lost_on_its_way_is_not_known_to_have_arrived(desk: Desk, signed_in: SignedIn) -> None:

@@ -222,7 +222,7 @@ def test_a_row_opens_to_what_was_recorded_its_proof_and_the_trace_of_deciding_it
     expect(recorded).to_contain_text("still in force")
     now = page.locator(".past .again")
     expect(now).to_contain_text("This is not what happened then")
-    expect(now).to_contain_text("It would be decided alike: asked")
+    expect(now).to_contain_text("It would be decided the same way: asked")
     now.locator("summary", has_text="git.push").click()
     expect(now.locator("details[open] .spoke")).to_contain_text("risky")
     no_violations_in_any_theme(page)
@@ -239,7 +239,7 @@ def test_what_would_be_decided_otherwise_now_is_said_to_be(desk: Desk, signed_in
     page = signed_in("/history")
     page.locator("tbody button.call").click()
     expect(page.locator(".past .story")).to_contain_text("Allowed once by ana")
-    expect(page.locator(".again")).to_contain_text("It would be decided otherwise: allowed by the rule")
+    expect(page.locator(".again")).to_contain_text("It would be decided differently: allowed by the rule")
 
 
 def test_a_row_that_cannot_be_read_says_so_and_tries_again(desk: Desk, signed_in: SignedIn) -> None:
@@ -358,7 +358,7 @@ def test_the_top_fits_at_every_width(desk: Desk, signed_in: SignedIn, word: str)
         }""",
         word,
     )
-    for width in (360, 400, 720, 721, 900, 1120, 1121, 1180, 1260, 1261, 1280):
+    for width in (360, 400, 720, 721, 900, 1120, 1121, 1180, 1260, 1261, 1280, 1400, 1401):
         page.set_viewport_size({"width": width, "height": 740})
         assert page.evaluate(FITS), width
 

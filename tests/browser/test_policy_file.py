@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from sayso.gate.gate import current_gate
 from sayso.gate.open import PolicySource, open_gate
-from sayso.gate.policy_acts.apply import load_policy_status
+from sayso.gate.policy_acts.apply import apply_policy, load_policy_status
 from sayso.policy import load_text
 from sayso.store.memory.store import MemoryStore
 from tests.browser.conftest import SignedIn
@@ -82,6 +82,19 @@ def test_a_loosening_waits_until_it_was_read_and_is_applied_by_holding(
     expect(page.locator(".said, [role=status]", has_text="Applied")).to_be_visible()
     expect(waiting).to_be_empty()
     assert state_of(desk, file) == "in_force"
+
+
+def test_the_inbox_says_that_a_file_waits_and_leads_to_it(
+    desk: Desk, signed_in: SignedIn, file: Path
+) -> None:
+    file.write_text(LOOSE)
+    page = signed_in("/")
+    expect(page.locator("main")).to_contain_text("No question waits for you")
+    page.get_by_role("link", name="Your policy file waits to be applied").click()
+    expect(page.locator("h1")).to_have_text("Policy")
+    apply_policy(desk.gate, file, by="ana", content=load_policy_status(desk.gate, file).content)
+    page.goto(page.url.replace("/policy", "/"))
+    expect(page.locator("main")).to_contain_text("Nothing waits for you")
 
 
 def test_the_keyboard_alone_applies_it(desk: Desk, signed_in: SignedIn, file: Path) -> None:

@@ -169,7 +169,7 @@ def test_what_is_approved_takes_effect_once_it_has_cooled_and_can_be_undone(
     hold(page, "Hold to approve")
     step = page.locator(".next-step")
     expect(step).to_contain_text(
-        re.compile(r"Takes effect at \d\d:\d\d at the earliest, in \d+ .+, unless it is")
+        re.compile(r"Takes effect at (?:\w+ \d+ )?\d\d:\d\d at the earliest, in \d+ .+, unless it is")
     )
     assert (state_of(desk.gate, one), (memory / "lessons.md").read_text()) == ("approved", OLD)
     pass_cooling(desk, hours)
@@ -283,7 +283,7 @@ def test_a_file_that_was_changed_meanwhile_is_told_and_nothing_is_offered(
     hours.passed = -120.0
     page.reload()
     expect(page.locator(".next-step")).to_contain_text(
-        "clock of this machine is not trusted: cooling stands still"
+        "clock of this machine is not trusted: cooling is paused"
     )
 
 

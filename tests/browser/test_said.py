@@ -87,4 +87,4 @@ def test_a_history_without_a_filter_never_says_that_nothing_fits(signed_in: Sign
     page = signed_in("/history")
     expect(page.get_by_text("Nothing was decided yet")).to_be_visible()
     page.get_by_label("agent").or_(page.get_by_placeholder("agent")).first.fill("nobody")
-    expect(page.get_by_text("Nothing was decided that fits.")).to_be_visible()
+    expect(page.get_by_text("No decision matches.")).to_be_visible()

@@ -21,12 +21,21 @@ from sayso.gate.ledger.outcome import end_call
 from sayso.gate.ledger.recovery import recover_calls
 from sayso.gate.ledger.retry import retry_call
 from sayso.gate.ledger.start import start_call
+from sayso.gate.people.answerers import Answerer
 from sayso.gate.questions.expiry import expire_questions
 from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.operator_grants import revoke_all
 from tests.crash.jobs import Clock, Job, gate_on, opened
 from tests.crash.lives import edit
+from tests.support.answers import answer_question
 from tests.support.repository import ROOT
+from tests.support.teams import acting_under, team_policy
+
+APPROVERS = (
+    "page:ana", "account:ana", "surface:phone/1", "page:bo", "account:bo", "surface:phone/2",
+    "page:cy", "account:cy",
+)  # fmt: skip
+"""The ids of three people: what each process answers with."""
 
 
 class Worker:
@@ -94,11 +103,19 @@ def tidy(gate: Gate, job: Job, me: str, session: str, times: str) -> str:
     return "done"
 
 
+def approve(gate: Gate, job: Job, me: str, session: str, question: str) -> str:
+    """Approve this question, where three of finance have to, as one of those who are the eight processes."""
+    team = acting_under(gate, team_policy(needed=3))
+    stands = answer_question(team, question, "once", by=me, who=Answerer(APPROVERS[int(me)]))
+    return f"{stands.state} {stands.yours}"
+
+
 TRADES: dict[str, Callable[[Gate, Job, str, str, str], str]] = {
     "resume": resume,
     "stop": stop,
     "decide": decide,
     "tidy": tidy,
+    "approve": approve,
 }
 
 

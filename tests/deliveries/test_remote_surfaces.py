@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
@@ -33,6 +34,7 @@ from tests.support.chat_services import (
     FakeSlack,
     FakeTelegram,
     LoopbackService,
+    strings_in,
 )
 from tests.support.gates import Clock
 
@@ -293,8 +295,10 @@ def test_a_masked_surface_gets_no_argument_and_allows_no_high_risk(
 def test_text_of_an_agent_is_shown_as_data(gate: Gate, session: str, seat: Seat) -> None:
     question = asked(gate, edit(session, HOSTILE))
     sent(gate, seat)
-    assert "\x1b" not in seat.shown()
-    assert "\u202e" not in seat.shown()
+    shown = "".join(text for _, _, body in seat.server.posts for text in strings_in(json.loads(body)))
+    assert "\\x1b[2J" in shown
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
     seat.answer(gate, "deny")
     assert load_question_now(gate, question).answer == "deny"
 

@@ -270,9 +270,9 @@ def test_a_strict_model_with_bytes_takes_nothing_that_it_does_not_write_itself(
     [
         ("\ud800", "half a character"),
         ({"\ud800": 1}, "half a character"),
-        (float("nan"), "NaN or an endless number"),
-        ([float("inf")], "NaN or an endless number"),
-        ({1: 2, "1": 3}, "two of its keys are spelled alike"),
+        (float("nan"), "NaN or infinity"),
+        ([float("inf")], "NaN or infinity"),
+        ({1: 2, "1": 3}, "two of its keys are the same"),
         ({(1, 2): 3}, "a dict with a key of type tuple"),
         ([{"a": {(1, 2): 3}}], "a dict with a key of type tuple"),
         ([object()], "a value of type object has no JSON form"),

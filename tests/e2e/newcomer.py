@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.support.terminals import PATIENCE, Screen
@@ -75,6 +76,9 @@ def surroundings(home: Path) -> dict[str, str]:
     """A user of their own, with a plain terminal."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SAYSO_", "XDG_"))}
     ours = {"HOME": str(home), "TMPDIR": str(home), "LC_ALL": "C.UTF-8", "TERM": "dumb", "NO_COLOR": "1"}
+    ours["TZ"] = (
+        f"NOON{datetime.now(UTC).hour - 12:+d}"  # a time that is soon is today, and shown without its day
+    )
     return kept | ours | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
 

@@ -146,9 +146,12 @@ def test_a_permission_that_the_store_has_not_seen_yet_is_checked_as_its_first_ca
     place: Place, gate: Gate, policy: Path
 ) -> None:
     policy.write_text(POLICY.replace("[read], requires_approval: [s", "[read, list], requires_approval: [s"))
-    ran = place.sayso("check", "email", "list")
+    ran = place.sayso("check", "email", "list", "--policy", str(policy))
     assert (ran.stdout, ran.returncode) == ("SILENT -- proceed\n", 0), ran.stderr
     assert "another policy" in ran.stderr
+    ran = place.sayso("check", "email", "list")
+    assert (ran.stdout, ran.returncode) == ("FORCED -- ask the operator first\n", 3), ran.stderr
+    assert "your policy file is not in force as it is" in ran.stderr
 
 
 def test_confidence_does_not_speak_where_notices_have_nowhere_to_go(
@@ -159,7 +162,8 @@ def test_confidence_does_not_speak_where_notices_have_nowhere_to_go(
     policy.write_text(
         POLICY.replace("settings: {notices: null}", "settings: {confidence_bypass: true, notices: page}")
     )
-    assert place.sayso("check", "email", "send", "0.99").stdout == "VISIBLE -- proceed and notify\n"
+    draft = place.sayso("check", "email", "send", "0.99", "--policy", str(policy))
+    assert draft.stdout == "VISIBLE -- proceed and notify\n"
 
 
 def test_the_grants_and_the_stop_of_a_session_count_only_where_it_is_named(place: Place, gate: Gate) -> None:

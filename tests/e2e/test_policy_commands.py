@@ -77,6 +77,13 @@ def test_a_file_named_like_a_preset_does_not_pass_for_it(
     assert "bank" in told["domains"]
 
 
+def test_a_shown_policy_has_its_settings_as_the_file_writes_them(tmp_path: Path) -> None:
+    shown = " ".join(sayso("policy", "show", "graph", home=tmp_path).stdout.split())
+    assert "confidence_bypass: true" in shown
+    assert "notices: null" in shown
+    assert "None" not in shown
+
+
 def test_a_policy_json_in_the_config_folder_is_the_operators_own(tmp_path: Path) -> None:
     config(
         tmp_path,

@@ -15,6 +15,7 @@ from sayso.doors.python.calls.results import ConsentDenied
 from sayso.doors.sayso import Sayso
 from sayso.gate.open import open_to_look
 from sayso.gate.policy_acts.file_flags import unprotect_file
+from sayso.gate.settings import gate_config_folder
 from tests.support.changing_file import version_text, write_in_place
 from tests.support.commands import run_forked
 from tests.support.service_process import Home, Service, a_home, said
@@ -53,6 +54,16 @@ def reads(service: Service, token: str) -> bool:
             return False
     finally:
         connected.close()
+
+
+def test_a_policy_whose_notices_go_nowhere_is_refused_before_it_is_in_force(home: Home) -> None:
+    write_in_place(home.policy, f"{version_text((0, 0, 0))}\nsettings: {{notices: pager}}\n")
+    code, told = said("serve", "--policy", str(home.policy), "--store", home.store, "--port", "0")
+    assert code == 1
+    assert "'pager' in the policy is not a surface" in told
+    write_in_place(home.policy, version_text((0, 0, 0)))
+    with home.serve() as running:
+        assert reads(running, home.token("host"))
 
 
 def test_a_loosened_file_is_applied_by_command_and_the_running_service_follows(
@@ -146,7 +157,7 @@ def test_status_lint_and_check_tell_of_the_projects_own_file(
 
     assert check() == 3
     own.write_text("mode: paranoid\noperations: {mail.send: {risk: low}}\n")
-    assert f"{own}islaidoveryourpolicyhere" in told("policy", "status", "--store", home.store)[1]
+    assert f"{own}ismergedoveryourpolicyhere" in told("policy", "status", "--store", home.store)[1]
     code, said_of = told("policy", "lint", str(own))
     assert code == 0
     assert "doesnotcount" in said_of
@@ -155,3 +166,64 @@ def test_status_lint_and_check_tell_of_the_projects_own_file(
     assert told("policy", "lint", str(own))[0] == 1
     own.write_text("settings: {unlisted: block}")
     assert check() == 4
+
+
+OWN = "extends: [balanced]\ndomains: {mail: {autonomous: [read, list], requires_approval: [], blocked: []}}\n"
+
+
+def own_policy(text: str) -> None:
+    """Write the policy where Sayso looks for it."""
+    folder = gate_config_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    write_in_place(folder / "policy.yaml", text)
+
+
+def begin(home: Home) -> None:
+    """A gate that decides under your own file."""
+    Sayso.open(None, home.store, surfaces=()).close()
+
+
+def test_a_review_in_the_terminal_tightens_with_a_proposal(home: Home) -> None:
+    own_policy(OWN)
+    begin(home)
+    code, told = said("policy", "review", "--tighten", "mail.list", "--keep", "mail", "--store", home.store)
+    assert code == 0, told
+    assert "Kept: mail." in told
+    assert "Proposed that mail.list asks: sayso propose approve p_" in told
+    code, told = said("propose", "list", "--store", home.store)
+    assert "At a review: mail.list asks from now on." in told
+    code, told = said("inbox", "--store", home.store)
+    assert "1 proposal waits for your decision" in told
+
+
+def test_the_inbox_and_check_know_of_a_file_that_waits(home: Home) -> None:
+    own_policy(OWN.replace("autonomous: [read, list]", "autonomous: [list]"))
+    begin(home)
+    assert said("check", "mail", "read", "--store", home.store)[0] == 3
+    own_policy(OWN)
+    code, told = said("check", "mail", "read", "--store", home.store)
+    assert (code, "your policy file is not in force as it is" in told) == (3, True)
+    assert "your policy file waits to be applied" in said("inbox", "--store", home.store)[1]
+    assert said("policy", "apply", "--yes", "--store", home.store)[0] == 0
+    assert said("check", "mail", "read", "--store", home.store)[0] == 0
+    assert "your policy file" not in said("inbox", "--store", home.store)[1]
+
+
+def test_check_is_held_to_what_is_in_force_once_the_file_is_gone(home: Home) -> None:
+    own_policy(
+        OWN.replace("blocked: []", "blocked: [send]") + "operations: {files.read: {always_ask: true}}\n"
+    )
+    begin(home)
+    (gate_config_folder() / "policy.yaml").unlink()
+    assert said("check", "mail", "send", "--store", home.store)[0] == 4
+    assert said("check", "files", "read", "--store", home.store)[0] == 3
+    assert said("check", "files", "read", "--preset", "balanced")[0] == 0
+
+
+@pytest.mark.parametrize(("preset", "waits"), [("trusting", True), ("paranoid", False)])
+def test_init_on_a_store_in_use_says_whether_its_policy_waits(home: Home, preset: str, waits: bool) -> None:
+    with Sayso.open(policy="balanced", surfaces=()) as gate:
+        gate.session(agent="agent")
+    code, text = said("init", "--no-agents", "--preset", preset)
+    assert code == 0
+    assert ("`sayso policy apply` puts it in force" in " ".join(text.split())) is waits

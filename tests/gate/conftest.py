@@ -11,9 +11,10 @@ from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
+from tests.gate.copies import pair
 from tests.support.gates import KEY, Clock, clock, embedded, no_settings
 
-__all__ = ["clock", "no_settings"]
+__all__ = ["clock", "no_settings", "pair"]
 
 
 @pytest.fixture(params=["memory", "sqlite"])

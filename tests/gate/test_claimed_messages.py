@@ -175,7 +175,7 @@ def test_what_tightens_or_says_nothing_opens_no_question(gate: Gate, session: st
 def test_where_the_policy_trusts_hooks_nobody_is_asked(gate: Gate) -> None:
     settings = msgspec.structs.replace(gate.policy.settings, trust_hook_messages=True)
     policy = msgspec.structs.replace(gate.policy, settings=settings)
-    trusting = msgspec.structs.replace(gate, policy=policy)
+    trusting = msgspec.structs.replace(gate, live=None, policy=policy)
     session = open_session(trusting, agent="claude", owner="t")
     assert claim(trusting, session, GRANT).question is None
     assert [one.risk for one in list_grants(trusting, session)] == ["moderate"]

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import sqlite3
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from sayso import Sayso
-from sayso.core.audit import events
 from sayso.core.audit.checkpoint import open_checkpoint
 from sayso.core.audit.entry import MAIN, AuditError
 from sayso.core.audit.receipt import check_receipt
 from sayso.core.errors import SaysoError
-from sayso.core.model import Operation, Request, Verdict
+from sayso.core.model import Operation, Verdict
 from sayso.gate.audit.checkpoints import prove_entry, sign_audit
 from sayso.gate.audit.read import load_newest_entries
 from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
-from sayso.gate.gate import Gate, TamperedSession
+from sayso.gate.gate import TamperedSession
 from sayso.gate.ledger.lease import keep_alive
 from sayso.gate.ledger.outcome import end_call
 from sayso.gate.ledger.recovery import recover_calls, resolve_call
@@ -30,110 +28,31 @@ from sayso.gate.ledger.retry import retry_call
 from sayso.gate.ledger.start import start_call
 from sayso.gate.open import audit_gate, open_gate
 from sayso.gate.questions.answer import answer_question
-from sayso.gate.rows.journal import record
-from sayso.gate.rows.keys import make_key, make_verifier, public_key_of
-from sayso.gate.rows.moves import StoreMoved, load_move_seal, save_move_state
+from sayso.gate.rows.keys import make_key
+from sayso.gate.rows.moves import StoreMoved, load_move_seal
 from sayso.gate.sessions.handoff import ask_to_save_handoff, check_handoff_saved, list_loaded_commands
-from sayso.gate.sessions.messages import record_message, record_task_start
+from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.operator_grants import UnknownGrant, list_grants, revoke_all, revoke_grant
-from sayso.gate.sessions.sessions import close_session, open_session
-from sayso.gate.upkeep.copy import CopyFailed, CopyReport, TargetNotEmpty, copy_store, unseal_store
+from sayso.gate.sessions.sessions import close_session
+from sayso.gate.upkeep.copy import TargetNotEmpty, copy_store
 from sayso.policy import load_preset
-from sayso.store.contract import KINDS, EntryRow, MetaRow, ReviewRow, Store, StoreError
+from sayso.store.contract import MetaRow, ReviewRow, StoreError
 from sayso.store.memory.store import MemoryStore
 from sayso.store.sqlite.store import SqliteStore
+from tests.gate.copies import (
+    HERE,
+    LEASE,
+    THERE,
+    TRUSTED,
+    Pair,
+    consented,
+    count,
+    entries,
+    session_on,
+    verdict,
+)
 from tests.support.asking import asked, edit, push
 from tests.support.gates import KEY, Clock, list_session_rows
-from tests.support.postgres_place import new_schema
-
-TRUSTED = (make_verifier(KEY.name, public_key_of(KEY)),)
-HERE, THERE = "the old place", "the new place"
-LEASE = 3_600.0
-
-
-class Broken(Exception):
-    """Somebody pulled the plug."""
-
-
-class Pair:
-    """A store with a gate on it, and an empty one to copy it to."""
-
-    def __init__(self, source: Store, target: Store, marks: Path) -> None:
-        self.source = source
-        self.target = target
-        self.marks = marks
-        marks.mkdir()
-
-    def old(self) -> Gate:
-        return self._gate(self.source)
-
-    def new(self) -> Gate:
-        return self._gate(self.target)
-
-    def _gate(self, store: Store) -> Gate:
-        return open_gate(load_preset("chat"), store, key=KEY, marks=self.marks)
-
-    def copy(
-        self, progress: Callable[[str, int], None] = lambda doing, done: None, to: str = THERE
-    ) -> CopyReport:
-        return copy_store(
-            self.source, self.target, KEY, came_from=HERE, to=to, marks=self.marks, progress=progress
-        )
-
-    def unseal(self, to: str = THERE) -> None:
-        unseal_store(self.source, self.target, KEY, to=to, marks=self.marks)
-
-
-@pytest.fixture(params=["memory", "sqlite", "sqlite to postgres"])
-def pair(request: pytest.FixtureRequest, clock: Clock, tmp_path: Path) -> Iterator[Pair]:
-    stores: list[Store] = []
-    if request.param == "memory":
-        stores += [MemoryStore(clock=clock), MemoryStore(clock=clock)]
-    else:
-        if request.param != "sqlite":
-            clock.now = time.time()  # the server has a clock of its own
-        stores.append(SqliteStore(tmp_path / "old.db", clock=clock))
-        stores.append(other(request, clock, tmp_path))
-    yield Pair(stores[0], stores[1], tmp_path / "marks")
-    for store in stores:
-        store.close()
-
-
-def other(request: pytest.FixtureRequest, clock: Clock, folder: Path) -> Store:
-    from sayso.store.postgres.store import PostgresStore
-
-    if request.param == "sqlite":
-        return SqliteStore(folder / "new.db", clock=clock)
-    return PostgresStore(new_schema(request.getfixturevalue("postgres_server")))
-
-
-def verdict(gate: Gate, request: Request) -> Verdict:
-    return authorize(gate, request).decision.verdict
-
-
-def session_on(gate: Gate) -> str:
-    return open_session(gate, agent="tester", owner="host", user="ana")
-
-
-def consented(gate: Gate) -> str:
-    """A session with every way in which a call can run unasked."""
-    session = session_on(gate)
-    record_task_start(gate, session, "feature")
-    answer_question(gate, asked(gate, edit(session)), "task", by="ana")
-    record_message(gate, session, "Grant standing consent for: git push")
-    assert [verdict(gate, request(session)) for request in (edit, push)] == [Verdict.ALLOW] * 2
-    return session
-
-
-def entries(store: Store) -> list[EntryRow]:
-    with store.read() as tx:
-        return list(tx.every(EntryRow))
-
-
-def count(store: Store) -> int:
-    with store.read() as tx:
-        return sum(1 for kind in KINDS for _ in tx.every(kind))
-
 
 # --- what arrives ---
 
@@ -441,185 +360,6 @@ def test_rows_changed_by_hand_are_told_and_believed_no_more_than_before(pair: Pa
     assert b"grant forged" in (told[0].body or b"")
     assert list_grants(new) == []
     assert answer_question(new, question, "once", by="ana").yours
-
-
-# --- a copy that is broken off ---
-
-
-STAGES = (
-    "Verifying the source",
-    "Copying",
-    "Reading the source again",
-    "Reading the copy",
-    "Verifying the copy",
-)
-
-
-def breaking(stage: str) -> Callable[[str, int], None]:
-    def progress(doing: str, done: int) -> None:
-        if doing == stage:
-            raise Broken
-
-    return progress
-
-
-@pytest.mark.parametrize("stage", STAGES)
-def test_a_copy_that_was_broken_off_is_opened_nowhere_and_finished_by_the_next(
-    pair: Pair, stage: str
-) -> None:
-    old = pair.old()
-    session = consented(old)
-    with pytest.raises(Broken):
-        pair.copy(breaking(stage))
-    if stage == STAGES[0]:
-        assert verdict(old, edit(session)) is Verdict.ALLOW  # nothing was sealed yet
-    else:
-        with pytest.raises(StoreMoved, match="being copied to the new place"):
-            session_on(old)
-        with pytest.raises(StoreMoved, match="the old place into this store was not finished"):
-            pair.new()
-    pair.copy()
-    assert [row.event for row in entries(pair.source)].count("SEALED") == 1
-    assert verdict(pair.new(), edit(session)) is Verdict.ASK
-    assert verify_audit(pair.new()).clean
-    with pytest.raises(StoreMoved, match="was moved to the new place"):
-        session_on(old)
-
-
-@pytest.mark.parametrize("stage", STAGES[1:])
-def test_a_copy_that_was_never_finished_can_be_given_up(pair: Pair, stage: str) -> None:
-    old = pair.old()
-    session = consented(old)
-    with pytest.raises(Broken):
-        pair.copy(breaking(stage))
-    with pytest.raises(StoreError, match=THERE):
-        pair.unseal(to="another place")
-    pair.unseal()
-    assert verdict(pair.old(), edit(session)) is Verdict.ALLOW
-    assert verdict(old, edit(session)) is Verdict.ALLOW
-    assert verify_audit(pair.old()).clean
-    if stage == "Copying":
-        pair.copy()  # nothing had arrived, so the place is still good
-    else:
-        for refused, error in ((pair.new, StoreMoved), (pair.copy, TargetNotEmpty)):
-            with pytest.raises(error):
-                refused()
-    with pytest.raises(StoreError):
-        pair.unseal()
-
-
-def test_who_died_after_the_target_was_opened_has_moved_all_the_same(pair: Pair) -> None:
-    old = pair.old()
-    session = consented(old)
-    pair.copy()
-    with pair.source.write() as tx:
-        seal = load_move_seal(tx)
-        assert seal is not None
-        save_move_state(tx, replace(seal, finished=False))
-    record_message(pair.new(), session, "the new place is in use already")
-    with pytest.raises(StoreMoved, match="was moved"):
-        pair.unseal()
-    assert pair.copy().epoch > 1
-    with pair.source.read() as tx:
-        seal = load_move_seal(tx)
-    assert seal is not None
-    assert seal.finished
-    assert [row.event for row in entries(pair.target)].count("EPOCH") == 1
-
-
-def test_a_seal_taken_off_while_the_copy_is_made_keeps_the_copy_shut(pair: Pair) -> None:
-    old = pair.old()
-
-    def meddling(doing: str, done: int) -> None:
-        if doing == "Verifying the copy":
-            pair.unseal()
-
-    with pytest.raises(StoreError):
-        pair.copy(meddling)
-    session_on(old)
-    with pytest.raises(StoreMoved):
-        pair.new()
-
-
-def test_a_copy_is_not_opened_if_its_source_is_in_use_again_for_whatever_reason(pair: Pair) -> None:
-    old = pair.old()
-
-    def meddling(doing: str, done: int) -> None:
-        if doing == "Verifying the copy":
-            with pair.source.write() as tx:
-                record(tx, events.Unsealed("elsewhere", "ana"))
-                tx.set_meta("sealed", "")
-
-    with pytest.raises(StoreMoved, match="seal was removed"):
-        pair.copy(meddling)
-    with pytest.raises(StoreMoved, match="removed outside Sayso"):
-        session_on(old)
-    with pytest.raises(StoreMoved):
-        pair.new()
-
-
-def test_a_trail_changed_after_the_seal_is_found_in_the_copy(pair: Pair) -> None:
-    pair.old()
-    with pytest.raises(Broken):
-        pair.copy(breaking("Copying"))
-    with pair.source.write() as tx:
-        head = tx.head(MAIN)
-        assert head is not None
-        tx.put_rows([replace(head, seq=head.seq + 1)])
-    with pytest.raises(CopyFailed, match="findings"):
-        pair.copy()
-    with pytest.raises(StoreMoved):
-        pair.new()
-
-
-def test_a_row_that_arrives_otherwise_than_it_left_is_noticed(pair: Pair) -> None:
-    session = consented(pair.old())
-
-    def meddling(doing: str, done: int) -> None:
-        if doing == "Reading the source again":
-            with pair.target.write() as tx:
-                row = tx.session(session)
-                assert row is not None
-                tx.put_session(replace(row, user="mallory"))
-
-    with pytest.raises(CopyFailed, match="session"):
-        pair.copy(meddling)
-    with pytest.raises(StoreMoved):
-        pair.new()
-
-
-def test_a_copy_to_one_place_is_not_finished_at_another(pair: Pair, clock: Clock) -> None:
-    pair.old()
-    with pytest.raises(Broken):
-        pair.copy(breaking("Copying"))
-    with pytest.raises(StoreMoved, match=THERE):
-        pair.copy(to="somewhere else")
-    stranger = MemoryStore(clock=clock)
-    open_gate(load_preset("chat"), stranger, key=KEY)
-    with pytest.raises(TargetNotEmpty, match=HERE):
-        copy_store(stranger, pair.target, KEY, came_from="elsewhere", to=THERE)
-
-
-def test_a_seal_whose_entry_alone_is_left_still_holds(pair: Pair) -> None:
-    """Whoever takes the fact of the seal away leaves the entry, and nothing follows that."""
-    old = pair.old()
-    pair.copy()
-    with pair.source.write() as tx:
-        tx.set_meta("sealed", "")
-    with pytest.raises(StoreMoved):
-        session_on(old)
-    with pair.source.write() as tx:
-        tx.set_meta("sealed", "{nonsense")
-    for refused in (pair.old, lambda: session_on(old)):
-        with pytest.raises(StoreMoved):
-            refused()
-
-
-def test_recording_after_a_seal_is_refused_whatever_it_is(pair: Pair) -> None:
-    pair.old()
-    pair.copy()
-    with pytest.raises(StoreMoved), pair.source.write() as tx:
-        record(tx, events.UserInitiated())
 
 
 def test_a_copy_in_a_file_leaves_the_file_readable_by_others(tmp_path: Path, clock: Clock) -> None:

@@ -150,7 +150,7 @@ def test_high_risk_is_given_for_one_use_and_standing_only_if_the_policy_says_so(
     give_grant(gate, session, operation="git.push", uses=1, by="ana")
     assert [rule(gate, push(session)) for _ in range(2)] == ["operation_grant", "risky"]
     settings = replace(gate.policy.settings, risky_grants="standing")
-    standing = replace(gate, policy=replace(gate.policy, settings=settings))
+    standing = replace(gate, live=None, policy=replace(gate.policy, settings=settings))
     give_grant(standing, session, operation="git.push", by="ana")
     assert [rule(standing, push(session)) for _ in range(3)] == ["operation_grant"] * 3
 

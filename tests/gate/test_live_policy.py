@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from pathlib import Path
 
 import pytest
 
 from sayso.core.audit import events
 from sayso.core.errors import MalformedRequest
-from sayso.core.model import Verdict
+from sayso.core.model import Tier, Verdict
 from sayso.doors.python.calls.results import ConsentDenied, ConsentRequired
 from sayso.doors.sayso import Sayso
 from sayso.gate.deciding.request import request_in_session
+from sayso.gate.gate import Gate
+from sayso.gate.open import PolicySource, as_if_watching, open_to_act, open_to_look
+from sayso.gate.people.signed_acts import Acknowledgement
+from sayso.gate.policy.in_force import PRESET
 from sayso.gate.policy_acts.apply import apply_policy, load_policy_status
+from sayso.gate.policy_acts.file_flags import unprotect_file
+from sayso.gate.policy_acts.lock import lock_policy
+from sayso.policy import load_text
 from sayso.store.sqlite.store import SqliteStore
 from tests.support.gates import KEY
 
@@ -202,14 +210,82 @@ def test_too_many_readings_block_everything_until_one_is_applied(mailbox: Mailbo
     assert mailbox.outcome() == "allow"
 
 
-def test_the_first_file_on_a_store_that_ran_on_a_preset_counts_as_it_is(tmp_path: Path) -> None:
-    """As docs/policy.md says: nothing was in force, so nothing is loosened that somebody put in force."""
-    store = SqliteStore(tmp_path / "s.db")
-    Sayso.open("paranoid", store, surfaces=(), key=KEY, marks=tmp_path).close()
+def ran_on(folder: Path, policy: str) -> None:
+    """A store that a program decided on without a file."""
+    Sayso.open(policy, SqliteStore(folder / "s.db"), surfaces=(), key=KEY, marks=folder).close()
+
+
+def test_the_first_file_on_a_store_that_ran_on_a_stricter_preset_waits(tmp_path: Path) -> None:
+    ran_on(tmp_path, "paranoid")
     mailbox = Mailbox(tmp_path)
+    assert mailbox.outcome() == "ask"
+    assert len(mailbox.events(events.PolicyAlerted)) == 1
+    mailbox.gate.close()
+    mailbox.open()
+    assert mailbox.outcome() == "ask"
+    assert load_policy_status(mailbox.gate.gate, mailbox.file).state == "waits"
+    apply_file(mailbox)
     assert mailbox.outcome() == "allow"
-    assert len(mailbox.events(events.PolicyChanged)) == 2
-    mailbox.write(ASKS)
-    assert mailbox.outcome() == "ask"
+
+
+def test_what_the_first_file_would_loosen_is_told_before_any_gate_has_opened_with_it(tmp_path: Path) -> None:
+    ran_on(tmp_path, "paranoid")
+    file = tmp_path / "policy.yaml"
+    file.write_text(policy_text(FREE))
+    acting = open_to_act(None, tmp_path / "s.db", key=KEY, marks=tmp_path)
+    found = load_policy_status(acting, file)
+    assert found.state == "waits"
+    assert found.difference.loosens
+    apply_policy(acting, file, by="ana", content=found.content, shown=Acknowledgement(found.shown))
+    acting.store.close()
+    assert Mailbox(tmp_path).outcome() == "allow"
+
+
+@pytest.mark.parametrize(
+    "spoil", ["DELETE FROM meta WHERE name = ?", "UPDATE meta SET value = '{}' WHERE name = ?"]
+)
+def test_nobody_takes_the_preset_away_that_the_first_file_is_held_against(tmp_path: Path, spoil: str) -> None:
+    ran_on(tmp_path, "paranoid")
+    with sqlite3.connect(tmp_path / "s.db") as db:
+        assert db.execute(spoil, (PRESET,)).rowcount == 1
+    db.close()
+    assert Mailbox(tmp_path).outcome() == "deny"
+
+
+def test_a_first_file_that_only_tightens_counts_at_once_and_ends_approvals(tmp_path: Path) -> None:
+    ran_on(tmp_path, "balanced")
+    file = tmp_path / "policy.yaml"
+    file.write_text("extends: [balanced]\noperations: {git.push: {always_ask: true}}\n")
+    mailbox = Mailbox(tmp_path)
+    assert load_policy_status(mailbox.gate.gate, file).state == "in_force"
+    assert set(mailbox.gate.gate.policy.tightened) == {"git.push"}
+    assert not mailbox.events(events.PolicyAlerted)
+
+
+def test_whoever_only_looks_decides_as_a_gate_that_watches_the_file(mailbox: Mailbox) -> None:
+    """`sayso check` must not say that something is free which the running gate asks about or blocks."""
+    mailbox.write(BLOCKS)
+    mailbox.outcome()
     mailbox.write(FREE)
-    assert mailbox.outcome() == "ask"
+    assert tiers_seen(mailbox)["mail.read"] is Tier.BLOCKED
+    apply_file(mailbox)
+    assert tiers_seen(mailbox)["mail.read"] is Tier.AUTONOMOUS
+    lock_policy(mailbox.gate.gate, mailbox.file, by="ana")
+    unprotect_file(mailbox.file)
+    mailbox.write(FREE, "# changed")
+    barred = look(mailbox).policy.barred_domains
+    assert barred == {"self_modification"}
+
+
+def look(mailbox: Mailbox) -> Gate:
+    gate = open_to_look(
+        mailbox.folder / "s.db", policy=load_text(policy_text(FREE)), key=KEY, marks=mailbox.folder
+    )
+    try:
+        return as_if_watching(gate, PolicySource(mailbox.file))
+    finally:
+        gate.store.close()
+
+
+def tiers_seen(mailbox: Mailbox) -> dict[str, Tier | None]:
+    return {name: entry.tier for name, entry in look(mailbox).policy.table.items()}

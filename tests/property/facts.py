@@ -264,13 +264,14 @@ def tightened_since(grant: Grant, name: str, risk: Risk, policy: Policy, now: fl
         return True
     if name not in grant.terms:
         return grant.policy != policy.digest
-    mode, listed, always_ask, at_risk = msgspec.structs.astuple(grant.terms[name])
+    terms = grant.terms[name]
+    listed = terms.tier
     modes = ["trusting", "balanced", "paranoid"]
-    if modes.index(policy.mode.value) > modes.index(mode.value):
+    if modes.index(policy.mode.value) > modes.index(terms.mode.value):
         return True
     here = list_of(name, policy)
     if here != "autonomous" and here != (None if listed is None else listed.value):
         return True
-    if policy.operations.get(name, Detail()).always_ask and not always_ask:
+    if policy.operations.get(name, Detail()).always_ask and not terms.always_ask:
         return True
-    return bool(risk > at_risk)
+    return bool(risk > terms.risk)

@@ -166,7 +166,9 @@ def operation_verdict(  # noqa: C901 - it is the table, and a table is read from
 
     # 14 workflow_grant
     run = scope.run
-    if run is not None and run.alive and weight < HIGH and not scope.individual:
+    limit = None if run is None else policy.workflows.get(run.workflow)
+    permitted = limit is None or name in limit.operations
+    if run is not None and run.alive and weight < HIGH and not scope.individual and permitted:
         for kind, value in (("run", run.id), ("workflow", run.workflow)):
             for grant in live_grants(view, now):
                 declares_it = grant.pins.operations is not None and name in grant.pins.operations

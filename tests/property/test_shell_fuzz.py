@@ -10,7 +10,7 @@ import pytest
 
 from sayso.core.model import Risk
 from sayso.reading.shell.grammar.parse import parse_line
-from sayso.reading.shell.grammar.plain import parse_plain
+from sayso.reading.shell.grammar.plain import parse_plain, split_bare
 from sayso.reading.shell.grammar.syntax import CannotTell, Command, Pipeline, Sequence, Simple
 from sayso.reading.shell.state import ShellState
 from sayso.reading.shell.words import value_of_word
@@ -90,6 +90,19 @@ def _shape(command: Command) -> object:
     return [(joiner, _shape(one)) for joiner, one in command.items]
 
 
+def _only_command(plain: Sequence) -> Simple:
+    ((_, command),) = plain.items
+    assert isinstance(command, Simple)
+    return command
+
+
+@pytest.mark.parametrize("line", ["a | b | c && d", "a | b | c || d | e | f && g", "x && a | b | c && d; e"])
+def test_pipes_that_the_grammar_nests_are_one_row(line: str) -> None:
+    plain = parse_plain(line)
+    assert plain is not None
+    assert _shape(plain) == _shape(parse_line(line))
+
+
 def test_plain_lines_are_what_the_grammar_says(reader: Reader) -> None:
     chance = random.Random(13)
     pieces = (
@@ -125,6 +138,8 @@ def test_plain_lines_are_what_the_grammar_says(reader: Reader) -> None:
             continue
         try:
             assert _shape(plain) == _shape(parse_line(line)), line
+            bare = split_bare(line)
+            assert bare is None or bare == [word.value for word in _only_command(plain).words], line
         except CannotTell:
             raise AssertionError(line) from None
         agreed += 1

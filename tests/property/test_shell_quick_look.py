@@ -14,7 +14,7 @@ from ruamel.yaml import YAML
 from sayso.core.model import Operation
 from sayso.policy.load import load_preset
 from sayso.reading.path_operations import CallFolders, operation_at_path
-from sayso.reading.paths.budget import share_budget
+from sayso.reading.paths.budget import follow_links, share_budget
 from sayso.reading.paths.own_places import guard_store
 from sayso.reading.paths.places import SECRET_FILES
 from sayso.reading.shell.files.quick import QuickLook
@@ -104,6 +104,35 @@ def test_every_answer_of_the_quick_look_is_the_full_one(where: CallFolders) -> N
             answered += 1
             assert found == full(operation, path, folder, where), (operation, path, folder)
     assert answered > PATHS // 20
+
+
+def test_a_real_path_is_what_the_system_says(where: CallFolders) -> None:
+    chance = random.Random(9)
+    with share_budget():
+        for _ in range(PATHS):
+            path = make_path(chance, where).replace("~", where.home)
+            whole = path if path.startswith("/") else f"{where.folder}/{path}"
+            assert follow_links(whole) == os.path.realpath(whole), whole
+
+
+def test_a_folder_that_a_link_replaces_is_another_one_at_once(tmp_path: Path) -> None:
+    """That no link stands on the way is known for a second, but only of the folder that was looked at."""
+    home = tmp_path.resolve()
+    work, policy = home / "work", load_preset("coding")
+    (work / "sub").mkdir(parents=True)
+    where = CallFolders(str(work), str(work), str(home))
+    here = str(work / "sub")
+    with share_budget():
+        assert QuickLook(where, policy).look("files.write", "a.txt", here) is not None
+    (work / "sub").rename(work / "old")
+    (work / "sub").symlink_to("/etc")
+    with share_budget():
+        assert QuickLook(where, policy).look("files.write", "a.txt", here) is None
+    (work / "sub").unlink()
+    (work / "sub").mkdir()
+    with share_budget():
+        found = QuickLook(where, policy).look("files.write", "a.txt", here)
+    assert found == full("files.write", "a.txt", here, where)
 
 
 @each_row(

@@ -252,7 +252,7 @@ def test_what_nobody_may_allow_any_more_cannot_be_asked_for_and_the_try_is_recor
     service: Service, tightened: str
 ) -> None:
     body, running = bound(service), service.running
-    running.gate = msgspec.structs.replace(running.gate, policy=load_text(tightened))
+    running.gate = msgspec.structs.replace(running.gate, live=None, policy=load_text(tightened))
     assert "access_request" not in evaluated(service)["context"]
     assert_refused(submitted(service, body), 400, "not_requestable")
     assert service.told("operator", "GET", "/v1/questions") == []

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from sayso.gate.hindsight import words
 from tests.service.conftest import POLICY
 from tests.support.service import PUSH, READ, WRITE, Service
 
@@ -60,7 +61,7 @@ def test_suggestions_come_with_evidence_and_become_proposals(service: Service, t
         service.told("operator", "POST", f"/v1/questions/{question}/answer", {"answer": "deny"})
     (one,) = service.told("operator", "GET", "/v1/policy/suggestions")
     assert (one["kind"], one["words"]) == ("often_refused", "denied 3 of 3 times in 30 days: files.write")
-    assert (one["diff"], one["why_not"]) == (None, "there is no policy file of your own (`sayso init`)")
+    assert (one["diff"], one["why_not"]) == (None, words.NO_OWN_FILE)
     assert service.post("operator", f"/v1/policy/suggestions/{one['id']}/proposal", {}).status_code == 409
     assert not own.exists()
     assert service.post("operator", "/v1/policy/suggestions/none/proposal", {}).status_code == 409

@@ -23,6 +23,7 @@ MAY = {
         "POST /v1/sign-in",
         "POST /trusted/v1/messages",  # a signature lets in, not a token
         "POST /surfaces/v1/{surface}",  # and there what each surface checks
+        "POST /surfaces/v1/{surface}/questions",
     },
     "agent": {
         "POST /v1/check",

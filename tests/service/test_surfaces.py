@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from sayso.core.signed_messages import encode_secret
-from sayso.surfaces.remote.settings_file import add_surface
+from sayso.surfaces.remote.settings_file import add_surface, remove_surface
 from tests.support.chat_services import SECRET, FakeReceiver
 from tests.support.service_process import Home, Service, a_home, said
 
@@ -107,3 +107,29 @@ def test_a_policy_that_sends_notices_to_no_surface_is_refused(home: Home) -> Non
     home.policy.write_text(home.policy.read_text().replace("safe: auto", "safe: auto, notices: nowhere"))
     with pytest.raises(AssertionError, match="nowhere"):
         home.serve()
+
+
+@pytest.mark.parametrize("surfaces", [0, 1])
+def test_check_and_the_service_agree_on_what_confidence_allows(
+    home: Home, receiver: FakeReceiver, surfaces: int
+) -> None:
+    """Preset graph lets a confident call run and tells of it, where there is somewhere to tell it."""
+    if not surfaces:
+        remove_surface("hook")
+    home.policy.write_text("extends: [graph]\n")
+    confident = {"tool": "send", "operations": [{"operation": "email.send"}], "confidence": 0.9}
+    with home.serve() as service:
+        told = ask_to_run(service, home.token("host"), confident)
+    code, checked = said("check", "email", "send", "0.9", "--store", home.store, "--policy", str(home.policy))
+    assert (told, code) == (("allowed", 0) if surfaces else ("pending", 3))
+    assert ("VISIBLE" if surfaces else "FORCED") in checked
+
+
+def ask_to_run(service: Service, token: str, call: dict[str, object]) -> object:
+    with closing(http.client.HTTPConnection("127.0.0.1", service.port, timeout=PATIENCE)) as connection:
+        headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
+        connection.request("POST", "/v1/sessions", json.dumps({"agent": "a"}), headers)
+        session = json.loads(connection.getresponse().read())["id"]
+        connection.request("POST", "/v1/calls", json.dumps({**call, "session": session}), headers)
+        told = json.loads(connection.getresponse().read())
+    return told.get("status", told)

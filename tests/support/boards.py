@@ -56,7 +56,8 @@ class Board:
         return {card.question for card in self.shown.values()}
 
     def card(self, question: str) -> QuestionCard:
-        return next(card for card in self.shown.values() if card.question == question)
+        """The newest card of this question."""
+        return [card for card in self.shown.values() if card.question == question][-1]
 
     def press(self, question: str, answer: str, by: str = "ana") -> GivenAnswer:
         """Press the button of this answer on the card of this question."""

@@ -10,7 +10,7 @@ import json
 import socketserver
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
 from urllib.parse import quote
@@ -23,6 +23,18 @@ SECRET = b"0123456789abcdef0123456789abcdef"
 
 Answer = tuple[str, dict[str, str], bytes]
 """Where a pressed button sends something: the path below our service, its headers and body."""
+
+
+def strings_in(value: object) -> Iterator[str]:
+    """Yield every text in what was sent, as its bytes are: `repr` would hide what acts."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            yield from strings_in([key, one])
+    elif isinstance(value, list):
+        for one in value:
+            yield from strings_in(one)
 
 
 class LoopbackService:

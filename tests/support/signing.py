@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sayso.core.model import Operation, Request, Risk
+from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
 from sayso.gate.people.passkey_sign_in import begin_registration, finish_registration, sign_in_options
 from sayso.gate.people.passkeys import Passkey, Signing
 from sayso.gate.questions.wait import load_question_row
-from sayso.gate.rows.webauthn import Proof, answer_challenge
+from sayso.gate.rows.webauthn import BadProof, Proof, answer_challenge
 from sayso.gate.sessions.sessions import open_session
+from tests.support.answers import answer_question
 from tests.support.authenticator import ORIGIN, Authenticator
 
 ORIGINS = (ORIGIN,)
@@ -53,3 +57,14 @@ def signed(gate: Gate, device: Authenticator, question: str, answer: str = "once
 
 def on_page(proof: Proof | None = None, origins: tuple[str, ...] = ORIGINS) -> Signing:
     return Signing(proof, origins)
+
+
+def refused(gate: Gate, question: str, proof: Proof, answer: str = "once", *, by: str = "ana") -> str:
+    """Why this proof was refused; the question is still open, and the trail says what was tried."""
+    with pytest.raises(BadProof) as found:
+        answer_question(gate, question, answer, by=by, signing=on_page(proof))
+    assert load_question_row(gate, question).state == "open"
+    with gate.store.read() as tx:
+        assert [row.event for row in tx.entries("main")][-1] == "PROOF_REFUSED"
+    assert verify_audit(gate).clean
+    return found.value.message

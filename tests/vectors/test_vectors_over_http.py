@@ -227,7 +227,7 @@ class HttpPlayer:
         running = self.service.running
         tools = {"tools": (tool,), "tools_named": {tool.tool: (0,)}, "tools_like": ()}
         policy = msgspec.structs.replace(self._policy, **tools)
-        running.gate = msgspec.structs.replace(running.gate, policy=policy)
+        running.gate = msgspec.structs.replace(running.gate, live=None, policy=policy)
 
     def _body(self, call: Mapping[str, Any]) -> dict[str, Any]:
         command, args = call.get("command"), dict(call.get("args", {}))

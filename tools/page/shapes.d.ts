@@ -27,6 +27,7 @@ declare namespace Sayso {
     digest?: string | null;
     edited_digest?: string | null;
     proof?: Proof | null;
+    break_glass?: boolean;
   }
   interface AnswerResult {
     question: string;
@@ -35,11 +36,19 @@ declare namespace Sayso {
     by: string | null;
     at: number | null;
     yours: boolean;
+    missing: string | null;
   }
   interface ApplyBody {
     content: string;
     shown: string;
     proof?: Proof | null;
+  }
+  interface ApprovalProgress {
+    approved: string[];
+    there: number;
+    needed: number;
+    missing: string;
+    complete: boolean;
   }
   interface ArgumentType {
     kind: "choice" | "date" | "number" | "other" | "whole";
@@ -282,6 +291,10 @@ declare namespace Sayso {
     name: string;
     credential: Record<string, Json>;
   }
+  interface NotifyView {
+    on: boolean;
+    key: string;
+  }
   interface OfferView {
     answer: string;
     words: string;
@@ -419,6 +432,10 @@ declare namespace Sayso {
     undo_change: FileDiff | null;
     effect: PolicyEffect | null;
   }
+  interface PushKeys {
+    p256dh: string;
+    auth: string;
+  }
   interface QuestionDetails {
     id: string;
     state: string;
@@ -459,10 +476,20 @@ declare namespace Sayso {
     by: string | null;
     reason: string | null;
     closed_at: number | null;
+    approvals: ApprovalProgress | null;
   }
   interface QuestionReason {
     question: string;
     why: string;
+  }
+  interface Rating {
+    question: string;
+    clear: boolean;
+    by: string;
+    yours: boolean;
+  }
+  interface RatingBody {
+    clear: boolean;
   }
   interface ReplayExample {
     stream: string;
@@ -570,6 +597,11 @@ declare namespace Sayso {
     after: Record<string, Json> | null;
     times: number;
   }
+  interface SubscriptionBody {
+    endpoint: string;
+    keys: PushKeys;
+    expirationTime?: number | null;
+  }
   interface Suggestion {
     id: string;
     kind: "always_approved" | "never_used" | "often_refused";
@@ -642,6 +674,7 @@ declare namespace Sayso {
     Path extends "/v1/runs" ? RunProgress[] :
     Path extends "/v1/sessions" ? SessionView[] :
     Path extends "/v1/stats" ? StatsView :
+    Path extends "/notify" ? NotifyView :
     Path extends "/signed-in" ? SignedInUser :
     Path extends `/v1/questions/${string}/why` ? QuestionReason :
     Path extends `/v1/history/${string}` ? DecisionRecord :
@@ -660,6 +693,7 @@ declare namespace Sayso {
     Path extends "/v1/sign-in/options" ? SigningOptions :
     Path extends "/v1/passkeys" ? PasskeyView :
     Path extends "/v1/sign-in" ? SignedInUser :
+    Path extends "/notify" ? NotifyView :
     Path extends "/sign-in" ? SignedInUser :
     Path extends "/sign-out" ? undefined :
     Path extends `/v1/sessions/${string}/workflows/${string}/revoke` ? WorkflowRevocation :
@@ -676,6 +710,7 @@ declare namespace Sayso {
     Path extends `/v1/questions/${string}/answer` ? AnswerResult :
     Path extends `/v1/questions/${string}/challenge` ? SigningOptions :
     Path extends `/v1/questions/${string}/edited` ? EditPreview :
+    Path extends `/v1/questions/${string}/rating` ? Rating :
     Path extends `/v1/sessions/${string}/resume` ? Resumed :
     Path extends `/v1/sessions/${string}/stop` ? Stopped :
     unknown;
@@ -691,6 +726,7 @@ declare namespace Sayso {
     Path extends "/v1/sign-in/options" ? undefined :
     Path extends "/v1/passkeys" ? NewPasskeyBody :
     Path extends "/v1/sign-in" ? Proof :
+    Path extends "/notify" ? SubscriptionBody :
     Path extends "/sign-in" ? CodeBody :
     Path extends "/sign-out" ? undefined :
     Path extends `/v1/sessions/${string}/workflows/${string}/revoke` ? undefined :
@@ -707,10 +743,12 @@ declare namespace Sayso {
     Path extends `/v1/questions/${string}/answer` ? AnswerBody :
     Path extends `/v1/questions/${string}/challenge` ? AnswerBody :
     Path extends `/v1/questions/${string}/edited` ? EditBody :
+    Path extends `/v1/questions/${string}/rating` ? RatingBody :
     Path extends `/v1/sessions/${string}/resume` ? undefined :
     Path extends `/v1/sessions/${string}/stop` ? undefined :
     unknown;
   type DeleteAnswer<Path extends string> =
+    Path extends "/notify" ? NotifyView :
     Path extends `/v1/grants/${string}` ? EndedGrant :
     Path extends `/v1/passkeys/${string}` ? PasskeyView :
     unknown;

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import inspect
 
 from sayso.service.app import GROUPS
+from sayso.service.notifying import NotifyView, SubscriptionBody
 from sayso.service.pages import CodeBody, SignedInUser
 from sayso.service.shapes import LiveEvent
 
@@ -56,6 +57,7 @@ ASKS = (
     ("POST", "/v1/questions/{question}/answer"),
     ("POST", "/v1/questions/{question}/challenge"),
     ("POST", "/v1/questions/{question}/edited"),
+    ("POST", "/v1/questions/{question}/rating"),
     ("GET", "/v1/runs"),
     ("GET", "/v1/sessions"),
     ("POST", "/v1/sessions/resume"),
@@ -141,6 +143,9 @@ def _asks() -> Iterator[Ask]:
     yield Ask("GET", "/signed-in", None, SignedInUser)
     yield Ask("POST", "/sign-in", CodeBody, SignedInUser)
     yield Ask("POST", "/sign-out", None, None)
+    yield Ask("GET", "/notify", None, NotifyView)
+    yield Ask("POST", "/notify", SubscriptionBody, NotifyView)
+    yield Ask("DELETE", "/notify", None, NotifyView)
 
 
 def _generality(path: str) -> tuple[int, int, str]:

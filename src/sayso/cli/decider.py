@@ -16,10 +16,14 @@ if TYPE_CHECKING:
     from sayso.core.policy import Policy
     from sayso.gate.deciding.check import CheckResult
     from sayso.gate.gate import Gate
+    from sayso.gate.open import PolicySource
 
 STATELESS = (
-    "decided without a store: domains count as just reviewed unless the file says when,"
-    " and notices as having somewhere to go"
+    "decided without a store: domains count as just reviewed unless the file gives a date,"
+    " and notices as deliverable"
+)
+FILE_WAITS = (
+    "your policy file is not in force as it is: decided as a gate that watches it does (sayso policy status)"
 )
 OTHER_POLICY = "decided here; the gate on this store was last opened with another policy"
 
@@ -36,13 +40,17 @@ class CheckTarget(NamedTuple):
 class Decider:
     """One place to decide a check in; without a gate, there is no store."""
 
-    def __init__(self, policy: Policy, gate: Gate | None, where: str | None, session: str | None) -> None:
+    def __init__(
+        self, policy: Policy, gate: Gate | None, where: str | None, session: str | None, *, waits: bool
+    ) -> None:
         self._policy = policy
         self._gate = gate
         self._where = where
         self._session = session
         self._remarks: tuple[str, ...] = (STATELESS,) if gate is None else ()
-        if gate is not None:
+        if gate is not None and waits:
+            self._remarks = (FILE_WAITS,)
+        elif gate is not None:
             from sayso.gate.open import policy_in_force
 
             self._remarks = () if policy_in_force(gate) in (None, policy.digest) else (OTHER_POLICY,)
@@ -108,8 +116,18 @@ class Decider:
 
 @contextmanager
 def open_decider(
-    policy: Policy, preset: str | None, store: str | None, session: str | None
+    policy: Policy,
+    preset: str | None,
+    store: str | None,
+    session: str | None,
+    own: PolicySource | None = None,
+    *,
+    draft: bool,
 ) -> Iterator[Decider]:
+    """Open the place to decide in. `own` is your own policy file, if there is one and no other was named.
+
+    With `draft` a file was named that is to be tried as it is; otherwise nothing is looser than in force.
+    """
     from sayso.core.errors import MalformedRequest
 
     if preset is not None and session is not None:
@@ -117,12 +135,23 @@ def open_decider(
             "a session is in a store, and --preset decides without one", hint="leave one out"
         )
     gate = None if preset is not None else _open_existing_store(policy, store, session)
+    if gate is not None and not draft:
+        from sayso.gate.open import as_if_watching
+
+        gate = as_if_watching(gate, own)
+    if gate is not None:
+        gate = _with_surfaces(gate)
     try:
         named = None if gate is None or session is None else expand_session_id(gate, session)
-        yield Decider(policy, gate, store, named)
+        yield Decider(policy if gate is None else gate.policy, gate, store, named, waits=_waits(gate, policy))
     finally:
         if gate is not None:
             gate.store.close()
+
+
+def _waits(gate: Gate | None, policy: Policy) -> bool:
+    """Return whether a gate on this store decides under something else than this policy."""
+    return gate is not None and gate.policy.digest != policy.digest
 
 
 def request_in_folder(
@@ -137,6 +166,17 @@ def request_in_folder(
     return read_request(call, Declaration(), policy, confidence=confidence, **who)
 
 
+def _with_surfaces(gate: Gate) -> Gate:
+    """The gate as the service has it: without a place in the policy, notices go to the first surface."""
+    if gate.policy.settings.notices is not None:
+        return gate
+    import msgspec
+
+    from sayso.surfaces.remote.settings_file import load_surface_settings, make_surfaces, notice_places
+
+    return msgspec.structs.replace(gate, surfaces=notice_places(make_surfaces(load_surface_settings())))
+
+
 def _open_existing_store(policy: Policy, store: str | None, session: str | None) -> Gate | None:
     """The operator's store, opened to look; None if there is none yet. One that is unused is begun."""
     from sayso.gate.open import NoStore, UnusedStore, open_gate, open_to_look
@@ -144,7 +184,7 @@ def _open_existing_store(policy: Policy, store: str | None, session: str | None)
     try:
         return open_to_look(store, policy=policy)
     except UnusedStore:
-        open_gate(policy, store).store.close()
+        open_gate(policy, store, decides=False).store.close()
         return open_to_look(store, policy=policy)
     except NoStore as error:
         if session is not None:

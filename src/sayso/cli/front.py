@@ -53,6 +53,7 @@ COMMANDS = (
     CommandPlace("inbox", "commands.operator", "show_inbox", "List questions waiting for you."),
     CommandPlace("approve", "commands.operator", "approve_question", "Approve an open question."),
     CommandPlace("deny", "commands.operator", "deny_question", "Deny an open question."),
+    CommandPlace("rate", "commands.operator", "rate_asked", "Say whether a question was clear."),
     CommandPlace("wait", "commands.operator", "wait_for_question", "Wait for the answer to a question."),
     CommandPlace("grants", "commands.operator", "show_grants", "List live grants."),
     CommandPlace("grant", "commands.operator", "grant_ahead", "Grant something in advance."),
@@ -67,9 +68,10 @@ COMMANDS = (
     CommandPlace("serve", "commands.serve", "run_service", "Run the service and its page."),
     CommandPlace("link", "commands.link", "link", "Print a sign-in link for the page."),
     CommandPlace("passkey", "commands.passkey", "passkeys", "Passkeys that sign answers.", group=True),
+    CommandPlace("people", "commands.changing.people", "people", "The team that approves.", group=True),
     CommandPlace("token", "commands.serve", "tokens", "Tokens that give access to the service.", group=True),
     CommandPlace(
-        "propose", "commands.changing.propose", "app", "Proposed changes of policy and memory.", group=True
+        "propose", "commands.changing.propose", "app", "Proposed changes to policy and memory.", group=True
     ),
     CommandPlace("undo", "commands.changing.propose", "undo_applied", "Undo a proposal that was applied."),
     CommandPlace(

@@ -5,6 +5,11 @@ from __future__ import annotations
 import os
 
 
+def terminal_identity() -> str:
+    """Return the id of whoever gives a command: the account, as a team's policy names it."""
+    return f"account:{operator_name()}"
+
+
 def operator_name() -> str:
     """Return the name of the operating system's account, whatever the environment says."""
     if hasattr(os, "getuid"):

@@ -73,6 +73,11 @@ def find_policy_source(policy: Path | None, preset: str | None, approval: str | 
     return PolicySource(files[0], mode) if files else None
 
 
+def find_own_source(policy: Path | None, preset: str | None, approval: str | None) -> PolicySource | None:
+    """Your own policy file, if no other policy was named."""
+    return find_policy_source(None, preset, approval) if policy is None else None
+
+
 def in_flagged_mode(policy: Policy) -> Policy:
     """A policy that comes with a command, in the mode that `sayso --approval MODE` names, if it names one."""
     from sayso.core.policy import with_mode

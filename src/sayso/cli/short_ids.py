@@ -279,7 +279,7 @@ StoreOption = Annotated[
 SessionOption = Annotated[
     str | None,
     typer.Option(
-        "--session", metavar="ID", help="Of this session only.", autocompletion=complete_ids(open_session_ids)
+        "--session", metavar="ID", help="Only this session.", autocompletion=complete_ids(open_session_ids)
     ),
 ]
 SessionId = Annotated[str, _id_argument("SESSION", "sayso sessions", open_session_ids)]

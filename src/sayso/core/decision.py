@@ -75,7 +75,8 @@ class Decision(msgspec.Struct, frozen=True):
 
     @property
     def risk(self) -> Risk:
-        return max((item.risk for item in self.items), default=Risk.LOW)
+        items = self.items
+        return items[0].risk if len(items) == 1 else max((item.risk for item in items), default=Risk.LOW)
 
 
 class Question(msgspec.Struct, frozen=True):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from sayso.core.text.counts import count_of
+
 MINUTE = 60.0
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
@@ -20,6 +22,10 @@ LONGEST_WAIT = 10 * MINUTE
 """How long a caller can wait at a time."""
 RUN_SILENCE = MINUTE
 """How long somebody who watches a run waits for the next change, unless they say otherwise."""
+ALL_TIME = 3_660 * DAY
+"""What "all" means where a length of time is asked for: longer than any trail."""
+GRANT_MINUTES = 15.0
+"""How long an operator's own grant lasts, unless they say otherwise."""
 COME_BACK_AFTER = 60
 """When a caller that was refused for its number of questions or calls should try again, in seconds."""
 
@@ -43,7 +49,7 @@ def format_duration(seconds: float) -> str:
 def describe_duration(seconds: float) -> str:
     """Write the time for people: 2 hours, 90 minutes, 1 day."""
     count, _, word = _largest_unit(seconds)
-    return _count(count, word)
+    return count_of(count, word)
 
 
 def describe_left(seconds: float) -> str:
@@ -52,20 +58,16 @@ def describe_left(seconds: float) -> str:
     From a day on in days and hours: 90 seconds, 1 hour 59 minutes, 2 days 23 hours.
     """
     if seconds < 2 * MINUTE:
-        return _count(int(max(seconds, 0.0)), "second")
+        return count_of(int(max(seconds, 0.0)), "second")
     near = seconds + MINUTE / 2
     size = HOUR if near >= DAY else MINUTE
     whole = near // size * size
     parts = []
     for _, unit, word in _UNITS:
         if whole >= unit:
-            parts.append(_count(int(whole // unit), word))
+            parts.append(count_of(int(whole // unit), word))
             whole %= unit
     return " ".join(parts)
-
-
-def _count(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
 def _largest_unit(seconds: float) -> tuple[int, str, str]:

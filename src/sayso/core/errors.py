@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class SaysoError(Exception):
-    """Something is wrong that a person can mend: what happened, a stable code, and what to do about it."""
+    """Something is wrong that a person can fix: what happened, a stable code, and what to do about it."""
 
     code = "error"
     advice: str | None = None
@@ -35,6 +35,12 @@ class UnknownMode(MalformedRequest, ValueError):
     """A word that is none of the three approval modes."""
 
     code = "unknown_mode"
+
+
+class ApprovalsNeeded(SaysoError):
+    """Others have to approve this, as the policy says, or in another way than this."""
+
+    code = "approvals_needed"
 
 
 class UnknownAnswer(SaysoError):

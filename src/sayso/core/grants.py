@@ -61,6 +61,8 @@ class Grant(msgspec.Struct, frozen=True):
     """The tool whose call was asked about, if it answers a question. The grant may cover other tools too."""
     stems: tuple[str, ...] = ()
     """Of a retry: the failed calls, the grants they ran on, the questions behind those. It ends with them."""
+    approved: tuple[str, ...] = ()
+    """Of an approval: the team's rules that were met when it was given."""
 
     @property
     def key(self) -> GrantKey:

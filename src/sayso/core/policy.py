@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
@@ -12,6 +13,7 @@ import msgspec
 from sayso.core.durations import APPROVAL_LASTS, DAY, HOUR, MINUTE, QUESTION_LASTS
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Mode, Risk, Tier
+from sayso.core.team import NO_TEAM, ApprovalRule, Team, terms_of_rules
 from sayso.core.text.phrases import Phrases
 
 GUARDED_DOMAIN = "self_modification"
@@ -149,6 +151,12 @@ class Entry(msgspec.Struct, frozen=True):
     """Whether the policy names it, in a list, a mark or an `operations` entry."""
     floor: Risk | None = None
     """The risk if nothing else is declared; None for what is unlisted and the policy says nothing of."""
+    approvals: tuple[ApprovalRule, ...] = ()
+    """The team's rules for its domain. Each counts from its own risk on."""
+
+    def asks_always(self, risk: Risk) -> bool:
+        """Return whether it is asked about every time at this risk: by its mark, or by a rule of the team."""
+        return self.always_ask or any(risk >= rule.risk for rule in self.approvals)
 
 
 class Policy(msgspec.Struct, frozen=True):
@@ -189,6 +197,7 @@ class Policy(msgspec.Struct, frozen=True):
     """
     project: str = ""
     """The project's own file that this policy was tightened by, if it was."""
+    team: Team = NO_TEAM
 
     def entry(self, name: str) -> Entry:
         """Return what the policy says of an operation, listed or not.
@@ -235,7 +244,8 @@ class Policy(msgspec.Struct, frozen=True):
             raise MalformedRequest(f"{name!r} is not {twin!r}", hint=f"write {twin} exactly")
         domain = name.partition(".")[0]
         tier = Tier.BLOCKED if domain in self.barred_domains else None
-        return _entry(name, tier, self.domains.get(domain, _NOWHERE), None, self.settings, self.categories)
+        where = self.domains.get(domain, _NOWHERE)
+        return _entry(name, tier, where, None, self.settings, self.categories, self.team.approvals)
 
 
 class Terms(msgspec.Struct, frozen=True, array_like=True):
@@ -250,6 +260,8 @@ class Terms(msgspec.Struct, frozen=True, array_like=True):
     tier: Tier | None
     always_ask: bool
     risk: Risk
+    team: str = ""
+    """What the team's rules asked for."""
 
 
 def compile_policy(
@@ -267,11 +279,13 @@ def compile_policy(
     categories: Mapping[str, str] = rest.get("categories") or {}
     tools: tuple[Tool, ...] = tuple(rest.get("tools") or ())
     own_tools = rest.get("own_tools")
+    team: Team = rest.get("team") or NO_TEAM
     table: dict[str, Entry] = {}
     for name in _names(domains, operations):
         domain = domains.get(name.partition(".")[0], _NOWHERE)
         tier = _tier(domain, name.partition(".")[2])
-        table[name] = _entry(name, tier, domain, operations.get(name, Detail()), settings, categories)
+        detail = operations.get(name, Detail())
+        table[name] = _entry(name, tier, domain, detail, settings, categories, team.approvals)
     return Policy(
         mode=mode,
         settings=settings,
@@ -294,9 +308,11 @@ def compile_policy(
         phrases=rest.get("phrases") or Phrases(),
         programs=rest.get("programs") or {},
         tightened=rest.get("tightened") or {},
+        team=team,
     )
 
 
+@lru_cache(maxsize=1024)
 def fold_spelling(name: str) -> str:
     """The spelling that look-alikes share: without Unicode form, case and white space."""
     visible = (c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) != "Cf")
@@ -343,9 +359,14 @@ def terms_of(policy: Policy, risks: Iterable[tuple[str, Risk]]) -> Mapping[str, 
     for name, risk in risks:
         before = found.get(name)
         if before is None or before.risk < risk:
-            entry = policy.entry(name)
-            found[name] = Terms(policy.mode, entry.tier, entry.always_ask, risk)
+            found[name] = terms_of_entry(policy, policy.entry(name), risk)
     return found
+
+
+def terms_of_entry(policy: Policy, entry: Entry, risk: Risk) -> Terms:
+    """The terms of one operation at this risk."""
+    team = terms_of_rules(entry.approvals) if entry.approvals else ""
+    return Terms(policy.mode, entry.tier, entry.always_ask, risk, team)
 
 
 def no_stricter(now: Terms, then: Terms) -> bool:
@@ -353,6 +374,8 @@ def no_stricter(now: Terms, then: Terms) -> bool:
     if STRICTNESS[now.mode] > STRICTNESS[then.mode] or now.risk > then.risk:
         return False
     if now.always_ask and not then.always_ask:
+        return False
+    if now.team not in ("", then.team):
         return False
     return now.tier is then.tier or now.tier is Tier.AUTONOMOUS
 
@@ -407,6 +430,7 @@ def _entry(
     written: Detail | None,
     settings: Settings,
     categories: Mapping[str, str],
+    approvals: tuple[ApprovalRule, ...],
 ) -> Entry:
     detail = _NO_DETAIL if written is None else written
     category = detail.category or name
@@ -429,4 +453,5 @@ def _entry(
         preset=detail.preset,
         named=written is not None,
         floor=detail.risk if detail.risk is not None or tier is None else FLOOR[tier],
+        approvals=tuple(rule for rule in approvals if rule.covers(name.partition(".")[0], Risk.HIGH)),
     )

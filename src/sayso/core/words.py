@@ -6,9 +6,10 @@ from collections.abc import Iterable
 
 from sayso.core.durations import describe_duration, describe_left
 from sayso.core.grants import Grant
-from sayso.core.model import Request
+from sayso.core.model import Request, Risk
 from sayso.core.policy import Entry
 from sayso.core.rulebook import RISKY
+from sayso.core.team import ApprovalRule
 from sayso.core.text import foreign
 
 LONGEST_NAME = 200
@@ -90,8 +91,66 @@ def grant_reason(grant: Grant) -> str:
     return f"{grant.given_by} granted {grant.value} in turn {grant.turn}"
 
 
-def always_ask_reason(entry: Entry) -> str:
+def always_ask_reason(entry: Entry, risk: Risk = Risk.HIGH) -> str:
+    rules = [rule for rule in entry.approvals if risk >= rule.risk]
+    if rules:
+        asked = " and ".join(dict.fromkeys(map(approval_rule_phrase, rules)))
+        return f"the policy wants {asked} for {entry.name}" + reason_suffix(entry)
     return f"the policy asks every time for {entry.name}" + reason_suffix(entry)
+
+
+APPROVE_ONCE = "people named in the policy allow it once, on the page, at a terminal or on their surface"
+
+
+def approvals_needed(question: str) -> str:
+    """Return why an answer that allows does not count."""
+    return f"{question} needs the approvals that the policy names, each for this call alone"
+
+
+APPROVALS_TAMPERED = "its approvals were tampered with: deny it, and let the agent ask again"
+OTHER_POLICY_APPROVES = "another policy is in force here, and its team has to approve this"
+NAME_POLICY_IN_FORCE = "name the policy in force with --policy or --preset"
+DECLARE_PEOPLE = "the policy's `people` say who is who; answer where you are known"
+GLASS_NEEDS_REASON = "breaking the glass needs a reason of at least ten characters"
+MOST_NAMES = 5
+
+
+def unknown_approver(identity: str | None) -> str:
+    said = "nobody who is known" if identity is None else foreign.visible(identity)
+    return f"this needs approvals of people whom the policy names, and it names nobody for {said}"
+
+
+def not_approver(person: str) -> str:
+    return f"{person} is not among those who have to approve this"
+
+
+def requester_may_not_approve(person: str) -> str:
+    return f"{person} asked for this, or somebody asked in their name: others have to approve it"
+
+
+def may_not_break_glass(person: str) -> str:
+    return f"the policy does not let {person} break the glass here"
+
+
+def missing_approvals(there: int, rule: ApprovalRule, waits_for: list[str]) -> str:
+    """Return how far one rule is: 1 of 2, waits for finance: ana or bo."""
+    names = waits_for[:MOST_NAMES]
+    more = [f"{len(waits_for) - len(names)} more"] if len(waits_for) > len(names) else []
+    who = " or ".join(filter(None, (", ".join((*names, *more)[:-1]), *(*names, *more)[-1:])))
+    who = who or "nobody is left who may approve"
+    return f"{there} of {rule.needed}, waits for {' or '.join(rule.approvers)}: {who}"
+
+
+def approvals_line(approved: Iterable[str], missing: str) -> str:
+    """Return how far a question's approvals are, and who gave those that are there."""
+    names = ", ".join(approved)
+    return f"{missing} (approved: {names})" if names else missing
+
+
+def approval_rule_phrase(rule: ApprovalRule) -> str:
+    """Return what a rule of the team asks for: 2 approvals from finance."""
+    number = "1 approval" if rule.needed == 1 else f"{rule.needed} approvals"
+    return f"{number} from {' or '.join(rule.approvers)}"
 
 
 def flags_found(operation: str) -> str:
@@ -112,12 +171,12 @@ def program_moved_reason(folder: str, here: str) -> str:
 def workspace_replaced(workspace: str, leads_to: str) -> str:
     """The workspace is not the folder any more that consent was given for."""
     now = f"leads to {visible(leads_to)} now" if leads_to else "is gone"
-    return f"the workspace {visible(workspace)} {now}: consent given for it does not hold"
+    return f"the workspace {visible(workspace)} {now}: consent given for it does not apply"
 
 
 def go_back(folder: str) -> str:
     if not folder:
-        return "make the call again from where it shall run"
+        return "make the call again from the folder it should run in"
     return f"go back to {visible(folder)} and retry it, or make the call again here"
 
 
@@ -164,7 +223,7 @@ def not_listed_reason(name: str) -> str:
 
 
 def suspension_reason(category: str) -> str:
-    return f"consent for {category} is suspended since an operation failed"
+    return f"consent for {category} is suspended because an operation failed"
 
 
 def task_not_confirmed_reason(task: str) -> str:
@@ -225,8 +284,8 @@ def block_alert(name: str) -> str:
     return f"{name} was attempted and blocked"
 
 
-def guard_alert(name: str, request: Request) -> str:
-    """Tell an attempt on the guard itself: with which tool, by whom, and through which door it came.
+def guard_alert(name: str, request: Request, reason: str) -> str:
+    """Tell an attempt on the guard itself: what was tried, with which tool, by whom, through which door.
 
     The names are the agent's own words: what cannot be printed is shown by its number, and all are cut.
     """
@@ -235,7 +294,7 @@ def guard_alert(name: str, request: Request) -> str:
         repr(one)[:LONGEST_TOLD_NAME] for one in (call.tool, request.agent, request.session)
     )
     came = f"origin {request.origin.value}, door {call.door!r}"
-    return f"{block_alert(name)}: tool {tool}, agent {agent}, session {session}, {came}"
+    return f"{block_alert(name)}: tool {tool}, agent {agent}, session {session}, {came}: {reason}"
 
 
 # --- questions ---

@@ -30,7 +30,6 @@ from sayso.gate.rows.sessions import (
     load_session,
     save_session_row,
     with_call,
-    with_untried,
 )
 from sayso.gate.rows.tampering import Tampered
 from sayso.store.contract import CallRow, Reader, Writer
@@ -120,6 +119,8 @@ class Attempt(msgspec.Struct, frozen=True):
     question: str | None = None
     result: bytes | None = None
     note: bytes | None = None
+    decided_at: float = 0.0
+    """When it was last decided."""
 
     @property
     def runs(self) -> bool:
@@ -281,7 +282,7 @@ def _name_in_session(gate: Gate, tx: Writer, before: CallRow | None, after: Call
     if not found.believed:
         refuse_tampered(gate, after.session, found)
     was = found.kept
-    calls, waiting = with_call(was.calls, after.id, stands), with_untried(was.untried, after.id, untried)
+    calls, waiting = with_call(was.calls, after.id, stands), with_call(was.untried, after.id, untried)
     if calls is not was.calls or waiting is not was.untried:
         kept = msgspec.structs.replace(was, calls=calls, untried=waiting)
         save_session_row(tx, gate.sealer, found.row, keep_within_bounds(kept, tx.now))
@@ -322,4 +323,5 @@ def attempt_from_row(gate: Gate, tx: Reader, row: CallRow, *, mine: bool = False
     result = row.result if fresh and not noted else None
     note = row.result if noted and (fresh or row.ended_at is None) else None
     fence = row.fence if mine else 0
-    return Attempt(row.id, row.state, fence, load_record(gate, row), row.question, result, note)
+    kept = load_record(gate, row)
+    return Attempt(row.id, row.state, fence, kept, row.question, result, note, kept.decided_at or row.at)

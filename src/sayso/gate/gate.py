@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol, TypeVar, cast
+from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -13,7 +13,7 @@ from sayso.core.audit import events
 from sayso.core.conversation.revocations import was_taken_back
 from sayso.core.effects import ConsentCleared, Effect, QuestionClosed, QuestionOpened
 from sayso.core.errors import SaysoError
-from sayso.core.grants import GrantKey
+from sayso.core.grants import GrantKey, was_tightened
 from sayso.core.model import Request, Tier
 from sayso.core.policy import Policy
 from sayso.core.session import OuterCall, Scope, Session, View, apply_effects, join_outers
@@ -22,7 +22,14 @@ from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import SigningKey
 from sayso.gate.rows.row_seals import Sealer
 from sayso.gate.rows.sealed_store import MarkedStore
-from sayso.gate.rows.sessions import Closing, LoadedSession, RowSelection, load_session, save_session
+from sayso.gate.rows.sessions import (
+    NOTHING_SAID,
+    Closing,
+    LoadedSession,
+    RowSelection,
+    load_session,
+    save_session,
+)
 from sayso.gate.rows.tampering import Tampered
 from sayso.gate.rows.watermark import Watermark
 from sayso.gate.telemetry import log_tampering
@@ -68,6 +75,9 @@ class LivePolicy(Protocol):
 
     def look_again(self) -> None:
         """Read file and row at the next look, whatever their times say."""
+
+    def is_own(self, policy: Policy) -> bool:
+        """Return whether this is the very policy that the gate was opened with, and no file's."""
 
     def follow(self, gate: Gate) -> None:
         """Write to the store as this gate does from now on."""
@@ -125,7 +135,7 @@ class Gate(msgspec.Struct, frozen=True):
     @property
     def marked_store(self) -> MarkedStore:
         """The store, which is always behind its mark."""
-        return cast("MarkedStore", self.store)
+        return self.store  # type: ignore[return-value]
 
 
 T = TypeVar("T")
@@ -145,12 +155,16 @@ def with_policy(gate: Gate, policy: Policy) -> Gate:
     return msgspec.structs.replace(gate, policy=policy, base=None)
 
 
-def in_workspace(gate: Gate, workspace: str) -> Gate:
-    """Return this gate for calls of a workspace: the same one unless the project there has its own file."""
+def in_workspace(gate: Gate, workspace: str, *, look: bool = True) -> Gate:
+    """Return this gate for calls of a workspace: the same one unless the project there has its own file.
+
+    Without a `look` it is the gate as of the last look at that file: only to read a call by, as it is read
+    again by whoever decides it, if the file says something else by then (`gate_and_reading`).
+    """
     if gate.projects is None:
         return gate
     base = gate.base or gate.policy
-    policy = gate.projects.policy_for(base, workspace)
+    policy = (gate.projects.policy_for if look else gate.projects.last_policy_for)(base, workspace)
     if policy is gate.policy:
         return gate
     return msgspec.structs.replace(gate, policy=policy, base=None if policy is base else base)
@@ -282,6 +296,9 @@ def _carries(gate: Gate, found: LoadedSession, request: Request, outer: OuterCal
     """Return whether an outer call's own consent is still there, and was not taken back for this request."""
     if outer.clearings != found.session.clearings or not found.kept.ended.keys().isdisjoint(outer.grants):
         return False
+    names = (operation.name for operation in request.operations)
+    if outer.decided_at is not None and was_tightened(gate.policy.tightened, names, outer.decided_at):
+        return False
     return not was_taken_back(request, found.session, outer.revocations, gate.policy)
 
 
@@ -324,6 +341,8 @@ def apply_and_save(
 
 def _closing(effects: tuple[Effect, ...], by: str) -> Closing:
     """Return how the questions that end with these effects close: answered, or withdrawn by whom and why."""
+    if not effects:
+        return NOTHING_SAID
     answers = {effect.question: effect.answer for effect in effects if isinstance(effect, QuestionClosed)}
     cleared = next((effect.why for effect in effects if isinstance(effect, ConsentCleared)), None)
     if cleared is not None:

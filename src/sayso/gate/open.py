@@ -13,34 +13,29 @@ from sayso.core.audit.entry import MAIN
 from sayso.core.durations import DAY
 from sayso.core.errors import SaysoError
 from sayso.core.model import Mode
-from sayso.core.policy import STRICTNESS, Policy, Settings, compile_policy
+from sayso.core.policy import STRICTNESS, Policy, Settings, compile_policy, with_mode
 from sayso.gate import words
+from sayso.gate.epoch import EPOCH, enter_epoch, parse_epoch
 from sayso.gate.gate import Gate, with_policy
 from sayso.gate.open_lock import opening
 from sayso.gate.policy.clocks import start_permission_clocks
-from sayso.gate.policy.in_force import ROW, InForce, read_policy, read_row
+from sayso.gate.policy.in_force import ROW, InForce, note_preset, read_policy, read_preset, read_row
 from sayso.gate.policy.projects import ProjectFiles
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import SigningKey, load_key, load_or_make_key
-from sayso.gate.rows.moves import hold_streams, refuse_moved_store
-from sayso.gate.rows.row_seals import JUMP, Sealer
+from sayso.gate.rows.moves import refuse_moved_store
+from sayso.gate.rows.row_seals import Sealer
 from sayso.gate.rows.sealed_store import MarkedStore
-from sayso.gate.rows.seals import mac_key
-from sayso.gate.rows.tampering import Doubts
-from sayso.gate.rows.versions import BURNED, FORGOTTEN_AFTER
+from sayso.gate.rows.tampering import Doubts, mac_key
 from sayso.gate.rows.watermark import (
     Watermark,
     load_watermark,
-    refuse_moved_watermark,
 )
 from sayso.gate.sealed_values import TamperedValue, find_value
 from sayso.reading.paths import own_places
-from sayso.store.contract import Reader, ReadOnlyStore, Store, StoreError, Writer
+from sayso.store.contract import Reader, ReadOnlyStore, Store, StoreError
 
 KEY_NAME = "sayso"
-EPOCH = ("fact", "epoch")
-LOOK_BACK = 1_000
-"""Among how many of the newest entries the one is looked for that began an epoch."""
 _PARAMETERS = re.compile(r"\s*(?:dbname|host|hostaddr|options|password|port|service|user)\s*=")
 """How PostgreSQL's other way to write an address begins. It would make a file of that name."""
 
@@ -70,13 +65,15 @@ def open_gate(
     key: SigningKey | None = None,
     marks: Path | None = None,
     source: PolicySource | None = None,
+    decides: bool = True,
 ) -> Gate:
     """Open a gate that decides, on a store: one that is given, a file, or the file in the user's data folder.
 
     Its policy is from now on the one in force there; a change of policy is recorded. Without a key of its own
     it uses the one in the data folder, and keeps its marks there. `source` is where the policy comes from: it
-    is watched, and what it loosens waits until the operator applies it. Where a file was put in force before,
-    a gate without one decides nothing more loosely than that file does.
+    is watched, and what it loosens waits until the operator applies it. Where a file is in force, a gate
+    without one decides nothing more loosely than that file does. `decides` is off for a gate that only begins
+    the store: the first file need not be held against its policy.
     """
     if key is None:
         key, marks = load_or_make_key(KEY_NAME, gate_data_folder() / "gate.key"), marks or gate_data_folder()
@@ -90,16 +87,18 @@ def open_gate(
         lacks = marked.mark.lacks
         with marked.write() as tx:
             unmarked = mark is not None and (mark.lost or (tx.head(MAIN) is not None and not mark.exists))
-            sealer = Sealer(mac_key(key), name, _enter_epoch(tx, marked.mark, mark), marked.mark, doubts)
+            sealer = Sealer(mac_key(key), name, enter_epoch(tx, marked.mark, mark), marked.mark, doubts)
             start_permission_clocks(tx, policy, sealer, unmarked=unmarked)
             held = tx.meta(ROW) is not None or marked.mark.version("value", ROW) > 0
             if source is None and not held and tx.meta("policy") != policy.digest:
                 tx.set_meta("policy", policy.digest)
                 record(tx, events.PolicyChanged(policy.digest))
+            gate = Gate(marked, policy, sealer, mark=mark, key=key, projects=ProjectFiles())
+            if source is None and not held and decides:
+                note_preset(gate, tx, policy)
         if lacks:
             marked.mark.complete()
-        gate = Gate(marked, policy, sealer, mark=mark, key=key, projects=ProjectFiles())
-        return watch_policy(gate, source) if held or source is not None else gate
+        return watch_policy(gate, source)
 
 
 class PolicySource(msgspec.Struct, frozen=True):
@@ -119,6 +118,30 @@ def watch_policy(gate: Gate, source: PolicySource | None) -> Gate:
     path, mode = (None, None) if source is None else (source.path.absolute(), source.mode)
     live = LivePolicyFile(gate, path, mode)
     return with_policy(msgspec.structs.replace(gate, live=live), live.policy_now())
+
+
+def as_if_watching(gate: Gate, source: PolicySource | None) -> Gate:
+    """The same gate, under the policy that one which watches this file would decide under. Writes nothing.
+
+    Without a file, as one that is held to what is in force. If nobody can tell what that is, all is blocked.
+    """
+    from sayso.gate.policy.live import hold_to_row, read_file_content, resolve
+    from sayso.policy.compare.strictest import block_all
+
+    if gate.key is None:
+        return gate
+    with gate.store.read() as tx:
+        now = tx.now
+        try:
+            row = read_row(gate, tx)
+            before = read_preset(gate, tx) if row is None else read_policy(gate, tx, row)
+        except TamperedValue:
+            return with_policy(gate, block_all(gate.policy))
+    if source is None:
+        return with_policy(gate, hold_to_row(row, before, gate.policy, now).effective)
+    found = resolve(row, before, read_file_content(source.path), now).effective
+    tightened = found.tightened if before is None else before.tightened
+    return with_policy(gate, with_mode(msgspec.structs.replace(found, tightened=tightened), source.mode))
 
 
 def open_to_act(
@@ -149,7 +172,7 @@ def open_to_act(
         marked = MarkedStore(opened, mark or Watermark(), doubts := Doubts())
         lacks = marked.mark.lacks
         with marked.write() as tx:
-            sealer = Sealer(mac_key(key), name, _enter_epoch(tx, marked.mark, mark), marked.mark, doubts)
+            sealer = Sealer(mac_key(key), name, enter_epoch(tx, marked.mark, mark), marked.mark, doubts)
         if lacks:
             marked.mark.complete()
     gate = Gate(marked, policy or _blocking_policy(), sealer, mark=mark, key=key, projects=ProjectFiles())
@@ -173,7 +196,7 @@ def open_to_look(
     opened = _open_existing_store(store)
     with opened.read() as tx:
         refuse_moved_store(tx)
-        name, epoch = _read_store_name(tx), _parse_epoch(tx.meta("epoch"))
+        name, epoch = _read_store_name(tx), parse_epoch(tx.meta("epoch"))
         mark = None if marks is None or key is None else load_watermark(tx, marks, name)
     void = mark is not None and _goes_back(opened, mark)
     gate = _make_looking_gate(opened, key, name, epoch + void, mark)
@@ -187,7 +210,7 @@ def _goes_back(opened: Store, mark: Watermark) -> bool:
     """Return whether the store is behind its mark, which is read first, as others keep writing."""
     reached, epoch = mark.reached(), mark.version(*EPOCH)
     with opened.read() as tx:
-        behind = not mark.holds(tx, reached) or _parse_epoch(tx.meta("epoch")) < epoch
+        behind = not mark.holds(tx, reached) or parse_epoch(tx.meta("epoch")) < epoch
     return mark.lost or mark.lacks or behind
 
 
@@ -205,7 +228,7 @@ def open_audit(store: str | Path | None = None, *, key: SigningKey | None = None
 def audit_gate(opened: Store, key: SigningKey | None, marks: Path | None = None) -> Gate:
     """The same on a store that is open already."""
     with opened.read() as tx:
-        name, epoch = _read_store_name(tx), _parse_epoch(tx.meta("epoch"))
+        name, epoch = _read_store_name(tx), parse_epoch(tx.meta("epoch"))
         mark = None if marks is None else load_watermark(tx, marks, name)
     gate = _make_looking_gate(opened, key, name, epoch, mark)
     known = mark is not None and (mark.exists or mark.lost)
@@ -220,14 +243,6 @@ def _name_and_mark(opened: Store, marks: Path | None) -> tuple[str, Watermark | 
         name = _new_name(opened)
     with opened.read() as tx:
         return name, None if marks is None else load_watermark(tx, marks, name)
-
-
-def _enter_epoch(tx: Writer, known: Watermark, mark: Watermark | None) -> int:
-    """The epoch that this store is in, or begins now. Whoever opens it next waits for us."""
-    tx.head(MAIN)  # held from here on
-    refuse_moved_store(tx)
-    refuse_moved_watermark(known)
-    return _current_epoch(tx, mark)
 
 
 def _new_name(opened: Store) -> str:
@@ -396,49 +411,3 @@ def _blocking_policy() -> Policy:
             unlisted="block", grant_pins="operation", question_lasts=7 * DAY, approval_lasts=DAY
         )
     )
-
-
-def _current_epoch(tx: Writer, mark: Watermark | None) -> int:
-    """Return the epoch of this store. A restored backup begins a new one, which voids all earlier grants."""
-    epoch = _parse_epoch(tx.meta("epoch"))
-    if mark is None:
-        return epoch
-    marked = mark.version(*EPOCH)
-    lacks, reached = mark.lacks, mark.reached()
-    if epoch >= marked and not mark.lost and not lacks and mark.holds(tx, reached):
-        _note_epoch(tx, mark, epoch, marked)
-        return epoch
-    begun = max(epoch, marked) + 1 + secrets.randbelow(JUMP)
-    tx.set_meta("epoch", str(begun))
-    mark.note(*EPOCH, begun)
-    mark.outdate(b"sv", tx.now + FORGOTTEN_AFTER)
-    if epoch < marked:
-        record(tx, events.TamperingFound(finding=words.EPOCH_SET_BACK))
-    if mark.lost:
-        record(tx, events.TamperingFound(finding=words.LOST_MARK))
-        for rival in mark.rivals:  # before the commit: a gate that still runs on one must not go on
-            rival.seal(moved=True)
-    why = "the mark could not be written before" if lacks else "the store does not reach its mark"
-    record(tx, events.EpochBegun(begun, why=why))
-    mark.follow(hold_streams(tx))  # else the next to open it would begin another epoch
-    return begun
-
-
-def _note_epoch(tx: Writer, mark: Watermark, epoch: int, marked: int) -> None:
-    """Mark the epoch. One that no entry began is reported as tampering, and voids everything."""
-    if epoch == marked:
-        return
-    mark.note(*EPOCH, epoch)
-    said = f'"epoch":{epoch},'.encode()
-    newest = tx.head("main")
-    lately = tx.entries("main", after=newest.seq - LOOK_BACK, limit=LOOK_BACK) if newest is not None else ()
-    begun = (row.body or b"" for row in lately if row.event == events.EpochBegun.event)
-    if marked and not any(said in body for body in begun):
-        record(tx, events.TamperingFound(finding=words.epoch_set(epoch)))
-
-
-def _parse_epoch(text: str | None) -> int:
-    """Return the stored epoch; 0 if it is not a number, or one that no store reaches."""
-    if text is None:
-        return 1
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < len(str(BURNED)) else 0

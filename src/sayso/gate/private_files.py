@@ -66,6 +66,6 @@ def _check_private(path: Path, found: os.stat_result, refused: type[SaysoError])
     if not stat.S_ISREG(found.st_mode):
         raise refused(f"{path} is not a plain file")
     if found.st_uid != os.geteuid():
-        raise refused(f"{path} belongs to somebody else", hint="whoever runs the service has to own it")
+        raise refused(f"{path} belongs to somebody else", hint="the user who runs the service has to own it")
     if found.st_mode & OTHERS:
         raise refused(f"others can read {path}", hint=f"chmod 600 {path}, and then replace its secrets")

@@ -44,20 +44,19 @@ class RowWatcher:
 
     async def await_over(self, name: str, seconds: float, left: asyncio.Future[None] | None = None) -> None:
         """The same for a coroutine. It also ends when `left` is done: whoever waits is gone."""
-        loop, closed = asyncio.get_running_loop(), asyncio.Event()
+        loop = asyncio.get_running_loop()
+        closed: asyncio.Future[None] = loop.create_future()
 
         def wake() -> None:
             with suppress(RuntimeError):  # the loop was closed: nobody waits there any more
-                loop.call_soon_threadsafe(closed.set)
+                loop.call_soon_threadsafe(_finish, closed)
 
         registration = _Registration(self, name, wake)
         try:
             over = await asyncio.to_thread(registration.__enter__)
             if not over and not self._leaving:
-                async with asyncio.timeout(seconds):
-                    await _first(closed, left)
-        except TimeoutError:
-            pass
+                first = (closed,) if left is None else (closed, left)
+                await asyncio.wait(first, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         finally:
             registration.__exit__()
 
@@ -111,16 +110,9 @@ class RowWatcher:
             wake()
 
 
-async def _first(closed: asyncio.Event, left: asyncio.Future[None] | None) -> None:
-    """Wait for whichever comes first."""
-    if left is None:
-        await closed.wait()
-        return
-    answered = asyncio.ensure_future(closed.wait())
-    try:
-        await asyncio.wait((answered, left), return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        answered.cancel()
+def _finish(closed: asyncio.Future[None]) -> None:
+    if not closed.done():
+        closed.set_result(None)
 
 
 class _Registration:

@@ -24,10 +24,11 @@ from sayso.store.contract import Reader, Writer
 Value = TypeVar("Value", bound=msgspec.Struct)
 ValueKind = Literal[
     "token", "link", "browser", "handoff", "said", "session-of", "session-key", "passkeys", "trusted-id",
-    "running-time", "proposal", "in-force", "decay-notice",
+    "running-time", "proposal", "in-force", "decay-notice", "delegations", "approvals", "ratings", "push",
 ]  # fmt: skip
 LockedKind = Literal[
-    "link", "session-key", "passkeys", "trusted-id", "running-time", "proposal", "in-force", "decay-notice"
+    "link", "session-key", "passkeys", "trusted-id", "running-time", "proposal", "in-force", "decay-notice",
+    "delegations", "approvals", "ratings", "push",
 ]  # fmt: skip
 _PREFIXES = tuple(f"{kind}/" for kind in get_args(ValueKind))
 _LOCKS = {kind: f"{kind}/held" for kind in get_args(LockedKind)}
@@ -147,15 +148,21 @@ def write_value(
 
 
 def _unseal(gate: Gate, name: str, text: str | None) -> _SealedValue | None:
-    """Return what is stored, if it was sealed under this name, in this epoch or an earlier one."""
+    """Return what is stored, if it was sealed under this name, in this epoch or an earlier one.
+
+    A text that is equal to the last one of this name that was sealed right is as right.
+    """
+    known: _SealedValue | None = None if text is None else gate.sealer.values.get(name, text)
+    if known is not None:
+        return known
     try:
         kept = _decode_sealed(text) if text else None
     except msgspec.MsgspecError:
         return None
-    if kept is None or kept.epoch > gate.sealer.epoch:
+    if text is None or kept is None or kept.epoch > gate.sealer.epoch:
         return None
     ours = hmac.compare_digest(_seal_value(gate, name, kept.version, kept.epoch, kept.kept), kept.seal)
-    return kept if ours else None
+    return gate.sealer.values.put(name, text, kept) if ours else None
 
 
 def _seal_value(gate: Gate, name: str, version: int, epoch: int, value: msgspec.Raw) -> bytes:

@@ -95,7 +95,7 @@ def service_user() -> int | None:
     """The user the service was installed under, if it is another one than runs its clients."""
     found = read_settings().get(SERVICE_USER)
     if found is not None and type(found) is not int:
-        raise SaysoError(f"{SERVICE_USER} in settings.json is not a user's number", hint="mend the file")
+        raise SaysoError(f"{SERVICE_USER} in settings.json is not a user's number", hint="fix the file")
     return found
 
 
@@ -120,9 +120,9 @@ def _load_settings(path: Path) -> dict[str, Any]:
     try:
         settings = parse_json(path.read_bytes())
     except (OSError, SaysoError) as error:
-        raise SaysoError(f"cannot read {path}: {error}", hint="mend or remove the file") from error
+        raise SaysoError(f"cannot read {path}: {error}", hint="fix or remove the file") from error
     if not isinstance(settings, dict):
-        raise SaysoError(f"{path} does not hold a JSON object", hint="mend or remove the file")
+        raise SaysoError(f"{path} does not hold a JSON object", hint="fix or remove the file")
     return settings
 
 

@@ -5,15 +5,17 @@ And of tampering: rows, values and files that somebody changed, restored or dele
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from sayso.core.durations import describe_left
+from sayso.core.text.counts import count_of
 from sayso.core.words import visible
 
 LONGEST_ARGUMENT = 40
 MOST_ARGUMENTS = 8
 """How many arguments are named, and how much of a name is shown."""
 
+APPROVALS_MOVED = "Somebody approved, or the approvals changed: see the newer message."
 IS_STOPPED = "its session, or one above it, is stopped"
 SESSION_OVER = "its session, or one above it, has ended"
 CLEARED_SINCE = "all consent was cleared since it was started"
@@ -118,7 +120,7 @@ GRANT_ROWS_CHANGED = (
 
 def doubtful_sessions(sessions: str) -> str:
     """Only some of what should be revoked could be."""
-    return f"what could be believed was revoked; rows were changed outside Sayso in {sessions}"
+    return f"everything that could be trusted was revoked; rows were changed outside Sayso in {sessions}"
 
 
 def inner_denial_reason(by: str, reason: str | None) -> str:
@@ -144,10 +146,12 @@ def flood_reason(too_many_open: bool, open_questions: int, an_hour: int) -> str:
     """This session asked too much, so its call is refused without asking."""
     limits = f"open_questions: {open_questions}, questions_per_hour: {an_hour}"
     if too_many_open:
-        hit = f"{_count_questions(open_questions)} of this session are still open, and no more may be"
+        hit = f"{count_of(open_questions, 'question')} of this session are still open, and no more may be"
         do = "wait until some are answered, then make the call again"
     else:
-        hit = f"this session has asked {_count_questions(an_hour)} within an hour, and no more may be asked"
+        hit = (
+            f"this session has asked {count_of(an_hour, 'question')} within an hour, and no more may be asked"
+        )
         do = "wait, then make the call again"
     return f"refused as flooding: {hit} ({limits} in the policy's settings); {do}"
 
@@ -155,10 +159,6 @@ def flood_reason(too_many_open: bool, open_questions: int, an_hour: int) -> str:
 def flood_notice(agent: str, session: str, reason: str) -> str:
     """Return what the operator is told of it, once an hour."""
     return f"{visible(agent)} asks too much in session {visible(session)}: {reason}"
-
-
-def _count_questions(questions: int) -> str:
-    return "1 question" if questions == 1 else f"{questions} questions"
 
 
 SESSION_STOPPED = "the session was stopped"
@@ -174,10 +174,10 @@ def in_session_above(why: str) -> str:
 
 def tampering_reported(reports: int, last: str | None, *, whole: bool) -> str:
     """Return what a trail says of rows that were changed outside Sayso, for whoever verifies it."""
-    many = "1 report" if reports == 1 else f"{reports:,} reports"
+
     when = "" if last is None else f"; the last is of {last}"
     trail = "The trail itself is whole, but it" if whole else "The trail"
-    return f"{trail} holds {many} of tampering with the store (TAMPERED){when}."
+    return f"{trail} holds {count_of(reports, 'report')} of tampering with the store (TAMPERED){when}."
 
 
 def in_child_session(consent: str, session: str) -> str:
@@ -292,11 +292,13 @@ def edited_for_hook(tool: str, arguments: str) -> str:
 
 POLICY_OPENED = "a gate was opened under it"
 POLICY_TIGHTENED = "the policy file was tightened"
-POLICY_JOINED = "the policy file changed: the stricter of both holds until it is applied"
+POLICY_JOINED = "the policy file changed: the stricter of the two applies until you apply it"
 POLICY_RESTORED = "what was in force before is in force again"
 POLICY_APPLIED = "the operator applied the policy file"
 POLICY_WAITS = "the policy file loosens what is in force; `sayso policy apply` shows it and puts it in force"
-POLICY_HELD = "a gate was opened under another policy than the one in force: there the stricter of both holds"
+POLICY_HELD = (
+    "a gate was opened under a policy other than the one in force: there the stricter of the two applies"
+)
 PROJECT_FILE = "this project's own .sayso.yaml is stricter here than your policy"
 POLICY_LOST = (
     "what says which policy is in force was restored from a backup, so everything is asked, or it was"
@@ -304,7 +306,7 @@ POLICY_LOST = (
 )
 NOT_THE_PINNED_POLICY = (
     "the policy file is locked and is not the one that was locked: the locked policy stays in force, and"
-    " self_modification is denied; put the file back, or `sayso policy unlock`"
+    " self_modification is denied; restore the file, or run `sayso policy unlock`"
 )
 
 
@@ -324,8 +326,24 @@ def with_project(reason: str) -> str:
 
 
 def project_file_counts(file: str) -> str:
-    return f"{file} is laid over your policy here: the stricter of both counts"
+    return f"{file} is merged over your policy here: the stricter of the two counts"
 
 
 def project_file_refused(file: str, problem: str) -> str:
-    return f"{file} is refused, so every call of that workspace asks: {visible(problem)}"
+    return f"{file} is refused, so every call in that workspace asks: {visible(problem)}"
+
+
+def join_names(names: Iterable[str]) -> str:
+    """Return names in one phrase: ana, bo and cy."""
+    every = list(dict.fromkeys(names))
+    return " and ".join([", ".join(every[:-1]), every[-1]] if len(every) > 1 else every)
+
+
+def glass_notice(person: str, question: str, operations: Iterable[str], reason: str) -> str:
+    return (
+        f"{person} broke the glass: {question} ({', '.join(operations)}) was allowed alone. Reason: {reason}"
+    )
+
+
+def approval_kept(missing: str) -> str:
+    return f"Your approval counts, and others are needed: {missing}."

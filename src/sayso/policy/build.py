@@ -24,6 +24,7 @@ from sayso.core.policy import (
     compile_policy,
 )
 from sayso.core.text.phrases import Phrases
+from sayso.policy.build_team import team_from_file, team_to_file
 from sayso.policy.checks import parse_review_date
 from sayso.policy.file import (
     UNREADABLE,
@@ -73,6 +74,7 @@ def build_policy(file: PolicyFile, digest: str, own: Collection[str], own_tools:
         vip_contacts=dict(file.vip_contacts or {}),
         family_contacts=dict(file.family_contacts or {}),
         programs={name: entry for names, entry in (file.programs or {}).items() for name in names.split()},
+        team=team_from_file(file),
     )
 
 
@@ -98,6 +100,7 @@ def file_from_policy(policy: Policy) -> PolicyFile:
         vip_contacts=dict(policy.vip_contacts),
         family_contacts=dict(policy.family_contacts),
         programs=dict(policy.programs),
+        **team_to_file(policy.team),
     )
 
 

@@ -11,6 +11,7 @@ from sayso.core.deciding.titles import check_template
 from sayso.core.durations import parse_duration
 from sayso.core.errors import SaysoError
 from sayso.core.policy import NEVER_REVIEWED, fold_spelling
+from sayso.policy.check_team import check_team
 from sayso.policy.file import DomainFile, PolicyFile, ToolFile
 from sayso.policy.merge import TIER_LISTS
 from sayso.policy.parsing.document import Node
@@ -79,6 +80,8 @@ def check_merged_file(
                     )
     _check_programs(file, tree, say)
     _check_spellings(merged, tree, say)
+    if not perhaps:
+        check_team(file, merged, tree, say)
 
 
 def _check_programs(file: PolicyFile, tree: Node, say: ReportProblem) -> None:

@@ -100,6 +100,34 @@ Time = Annotated[
     ),
 ]
 
+TeamName = Annotated[
+    str,
+    Meta(
+        pattern=rf"^{_NAME}$",
+        max_length=60,
+        description="a person or a group is one word, such as ana or finance",
+        examples=["finance"],
+    ),
+]
+PersonId = Annotated[
+    str,
+    Meta(
+        pattern=r"^(account|page|token):[^\s].*$|^surface:[^\s/]+/[^\s].*$",
+        max_length=300,
+        description="an id is account:NAME, page:NAME, token:ID or surface:NAME/ID",
+        examples=["token:t_12ab"],
+    ),
+]
+ClockTime = Annotated[
+    str,
+    Meta(
+        pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$",
+        description='a time of day in quotes, such as "22:00"',
+        examples=["22:00"],
+        extra={"kind": "a time of day"},
+    ),
+]
+
 
 class SettingsFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """The policy's choices where its lists leave one."""
@@ -202,6 +230,43 @@ class PhrasesFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True)
     assent: tuple[Phrase, ...] | UnsetType = UNSET
 
 
+class PersonFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """One person of the team: groups, and the ids that are theirs."""
+
+    groups: tuple[TeamName, ...] | UnsetType = UNSET
+    ids: tuple[PersonId, ...] | UnsetType = UNSET
+
+
+class EscalationFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """More people who may approve after this time, and surfaces that show a question only then."""
+
+    after: Time
+    to: tuple[TeamName, ...] | UnsetType = UNSET
+    surfaces: tuple[NonEmptyName, ...] | UnsetType = UNSET
+
+
+class ApprovalRuleFile(
+    Struct, kw_only=True, frozen=True, forbid_unknown_fields=True, rename={"approvers": "from"}
+):
+    """A number of people who have to approve. It covers what is in the domain, from the risk on."""
+
+    approvers: tuple[TeamName, ...]
+    needed: Annotated[int, Meta(ge=1, le=20, description="a whole number from 1 to 20")] | UnsetType = UNSET
+    domain: DomainName | UnsetType = UNSET
+    risk: RiskWord | UnsetType = UNSET
+    escalate: EscalationFile | UnsetType = UNSET
+
+
+class QuietHoursFile(
+    Struct, kw_only=True, frozen=True, forbid_unknown_fields=True, rename={"begin": "from", "end": "to"}
+):
+    """Hours in which questions below high risk are not sent to surfaces."""
+
+    begin: ClockTime
+    end: ClockTime
+    timezone: NonEmptyName | UnsetType = UNSET
+
+
 class PolicyFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """A Sayso policy."""
 
@@ -220,6 +285,10 @@ class PolicyFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     slash_commands: dict[CommandName, SlashCommandFile] | UnsetType = UNSET
     workflows: dict[NonEmptyName, WorkflowFile] | UnsetType = UNSET
     programs: dict[NonEmptyName, dict[str, Any]] | UnsetType = UNSET
+    people: dict[TeamName, PersonFile] | UnsetType = UNSET
+    approvals: tuple[ApprovalRuleFile, ...] | UnsetType = UNSET
+    break_glass: tuple[TeamName, ...] | UnsetType = UNSET
+    quiet_hours: QuietHoursFile | UnsetType = UNSET
 
 
 GRAPH_KEYS = ("consent_decay", "vip_contacts", "family_contacts", "last_reviewed")

@@ -10,6 +10,7 @@ import msgspec
 
 from sayso.core.model import Risk, Tier
 from sayso.core.policy import GUARDED_DOMAIN, Domain, Policy, Tool
+from sayso.core.team import can_be_met
 from sayso.core.text.phrases import HIGH_PHRASES, MEDIUM_PHRASES, REFUSALS, STOP_OPENINGS, STOP_PHRASES
 from sayso.core.text.unmask import fold_text
 from sayso.policy.lint_titles import ArgumentsByTool, find_unknown_in_titles
@@ -165,6 +166,23 @@ def _find_bad_threshold(policy: Policy) -> Iterator[LintFinding]:
         yield LintFinding("warning", where, "an agent that is more unsure than sure may proceed", "use 0.85")
 
 
+def _find_team_faults(policy: Policy) -> Iterator[LintFinding]:
+    """Rules of the team that nobody can meet, that need everybody, or that cover what is autonomous."""
+    team = policy.team
+    for rule in team.approvals:
+        where = f"approvals {rule.domain or 'everything'} from {rule.risk.word}"
+        if not can_be_met(team, rule):
+            said = "nobody can meet it: there are too few people with an id"
+            yield LintFinding("error", where, said, "declare more people, or need fewer")
+        elif rule.escalate is None and rule.needed >= len(team.members(rule.approvers)):
+            said = "it needs everybody, so what one of them asks for is never approved"
+            yield LintFinding("warning", where, said, "add a person, or need one fewer")
+    for name, entry in policy.table.items():
+        if entry.tier is Tier.AUTONOMOUS and entry.asks_always(entry.floor or Risk.LOW) and entry.approvals:
+            said = "is autonomous, and asked about every time because a team rule covers it"
+            yield LintFinding("warning", name, said, "give the rule a risk, or list it as requires_approval")
+
+
 def _find_words_without_effect(policy: Policy) -> Iterator[LintFinding]:
     """Words that have no effect."""
     for name, entry in policy.table.items():
@@ -262,6 +280,7 @@ CHECKS: tuple[Callable[[Policy], Iterator[LintFinding]], ...] = (
     _find_low_trust_writes,
     _find_bad_threshold,
     _find_words_without_effect,
+    _find_team_faults,
     _find_overlong_trust,
     _find_guard_gaps,
     _find_loose_guards,

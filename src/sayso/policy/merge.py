@@ -35,6 +35,10 @@ def merge_files(under: PolicyFile, over: PolicyFile) -> PolicyFile:
         slash_commands=_merge_maps(under.slash_commands, over.slash_commands, _take_later),
         workflows=_merge_maps(under.workflows, over.workflows, _take_later),
         programs=_merge_maps(under.programs, over.programs, _take_later),
+        people=_merge_maps(under.people, over.people, _take_later),
+        approvals=(*(over.approvals or ()), *(under.approvals or ())),
+        break_glass=_later_if_set(under.break_glass, over.break_glass),
+        quiet_hours=_later_if_set(under.quiet_hours, over.quiet_hours),
     )
 
 

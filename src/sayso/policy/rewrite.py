@@ -88,5 +88,5 @@ def _offset(text: str, line: int, column: int) -> int:
     for _ in range(line - 1):
         start = text.find("\n", start) + 1
         if not start:
-            raise PolicyError("its lines cannot be told apart", hint=HINT)
+            raise PolicyError("its lines are ambiguous", hint=HINT)
     return min(start + column - 1, len(text) - 1)

@@ -9,7 +9,7 @@ import msgspec
 
 from sayso.core import words
 from sayso.core.model import Operation, Piece, Risk
-from sayso.core.policy import Domain, Policy
+from sayso.core.policy import Policy
 from sayso.reading.evidence import add_evidence
 from sayso.reading.verbs import CONTENT_VERBS, DELETE_VERBS, READ_VERBS, verb_of
 
@@ -92,6 +92,10 @@ def _strict_operation(domain: str, policy: Policy, action: str) -> Operation:
 
 
 def first_listed(domain: str, policy: Policy, actions: Iterable[str]) -> str | None:
-    lists = policy.domains.get(domain, Domain())
-    listed = {*lists.autonomous, *lists.requires_approval, *lists.blocked}
-    return next((action for action in actions if action in listed), None)
+    lists = policy.domains.get(domain)
+    if lists is None:
+        return None
+    for action in actions:
+        if action in lists.autonomous or action in lists.requires_approval or action in lists.blocked:
+            return action
+    return None

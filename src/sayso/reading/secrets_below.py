@@ -9,6 +9,7 @@ from collections import deque
 from sayso.reading.paths.places import SECRET_SAMPLES, is_secret
 
 MAX_ENTRIES = 20_000
+MAX_SOON = 5_000
 _PASSED_OVER = frozenset(
     {".git", "node_modules", ".venv", "venv", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
 )
@@ -26,7 +27,17 @@ def holds_secrets(folder: str) -> bool:
     return find_secret(folder) is not None
 
 
-def find_secret(folder: str, excluded: tuple[str, ...] = ()) -> str | None:
+def find_plain_secret(folder: str, excluded: tuple[str, ...] = ()) -> str | None:
+    """The first secret here or below that is not hidden, among as many names as are soon looked at."""
+    return find_secret(folder, (".*", *excluded), MAX_SOON, None)
+
+
+def find_secret(
+    folder: str,
+    excluded: tuple[str, ...] = (),
+    most: int = MAX_ENTRIES,
+    beyond: str | None = "more than can be looked at",
+) -> str | None:
     """The name of the first secret here or below; what is in the way, if nobody can tell."""
     waiting = deque([folder])
     seen = 0
@@ -35,8 +46,8 @@ def find_secret(folder: str, excluded: tuple[str, ...] = ()) -> str | None:
             with os.scandir(waiting.popleft()) as entries:
                 for entry in entries:
                     seen += 1
-                    if seen > MAX_ENTRIES:
-                        return "more than can be looked at"
+                    if seen > most:
+                        return beyond
                     name = entry.name
                     if name in _PASSED_OVER or any(fnmatch.fnmatchcase(name, one) for one in excluded):
                         continue

@@ -48,6 +48,7 @@ _CHANGES = {
 _WORD = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
+@lru_cache(maxsize=1024)
 def verb_of(operation: str) -> str:
     """The first word of an operation's action: `read` of `files.read_many`."""
     return operation.partition(".")[2].partition("_")[0]

@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
 
 from sayso.core.digest import parse_json
 from sayso.core.errors import SaysoError
@@ -42,14 +43,23 @@ from sayso.service.api import (
     system,
     tokens,
 )
-from sayso.service.api.asking import questions, surfaces
+from sayso.service.api.asking import people, questions, surfaces
 from sayso.service.api.changing import hindsight, policy, proposals, trusted
 from sayso.service.authzen import access_requests, evaluations
-from sayso.service.http.auth import SAFE, check_caller_again, find_caller, token_name
+from sayso.service.http.auth import SAFE, check_caller_again, find_bearer, find_caller, token_name
 from sayso.service.http.batches import BatchedStep
 from sayso.service.http.callers import agent_session_key
 from sayso.service.http.connections import mark_caller_known
-from sayso.service.http.endpoints import NOBODY, Context, Endpoint, Paged, UnreadBody
+from sayso.service.http.endpoints import (
+    NOBODY,
+    Context,
+    Endpoint,
+    HttpRequest,
+    JsonAnswer,
+    Paged,
+    Routes,
+    UnreadBody,
+)
 from sayso.service.http.guard import Guard
 from sayso.service.http.hints import hint_for
 from sayso.service.http.problems import Problem, RequestRefused, problem_response
@@ -70,15 +80,43 @@ LOOK_AGAIN = 0.05
 LONGEST_PARAMETER = 300
 LONGEST_QUERY = 4_000
 REQUEST_ID = "x-request-id"
+KEY, SESSION = KEY_HEADER.lower(), SESSION_HEADER.lower()
 GROUPS = (
     calls, leases, questions, grants, sessions, conversation, runs, history, audit, policy, hindsight,
-    proposals, stats, tokens, passkeys, evaluations, access_requests, hooks, trusted, surfaces, events,
-    system,
+    proposals, stats, tokens, passkeys, people, evaluations, access_requests, hooks, trusted, surfaces,
+    events, system,
 )  # fmt: skip
 ENDPOINTS: tuple[Endpoint, ...] = tuple(one for group in GROUPS for one in group.ENDPOINTS)
 DESCRIBED = (*ENDPOINTS, openapi.openapi_endpoint(ENDPOINTS))
 MOST_CALLED = ("/v1/hooks", "/v1/calls")
 """Agents wait for these with every call: their routes are tried first."""
+SOONEST = sorted(DESCRIBED, key=lambda one: not one.path.startswith(MOST_CALLED))
+
+
+class ServiceApp(Starlette):
+    """The application. What an endpoint answers is answered at once; the framework is asked for the rest:
+    pages, methods that an address does not have, and addresses that are none.
+    """
+
+    def __init__(self, running: ServiceState, pages: Sequence[BaseRoute], hosts: tuple[str, ...]) -> None:
+        routes = [*(_route(running, one) for one in SOONEST), *pages]
+        super().__init__(routes=routes, exception_handlers=_error_handlers(shown=bool(pages)))
+        self.state.running = running
+        self._running = running
+        self._endpoints = Routes(SOONEST)
+        self._guard = Guard(self._answer, hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._guard(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        found = self._endpoints.find(scope["method"], scope["path"]) if scope["type"] == "http" else None
+        if found is None:
+            await super().__call__(scope, receive, send)
+            return
+        endpoint, parameters = found
+        response = await _respond(self._running, endpoint, HttpRequest(scope, receive, parameters))
+        await response(scope, receive, send)
 
 
 def make_app(
@@ -89,30 +127,33 @@ def make_app(
     settings: ServiceSettings | None = None,
     agents: Mapping[str, HookDialect] | None = None,
     remote: Sequence[RemoteSurface] = (),
-) -> Starlette:
+) -> ServiceApp:
     """The application on this gate. `hosts` are the names it may be called by, and no other."""
-    running = ServiceState(gate, settings, agents, remote)
-    soonest = sorted(DESCRIBED, key=lambda one: not one.path.startswith(MOST_CALLED))
-    routes = [*(_route(running, one) for one in soonest), *pages]
-    app = Starlette(routes=routes, exception_handlers=_error_handlers(shown=bool(pages)))
-    app.add_middleware(Guard, hosts=tuple(hosts))
-    app.state.running = running
-    return app
+    return ServiceApp(ServiceState(gate, settings, agents, remote), pages, tuple(hosts))
 
 
 def _route(running: ServiceState, endpoint: Endpoint) -> Route:
-    async def answer(request: Request) -> Response:
-        response = await _respond(running, endpoint, request)
-        named = request.headers.get(REQUEST_ID)
-        if endpoint.authzen and named is not None:
-            response.headers[REQUEST_ID] = named
-        running.metrics.count_request(endpoint.method, endpoint.path, response.status_code)
-        return response
+    """The endpoint for the framework, which finds it for HEAD, and knows by it what an address allows."""
+
+    async def answer(request: Request) -> Any:
+        parameters = {name: str(value) for name, value in request.path_params.items()}
+        return await _respond(running, endpoint, HttpRequest(request.scope, request.receive, parameters))
 
     return Route(endpoint.path, answer, methods=[endpoint.method])
 
 
-async def _respond(running: ServiceState, endpoint: Endpoint, request: Request) -> Response:
+async def _respond(running: ServiceState, endpoint: Endpoint, request: HttpRequest) -> Response | JsonAnswer:
+    response = await _respond_or_explain(running, endpoint, request)
+    named = request.headers.get(REQUEST_ID) if endpoint.authzen else None
+    if named is not None:
+        response.headers[REQUEST_ID] = named
+    running.metrics.count_request(endpoint.method, endpoint.path, response.status_code)
+    return response
+
+
+async def _respond_or_explain(
+    running: ServiceState, endpoint: Endpoint, request: HttpRequest
+) -> Response | JsonAnswer:
     try:
         return await _handle_request(running, endpoint, request)
     except SaysoError as error:
@@ -126,9 +167,12 @@ async def _respond(running: ServiceState, endpoint: Endpoint, request: Request) 
         )
 
 
-async def _handle_request(running: ServiceState, endpoint: Endpoint, request: Request) -> Response:
+async def _handle_request(
+    running: ServiceState, endpoint: Endpoint, request: HttpRequest
+) -> Response | JsonAnswer:
     token = await _check_caller(running, endpoint, request)
     body = await _body(running, endpoint, request, token)
+    headers = request.headers
     context = Context(
         running,
         token,
@@ -136,31 +180,25 @@ async def _handle_request(running: ServiceState, endpoint: Endpoint, request: Re
         _query(endpoint, request),
         body,
         _key(request),
-        request.headers.get("last-event-id"),
-        request.headers.get(SESSION_HEADER),
+        headers.get("last-event-id"),
+        headers.get(SESSION),
         _base(running, request),
-        partial(_wait_for_disconnect, request),
-        request.headers.get("authorization"),
+        request.wait_for_disconnect,
+        headers.get("authorization"),
         partial(_check_still_known, running, request, token),
-        _content_length(request),
+        request.length,
     )
     if request.method not in SAFE and not _is_checked_later(endpoint, request):
         await running.lanes.run("tokens", context.check_still_known)
     result = await _run_endpoint(endpoint, context)
     if isinstance(result, Response):
         return result
-    headers = {}
-    if isinstance(result, Paged):
-        if result.more is not None:
-            headers["Link"] = f'<{request.url.path}?{urlencode(result.more)}>; rel="next"'
-        result = result.items
-    return Response(msgspec.json.encode(result), endpoint.status, headers, media_type="application/json")
-
-
-async def _wait_for_disconnect(request: Request) -> None:
-    """Return once the caller has closed the connection. Its body was read, so nothing else can come."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
+    if not isinstance(result, Paged):
+        return JsonAnswer(result, endpoint.status)
+    answer = JsonAnswer(result.items, endpoint.status)
+    if result.more is not None:
+        answer.headers["link"] = f'<{request.path}?{urlencode(result.more)}>; rel="next"'
+    return answer
 
 
 async def _run_endpoint(endpoint: Endpoint, context: Context) -> Any:
@@ -242,7 +280,7 @@ OF_THE_POLICY = ("/v1/policy", "/v1/proposals")
 """Where what decides is changed: whoever tries that and may not is told of."""
 
 
-async def _check_caller(running: ServiceState, endpoint: Endpoint, request: Request) -> Token:
+async def _check_caller(running: ServiceState, endpoint: Endpoint, request: HttpRequest) -> Token:
     """Return the caller's token; refuse callers that may not ask, or ask too often."""
     if not endpoint.roles or (endpoint is system.METRICS and running.settings.open_metrics):
         return NOBODY
@@ -259,46 +297,49 @@ async def _check_caller(running: ServiceState, endpoint: Endpoint, request: Requ
     return token
 
 
-def _is_checked_later(endpoint: Endpoint, request: Request) -> bool:
+def _is_checked_later(endpoint: Endpoint, request: HttpRequest) -> bool:
     """A token is looked up in the batch, or by the endpoint itself; a browser, an operator's, has none."""
     return (endpoint.in_batch or endpoint.checks_token) and "authorization" in request.headers
 
 
-def _check_still_known(running: ServiceState, request: Request, token: Token) -> None:
+def _check_still_known(running: ServiceState, request: HttpRequest, token: Token) -> None:
     """Refuse a caller who was turned out while the body was on its way, or while they waited."""
     if token is NOBODY:
         return
     authorization = request.headers.get("authorization")
     if authorization is not None:
         check_caller_again(running.gate, running.callers, authorization, token)
-    elif find_caller(running.gate, request) != token:
+    elif find_caller(running.gate, request.whole) != token:
         raise RequestRefused(401, "unauthorized", "the browser signed in again", hint="send it again")
 
 
-async def _find_caller(running: ServiceState, endpoint: Endpoint, request: Request) -> Token:
+async def _find_caller(running: ServiceState, endpoint: Endpoint, request: HttpRequest) -> Token:
     """Who asks. What is decided in a batch looks again whether their token still lets them in."""
     authorization = request.headers.get("authorization")
     if (endpoint.in_batch or endpoint.checks_token) and authorization is not None:
         known = running.callers.find(authorization)
         if known is not None:
             return known
-    token = await running.lanes.run("tokens", find_caller, running.gate, request)
-    if authorization is not None and token.role != "operator":
+    if authorization is None:
+        return await running.lanes.run("tokens", find_caller, running.gate, request.whole)
+    token = await running.lanes.run("tokens", find_bearer, running.gate, authorization)
+    if token.role != "operator":
         running.callers.remember(authorization, token)
     return token
 
 
-def _parameters(request: Request) -> dict[str, str]:
+def _parameters(request: HttpRequest) -> Mapping[str, str]:
     """The parts of the path that name something. What cannot be a name names nothing."""
-    found = {name: str(value) for name, value in request.path_params.items()}
-    for value in found.values():
+    for value in request.parameters.values():
         if len(value) > LONGEST_PARAMETER or not value.isprintable():
             raise RequestRefused(404, "not_found", "there is nothing of that name")
-    return found
+    return request.parameters
 
 
-def _query(endpoint: Endpoint, request: Request) -> dict[str, str]:
-    found = dict(request.query_params)
+def _query(endpoint: Endpoint, request: HttpRequest) -> Mapping[str, str]:
+    found = request.query()
+    if not found:
+        return found
     unknown = sorted(set(found) - set(endpoint.query))
     if unknown:
         known = ", ".join(sorted(endpoint.query)) or "none"
@@ -310,19 +351,19 @@ def _query(endpoint: Endpoint, request: Request) -> dict[str, str]:
     return found
 
 
-def _base(running: ServiceState, request: Request) -> str:
+def _base(running: ServiceState, request: HttpRequest) -> str:
     """Return the base URL the caller used: one of our origins, or the host it named."""
     host = request.headers.get("host", "")
     known = (origin for origin in running.settings.origins if origin.partition("://")[2] == host)
-    return next(known, f"{request.url.scheme}://{host}")
+    return next(known, f"{request.scheme}://{host}")
 
 
-async def _body(running: ServiceState, endpoint: Endpoint, request: Request, token: Token) -> Any:
+async def _body(running: ServiceState, endpoint: Endpoint, request: HttpRequest, token: Token) -> Any:
     """The body as the endpoint's type: strict JSON, no unknown fields, and not more than it may hold."""
     raw = await _read(running, request, token)
     if endpoint.raw:
-        source = request.client.host if request.client is not None else ""
-        return UnreadBody(raw, request.headers, source)
+        whole = request.whole
+        return UnreadBody(raw, whole.headers, whole.client.host if whole.client is not None else "")
     if endpoint.body is None:
         if raw.strip() not in (b"", b"{}"):  # many programs send an empty object, and a stop has to arrive
             raise RequestRefused(400, "malformed", "this takes no body")
@@ -338,22 +379,22 @@ async def _body(running: ServiceState, endpoint: Endpoint, request: Request, tok
         raise RequestRefused(400 if endpoint.authzen else 422, "malformed", str(error), hint=hint) from error
 
 
-def _media(request: Request) -> str:
+def _media(request: HttpRequest) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-async def _read(running: ServiceState, request: Request, token: Token) -> bytes:
+async def _read(running: ServiceState, request: HttpRequest, token: Token) -> bytes:
     """The body. Its size is charged to the token before it is read, so that nothing piles up in memory."""
-    told, free = _content_length(request), token is NOBODY or token.role == "operator"
+    told, free = request.length, token is NOBODY or token.role == "operator"
     most = LARGEST_UNSIGNED if token is NOBODY else LARGEST_BODY
     if told is not None and told > most:
         raise _too_large(most)
-    raw = bytearray()
     if not free:
         running.limits.take_bytes(token, most if told is None else told)
+    raw = bytearray()
     try:
         async with asyncio.timeout(running.settings.slowest_body):
-            async for part in request.stream():
+            async for part in request.parts():
                 raw += part
                 if len(raw) > most:
                     raise _too_large(most)
@@ -362,20 +403,12 @@ async def _read(running: ServiceState, request: Request, token: Token) -> bytes:
     return bytes(raw)
 
 
-def _content_length(request: Request) -> int | None:
-    """Return how long the body is going to be, 0 without one; None if that is not told."""
-    if "transfer-encoding" in request.headers:
-        return None
-    text = request.headers.get("content-length", "0")
-    return int(text) if text.isascii() and text.isdigit() else None
-
-
 def _too_large(most: int) -> RequestRefused:
     return RequestRefused(413, "too_large", f"a body holds {most:,} bytes at most")
 
 
-def _key(request: Request) -> str | None:
-    key = request.headers.get(KEY_HEADER)
+def _key(request: HttpRequest) -> str | None:
+    key = request.headers.get(KEY)
     if key is not None and not 1 <= len(key) <= LONGEST_KEY:
         raise RequestRefused(400, "malformed", f"an {KEY_HEADER} has 1 to {LONGEST_KEY} characters")
     return key

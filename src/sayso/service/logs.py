@@ -57,6 +57,8 @@ class AccessLog:
 
 
 def _log_request(scope: Scope, status: int, seconds: float) -> None:
+    if not access.isEnabledFor(logging.INFO):
+        return
     path = visible(scope["path"])[:LONGEST_PATH]
     said = {"method": scope["method"], "path": path, "status": status, "ms": round(seconds * 1e3, 1)}
     access.info("%s %s %s %.1f ms", *said.values(), extra={"request": said})

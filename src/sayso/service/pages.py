@@ -16,9 +16,18 @@ from starlette.routing import BaseRoute, Route
 from sayso.core.digest import parse_json
 from sayso.core.errors import SaysoError
 from sayso.gate.gate import Gate
-from sayso.gate.people.browsers import BROWSER_LASTS, page_key, sign_out, use_link, user_of_browser
+from sayso.gate.people.browsers import (
+    BROWSER_LASTS,
+    browser_key,
+    page_key,
+    sign_out,
+    use_link,
+    user_of_browser,
+)
+from sayso.gate.people.push import unsubscribe
 from sayso.service.http.auth import COOKIE, check_page, check_same_origin
 from sayso.service.http.problems import RequestRefused, problem_response
+from sayso.service.notifying import ACTS as NOTIFY_ACTS
 
 PATHS = (
     "/", "/sign-in", "/history", "/grants", "/sessions", "/workflows", "/proposals", "/policy", "/review",
@@ -70,6 +79,7 @@ def page_routes(gate: Gate) -> list[BaseRoute]:
         ("POST", "/sign-in", _sign_in),
         ("POST", "/sign-out", _sign_out),
         ("GET", "/signed-in", _get_user),
+        *NOTIFY_ACTS,
     )
     return [*(_act_route(gate, *act) for act in acts), *routes]
 
@@ -150,6 +160,7 @@ async def _sign_out(gate: Gate, request: Request) -> Response:
     check_same_origin(request)
     check_page(gate, request, secret)
     await asyncio.to_thread(sign_out, gate, secret)
+    await asyncio.to_thread(unsubscribe, gate, browser_key(secret))
     response = Response(status_code=204)
     response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
     return response

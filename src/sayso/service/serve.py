@@ -42,6 +42,7 @@ from sayso.service.http.connections import LARGEST_HEAD, Strangers, protocol_for
 from sayso.service.http.state import ServiceSettings, ServiceState
 from sayso.service.logs import AccessLog
 from sayso.service.pages import page_routes
+from sayso.surfaces.remote.browser import CONTACT, browser_surfaces
 from sayso.wire import SOCKET_HOST, HookDialect
 
 log = logging.getLogger("sayso.service")
@@ -122,8 +123,7 @@ def serve_gate(
         )
         refused = app.state.running.refused_messages
         held.callback(record_missed, gate, refused)
-        if surfaces:
-            held.enter_context(_dispatching(gate, surfaces, real))
+        held.enter_context(_dispatching(gate, surfaces, real))
         app.router.lifespan_context = _lifespan(gate, strangers, refused, lambda: started(real))
         _spare_collections()
         _Server(_config(app, strangers), app.state.running).run(sockets=list(sockets))
@@ -137,12 +137,18 @@ def _dispatching(gate: Gate, surfaces: Sequence[RemoteSurface], address: Address
         surfaces,
         notices_to=lambda: current_gate(gate).notices_to,
         link=lambda question: f"{address.page}/#/question/{question}",
+        joining=partial(browser_surfaces, gate, _contact(address)),
     )
     dispatcher.start()
     try:
         yield
     finally:
         dispatcher.stop()
+
+
+def _contact(address: Address) -> str:
+    """Return how the operators of push services reach us, if they ever want to."""
+    return address.page if address.page.startswith("https://") else CONTACT
 
 
 def _spare_collections() -> None:

@@ -23,7 +23,7 @@ def load_service_settings(flags: Mapping[str, float | None]) -> ServiceSettings:
     """The settings with these flags; for a flag that was not given, what the settings file says."""
     in_file = read_settings().get(SERVICE, {})
     if not isinstance(in_file, dict):
-        raise MalformedRequest(f"{SERVICE} in settings.json is not an object", hint="mend the file")
+        raise MalformedRequest(f"{SERVICE} in settings.json is not an object", hint="fix the file")
     unknown = sorted(set(in_file) - set(LIMITS))
     if unknown:
         raise MalformedRequest(

@@ -11,6 +11,7 @@ from sayso.core.model import Piece
 from sayso.gate.figures.recorded_decision import Consent
 from sayso.gate.figures.story import StoryStep
 from sayso.gate.questions.editable import EditableArguments
+from sayso.gate.questions.quorum import ApprovalProgress
 from sayso.gate.rows.webauthn import Proof
 from sayso.gate.sessions.operator_grants import ListedGrant
 from sayso.wire import OperationRuling
@@ -97,6 +98,8 @@ class QuestionDetails(msgspec.Struct, frozen=True):
     by: str | None = None
     reason: str | None = None
     closed_at: float | None = None
+    approvals: ApprovalProgress | None = None
+    """How many people have approved, and whose approvals are missing; null where one answer is enough."""
 
 
 class AnswerBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -121,6 +124,8 @@ class AnswerBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
     proof: Proof | None = None
     """A passkey's signature over this answer to this question about that digest."""
+    break_glass: bool = False
+    """Allow alone, in an emergency, what others have to approve too. It needs a reason, and alarms."""
 
 
 class EditBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -158,6 +163,8 @@ class AnswerResult(msgspec.Struct, frozen=True):
     by: str | None
     at: float | None
     yours: bool
+    missing: str | None = None
+    """Whose approvals the question still waits for, if this answer was one of several."""
 
 
 class SessionView(msgspec.Struct, frozen=True):

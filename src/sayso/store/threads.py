@@ -14,20 +14,26 @@ class Pulse:
 
     def __init__(self) -> None:
         self._mark = 1
+        self._waiting = 0
         self._grown = threading.Condition()
 
     def beat(self) -> None:
         """Something changed: wake everybody who waits."""
         with self._grown:
             self._mark += 1
-            self._grown.notify_all()
+            if self._waiting:
+                self._grown.notify_all()
 
     def wait(self, seen: int, timeout: float) -> int:
         """The mark, as soon as it is not `seen` any more, or after `timeout` seconds."""
         end = time.monotonic() + timeout
         with self._grown:
-            while self._mark == seen and (left := end - time.monotonic()) > 0:
-                self._grown.wait(left)
+            self._waiting += 1
+            try:
+                while self._mark == seen and (left := end - time.monotonic()) > 0:
+                    self._grown.wait(left)
+            finally:
+                self._waiting -= 1
             return self._mark
 
 

@@ -57,6 +57,8 @@ def facts_of(asked: AskedQuestion, now: float) -> Iterator[QuestionFact]:
         yield _make_fact("State now", call.state)
     for item in question.items:
         yield from _operation_facts(item, request)
+    if asked.approvals is not None:
+        yield _make_fact("Approvals", asked.approvals)
     for name in question.later:
         yield _make_fact("Later", f"{name} will be asked with its arguments")
     for piece in question.because:

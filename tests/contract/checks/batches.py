@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from sayso.store.contract import Ahead, Batch, Store, StoreError, Writer
+from sayso.store.contract import Ahead, Batch, CallRow, Store, StoreError, Writer
 from tests.contract import rows
 from tests.contract.checks.transactions import Unrelated
 from tests.contract.rows import call, entry, session
@@ -213,3 +213,87 @@ def check_a_review_that_others_wrote_meanwhile_is_read_anew(make: Open) -> None:
         with batch.read() as r:
             assert list(r.reviews(["email"])) == []
             assert list(r.reviews(["email"], anew=True)) == [rows.REVIEW]
+
+
+MANY = 71
+"""More than a database takes at once, and no round number."""
+
+
+def check_many_alike_in_a_batch_are_each_stored_as_they_are(make: Open) -> None:
+    store = make()
+    names = [f"{number:02}" for number in range(MANY)]
+    with store.batch() as batch:
+        for number, name in enumerate(names):
+            with batch.write() as w:
+                w.put_session(session(f"s{name}"))
+                w.put_call(call(f"c{name}", session=f"s{name}", key=name if number % 2 else None))
+                w.add_spend(replace(rows.SPEND, grant=f"g{name}", session=f"s{name}", number=number))
+                w.add_entry(entry(number + 1))
+    with store.batch() as batch:
+        batch.read_ahead(Ahead(calls=frozenset(f"c{name}" for name in names), streams=frozenset({"main"})))
+        for number, name in enumerate(names):
+            with batch.write() as w:
+                w.change_session(session(f"s{name}", head=name.encode(), spends=number))
+                assert w.move_call(_ended(number, name), states=("pending",), fence=0)
+                w.add_entry(entry(MANY + number + 1))
+    with store.read() as r:
+        for number, name in enumerate(names):
+            assert r.session(f"s{name}") == session(f"s{name}", head=name.encode(), spends=number)
+            assert r.call(f"c{name}") == _ended(number, name)
+            assert [spend.number for spend in r.spends([f"g{name}"])] == [number]
+        assert r.entries("main") == [entry(number + 1) for number in range(2 * MANY)]
+
+
+def _ended(number: int, name: str) -> CallRow:
+    result = name.encode() if number % 3 else None
+    return call(f"c{name}", session=f"s{name}", state="succeeded", fence=number, result=result, key=name)
+
+
+def check_the_last_of_several_writes_to_one_row_counts(make: Open) -> None:
+    store = make()
+    with store.write() as w:
+        w.put_session(session("s1"))
+        w.put_session(session("s2"))
+    with store.batch() as batch:
+        for head in (b"1", b"2", b"3"):
+            with batch.write() as w:
+                w.change_session(session("s1", head=head))
+                w.change_session(session("s2", head=head + b"!"))
+        with batch.write() as w:
+            w.put_call(call("c1", fence=1))
+            w.put_call(call("c2", fence=1))
+            assert w.move_call(call("c1", fence=2, state="failed"), states=("pending",), fence=1)
+        with batch.write() as w:
+            assert not w.move_call(call("c1", fence=3), states=("pending",), fence=1)
+            w.put_call(call("c1", fence=4))
+            assert w.move_call(call("c1", fence=5, state="succeeded"), states=("pending",), fence=4)
+    with store.batch() as batch, batch.write() as w:
+        assert w.call("c1") is not None
+        w.put_call(call("c2", fence=6))
+        assert w.move_call(call("c1", fence=7, state="failed"), states=("succeeded",), fence=5)
+        w.put_call(call("c1", fence=8))
+    with store.read() as r:
+        heads = [found.head for name in ("s1", "s2") if (found := r.session(name)) is not None]
+        assert heads == [b"3", b"3!"]
+        assert (r.call("c1"), r.call("c2")) == (call("c1", fence=8), call("c2", fence=6))
+
+
+def check_a_missing_row_among_many_keeps_none_of_the_batch(make: Open) -> None:
+    store = make()
+    names = [f"s{number}" for number in range(5)]
+    with store.write() as w:
+        for name in names:
+            w.put_session(session(name, head=b"old"))
+
+    def run() -> None:
+        with store.batch() as batch:
+            batch.read_ahead(Ahead(sessions=frozenset({*names, "missing"})))  # so that all are held at once
+            for name in (*names, "missing"):
+                with batch.write() as w:
+                    w.change_session(session(name, head=b"new"))
+
+    with pytest.raises(StoreError):
+        run()
+    with store.read() as r:
+        assert {row.head for row in r.sessions()} == {b"old"}
+        assert r.session("missing") is None

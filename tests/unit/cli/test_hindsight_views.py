@@ -62,7 +62,7 @@ def test_a_suggestion_says_how_to_propose_it_or_why_not() -> None:
     assert suggestion_lines([some, none]) == [
         "1. Always approved: could run unasked",
         "   w",
-        "   of 100 recorded decisions: 6 loosened, 0 tightened, 2 cannot be told",
+        "   of 100 recorded decisions: 6 loosened, 0 tightened, 2 could not be replayed",
         "   propose it: sayso policy suggest --propose 1",
         "2. Never used: could ask again",
         "   v",

@@ -123,7 +123,7 @@ BROKEN = {
 @pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN.keys())
 def test_a_broken_settings_file_is_an_error_that_names_it(content: bytes, home: Path) -> None:
     (home / "settings.json").write_bytes(content)
-    with pytest.raises(SaysoError, match=r"settings\.json.*mend or remove"):
+    with pytest.raises(SaysoError, match=r"settings\.json.*fix or remove"):
         chosen()
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.agents.install import ProjectOption, complete_agents, find_agent
+from sayso.cli.agents.install import MCP, ProjectOption, complete_agents, find_agent
 from sayso.cli.policy_choice import JsonOption
 
 if TYPE_CHECKING:
@@ -32,15 +32,32 @@ def examine_gates(
     from sayso.doors.agents.settings.installed import installed_socket
 
     scope: Scope = "project" if project else "user"
+    if agent == MCP:
+        _examine_servers(as_json=as_json)
+        return
     here = _agents_here(scope)
-    gated = [find_agent(agent)] if agent else [one for one in here if _is_gated(one, scope)]
+    gated = [find_agent(agent)] if agent else [one for one in here if is_gated(one, scope)]
     free = [] if agent else [one for one in here if one not in gated]
     found = {one.name: examine(one, scope) for one in gated}
+    servers = [] if agent else _gated_servers()
     level = find_level(installed_socket())
-    told = {**found, "level": [level]}
-    lines = [*_lines(found), *map(_free_line, free), _line(level)]
+    told = {**found, **({MCP: servers} if servers else {}), "level": [level]}
+    behind = ["MCP servers behind the gateway", *map(_line, servers)] if servers else []
+    lines = [*_lines(found), *map(_free_line, free), *behind, _line(level)]
     show_or_json(as_json, {**told, "not_gated": [one.name for one in free]}, lines)
     if (free and not gated) or not all(one.good for findings in told.values() for one in findings):
+        raise typer.Exit(1)
+
+
+def _examine_servers(*, as_json: bool) -> None:
+    """Look at the MCP servers alone; here one without a gateway is wrong, whoever may ask before it."""
+    from sayso.cli.agents.mcp_servers import examine_servers
+    from sayso.cli.commands.operator import show_or_json
+
+    found = examine_servers()
+    lines = ["MCP servers", *map(_line, found)] if found else ["No MCP server is named here."]
+    show_or_json(as_json, {MCP: found}, lines)
+    if not all(one.good for one in found):
         raise typer.Exit(1)
 
 
@@ -53,14 +70,23 @@ def examine(agent: Agent, scope: Scope) -> list[Diagnosis]:
     return doctor.examine_agent(agent, place, scope, one)
 
 
+def _gated_servers() -> list[Diagnosis]:
+    """Examine the MCP servers, if any was put behind the gateway."""
+    from sayso.cli.agents.mcp_servers import examine_servers
+    from sayso.doors.agents.mcp_servers.records import load_gated
+
+    gated = {(one.path, one.where) for one in load_gated()}
+    return examine_servers(gated) if gated else []
+
+
 def _agents_here(scope: Scope) -> list[Agent]:
     """Return the agents that are installed on this machine, or gated."""
     from sayso.doors.agents import AGENTS
 
-    return [one for one in AGENTS.values() if is_here(one) or _is_gated(one, scope)]
+    return [one for one in AGENTS.values() if is_here(one) or is_gated(one, scope)]
 
 
-def _is_gated(agent: Agent, scope: Scope) -> bool:
+def is_gated(agent: Agent, scope: Scope) -> bool:
     """Return whether the hook was installed. Of an agent that nobody wanted gated nothing is wrong."""
     from sayso.doors.agents.settings import installed
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -12,23 +11,11 @@ from sayso.cli.views.wrapping import echo_line
 
 if TYPE_CHECKING:
     from sayso.doors.agents import Agent
+    from sayso.doors.agents.mcp_servers.found import FoundServers
+    from sayso.doors.agents.mcp_servers.places import ServerFile
 
-MCP_FILES = (
-    ".claude.json",
-    ".mcp.json",
-    ".cursor/mcp.json",
-    ".vscode/mcp.json",
-    ".gemini/settings.json",
-    ".codeium/windsurf/mcp_config.json",
-    ".config/Claude/claude_desktop_config.json",
-    "Library/Application Support/Claude/claude_desktop_config.json",
-)
-"""Where hosts keep the MCP servers they start, in the home folder or in a project."""
-MCP_TODAY = (
-    "Sayso does not stand in front of these servers yet. A coding agent that is gated asks before it calls "
-    "their tools (mcp__SERVER__TOOL), as before any other. A program without a hook, such as a desktop chat, "
-    "calls them unasked: name only servers there that may act unasked."
-)
+ASKED_ALREADY = "The MCP servers of {titles}: their tools are asked for by the hook, as any other."
+NO_COMMAND = "{names} in {path}: there is no gateway for servers at an address, so their tools run unasked"
 
 
 def find_agents_here() -> list[Agent]:
@@ -46,8 +33,7 @@ def gate_agents(agents: list[Agent], *, yes: bool) -> None:
     if not agents:
         typer.echo("No coding agent found here. `sayso install AGENT` gates one later.")
     gated = [agent for agent in agents if _gate_agent(agent, yes=yes)]
-    tell_of_mcp_servers(find_mcp_files(Path.home(), Path.cwd()))
-    if gated:
+    if gate_mcp_servers(gated, yes=yes) or gated:
         typer.echo("")
         examine_gates(None)
 
@@ -69,29 +55,41 @@ def _gate_agent(agent: Agent, *, yes: bool) -> bool:
     return True
 
 
-def tell_of_mcp_servers(files: list[Path]) -> None:
-    """Say how far the tools of MCP servers are gated: by an agent's hook, and not in front of the server."""
-    if not files:
-        return
-    echo_line("")
-    echo_line("MCP servers are named in:")
-    for path in files:
-        echo_line(f"  {path}")
-    echo_line(MCP_TODAY)
+def gate_mcp_servers(gated: list[Agent], *, yes: bool) -> bool:
+    """Offer to gate the MCP servers of every configuration whose client does not ask by itself.
+
+    Return whether one is behind the gateway now.
+    """
+    from sayso.cli.agents.install import Asking
+    from sayso.cli.agents.mcp_servers import find_server_files, gate_file
+    from sayso.doors.agents.mcp_servers.records import load_gated
+
+    asks = {agent.name: agent.title for agent in gated}
+    files = [(file, _names_servers(file)) for file in find_server_files()]
+    for file, found in files:
+        if found.stdio and file.agent not in asks:
+            echo_line(f"\nMCP servers of {file.title}")
+            # A file of the project is shared with others: without somebody to ask it stays as it is.
+            asking = Asking("Put them behind Sayso?", default=not file.shared, yes=yes and not file.shared)
+            if not (yes and file.shared):
+                gate_file(file, asking)
+        if found.others and file.agent not in asks:
+            print_note(NO_COMMAND.format(names=", ".join(found.others), path=file.path))
+    told = dict.fromkeys(asks[file.agent] for file, found in files if found.stdio and file.agent in asks)
+    if told:
+        echo_line("")
+        echo_line(ASKED_ALREADY.format(titles=" and ".join(told)))
+    return bool(load_gated())
 
 
-def find_mcp_files(home: Path, project: Path) -> list[Path]:
-    """Return the configurations that name MCP servers."""
-    here = [folder / name for folder in dict.fromkeys((home, project)) for name in MCP_FILES]
-    return [path for path in here if _names_servers(path)]
-
-
-def _names_servers(path: Path) -> bool:
+def _names_servers(file: ServerFile) -> FoundServers:
+    """Return the servers of the file. Of one that cannot be read it is said that it was left alone."""
     from sayso.core.errors import SaysoError
-    from sayso.doors.agents.settings.json_edit import load_value, parse_text
+    from sayso.doors.agents.mcp_servers.found import FoundServers
+    from sayso.doors.agents.mcp_servers.gating import read_servers
 
     try:
-        value = load_value(parse_text(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, SaysoError):
-        return False
-    return isinstance(value, dict) and bool(value.get("mcpServers") or value.get("servers"))
+        return read_servers(file)
+    except SaysoError as error:
+        print_note(f"{error.message} ({error.hint})")
+        return FoundServers()

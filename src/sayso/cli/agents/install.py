@@ -14,7 +14,7 @@ from sayso.cli.views.wrapping import echo_line
 
 if TYPE_CHECKING:
     from sayso.doors.agents import Agent
-    from sayso.doors.agents.agent import Scope, Wanted
+    from sayso.doors.agents.agent import HookEvent, Scope, Wanted
     from sayso.doors.agents.settings.changes import Change
     from sayso.doors.agents.settings.installed import Installation
     from sayso.gate.gate import Gate
@@ -23,20 +23,22 @@ if TYPE_CHECKING:
 def complete_agents(incomplete: str) -> list[str]:
     from sayso.doors.agents import AGENTS
 
-    return [name for name in AGENTS if name.startswith(incomplete)]
+    return [name for name in (*AGENTS, MCP) if name.startswith(incomplete)]
 
 
 AgentArg = Annotated[
     str,
     typer.Argument(
         metavar="AGENT",
-        help="claude, codex, gemini, cursor, copilot, opencode, cline or openclaw.",
+        help="claude, codex, gemini, cursor, copilot, opencode, cline or openclaw; or mcp, for MCP servers.",
         autocompletion=complete_agents,
     ),
 ]
 ProjectOption = Annotated[bool, typer.Option("--project", help="Only for the project in this folder.")]
 
 WRITE = "Write this?"
+MCP = "mcp"
+"""In the place of an agent: the MCP servers that clients start."""
 
 
 class OtherService(NamedTuple):
@@ -86,9 +88,14 @@ def install_agent(
     Shows the change to the agent's settings first (--diff: line by line), and asks. Everything else in the
     file stays as it is, and `sayso uninstall` restores it. Example: sayso install claude
     """
-    found = find_agent(agent)
     service = OtherService(socket, token_file)
     asking = Asking(WRITE, default=True, yes=yes, diff=diff)
+    if agent == MCP:
+        from sayso.cli.agents.mcp_servers import gate_servers
+
+        gate_servers("project" if project else "user", asking, wait=wait, service=service)
+        return
+    found = find_agent(agent)
     install_found(found, "project" if project else "user", asking, wait=wait, service=service)
 
 
@@ -98,8 +105,13 @@ def uninstall_agent(
     """Undo `sayso install`: the agent's settings are as they were before, and its token is revoked."""
     from sayso.doors.agents.settings import changes, installed
 
-    found = find_agent(agent)
     scope: Scope = "project" if project else "user"
+    if agent == MCP:
+        from sayso.cli.agents.mcp_servers import release_servers
+
+        release_servers(scope, Asking(WRITE, default=False, yes=yes, diff=diff))
+        return
+    found = find_agent(agent)
     place = installed.find_place()
     file = installed.hook_file(found, scope, place.project)
     earlier = installed.load_installation(file)
@@ -112,8 +124,8 @@ def uninstall_agent(
     changes.apply_changes(planned)
     secret = installed.read_token(file)
     installed.forget_installation(file)
-    if earlier is not None and earlier.token and secret not in installed.list_hook_tokens(found, file):
-        _revoke(earlier.token)
+    if earlier is not None and earlier.token and secret not in installed.list_hook_tokens(found.name, file):
+        revoke_hook_token(earlier.token)
     typer.echo(f"{found.title} no longer asks Sayso.")
 
 
@@ -153,7 +165,7 @@ def install_found(
     seconds = _wait_of(agent, wait, earlier)
     wanted = installed.wanted_files(agent, place, scope, seconds)
     planned = changes.plan_install(wanted, place.project if scope == "project" else None)
-    token, text = _hook_text(agent, file, earlier, seconds, service or OtherService())
+    token, text = write_hook_text(agent.name, agent.events, file, seconds, service or OtherService())
     same = file.exists() and file.read_text(encoding="utf-8") == text
     if same and not any(one.is_needed for one in planned):
         echo_line(f"{agent.title} is registered already; nothing to change. {_promise(agent)}.")
@@ -190,7 +202,7 @@ def open_or_make_gate() -> Iterator[Gate]:
     try:
         gate = open_to_act()
     except NoStore:
-        gate = open_gate(choose_policy(None, None, None))
+        gate = open_gate(choose_policy(None, None, None), decides=False)
     try:
         yield gate
     finally:
@@ -207,10 +219,10 @@ def _wait_of(agent: Agent, wanted: int | None, earlier: Installation | None) -> 
     return wanted
 
 
-def _hook_text(
-    agent: Agent, file: Path, earlier: Installation | None, wait: int, service: OtherService
+def write_hook_text(
+    agent: str, events: Sequence[HookEvent], file: Path, wait: int, service: OtherService
 ) -> tuple[str, str]:
-    """Return the id of the hook's token, and the file it reads."""
+    """Return the id of the hook's token, and the text of the file it reads."""
     import os
     import sys
 
@@ -231,12 +243,12 @@ def _hook_text(
         start=sys.executable if own else None,
         variables=registration.kept_variables(os.environ),
     )
-    return token, registration.write_settings_text(agent, settings)
+    return token, registration.write_settings_text(events, settings)
 
 
-def _find_or_issue_token(agent: Agent, file: Path) -> tuple[str, str]:
+def _find_or_issue_token(agent: str, file: Path) -> tuple[str, str]:
     """Return the token of the hook and its id. One that still serves is kept."""
-    from sayso.cli.operator_name import operator_name
+    from sayso.cli.operator_name import operator_name, terminal_identity
     from sayso.doors.agents.settings.installed import list_hook_tokens
     from sayso.gate.people.tokens import find_token, issue_token
 
@@ -245,7 +257,7 @@ def _find_or_issue_token(agent: Agent, file: Path) -> tuple[str, str]:
             for secret in list_hook_tokens(agent, file):
                 if (token := find_token(gate, tx, secret)) is not None:
                     return secret, token.id
-        secret, token = issue_token(gate, "agent", agent.name, by=operator_name())
+        secret, token = issue_token(gate, "agent", agent, by=operator_name(), issuer=terminal_identity())
         return secret, token.id
 
 
@@ -282,7 +294,7 @@ def _show_and_confirm(
         raise typer.Exit(1)
 
 
-def _revoke(token: str) -> None:
+def revoke_hook_token(token: str) -> None:
     """Revoke the hook's token; one that is gone already is."""
     from sayso.cli.operator_name import operator_name
     from sayso.core.errors import SaysoError

@@ -98,7 +98,7 @@ def sessions_list(context: typer.Context, store: StoreOption = None, as_json: Js
 
 @sessions.command("end", short_help="End a session and all consent in it.")
 def sessions_end(session: SessionId, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """End a session for good: everything granted in it ends, and nothing is decided in it any more."""
+    """End a session for good: all its grants end, and nothing more is decided in it."""
     from sayso.cli.operator_name import operator_name
     from sayso.gate.sessions.sessions import close_session
 

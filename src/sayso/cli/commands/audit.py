@@ -21,6 +21,7 @@ from sayso.cli.views.audit import (
     verification_to_json,
 )
 from sayso.cli.views.wrapping import echo_wrapped
+from sayso.core.text.counts import count_of
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -250,7 +251,7 @@ def audit_prune(
     if as_json:
         echo_json(pruned)
     else:
-        typer.echo(f"{pruned.bodies} {'body' if pruned.bodies == 1 else 'bodies'} dropped")
+        typer.echo(f"{count_of(pruned.bodies, 'body', 'bodies')} dropped")
 
 
 @app.command("recount", short_help="Add up the figures again.")

@@ -15,7 +15,7 @@ from sayso.core.durations import LONGEST_WAIT, RUN_SILENCE
 SUCCEEDED, ENDED_OTHERWISE, UNDER_WAY, NOT_FOUND = 0, 1, 2, 3
 
 calls = typer.Typer(
-    help="List calls: waiting, running, and those whose end nobody knows.",
+    help="List calls: waiting, running, or ambiguous (nobody knows how they ended).",
     invoke_without_command=True,
     rich_markup_mode=None,
 )
@@ -47,7 +47,7 @@ def calls_list(
 def calls_show(call: CallId, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Show everything recorded about a call: arguments, decision and state.
 
-    Exit 1 if there is none of this name.
+    Exit 1 if there is no such call.
     """
     from sayso.cli.views import calls
 
@@ -118,7 +118,7 @@ def runs_watch(
             metavar="SECONDS",
             min=0,
             max=int(LONGEST_WAIT),
-            help=f"Of silence; at most {LONGEST_WAIT:.0f}.",
+            help=f"Stop after this long without a change; at most {LONGEST_WAIT:.0f}.",
         ),
     ] = RUN_SILENCE,
     store: StoreOption = None,

@@ -15,6 +15,7 @@ from sayso.cli.policy_choice import (
     PolicyOption,
     PresetOption,
     choose_policy,
+    find_own_source,
     print_note,
 )
 from sayso.cli.short_ids import SessionOption, StoreOption
@@ -36,7 +37,7 @@ ConfidenceArg = Annotated[
 ]
 ToolOption = Annotated[
     str | None,
-    typer.Option("--tool", metavar="NAME", help="A call of this tool, instead of DOMAIN and ACTION."),
+    typer.Option("--tool", metavar="NAME", help="Decide a call of this tool, instead of DOMAIN and ACTION."),
 ]
 ArgsOption = Annotated[str | None, typer.Option("--args", metavar="JSON", help="The arguments of the tool.")]
 
@@ -66,7 +67,10 @@ def check_operation(
     sayso check --tool pay --args '{"amount": 50}' --session s_4f
     """
     wish = _parse_target(domain, action, confidence, tool, args)
-    with open_decider(choose_policy(policy, preset, approval), preset, store, session) as place:
+    own = find_own_source(policy, preset, approval)
+    with open_decider(
+        choose_policy(policy, preset, approval), preset, store, session, own, draft=policy is not None
+    ) as place:
         request, checked = place.decide(wish)
         alerted = place.alert(request, checked.decision)
     decision = checked.decision
@@ -102,7 +106,10 @@ def explain_operation(
     from sayso.gate.as_json import trace_to_json
 
     wish = _parse_target(domain, action, confidence, tool, args)
-    with open_decider(choose_policy(policy, preset, approval), preset, store, session) as place:
+    own = find_own_source(policy, preset, approval)
+    with open_decider(
+        choose_policy(policy, preset, approval), preset, store, session, own, draft=policy is not None
+    ) as place:
         request, checked = place.decide(wish)
     if as_json:
         told = place.tell(request, checked.decision) | {"trace": trace_to_json(checked.traces)}

@@ -18,8 +18,8 @@ def history(
             metavar="[TEXT]", help="Only calls that contain this text in the call, names or reasons."
         ),
     ] = "",
-    agent: Annotated[str | None, typer.Option(metavar="NAME", help="Of this agent only.")] = None,
-    domain: Annotated[str | None, typer.Option(metavar="NAME", help="Of this domain only.")] = None,
+    agent: Annotated[str | None, typer.Option(metavar="NAME", help="Only this agent.")] = None,
+    domain: Annotated[str | None, typer.Option(metavar="NAME", help="Only this domain.")] = None,
     risk: Annotated[str | None, typer.Option(metavar="RISK", help="low, moderate or high.")] = None,
     verdict: Annotated[
         str | None, typer.Option(metavar="HOW", help="ask (was asked), allow or deny (the outcome).")

@@ -34,6 +34,10 @@ def link(
     ] = None,
     store: StoreOption = None,
     qr: Annotated[bool, typer.Option("--qr", help="Draw it as a QR code too, for a camera.")] = False,
+    person: Annotated[
+        str | None,
+        typer.Option("--for", metavar="PERSON", help="Sign in as somebody else of your team: page:PERSON."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Print a link that signs one browser in, once, within two minutes. Keep it to yourself.
@@ -50,7 +54,7 @@ def link(
     source = context.get_parameter_source("store")
     named = source is not None and source.name == "COMMANDLINE"
     with _open_for_sign_in(url, store, named=named) as (gate, page):
-        code = make_link(gate, operator_name())
+        code = make_link(gate, person or operator_name(), by=operator_name() if person else None)
     address = f"{page.rstrip('/')}/sign-in#{code}"
     if as_json:
         show_or_json(as_json, {"url": address}, [])

@@ -1,4 +1,4 @@
-"""`sayso mcp serve`: a gate's capabilities for an agent, over the Model Context Protocol."""
+"""`sayso mcp serve` offers a gate's capabilities to MCP clients; `sayso mcp wrap` gates a server."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def mcp_serve(
         typer.Option(
             "--tokens",
             metavar="FILE",
-            help="With --http: the clients' tokens, one a line, each its own client.",
+            help="With --http: a file of tokens, one per line, one for each client.",
         ),
     ] = None,
     session_name: Annotated[
@@ -42,6 +42,12 @@ def mcp_serve(
             help="The clients' name, instead of the one they give themselves.",
         ),
     ] = None,
+    elicit: Annotated[
+        bool,
+        typer.Option(
+            "--elicit", help="Also ask through the client (MCP elicitation): it must show forms to a person."
+        ),
+    ] = False,
 ) -> None:
     """Offer a gate's capabilities to an agent: the tools run, retry, check and list_consents. None grants.
 
@@ -53,9 +59,34 @@ def mcp_serve(
     _check_installed()
     _pass_mode_on()
     if http is None:
-        _on_stdio(gate, tokens, session_name)
+        _on_stdio(gate, tokens, session_name, elicit)
     else:
-        _on_http(gate, http, tokens, session_name)
+        _on_http(gate, http, tokens, session_name, elicit)
+
+
+@app.command("wrap", short_help="Stand in front of an MCP server, and ask before every tool call.")
+def mcp_wrap(
+    words: Annotated[
+        list[str], typer.Argument(metavar="-- COMMAND...", help="The command that starts the server.")
+    ],
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--name", metavar="NAME", help="The server's name in your policy; by default its command's."
+        ),
+    ] = None,
+) -> None:
+    """Start an MCP server on stdin and stdout, and let only those tool calls through that are allowed.
+
+    The service decides about each as about every other call, by the name mcp__NAME__TOOL, and the call waits
+    for your answer. Everything else passes unchanged. MCP clients start this: `sayso install mcp` puts it
+    into their settings.
+
+    Example: sayso mcp wrap --name files -- npx -y @modelcontextprotocol/server-filesystem .
+    """
+    from sayso.cli.agents.gateway import run_gateway
+
+    raise typer.Exit(run_gateway(words, name))
 
 
 def _pass_mode_on() -> None:
@@ -80,7 +111,7 @@ def _check_installed() -> None:
             raise ModuleNotFoundError(name="mcp")
 
 
-def _on_stdio(gate: str, tokens: Path | None, name: str | None) -> None:
+def _on_stdio(gate: str, tokens: Path | None, name: str | None, elicit: bool) -> None:
     from sayso.doors.mcp.gate_lookup import find_gate
     from sayso.doors.mcp.stdio import take_stdio
 
@@ -90,10 +121,10 @@ def _on_stdio(gate: str, tokens: Path | None, name: str | None) -> None:
     served = find_gate(gate)
     from sayso.doors.mcp.serve import serve_stdio  # the SDK takes a second: a wrong name is told before
 
-    serve_stdio(served, wire, name=name)
+    serve_stdio(served, wire, name=name, elicit=elicit)
 
 
-def _on_http(gate: str, address: str, tokens: Path | None, name: str | None) -> None:
+def _on_http(gate: str, address: str, tokens: Path | None, name: str | None, elicit: bool) -> None:
     from sayso.doors.mcp.gate_lookup import find_gate
     from sayso.doors.mcp.http import open_listener, url_of_listener
     from sayso.doors.mcp.serve import serve_http
@@ -105,4 +136,4 @@ def _on_http(gate: str, address: str, tokens: Path | None, name: str | None) -> 
         typer.echo(f"sayso: serving at {url_of_listener(listener)}", err=True)
         if tokens is None:
             typer.echo(f"sayso: clients send the header  Authorization: Bearer {known[0]}", err=True)
-        serve_http(served, listener, known, name=name)
+        serve_http(served, listener, known, name=name, elicit=elicit)

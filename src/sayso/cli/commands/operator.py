@@ -33,7 +33,7 @@ from sayso.cli.short_ids import (
     expand_shown_question_id,
     open_session_ids,
 )
-from sayso.core.durations import DAY, LONGEST_WAIT, USUAL_WAIT
+from sayso.core.durations import DAY, GRANT_MINUTES, LONGEST_WAIT, USUAL_WAIT
 
 if TYPE_CHECKING:
     from sayso.core.policy import Policy
@@ -54,21 +54,29 @@ def show_inbox(
     session: SessionOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
+    plain: Annotated[bool, typer.Option("--plain", help="Print the list, also at a terminal.")] = False,
 ) -> None:
-    """List open questions, oldest first; or show one in full.
+    """Read and answer open questions on the whole screen, live; or print them, or one in full.
 
-    The list folds long values; `sayso inbox ID` shows them in full.
+    At a terminal, with the extra `tui`, keys answer; a yes at high risk wants the word allow.
+    Elsewhere the list is printed and folds long values; `sayso inbox ID` shows them in full.
     """
     from sayso.cli.views import operator, question_card, review
     from sayso.core import words
 
+    if question is None and not as_json and not plain and _can_show_screen():
+        from sayso.cli.inbox.app import InboxApp
+
+        with open_gate_to_act(store, choose_policy(None, None, None)) as gate:
+            InboxApp(gate, optional_session_id(gate, session)).run(mouse=False)
+        return
     with open_gate_to_look(store, sealed=True) as gate:
         if question is not None:
             one = question_card.load_open_question(gate, expand_shown_question_id(gate, question))
             show_or_json(as_json, one.waiting, question_card.question_detail_lines(one))
             return
         found, changed = operator.load_open_questions(gate, optional_session_id(gate, session))
-        notes = review.find_decay_notes(gate)
+        notes = [*review.find_waiting_notes(gate), *review.find_decay_notes(gate)]
     for one_changed in changed:
         print_note(words.question_changed(one_changed))
     for note in notes:
@@ -95,6 +103,14 @@ def approve_question(
             help="For scripts, at high risk: the digest of the call you have read.",
         ),
     ] = None,
+    break_glass: Annotated[
+        str | None,
+        typer.Option(
+            "--break-glass",
+            metavar="REASON",
+            help="In an emergency, if the policy lets you: allow alone what others must approve.",
+        ),
+    ] = None,
     store: StoreOption = None,
     policy: PolicyOption = None,
     preset: PresetOption = None,
@@ -116,7 +132,7 @@ def approve_question(
     with open_gate_to_act(store, choose_policy(policy, preset, approval)) as gate:
         question = expand_question_id(gate, question)
         seen = seen or question_card.confirm_at_terminal(gate, question, how)
-        _give_answer(gate, question, how, None, seen, as_json)
+        _give_answer(gate, question, how, break_glass, seen, as_json, glass=break_glass is not None)
 
 
 def deny_question(
@@ -130,6 +146,25 @@ def deny_question(
     """Deny a question. The first answer counts; exit 1 if another one came first."""
     with open_gate_to_act(store) as gate:
         _give_answer(gate, expand_question_id(gate, question), "deny", reason, None, as_json)
+
+
+def rate_asked(
+    question: QuestionId,
+    unclear: Annotated[bool, typer.Option("--unclear", help="It was not clear.")] = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say whether a question was clear, after it was answered. `sayso stats` shows the share.
+
+    Your first rating of a question counts. Example: sayso rate s_4f.q1 --unclear
+    """
+    from sayso.gate.questions.ratings import rate_question
+
+    with open_gate_to_act(store) as gate:
+        name = expand_question_id(gate, question)
+        rated = rate_question(gate, name, clear=not unclear, by=operator_name())
+    said = "clear" if rated.clear else "not clear"
+    show_or_json(as_json, rated, [f"{'Rated' if rated.yours else 'You had rated it'} {said}: {name}"])
 
 
 def wait_for_question(
@@ -187,7 +222,9 @@ def grant_ahead(
     risk: Annotated[
         str | None, typer.Option(metavar="RISK", help="Up to low, moderate or high risk.")
     ] = None,
-    minutes: Annotated[float, typer.Option(metavar="N", help="At most 1440, which is 24 hours.")] = 15.0,
+    minutes: Annotated[
+        float, typer.Option(metavar="N", help="At most 1440, which is 24 hours.")
+    ] = GRANT_MINUTES,
     uses: Annotated[int | None, typer.Option(metavar="N", help="Unlimited if left out.")] = None,
     tool: Annotated[str | None, typer.Option(metavar="NAME", help="Only through this tool.")] = None,
     target: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only on these targets.")] = None,
@@ -271,12 +308,14 @@ def revoke_grants(
 
 def show_stats(
     session: SessionOption = None,
-    days: Annotated[float | None, typer.Option(metavar="N", min=0, help="Of the last N days only.")] = None,
-    charts: Annotated[bool, typer.Option("--charts", help="With bars by hour, agent and category.")] = False,
+    days: Annotated[float | None, typer.Option(metavar="N", min=0, help="Only the last N days.")] = None,
+    charts: Annotated[
+        bool, typer.Option("--charts", help="Also draw bars by hour, agent and category.")
+    ] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show how often people are asked, how often earlier answers spared it, and how they answer."""
+    """Show how often people are asked, how often earlier answers avoided it, and how they answer."""
     import time
 
     from sayso.cli.views import figures, operator
@@ -338,7 +377,7 @@ def open_gate_to_act(store: str | None, policy: Policy | None = None) -> Iterato
     try:
         gate = open_to_act(policy, store)
     except UnusedStore:
-        open_gate(policy or choose_policy(None, None, None), store).store.close()
+        open_gate(policy or choose_policy(None, None, None), store, decides=False).store.close()
         gate = open_to_act(policy, store)
     try:
         if policy is not None and policy_in_force(gate) != gate.policy.digest:
@@ -348,17 +387,36 @@ def open_gate_to_act(store: str | None, policy: Policy | None = None) -> Iterato
         gate.store.close()
 
 
+def _can_show_screen() -> bool:
+    """Return whether there is a terminal that a whole screen can be drawn on, and what draws it."""
+    import os
+    import sys
+    from importlib.util import find_spec
+
+    at_terminal = all(one.isatty() for one in (sys.stdin, sys.stdout, sys.stderr))
+    return at_terminal and os.environ.get("TERM", "dumb") != "dumb" and find_spec("textual") is not None
+
+
 def optional_session_id(gate: Gate, session: str | None) -> str | None:
     return None if session is None else expand_session_id(gate, session)
 
 
 def _give_answer(
-    gate: Gate, question: str, given: str, reason: str | None, seen: str | None, as_json: bool
+    gate: Gate,
+    question: str,
+    given: str,
+    reason: str | None,
+    seen: str | None,
+    as_json: bool,
+    *,
+    glass: bool = False,
 ) -> None:
     from sayso.cli.views import operator
+    from sayso.gate.people.answerers import at_terminal
     from sayso.gate.questions.answer import answer_question
 
-    stands = answer_question(gate, question, given, by=operator_name(), reason=reason, seen=seen)
+    who, by = at_terminal(operator_name()), operator_name()
+    stands = answer_question(gate, question, given, by=by, reason=reason, seen=seen, who=who, glass=glass)
     show_or_json(as_json, stands, [operator.stands_line(stands)])
     raise typer.Exit(0 if stands.yours or stands.answer == given else NOT_YOURS)
 

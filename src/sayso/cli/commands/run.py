@@ -126,8 +126,8 @@ def _read_own_token(file: Path) -> str | None:
 
 def _issue_own_token() -> str:
     from sayso.cli.commands.operator import open_gate_to_act
-    from sayso.cli.operator_name import operator_name
+    from sayso.cli.operator_name import operator_name, terminal_identity
     from sayso.gate.people.tokens import issue_token
 
     with open_gate_to_act(None) as gate:
-        return issue_token(gate, "host", "sayso run", by=operator_name())[0]
+        return issue_token(gate, "host", "sayso run", by=operator_name(), issuer=terminal_identity())[0]

@@ -97,10 +97,16 @@ def run_service(
     with needs_extra("service", "the service"):
         from sayso.doors.agents import AGENTS
         from sayso.doors.agents.settings.installed import guard_installed_files
+        from sayso.doors.mcp.gateway.dialect import DIALECT
         from sayso.service.serve import Address
         from sayso.service.serve import serve_gate as run
         from sayso.service.settings import load_service_settings
-        from sayso.surfaces.remote.settings_file import check_notices, load_surface_settings, make_surfaces
+        from sayso.surfaces.remote.settings_file import (
+            check_notices,
+            load_surface_settings,
+            make_surfaces,
+            notice_places,
+        )
 
     address = Address(host, port, socket or socket_path(), check_origin(origin), open_socket)
     if install:
@@ -114,9 +120,10 @@ def run_service(
     settings = load_service_settings({**limits, **sizes})
     _log_as(log)
     chosen = choose_policy(policy, preset, approval)
-    gate = open_gate(chosen, store, source=find_policy_source(policy, preset, approval))
     surfaces = make_surfaces(load_surface_settings())
-    names = tuple(one.name for one in surfaces)
+    names = notice_places(surfaces)
+    check_notices(chosen.settings.notices, names)  # before the file is in force
+    gate = open_gate(chosen, store, source=find_policy_source(policy, preset, approval))
     check_notices(gate.policy.settings.notices, names)
     gate = msgspec.structs.replace(gate, surfaces=names)
     if host not in LOOPBACK:
@@ -128,7 +135,7 @@ def run_service(
             gate,
             address,
             settings=settings,
-            agents=AGENTS,
+            agents={**AGENTS, DIALECT.name: DIALECT},
             surfaces=surfaces,
             started=lambda real: _print_started(gate, real, store, open_until_end),
         )
@@ -143,7 +150,9 @@ def token_new(
     ] = False,
     rate: Annotated[
         float | None,
-        typer.Option("--rate", metavar="N", help="Calls a second it may make; default: as the service."),
+        typer.Option(
+            "--rate", metavar="N", help="Calls a second it may make; by default the service's limit."
+        ),
     ] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -153,7 +162,7 @@ def token_new(
     Messages from a host count as claimed: they can tighten at once, and before they loosen anything you are
     asked. With --assured you vouch that no agent can read the token, and its messages count at once.
     """
-    from sayso.cli.operator_name import operator_name
+    from sayso.cli.operator_name import operator_name, terminal_identity
     from sayso.gate.people.tokens import issue_token
 
     with open_gate_to_act(store) as gate:
@@ -164,6 +173,7 @@ def token_new(
             by=operator_name(),
             assured=assured,
             rate=rate,
+            issuer=terminal_identity(),
         )
     told = {
         "token": secret,

@@ -12,7 +12,9 @@ from sayso.cli.policy_choice import ApprovalOption, JsonOption, PolicyOption, Pr
 LineArg = Annotated[str, typer.Argument(metavar="COMMAND", help="The command line, as one argument.")]
 WorkspaceOption = Annotated[
     str | None,
-    typer.Option("--workspace", metavar="FOLDER", help="Read it as run in this workspace; else in this one."),
+    typer.Option(
+        "--workspace", metavar="FOLDER", help="The workspace it would run in; by default the one you are in."
+    ),
 ]
 
 

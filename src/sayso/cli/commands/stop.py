@@ -9,6 +9,7 @@ import typer
 from sayso.cli.commands.operator import open_gate_to_act, show_or_json
 from sayso.cli.policy_choice import JsonOption
 from sayso.cli.short_ids import OneSession, OneStoppedSession, StoreOption, expand_open_session_id
+from sayso.core.text.counts import count_of
 
 if TYPE_CHECKING:
     from sayso.gate.sessions.stop import Stopped
@@ -78,23 +79,19 @@ def _check_one(session: str | None, everything: bool) -> None:
 
 
 def _describe_stop(stopped: int, tampered: int, settled: bool) -> str:
-    words = f"Stopped: {_count_sessions(stopped)}."
+    words = f"Stopped: {count_of(stopped, 'session')}."
     if tampered:
-        words += f" {_count_sessions(tampered)} tampered with: nothing is decided there."
+        words += f" {count_of(tampered, 'session')} tampered with: nothing is decided there."
     return words if settled else f"{words} More were opened meanwhile, or are held: stop them again."
 
 
 def _describe_resume(resumed: int, tampered: int, busy: int) -> str:
-    words = f"Goes on: {_count_sessions(resumed)}."
+    words = f"Goes on: {count_of(resumed, 'session')}."
     if tampered:
-        words += f" {_count_sessions(tampered)} tampered with: nothing is decided there."
-    return f"{words} {_count_sessions(busy)} busy: try again." if busy else words
+        words += f" {count_of(tampered, 'session')} tampered with: nothing is decided there."
+    return f"{words} {count_of(busy, 'session')} busy: try again." if busy else words
 
 
 def _format_cleared(one: Stopped) -> list[str]:
     """Return the consent a session lost; the first line of `cleared` only says how far it reached."""
     return [f"  {one.session}", *(f"    cleared: {each}" for each in one.cleared[1:])]
-
-
-def _count_sessions(count: int) -> str:
-    return f"{count} session{'' if count == 1 else 's'}"

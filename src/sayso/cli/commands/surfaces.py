@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sayso.cli.commands.operator import open_gate_to_act, show_or_json
-from sayso.cli.policy_choice import JsonOption, print_note
+from sayso.cli.policy_choice import JsonOption, choose_policy, print_note
 from sayso.cli.short_ids import StoreOption
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ WAIT = 120.0
 
 @app.command("list", short_help="List the surfaces.")
 def list_surfaces(as_json: JsonOption = False) -> None:
-    """List the surfaces in the order of the file. The first gets the notices, unless the policy says else."""
+    """List the surfaces in file order. The first gets the notices, unless the policy names another."""
     from sayso.surfaces.remote.settings_file import load_surface_settings
 
     found = [_describe(one) for one in load_surface_settings()]
@@ -32,7 +32,7 @@ def list_surfaces(as_json: JsonOption = False) -> None:
 
 @app.command("add", short_help="Add a surface.")
 def add_one(
-    kind: Annotated[str, typer.Argument(help="telegram, slack, ntfy, mail or webhook.")],
+    kind: Annotated[str, typer.Argument(help="telegram, slack, ntfy, mail, webhook, obsidian or desktop.")],
     name: Annotated[str, typer.Argument(help="What you call it.")],
     values: Annotated[
         list[str] | None,
@@ -52,7 +52,7 @@ def add_one(
 
 @app.command("remove", short_help="Remove a surface.")
 def remove_one(name: Annotated[str, typer.Argument(help="Its name.")]) -> None:
-    """Remove a surface. What it shows can no longer be answered there."""
+    """Remove a surface. Questions it still shows can no longer be answered there."""
     from sayso.surfaces.remote.settings_file import remove_surface
 
     remove_surface(name)
@@ -66,14 +66,14 @@ def try_one(
     wait: Annotated[float, typer.Option("--wait", help="Seconds to wait for an answer.")] = WAIT,
     store: StoreOption = None,
 ) -> None:
-    """Send a notice and a question about nothing, and wait until it is answered. Exit 1 if it is not."""
+    """Send a notice and a harmless question, and wait for the answer. Exit 1 if there is none."""
     from sayso.gate.deliveries.trial import try_surface
     from sayso.surfaces.remote.settings_file import SurfacesRefused, load_surface_settings, make_surfaces
 
     made = {one.name: one for one in make_surfaces(load_surface_settings())}
     if name not in made:
         raise SurfacesRefused(f"there is no surface {name!r}", hint="sayso surfaces list")
-    with open_gate_to_act(store) as gate:
+    with open_gate_to_act(store, choose_policy(None, None, None)) as gate:
         told = try_surface(gate, made[name], wait, said=typer.echo)
     typer.echo(told.text)
     if not told.answered:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sayso.gate.sessions.play import Player
 
 Script = Annotated[
-    Path | None, typer.Option("--script", metavar="FILE", help="Play steps, one JSON object a line.")
+    Path | None, typer.Option("--script", metavar="FILE", help="Play steps, one JSON object per line.")
 ]
 
 MAX_SCRIPT = 16 * 1024 * 1024
@@ -46,7 +46,7 @@ def chat(
 ) -> None:
     """Play a session: type user messages, propose calls and plans, watch what is decided and why.
 
-    With --script FILE the steps come from a file (- for standard input), one JSON object a line.
+    With --script FILE the steps come from a file (- for standard input), one JSON object per line.
     """
     import time
 
@@ -94,7 +94,7 @@ def _read_script(script: Path) -> list[str]:
             with script.open("rb") as file:
                 data = file.read(MAX_SCRIPT + 1)
         if len(data) > MAX_SCRIPT:
-            raise SaysoError(f"{script} is larger than 16 MiB", hint="a script is one JSON object a line")
+            raise SaysoError(f"{script} is larger than 16 MiB", hint="a script is one JSON object per line")
         return data.decode().split("\n")
     except OSError as error:
         raise SaysoError(f"cannot read {script}: {error.strerror}") from error

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from sayso.cli.views.wrapping import echo_line, echo_wrapped
+from sayso.core.text.counts import count_of
 
 NOT_GIVEN = "erased, or not disclosed"
 BAR = 24
@@ -67,14 +68,14 @@ def show_opened(proven: tuple[ProvenEntry, ...], *, as_json: bool) -> None:
 def show_verification(verified: AuditReport) -> None:
     for report in verified.reports:
         pruned = f", {report.pruned} of them without bodies" if report.pruned else ""
-        counted = f"{report.entries} {'entry' if report.entries == 1 else 'entries'}{pruned}"
+        counted = f"{count_of(report.entries, 'entry', 'entries')}{pruned}"
         echo_line(f"{report.stream}: {counted}, signed through {report.held_through}")
         for one in report.findings:
             echo_line(f"  {one.kind.value}: {one.text}")
         if report.found > len(report.findings):
             typer.echo(f"  … and {report.found - len(report.findings)} more")
     if not verified.clean:
-        typer.echo(f"{verified.found} finding{'' if verified.found == 1 else 's'}")
+        typer.echo(count_of(verified.found, "finding"))
     elif not verified.tampering.entries:
         typer.echo("Nothing was changed.")
     if verified.tampering.entries:

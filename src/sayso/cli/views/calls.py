@@ -14,6 +14,7 @@ from sayso.core.digest import decode_canonical
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import NotNow
 from sayso.core.model import Call
+from sayso.core.text.counts import count_of
 from sayso.core.words import visible
 from sayso.gate import words
 from sayso.gate.call_rows import Record, UnknownCall, find_record, sound_call, standing_of
@@ -143,7 +144,7 @@ def call_detail_lines(one: CallDetails) -> list[str]:
         "digest": one.digest,
         "held by": one.holder,
         "lease": None if one.lease_left is None else _format_lease(one.lease_left),
-        "started": f"{one.starts} {'time' if one.starts == 1 else 'times'}" if one.starts else None,
+        "started": count_of(one.starts, "time") if one.starts else None,
         "id of the host": one.host_id,
         "effect": one.effect_key,
         "ended": None if one.ended_at is None else format_moment(one.ended_at),

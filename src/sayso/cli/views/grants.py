@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from sayso.cli.views.operator import format_span
 from sayso.core.digest import spell_exactly
+from sayso.core.text.counts import count_of
 from sayso.core.words import visible
 from sayso.gate.gate import Gate
 from sayso.gate.questions.read import read_question
@@ -33,7 +34,11 @@ def grant_lines(found: Iterable[ListedGrant], arguments: Mapping[str, str] = NO_
     """Return lines for these grants: subject, limits, pins; with `arguments`, the pinned ones in full."""
     lines: list[str] = []
     for one in found:
-        uses = f"used {_times(one.used)}" if one.uses is None else f"used {one.used} of {_times(one.uses)}"
+        uses = (
+            f"used {count_of(one.used, 'time')}"
+            if one.uses is None
+            else f"used {one.used} of {count_of(one.uses, 'time')}"
+        )
         facts = [
             f"up to {one.risk} risk",
             f"{format_span(one.left)} left",
@@ -71,7 +76,9 @@ def allowlist_lines(found: list[ListedGrant]) -> list[str]:
     for session in dict.fromkeys(one.session for one in found):
         lines += [f"Session Allowlist: {session}"]
         lines += [
-            f"- {visible(one.value)} (used {_times(one.used)})" for one in found if one.session == session
+            f"- {visible(one.value)} (used {count_of(one.used, 'time')})"
+            for one in found
+            if one.session == session
         ]
     return lines or ["Session Allowlist:", "(empty)"]
 
@@ -82,7 +89,3 @@ def revocation_lines(ended: Iterable[EndedGrant]) -> list[str]:
         lines.append(f"{'Was over already' if one.already else 'Revoked'}: {one.id}  {one.words}")
         lines += [f"  with it: {beside.id}  {beside.words}" for beside in one.also]
     return lines or ["Nothing was granted; open questions, if any, are cancelled."]
-
-
-def _times(count: int) -> str:
-    return f"{count} {'time' if count == 1 else 'times'}"

@@ -66,7 +66,7 @@ def suggestion_lines(found: Iterable[Suggestion]) -> list[str]:
             lines.append(f"   asked for by {', '.join(one.evidence.agents)}")
         if one.effect is not None:
             effect = one.effect
-            left_out = f", {effect.not_replayed:,} cannot be told" if effect.not_replayed else ""
+            left_out = f", {effect.not_replayed:,} could not be replayed" if effect.not_replayed else ""
             lines.append(
                 f"   of {effect.decisions:,} recorded decisions: {effect.loosened:,} loosened, "
                 f"{effect.tightened:,} tightened{left_out}"

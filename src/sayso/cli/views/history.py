@@ -51,7 +51,7 @@ def story_lines(found: Iterable[StorySummary]) -> list[str]:
     for one in found:
         lines += [one.title, f"    {one.risk} risk, {visible(one.agent)}, {words.STANDS[one.state]}"]
         lines += [f"    {line}" for line in step_lines(one.steps)]
-    return lines or ["Nothing was decided that fits."]
+    return lines or ["No decision matches."]
 
 
 def step_lines(steps: Iterable[StoryStep]) -> list[str]:

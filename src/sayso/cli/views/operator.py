@@ -10,12 +10,14 @@ import msgspec
 from sayso.core.deciding.titles import title_of
 from sayso.core.durations import DAY, HOUR, MINUTE
 from sayso.core.model import Risk
+from sayso.core.text.counts import count_of
 from sayso.core.words import visible
 from sayso.gate.figures.activity import Activity
 from sayso.gate.figures.figures import Figures
 from sayso.gate.gate import Gate
 from sayso.gate.questions.answer import QuestionStanding
 from sayso.gate.questions.expiry import ends_at
+from sayso.gate.questions.quorum import describe_approvals
 from sayso.gate.questions.read import Read, questions_in
 from sayso.gate.questions.retell import retell
 from sayso.gate.questions.wait import wait_for_answer
@@ -52,6 +54,8 @@ class InboxItem(msgspec.Struct, frozen=True):
     digest: str
     complete: bool
     """Whether `text` shows all of the call."""
+    approvals: str | None = None
+    """Whose approvals it waits for, where a team has to approve."""
 
 
 class WaitOutcome(msgspec.Struct, frozen=True):
@@ -105,6 +109,7 @@ def question_lines(questions: list[InboxItem]) -> list[str]:
     for one in questions:
         lines += [f"{one.id}  {one.title}"]
         lines += [f"    {one.risk} risk, asked by {visible(one.agent)}, {format_span(one.left)} left"]
+        lines += [f"    approvals: {visible(one.approvals)}"] if one.approvals else []
         lines += [f"    {line}" for line in one.text.splitlines()]
         lines += [f"    answers: {', '.join(one.answers)}"]
         lines += [f"      {visible(covers)}" for covers in one.covers.values()]
@@ -138,6 +143,8 @@ def outcome_line(outcome: WaitOutcome) -> str:
 
 
 def stands_line(stands: QuestionStanding) -> str:
+    if stands.missing is not None:
+        return f"Approved by you: {stands.question}. It needs more: {visible(stands.missing)}"
     if stands.yours:
         said = "denied" if stands.answer == "deny" else f"approved ({stands.answer})"
         return f"{said[0].upper()}{said[1:]}: {stands.question}"
@@ -198,7 +205,7 @@ def figure_lines(found: Figures) -> list[str]:
     repeated = _format_percent(found.repeated_commands_on_allowlist)
     lines = [
         f"decisions: {found.decisions} (allowed {found.allowed}, asked {found.asked}, denied {found.denied})",
-        f"{_count(found.prompts, 'question')} asked, {found.avoided} avoided by earlier answers",
+        f"{count_of(found.prompts, 'question')} asked, {found.avoided} avoided by earlier answers",
         f"prompts per category per task: {_format_number(per)}"
         + ("" if per is None else f", at most {worst}")
         + " (aim: 1 or less)",
@@ -207,11 +214,13 @@ def figure_lines(found: Figures) -> list[str]:
         f"repeated commands on the allowlist: {repeated} (aim: 50 %)",
         f"questions rated clear: {_format_rating(found)} (aim: 90 %)",
         f"prompts per hour of work: {_format_number(found.prompts_per_hour)}",
-        f"median time to answer: {answered}, of {_count(found.answers, 'answer')}",
+        f"median time to answer: {answered}, of {count_of(found.answers, 'answer')}",
         f"answers faster than a person can read: {found.answers_too_fast}",
         f"questions that expired: {found.expired}",
     ]
-    return lines + ([f"left out, because pruned: {_count(found.pruned, 'decision')}"] if found.pruned else [])
+    return lines + (
+        [f"left out, because pruned: {count_of(found.pruned, 'decision')}"] if found.pruned else []
+    )
 
 
 def format_span(seconds: float) -> str:
@@ -254,15 +263,12 @@ def inbox_item_from_row(gate: Gate, tx: Reader, found: Read) -> InboxItem:
         covers={offer.answer: offer.words for offer in question.offers},
         digest=question.request.digest,
         complete=question.complete,
+        approvals=describe_approvals(gate, tx, found),
     )
 
 
 def _format_rating(found: Figures) -> str:
     return _format_percent(found.rated_clear) if found.rated else "not rated yet"
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def _format_number(value: float | None) -> str:

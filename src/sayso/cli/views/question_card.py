@@ -15,6 +15,7 @@ from sayso.core.words import visible
 from sayso.gate.gate import Gate
 from sayso.gate.questions.expiry import ends_at
 from sayso.gate.questions.explain import describe_why_asked
+from sayso.gate.questions.quorum import describe_approvals
 from sayso.gate.questions.read import UnknownQuestion, question_of
 from sayso.gate.questions.retell import retell
 from sayso.gate.questions.surface import AskedQuestion
@@ -34,10 +35,15 @@ def load_open_question(gate: Gate, question: str) -> QuestionView:
     with gate.store.read() as tx:
         read, now = question_of(gate, tx, question), tx.now
         row, found, told = read.row, retell(gate, tx, read.question), inbox_item_from_row(gate, tx, read)
+        approvals = describe_approvals(gate, tx, read)
     if row.state != "open" or now >= ends_at(gate, row):
         raise UnknownQuestion(f"there is no open question {visible(question)}", hint="sayso inbox lists them")
     return QuestionView(
-        AskedQuestion(found, ends_at(gate, row), lambda: describe_why_asked(gate, found)), told, now
+        AskedQuestion(
+            found, ends_at(gate, row), lambda: describe_why_asked(gate, found), approvals=approvals
+        ),
+        told,
+        now,
     )
 
 

@@ -1,31 +1,69 @@
-"""Reviewing the policy in a terminal: each domain in a few lines, and whether to keep it."""
+"""Reviewing the policy in a terminal: each domain in a few lines, to be kept, tightened, or left to decay."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
 if TYPE_CHECKING:
     from sayso.gate.gate import Gate
+    from sayso.gate.people.team_view import BrokenGlass
     from sayso.gate.upkeep.review import DomainReview
 
+FILE_NOTES = {
+    "waits": "your policy file waits to be applied: sayso policy apply",
+    "refused": "your policy file is refused: sayso policy status",
+    "not_the_locked_one": "your locked policy file was changed: sayso policy status",
+}
+NOTHING_KEPT = "Nothing was kept: what is not reviewed decays."
 SOON = 3
 """Days before a domain decays from which on it is said."""
 
 
-def choose_domains(found: list[DomainReview]) -> list[str]:
-    """Ask for each domain whether to keep it. Without a terminal nobody is asked, and nothing is kept."""
+class ReviewChoice(NamedTuple):
+    """The domains to keep, and the operations that are to ask."""
+
+    keep: list[str]
+    tighten: list[str]
+
+
+def choose_at_review(found: list[DomainReview]) -> ReviewChoice:
+    """Ask what becomes of each domain. Without a terminal nobody is asked, and nothing is kept."""
+    chosen = ReviewChoice([], [])
     if not sys.stdin.isatty():
-        return []
-    chosen = []
+        return chosen
     for one in found:
         typer.echo("\n".join(review_lines(one)))
-        if typer.confirm(f"Keep what {one.domain} may do unasked?", default=False):
-            chosen.append(one.domain)
+        answer = typer.prompt(f"{one.domain}: k to keep, t to tighten, Enter to let it decay", default="-")
+        if answer == "k":
+            chosen.keep.append(one.domain)
+        elif answer == "t":
+            chosen.tighten.extend(_ask_which(one))
         typer.echo()
     return chosen
+
+
+def _ask_which(one: DomainReview) -> list[str]:
+    """Ask which permissions of a domain are to ask; the names may stand without their domain."""
+    said = typer.prompt("Which are to ask from now on? Separate them with commas", default="-")
+    wanted = {name.strip() for name in said.split(",")}
+    known = [use.operation for use in one.permissions]
+    found = [name for name in known if name in wanted or name.partition(".")[2] in wanted]
+    if not found:
+        typer.echo("None of these is a permission of it: nothing is tightened.")
+    return found
+
+
+def outcome_lines(chosen: ReviewChoice, filed: list[str]) -> list[str]:
+    """What came of a review."""
+    kept = f"Kept: {', '.join(chosen.keep)}." if chosen.keep else NOTHING_KEPT
+    asks = [
+        f"Proposed that {operation} asks: sayso propose approve {proposal}"
+        for operation, proposal in zip(chosen.tighten, filed, strict=True)
+    ]
+    return [kept, *asks]
 
 
 def review_lines(one: DomainReview) -> list[str]:
@@ -33,6 +71,18 @@ def review_lines(one: DomainReview) -> list[str]:
     return [
         f"{one.domain}: {_holds(one)}",
         *(f"  {_use(use.operation, use.used, use.asked, use.refused)}" for use in one.permissions),
+    ]
+
+
+def broken_glass_lines(found: list[BrokenGlass]) -> list[str]:
+    """Return who allowed alone what others had to approve, with the reason they gave."""
+    from sayso.cli.views.operator import format_moment
+    from sayso.core.words import visible
+
+    return [
+        f"{format_moment(one.at)}  {one.person} broke the glass for {one.question} "
+        f"({', '.join(one.operations)}): {visible(one.reason)}"
+        for one in found
     ]
 
 
@@ -49,6 +99,24 @@ def _use(operation: str, used: int, asked: int, refused: int) -> str:
     if not used and not asked and not refused:
         return f"{operation}: not used since the last review"
     return f"{operation}: used {used} times, asked {asked}, refused {refused}"
+
+
+def find_waiting_notes(gate: Gate) -> list[str]:
+    """Return what waits besides questions: proposals, and a policy file that is not in force."""
+    from sayso.core.errors import SaysoError
+    from sayso.gate.policy_acts.apply import find_file_state
+    from sayso.gate.proposals.file_proposal import list_proposals
+    from sayso.gate.settings import find_own_policies
+
+    many = sum(one.state == "proposed" for one in list_proposals(gate))
+    waits = "1 proposal waits" if many == 1 else f"{many} proposals wait"
+    notes = [f"{waits} for your decision: sayso propose list"] if many else []
+    try:
+        files = find_own_policies()
+        state = find_file_state(gate, files[0].absolute()) if files else None
+    except SaysoError:  # as with a policy that cannot be read
+        state = None
+    return [*notes, FILE_NOTES[state]] if state in FILE_NOTES else notes
 
 
 def find_decay_notes(gate: Gate) -> list[str]:

@@ -13,10 +13,14 @@ _WIDEST = 78
 
 def shell_lines(told: Mapping[str, Any]) -> Iterator[str]:
     """The lines to print: the command with its strictest part marked, then each part."""
-    yield visible(_one_line(told["line"]))
-    mark = _mark(told)
-    if mark:
-        yield mark
+    start, end = _strictest_span(told)
+    at = 0
+    for row in _rows(told["line"]):
+        yield visible(row.rstrip("\n"))
+        marks = _mark(row, start - at, end - at)
+        if marks:
+            yield marks
+        at += len(row)
     yield f"risk: {told['risk']}"
     yield ""
     for part in told["parts"]:
@@ -31,20 +35,32 @@ def shell_lines(told: Mapping[str, Any]) -> Iterator[str]:
             yield f"            {visible(file.rpartition('#')[0])}"
 
 
-def _mark(told: Mapping[str, Any]) -> str | None:
-    """Carets under the part that made the line as risky as it is."""
+def _strictest_span(told: Mapping[str, Any]) -> tuple[int, int]:
+    """Where the part stands that made the line as risky as it is; nowhere if it is of low risk."""
     strict = next((part for part in told["parts"] if part["risk"] == told["risk"]), None)
-    line = told["line"]
-    if (
-        strict is None
-        or told["risk"] == "low"
-        or not line.isprintable()
-        or not line.isascii()
-        or len(line) > 78
-    ):
-        return None
-    start, end = int(strict["start"]), int(strict["end"])
-    return " " * start + "^" * max(end - start, 1)
+    if strict is None or told["risk"] == "low":
+        return 0, 0
+    return int(strict["start"]), max(int(strict["end"]), int(strict["start"]) + 1)
+
+
+def _rows(line: str) -> Iterator[str]:
+    """The line as it is written, in rows that fit: broken after a blank, if there is one late enough."""
+    for written in line.splitlines(keepends=True) or [line]:
+        rest = written
+        while len(rest.rstrip("\n")) > _WIDEST:
+            cut = rest.rfind(" ", _WIDEST // 2, _WIDEST) + 1 or _WIDEST
+            yield rest[:cut]
+            rest = rest[cut:]
+        yield rest
+
+
+def _mark(row: str, start: int, end: int) -> str:
+    """Carets under what stands between these places; nothing where a column may be more than a letter."""
+    shown = row.rstrip("\n")
+    first, last = max(start, 0), min(end, len(shown))
+    if first >= last or not shown.isascii() or not shown.isprintable():
+        return ""
+    return " " * first + "^" * (last - first)
 
 
 def _one_line(text: str) -> str:

@@ -193,9 +193,9 @@ def _format_second(second: int) -> str:
 def _check_entry(entry: AuditEntry) -> None:
     if type(entry.seq) is not int or not 1 <= entry.seq <= EXACT_INTEGERS:
         raise AuditError(f"{entry.seq!r} cannot number an entry")
-    if type(entry.event) is not str or len(entry.event) > _MOST_LETTERS or not _EVENT.fullmatch(entry.event):
+    if type(entry.event) is not str or not _is_event(entry.event):
         raise AuditError(f"{entry.event!r} cannot name an event", hint="use upper-case words, like GRANTED")
-    if not _STREAM.fullmatch(entry.stream):
+    if not _is_stream(entry.stream):
         raise AuditError(f"{entry.stream!r} cannot name a stream", hint="use a-z, 0-9, dots, dashes")
     if type(entry.operations) is not tuple:
         raise AuditError("an entry's operations must be a tuple")
@@ -206,6 +206,16 @@ def _check_entry(entry: AuditEntry) -> None:
         raise AuditError("an entry's details must be named values")
     if type(entry.commitments) is not dict or entry.commitments:
         _check_commitments(entry.commitments)
+
+
+@lru_cache(maxsize=256)
+def _is_event(name: str) -> bool:
+    return len(name) <= _MOST_LETTERS and _EVENT.fullmatch(name) is not None
+
+
+@lru_cache(maxsize=256)
+def _is_stream(name: str) -> bool:
+    return _STREAM.fullmatch(name) is not None
 
 
 def _check_commitments(commitments: Mapping[str, str]) -> None:

@@ -135,6 +135,77 @@ class Answered(AuditEvent, frozen=True):
     edited: Text = UNSET
     proof: Mapping[str, str] | UnsetType = UNSET
     signed: bool | UnsetType = UNSET
+    approvals: tuple[str, ...] | UnsetType = UNSET
+
+
+class Approved(AuditEvent, frozen=True):
+    """one of several people who have to approve did so; says who, by which id, and what is missing"""
+
+    event, topic, subject, sign_of_life = "APPROVED", "question", "question", False
+    question: str
+    person: str
+    identity: str
+    digest: str
+    missing: str
+    by: str
+    proof: Mapping[str, str] | UnsetType = UNSET
+    signed: bool | UnsetType = UNSET
+
+
+class ApprovalRefused(AuditEvent, frozen=True):
+    """somebody answered whose approval does not count: not one of those named, or the one who asked"""
+
+    event, subject, sign_of_life = "APPROVAL_REFUSED", "question", False
+    question: str
+    answer: str
+    by: str
+    identity: str
+    why: str
+
+
+class GlassBroken(AuditEvent, frozen=True):
+    """one person allowed alone, in an emergency, what more have to approve; with the reason they wrote"""
+
+    event, subject, sign_of_life = "GLASS_BROKEN", "question", False
+    question: str
+    person: str
+    identity: str
+    digest: str
+    reason: str
+    missing: str
+    notice: Text = UNSET
+
+
+class Delegated(AuditEvent, frozen=True):
+    """somebody lets another approve in their stead, up to a risk, until a time"""
+
+    event, subject = "DELEGATED", "delegation"
+    delegation: str
+    giver: str
+    to: str
+    until: float
+    domain: str
+    highest: str
+    by: str
+
+
+class DelegationEnded(AuditEvent, frozen=True):
+    """a delegation was ended before its time"""
+
+    event, subject = "DELEGATION_ENDED", "delegation"
+    delegation: str
+    giver: str
+    to: str
+    by: str
+
+
+class Rated(AuditEvent, frozen=True):
+    """somebody who was asked said whether the question was clear"""
+
+    event, subject, sign_of_life = "RATED", "question", False
+    question: str
+    clear: bool
+    by: str
 
 
 class SurfaceAnswerRefused(AuditEvent, frozen=True):
@@ -404,10 +475,11 @@ class TokenRevoked(AuditEvent, frozen=True):
 
 
 class LinkMade(AuditEvent, frozen=True):
-    """a link to sign in was made at a terminal"""
+    """a link to sign in was made at a terminal; says by whom if it is for somebody else"""
 
     event = "LINK_MADE"
     name: str
+    by: Text = UNSET
 
 
 class SignedIn(AuditEvent, frozen=True):

@@ -1,4 +1,4 @@
-"""RFC 6962 hash trees: roots, proofs that a leaf is in one, and proofs that one grew from another.
+"""RFC 6962 hash trees: roots, and proofs that a leaf is in one.
 
 A tree is never held whole. To grow it, its `Frontier` is enough: the roots of its largest complete subtrees,
 at most one for each bit of its size. To prove from it, one hash in 256 is kept beside the leaf hashes (the
@@ -123,25 +123,6 @@ def prove_inclusion(index: int, size: int, hashes: Hashes) -> tuple[bytes, ...]:
     return tuple(reversed(path))
 
 
-def prove_consistency(old: int, new: int, hashes: Hashes) -> tuple[bytes, ...]:
-    """The proof that the tree of `new` leaves begins with the tree of `old` leaves."""
-    if not 0 < old <= new:
-        raise BrokenTree(f"there is no proof from {old} leaves to {new}")
-    path: list[bytes] = []
-    start, end, whole = 0, new, True
-    while old != end:
-        middle = start + _split(end - start)
-        if old <= middle:
-            path.append(_range_root(middle, end, hashes))
-            end = middle
-        else:
-            path.append(_range_root(start, middle, hashes))
-            start, whole = middle, False
-    if not whole:
-        path.append(_range_root(start, end, hashes))
-    return tuple(reversed(path))
-
-
 def includes(root: bytes, size: int, index: int, leaf: bytes, path: Sequence[bytes]) -> bool:
     """Return whether the path leads from the leaf at `index` to the root of a tree of `size` leaves."""
     if not 0 <= index < size:
@@ -158,34 +139,6 @@ def includes(root: bytes, size: int, index: int, leaf: bytes, path: Sequence[byt
             hashed = node_hash(hashed, beside)
         at, last = at >> 1, last >> 1
     return last == 0 and hashed == root
-
-
-def consistent(old_root: bytes, old: int, new_root: bytes, new: int, path: Sequence[bytes]) -> bool:
-    """Return whether the path shows that the tree of `new` leaves begins with the tree of `old` leaves."""
-    if not 0 < old <= new:
-        return False
-    if old == new:
-        return not path and old_root == new_root
-    steps = (old_root, *path) if old.bit_count() == 1 else tuple(path)
-    return bool(steps) and _both_roots(steps, old - 1, new - 1) == (old_root, new_root)
-
-
-def _both_roots(steps: Sequence[bytes], at: int, last: int) -> tuple[bytes, bytes] | None:
-    """The old and the new root that a consistency path leads to; None if it has the wrong length."""
-    while at & 1:
-        at, last = at >> 1, last >> 1
-    old = new = steps[0]
-    for beside in steps[1:]:
-        if last == 0:
-            return None
-        if at & 1 or at == last:
-            old, new = node_hash(beside, old), node_hash(beside, new)
-            while not at & 1 and at:
-                at, last = at >> 1, last >> 1
-        else:
-            new = node_hash(new, beside)
-        at, last = at >> 1, last >> 1
-    return (old, new) if last == 0 else None
 
 
 def _split(width: int) -> int:

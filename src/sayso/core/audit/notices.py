@@ -38,16 +38,16 @@ class _Entry(msgspec.Struct, frozen=True):
     operations: tuple[str, ...] = ()
 
 
-def _written(details: Details) -> str | None:
+def _own_notice(details: Details) -> str | None:
     told = details.get("notice")
     return told if isinstance(told, str) else None
 
 
-def _tampered(details: Details) -> str:
+def _describe_tampering(details: Details) -> str:
     return f"Tampering found: {visible(str(details.get('finding')))}"
 
 
-def _expired(details: Details) -> str:
+def _describe_expiry(details: Details) -> str:
     return f"Nobody answered question {visible(str(details.get('question')))} in time"
 
 
@@ -60,9 +60,9 @@ def _trusted_refused(details: Details) -> str:
 
 
 TOLD: Mapping[str, Callable[[Details], str | None]] = {
-    **{name: _written for name, kind in events.EVENTS.items() if "notice" in kind.__struct_fields__},
-    events.TamperingFound.event: _tampered,
-    events.Expired.event: _expired,
+    **{name: _own_notice for name, kind in events.EVENTS.items() if "notice" in kind.__struct_fields__},
+    events.TamperingFound.event: _describe_tampering,
+    events.Expired.event: _describe_expiry,
     events.ProofRefused.event: _proof_refused,
     events.TrustedMessageRefused.event: _trusted_refused,
 }
@@ -73,7 +73,7 @@ _decode = msgspec.json.Decoder(_Entry).decode
 def notice_of(stream: str, seq: int, at: float, event: str, body: bytes | None) -> Notice | None:
     """Return what is told about this entry, if anything. What was pruned is not told any more."""
     tell = TOLD.get(event)
-    if tell is None or body is None or (tell is _written and b'"notice"' not in body):
+    if tell is None or body is None or (tell is _own_notice and b'"notice"' not in body):
         return None
     entry = _decode(body)
     text = tell(entry.details)

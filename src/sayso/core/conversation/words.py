@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from sayso.core.grants import Grant, HeldGrant
+from sayso.core.text.counts import count_of
 from sayso.core.words import visible
 
 
@@ -12,6 +13,12 @@ def not_all_shown(question: str) -> str:
     return (
         "Part of this call was folded, and its risk is high, so a yes does not count here: "
         f"answer it where all of it is shown, on the page or with `sayso approve {question}`."
+    )
+
+
+def approve_elsewhere(question: str) -> str:
+    return (
+        f"Others have to approve {question}: a yes here does not count. `sayso inbox` shows whose is missing."
     )
 
 
@@ -33,8 +40,8 @@ NOTHING_REVOKED = f"Nothing was revoked. {TO_REVOKE}"
 
 def no_command(entry: str) -> str:
     return (
-        f'"{visible(entry)}" is not certainly a command, and a limit cannot be kept (write nothing but exact'
-        " commands, each in backticks where that is not plain: `make deploy`; for a single time, answer"
+        f'"{visible(entry)}" is not clearly a command, and limits are not supported (write only exact'
+        " commands, in backticks if they could be misread: `make deploy`; to allow one once, answer"
         ' "just this once" when it is asked)'
     )
 
@@ -127,17 +134,17 @@ def question_first(lines: Iterable[str]) -> str:
 
 def slash_in_doubt(slash: str) -> str:
     return (
-        f"{slash} does not count: what follows it may limit it or ask about it, and it stands for high risk."
+        f"{slash} does not count: what follows it may limit it or ask about it, and it allows high risk."
         f" Say {slash} alone, or put its text in quotes."
     )
 
 
 NO_LIMITS = (
-    "Nothing was answered: a yes with a limit or a change cannot be kept here."
+    "Nothing was answered: a yes with a limit or a change does not count here."
     ' Say "yes", "just this once" or "no", or tell the agent what to do instead.'
 )
 NOT_A_PLAIN_YES = (
-    "Nothing was answered: there is more in this yes than can be understood for certain."
+    "Nothing was answered: this yes contains more than Sayso can understand for certain."
     ' Say "yes", "just this once" or "no", or tell the agent what to do instead.'
 )
 ALL_REVOKED = "All consent revoked"
@@ -196,7 +203,7 @@ def allowlist_block(entries: Iterable[HeldGrant], with_risk: bool = False) -> st
 
 def _allowlist_line(held: HeldGrant, with_risk: bool) -> str:
     risk = f"{held.grant.risk.word}, " if with_risk else ""
-    return f"- {held.grant.value} ({risk}used {held.used} {'time' if held.used == 1 else 'times'})"
+    return f"- {held.grant.value} ({risk}used {count_of(held.used, 'time')})"
 
 
 def task_block(name: str, consents: Iterable[Grant], risky: Iterable[Grant]) -> str:

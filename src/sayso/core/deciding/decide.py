@@ -10,23 +10,34 @@ from sayso.core import words
 from sayso.core.deciding.rules import (
     CHECKS,
     CHECKS_ON_ITS_OWN,
+    MARK_ALWAYS_ASK,
+    MARK_AUTONOMOUS,
+    MARK_COMMAND,
+    MARK_CONFIDENT,
+    MARK_FAN_OUT,
+    MARK_PLAN,
+    MARK_SLASH,
+    MARK_STOPPED,
+    MARK_TRUSTED_CHANNEL,
     RULES,
     START_CHECKS,
     START_RULES,
     Check,
 )
-from sayso.core.deciding.subject import RuleInput, subject_of
+from sayso.core.deciding.subject import AUTONOMOUS, RuleInput, subject_of
 from sayso.core.decision import Decision, Item, Ruling
 from sayso.core.effects import ContentSent, Effect, PlanDeviated, RetriesEnded, TaskActive
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Mode, Operation, Request, Risk, Verdict
-from sayso.core.policy import Policy
+from sayso.core.policy import Entry, Policy
 from sayso.core.rulebook import ROWS
-from sayso.core.session import Session, Task, View, apply_effects
+from sayso.core.session import Scope, Session, Task, View, apply_effects
 
 ALLOW, ASK = Verdict.ALLOW, Verdict.ASK
 BALANCED = Mode.BALANCED
 DEVIATED = PlanDeviated()
+NO_SCOPE = View.__struct_defaults__[0]
+"""The scope of a view that is given none."""
 
 PHASES = {
     "file-edit": "implementing",
@@ -61,10 +72,10 @@ def decide(request: Request, policy: Policy, view: View, now: float) -> Decision
 
     Each operation is decided by the first check that speaks; the strictest of them decides the call.
     """
-    decision = _decide(request, policy, view, now)
-    return (
-        decision if decision.verdict is not ASK else _settle_decision(decision, request, policy, view, now)[0]
-    )
+    decision, session = _decide(request, policy, view, now), view.session
+    if decision.verdict is not ASK or (session.plan is None and not session.suspended):
+        return decision  # nothing ends by asking
+    return _settle_decision(decision, request, policy, view, now)[0]
 
 
 def explain(request: Request, policy: Policy, view: View, now: float) -> tuple[Decision, tuple[Trace, ...]]:
@@ -118,32 +129,61 @@ def _decide(request: Request, policy: Policy, view: View, now: float) -> Decisio
     for operation in request.operations:
         items += (_judge(subject_of(request, operation, policy, view, now)),)
     ruling = items[0].ruling if len(items) == 1 else _join_rulings(items)
-    effects = _effects(request, policy, view.session, items, ruling, now)
     verdict, announce = ruling.verdict, ruling.announce
+    effects = _effects(request, policy, view.session, items, ruling, now)
     return Decision(verdict, ruling.rule, ruling.reason, announce, items, ruling.grants, effects)
 
 
 def _judge(subject: RuleInput) -> Item:
-    for check in _checks_of(subject):
+    for check in checks_of(subject):
         said = check(subject)
         if said.__class__ is str:  # the likeliest first: most checks keep silent
             continue
         if said.__class__ is Ruling:
-            return _item(subject, said)
+            s, entry = subject, subject.entry
+            return Item(entry.name, entry.category, entry.category_words, s.undecayed, s.risk, s.weight, said)
         if said.__class__ is RuleInput:
             subject = said
     raise AssertionError("the last check always speaks")
 
 
-def _checks_of(subject: RuleInput) -> tuple[Check, ...]:
+def checks_of(subject: RuleInput) -> tuple[Check, ...]:
     """The checks of this operation; those that have nothing to look at are left out."""
-    if subject.request.workflow is not None:
+    request, view, session = subject.request, subject.view, subject.session
+    if request.workflow is not None:
         return START_CHECKS
-    scope = subject.view.scope
-    around = scope.reducers or scope.outer is not None or scope.run is not None
-    if around or scope.user_initiated is not None or subject.policy.mode is not BALANCED:
+    if subject.policy.mode is not BALANCED or (view.scope is not NO_SCOPE and _has_around(view.scope)):
         return CHECKS
-    return CHECKS_ON_ITS_OWN
+    marks = _marks_of(subject.entry)
+    if session.stopped is not None or view.parent_stopped:
+        marks |= MARK_STOPPED
+    if session.slash is not None:
+        marks |= MARK_SLASH
+    if session.plan is not None:
+        marks |= MARK_PLAN
+    if request.call.command is not None:
+        marks |= MARK_COMMAND
+    return CHECKS_ON_ITS_OWN[marks]
+
+
+def _marks_of(entry: Entry) -> int:
+    """Return which of the checks that depend on what the policy says have something to look at."""
+    marks = MARK_AUTONOMOUS if entry.tier is AUTONOMOUS else 0
+    if entry.trusted_channel:
+        marks |= MARK_TRUSTED_CHANNEL
+    if entry.always_ask or entry.approvals:
+        marks |= MARK_ALWAYS_ASK
+    if entry.fan_out:
+        marks |= MARK_FAN_OUT
+    if entry.confidence_bypass:
+        marks |= MARK_CONFIDENT
+    return marks
+
+
+def _has_around(scope: Scope) -> bool:
+    """Return whether anything is around the call that a check looks for."""
+    around = scope.reducers or scope.outer is not None or scope.run is not None
+    return bool(around) or scope.user_initiated is not None
 
 
 def _trace(subject: RuleInput) -> Trace:
@@ -159,11 +199,6 @@ def _trace(subject: RuleInput) -> Trace:
         checks.append(TracedCheck(rule.name, False, said))
     tier = subject.tier.value if subject.tier else "unlisted"
     return Trace(subject.entry.name, subject.risk, subject.weight, tier, tuple(checks))
-
-
-def _item(subject: RuleInput, ruling: Ruling) -> Item:
-    s, entry = subject, subject.entry
-    return Item(entry.name, entry.category, entry.category_words, s.undecayed, s.risk, s.weight, ruling)
 
 
 _STRICTNESS = {ALLOW: 0, ASK: 2}
@@ -213,8 +248,8 @@ def _sending(policy: Policy, operation: Operation, content: str, now: float) -> 
 
 def _activity(turn: int, task: Task, items: tuple[Item, ...]) -> tuple[Effect, ...]:
     """Mark the task active: once a turn, and when its phase or what has run in it changes."""
-    phase = PHASES.get(items[-1].category)
-    new = tuple(dict.fromkeys(item.category for item in items if item.category not in task.ran))
+    phase, ran = PHASES.get(items[-1].category), task.ran
+    new = tuple(dict.fromkeys([item.category for item in items if item.category not in ran]))
     if task.active == turn and not new and (phase is None or phase == task.phase):
         return ()
     return (TaskActive(turn, phase, new),)

@@ -23,6 +23,7 @@ from sayso.core.model import Call, Mode, Request, Risk, Verdict
 from sayso.core.policy import Policy
 from sayso.core.session import Session, View, apply_effects
 from sayso.core.session.numbering import new_grant
+from sayso.core.team import name_rule
 
 ANSWERS = ("once", "task", "temporary", "always", "remember")
 TEMPORARY_LASTS = 15 * MINUTE
@@ -96,7 +97,13 @@ def _approval(
     until = now + policy.settings.approval_of(risk)
     operations = tuple(dict.fromkeys(item.operation for item in items))
     pins = Pins(tool=request.call.tool, command=request.call.command, operations=operations)
-    grant = Grant("", "call", request.digest, risk, until, session.id, pins, uses=1)
+    met = dict.fromkeys(
+        name_rule(rule)
+        for item in items
+        for rule in policy.entry(item.operation).approvals
+        if item.risk >= rule.risk
+    )
+    grant = Grant("", "call", request.digest, risk, until, session.id, pins, uses=1, approved=tuple(met))
     return grant if session.task is None else _for_task(grant, session.task.id)
 
 

@@ -19,12 +19,13 @@ from sayso.core.effects import (
     QuestionShown,
     SessionChanged,
 )
-from sayso.core.errors import UnknownAnswer
+from sayso.core.errors import ApprovalsNeeded, UnknownAnswer
 from sayso.core.model import Request, Risk
 from sayso.core.policy import Policy, terms_of
 from sayso.core.rulebook import STOPPED
 from sayso.core.session import Session
 from sayso.core.session.numbering import new_question_id
+from sayso.core.team import CoveredOperation, rules_for
 
 
 def find_or_open_question(
@@ -140,8 +141,13 @@ def effects_of_answers(
     by: str = "operator",
     *,
     seen: str | None = None,
+    approved: bool = False,
 ) -> tuple[Effect, ...]:
-    """The same with an answer to each item by its id. They are parts of one call: one no refuses it."""
+    """The same with an answer to each item by its id. They are parts of one call: one no refuses it.
+
+    What needs the team's approvals is granted only where the caller has counted them (`approved`), and only
+    once.
+    """
     if not is_open(question, session, policy, now):
         raise UnknownAnswer("this question is no longer open", hint="let the agent make the call again")
     question = session.questions[question.id]  # what was asked, not what the caller holds
@@ -151,6 +157,8 @@ def effects_of_answers(
     if "deny" in answers.values():
         return (CallRefused(question.request.digest, session.turn, now), QuestionClosed(question.id, "deny"))
     check_seen(question, seen)
+    if needs_approvals(question, policy) and not (approved and set(answers.values()) == {"once"}):
+        raise ApprovalsNeeded(words.approvals_needed(question.id), hint=words.APPROVE_ONCE)
     each = [(item, answers[name]) for name, item in zip(question.item_ids, question.items, strict=True)]
     within = _no_wider_than_asked(question, policy)
     how = {"given_by": by, "question": question.id, "terms": question.terms}
@@ -162,6 +170,21 @@ def effects_of_answers(
         *map(GrantAdded, grants),
         QuestionClosed(question.id, summarize_answers(answers)),
     )
+
+
+def needs_approvals(question: Question, policy: Policy) -> bool:
+    """Return whether the team's rules of now say who has to approve this, and how many.
+
+    What a message counts as is the user's own: what it then allows is never covered by such a rule.
+    """
+    if not policy.team.approvals or question.claim is not None:
+        return False
+    return bool(rules_for(policy.team, subjects_of(question.items)))
+
+
+def subjects_of(items: tuple[Item, ...]) -> tuple[CoveredOperation, ...]:
+    """Return what the team's rules look at: each operation's domain, and its risk."""
+    return tuple(CoveredOperation(item.operation.partition(".")[0], item.risk) for item in items)
 
 
 def _confirm_task(question: Question, answers: Mapping[str, str], session: Session) -> tuple[Effect, ...]:

@@ -19,6 +19,7 @@ from sayso.core.deciding.subject import (
     apply_reducers,
     find_covering_grants,
     fresh,
+    has_approvals,
     has_lost_workspace,
     live,
     outlasts,
@@ -80,6 +81,8 @@ def check_approved_call(s: RuleInput) -> RuleResult:
     if ("call", s.request.digest) not in s.session.grants:
         return "nobody approved exactly this call"
     for held in find_covering_grants(apply_reducers(s), "call", s.request.digest):
+        if not has_approvals(s, held.grant):
+            continue
         return _grant(rulebook.APPROVED_CALL, words.approval_reason(held.grant), held)
     return "no unused approval of exactly this call"
 
@@ -102,9 +105,10 @@ def check_stopped(s: RuleInput) -> RuleResult:
 
 
 def check_always_ask(s: RuleInput) -> RuleResult:
-    if not s.entry.always_ask:
+    """The policy marks it so, or a rule of the team wants approvals of every such call."""
+    if not s.entry.asks_always(s.risk):
         return "the policy does not ask for it every time"
-    return Ruling(ASK, rulebook.ALWAYS_ASK.name, words.always_ask_reason(s.entry))
+    return Ruling(ASK, rulebook.ALWAYS_ASK.name, words.always_ask_reason(s.entry, s.risk))
 
 
 def check_slash_command(s: RuleInput) -> RuleResult:
@@ -199,6 +203,9 @@ def check_workflow_grant(s: RuleInput) -> RuleResult:
         return "this step wants a consent of its own"
     if s.weight >= HIGH:
         return "workflows never carry high weight"
+    limit = s.policy.workflows.get(run.workflow)
+    if limit is not None and s.entry.name not in limit.operations:
+        return "the policy does not let this workflow have the operation"
     for kind, value in (("run", run.id), ("workflow", run.workflow)):
         for held in find_covering_grants(s, kind, value):
             return _grant(rulebook.WORKFLOW_GRANT, words.workflow_grant_reason(run.workflow), held)
@@ -406,20 +413,44 @@ _SILENT_ON_ITS_OWN = (
 )
 
 
-def speaking_on_its_own(checks: Iterable[Check]) -> tuple[Check, ...]:
-    """Those of the checks that can speak of a call with nothing around it, in mode balanced: most calls.
+MARK_AUTONOMOUS, MARK_TRUSTED_CHANNEL, MARK_ALWAYS_ASK, MARK_FAN_OUT, MARK_CONFIDENT = 1, 2, 4, 8, 16
+MARK_STOPPED, MARK_SLASH, MARK_PLAN, MARK_COMMAND = 32, 64, 128, 256
+ALL_MARKS = 511
 
-    The others look for a click, an outer call, a safe caller, a run, or another mode, and find none.
+_SILENT_WITHOUT: dict[Check, int] = {
+    check_trusted_channel: MARK_TRUSTED_CHANNEL,
+    check_always_ask: MARK_ALWAYS_ASK,
+    check_fan_out: MARK_FAN_OUT,
+    check_autonomous: MARK_AUTONOMOUS,
+    check_confident: MARK_CONFIDENT,
+    check_stopped: MARK_STOPPED,
+    check_slash_command: MARK_SLASH,
+    check_plan: MARK_PLAN,
+    check_allowlist: MARK_COMMAND,
+}
+"""The checks that keep silent where the entry, the session or the call does not have this mark."""
+
+
+def speaking_on_its_own(checks: Iterable[Check]) -> tuple[tuple[Check, ...], ...]:
+    """By marks: the checks that can speak of a call with nothing around it, in mode balanced: most calls.
+
+    The others look for a click, an outer call, a safe caller, a run, or another mode, and find none; or for
+    something that the marks say is not there.
     """
-    return tuple(check for check in checks if check not in _SILENT_ON_ITS_OWN)
+    always = ALL_MARKS + 1
+    wanted = [(one, _SILENT_WITHOUT.get(one, always)) for one in checks if one not in _SILENT_ON_ITS_OWN]
+    return tuple(
+        tuple([one for one, mark in wanted if (marks | always) & mark]) for marks in range(ALL_MARKS + 1)
+    )
 
 
-CHECKS_ON_ITS_OWN: tuple[Check, ...] = speaking_on_its_own(CHECKS)
+CHECKS_ON_ITS_OWN = speaking_on_its_own(CHECKS)
 
 
 def _why_asked(s: RuleInput) -> str:
     """The first reason that holds."""
-    if has_lost_workspace(s.request, s.session):
+    call = s.request.call
+    if (call.leads_to or call.missing) and has_lost_workspace(s.request, s.session):
         return words.workspace_replaced(s.request.call.workspace, s.request.call.leads_to)
     if s.decayed:
         return words.decay_reason(s.policy.decay.review_interval_days)
@@ -451,7 +482,7 @@ def _grant(
 def _deny(s: RuleInput, rule: Rule, reason: str) -> Ruling:
     """Deny, and alert the operator. An attempt on the guard itself is told with where it came from."""
     guarded, name = s.entry.domain == GUARDED_DOMAIN, s.entry.name
-    alert = Alerted(words.guard_alert(name, s.request) if guarded else words.block_alert(name))
+    alert = Alerted(words.guard_alert(name, s.request, reason) if guarded else words.block_alert(name))
     return Ruling(DENY, rule.name, reason, words.announce_block(reason), effects=(alert,))
 
 

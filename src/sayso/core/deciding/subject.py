@@ -8,8 +8,9 @@ import msgspec
 
 from sayso.core.grants import EXACT, Grant, HeldGrant, ended_by_tightening, outlived, pins_fit, spent
 from sayso.core.model import Operation, Request, Risk, Tier
-from sayso.core.policy import Entry, Policy, Terms, decayed, find_review, no_stricter
+from sayso.core.policy import Entry, Policy, decayed, find_review, no_stricter, terms_of_entry
 from sayso.core.session import Session, View
+from sayso.core.team import name_rule
 
 # Bound once: looking a member up on its enum class is slow, and this runs for every decision.
 AUTONOMOUS, REQUIRES_APPROVAL = Tier.AUTONOMOUS, Tier.REQUIRES_APPROVAL
@@ -116,7 +117,7 @@ def find_covering_grants(s: RuleInput, kind: str, value: str) -> Sequence[HeldGr
     row = s.session.grants.get((kind, value))
     if row is None:
         return ()
-    return [held for held in row if live(s, held) and _covers(s, held.grant)]
+    return [held for held in row if is_grant_live(held, s.view, s.now) and _covers(s, held.grant)]
 
 
 def _covers(s: RuleInput, grant: Grant) -> bool:
@@ -146,7 +147,15 @@ def outlasts(s: RuleInput, grant: Grant) -> bool:
     then = grant.terms.get(s.entry.name)
     if then is None:
         return grant.kind not in EXACT or grant.policy == s.policy.digest
-    return no_stricter(Terms(s.policy.mode, s.entry.tier, s.entry.always_ask, s.risk), then)
+    return no_stricter(terms_of_entry(s.policy, s.entry, s.risk), then)
+
+
+def has_approvals(s: RuleInput, grant: Grant) -> bool:
+    """Return whether the approvals behind this grant met every rule of the team that covers the operation.
+
+    So an approval that was not counted, or under another policy, does not stand in for them.
+    """
+    return all(name_rule(rule) in grant.approved for rule in s.entry.approvals if s.risk >= rule.risk)
 
 
 def live(s: RuleInput, held: HeldGrant) -> bool:

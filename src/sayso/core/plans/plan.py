@@ -68,7 +68,7 @@ def _is_blocked(operation: str, policy: Policy) -> bool:
 
 def _is_always_asked(operation: str, policy: Policy) -> bool:
     entry = policy.entry(operation)
-    return entry.always_ask or entry.floor is Risk.HIGH
+    return entry.asks_always(entry.floor or Risk.MODERATE) or entry.floor is Risk.HIGH
 
 
 # --- reading ------------------------------------------------------------------------------------------------

@@ -172,8 +172,9 @@ class OuterCall(msgspec.Struct, frozen=True):
     """The outer call a nested one runs in: what was granted there, at which risk, up to which weight.
 
     `grants` and `clearings` say what that consent rests on; it is gone with any of these. What was taken back
-    by name after the first `revocations` of the session, it does not carry. Where several outer calls are
-    open, this is what they come to, and `parts` are the calls.
+    by name after the first `revocations` of the session, it does not carry, nor what the policy was tightened
+    for since it was decided. Where several outer calls are open, this is what they come to, and `parts` are
+    the calls.
     """
 
     granted: Mapping[str, Risk]
@@ -182,6 +183,7 @@ class OuterCall(msgspec.Struct, frozen=True):
     clearings: int = 0
     revocations: int = 0
     parts: tuple[OuterCall, ...] = ()
+    decided_at: float | None = None
 
 
 class Run(msgspec.Struct, frozen=True):

@@ -21,6 +21,7 @@ from mcp.shared.exceptions import MCPError
 
 from sayso import __version__
 from sayso.doors.mcp.clients import Clients, McpContext
+from sayso.doors.mcp.elicitation import AskedClients, Elicitation
 from sayso.doors.mcp.stdio import read_lines
 from sayso.doors.mcp.tokens import Tokens
 from sayso.doors.mcp.tools import TOOLS, AgentTool, ToolAnswer, describe_run, use_tool
@@ -43,20 +44,35 @@ RESULT = {
 }
 
 
-def serve_stdio(gate: Sayso, wire: tuple[int, int], *, name: str | None = None) -> None:
+def serve_stdio(gate: Sayso, wire: tuple[int, int], *, name: str | None = None, elicit: bool = False) -> None:
     """Serve the one client at the other end, until it goes or the process is told to stop."""
-    _until_stopped(gate, lambda: _serve_on_stdio(make_server(gate, name), wire))
+    _until_stopped(gate, lambda: _serve_on_stdio(make_server(gate, name, elicit=elicit), wire))
 
 
-def serve_http(gate: Sayso, listener: socket.socket, tokens: list[str], *, name: str | None = None) -> None:
+def serve_http(
+    gate: Sayso,
+    listener: socket.socket,
+    tokens: list[str],
+    *,
+    name: str | None = None,
+    elicit: bool = False,
+) -> None:
     """Serve every client that has a token, until the process is told to stop."""
     from sayso.doors.mcp.http import serve_on_http
 
-    _until_stopped(gate, lambda: serve_on_http(make_server(gate, name), listener, Tokens(tokens)))
+    _until_stopped(
+        gate, lambda: serve_on_http(make_server(gate, name, elicit=elicit), listener, Tokens(tokens))
+    )
 
 
-def make_server(gate: Sayso, name: str | None = None) -> Server[Clients]:
-    """The server of this gate. `name` is what clients are called, instead of what they call themselves."""
+def make_server(gate: Sayso, name: str | None = None, *, elicit: bool = False) -> Server[Clients]:
+    """The server of this gate. `name` is what clients are called, instead of what they call themselves.
+
+    With `elicit`, a client that shows forms asks its own user as well.
+    """
+    asked = AskedClients()
+    if elicit:
+        gate.door.asker.attach(Elicitation(asked.find, asked.any))
 
     @asynccontextmanager
     async def living(_: object) -> AsyncIterator[Clients]:
@@ -75,6 +91,7 @@ def make_server(gate: Sayso, name: str | None = None) -> Server[Clients]:
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name!r}")
         session = await context.lifespan_context.session(context)
+        asked.add(session.id, context)
         told = await _with_progress(context, use_tool(gate, session, tool, params.arguments or {}))
         return _result(told)
 

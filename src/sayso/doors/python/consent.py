@@ -29,7 +29,6 @@ from sayso.gate.sessions.user_start import record_user_start
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Decorator = Callable[[Callable[P, R]], Callable[P, R]]
 GATED = "__sayso__"
 
 

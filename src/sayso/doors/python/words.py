@@ -18,7 +18,7 @@ def no_json_key(kind: str) -> str:
 
 
 def only_key_is(key: str) -> str:
-    return f"a dict whose only key is {key} looks like bytes, which are written so beside it"
+    return f"a dict whose only key is {key} looks like bytes, which are written that way"
 
 
 def not_written_so(kind: str) -> str:
@@ -26,13 +26,13 @@ def not_written_so(kind: str) -> str:
 
 
 WRITE_IT_SO = "pass it as it is shown: dates, paths and numbers in their own form"
-NOT_A_NUMBER = "it holds NaN or an endless number"
-HALF_A_CHARACTER = "it holds text with half a character, a lone surrogate"
-KEYS_ALIKE = "two of its keys are spelled alike in JSON"
+NOT_A_NUMBER = "it contains NaN or infinity"
+HALF_A_CHARACTER = "it contains a lone surrogate, half a character"
+KEYS_ALIKE = "two of its keys are the same in JSON"
 
 
 def not_exactly_in_json(kind: str, why: str) -> str:
-    return f"JSON cannot hold this {visible(kind, LONGEST_NAME)} exactly: {why}"
+    return f"JSON cannot represent this {visible(kind, LONGEST_NAME)} exactly: {why}"
 
 
 def model_failed(kind: str, error: str) -> str:
@@ -103,7 +103,7 @@ def not_passed_on(why: str) -> str:
     return f"it ran, but what it returned cannot be passed on: {why}"
 
 
-NAME_ITS_SESSION = "or it is of a session of somebody else: then name that session (session=…)"
+NAME_ITS_SESSION = "or it belongs to somebody else's session: then name that session (session=…)"
 
 WITHDRAWN = (
     "the question was withdrawn, because its session ended or was cleared: make the call again "

@@ -22,7 +22,6 @@ from sayso.doors.python.calls.capability import (
     NotGateable,
     call_function,
     check_gateable,
-    folder_here,
     operation_names,
 )
 from sayso.doors.python.calls.door import CallKeys, Door
@@ -50,6 +49,7 @@ from sayso.gate.call_rows import Attempt
 from sayso.gate.deciding.request import make_call
 from sayso.gate.ledger.workflows import STOPPED, RunNote, decode_note
 from sayso.gate.telemetry import RunningSpan
+from sayso.reading.paths.ground import folder_here
 
 StepInputs = tuple[Mapping[str, Any], Mapping[str, Any]]
 """What steps are called with: the parameters of the run as written down, and what earlier steps returned."""

@@ -87,7 +87,7 @@ def _parse_places(before: str) -> dict[str, int]:
         stream, _, number = part.rpartition(":")
         if not (number.isascii() and number.isdigit() and len(number) < 16):
             raise MalformedRequest(
-                f"{before!r} is not a place in the trail", hint="use the one you were told"
+                f"{before!r} is not a place in the trail", hint="use the one that the page before gave"
             )
         places[stream or MAIN] = int(number)
     return places

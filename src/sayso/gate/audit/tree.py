@@ -21,7 +21,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import SigningKey, make_verifier, public_key_of
 from sayso.gate.rows.moves import check_goes_on
-from sayso.gate.rows.seals import compute_seal, mac_key
+from sayso.gate.rows.tampering import compute_seal, mac_key
 from sayso.store.contract import EntryRow, NodeRow, Reader, Writer
 
 PAGE = 2_000

@@ -51,10 +51,12 @@ def make_request(
     with share_budget():
         call = read_ground(call)
         followed = follow_paths(call, operations)
-    operations, places = followed.operations, tuple(sorted({*call.places, *followed.links}))
-    targets = tuple(dict.fromkeys((*call.works_on, *followed.targets)))
-    if (places, targets) != (call.places, call.targets):
-        call = msgspec.structs.replace(call, places=places, targets=targets)
+    operations, works_on = followed.operations, call.works_on
+    if works_on or call.places or followed.links or followed.targets:
+        places = tuple(sorted({*call.places, *followed.links}))
+        targets = tuple(dict.fromkeys((*works_on, *followed.targets)))
+        if (places, targets) != (call.places, call.targets):
+            call = msgspec.structs.replace(call, places=places, targets=targets)
     return Request(
         call=call,
         operations=operations,
@@ -151,7 +153,7 @@ def request_for_function(
     found right. Whether the session is still open is seen when the call is started.
     """
     row = gate.sealer.last_session(session) or find_session_row(gate, session)
-    gate = in_workspace(gate, row.workspace)
+    gate = in_workspace(gate, row.workspace, look=False)
     here = msgspec.structs.replace(call, workspace=row.workspace)
     who = {**requester_of_session(row), **_reader_of(gate)}
     if workflow is not None:
@@ -167,7 +169,8 @@ def requester_of_session(row: SessionRow) -> dict[str, Any]:
 
 def _reader_of(gate: Gate) -> dict[str, str]:
     """Name the policy that reads, if it may be another one by the time the call is decided."""
-    return {"read_by": "" if gate.live is None and gate.base is None else gate.policy.digest}
+    alone = gate.base is None and (gate.live is None or gate.live.is_own(gate.policy))
+    return {"read_by": "" if alone else gate.policy.digest}
 
 
 def as_read_now(gate: Gate, request: Request) -> Request:

@@ -18,6 +18,7 @@ from sayso.core.errors import SaysoError
 from sayso.gate.deliveries.cards import token_fits
 from sayso.gate.deliveries.remote_surface import GivenAnswer, RemoteSurface
 from sayso.gate.gate import Gate, writing
+from sayso.gate.people.answerers import Answerer, on_surface
 from sayso.gate.people.passkeys import Signing
 from sayso.gate.questions.answer import QuestionStanding, answer_question
 from sayso.gate.questions.read import question_of
@@ -34,9 +35,17 @@ class AnswerRefused(SaysoError):
 
 
 def take_answer(
-    gate: Gate, surface: RemoteSurface, given: GivenAnswer, limit: RefusalLimit
+    gate: Gate,
+    surface: RemoteSurface,
+    given: GivenAnswer,
+    limit: RefusalLimit,
+    *,
+    who: Answerer | None = None,
 ) -> QuestionStanding:
-    """Give this answer, if it counts; else refuse it and record the attempt, as far as the limit allows."""
+    """Give this answer, if it counts; else refuse it and record the attempt, as far as the limit allows.
+
+    `who` is their id, where something other than the surface has proved it.
+    """
     with gate.store.read() as tx:
         read, now = question_of(gate, tx, given.question), tx.now
         shown = tx.delivery(surface.name, given.question)
@@ -59,6 +68,7 @@ def take_answer(
         reason=None if given.reason is None else given.reason[:LONGEST_ANSWER_REASON],
         signing=Signing(None, ()),
         seen=read.question.request.digest if whole else None,
+        who=who or on_surface(surface.name, given.by),
     )
 
 

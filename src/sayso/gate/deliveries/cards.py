@@ -7,7 +7,7 @@ import hmac
 
 from sayso.core.decision import Question
 from sayso.core.text.foreign import full_length_note, visible
-from sayso.gate.deliveries.remote_surface import CardAnswer, QuestionCard, RemoteSurface
+from sayso.gate.deliveries.remote_surface import LABELS, CardAnswer, QuestionCard, RemoteSurface
 from sayso.gate.gate import Gate
 
 TOKEN_BYTES = 16
@@ -19,14 +19,27 @@ OPEN_SAYSO = "\nOpen Sayso to see all of the call."
 
 
 def make_card(
-    gate: Gate, surface: RemoteSurface, question: Question, expires_at: float, link: str | None
+    gate: Gate,
+    surface: RemoteSurface,
+    question: Question,
+    expires_at: float,
+    link: str | None,
+    approvals: str | None = None,
 ) -> QuestionCard:
-    """Make the card of this question for this surface: all of the call, or only what it does."""
-    whole = shows_whole(surface, question)
+    """Make the card of this question for this surface: all of the call, or only what it does.
+
+    `approvals` says whose approvals it waits for, where a team has to approve. It stands first.
+    """
+    first = "" if approvals is None else f"{fit_text(f'Approvals: {approvals}', LONGEST_TITLE)}\n\n"
+    whole = shows_whole(surface, question, len(first.encode()))
     operations = tuple(dict.fromkeys(item.operation for item in question.items))
     agent, risk = visible(question.request.agent), question.risk.word
     title = f"{agent}: {', '.join(operations)} ({risk} risk)"
-    offered = tuple((offer.answer, offer.words) for offer in question.offers if offer.answer != "edit")
+    offered = tuple(
+        (offer.answer, visible(offer.words, None) if whole else LABELS.get(offer.answer, offer.answer))
+        for offer in question.offers
+        if offer.answer != "edit"
+    )
     if not any(answer == "deny" for answer, _ in offered):
         offered = (*offered, ("deny", DENY_COVERS))
     return QuestionCard(
@@ -35,7 +48,7 @@ def make_card(
         agent,
         operations,
         fit_text(title, LONGEST_TITLE),
-        question.text if whole else _masked(question, surface.longest),
+        first + (question.text if whole else _mask_call(question, surface.longest - len(first.encode()))),
         whole,
         question.request.digest,
         expires_at,
@@ -47,9 +60,9 @@ def make_card(
     )
 
 
-def shows_whole(surface: RemoteSurface, question: Question) -> bool:
+def shows_whole(surface: RemoteSurface, question: Question, beside: int = 0) -> bool:
     """Return whether the surface shows all of the call: it may, nothing is folded, and there is room."""
-    return surface.detail == "full" and question.complete and _fits(question.text, surface.longest)
+    return surface.detail == "full" and question.complete and _fits(question.text, surface.longest - beside)
 
 
 def answer_token(gate: Gate, surface: str, question: Question, answer: str, *, whole: bool) -> str:
@@ -80,7 +93,7 @@ def _fits(text: str, longest: int) -> bool:
     return len(text.encode()) <= longest
 
 
-def _masked(question: Question, longest: int) -> str:
+def _mask_call(question: Question, longest: int) -> str:
     """What it does, without what an agent wrote."""
     items = (f"{item.operation} ({item.risk.word} risk): {item.ruling.reason}" for item in question.items)
     return f"{fit_text(NEWLINE.join(items), longest - len(OPEN_SAYSO))}{OPEN_SAYSO}"

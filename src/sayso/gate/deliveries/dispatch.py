@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from hashlib import sha256
 
 import msgspec
 
@@ -25,11 +26,13 @@ from sayso.gate.deliveries.cards import fit_text, make_card
 from sayso.gate.deliveries.notices import QUEUE, NoticeFeed, load_notice
 from sayso.gate.deliveries.remote_surface import RemoteSurface, SurfaceDown
 from sayso.gate.deliveries.rests import FIRST_PAUSE, Rests, pause_after
+from sayso.gate.deliveries.team_timing import held_until
 from sayso.gate.gate import Gate, current_gate
 from sayso.gate.questions.expiry import as_of, ends_at
-from sayso.gate.questions.read import TamperedQuestion, UnknownQuestion, question_of
+from sayso.gate.questions.quorum import describe_approvals
+from sayso.gate.questions.read import TamperedQuestion, UnknownQuestion, question_of, questions_in
 from sayso.gate.refusal_limit import RefusalLimit
-from sayso.store.contract import DeliveryRow, QuestionRow
+from sayso.store.contract import DeliveryRow, QuestionRow, Reader
 
 log = logging.getLogger("sayso.surfaces")
 HELD_FOR = 60.0
@@ -38,6 +41,14 @@ KEPT_FOR = 30 * DAY
 LOOK_AGAIN = 1.0
 WAIT_FOR_ANSWERS = 20.0
 PAGE = 50
+MOST_HELD = 1_000
+"""How many questions are looked through where some are held back, or wait for several approvals."""
+LOOK_AT_HELD = 60.0
+"""Seconds after which a question that is held back is looked at again: the policy may have changed."""
+
+
+class _HasLeft(Exception):
+    """A surface that had joined is there no more."""
 
 
 class Dispatcher:
@@ -50,24 +61,34 @@ class Dispatcher:
         *,
         notices_to: Callable[[], str | None],
         link: Callable[[str], str | None] = lambda question: None,
+        joining: Callable[[], Sequence[RemoteSurface]] = tuple,
     ) -> None:
+        """`joining` returns the surfaces that come and go while this runs. Notices go to none of them."""
         self._gate = gate
         self._surfaces: Mapping[str, RemoteSurface] = {one.name: one for one in surfaces}
         self._notices_to = notices_to
         self._link = link
+        self._joining = joining
+        self._joined: set[str] = set()
         self._feed = NoticeFeed(gate)
         self._refusals = RefusalLimit()
         self._rests = Rests()
+        self._held: dict[tuple[str, str], float] = {}
         self._over = threading.Event()
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        """Begin: a thread for each surface, one for what comes back from it, and one for notices."""
+        """Begin: a thread for each surface, one for what comes back from it, and one for notices.
+
+        Without a place for notices none are queued: whoever gets one later is not told of the past.
+        """
         for surface in self._surfaces.values():
             self._run(f"sayso-{surface.name}", partial(self._serve, partial(self.send, surface)))
             if surface.polls:
                 self._run(f"sayso-{surface.name}-answers", partial(self._listen, surface))
-        self._run("sayso-notices", partial(self._serve, self.send_notices))
+        if self._surfaces:
+            self._run("sayso-notices", partial(self._serve, self.send_notices))
+        self._run("sayso-joining", self._take_in)
 
     def stop(self, seconds: float = 2.0) -> None:
         """End, within so many seconds. What is under way is finished, or comes up again later."""
@@ -78,17 +99,19 @@ class Dispatcher:
 
     def send(self, surface: RemoteSurface) -> bool:
         """Do what is due on this surface once; whether there was anything to do."""
-        gate, name = self._gate, surface.name
+        gate, name = current_gate(self._gate), surface.name
         with gate.store.read() as tx:
             now = tx.now
             if self._rests.is_resting(name, now):
                 return False
-            fresh = list(tx.questions_to_show(name, limit=PAGE))
+            fresh = self._find_fresh(gate, tx, name)
+            moved = self._find_moved(gate, tx, name)
             due = list(tx.deliveries_due(name, by=now, limit=PAGE))
             closed = list(tx.deliveries_to_close(name, by=now, limit=PAGE))
         work: list[Callable[[], None]] = [
             *(partial(self._show_new, surface, question) for question in fresh),
             *(partial(self._show_again, surface, row) for row in due),
+            *(partial(self._show_moved, surface, row) for row in moved),
             *(partial(self._close_shown, surface, row) for row in closed),
         ]
         for step in work:
@@ -125,7 +148,56 @@ class Dispatcher:
                 log.warning("an answer from %s was refused: %s", surface.name, error)
         return counted
 
+    def _find_fresh(self, gate: Gate, tx: Reader, surface: str) -> list[str]:
+        """Return the questions to show now. Those that are held back come up again later."""
+        team = gate.policy.team
+        if team.quiet_hours is None and not team.approvals:
+            return list(tx.questions_to_show(surface, limit=PAGE))
+        wanted: list[str] = []
+        for question in tx.questions_to_show(surface, limit=MOST_HELD):
+            if tx.now >= self._held.get((surface, question), 0.0) and len(wanted) < PAGE:
+                until = self._held_until(gate, tx, surface, question)
+                if until is None:
+                    wanted.append(question)
+                else:
+                    self._held[surface, question] = min(until, tx.now + LOOK_AT_HELD)
+        return wanted
+
+    def _held_until(self, gate: Gate, tx: Reader, surface: str, question: str) -> float | None:
+        try:
+            asked = question_of(gate, tx, question).question
+        except (UnknownQuestion, TamperedQuestion):
+            return None  # taken up, and found out, as any other
+        return held_until(gate.policy.team, asked, surface, tx.now)
+
+    def _find_moved(self, gate: Gate, tx: Reader, surface: str) -> list[DeliveryRow]:
+        """Return what is shown there and has other approvals by now."""
+        if not gate.policy.team.approvals:
+            return []
+        moved = []
+        for read in questions_in(gate, tx, tx.questions(None, state="open", limit=MOST_HELD)):
+            line, row = describe_approvals(gate, tx, read), tx.delivery(surface, read.row.id)
+            shown = row is not None and row.state == "shown" and row.due_at <= tx.now
+            if row is not None and shown and (line or "").encode() != row.body:
+                moved.append(row)
+        return moved
+
     # --- one delivery ---
+
+    def _show_moved(self, surface: RemoteSurface, row: DeliveryRow) -> None:
+        """Show the question again with the approvals of now, in place of the one that is shown."""
+        taken = self._take(row)
+        if taken is None:
+            return
+        try:
+            ending = fit_text(words.APPROVALS_MOVED, surface.longest)
+            surface.close(taken.ref, taken.subject, _key(taken), ending)
+        except Exception as error:  # noqa: BLE001  a foreign surface: the others go on
+            self._try_later(surface, taken, error)
+            return
+        fresh = self._note(taken, due=HELD_FOR, state="due", ref=None)
+        if fresh is not None:
+            self._show(surface, fresh)
 
     def _show_new(self, surface: RemoteSurface, question: str) -> None:
         row = self._take_new(surface.name, question)
@@ -160,11 +232,13 @@ class Dispatcher:
             with gate.store.read() as tx:
                 read = question_of(gate, tx, row.subject)
                 stands = as_of(gate, read.row, tx.now)
+                line = describe_approvals(gate, tx, read)
+            row = msgspec.structs.replace(row, body=(line or "").encode())
             if stands.state != "open":
                 self._close(surface, row)
                 return
             ends = ends_at(gate, read.row)
-            card = make_card(gate, surface, read.question, ends, self._link(row.subject))
+            card = make_card(gate, surface, read.question, ends, self._link(row.subject), line)
             ref = surface.show(card, _key(row))
         except (UnknownQuestion, TamperedQuestion):
             self._note(row, state="over")
@@ -232,9 +306,35 @@ class Dispatcher:
             try:
                 if not once():
                     mark = self._gate.store.wait_for_change(mark, LOOK_AGAIN)
+            except _HasLeft:
+                raise
             except Exception:
                 log.exception("sending failed")
                 self._over.wait(LOOK_AGAIN)
+
+    def _take_in(self) -> None:
+        """Serve the surfaces that have joined, each in a thread of its own until it leaves."""
+        while not self._over.is_set():
+            try:
+                for surface in self._joining():
+                    if surface.name not in self._joined:
+                        self._joined.add(surface.name)
+                        self._run(f"sayso-{surface.name}", partial(self._serve_joined, surface.name))
+            except Exception:
+                log.exception("looking for surfaces failed")
+            self._over.wait(LOOK_AGAIN)
+
+    def _serve_joined(self, name: str) -> None:
+        def once() -> bool:
+            here = next((one for one in self._joining() if one.name == name), None)
+            if here is None:
+                raise _HasLeft
+            return self.send(here)
+
+        try:
+            self._serve(once)
+        except _HasLeft:
+            self._joined.discard(name)
 
     def _listen(self, surface: RemoteSurface) -> None:
         while not self._over.is_set():
@@ -267,4 +367,5 @@ def describe_question_ending(row: QuestionRow, surface: str) -> str:
 
 def _key(row: DeliveryRow) -> str:
     """The same at every try, so that a receiver who looks at it takes the delivery once."""
-    return f"{row.subject}.{row.kind}"
+    told = f".{sha256(row.body).hexdigest()[:8]}" if row.kind == "question" and row.body else ""
+    return f"{row.subject}.{row.kind}{told}"

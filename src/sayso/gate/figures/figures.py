@@ -45,7 +45,7 @@ class Figures(msgspec.Struct, frozen=True):
     pruned: int
     """Entries left out because their bodies were pruned, or cannot be read."""
     rated: int = 0
-    """Questions that people rated. No surface asks them to yet."""
+    """How often people rated a question, and the share of those that were clear."""
     rated_clear: float | None = None
 
 
@@ -84,6 +84,8 @@ def figures_of(totals: Totals) -> Figures:
         answers_too_fast=answers.too_fast,
         expired=answers.expired,
         pruned=decided.pruned,
+        rated=decided.rated,
+        rated_clear=_ratio(decided.rated_clear, decided.rated),
     )
 
 

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
 from sayso.gate.summaries.add_up import find_through, load_decisions, load_questions
-from sayso.gate.summaries.decisions import add_entries, found_name, read_tail
+from sayso.gate.summaries.decisions import add_entries, entries_found, found_name, read_tail
 from sayso.gate.summaries.questions import add_question, read_questions
 from sayso.gate.summaries.shapes import (
     ASKED,
-    BLOCK,
     DECIDED,
-    FOUND,
     SPANS,
     DecisionTotals,
     QuestionTotals,
     SummaryKind,
 )
 from sayso.gate.summaries.source import Body, SourceSummaries
-from sayso.store.contract import EntryTuple, Reader
+from sayso.store.contract import Reader
 
 SHORTEST = SPANS[0]
 """Figures begin with one of these: an hour."""
@@ -80,14 +78,7 @@ def _since(sums: SourceSummaries, shapes: Mapping[int, SummaryKind[Body]], since
 def _load_session_decisions(tx: Reader, stream: str, session: str) -> SourceSummaries:
     stored, found = SourceSummaries(stream, tx), SourceSummaries(stream)
     through = find_through(stored).entry
-    add_entries(found, tx, _entries_found(tx, stored, session))
+    add_entries(found, tx, entries_found(tx, stored, found_name("session", session)))
+    add_entries(found, tx, entries_found(tx, stored, found_name("rated", session)))
     add_entries(found, tx, (row for row in read_tail(tx, stream, through) if row[6] == session))
     return found
-
-
-def _entries_found(tx: Reader, stored: SourceSummaries, session: str) -> Iterable[EntryTuple]:
-    """The entries of a session that are in the summaries of a stream, oldest first."""
-    blocks = list(stored.newest_first(FOUND, found_name("session", session)))
-    for block, found in reversed(blocks):
-        for offset in found.offsets:
-            yield from tx.entry_tuples(stored.source, after=block * BLOCK + offset - 1, limit=1)

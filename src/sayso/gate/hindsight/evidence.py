@@ -41,6 +41,11 @@ class Answers(msgspec.Struct):
     people: set[str] = set()
     agents: set[str] = set()
 
+    @property
+    def answered(self) -> int:
+        """How often somebody answered: questions that an agent lets expire dilute no refusal."""
+        return self.approved + self.denied + self.edited
+
     def add(self, row: QuestionRow, agent: str) -> None:
         self.asked += 1
         self.agents.add(agent)

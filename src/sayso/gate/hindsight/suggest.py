@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from hashlib import sha256
+from itertools import islice
 from typing import Literal
 
 import msgspec
@@ -42,8 +43,8 @@ from sayso.reading.resolve import find_tool_entry
 
 LEAST_APPROVED = 5
 LEAST_REFUSED = 3
-MOST = 10
-"""Each is replayed over the whole time."""
+MOST = 5
+"""Of each kind, so that an agent that asks a lot crowds out no other; each is replayed over all of it."""
 LONGEST_WHEN = 1_000
 DOMAIN = "approved"
 """The domain of the operations that suggestions make."""
@@ -104,12 +105,13 @@ def suggest_changes(
     with gate.store.read() as tx:
         since = max(tx.now - days * DAY, 0.0)
     evidence = gather_evidence(gate, since)
-    drafts = [
-        *_always_approved(gate.policy, evidence, days, high),
-        *_often_refused(gate.policy, evidence, days),
-        *_never_used(gate, since, days),
-    ]
-    return [_work_out(gate, file, one, since) for one in drafts[:MOST]]
+    kinds = (
+        _always_approved(gate.policy, evidence, days, high),
+        _often_refused(gate.policy, evidence, days),
+        _never_used(gate, since, days),
+    )
+    drafts = [one for kind in kinds for one in islice(kind, MOST)]
+    return [_work_out(gate, file, one, since) for one in drafts]
 
 
 def _always_approved(policy: Policy, evidence: Evidence, days: float, high: bool) -> Iterator[_Draft]:
@@ -132,9 +134,9 @@ def _always_approved(policy: Policy, evidence: Evidence, days: float, high: bool
 def _often_refused(policy: Policy, evidence: Evidence, days: float) -> Iterator[_Draft]:
     for name, one in sorted(evidence.operations.items(), key=lambda pair: (-pair[1].denied, pair[0])):
         entry = policy.entry(name)
-        often = one.denied >= LEAST_REFUSED and one.denied * 2 >= one.asked
+        often = one.denied >= LEAST_REFUSED and one.denied * 2 >= one.answered
         if often and entry.tier is Tier.REQUIRES_APPROVAL and entry.domain != GUARDED_DOMAIN:
-            told = words.suggest_refused(one.denied, one.asked, days, name)
+            told = words.suggest_refused(one.denied, one.answered, days, name)
             made = _make("often_refused", (name,), evidence.risks[name], told, _evidence(one))
             action = name.partition(".")[2]
             yield _Draft(made, MovedActions(entry.domain, (action,), Tier.BLOCKED.value))
@@ -167,7 +169,7 @@ def _may_loosen(policy: Policy, name: str) -> bool:
         entry = policy.entry(name)
     except SaysoError:
         return False
-    protected = entry.domain == GUARDED_DOMAIN or entry.trusted_channel or entry.always_ask
+    protected = entry.domain == GUARDED_DOMAIN or entry.trusted_channel or entry.asks_always(Risk.HIGH)
     return not protected and entry.tier is not Tier.BLOCKED
 
 
@@ -239,7 +241,7 @@ def _work_out(gate: Gate, file: OwnPolicyFile | None, draft: _Draft, since: floa
     if draft.change is None:
         return made
     if file is None:
-        return msgspec.structs.replace(made, why_not="there is no policy file of your own (`sayso init`)")
+        return msgspec.structs.replace(made, why_not=words.NO_OWN_FILE)
     try:
         after = file.change(draft.change)
         changed = with_mode(load_text(after, name="suggestion"), gate.policy.mode)

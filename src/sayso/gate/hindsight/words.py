@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sayso.core.durations import ALL_TIME, DAY
+from sayso.core.text.counts import count_of
 from sayso.core.words import visible
 
 FOLD = 200
-ALL_DAYS = 3_660
+NO_OWN_FILE = "no policy file of your own is in force (`sayso policy status` says more)"
 
 
 def suggest_approved(
@@ -33,6 +35,4 @@ def _names(operations: Sequence[str]) -> str:
 
 
 def _days(days: float) -> str:
-    if days >= ALL_DAYS:
-        return "all that is recorded"
-    return f"{days:g} day" if days == 1 else f"{days:g} days"
+    return "all that is recorded" if days >= ALL_TIME / DAY else count_of(days, "day")

@@ -37,6 +37,7 @@ from sayso.gate.words import changed_outside
 from sayso.store.contract import Ahead, CallRow, GrantRow, Reader, Writer
 
 KEPT_RESULT = 64 * 1024
+NOTHING_FOLLOWS = Report()
 LONGEST_REASON = 500
 
 
@@ -139,10 +140,7 @@ def _follow_up_consent(gate: Gate, tx: Writer, row: CallRow, kept: Record, *, do
     plain = ok and _ends_plainly(found.session, row, kept)
     if not plain:
         found = load_open_session(gate, tx, row.session, select_all_rows())
-    start = None if ok else _start(gate, tx, found, row, kept, doubted=doubted)
-    report = lifecycle.report_call_end(
-        found.session, kept.request, kept.decision, ok, gate.policy, tx.now, start=start, claimed=kept.claimed
-    )
+    report = NOTHING_FOLLOWS if plain else _report_end(gate, tx, found, row, kept, doubted=doubted)
     ending = tuple(
         GrantRevoked(held.grant.key, held.grant.id)
         for held in found.session.all_grants
@@ -165,10 +163,25 @@ def _follow_up_consent(gate: Gate, tx: Writer, row: CallRow, kept: Record, *, do
     return FollowedUp(report, named=True)
 
 
+def _report_end(
+    gate: Gate, tx: Reader, found: LoadedSession, row: CallRow, kept: Record, *, doubted: bool
+) -> Report:
+    ok, claimed = row.state == "succeeded", kept.claimed
+    start = None if ok else _start(gate, tx, found, row, kept, doubted=doubted)
+    about = (kept.request, kept.decision, ok, gate.policy, tx.now)
+    return lifecycle.report_call_end(found.session, *about, start=start, claimed=claimed)
+
+
 def _select_rows_of(gate: Gate, tx: Reader, row: CallRow, kept: Record) -> RowSelection:
-    """The grants that this call was started with, and its own if it is a run."""
+    """The grants that this call was started with, and its own if it is a run.
+
+    None of them, where each can be used any number of times: then its end changes none, and uses none up.
+    """
     names = [name for item in kept.items for name in item.ruling.grants]
-    used = [gate.sealer.last_grant(name) or tx.grant(name) for name in names]  # none ever changes its key
+    known = [gate.sealer.last_grant(name) for name in names]
+    if row.workflow is None and all(grant is not None and grant.uses is None for grant in known):
+        return RowSelection(keys=())
+    used = [found or tx.grant(name) for name, found in zip(names, known, strict=True)]  # keys never change
     return RowSelection(_keys_of(row.id, row.digest, used))
 
 
@@ -181,7 +194,8 @@ def _keys_of(call: str, digest: str, grants: Iterable[Grant | GrantRow | None]) 
 def _ends_plainly(session: Session, row: CallRow, kept: Record) -> bool:
     """Return whether the success of this call can change nothing but the grants it was started with.
 
-    Then the other grants of the session, of which there may be thousands, need not be read.
+    There is no plan that it could be a step of, and no suspension that it could lift. Then the other grants
+    of the session, of which there may be thousands, need not be read.
     """
     planned = session.plan is not None or session.shelved is not None
     return not (planned or session.suspended or row.id in session.unentered or kept.request.workflow)

@@ -6,7 +6,7 @@ try, one runs the call; the others get its state.
 
 from __future__ import annotations
 
-import secrets
+import os
 from typing import Any
 
 import msgspec
@@ -57,7 +57,7 @@ STATE_OF_VERDICT: dict[Verdict, ledger.State] = {
 
 
 def new_call_id() -> str:
-    return f"op_{secrets.token_hex(12)}"
+    return f"op_{os.urandom(12).hex()}"
 
 
 def start_call(

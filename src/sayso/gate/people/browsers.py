@@ -13,7 +13,7 @@ from sayso.core.errors import SaysoError
 from sayso.gate.gate import Gate, writing
 from sayso.gate.people.passkeys import has_passkey
 from sayso.gate.rows.journal import record
-from sayso.gate.sealed_values import ValueKind, find_value, lock_values, secret_value_name, write_value
+from sayso.gate.sealed_values import find_value, lock_values, secret_value_name, value_name, write_value
 from sayso.store.contract import Reader, Writer
 
 LINK_LASTS = 120.0
@@ -43,25 +43,29 @@ class Browser(msgspec.Struct, frozen=True):
 
     name: str
     since: float
+    passkey: str | None = None
 
 
-def make_link(gate: Gate, name: str) -> str:
-    """Make a code that signs one browser in, once, within two minutes. It is never written to a log."""
+def make_link(gate: Gate, name: str, *, by: str | None = None) -> str:
+    """Make a code that signs one browser in, once, within two minutes. It is never written to a log.
+
+    `by` is who made it, if it is for somebody else.
+    """
     code = secrets.token_urlsafe(32)
     with writing(gate) as tx:
         kept = SignInRecord(name, tx.now + LINK_LASTS)
         write_value(gate, tx, secret_value_name("link", code), kept, until=kept.until)
-        record(tx, events.LinkMade(name), stream=gate.stream)
+        record(tx, events.LinkMade(name, UNSET if by is None else by), stream=gate.stream)
     return code
 
 
 def use_link(gate: Gate, code: str) -> str:
     """Sign in the browser that followed the link; return the secret of its cookie."""
     with gate.store.read() as looked:  # who has no link does not hold up those who write
-        _check_link(_find_valid_record(gate, looked, "link", code))
+        _check_link(_find_valid_record(gate, looked, secret_value_name("link", code)))
     with writing(gate) as tx:
         lock_values(tx, "link")  # of several who follow one link, one signs in
-        kept = _check_link(_find_valid_record(gate, tx, "link", code))
+        kept = _check_link(_find_valid_record(gate, tx, secret_value_name("link", code)))
         write_value(
             gate,
             tx,
@@ -96,10 +100,20 @@ def user_of_browser(gate: Gate, secret: str) -> str | None:
 def find_browser(gate: Gate, secret: str) -> Browser | None:
     """The same, with since when."""
     with gate.store.read() as tx:
-        kept = _find_valid_record(gate, tx, "browser", secret)
-        if kept is None or (kept.passkey is not None and not has_passkey(gate, tx, kept.passkey)):
-            return None
-    return Browser(kept.name, kept.until - BROWSER_LASTS)
+        return find_browser_by_key(gate, tx, browser_key(secret))
+
+
+def browser_key(secret: str) -> str:
+    """Return what names the sign-in of this cookie. Nobody can make the cookie from it."""
+    return secret_value_name("browser", secret).partition("/")[2]
+
+
+def find_browser_by_key(gate: Gate, tx: Reader, key: str) -> Browser | None:
+    """Return the browser of this sign-in, and since when; None if it is over."""
+    kept = _find_valid_record(gate, tx, value_name("browser", key))
+    if kept is None or (kept.passkey is not None and not has_passkey(gate, tx, kept.passkey)):
+        return None
+    return Browser(kept.name, kept.until - BROWSER_LASTS, kept.passkey)
 
 
 def page_key(gate: Gate, secret: str) -> str:
@@ -113,14 +127,15 @@ def page_key(gate: Gate, secret: str) -> str:
 
 
 def sign_out(gate: Gate, secret: str) -> None:
+    name = secret_value_name("browser", secret)
     with writing(gate) as tx:
-        kept = _find_valid_record(gate, tx, "browser", secret)
+        kept = _find_valid_record(gate, tx, name)
         if kept is not None:
             over = msgspec.structs.replace(kept, over=True)
-            write_value(gate, tx, secret_value_name("browser", secret), over, until=over.until)
+            write_value(gate, tx, name, over, until=over.until)
             record(tx, events.SignedOut(kept.name), stream=gate.stream)
 
 
-def _find_valid_record(gate: Gate, tx: Reader, kind: ValueKind, secret: str) -> SignInRecord | None:
-    kept = find_value(gate, tx, secret_value_name(kind, secret), SignInRecord)
+def _find_valid_record(gate: Gate, tx: Reader, name: str) -> SignInRecord | None:
+    kept = find_value(gate, tx, name, SignInRecord)
     return kept if kept is not None and not kept.over and tx.now < kept.until else None

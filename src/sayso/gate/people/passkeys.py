@@ -92,6 +92,14 @@ def has_passkey(gate: Gate, tx: Reader, passkey: str) -> bool:
         return False
 
 
+def find_passkey_id(gate: Gate, tx: Reader, signing: Signing | None) -> str | None:
+    """Return the id of the passkey that a proof was made with."""
+    if signing is None or signing.proof is None:
+        return None
+    kept, credential = load_passkeys(gate, tx).passkeys, signing.proof.credential
+    return next((one.id for one in kept if one.credential == credential), None)
+
+
 def load_required_level(gate: Gate) -> Level | None:
     """Return which answers the operator requires signatures for; None if nothing was chosen."""
     with gate.store.read() as tx:

@@ -43,6 +43,8 @@ class Token(msgspec.Struct, frozen=True):
     revoked: bool = False
     assured: bool = False
     rate: float | None = None
+    issuer: str = ""
+    """The id of whoever issued it: they count as asking with it, where the policy says of nobody else."""
 
 
 def secret_prefix(role: Role) -> str:
@@ -51,7 +53,14 @@ def secret_prefix(role: Role) -> str:
 
 
 def issue_token(
-    gate: Gate, role: Role, name: str, *, by: str, assured: bool = False, rate: float | None = None
+    gate: Gate,
+    role: Role,
+    name: str,
+    *,
+    by: str,
+    assured: bool = False,
+    rate: float | None = None,
+    issuer: str = "",
 ) -> tuple[str, Token]:
     """Issue a token; return it with its record. The token itself is shown only once."""
     if role not in ROLES:
@@ -66,7 +75,9 @@ def issue_token(
         )
     secret = f"{secret_prefix(role)}{secrets.token_urlsafe(32)}"
     with operator_act(gate) as tx:
-        token = Token(f"t_{secrets.token_hex(8)}", role, name, tx.now, assured=assured, rate=rate)
+        token = Token(
+            f"t_{secrets.token_hex(8)}", role, name, tx.now, assured=assured, rate=rate, issuer=issuer
+        )
         write_value(gate, tx, secret_value_name("token", secret), token)
         issued = events.TokenIssued(token.id, role, name, by, assured, rate)
         record(tx, issued, stream=gate.stream)
@@ -77,6 +88,12 @@ def find_token(gate: Gate, tx: Reader, secret: str) -> Token | None:
     """Return the token's record; None if it is unknown, revoked or tampered with."""
     token = find_value(gate, tx, secret_value_name("token", secret), Token)
     return None if token is None or token.revoked else token
+
+
+def find_token_record(gate: Gate, tx: Reader, token: str, *, revoked: bool = False) -> Token | None:
+    """Return the record of the token of this id; of a revoked one only if that is asked for."""
+    found = (find_value(gate, tx, name, Token) for name in _token_names(tx))
+    return next((one for one in found if one and one.id == token and (revoked or not one.revoked)), None)
 
 
 def list_tokens(gate: Gate) -> list[Token]:

@@ -4,6 +4,8 @@
   that a newer preset or a file that is gone changes nothing of what is in force.
 - It is sealed as all values are. One that was tampered with, or comes from a backup, counts for nothing.
 - Gates read the row with every decision. When it moves, they go on under the policy that it names.
+- Before there is a row, a store may have decided under a preset. That is remembered beside it: the first file
+  is held against it, as any later one is against the row.
 """
 
 from __future__ import annotations
@@ -21,8 +23,10 @@ from sayso.gate.gate import Gate
 from sayso.gate.policy.clocks import start_permission_clocks
 from sayso.gate.sealed_values import (
     TamperedValue,
+    find_value,
     lock_values,
     read_value,
+    read_value_of_all_epochs,
     read_value_of_any_epoch,
     value_name,
     write_value,
@@ -33,6 +37,7 @@ from sayso.store.contract import Reader, Writer
 ROW = value_name("in-force", "policy")
 BODY = value_name("in-force", "body")
 PIN = value_name("in-force", "pin")
+PRESET = value_name("in-force", "preset")
 NO_FILE = "unknown"
 """Stands for the pin that cannot be read: no file has this digest."""
 MOST_TOLD = 100
@@ -60,6 +65,12 @@ class _Body(msgspec.Struct, frozen=True):
     packed: str
 
 
+class _Preset(msgspec.Struct, frozen=True):
+    digest: str
+    mode: str
+    packed: str
+
+
 class _PinDigest(msgspec.Struct, frozen=True):
     digest: str
 
@@ -72,6 +83,22 @@ def read_row(gate: Gate, tx: Reader) -> InForce | None:
 def read_policy(gate: Gate, tx: Reader, row: InForce) -> Policy:
     """Return the policy that the row names, as it was put in force."""
     return _unpack(read_value(gate, tx, BODY, _Body), row)
+
+
+def note_preset(gate: Gate, tx: Writer, policy: Policy) -> None:
+    """Remember the policy that this store decides under without a file."""
+    before = find_value(gate, tx, PRESET, _Preset)
+    if before is None or (before.digest, before.mode) != (policy.digest, policy.mode.value):
+        write_value(gate, tx, PRESET, _Preset(policy.digest, policy.mode.value, _pack(policy)))
+
+
+def read_preset(gate: Gate, tx: Reader) -> Policy | None:
+    """Return the policy that the store last decided under without a file; None if it never did.
+
+    TamperedValue if nobody can tell.
+    """
+    found = read_value_of_all_epochs(gate, tx, PRESET, _Preset)
+    return None if found is None else _unpack_text(found.packed)
 
 
 def find_pinned(gate: Gate, tx: Reader) -> str:
@@ -108,6 +135,14 @@ def _unpack(body: _Body | None, row: InForce) -> Policy:
     packed = "" if body is None else body.packed
     if sha256(packed.encode()) != row.body:
         raise TamperedValue(words.changed_or_restored("the policy in force"), hint=words.LOOK_AT_AUDIT)
+    return _unpack_text(packed)
+
+
+def _pack(policy: Policy) -> str:
+    return base64.b85encode(zlib.compress(msgspec.msgpack.encode(policy))).decode()
+
+
+def _unpack_text(packed: str) -> Policy:
     try:
         return msgspec.msgpack.decode(zlib.decompress(base64.b85decode(packed)), type=Policy)
     except (msgspec.MsgspecError, ValueError, zlib.error) as error:
@@ -125,7 +160,7 @@ def put_in_force(
     lock_values(tx, "in-force")
     policy = _with_tightenings(gate, tx, policy)
     pin = find_pinned(gate, tx) if before is None else before.pin
-    packed = base64.b85encode(zlib.compress(msgspec.msgpack.encode(policy))).decode()
+    packed = _pack(policy)
     row = InForce(
         policy.digest,
         sha256(packed.encode()),
@@ -149,7 +184,7 @@ def _with_tightenings(gate: Gate, tx: Reader, policy: Policy) -> Policy:
     """
     try:
         row = read_row(gate, tx)
-        before = None if row is None else read_policy(gate, tx, row)
+        before = read_preset(gate, tx) if row is None else read_policy(gate, tx, row)
     except TamperedValue:
         return msgspec.structs.replace(policy, tightened={EVERYTHING: tx.now})
     if before is None:

@@ -6,8 +6,9 @@
 - A file that is refused, or gone, changes nothing. The operator is told, once for each content.
 - A locked file that was changed changes nothing either, and everything in `self_modification` is denied.
 - The store's row is the truth. Whoever finds that it moved goes on under the policy that it names now.
-- A gate that was opened without a file (a preset, a policy made in a program) is held to the row as well:
-  nothing is looser than under it. Such a gate puts nothing in force.
+- A gate that was opened without a file (a preset, a policy made in a program) is held to the row as well,
+  also if that comes later: nothing is looser than under it. Such a gate puts nothing in force.
+- The first file on a store that decided under a preset is held against that preset.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from sayso.gate.policy.in_force import (
     put_in_force,
     read_before_restore,
     read_policy,
+    read_preset,
     read_row,
     save_row,
 )
@@ -47,6 +49,8 @@ from sayso.store.contract import Reader, Writer
 
 ROW_LASTS = 1.0
 """Seconds after which somebody who only looks reads the row again; whoever decides reads it each time."""
+ROW_LASTS_UNWATCHED = 30.0
+"""The same for a gate without a file, which nothing may ever move."""
 GUARDED = frozenset({GUARDED_DOMAIN})
 Stamp = tuple[int, int, int, int, int]
 
@@ -88,15 +92,16 @@ def read_file_content(path: Path, known: FileContent | None = None) -> FileConte
 def resolve(row: InForce | None, before: Policy | None, file: FileContent, now: float) -> Resolution:
     """Return what holds, given what is in force and what the file says.
 
-    `before` is None if nothing is in force yet, or if what was in force was tampered with.
+    Without a row, `before` is the preset that the store decided under. It is None if there was none, or if
+    what was in force was tampered with.
     """
     if row is not None and before is not None and row.pin and file.digest != row.pin:
         return Resolution(block_domains(before, GUARDED), alert=words.NOT_THE_PINNED_POLICY)
     if file.policy is None:
-        if before is None:
+        if row is None or before is None:
             raise PolicyError(f"no policy is in force, and the file is refused: {file.problem}")
         return Resolution(before, alert=words.policy_file_refused(file.problem))
-    if before is None:
+    if before is None or (row is None and before.digest == file.policy.digest):
         return Resolution(file.policy, file.policy, words.POLICY_OPENED)
     if before.digest == file.policy.digest:
         return Resolution(before)
@@ -161,6 +166,9 @@ class LivePolicyFile:
             return True
         return self._look() != self._stamp
 
+    def is_own(self, policy: Policy) -> bool:
+        return policy is self._own
+
     def follow(self, gate: Gate) -> None:
         self._gate = gate
 
@@ -195,7 +203,7 @@ class LivePolicyFile:
             policy = self._settle(content)
         self._file, self._stamp = content, stamp
         if stale:
-            self._row_until = time.monotonic() + ROW_LASTS
+            self._row_until = time.monotonic() + (ROW_LASTS_UNWATCHED if self.path is None else ROW_LASTS)
         self._read_until = SETTLED + (0.0 if stamp is None else max(stamp[0], stamp[1]) / 1e9)
         return policy
 
@@ -256,7 +264,9 @@ class LivePolicyFile:
         """
         try:
             row = read_row(self._gate, tx)
-            return row, None if row is None else read_policy(self._gate, tx, row), False
+            if row is not None:
+                return row, read_policy(self._gate, tx, row), False
+            return None, None if self.path is None else read_preset(self._gate, tx), False
         except TamperedValue:
             if self._in_force is not None:
                 return self._row, self._in_force, True

@@ -206,7 +206,7 @@ def _refuse(policy: Policy, file: str, problem: str) -> ProjectFile:
 def _without_words(policy: Policy, laid: Policy) -> Policy:
     """The laid-over policy with the operator's words alone."""
 
-    def untitled(tool: Tool) -> Tool:
+    def without_title(tool: Tool) -> Tool:
         return tool if tool in policy.tools else msgspec.structs.replace(tool, title=None)
 
     table = {
@@ -215,4 +215,4 @@ def _without_words(policy: Policy, laid: Policy) -> Policy:
         )
         for name, entry in laid.table.items()
     }
-    return msgspec.structs.replace(laid, tools=tuple(map(untitled, laid.tools)), table=table)
+    return msgspec.structs.replace(laid, tools=tuple(map(without_title, laid.tools)), table=table)

@@ -16,13 +16,13 @@ from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate, writing
 from sayso.gate.people.signed_acts import Acknowledgement, must_sign_acts, recording_bad_proofs, sign_act
 from sayso.gate.people.tokens import Token
-from sayso.gate.policy.in_force import InForce, find_pinned, put_in_force, read_policy, read_row
+from sayso.gate.policy.in_force import InForce, find_pinned, put_in_force, read_policy, read_preset, read_row
 from sayso.gate.policy.live import FileContent, read_file_content
 from sayso.gate.rows.journal import record
 from sayso.gate.sealed_values import TamperedValue, lock_values
 from sayso.gate.telemetry import log_policy_alert
 from sayso.policy.compare.diff import DecisionChange, Difference, compare_policies
-from sayso.policy.compare.other_changes import OtherChange
+from sayso.policy.compare.other_change import OtherChange
 from sayso.store.contract import Reader, Writer
 
 SUBJECT = "policy"
@@ -70,14 +70,14 @@ def load_policy_status(gate: Gate, file: Path) -> PolicyStatus:
         must_sign = must_sign_acts(gate, tx)
     found = PolicyStatus(
         str(file),
-        _state_of(pinned, before, content),
+        _state_of(pinned, row, before, content),
         content.digest,
         None if row is None else row.digest,
         None if row is None else row.at,
         "" if row is None else row.by,
         bool(pinned),
         content.problem,
-        shown=_digest_shown(row, content.digest),
+        shown=_digest_shown(row, before, content.digest),
         must_sign=must_sign,
     )
     if found.state != "waits" or before is None or content.policy is None:
@@ -93,6 +93,14 @@ def load_policy_status(gate: Gate, file: Path) -> PolicyStatus:
     )
 
 
+def find_file_state(gate: Gate, file: Path) -> FileState:
+    """Return how the file stands, without comparing decisions: one that only tightens waits, too."""
+    content = read_file_content(file)
+    with gate.store.read() as tx:
+        row, before = _load_in_force(gate, tx)
+        return _state_of(find_pinned(gate, tx), row, before, content)
+
+
 def apply_policy(
     gate: Gate, file: Path, *, by: str, content: str, shown: Acknowledgement | None = None
 ) -> PolicyStatus:
@@ -104,12 +112,12 @@ def apply_policy(
     if found.digest != content:
         raise CannotApply("the policy file was changed meanwhile", hint="look at it again, then apply it")
     if found.policy is None:
-        raise CannotApply(f"the policy file is refused: {found.problem}", hint="mend the file")
+        raise CannotApply(f"the policy file is refused: {found.problem}", hint="fix the file")
     with recording_bad_proofs(gate, "apply", SUBJECT, by), operator_act(gate) as tx:
         lock_values(tx, "in-force")
-        row, _ = _load_in_force(gate, tx)
+        row, before = _load_in_force(gate, tx)
         _check_unlocked(find_pinned(gate, tx), found)
-        signature = {} if shown is None else _sign(gate, tx, _digest_shown(row, content), by, shown)
+        signature = {} if shown is None else _sign(gate, tx, _digest_shown(row, before, content), by, shown)
         put_content_in_force(gate, tx, found, row, by=by, signature=signature)
     if gate.live is not None:
         gate.live.look_again()
@@ -121,9 +129,10 @@ def _sign(gate: Gate, tx: Writer, digest: str, by: str, shown: Acknowledgement) 
     return {"shown" if name == "digest" else name: said for name, said in signature.items()}
 
 
-def _digest_shown(row: InForce | None, content: str) -> str:
+def _digest_shown(row: InForce | None, before: Policy | None, content: str) -> str:
     """Return the digest of what is applied over what. Once it is applied, it is another one."""
-    return sha256(msgspec.json.encode((content, None if row is None else (row.digest, row.at, row.pin))))
+    over = None if before is None else (before.digest, 0.0, "")
+    return sha256(msgspec.json.encode((content, over if row is None else (row.digest, row.at, row.pin))))
 
 
 def put_content_in_force(
@@ -137,7 +146,7 @@ def put_content_in_force(
 ) -> None:
     """Put what this file says in force, and record whose act it was."""
     if found.policy is None:
-        raise CannotApply(f"the policy file is refused: {found.problem}", hint="mend the file")
+        raise CannotApply(f"the policy file is refused: {found.problem}", hint="fix the file")
     put_in_force(gate, tx, found.policy, row, by=by, content=found.digest)
     changed = events.PolicyChanged(found.policy.digest, why=words.POLICY_APPLIED, by=by, **signature)
     record(tx, changed, stream=gate.stream)
@@ -160,19 +169,20 @@ UNLOCK = "`sayso policy unlock` first"
 
 
 def _load_in_force(gate: Gate, tx: Reader) -> tuple[InForce | None, Policy | None]:
-    """The row and its policy; neither if nothing is in force that counts."""
+    """The row and its policy; without a row, the preset that the store decided under, if it did."""
     try:
         row = read_row(gate, tx)
-        return row, None if row is None else read_policy(gate, tx, row)
+        return row, read_preset(gate, tx) if row is None else read_policy(gate, tx, row)
     except TamperedValue:
         return None, None
 
 
-def _state_of(pinned: str, before: Policy | None, content: FileContent) -> FileState:
+def _state_of(pinned: str, row: InForce | None, before: Policy | None, content: FileContent) -> FileState:
     if pinned and pinned != content.digest:
         return "not_the_locked_one"
     if content.policy is None:
         return "refused"
-    if before is None:
+    same = before is not None and before.digest == content.policy.digest
+    if before is None or (row is None and same):
         return "new"
-    return "in_force" if before.digest == content.policy.digest else "waits"
+    return "in_force" if same else "waits"

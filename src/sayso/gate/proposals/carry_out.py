@@ -41,7 +41,7 @@ from sayso.gate.people.signed_acts import AT_A_TERMINAL, Acknowledgement, record
 from sayso.gate.policy.in_force import ROW, InForce, find_pinned
 from sayso.gate.policy_acts.apply import apply_policy
 from sayso.gate.proposals.file_proposal import REVERSE, change_state, list_proposals, load_proposal
-from sayso.gate.proposals.files import digest_text, read_file_text, replace_text
+from sayso.gate.proposals.files import digest_text, drop_text_beside, read_file_text, replace_text
 from sayso.gate.proposals.roots import (
     POLICY_ROOT,
     ProposalRoots,
@@ -141,10 +141,10 @@ def _carry_out(
     try:
         folder = find_folder(roots, one)
         text = _apply_exactly(change, read_file_text(folder, one.path), new)
-        replace_text(folder, one.path, before=old, after=text)
+        replace_text(folder, one.path, before=old, after=text, carrying=one.id)
     except Exception as error:
         settled = _settle(gate, one, by, machine, str(error))
-        if settled.state == _done(one):
+        if settled.state == _state_after(one):
             return settled
         raise
     done = _finish(gate, one, by, machine)
@@ -233,6 +233,7 @@ def _settle(gate: Gate, one: Proposal, by: str, machine: MachineClock, why: str)
     if one.folder is None:
         raise FolderElsewhere("nobody knows which folder this was proposed for")
     try:
+        drop_text_beside(one.folder, one.path, one.id)
         found = digest_text(read_file_text(one.folder, one.path))
     except FolderElsewhere:
         raise
@@ -245,7 +246,7 @@ def _settle(gate: Gate, one: Proposal, by: str, machine: MachineClock, why: str)
         return _move(gate, tx, one, to, by, why if found == old else why or CHANGED)
 
 
-def _done(one: Proposal) -> ProposalState:
+def _state_after(one: Proposal) -> ProposalState:
     return "undone" if one.state == "undoing" else "applied"
 
 

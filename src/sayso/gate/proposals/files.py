@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import platform
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -58,15 +57,31 @@ def read_file_text(root: FolderIdentity, path: str) -> str | None:
         return _read(folder, name)
 
 
-def replace_text(root: FolderIdentity, path: str, *, before: str | None, after: str | None) -> None:
-    """Put this text in the file's place, or take the file away, if its digest is still `before`."""
+def replace_text(
+    root: FolderIdentity, path: str, *, before: str | None, after: str | None, carrying: str
+) -> None:
+    """Put this text in the file's place, or take the file away, if its digest is still `before`.
+
+    The text lies beside the file first, under a name that `carrying` is part of, so that what a crash left of
+    it is found again.
+    """
     with _open_folder(root, path) as (folder, name):
         _check_unchanged(folder, name, before)
         if after is None:
             os.unlink(name, dir_fd=folder)
         else:
-            _write(folder, name, before, after)
+            _write(folder, name, before, after, _name_beside(name, carrying))
         os.fsync(folder)
+
+
+def drop_text_beside(root: FolderIdentity, path: str, carrying: str) -> None:
+    """Take away what a crash left beside the file."""
+    with _open_folder(root, path) as (folder, name), suppress(OSError):
+        os.unlink(_name_beside(name, carrying), dir_fd=folder)
+
+
+def _name_beside(name: str, carrying: str) -> str:
+    return f".{name[:100]}.{carrying}"
 
 
 def _check_unchanged(folder: int, name: str, before: str | None) -> None:
@@ -139,14 +154,15 @@ def _read(folder: int, name: str) -> str | None:
             raise ProposalRefused(f"{name} is not text") from None
 
 
-def _write(folder: int, name: str, before: str | None, text: str) -> None:
+def _write(folder: int, name: str, before: str | None, text: str, fresh: str) -> None:
     """Write the text beside the file, and put it in its place once it is on the disk.
 
     The file is looked at again just before. One that is new is linked in its place, which fails if there is
     one by then.
     """
     mode = _read_mode(folder, name)
-    fresh = f".{name[:100]}.{secrets.token_hex(6)}"
+    with suppress(FileNotFoundError):
+        os.unlink(fresh, dir_fd=folder)
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
     try:
         with os.fdopen(descriptor, "wb") as file:

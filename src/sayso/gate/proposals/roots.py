@@ -60,7 +60,7 @@ def load_roots() -> ProposalRoots:
         written = msgspec.convert(read_settings().get(SETTING, {}), dict[str, str | _DeclaredRoot])
     except msgspec.ValidationError as error:
         raise SaysoError(
-            f"{SETTING} in settings.json is not an object of folders", hint="mend the file"
+            f"{SETTING} in settings.json is not an object of folders", hint="fix the file"
         ) from error
     declared = {name: _DeclaredRoot(one) if isinstance(one, str) else one for name, one in written.items()}
     folders = {name: Path(one.folder).expanduser() for name, one in declared.items()}

@@ -83,7 +83,9 @@ def look_at_time(
     lock_values(tx, "running-time")
     before = _read_before(gate, tx)
     here = machine()
-    passed = _passed(before, before.machines.get(here.boot), here, tx.now) if time_trusted(gate, tx) else 0.0
+    passed = (
+        _time_since(before, before.machines.get(here.boot), here, tx.now) if time_trusted(gate, tx) else 0.0
+    )
     total = before.total + passed
     others = [(boot, look) for boot, look in before.machines.items() if boot != here.boot and not alone]
     machines = dict([*others[-(MOST_MACHINES - 1) :], (here.boot, _Look(here.seconds, total))])
@@ -101,7 +103,7 @@ def _read_before(gate: Gate, tx: Writer) -> _RunningTime:
         return _RunningTime(max(known, default=0.0), tx.now, {})
 
 
-def _passed(before: _RunningTime, own: _Look | None, here: MachineTime, now: float) -> float:
+def _time_since(before: _RunningTime, own: _Look | None, here: MachineTime, now: float) -> float:
     if own is None:
         return 0.0
     by_clock = now - before.at

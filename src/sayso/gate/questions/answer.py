@@ -12,7 +12,7 @@ from sayso.core.audit import events
 from sayso.core.conversation.claims import effects_of_claim_answer
 from sayso.core.deciding.decide import decide
 from sayso.core.deciding.offers import grants_of_answer as once
-from sayso.core.deciding.questions import effects_of_answers, summarize_answers
+from sayso.core.deciding.questions import effects_of_answers, subjects_of, summarize_answers
 from sayso.core.deciding.showing import check_edit_seen, check_seen
 from sayso.core.decision import Decision, Question
 from sayso.core.effects import Effect, GrantAdded, QuestionClosed, QuestionWithdrawn
@@ -20,6 +20,8 @@ from sayso.core.errors import SaysoError
 from sayso.core.grants import Grant
 from sayso.core.model import Origin, Request, Risk, Verdict
 from sayso.core.policy import Terms, terms_of
+from sayso.core.team import CoveredOperation
+from sayso.gate import words
 from sayso.gate.audit.consent_entries import record_consents, record_lasting_grants
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import (
@@ -31,17 +33,21 @@ from sayso.gate.gate import (
     view_of,
     writing,
 )
+from sayso.gate.people.answerers import Answerer
 from sayso.gate.people.passkeys import (
     ProofNeeded,
     Signing,
+    find_passkey_id,
     highest_unsigned_risk,
     lock_passkeys,
     needs_proof,
     proof_to_details,
     use_passkey,
 )
+from sayso.gate.questions.approval_entries import record_glass, save_approval, spell_approval
 from sayso.gate.questions.editable import reason_not_editable
 from sayso.gate.questions.expiry import ends_at, expire_question
+from sayso.gate.questions.quorum import Count, NotApprover, count_approval
 from sayso.gate.questions.read import UnknownQuestion, refuse_tampered_question
 from sayso.gate.rows.journal import call_for_entry, record
 from sayso.gate.rows.sessions import LoadedSession, close_question_row
@@ -59,6 +65,8 @@ class AnswerChange(msgspec.Struct, frozen=True):
     sensitive: dict[str, bytes] = {}
     risk: Risk = Risk.LOW
     """Of what shall run instead of what was asked about."""
+    subjects: tuple[CoveredOperation, ...] = ()
+    """What the edited call does, for the team's rules."""
 
 
 class EditRefused(SaysoError):
@@ -77,6 +85,18 @@ class QuestionStanding(msgspec.Struct, frozen=True):
     at: float | None
     yours: bool
     grants: tuple[str, ...] = ()
+    missing: str | None = None
+    """Whose approvals it still waits for, if this was one of several."""
+
+
+class AnswerSource(msgspec.Struct, frozen=True):
+    """The person who answers, their reason, and what proves who they are. `glass`: they break it."""
+
+    by: str
+    reason: str | None
+    signing: Signing | None
+    who: Answerer | None
+    glass: bool = False
 
 
 def answer_question(
@@ -88,19 +108,23 @@ def answer_question(
     reason: str | None = None,
     signing: Signing | None = None,
     seen: str | None = None,
+    who: Answerer | None = None,
+    glass: bool = False,
 ) -> QuestionStanding:
     """Give this answer if the question is still open; else return its state.
 
     `signing` comes from surfaces where passkeys are used: there an answer that needs a proof is refused
     without one. Elsewhere, at a terminal, it counts, and its entry notes that it was not signed.
     `seen` is the digest of the call that whoever answers was shown whole. Without it nothing above moderate
-    risk is allowed.
+    risk is allowed. `who` is the id that the door authenticated: where the team has to approve, nobody counts
+    without one. `glass`: whoever may break it allows alone what others have to approve, with a reason.
     """
 
     def reply(tx: Writer, asked: Question, found: LoadedSession) -> AnswerChange:
         return _answer_change(gate, tx, asked, dict.fromkeys(asked.item_ids, given), found, by, seen)
 
-    return _give_answer(gate, question, given, by, reason, reply, signing)
+    source = AnswerSource(by, reason, signing, who, glass)
+    return _give_answer(gate, question, given, source, reply)
 
 
 def answer_items(
@@ -112,13 +136,15 @@ def answer_items(
     reason: str | None = None,
     signing: Signing | None = None,
     seen: str | None = None,
+    who: Answerer | None = None,
 ) -> QuestionStanding:
     """The same with an answer to each item by its id. One no refuses the call."""
 
     def reply(tx: Writer, asked: Question, found: LoadedSession) -> AnswerChange:
         return _answer_change(gate, tx, asked, given, found, by, seen)
 
-    return _give_answer(gate, question, summarize_answers(given), by, reason, reply, signing)
+    source = AnswerSource(by, reason, signing, who)
+    return _give_answer(gate, question, summarize_answers(given), source, reply)
 
 
 def cancel_question(gate: Gate, question: str, why: str) -> None:
@@ -144,6 +170,7 @@ def edit_and_allow(
     signing: Signing | None = None,
     seen: str | None = None,
     seen_edited: str | None = None,
+    who: Answerer | None = None,
 ) -> QuestionStanding:
     """Approve the edited call once, in place of the one asked about.
 
@@ -168,9 +195,10 @@ def edit_and_allow(
             grants = once("once", edited, decision.items_to_ask, here.policy, found.session, tx.now, **how)
         effects = (*map(GrantAdded, grants), QuestionClosed(question, "edit"))
         kept = gate.sealer.seal_edit(question, edited)
-        return AnswerChange(effects, edited.digest, kept, call_for_entry(edited.call), risk)
+        subjects = subjects_of(decision.items)
+        return AnswerChange(effects, edited.digest, kept, call_for_entry(edited.call), risk, subjects)
 
-    return _give_answer(gate, question, "edit", by, reason, reply, signing)
+    return _give_answer(gate, question, "edit", AnswerSource(by, reason, signing, who), reply)
 
 
 def check_edit(asked: Question, edited: Request) -> None:
@@ -191,11 +219,16 @@ def _answer_change(
     by: str,
     seen: str | None,
 ) -> AnswerChange:
-    """Return what these answers change: what they grant for a call, or that a claimed message counts."""
+    """Return what these answers change: what they grant for a call, or that a claimed message counts.
+
+    Whether the approvals of a team are there is counted before any of it is written.
+    """
     gate = in_workspace(gate, found.row.workspace)
     if asked.claim is None:
         return AnswerChange(
-            effects_of_answers(asked, given, gate.policy, found.session, tx.now, by=by, seen=seen)
+            effects_of_answers(
+                asked, given, gate.policy, found.session, tx.now, by=by, seen=seen, approved=True
+            )
         )
     unsigned = highest_unsigned_risk(gate, tx)
     effects = effects_of_claim_answer(
@@ -208,20 +241,25 @@ def _give_answer(
     gate: Gate,
     question: str,
     given: str,
-    by: str,
-    reason: str | None,
+    source: AnswerSource,
     reply_to: Callable[[Writer, Question, LoadedSession], AnswerChange],
-    signing: Signing | None,
 ) -> QuestionStanding:
+    refused: events.AuditEvent
     try:
-        stands = _close_with_answer(gate, question, given, by, reason, reply_to, signing)
+        stands = _close_with_answer(gate, question, given, source, reply_to)
     except BadProof as error:
+        refused = events.ProofRefused(question, given, source.by, why=error.message)
         with writing(gate) as tx:
-            refused = events.ProofRefused(question, given, by, why=error.message)
+            record(tx, refused, stream=gate.stream)
+        raise
+    except NotApprover as error:
+        identity = "" if source.who is None else source.who.identity
+        refused = events.ApprovalRefused(question, given, source.by, identity, error.message)
+        with writing(gate) as tx:
             record(tx, refused, stream=gate.stream)
         raise
     if stands.yours:
-        log_answer(question, given, by)
+        log_answer(question, given, source.by)
     return stands
 
 
@@ -229,11 +267,10 @@ def _close_with_answer(
     gate: Gate,
     question: str,
     given: str,
-    by: str,
-    reason: str | None,
+    source: AnswerSource,
     reply_to: Callable[[Writer, Question, LoadedSession], AnswerChange],
-    signing: Signing | None,
 ) -> QuestionStanding:
+    by, reason, signing = source.by, source.reason, source.signing
     with operator_act(gate) as tx:
         row = _load_question_row(gate, tx, question)
         if row.state != "open":
@@ -248,6 +285,12 @@ def _close_with_answer(
             lock_passkeys(tx)  # after the session and before the stream, as everybody does
         reply = reply_to(tx, asked, found)
         proof, signed = _check_signature(gate, tx, asked, given, by, reply, signing)
+        count = None if given == "deny" else _count_approval(gate, tx, row, asked, reply, source, proof)
+        if count is not None and not count.complete:
+            save_approval(gate, tx, row, asked, count, by=by, proof=proof, signed=signed)
+            missing = count.progress.missing
+            return QuestionStanding(row.id, "open", None, by, None, yours=True, missing=missing)
+        by = by if count is None else words.join_names(one.person for one in count.approvals)
         how: dict[str, Any] = {"answer": given, "reason": reason, "by": by, "edited": reply.edited}
         how |= {"state": "answered", "closed_at": tx.now}
         if not close_question_row(tx, gate.sealer, row, **how):
@@ -266,9 +309,37 @@ def _close_with_answer(
             edited=reply.edited_digest or UNSET,
             proof=proof,
             signed=UNSET if signed else False,
+            approvals=UNSET if count is None else tuple(map(spell_approval, count.approvals)),
         )
         _record_answer(gate, tx, asked, found, reply, answered)
+        if count is not None and count.glass:
+            record_glass(gate, tx, asked, count, reason or "")
         return _standing_from_row(msgspec.structs.replace(row, **how), yours=True, grants=grants)
+
+
+def _count_approval(
+    gate: Gate,
+    tx: Writer,
+    row: QuestionRow,
+    asked: Question,
+    reply: AnswerChange,
+    source: AnswerSource,
+    proof: Mapping[str, str] | UnsetType,
+) -> Count | None:
+    """Count the approvals with this one; None if no rule of the team covers what is asked, or the edit."""
+    who = source.who
+    if who is not None and proof is not UNSET:
+        who = msgspec.structs.replace(who, passkey=find_passkey_id(gate, tx, source.signing))
+    return count_approval(
+        gate,
+        tx,
+        row,
+        asked,
+        digest=reply.edited_digest or row.digest,
+        subjects=(*subjects_of(asked.items), *reply.subjects),
+        who=who,
+        glass=(source.reason or "") if source.glass else None,
+    )
 
 
 def _record_answer(

@@ -33,19 +33,19 @@ class ArgumentType(msgspec.Struct, frozen=True):
 def argument_types(parameters: str, arguments: Mapping[str, Any]) -> dict[str, ArgumentType]:
     """Return the types of these arguments, by name."""
     root = _read_schema(parameters)
-    found = {name: _describe(schema, root) for name, schema in _known(root, arguments)}
+    found = {name: _describe(schema, root) for name, schema in _typed_arguments(root, arguments)}
     return {name: one for name, one in found.items() if one.kind != "other"}
 
 
 def has_type(parameters: str, arguments: Mapping[str, Any], name: str) -> bool:
     """Return whether the schema says what this argument takes."""
-    return any(name == known for known, _ in _known(_read_schema(parameters), arguments))
+    return any(name == known for known, _ in _typed_arguments(_read_schema(parameters), arguments))
 
 
 def find_misfit(parameters: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str | None:
     """Say which of the edited arguments its type refuses, and what it takes; None if all fit."""
     root = _read_schema(parameters)
-    for name, schema in _known(root, before):
+    for name, schema in _typed_arguments(root, before):
         fault = _find_fault(after.get(name), schema, root)
         if fault is not None:
             return f"{name} {fault}"
@@ -60,7 +60,7 @@ def _read_schema(parameters: str) -> Schema:
     return found if isinstance(found, dict) else {}
 
 
-def _known(root: Schema, arguments: Mapping[str, Any]) -> Iterator[tuple[str, Schema]]:
+def _typed_arguments(root: Schema, arguments: Mapping[str, Any]) -> Iterator[tuple[str, Schema]]:
     """The arguments with a schema that says something, and that takes what the program passed."""
     properties = root.get("properties")
     for name, schema in properties.items() if isinstance(properties, dict) else ():

@@ -17,6 +17,8 @@ from sayso.gate.questions.answer import answer_question, edit_and_allow
 from sayso.gate.questions.editable import find_editable
 from sayso.gate.questions.expiry import ends_at, is_answerable
 from sayso.gate.questions.explain import decide_edit, describe_why_asked
+from sayso.gate.questions.quorum import describe_approvals
+from sayso.gate.questions.read import question_of
 from sayso.gate.questions.surface import AskedQuestion, Reply, Surface
 from sayso.gate.questions.wait import load_question_now, load_question_row
 from sayso.gate.row_watcher import RowWatcher
@@ -47,6 +49,10 @@ class Asker:
         """Return whether anybody can be asked."""
         return any(surface.able() for surface in self._surfaces)
 
+    def attach(self, surface: Surface) -> None:
+        """Ask on this surface as well, from the next question on."""
+        self._surfaces = (*self._surfaces, surface)
+
     @property
     def waiting(self) -> int:
         """The number of callers that wait here for answers."""
@@ -71,6 +77,7 @@ class Asker:
             lambda values: decide_edit(self._gate, question, edit(values)),
             lambda: self._describe_ending(question.id),
             find_editable(question),
+            self._describe_approvals(question.id),
         )
         for surface in self._surfaces:
             if surface.able():
@@ -86,6 +93,11 @@ class Asker:
         if row.state != "answered" or row.answer is None:
             return None
         return words.elsewhere_notice(row.answer, row.by or "", row.reason)
+
+    def _describe_approvals(self, question: str) -> str | None:
+        gate = self._gate
+        with gate.store.read() as tx:
+            return describe_approvals(gate, tx, question_of(gate, tx, question))
 
     def tell(self, notice: str) -> None:
         for surface in self._surfaces:
@@ -146,6 +158,8 @@ class Asker:
             stands = act_under_current_policy(
                 self._gate, lambda gate: answer_question(gate, question.id, reply.answer, **how)
             )
+        if stands.missing is not None:
+            surface.tell(words.approval_kept(stands.missing))
         if not stands.yours:
             surface.tell(f"already {stands.state}: {stands.answer or 'no answer'} by {stands.by or 'nobody'}")
 

@@ -38,6 +38,8 @@ class AskedQuestion(msgspec.Struct, frozen=True):
     decide_edit: Callable[[Mapping[str, Any]], EditDecided] | None = None
     ended: Callable[[], str | None] | None = None
     editable: EditableArguments | None = None
+    approvals: str | None = None
+    """Whose approvals it waits for, where a team has to approve."""
 
 
 class Reply(msgspec.Struct, frozen=True):

@@ -20,8 +20,7 @@ from sayso.core.grants import Grant
 from sayso.core.model import Request
 from sayso.core.session import Denial, SessionHead
 from sayso.gate import words
-from sayso.gate.rows.seals import compute_seal, seal_matches
-from sayso.gate.rows.tampering import Doubts
+from sayso.gate.rows.tampering import Doubts, compute_seal, seal_matches
 from sayso.gate.rows.versions import FORGOTTEN_AFTER
 from sayso.gate.rows.watermark import Watermark
 from sayso.store.contract import UNKNOWN_EXPIRY, CallRow, GrantRow, QuestionRow, ReviewRow, SessionRow
@@ -151,6 +150,8 @@ class Sealer:
         self._calls: SealCache[CallRow, bytes] = SealCache(MOST_CALLS)
         self.records: SealCache[bytes, Any] = SealCache(MOST_CALLS)
         """By call: the last record that was decoded, and what it says."""
+        self.values: SealCache[str, Any] = SealCache()
+        """By name: the last text of a sealed value that was right, and what is in it."""
 
     def answer_mac(self, surface: str, question: str, digest: str, answer: str, shown: str) -> bytes:
         """The MAC of one answer to one question about one call, on one surface, in this epoch.
@@ -164,8 +165,9 @@ class Sealer:
         """The row with this kept in it. Once it is committed, no earlier one counts."""
         if kept.epoch != self.epoch:
             kept = msgspec.structs.replace(kept, epoch=self.epoch)
-        row = msgspec.structs.replace(row, head=_encode(kept))
-        row = msgspec.structs.replace(row, mac=compute_seal(self._key, "session", *self._session_parts(row)))
+        head = _encode(kept)
+        mac = compute_seal(self._key, "session", *self._session_parts(row, head))
+        row = msgspec.structs.replace(row, head=head, mac=mac)
         self._sessions.put(row.id, row, kept)
         self.mark.note("session", row.id, kept.version, until=_forget_time(row))
         return row
@@ -370,9 +372,11 @@ class Sealer:
         where = self._where if epoch is None else f"{self._store.decode()}/{epoch}".encode()
         return compute_seal(self._key, tag, where, text.encode())
 
-    def _session_parts(self, row: SessionRow) -> tuple[bytes, ...]:
+    def _session_parts(self, row: SessionRow, head: bytes | None = None) -> tuple[bytes, ...]:
+        """What is sealed of a row, with another head in it if one is given."""
         rest = (row.id, row.owner, row.agent, row.user, row.workspace, row.parent)
-        return (self._where, row.head, _encode((*rest, row.opened_at, row.ended_at, row.spends)))
+        beside = _encode((*rest, row.opened_at, row.ended_at, row.spends))
+        return (self._where, row.head if head is None else head, beside)
 
     def is_current(self, kind: str, name: str, version: int, *, until: float = 0.0) -> bool:
         """Return whether nothing newer was marked. What is newer than its mark is marked from now on."""

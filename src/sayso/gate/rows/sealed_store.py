@@ -10,9 +10,9 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from sayso.core.audit import events
 from sayso.core.audit.entry import MAIN
@@ -64,15 +64,33 @@ class _Snapshot:
         self._store = store
         self._leave = leave
 
-    @contextmanager
-    def read(self) -> Iterator[Reader]:
-        yield self._tx
+    def read(self) -> AbstractContextManager[Reader]:
+        return nullcontext(self._tx)
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[Writer]:
         self._leave()
         with self._store.write(durable=durable) as tx:
             yield tx
+
+
+class _BatchRead:
+    """A read in a batch. There are many of them, so it is no generator."""
+
+    __slots__ = ("_inside", "_store")
+
+    def __init__(self, store: MarkedStore, inside: AbstractContextManager[Reader]) -> None:
+        self._store, self._inside = store, inside
+
+    def __enter__(self) -> Reader:
+        tx = self._inside.__enter__()
+        self._store.mark.begin_batch_read()
+        return tx
+
+    def __exit__(self, *error: Any) -> None:  # noqa: PYI036  passed on as they are
+        self._store.mark.end_batch_read()
+        self._inside.__exit__(*error)
+        self._store.report_doubts()
 
 
 class MarkedStore:
@@ -93,14 +111,17 @@ class MarkedStore:
     def bound(self) -> float:
         return self.unmarked.bound
 
+    def read(self) -> AbstractContextManager[Reader]:
+        batch = self._own.batch
+        return self._read() if batch is None else _BatchRead(self, batch.read())
+
     @contextmanager
-    def read(self) -> Iterator[Reader]:
+    def _read(self) -> Iterator[Reader]:
         try:
-            with self.mark.reading(committed=self._own.batch is None), self._own.place.read() as tx:
+            with self.mark.reading(), self._own.place.read() as tx:
                 yield tx
         finally:
-            if self._doubts:
-                self._report_doubts()
+            self.report_doubts()
 
     @contextmanager
     def write(self, *, durable: bool = True, goes_on: str | None = None) -> Iterator[Writer]:
@@ -126,8 +147,7 @@ class MarkedStore:
             raise
         finally:
             self.mark.end_writing()
-            if self._doubts:
-                self._report_doubts()
+            self.report_doubts()
 
     @property
     def local(self) -> bool:
@@ -138,6 +158,7 @@ class MarkedStore:
         """Read this at once, if this thread has a batch under way."""
         if self._own.batch is not None:
             self._own.batch.read_ahead(wanted)
+            self.mark.look_again()
 
     def when_committed(self, call: Callable[[], object]) -> None:
         """Do this now, or once the batch that this thread has under way is committed; never if it is not."""
@@ -164,10 +185,13 @@ class MarkedStore:
         """
         kept: list[_Kept] = []
         try:
-            with self.unmarked.batch() as batch:
+            with self.unmarked.batch() as batch, self.mark.batch():
                 self._own.place, self._own.batch, self._own.kept = batch, batch, kept.append
                 try:
                     yield cast("Batch", self)
+                    self.mark.look_again()
+                    if kept:
+                        refuse_moved_watermark(self.mark)
                     batch.after_commit = partial(self._mark_until_synced, _join(kept).raised)
                 finally:
                     self._own.place, self._own.batch, self._own.kept = self.unmarked, None, self._raise
@@ -210,7 +234,10 @@ class MarkedStore:
         self.unmarked.close()  # which syncs all that was committed
         self.mark.settle()
 
-    def _report_doubts(self) -> None:
+    def report_doubts(self) -> None:
+        """Tell and record what was found in a transaction that is over."""
+        if not self._doubts:
+            return
         for doubt in self._doubts.take():
             if not doubt.burns:  # what is refused as a session is told where it is refused
                 log_tampering(doubt.session, doubt.finding)

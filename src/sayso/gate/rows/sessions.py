@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -25,9 +25,10 @@ from sayso.core.grants import Grant, GrantKey, HeldGrant
 from sayso.core.model import Request
 from sayso.core.session import CallUnderWay, Sending, Session, SessionHead
 from sayso.gate import words
-from sayso.gate.rows.row_seals import GrantUsage, Sealer, SentOnce, SessionState, Untried
+from sayso.gate.rows.row_seals import GrantUsage, Sealer, SentOnce, SessionState
 from sayso.store.contract import CallRow, QuestionRow, Reader, SessionRow, SpendKind, SpendRow, Writer
 
+OfCall = TypeVar("OfCall")
 ENDED_LASTS = 30 * DAY
 """How long what ended is remembered for calls under way: longer than one can wait for its answers."""
 UNTRIED_LASTS = 30 * DAY
@@ -122,6 +123,10 @@ def save_session(
     `stands` is a call and its state from now on, None if it is neither running nor parked.
     """
     old, was = before.session, before.kept
+    leaves_rest = bool(was.calls) or not (was.ended or old.taken_back)
+    if after is old and stands is not None and leaves_rest and not before.missing:
+        _save_standing(tx, sealer, before, stands)
+        return
     spent = {name: one for name, one in was.spent.items() if name not in before.missing}
     spends: list[SpendRow] = []
     if after.grants is not old.grants or after.unentered is not old.unentered:
@@ -150,7 +155,7 @@ def save_session(
         was.version,
         was.epoch,
         _without_restarted_call({**was.ended, **over}, stands) if was.calls else {},
-        was.untried if stands is None else with_untried(was.untried, stands[0], None),
+        was.untried if stands is None else with_call(was.untried, stands[0], None),
         was.forgotten,
     )
     if spends or kept != was:
@@ -159,6 +164,17 @@ def save_session(
         save_session_row(
             tx, sealer, msgspec.structs.replace(before.row, spends=count, workspace=after.workspace), kept
         )
+
+
+def _save_standing(tx: Writer, sealer: Sealer, before: LoadedSession, stands: tuple[str, str | None]) -> None:
+    """The same where nothing changed but how one of the calls under way stands."""
+    was = before.kept
+    calls, untried = with_call(was.calls, *stands), with_call(was.untried, stands[0], None)
+    ended = _without_restarted_call(was.ended, stands) if was.ended else was.ended
+    kept = msgspec.structs.replace(was, calls=calls, ended=ended, untried=untried)
+    if kept != was:
+        kept = _drop_ended(kept, before.session, before.session, tx.now)
+        save_session_row(tx, sealer, before.row, kept)
 
 
 def _without_restarted_call(
@@ -197,19 +213,11 @@ def _as_under_way(name: str, row: CallRow | None, sealer: Sealer) -> CallUnderWa
     return CallUnderWay(name, call.tool, workflow, call.command, tuple(operations), waits_for)
 
 
-def with_call(calls: Mapping[str, str], call: str, stands: str | None) -> Mapping[str, str]:
-    """The calls under way, with the state of this one."""
-    if calls.get(call) == stands:
+def with_call(calls: Mapping[str, OfCall], call: str, one: OfCall | None) -> Mapping[str, OfCall]:
+    """What is kept of each call, with this of one of them; without that one if there is nothing of it."""
+    if calls.get(call) == one:
         return calls
-    rest = {name: one for name, one in calls.items() if name != call}
-    return rest if stands is None else rest | {call: stands}
-
-
-def with_untried(waiting: Mapping[str, Untried], call: str, one: Untried | None) -> Mapping[str, Untried]:
-    """The calls that wait to be tried, with this one as it waits; without it once it is started or over."""
-    if waiting.get(call) == one:
-        return waiting
-    rest = {name: other for name, other in waiting.items() if name != call}
+    rest = {name: other for name, other in calls.items() if name != call}
     return rest if one is None else rest | {call: one}
 
 
@@ -243,18 +251,20 @@ def _drop_ended(kept: SessionState, old: Session, after: Session, now: float) ->
     return SessionState(
         kept.head,
         {name: one for name, one in kept.spent.items() if name not in over and now < one.until},
-        {name: end for name, end in kept.questions.items() if now < end},
+        {name: end for name, end in kept.questions.items() if now < end} if kept.questions else {},
         kept.calls,
         kept.children,
         {
             digest: one
             for digest, one in kept.denials.items()
             if one.turn == after.turn and now - one.at <= DENIAL_LASTS
-        },
+        }
+        if kept.denials
+        else {},
         tuple(one for one in kept.sent if now - one.at <= FAN_OUT_LASTS) if kept.sent else (),
         kept.version,
         kept.epoch,
-        {name: end for name, end in kept.ended.items() if now < end},
+        {name: end for name, end in kept.ended.items() if now < end} if kept.ended else {},
         kept.untried,
         kept.forgotten,
     )
@@ -349,12 +359,14 @@ def _without_consent(row: SessionRow) -> Session:
 
 
 def _load_grants(
-    tx: Reader, sealer: Sealer, session: str, kept: SessionState, keys: Iterable[GrantKey] | None
+    tx: Reader, sealer: Sealer, session: str, kept: SessionState, keys: Collection[GrantKey] | None
 ) -> tuple[Mapping[GrantKey, tuple[HeldGrant, ...]], frozenset[str], tuple[str, ...]]:
     """The session's grants as they are, those that are missing, and what was noticed.
 
     A row that does not fit its seal is not one of them, and one that the session does not name is over.
     """
+    if keys is not None and not keys:
+        return {}, frozenset(), ()
     held: dict[GrantKey, tuple[HeldGrant, ...]] = {}
     findings: list[str] = []
     found: set[str] = set()

@@ -37,6 +37,7 @@ from sayso.store.contract import EntryRow, Reader, StoreError
 
 MOVED = ("fact", "moved")
 """Its version is odd while the store is sealed because it moves or has moved."""
+_MOVED_KEY = version_key(*MOVED)
 _PLAIN = re.compile(r"[\w-]+")
 
 
@@ -90,6 +91,7 @@ class _Under(threading.local):
 
     reading: int | None = None
     committed = True
+    in_batch = False
     raised: Raised | None = None
     seen: set[bytes] | None = None
     before: Any = None
@@ -120,7 +122,7 @@ class Watermark:
     @property
     def is_retired(self) -> bool:
         """Return whether the store moved away from this mark, or the mark was given up."""
-        return self.version(*MOVED) % 2 == 1
+        return self._version(_MOVED_KEY) % 2 == 1
 
     @property
     def marks_unsynced(self) -> bool:
@@ -131,11 +133,20 @@ class Watermark:
 
     def version(self, kind: str, name: str) -> int:
         """The version this row has at least. In a reading transaction: had when that began."""
-        place = version_key(kind, name)
-        reading = self._own.reading
-        if reading is not None:
-            return self._versions.version_at(place, reading)
-        self._catch_up_on(place)
+        return self._version(version_key(kind, name))
+
+    def _version(self, place: bytes) -> int:
+        own = self._own
+        if own.reading is not None:
+            return self._versions.version_at(place, own.reading)
+        if self._log is not None:
+            # Once a transaction for each: whoever has read a row in it holds it until it is over.
+            seen = own.seen
+            if seen is None:
+                self._log.catch_up()
+            elif place not in seen:
+                self._log.catch_up()
+                seen.add(place)
         return self._versions.version(place)
 
     def note(self, kind: str, name: str, version: int, *, until: float = 0.0) -> None:
@@ -203,6 +214,35 @@ class Watermark:
             self._own.reading = before
             self._versions.end_reading(began)
 
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """Many transactions of one thread that are committed together: the file is read when they begin, and
+        when it is said so (`look_again`), but not for each of them.
+
+        What is above its mark is fine, so a mark that is a moment old refuses nothing that is right; and no
+        row that one of them reads was put back in this moment, as the store holds it.
+        """
+        self._catch_up()
+        began = self._versions.begin_reading(None)  # so that no past is dropped that one of them may ask for
+        self._own.in_batch = True
+        try:
+            yield
+        finally:
+            self._own.in_batch = False
+            self._versions.end_reading(began)
+
+    def look_again(self) -> None:
+        """Read in the file what was added since the batch began."""
+        if self._log is not None:
+            self._log.catch_up()
+
+    def begin_batch_read(self) -> None:
+        """A read in a batch begins: from what it finds nothing is learned, as it may not be committed."""
+        self._own.reading, self._own.committed = self._versions.tick, False
+
+    def end_batch_read(self) -> None:
+        self._own.reading = None
+
     def begin_writing(self) -> Raised:
         """A transaction that writes begins; what it notes is gathered here."""
         own, raised = self._own, Raised()
@@ -238,10 +278,12 @@ class Watermark:
 
     def reach(self, *entries: EntryRow, raised: Raised | None = None) -> None:
         """Raise the mark to these entries and versions, unless another process has raised it further."""
-        with self._versions.guard:
-            unsynced, self._unsynced = self._unsynced, {}
-        known = {place: one for place, one in unsynced.items() if one[0] >= self._versions.version(place)}
-        raised = {**known, **(raised or {})}
+        raised = {} if raised is None else raised
+        if self._unsynced:
+            with self._versions.guard:
+                unsynced, self._unsynced = self._unsynced, {}
+            known = {place: one for place, one in unsynced.items() if one[0] >= self._versions.version(place)}
+            raised = {**known, **raised}
         self._versions.learn(raised)
         try:
             if self._log is not None and self._follow is not None:
@@ -259,7 +301,7 @@ class Watermark:
         """Say whether the store has moved away."""
         version = self.version(*MOVED)
         if version % 2 != moved:
-            self.reach(raised={version_key(*MOVED): (version + 1, 0)})
+            self.reach(raised={_MOVED_KEY: (version + 1, 0)})
 
     def take_over(self, other: Watermark) -> None:
         """Know of effects, reviews and passkeys what the mark of the store knows that this copies."""
@@ -324,15 +366,6 @@ class Watermark:
         self._catch_up()
         return MarkedEntries(file.newest(), dict(self._log.heads))
 
-    def _catch_up_on(self, place: bytes) -> None:
-        """Read the news once a transaction: whoever has read a row in it holds it until it is over."""
-        seen = self._own.seen
-        if seen is None:
-            self._catch_up()
-        elif place not in seen:
-            self._catch_up()
-            seen.add(place)
-
     def _catch_up(self) -> None:
-        if self._log is not None:
+        if self._log is not None and not self._own.in_batch:
             self._log.catch_up()

@@ -100,6 +100,10 @@ class MarkFile:
         """Return whether none of its records was read."""
         return self._end == _LOG
 
+    def has_news(self) -> bool:
+        """Return whether anything was added since the last look."""
+        return bool(os.pread(self.number, 1, self._end))
+
     def news(self) -> list[Record]:
         """The records added since the last look."""
         found: list[Record] = []
@@ -142,7 +146,11 @@ class MarkFile:
         self._add([_GONE_ON])  # after it: whoever reads this finds the new one
 
     def _add(self, records: Sequence[Record]) -> None:
-        content = b"".join([_RECORD.pack(*one) for one in records])
+        content = (
+            _RECORD.pack(*records[0])
+            if len(records) == 1
+            else b"".join([_RECORD.pack(*one) for one in records])
+        )
         self._write(content, self._end)
         self._end += len(content)
 

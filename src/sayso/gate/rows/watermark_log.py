@@ -141,6 +141,8 @@ class MarkLog:
             if self._file is None and not self._path.exists():
                 return
             self._looks -= 1
+            if self._looks >= 0 and self._file is not None and not self._file.has_news():
+                return
             if self._looks < 0:
                 self._looks = LOOKED_AGAIN
                 if self._file is not None and not self._file.is_at(self._path):

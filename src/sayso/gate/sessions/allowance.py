@@ -109,7 +109,7 @@ def _check_entry(entry: Entry, policy: Policy) -> None:
         raise GrantRefused(f"{entry.name} is blocked by the policy: no grant allows it")
     if entry.trusted_channel:
         raise GrantRefused(f"{entry.name} is for the trusted channel alone: no grant allows it")
-    if entry.always_ask:
+    if entry.asks_always(Risk.MODERATE if entry.floor is None else entry.floor):
         raise GrantRefused(f"the policy asks for {entry.name} every time: a grant would not be used")
 
 

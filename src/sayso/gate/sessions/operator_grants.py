@@ -10,6 +10,7 @@ import msgspec
 from sayso.core import words
 from sayso.core.audit import events
 from sayso.core.conversation.words import consent_name
+from sayso.core.durations import GRANT_MINUTES
 from sayso.core.effects import (
     ConsentCleared,
     ConsentTakenBack,
@@ -128,7 +129,7 @@ def give_grant(
     category: str | None = None,
     command: str | None = None,
     risk: Risk | None = None,
-    minutes: float = 15.0,
+    minutes: float = GRANT_MINUTES,
     uses: int | None = None,
     pins: Pins = NO_PINS,
 ) -> Grant:

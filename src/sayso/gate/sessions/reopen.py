@@ -67,7 +67,7 @@ def open_session_by_key(
         "parent": asked.parent,
     }
     opened = open_session_at(gate, place, owner=owner, new=new)
-    if opened.reopened:
+    if opened.reopened and asked != SessionWish():
         _check_same(gate, key, opened.session, asked)
     return opened
 
@@ -119,7 +119,7 @@ def _check_same(gate: Gate, key: str, session: str, asked: SessionWish) -> None:
     other = [name for name, value in said.items() if value is not None and value != _field_of(row, name)]
     if other:
         raise OtherSession(
-            f"the key {key!r} stands for an open session with another {', '.join(other)}",
+            f"the key {key!r} belongs to an open session with another {', '.join(other)}",
             hint="use another key, leave that out, or end that session first",
         )
 

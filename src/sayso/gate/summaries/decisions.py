@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from sayso.core.audit.events import DECISIONS
+from sayso.core.audit.events import DECISIONS, GlassBroken, Rated
 from sayso.core.durations import HOUR
 from sayso.core.model import Risk, Verdict
 from sayso.core.rulebook import ALLOWLIST, APPROVED_CALL, SPARING
@@ -32,6 +32,8 @@ from sayso.gate.summaries.source import SourceSummaries
 from sayso.store.contract import EntryTuple, Reader
 
 PAGE = 1_000
+BROKEN_GLASS = "glass:"
+"""The name under which the entries are found that say that somebody broke the glass."""
 FIELDS = {Verdict.ALLOW: "allowed_at", Verdict.ASK: "asked_at", Verdict.DENY: "refused_at"}
 _HIGH = Risk.HIGH.word
 _CONSENT = SPARING | {ALLOWLIST.name, APPROVED_CALL.name}
@@ -52,9 +54,18 @@ class _Decision(msgspec.Struct, frozen=True, gc=False):
     operations: tuple[str, ...]
 
 
+class _RatingDetails(msgspec.Struct, frozen=True):
+    clear: bool
+
+
+class _Rating(msgspec.Struct, frozen=True):
+    details: _RatingDetails
+
+
 _Read = tuple[EntryTuple, _Decision | None]
 _Known = tuple[EntryTuple, _Decision]
 _decode = msgspec.json.Decoder(_Decision).decode
+_decode_rating = msgspec.json.Decoder(_Rating).decode
 
 
 def read_tail(tx: Reader, stream: str, after: int, *, most: int | None = None) -> Iterator[EntryTuple]:
@@ -77,10 +88,43 @@ def add_entries(sums: SourceSummaries, tx: Reader, rows: Iterable[EntryTuple]) -
     read = [(row, _try_decode(row[1])) for row in page if row[5] in DECISIONS]
     for (hour, block), run in groupby(read, _hour_and_block):
         _Run(hour, block, run).store(sums)
+    _add_ratings(sums, [row for row in page if row[5] == Rated.event])
+    for row in page:
+        if row[5] == GlassBroken.event:
+            _note_found(sums, BROKEN_GLASS, row[0])
     known = [(row, said) for row, said in read if said is not None]
     _add_consented(sums, tx, [one for one in known if _wants_consent(*one)])
     sums.change(THROUGH).entry = page[-1][0]
     return len(page)
+
+
+def _add_ratings(sums: SourceSummaries, rows: Sequence[EntryTuple]) -> None:
+    """Count what people said of questions. A rating whose body was pruned is not counted any more."""
+    for row in rows:
+        try:
+            clear = None if row[1] is None else _decode_rating(row[1]).details.clear
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            clear = None
+        if clear is None:
+            continue
+        for span in SPANS:
+            totals = _totals(sums, int(row[4] // HOUR), span)
+            totals.rated += 1
+            totals.rated_clear += clear
+        _note_found(sums, found_name("rated", row[6]), row[0])
+
+
+def _note_found(sums: SourceSummaries, name: str, seq: int) -> None:
+    one = sums.change(FOUND, name, seq // BLOCK)
+    one.offsets = sorted({*one.offsets, seq % BLOCK})
+
+
+def entries_found(tx: Reader, stored: SourceSummaries, name: str) -> Iterable[EntryTuple]:
+    """The entries of this name that are in the summaries of a stream, oldest first."""
+    blocks = list(stored.newest_first(FOUND, name))
+    for block, found in reversed(blocks):
+        for offset in found.offsets:
+            yield from tx.entry_tuples(stored.source, after=block * BLOCK + offset - 1, limit=1)
 
 
 def found_name(what: str, value: str) -> str:

@@ -78,6 +78,8 @@ class DecisionTotals(msgspec.Struct):
     covered: int = 0
     asked_again: int = 0
     pruned: int = 0
+    rated: int = 0
+    rated_clear: int = 0
 
     def add(self, other: DecisionTotals) -> None:
         for mine, theirs in ((self.agents, other.agents), (self.operations, other.operations)):
@@ -90,6 +92,8 @@ class DecisionTotals(msgspec.Struct):
         self.covered += other.covered
         self.asked_again += other.asked_again
         self.pruned += other.pruned
+        self.rated += other.rated
+        self.rated_clear += other.rated_clear
 
     def sum_agents(self) -> VerdictCounts:
         """All decisions: each has one agent."""

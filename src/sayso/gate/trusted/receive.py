@@ -54,7 +54,6 @@ PROPOSAL = "proposal"
 """The argument that holds the proposal of a request to change behaviour or memory."""
 REMEMBERED = 2 * WINDOW
 """How long an id is remembered at least."""
-"""How many refusals are recorded in an hour; what comes then is counted in the next one."""
 
 
 class MessageRefused(SaysoError):

@@ -42,7 +42,7 @@ from sayso.gate.rows.moves import (
     save_move_state,
 )
 from sayso.gate.rows.row_seals import JUMP, Sealer
-from sayso.gate.rows.seals import mac_key
+from sayso.gate.rows.tampering import mac_key
 from sayso.gate.rows.watermark import Watermark, watermark_at
 from sayso.gate.upkeep.fingerprint import (
     RowTally,
@@ -187,7 +187,7 @@ def unseal_store(
     with _holding(source) as old:
         seal = load_move_seal(old)
         if seal is None:
-            raise StoreError("this store is not sealed", hint="there is nothing to take off")
+            raise StoreError("this store is not sealed", hint="there is no seal to remove")
         if seal.finished:
             refuse_sealed_store(seal)
         if seal.to != to:

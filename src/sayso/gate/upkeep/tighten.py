@@ -49,5 +49,7 @@ def _check_tightens(before: str, after: str, operation: str) -> None:
     found = compare_policies(load_text(before, name="policy"), wanted)
     others = {change.operation for change in found.tightened} - {operation}
     asks = wanted.entry(operation).tier is Tier.REQUIRES_APPROVAL
+    if {change.operation for change in found.loosened} == {operation}:
+        raise PolicyError("a confident agent would run it unasked; set confidence_bypass: false for it, too")
     if found.loosens or found.loosened or found.beyond or others or not asks:
         raise PolicyError("more than this one permission would change")

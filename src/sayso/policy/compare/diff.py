@@ -26,7 +26,8 @@ from sayso.policy.compare.cases import (
     view_for_case,
 )
 from sayso.policy.compare.conditions import describe_conditions
-from sayso.policy.compare.other_changes import OtherChange, find_other_changes
+from sayso.policy.compare.other_change import OtherChange
+from sayso.policy.compare.other_changes import find_other_changes
 from sayso.policy.probe import probe
 
 STRICTNESS = ("allow", "allow and notify", "ask", "deny")

@@ -6,29 +6,18 @@ import fnmatch
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-import msgspec
-
 from sayso.core.model import Tier
 from sayso.core.policy import COOLING_HOURS, UNDO_DAYS, Domain, Policy, Tool
 from sayso.policy.build import settings_to_dict
-
-
-class OtherChange(msgspec.Struct, frozen=True):
-    """A part of the policy that changed. Whatever cannot be proven stricter counts as loosened."""
-
-    what: str
-    before: str
-    after: str
-    loosens: bool
-
-    def __str__(self) -> str:
-        return f"{self.what}: {self.before} -> {self.after}"
+from sayso.policy.compare.other_change import OtherChange
+from sayso.policy.compare.team_changes import find_team_changes
 
 
 def find_other_changes(a: Policy, b: Policy) -> Iterator[OtherChange]:
     """Settings that shape grants, contacts, details of proposals, and how calls become operations."""
     yield from _setting_changes(a, b)
     yield from _phrase_changes(a, b)
+    yield from find_team_changes(a.team, b.team)
     for kind in ("vip_contacts", "family_contacts"):
         yield from _contact_changes(kind, getattr(a, kind), getattr(b, kind))
     for name in dict.fromkeys((*a.domains, *b.domains)):

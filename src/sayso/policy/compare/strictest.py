@@ -34,6 +34,7 @@ from sayso.core.policy import (
     SlashCommand,
     compile_policy,
 )
+from sayso.core.team import join_teams
 from sayso.core.text.phrases import Phrases
 from sayso.policy.compare.diff import find_loosened, names_declaring, operations_to_compare
 from sayso.policy.compare.other_changes import find_other_changes
@@ -75,6 +76,7 @@ def join_strictest(a: Policy, b: Policy, now: float) -> Policy:
         family_contacts=_what_both_have(a.family_contacts, b.family_contacts),
         phrases=_join_phrases(a.phrases, b.phrases),
         programs=_what_both_have(a.programs, b.programs),
+        team=join_teams(a.team, b.team),
     )
     joined = msgspec.structs.replace(
         joined,
@@ -210,6 +212,7 @@ def _join_entries(
         "last_reviewed": reviewed.get(one.domain),
         "reason": one.reason or other.reason,
         "category_words": one.category_words,
+        "approvals": tuple(dict.fromkeys((*one.approvals, *other.approvals))),
     }
     one, other = msgspec.structs.replace(one, **marks), msgspec.structs.replace(other, **marks)
     if one != other:
@@ -335,11 +338,11 @@ def reads_alike(a: Policy, b: Policy) -> bool:
     return (
         all(getattr(a, part) == getattr(b, part) for part in parts)
         and a.table.keys() == b.table.keys()
-        and _listed(a) == _listed(b)
+        and _lists_of(a) == _lists_of(b)
     )
 
 
-def _listed(policy: Policy) -> dict[str, tuple[frozenset[str], str | None]]:
+def _lists_of(policy: Policy) -> dict[str, tuple[frozenset[str], str | None]]:
     return {
         name: (frozenset((*one.autonomous, *one.requires_approval, *one.blocked)), one.content_from)
         for name, one in policy.domains.items()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from sayso.core.model import Tier
 from sayso.core.policy import Entry, Policy
+from sayso.core.team import rule_is_implied
 from sayso.policy.compare.strictest import find_entry, reads_alike, settings_tighten_only
 
 EVERYTHING = ""
@@ -19,14 +20,28 @@ def find_tightenings(before: Policy, after: Policy) -> frozenset[str]:
     if _is_stricter_throughout(before, after):
         return frozenset({EVERYTHING})
     names = {**before.table, **after.table}
-    return frozenset(
-        name for name in names if _is_stricter(find_entry(name, before), find_entry(name, after))
-    )
+    stricter = [name for name in names if _is_stricter(find_entry(name, before), find_entry(name, after))]
+    return frozenset((*stricter, *_find_taken_away(before, after)))
+
+
+def _find_taken_away(before: Policy, after: Policy) -> list[str]:
+    """Return the operations that a slash command or a workflow has no longer."""
+    return [
+        operation
+        for was, now in ((before.slash_commands, after.slash_commands), (before.workflows, after.workflows))
+        for name, one in was.items()
+        for operation in one.operations
+        if name not in now or operation not in now[name].operations
+    ]
 
 
 def _is_stricter_throughout(before: Policy, after: Policy) -> bool:
-    """Return whether more than single operations became stricter: settings, or how calls are read."""
+    """Return whether more than single operations became stricter: settings, workflows, how calls are read."""
     if not settings_tighten_only(after, before) or after.barred_domains - before.barred_domains:
+        return True
+    if not all(rule_is_implied(rule, after.team, before.team) for rule in after.team.approvals):
+        return True
+    if after.workflows.keys() - before.workflows.keys():  # before, these could have any operation
         return True
     known = before.readings or (before,)
     return not all(any(reads_alike(one, other) for other in known) for one in after.readings or (after,))
@@ -40,7 +55,13 @@ def _is_stricter(then: Entry | None, now: Entry | None) -> bool:
         return True
     if (now.always_ask and not then.always_ask) or now.tier not in (then.tier, Tier.AUTONOMOUS):
         return True
-    return _may_be_riskier(then, now)
+    return _may_weigh_more(then, now) or _may_be_riskier(then, now)
+
+
+def _may_weigh_more(then: Entry, now: Entry) -> bool:
+    if then.weight == now.weight:
+        return False
+    return then.weight is None or now.weight is None or now.weight > then.weight
 
 
 def _may_be_riskier(then: Entry, now: Entry) -> bool:

@@ -7,20 +7,30 @@ of high risk.
 
 from __future__ import annotations
 
+import os
+import stat
 from contextvars import ContextVar, Token
 from typing import Any
 
+from sayso.core.text.patterns import lazy_pattern
+
 MAX_LOOKS = 20_000
 """Looks for one call. A plain path takes 30 to 60, by how deep its folder is."""
+_UNEVEN = lazy_pattern(r"/\.{0,2}(?:/|$)|\0")
+"""An empty name, `.`, `..` or a slash at the end; or what no path has."""
 
 
 class LookBudget:
     """The looks that one call has cost so far, and what was seen: the same path is looked at once."""
 
+    __slots__ = ("files", "made", "seen", "too_deep")
+
     def __init__(self) -> None:
         self.made = 0
         self.too_deep = False
         self.seen: dict[Any, Any] = {}
+        self.files: dict[str, os.stat_result | None] = {}
+        """What is there by itself, no link followed; None: nothing."""
 
     @property
     def spent(self) -> bool:
@@ -64,4 +74,45 @@ def may_look(cost: int) -> bool:
     if looks.spent:
         return False
     looks.made += cost
+    return True
+
+
+def look_at(path: str) -> os.stat_result | None:
+    """What is there by itself, looked at once for a call; None: nothing."""
+    files = current_budget().files
+    if path not in files:
+        try:
+            files[path] = os.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            files[path] = None
+    return files[path]
+
+
+def follow_links(path: str) -> str:
+    """What `os.path.realpath` says; each name on the way is looked at once for a call."""
+    if path[:1] != "/" or _UNEVEN.search(path) is not None:
+        return os.path.realpath(path)
+    return path if _leads_straight(path, current_budget().files) else os.path.realpath(path)
+
+
+def _leads_straight(path: str, files: dict[str, os.stat_result | None]) -> bool:
+    """Return whether no link stands on the way. Below what is not there, nothing is."""
+    end = 0
+    while end >= 0:
+        end = path.find("/", end + 1)
+        here = path if end < 0 else path[:end]
+        if here in files:
+            found = files[here]
+        else:
+            try:
+                found = os.lstat(here)
+            except (FileNotFoundError, NotADirectoryError):
+                found = None
+            except (OSError, ValueError):
+                return False
+            files[here] = found
+        if found is None:
+            return True
+        if stat.S_ISLNK(found.st_mode):
+            return False
     return True

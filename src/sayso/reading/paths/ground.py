@@ -8,7 +8,6 @@ the call says where it leads, and no consent given for the workspace serves it.
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -32,7 +31,7 @@ def read_ground(call: Call) -> Call:
 
 
 def _look(named: str, workspace: str) -> tuple[str, str, tuple[str, ...]]:
-    here = _folder_here()
+    here = folder_here()
     folder = _real(named, here)
     inside = folder == workspace or folder.startswith(f"{workspace.rstrip('/')}/")
     root = workspace if inside else _real(workspace, here)  # what holds a real folder is real
@@ -42,11 +41,12 @@ def _look(named: str, workspace: str) -> tuple[str, str, tuple[str, ...]]:
     return folder, "" if root == workspace else root, tuple(missing)
 
 
-def _folder_here() -> str:
-    """Return this process's folder; the system gives its real path, which is not looked up again."""
-    with suppress(OSError):
+def folder_here() -> str:
+    """Return the real working folder of this process, as the system gives it; empty if it is gone."""
+    try:
         return os.getcwd()  # noqa: PTH109  for every call of a program, to which a Path would be slow
-    return ""
+    except OSError:
+        return ""
 
 
 def _real(path: str, here: str) -> str:

@@ -254,15 +254,21 @@ def _is_plain(name: str, value: object, folder: str) -> bool:
     if kind is not str and kind is not int and kind is not float:
         return False
     text = str(value)
-    if len(text) > _LONGEST_NAME or _PLAIN_WORDS.fullmatch(text) is None or "sayso" in text.lower():
-        return False
-    if is_ending(name, text) or begins_guarded(text) or decode_text(text) is not None:
+    if is_ending(name, text) or not _is_plain_text(text):
         return False
     try:
         os.lstat(f"{folder}/{text}")
     except OSError:
         return True
     return False
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_plain_text(text: str) -> bool:
+    """Return whether the text is plain by its spelling, which no file, setting or time changes."""
+    if len(text) > _LONGEST_NAME or _PLAIN_WORDS.fullmatch(text) is None or "sayso" in text.lower():
+        return False
+    return not begins_guarded(text) and decode_text(text) is None
 
 
 @functools.lru_cache(maxsize=1024)

@@ -18,9 +18,9 @@ from urllib.parse import unquote
 import msgspec
 
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.paths.budget import current_budget, may_look
+from sayso.reading.paths.budget import current_budget, follow_links, look_at, may_look
 from sayso.reading.paths.hard_links import HardLink, read_hard_link
-from sayso.reading.paths.own_places import OwnPlaces, find_own_places, home_folder
+from sayso.reading.paths.own_places import home_folder
 from sayso.reading.paths.protected import (
     NO_MATCH,
     GuardMatch,
@@ -28,6 +28,7 @@ from sayso.reading.paths.protected import (
     find_mentioned,
     find_named,
     find_spelled,
+    own_places_of_call,
     strictest_of,
 )
 from sayso.reading.paths.protected_names import SECRET_PLACES
@@ -38,13 +39,27 @@ SYSTEM_FOLDERS = ("/etc", "/usr", "/bin", "/sbin", "/boot", "/dev", "/proc", "/s
 REVEALING_FOLDERS = ("/proc", "/dev", "/sys")
 """System folders where reading, too, shows more than files."""
 
-SECRET_FOLDERS = {".secrets", ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".password-store"}
+SECRET_FOLDERS = {
+    ".secrets",
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".password-store",
+    "keyrings",
+    "keychains",
+}
 SECRET_FILES = (
     ".env*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk",
     "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", "_netrc", ".pgpass",
     ".git-credentials", ".npmrc", ".pypirc", "*.env", "secrets.y*ml", "secrets.json", "secrets.toml",
     "*.tfstate", "*.tfstate.backup", ".vault-token", ".bash_history", ".zsh_history",
     "*credentials.tfrc.json", "application_default_credentials.json",
+    ".htpasswd", ".my.cnf", ".s3cfg", ".boto", ".terraformrc", ".dockercfg", ".mysql_history",
+    ".psql_history", ".python_history", ".node_repl_history", ".sqlite_history", ".rediscli_history",
+    "*.ovpn", "*.keytab", "*.keychain", "*.keychain-db", "key4.db", "logins.json", "cookies.sqlite",
+    "rclone.conf",
 )  # fmt: skip
 _SECRET_PAIRS = {
     (".docker", "config.json"), ("gh", "hosts.yml"), (".codex", "auth.json"),
@@ -116,7 +131,9 @@ def _locate_by_spelling(path: str, folder: str, workspace: str, home: str) -> Pa
     """Locate a path by its spelling, without looking at any file."""
     written = _absolute(path, folder, home)
     guarded = (
-        find_named(path) if written is None else find_spelled(os.path.normpath(written), _own_places(home))
+        find_named(path)
+        if written is None
+        else find_spelled(os.path.normpath(written), own_places_of_call(home))
     )
     if not is_plain(path):
         guarded = strictest_of((guarded, find_mentioned(path)))
@@ -156,13 +173,6 @@ def _locate_with_parts(literal: PathPlace, path: str, folder: str, workspace: st
     return msgspec.structs.replace(literal, secret=secret, guarded=guarded, links=links)
 
 
-def _own_places(home: str) -> OwnPlaces:
-    """Return Sayso's own files, looked up once for a call."""
-    own: OwnPlaces = current_budget().seen.setdefault(("own", home), None) or find_own_places(home)
-    current_budget().seen["own", home] = own
-    return own
-
-
 def _unknown_place(places: Sequence[PathPlace]) -> PathPlace:
     """A path that cannot be told: outside, and everything that any of its readings is."""
     return PathPlace(
@@ -185,7 +195,7 @@ def _locate_spelling(path: str, folder: str, workspace: str, home: str, *, wild:
         return _locate_by_spelling(path, folder, workspace, home)
     fixed = _before_wildcards(written) if wild else written
     try:
-        real = os.path.realpath(fixed)
+        real = follow_links(fixed)
         root = _workspace_unless_moved(workspace)
     except (OSError, ValueError):
         return PathPlace(None, secret=is_secret(written))
@@ -215,8 +225,10 @@ def _locate_spelling(path: str, folder: str, workspace: str, home: str, *, wild:
 def _find_hard_link(real: str, roots: tuple[str, str]) -> HardLink | None:
     """The link, if this is a file with several names."""
     try:
-        found = os.lstat(real)
+        found = look_at(real)
     except (OSError, ValueError):
+        return None
+    if found is None:
         return None
     several = stat.S_ISREG(found.st_mode) and found.st_nlink > 1
     return read_hard_link(real, found, roots, is_secret) if several else None
@@ -225,13 +237,13 @@ def _find_hard_link(real: str, roots: tuple[str, str]) -> HardLink | None:
 def _find_guards(written: str, real: str, rest: str, **where: str) -> GuardMatch:
     """Return the guarded files a path touches: its target, the link that leads there, and its spelling."""
     parent, name = os.path.split(written.removesuffix(rest).rstrip("/"))
-    link = f"{os.path.realpath(parent)}/{name}{rest}"
+    link = f"{follow_links(parent)}/{name}{rest}"
     return find_guarded(real + rest, link, os.path.normpath(written), **where)
 
 
 def _workspace_unless_moved(workspace: str) -> str:
     """The workspace, unless a link has taken its place since the session was opened: then there is none."""
-    return workspace if workspace and os.path.realpath(workspace) == workspace else ""
+    return workspace if workspace and follow_links(workspace) == workspace else ""
 
 
 def _before_wildcards(path: str) -> str:
@@ -266,7 +278,9 @@ def is_secret(path: str) -> bool:
         return False
     if SECRET_FOLDERS.intersection(parts) or (parts[0], parts[-1]) in SECRET_PLACES:
         return True
-    if any(_could_be(part, SECRET_FOLDERS) for part in parts) or _could_be(parts[-1], SECRET_SAMPLES):
+    if WILD.search(path) is not None and (
+        any(_could_be(part, SECRET_FOLDERS) for part in parts) or _could_be(parts[-1], SECRET_SAMPLES)
+    ):
         return True
     if tuple(parts[-2:]) in _SECRET_PAIRS:
         return True
@@ -295,9 +309,9 @@ def _absolute(path: object, folder: str, home: str) -> str | None:
         path = home + path[1:]
     elif path.startswith("~"):
         return None
-    if Path(path).is_absolute():
+    if os.path.isabs(path):  # noqa: PTH117  asked for every path
         return path
-    return f"{folder}/{path}" if Path(folder).is_absolute() else None
+    return f"{folder}/{path}" if os.path.isabs(folder) else None  # noqa: PTH117
 
 
 def _unresolved(real: str) -> bool:
@@ -314,15 +328,13 @@ def _unresolved(real: str) -> bool:
 
 
 def _mode(path: str) -> int:
-    try:
-        return os.lstat(path).st_mode
-    except (FileNotFoundError, NotADirectoryError):
-        return 0
+    found = look_at(path)
+    return 0 if found is None else found.st_mode
 
 
 def _too_wide(folder: str, home: str) -> bool:
     """The root, the home folder, or a folder that the home folder lies in."""
-    return _within(os.path.realpath(home), folder) if home else folder == os.sep
+    return _within(follow_links(home), folder) if home else folder == os.sep
 
 
 def _within(path: str, folder: str) -> bool:

@@ -17,6 +17,7 @@ from urllib.parse import unquote
 
 import msgspec
 
+from sayso.reading.paths.budget import current_budget
 from sayso.reading.paths.own_places import OwnKind, OwnPlaces, find_own_places, identity_of, list_opened_files
 from sayso.reading.paths.protected_names import (
     AGENTS,
@@ -61,9 +62,18 @@ GUARDED_FIRST_NAMES = frozenset(_FIRST)
 
 def find_guarded(real: str, *also: str, folder: str, workspace: str, home: str) -> GuardMatch:
     """Return the guarded files a resolved path touches, in any of its spellings."""
-    own, roots = find_own_places(home), (workspace, folder, home)
+    own, roots = own_places_of_call(home), (workspace, folder, home)
     spelled = [_find_as_spelled(path, own, roots) for path in dict.fromkeys((real, *also))]
     return strictest_of((*spelled, _find_by_file(real, own, roots), _find_inside(real)))
+
+
+def own_places_of_call(home: str) -> OwnPlaces:
+    """Sayso's own places, looked up once for a call."""
+    seen = current_budget().seen
+    own: OwnPlaces | None = seen.get(("own", home))
+    if own is None:
+        own = seen["own", home] = find_own_places(home)
+    return own
 
 
 def _find_as_spelled(path: str, own: OwnPlaces, roots: Iterable[str]) -> GuardMatch:

@@ -21,7 +21,7 @@ from sayso.reading.shell.commands.variables import (
     judge_secret_names,
     set_loop_variable,
 )
-from sayso.reading.shell.files.guard import OWN, judge_given_files, judge_guard_mentions
+from sayso.reading.shell.files.guard import OWN, judge_given_files, judge_guard_mentions, judge_packages
 from sayso.reading.shell.files.mentions import note_dashes, vet
 from sayso.reading.shell.files.project_files import PROJECT_WORK, pin_project_files
 from sayso.reading.shell.files.quick import QuickLook
@@ -105,6 +105,10 @@ class Judge:
             at = self.line.find(text[start:end], first, last) if start < end else -1
             start, end = (at, at + end - start) if at >= 0 else (first, last)
         self.findings.append(Finding(operation, risk, why, start, end, barred))
+
+    def spelling(self, start: int, end: int) -> str:
+        """Return what the line says here."""
+        return (self.line if self.window is None else self.window[2])[start:end]
 
     def effect(self, effect: ProgramEffect, start: int, end: int) -> None:
         if effect.operation in _CHANGES_ANYTHING:
@@ -280,13 +284,17 @@ class Judge:
 
     def look_at_arguments(self, invocation: Invocation, before: int) -> None:
         """Look at the files that are named to a program which may do with them what nobody can tell."""
-        found = self.findings[before:]
-        if any(one.operation in PROJECT_WORK for one in found):
+        works = high = False
+        for one in self.findings[before:]:
+            works = works or one.operation in PROJECT_WORK
+            high = high or one.risk is Risk.HIGH
+        if works:
             for folder in filter(None, invocation.state.folders):
                 pin_project_files(self, folder, invocation.start, invocation.end)
             judge_given_files(self, invocation.arguments, invocation.state)
-        elif any(one.risk is Risk.HIGH for one in found):
+        elif high:
             judge_guard_mentions(self, invocation.arguments, invocation.state, OWN)
+            judge_packages(self, invocation.arguments, before)
 
     def call_function(self, function: Function, state: ShellState, start: int, end: int) -> None:
         if function.name in self.running:

@@ -51,7 +51,17 @@ class ChangedFiles:
 class ShellState:
     """One shell's state while a line is judged."""
 
-    __slots__ = ("changed", "changes", "folders", "functions", "home", "input", "linked", "variables")
+    __slots__ = (
+        "changed",
+        "changes",
+        "folders",
+        "functions",
+        "home",
+        "input",
+        "linked",
+        "previous",
+        "variables",
+    )
 
     def __init__(
         self, folders: tuple[str | None, ...], home: str, changes: ChangedFiles | None = None
@@ -67,6 +77,8 @@ class ShellState:
         """What an earlier command did that may change what later ones mean."""
         self.linked = False
         """It may have come here by a link, and `..` leads back along it."""
+        self.previous: tuple[str | None, ...] | None = None
+        """Where it was before it went here, if it did: `cd -` leads back."""
 
     def is_private(self, folder: str | None) -> bool:
         """Return whether a folder is, holds or belongs to what programs keep for the user; in doubt, yes."""
@@ -81,6 +93,7 @@ class ShellState:
         made.functions = dict(self.functions)
         made.changed = self.changed
         made.linked = self.linked
+        made.previous = self.previous
         made.input = self.input
         return made
 
@@ -93,6 +106,7 @@ class ShellState:
         self.functions.update(other.functions)
         self.changed = self.changed or other.changed
         self.linked = self.linked or other.linked
+        self.previous = self.previous if self.previous == other.previous else None
 
     def forget(self, name: str) -> None:
         """A variable has a value that is not known."""

@@ -163,6 +163,7 @@ def describe_call(gate: Gate, attempt: Attempt) -> CallView:
         status = "blocked"
     asked = [item for item in record.items if item.ruling.verdict is Verdict.ASK] or record.items
     worst = max(asked, key=lambda item: item.risk, default=None)
+    wanted = _runnable_call(record.request.call)
     here = CallView(
         operation_id=attempt.call,
         status=status,
@@ -173,7 +174,7 @@ def describe_call(gate: Gate, attempt: Attempt) -> CallView:
         fence=attempt.fence,
         result=msgspec.UNSET if attempt.result is None else msgspec.json.decode(attempt.result),
         unkept=record.unkept,
-        call=_runnable_call(record.request.call) if attempt.runs else None,
+        call=wanted if attempt.runs else None,
         digest=record.request.digest,
         operation=record.request.operations[0].name if worst is None else worst.operation,
         risk=Risk.LOW.word if worst is None else worst.risk.word,
@@ -183,7 +184,7 @@ def describe_call(gate: Gate, attempt: Attempt) -> CallView:
         state=record.request.call.state,
         workflow=record.request.workflow,
         session=record.request.session,
-        wanted=_runnable_call(record.request.call),
+        wanted=wanted,
         note=_read_note(attempt),
     )
     if attempt.question is None:

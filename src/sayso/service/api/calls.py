@@ -152,11 +152,11 @@ def post_outcome(context: Context) -> BatchedStep:
 
 def _end_call(context: Context) -> CallView:
     body: OutcomeBody = context.body
-    attempt = find_own_call(context)
+    call = _find_own_row(context).id
     result = None if body.result is msgspec.UNSET else msgspec.json.encode(body.result)
     claimed = context.token.role == "agent"
     report = outcome.end_call(
-        context.gate, attempt.call, body.fence, body.state, result, body.unkept, claimed=claimed
+        context.gate, call, body.fence, body.state, result, body.unkept, claimed=claimed
     )
     ended = describe_call(context.gate, find_own_call(context))
     return msgspec.structs.replace(ended, announced=report.announced, cleared=report.cleared)
@@ -306,12 +306,18 @@ def _retry_own(context: Context, call: str) -> CallView:
 
 def find_own_call(context: Context) -> Attempt:
     """The call the path names, if it exists for this caller."""
+    row = _find_own_row(context)
+    return attempts.load_attempt_now(context.gate, row.id, row.session)
+
+
+def _find_own_row(context: Context) -> CallRow:
+    """The row of that call. Whether it was tampered with is not looked at."""
     name = context.parameters["call"]
     with context.gate.store.read() as tx:
         row = tx.call(name)
         if row is None or not is_own(context, tx.session(row.session)):
             raise UnknownCall(f"there is no call {name}")
-    return attempts.load_attempt_now(context.gate, name, row.session)
+    return row
 
 
 def _call_from_row(context: Context, row: CallRow) -> CallView | None:

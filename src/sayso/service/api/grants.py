@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from sayso.core.durations import GRANT_MINUTES
 from sayso.core.grants import Pins
 from sayso.core.model import Risk
 from sayso.gate.ledger.workflows import cascade_revoke
@@ -46,7 +47,7 @@ class GrantBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     category: str | None = None
     command: str | None = None
     risk: str | None = None
-    minutes: float = 15.0
+    minutes: float = GRANT_MINUTES
     uses: int | None = None
     pins: PinsBody | None = None
 

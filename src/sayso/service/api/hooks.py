@@ -54,7 +54,6 @@ from sayso.wire import (
     is_canary_message,
 )
 
-DOOR = "hook"
 LONGEST_SUBAGENT = 60
 NOTHING = HookAnswer("none")
 Payload = dict[str, Any]
@@ -169,7 +168,7 @@ def _make_request(context: Context, session: str, event: HostCall | HostOutcome)
     said = CallDeclaration(
         Declaration((), "agent"),
         folder=event.folder or None,
-        door=DOOR,
+        door=_find_dialect(context).door,
         subagent=visible(event.subagent[:LONGEST_SUBAGENT]),
     )
     return request_in_session(context.gate, session, event.tool, event.args, None, 0.0, said)

@@ -202,7 +202,7 @@ def _has_live_lease(context: Context, tx: Reader, row: CallRow) -> bool:
     return kept is not None and not kept.silent and (row.lease_until or 0.0) > tx.now
 
 
-def _granted(gate: Gate, tx: Reader, found: LoadedSession) -> tuple[ListedGrant, ...]:
+def _list_grants_of(gate: Gate, tx: Reader, found: LoadedSession) -> tuple[ListedGrant, ...]:
     return tuple(one_for_each_answer(gate, list_live_grants(gate, tx, found)))
 
 
@@ -236,7 +236,7 @@ def _describe_session(context: Context, tx: Reader, session: str, known: Session
         presence=_presence(context, tx, found, beat) if row.ended_at is None else "unknown",
         last_seen=max(seen, default=None),
         opened_by=known.names.get(row.owner, ""),
-        grants=() if row.ended_at is not None else _granted(gate, tx, found),
+        grants=() if row.ended_at is not None else _list_grants_of(gate, tx, found),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from sayso.gate.people.tokens import Role, Token, issue_token, list_tokens, revoke_token
+from sayso.service.http.callers import answerer_of
 from sayso.service.http.endpoints import OPERATORS, Context, Endpoint
 
 
@@ -31,7 +32,8 @@ def list_all_tokens(context: Context) -> list[Token]:
 
 def post_token(context: Context) -> IssuedToken:
     body: TokenBody = context.body
-    made = issue_token(context.gate, body.role, body.name, by=context.token.name, rate=body.rate)
+    by, issuer = context.token.name, answerer_of(context).identity
+    made = issue_token(context.gate, body.role, body.name, by=by, rate=body.rate, issuer=issuer)
     return IssuedToken(*made)
 
 

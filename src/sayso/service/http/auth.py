@@ -12,8 +12,9 @@ from sayso.gate.people.browsers import find_browser, page_key
 from sayso.gate.people.tokens import Token, find_token
 from sayso.gate.sealed_values import secret_value_name
 from sayso.service.http.problems import RequestRefused
+from sayso.wire import BROWSER_COOKIE
 
-COOKIE = "sayso_browser"
+COOKIE = BROWSER_COOKIE
 BROWSER = "browser:"
 """How the id of a caller begins that is a signed-in browser; its time is that of the sign-in."""
 PAGE = "x-sayso-page"
@@ -22,6 +23,12 @@ EVENTS = "/v1/events"
 SAME_ORIGIN = ("same-origin", "none")
 SAFE = ("GET", "HEAD")
 MOST_KNOWN = 10_000
+
+
+class BrowserCaller(Token, frozen=True):
+    """A signed-in browser as a caller, and the passkey it signed in with, if it did so with one."""
+
+    passkey: str | None = None
 
 
 class KnownCallers:
@@ -68,7 +75,7 @@ def _hash(authorization: str) -> bytes:
 def check_caller_again(gate: Gate, known: KnownCallers, authorization: str, token: Token) -> None:
     """Refuse a request whose token is not what it was when it was shown before."""
     try:
-        same = _bearer(gate, authorization) == token
+        same = find_bearer(gate, authorization) == token
     except RequestRefused:
         known.forget(authorization)
         raise
@@ -81,7 +88,7 @@ def find_caller(gate: Gate, request: Request) -> Token:
     """The token behind the request. A browser counts as the operator it signed in as."""
     authorization = request.headers.get("authorization")
     if authorization is not None:
-        return _bearer(gate, authorization)
+        return find_bearer(gate, authorization)
     secret = request.cookies.get(COOKIE)
     browser = find_browser(gate, secret) if secret else None
     if browser is None:
@@ -91,7 +98,8 @@ def find_caller(gate: Gate, request: Request) -> Token:
     check_same_origin(request)
     if request.url.path != EVENTS:
         check_page(gate, request, secret or "")
-    return Token(f"{BROWSER}{browser.name}", "operator", browser.name, browser.since)
+    name = browser.name
+    return BrowserCaller(f"{BROWSER}{name}", "operator", name, browser.since, passkey=browser.passkey)
 
 
 def check_same_origin(request: Request) -> None:
@@ -114,7 +122,8 @@ def check_page(gate: Gate, request: Request, secret: str) -> None:
         )
 
 
-def _bearer(gate: Gate, authorization: str) -> Token:
+def find_bearer(gate: Gate, authorization: str) -> Token:
+    """The token in this header; refused if nobody has it, or it was revoked."""
     kind, _, secret = authorization.partition(" ")
     if kind.lower() != "bearer" or not secret:
         raise RequestRefused(401, "unauthorized", "this is not a bearer token")

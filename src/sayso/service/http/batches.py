@@ -123,15 +123,30 @@ class Batches:
 
     def _decide(self, requests: Sequence[BatchedRequest], *, tell: bool = True) -> None:
         try:
-            if self._store.local:
-                self._decide_here(requests)
-            else:
-                self._decide_there(requests)
+            self._decide_together(requests)
         except BaseException as error:  # noqa: BLE001  nobody may be told that their call was allowed
             for one in requests:
                 one.error = one.error or error
         if tell:
             _tell_all(requests)
+
+    def _decide_together(self, requests: Sequence[BatchedRequest]) -> None:
+        """Together; once more if another batch was in the way; by themselves if one took all others along."""
+        decide = self._decide_here if self._store.local else self._decide_there
+        try:
+            decide(requests)
+        except StoreBusy:
+            if self._store.local:  # it was waited for long enough
+                raise
+            for one in requests:
+                one.begin_again()
+            decide(requests)
+        except BatchLost:
+            if len(requests) == 1:
+                raise
+            for one in requests:
+                one.begin_again()
+                self._decide((one,), tell=False)
 
     def _decide_here(self, requests: Sequence[BatchedRequest]) -> None:
         """While calls are read, others write: here only one can write at a time."""
@@ -140,26 +155,12 @@ class Batches:
                 one.prepare()
         ready = [one for one in requests if one.error is None]
         if ready:
-            with self._store.batch():
+            with self._store.batch() as batch:
+                batch.read_ahead(join_ahead(each for one in ready for each in (one.first, one.step.ahead())))
                 for one in ready:
                     one.decide()
 
     def _decide_there(self, requests: Sequence[BatchedRequest]) -> None:
-        """Together; once more if another batch was in the way; by themselves if one took all others along."""
-        try:
-            self._decide_in_one_go(requests)
-        except StoreBusy:
-            for one in requests:
-                one.begin_again()
-            self._decide_in_one_go(requests)
-        except BatchLost:
-            if len(requests) == 1:
-                raise
-            for one in requests:
-                one.begin_again()
-                self._decide((one,), tell=False)
-
-    def _decide_in_one_go(self, requests: Sequence[BatchedRequest]) -> None:
         """In one transaction, with few words to the database; only sessions of this batch are held."""
         with self._store.batch() as batch:
             batch.read_ahead(join_ahead(one.first for one in requests))

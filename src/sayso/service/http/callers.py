@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from sayso.gate.gate import UnknownSession
+from sayso.gate.people.answerers import Answerer, on_page, with_token
 from sayso.gate.people.tokens import Token
 from sayso.gate.sealed_values import value_name
 from sayso.gate.sessions.reopen import open_session_at
+from sayso.service.http.auth import BROWSER, BrowserCaller
 from sayso.service.http.endpoints import Context
 from sayso.store.contract import SessionRow
 
 MOST = 1_000_000
+
+
+def answerer_of(context: Context) -> Answerer:
+    """Return the id of who makes this request: their token's, or the name their browser signed in under."""
+    token = context.token
+    if isinstance(token, BrowserCaller):
+        return on_page(token.id.removeprefix(BROWSER), token.passkey)
+    return with_token(token.id)
 
 
 def session_for(context: Context, wanted: str | None) -> str:

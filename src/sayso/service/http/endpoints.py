@@ -1,15 +1,20 @@
 """Endpoints as data: method, path, who may, what goes in and out, and the function that does it.
 
-The routes, the checks of roles and bodies, and the OpenAPI description are all made from these.
+The routes, the checks of roles and bodies, and the OpenAPI description are all made from these. A request as
+an endpoint needs it, and its answer in JSON, are as plain as they can be: many calls wait for their answers
+with every object that stands between them and the connection.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from typing import Any, ParamSpec, TypeVar
+from urllib.parse import parse_qsl
 
 import msgspec
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import Receive, Scope, Send
 
 from sayso.gate.gate import Gate
 from sayso.gate.people.tokens import Role, Token
@@ -20,6 +25,8 @@ from sayso.service.http.state import ServiceState
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_encode = msgspec.json.Encoder().encode
+_JSON = (b"content-type", b"application/json")
 ANY: frozenset[Role] = frozenset({"agent", "host", "operator"})
 HOSTS: frozenset[Role] = frozenset({"host", "operator"})
 HOST: frozenset[Role] = frozenset({"host"})
@@ -149,3 +156,111 @@ class Endpoint(msgspec.Struct, frozen=True):
         """
         acts = self.roles == OPERATORS and self.method != "GET"
         return role == "operator" and (acts or self.path.endswith("/stop"))
+
+
+Pieces = tuple[tuple[str, str | None], ...]
+"""Of each piece of a path, what it has to be, or else the name of what it says."""
+Found = tuple[Endpoint, Mapping[str, str]]
+
+
+class Routes:
+    """The endpoints, by method and number of pieces."""
+
+    def __init__(self, endpoints: Iterable[Endpoint]) -> None:
+        self._endpoints: dict[tuple[str, int], list[tuple[Endpoint, Pieces]]] = {}
+        for endpoint in endpoints:
+            pieces = tuple(_read_piece(piece) for piece in endpoint.path.split("/"))
+            self._endpoints.setdefault((endpoint.method, len(pieces)), []).append((endpoint, pieces))
+
+    def find(self, method: str, path: str) -> Found | None:
+        """The endpoint, and what the path names; None if there is none for exactly this."""
+        there = path.split("/")
+        for endpoint, pieces in self._endpoints.get((method, len(there)), ()):
+            named: dict[str, str] = {}
+            for (wanted, name), piece in zip(pieces, there, strict=True):
+                if name is not None and piece:
+                    named[name] = piece
+                elif name is not None or wanted != piece:
+                    break
+            else:
+                return endpoint, named
+        return None
+
+
+def _read_piece(piece: str) -> tuple[str, str | None]:
+    return ("", piece[1:-1]) if piece.startswith("{") else (piece, None)
+
+
+class HttpRequest:
+    """One request. `parameters` are the parts of its path that name something."""
+
+    __slots__ = ("_receive", "_scope", "headers", "parameters")
+
+    def __init__(self, scope: Scope, receive: Receive, parameters: Mapping[str, str]) -> None:
+        self._scope, self._receive, self.parameters = scope, receive, parameters
+        self.headers: dict[str, str] = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])
+        }
+        """By their names in small letters. Of two with one name, the first counts."""
+
+    @property
+    def method(self) -> str:
+        return str(self._scope["method"])
+
+    @property
+    def path(self) -> str:
+        return str(self._scope["path"])
+
+    @property
+    def scheme(self) -> str:
+        return str(self._scope.get("scheme", "http"))
+
+    @property
+    def whole(self) -> Request:
+        """The same with all that the framework knows to ask of one."""
+        return Request(self._scope, self._receive)
+
+    @property
+    def length(self) -> int | None:
+        """Return how long the body is going to be, 0 without one; None if that is not told."""
+        if "transfer-encoding" in self.headers:
+            return None
+        text = self.headers.get("content-length", "0")
+        return int(text) if text.isascii() and text.isdigit() else None
+
+    def query(self) -> dict[str, str]:
+        raw = self._scope["query_string"]
+        return dict(parse_qsl(raw.decode("latin-1"), keep_blank_values=True)) if raw else {}
+
+    async def parts(self) -> AsyncIterator[bytes]:
+        """The body, as it comes."""
+        more = True
+        while more:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise ClientDisconnect
+            yield message.get("body", b"")
+            more = message.get("more_body", False)
+
+    async def wait_for_disconnect(self) -> None:
+        """Return once the caller has closed the connection, after all of the body was read."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+
+class JsonAnswer:
+    """What an endpoint returned, as JSON."""
+
+    __slots__ = ("_body", "headers", "status_code")
+
+    def __init__(self, result: Any, status: int) -> None:
+        self._body = _encode(result)
+        self.status_code = status
+        self.headers: dict[str, str] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        more = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in self.headers.items()]
+        length = (b"content-length", b"%d" % len(self._body))
+        start = {"status": self.status_code, "headers": [length, _JSON, *more]}
+        await send({"type": "http.response.start", **start})
+        await send({"type": "http.response.body", "body": self._body})

@@ -6,7 +6,15 @@ import msgspec
 from starlette.responses import Response
 
 from sayso.core.audit.entry import AuditError
-from sayso.core.errors import MalformedRequest, NotCanonical, NotSeen, PolicyError, SaysoError, UnknownAnswer
+from sayso.core.errors import (
+    ApprovalsNeeded,
+    MalformedRequest,
+    NotCanonical,
+    NotSeen,
+    PolicyError,
+    SaysoError,
+    UnknownAnswer,
+)
 from sayso.core.ledger import NotNow
 from sayso.core.proposals.proposal import ProposalRefused
 from sayso.core.signed_messages import BadMessage
@@ -15,11 +23,14 @@ from sayso.gate.call_rows import KeyReused, TamperedCall, UnknownCall
 from sayso.gate.deliveries.answers import AnswerRefused
 from sayso.gate.gate import PolicyMoved, TamperedSession, UnknownSession
 from sayso.gate.ledger.workflows import BeyondPolicy
+from sayso.gate.people.delegations import DelegationRefused, UnknownDelegation
 from sayso.gate.people.passkey_sign_in import SignInRefused
 from sayso.gate.people.passkeys import PasskeysVoid, ProofNeeded, UnknownPasskey
 from sayso.gate.people.tokens import UnknownToken
 from sayso.gate.policy_acts.apply import CannotApply
 from sayso.gate.questions.answer import EditRefused
+from sayso.gate.questions.quorum import NotApprover
+from sayso.gate.questions.ratings import NotAnswered
 from sayso.gate.questions.read import UnknownQuestion
 from sayso.gate.rows.tampering import Tampered
 from sayso.gate.rows.webauthn import BadProof
@@ -44,6 +55,11 @@ STATUSES: tuple[tuple[type[SaysoError], int], ...] = (
     (UnknownToken, 404),
     (BadProof, 403),
     (ProofNeeded, 403),
+    (NotApprover, 403),
+    (ApprovalsNeeded, 409),
+    (DelegationRefused, 409),
+    (UnknownDelegation, 404),
+    (NotAnswered, 409),
     (SignInRefused, 403),
     (AuditError, 409),
     (EditRefused, 409),

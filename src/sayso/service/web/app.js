@@ -5,7 +5,8 @@ import { mayDiscard } from "./lib/confirm.js";
 import { byId, h, show } from "./lib/dom.js";
 import { bind } from "./lib/keys.js";
 import { listen } from "./lib/live.js";
-import { act } from "./lib/parts.js";
+import { act, say } from "./lib/parts.js";
+import * as push from "./lib/push.js";
 import * as audit from "./pages/audit.js";
 import * as figures from "./pages/figures.js";
 import * as grants from "./pages/grants.js";
@@ -18,7 +19,7 @@ import * as review from "./pages/review.js";
 import * as sessions from "./pages/sessions.js";
 import { signInHelp, useCode } from "./pages/sign-in.js";
 import * as workflows from "./pages/workflows.js";
-import { countProposals, proposalsWaiting } from "./proposal/waiting.js";
+import { countWaiting, proposalsWaiting } from "./proposal/waiting.js";
 import * as questions from "./question/questions.js";
 
 /** @import {View} from "./lib/parts.js" */
@@ -150,10 +151,33 @@ function drawNav(name) {
   );
   const out = act("Sign out", { class: "plain", title: name ? `Signed in as ${name}` : null }, async () => {
     if (!(await mayLeave())) return;
+    await push.unsubscribe().catch(() => {});
     await signOut();
     leave();
   });
-  show(nav, h("ul", {}, links, h("li", { class: "out" }, out)));
+  show(nav, h("ul", {}, links, h("li", { class: "out" }, notifySwitch(), out)));
+}
+
+/** The switch for notifications while the page is closed; none where the browser has none. */
+function notifySwitch() {
+  if (!push.usable()) return null;
+  const flip = act("Notify me", { class: "plain", hidden: true, "aria-pressed": "false" }, async () => {
+    const on = await (flip.getAttribute("aria-pressed") === "true" ? push.turnOff() : push.turnOn());
+    draw(on);
+    say(
+      on ? "This browser tells you of questions, also while the page is closed." : "Notifications are off.",
+    );
+  });
+  /** @param {boolean} on */
+  const draw = (on) => {
+    flip.hidden = false;
+    flip.setAttribute("aria-pressed", String(on));
+    flip.title = on
+      ? "You are told of questions while this page is closed"
+      : "Be told while this page is closed";
+  };
+  push.isOn().then(draw, () => draw(false));
+  return flip;
 }
 
 function count() {
@@ -182,7 +206,7 @@ function tellCount(selector, shown) {
 /** @param {Sayso.LiveEvent} event */
 function heard(event) {
   questions.heard(event);
-  countProposals(event, () => {
+  countWaiting(event, () => {
     count();
     view?.proposals?.();
   });
@@ -246,6 +270,7 @@ byId("said").addEventListener("click", go);
 addEventListener("popstate", goBack);
 // Another link opened in a tab that shows how to sign in: only what follows the # has changed.
 addEventListener("hashchange", () => {
+  if (location.pathname === "/" && location.hash.startsWith("#/question/")) view?.named?.();
   if (location.pathname === "/sign-in" && location.hash !== "#main") location.reload();
 });
 addEventListener("beforeunload", (event) => view?.changed?.() && event.preventDefault());

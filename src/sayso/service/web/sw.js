@@ -40,6 +40,84 @@ worker.addEventListener("fetch", (event) => {
   else if (url.pathname.startsWith("/web/")) event.respondWith(fresh(request, url.pathname));
 });
 
+// A question while no page is open. Everything in the message was made visible by the service, and is shown as text.
+worker.addEventListener("push", (event) => {
+  event.waitUntil(tell(event.data?.json() ?? {}));
+});
+
+worker.addEventListener("notificationclick", (event) => {
+  event.notification.close();
+  const { data } = event.notification;
+  event.waitUntil(event.action === "deny" ? deny(data) : openQuestion(data?.question));
+});
+
+/**
+ * What the service sends: a question, how one ended, or a notice.
+ *
+ * @typedef {object} PushMessage
+ * @property {string} [kind]
+ * @property {string} [title]
+ * @property {string} [body]
+ * @property {string} [question]
+ * @property {string} [surface]
+ * @property {string} [deny] the token of that answer
+ */
+
+/** @param {PushMessage} message */
+function tell({ kind, title = "Sayso", body = "", question = "", surface = "", deny = "" }) {
+  const asks = kind === "question";
+  return notify(title, body, {
+    tag: question || undefined,
+    silent: !asks,
+    requireInteraction: asks,
+    data: { question, surface, deny, title },
+    actions: asks && deny ? [{ action: "deny", title: "Deny" }, OPEN] : [],
+  });
+}
+
+const OPEN = { action: "open", title: "Open" };
+
+/**
+ * @param {string} title
+ * @param {string} body
+ * @param {NotificationOptions & { actions?: { action: string, title: string }[] }} more
+ */
+function notify(title, body, more) {
+  const look = { icon: "/web/icon-192.png", badge: "/web/icon-192.png" };
+  return worker.registration.showNotification(title, { body, ...look, ...more });
+}
+
+/**
+ * Deny it, with the token that only this browser was sent and the cookie of its sign-in. Nothing else can be
+ * answered here.
+ *
+ * @param {Required<PushMessage>} data
+ */
+async function deny({ question, surface, deny: token, title }) {
+  let told = "Nothing was denied: open Sayso and sign in.";
+  try {
+    const response = await fetch(`/surfaces/v1/${encodeURIComponent(surface)}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ question, token }),
+    });
+    const stands = await response.json();
+    if (response.ok) told = stands.yours ? "Denied." : `Already ${stands.state}.`;
+  } catch {
+    told = "It is not known whether the denial arrived: open Sayso.";
+  }
+  await notify(title, told, { tag: question, silent: true, data: { question }, actions: [OPEN] });
+}
+
+/** @param {string} [question] */
+async function openQuestion(question) {
+  const place = question ? `/#/question/${encodeURIComponent(question)}` : "/";
+  const [open] = await worker.clients.matchAll({ type: "window" });
+  if (!open) return worker.clients.openWindow(place);
+  const shown = await open.focus().catch(() => open); // only a real click may bring it to the front
+  return shown.navigate(place);
+}
+
 async function keepShell() {
   const listed = await fetch(FILES, { cache: "no-store" });
   const shell = await caches.open(SHELL);

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
+from copy import copy
 from typing import Any
 
 import msgspec
@@ -38,9 +39,11 @@ from sayso.store.contract import (
     SummaryRow,
     Writer,
 )
-from sayso.store.memory.layers import Layers, next_version
-from sayso.store.memory.tables import ALL, PLACES, MemoryReader, Tables
+from sayso.store.memory.layers import next_version
+from sayso.store.memory.tables import ALL, PLACES, MemoryReader, Table, Tables
 from sayso.store.threads import Pulse, Single
+
+FEW_GROUPS = 32
 
 
 class MemoryWriter(MemoryReader):
@@ -50,11 +53,11 @@ class MemoryWriter(MemoryReader):
     after_commit: Callable[[], object] | None = None
 
     def __init__(self, tables: Tables, now: float) -> None:
-        super().__init__(tables, now)
+        super().__init__(copy(tables), now)
         self.durable = True
         self.failed = False
         self.over = False
-        self._own: dict[str, Layers[str, Any]] = {}
+        self._own: dict[str, MutableMapping[str, Any]] = {}
         self._touched: dict[tuple[str, str], MutableMapping[Any, Any]] = {}
         self._added: dict[str, EntryRow] = {}
 
@@ -222,14 +225,19 @@ class MemoryWriter(MemoryReader):
             return mine
         groups = self._own.get(table)
         if groups is None:
-            groups = self._own[table] = next_version(getattr(self._tables, table))
-            self._tables = msgspec.structs.replace(self._tables, **{table: groups})
+            groups = self._own[table] = _next_groups(getattr(self._tables, table))
+            msgspec.structs.force_setattr(self._tables, table, groups)  # of a copy that nobody else has
         mine = self._touched[table, group] = groups[group] = next_version(groups.get(group, {}))
         return mine
 
     def _failure(self, why: str) -> StoreError:
         self.failed = True
         return StoreError(why)
+
+
+def _next_groups(now: Table[Any]) -> MutableMapping[str, Any]:
+    """The groups of a table, to be changed; as long as they are few, a plain copy is quickest."""
+    return dict(now) if type(now) is dict and len(now) < FEW_GROUPS else next_version(now)
 
 
 class MemoryBatch:

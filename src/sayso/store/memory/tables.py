@@ -41,6 +41,7 @@ Named = TypeVar("Named", SessionRow, QuestionRow)
 Rows = dict[Any, Row] | Layers[Any, Row]
 Table = Mapping[str, Rows[Row]]
 
+_NO_ROWS: dict[Any, Any] = {}
 ALL = ""
 """The group of a table whose rows are looked for in more than one way."""
 
@@ -99,7 +100,7 @@ class MemoryReader:
         return self._group(self._tables.meta).get(name)
 
     def session(self, session: str) -> SessionRow | None:
-        return self._group(self._tables.sessions).get(session)
+        return self._tables.sessions.get(ALL, _NO_ROWS).get(session)
 
     def sessions(
         self, *, open_only: bool = True, owner: str | None = None, after: str = "", limit: int = 1000
@@ -196,7 +197,7 @@ class MemoryReader:
         return sorted({row.session for row in rows if row.state == "open" and row.expires_at <= now})
 
     def call(self, call: str) -> CallRow | None:
-        return self._group(self._tables.calls).get(call)
+        return self._tables.calls.get(ALL, _NO_ROWS).get(call)
 
     def call_by_host(self, session: str, host_id: str) -> CallRow | None:
         return self._last_call(lambda row: row.session == session and row.host_id == host_id)
@@ -224,7 +225,7 @@ class MemoryReader:
         return row.state == "pending" and question is not None and question.state != "open"
 
     def head(self, stream: str) -> EntryRow | None:
-        chain = self._group(self._tables.entries, stream)
+        chain = self._tables.entries.get(stream, _NO_ROWS)
         return chain.get(len(chain))
 
     def entries(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryRow]:

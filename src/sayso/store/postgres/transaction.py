@@ -1,34 +1,25 @@
 """A transaction on PostgreSQL: every word to the server and back takes long, so there are few of them.
 
-- What is written waits here until the next read, or the commit, and goes out together with that.
+- What is written waits until the next read, or the commit, and goes out together with that (`waiting`).
 - What is going to be read can be asked for at once (`read_ahead`), with the locks that go before it.
 - A batch begins with the first that it asks for, and learns the time and the name of the transaction with it.
-- A part of a batch that is undone before anything of it was sent needs no word to the server at all.
 - The time is read again after the first wait for a session: what happens in a session bears the times of its
   order, whichever streams it is recorded in.
-- An error of the server ends the whole transaction: what it belongs to may be long past.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from sayso.core.extras import install_command
-from sayso.store.contract import (
-    Ahead,
-    CallRow,
-    EntryRow,
-    GrantRow,
-    QuestionRow,
-    ReviewRow,
-    SessionRow,
-    StoreError,
-)
+from sayso.store.contract import Ahead, EntryRow, StoreError
+from sayso.store.postgres.joined import statements_for
 from sayso.store.postgres.server import explain_postgres_error, to_psycopg_parameters
 from sayso.store.sql import statements as sql
+from sayso.store.sql.ahead import ReadAhead, new_sessions_and_calls, reads_ahead
 from sayso.store.sql.known import KnownRows
-from sayso.store.sql.transactions import PART, Transaction
+from sayso.store.sql.waiting import WaitingTransaction
 
 try:
     import psycopg
@@ -75,14 +66,18 @@ _OPEN_QUESTIONS = sql.QUESTION.replace(
     "id = ?",
     "state = 'open' AND (session, digest) IN (SELECT * FROM unnest(?::text[], ?::text[])) ORDER BY place",
 )
+_AHEAD: dict[str, tuple[str, int]] = {
+    "metas": (_METAS, 1),
+    "calls": (_CALLS, 1),
+    "grants": (_GRANTS, 1),
+    "grants_by_key": (_GRANTS_BY_KEY, 3),
+    "reviews": (_REVIEWS, 1),
+    "open_questions": (_OPEN_QUESTIONS, 2),
+}
+"""What is asked to read ahead, and of how many parts a key is."""
 
 
-def _or_fail(statement: str) -> str:
-    """The same change, as a statement that fails if there was nothing to change."""
-    return f"WITH changed AS ({statement} RETURNING 1) SELECT 1 / COUNT(*) FROM changed"  # noqa: S608
-
-
-class PostgresTransaction(Transaction):
+class PostgresTransaction(WaitingTransaction):
     """`xid` names it on the server; a transaction that only reads has none.
 
     One that is made without a time has not begun.
@@ -101,19 +96,12 @@ class PostgresTransaction(Transaction):
         """Whether the time was read after the first wait for a session."""
         self._held: set[str] = set()
         self._held_before: set[str] = set()
-        self._waiting: list[Said] = []
-        self._part: int | None = None
-        """Where in what waits the part under way begins; None once it was sent."""
 
     def rows(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
         return self._send([(statement, parameters)])[0].fetchall()
 
     def change(self, statement: str, parameters: Sequence[object]) -> int:
         return self._send([(statement, parameters)])[0].rowcount
-
-    def put(self, statement: str, parameters: Sequence[object], otherwise: str = "") -> None:
-        self.check()
-        self._waiting.append((_or_fail(statement) if otherwise else statement, parameters))
 
     def commit(self, *statements: str) -> str:
         """Send what waits with these statements; what the server says of the last one."""
@@ -128,7 +116,7 @@ class PostgresTransaction(Transaction):
         """Send what waits and then these, in one go; the cursors of these."""
         self.check()
         begin: list[Said] = [] if self._begun else [("BEGIN", ()), (NOW_AND_NAME, ())]
-        waiting, self._waiting, self._part = [*begin, *self._waiting], [], None
+        waiting = [*begin, *(one for write in self._take_waiting() for one in statements_for(write))]
         try:
             if not waiting and len(said) == 1:
                 return [self._execute(said[0])]
@@ -152,27 +140,13 @@ class PostgresTransaction(Transaction):
     # --- parts of a batch ---
 
     def begin_part(self) -> None:
-        self.check()
+        super().begin_part()
         self._held_before = set(self._held)
-        self._part = len(self._waiting)
-        self._waiting.append((f"SAVEPOINT {PART}", ()))
-
-    def keep_part(self) -> None:
-        if self._part is not None:
-            del self._waiting[self._part]  # nobody else will go back to it
-            self._part = None
-        else:
-            self._waiting.append((f"RELEASE {PART}", ()))
 
     def undo_part(self) -> None:
-        if self.failed:
-            return
-        if self._part is not None:
-            del self._waiting[self._part :]
-            self._part = None
-        else:
-            self._waiting += [(f"ROLLBACK TO {PART}", ()), (f"RELEASE {PART}", ())]
+        if self._part is None and not self.failed:
             self._held = self._held_before
+        super().undo_part()
 
     # --- locks, and reading ahead ---
 
@@ -204,10 +178,11 @@ class PostgresTransaction(Transaction):
 
     def read_ahead(self, wanted: Ahead, known: KnownRows) -> None:
         """All that is wanted and not known, in one go: first the locks, then what they guard."""
-        sessions = sorted(wanted.sessions - known.sessions.keys())
-        calls = sorted(wanted.calls - known.calls.keys())
+        if known.has_all(wanted):
+            return
+        sessions, calls = new_sessions_and_calls(wanted, known)
         streams = sorted(wanted.streams - known.heads.keys())
-        reads = _reads_ahead(wanted, known, sessions, calls)
+        reads = reads_ahead(wanted, known)
         locks: list[Said] = [(_HOLD_SESSIONS, (sessions, calls))] if sessions or calls else []
         time = self._time_again() if locks else []
         then: list[Said] = [(_HOLD, (f"stream/{stream}",)) for stream in streams]
@@ -215,7 +190,7 @@ class PostgresTransaction(Transaction):
             locks, then = [], []
         heads: list[Said] = [(sql.HEAD, (stream,)) for stream in streams]
         heads += [(sql.NEWEST_TIME, ())] if heads else []
-        said = [*locks, *(one[0] for one in reads), *then, *heads]
+        said = [*locks, *(_said(one, calls) for one in reads), *then, *heads]
         if not said:
             return
         again = sorted(known.metas) if then else []
@@ -227,8 +202,8 @@ class PostgresTransaction(Transaction):
         self._held |= {f"session/{row[0]}" for rows in found[: len(locks)] for row in rows}
         if self._writes:
             self._held |= {f"stream/{stream}" for stream in streams}
-        for (_, learn), rows in zip(reads, found[len(locks) :], strict=False):
-            learn(rows)
+        for read, rows in zip(reads, found[len(locks) :], strict=False):
+            read.learn(rows)
         if again:
             known.metas.update({**dict.fromkeys(again), **dict(found.pop())})
         if heads:
@@ -238,58 +213,12 @@ class PostgresTransaction(Transaction):
                 known.heads[stream] = EntryRow(*rows[0])
 
 
-Learn = Callable[[list[tuple[Any, ...]]], None]
-
-
-def _reads_ahead(
-    wanted: Ahead, known: KnownRows, sessions: list[str], calls: list[str]
-) -> list[tuple[Said, Learn]]:
-    """What to ask, and what to do with the answer."""
-    metas = sorted(wanted.metas - known.metas.keys())
-    grants = sorted(wanted.grants - known.grants.keys())
-    by_key = [one for one in wanted.grants_by_key if one not in known.grants_by_key]
-    asked = [one for one in wanted.open_questions if one not in known.open_questions]
-    reviews = sorted(wanted.reviews - known.reviews.keys())
-    keys = [(session, *key) for session, each in by_key for key in each]
-
-    def learn_metas(rows: list[tuple[Any, ...]]) -> None:
-        known.metas.update({**dict.fromkeys(metas), **dict(rows)})
-
-    def learn_sessions(rows: list[tuple[Any, ...]]) -> None:
-        known.sessions.update(dict.fromkeys(sessions))
-        known.sessions.update({row[0]: SessionRow(*row) for row in rows})
-
-    def learn_calls(rows: list[tuple[Any, ...]]) -> None:
-        known.calls.update({row[0]: CallRow(*row) for row in rows})
-
-    def learn_grants(rows: list[tuple[Any, ...]]) -> None:
-        known.grants.update({row[0]: GrantRow(*row) for row in rows})
-
-    def learn_grants_by_key(rows: list[tuple[Any, ...]]) -> None:
-        found = [GrantRow(*row) for row in rows]
-        for session, each in by_key:
-            mine = [row for row in found if row.session == session and (row.kind, row.value) in each]
-            known.grants_by_key[session, each] = mine
-
-    def learn_reviews(rows: list[tuple[Any, ...]]) -> None:
-        known.reviews.update(dict.fromkeys(reviews))
-        known.reviews.update({row[0]: ReviewRow(*row) for row in rows})
-
-    def learn_questions(rows: list[tuple[Any, ...]]) -> None:
-        known.open_questions.update(dict.fromkeys(asked))
-        for question in [QuestionRow(*row) for row in reversed(rows)]:
-            known.open_questions[question.session, question.digest] = question
-
-    every: list[tuple[bool, Said, Learn]] = [
-        (bool(metas), (_METAS, (metas,)), learn_metas),
-        (bool(sessions or calls), (_SESSIONS, (sessions, calls)), learn_sessions),
-        (bool(calls), (_CALLS, (calls,)), learn_calls),
-        (bool(grants), (_GRANTS, (grants,)), learn_grants),
-        (bool(keys), (_GRANTS_BY_KEY, _columns(keys, 3)), learn_grants_by_key),
-        (bool(reviews), (_REVIEWS, (reviews,)), learn_reviews),
-        (bool(asked), (_OPEN_QUESTIONS, _columns(asked, 2)), learn_questions),
-    ]
-    return [(said, learn) for some, said, learn in every if some]
+def _said(read: ReadAhead, calls: list[str]) -> Said:
+    """The words for this read: every part of its keys is a list of its own."""
+    if read.kind == "sessions":
+        return _SESSIONS, ([key[0] for key in read.keys], calls)
+    statement, width = _AHEAD[read.kind]
+    return statement, _columns(read.keys, width)
 
 
 def _columns(rows: Sequence[tuple[Any, ...]], width: int) -> tuple[list[Any], ...]:

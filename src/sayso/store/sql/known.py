@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from sayso.core.grants import GrantKey
-from sayso.store.contract import CallRow, EntryRow, GrantRow, QuestionRow, ReviewRow, SessionRow
+from sayso.store.contract import Ahead, CallRow, EntryRow, GrantRow, QuestionRow, ReviewRow, SessionRow
 
 
 class KnownRows(msgspec.Struct):
@@ -24,6 +24,19 @@ class KnownRows(msgspec.Struct):
     """The newest entry of a stream."""
     newest_times: list[float | None] = []
     """The highest time of all streams, once it was read ahead."""
+
+    def has_all(self, wanted: Ahead) -> bool:
+        """Return whether nothing of this has to be read."""
+        return (
+            wanted.sessions <= self.sessions.keys()
+            and wanted.calls <= self.calls.keys()
+            and wanted.streams <= self.heads.keys()
+            and wanted.metas <= self.metas.keys()
+            and wanted.grants <= self.grants.keys()
+            and wanted.grants_by_key <= self.grants_by_key.keys()
+            and wanted.open_questions <= self.open_questions.keys()
+            and wanted.reviews <= self.reviews.keys()
+        )
 
     def clear(self) -> None:
         """Forget everything: what was read or written may have been undone."""

@@ -160,6 +160,11 @@ OPEN_QUESTION = _select(
     contract.QuestionRow,
     "WHERE session = ? AND digest = ? AND state = 'open' ORDER BY place DESC LIMIT 1",
 )
+OPEN_QUESTIONS_BY_KEY = _select_pairs(
+    "questions",
+    contract.QuestionRow,
+    "WHERE state = 'open' AND session = one AND digest = two ORDER BY place",
+)
 QUESTIONS = _select("questions", contract.QuestionRow, f"WHERE {_PAGE}")
 QUESTIONS_STATE = _select("questions", contract.QuestionRow, f"WHERE state = ? AND {_PAGE}")
 QUESTIONS_SESSION = _select("questions", contract.QuestionRow, f"WHERE session = ? AND {_PAGE}")

@@ -6,7 +6,7 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, Generic, TypeVar
 
 from sayso.store.contract import Ahead, Batch, BatchLost, FateUnknown, Reader, StoreBusy, StoreError, Writer
@@ -116,6 +116,24 @@ def _lost_before_commit() -> Iterator[None]:
         raise BatchLost(error.message, hint=error.hint) from error
 
 
+class _PartRead:
+    """A read in a batch. There are many of them, so it is no generator."""
+
+    __slots__ = ("_known", "_single", "_transaction")
+
+    def __init__(self, single: Single, transaction: Transaction, known: KnownRows) -> None:
+        self._single, self._transaction, self._known = single, transaction, known
+
+    def __enter__(self) -> Reader:
+        with self._single:  # left again if it cannot begin
+            self._transaction.begin_now()
+        self._single.__enter__()
+        return HoldingReader(self._transaction, self._transaction.now, self._known)
+
+    def __exit__(self, *error: object) -> None:
+        self._single.__exit__()
+
+
 class SqlBatch:
     """The transactions of one batch. Each is a part of the same transaction of the database."""
 
@@ -132,11 +150,8 @@ class SqlBatch:
     def read_ahead(self, wanted: Ahead) -> None:
         self._transaction.read_ahead(wanted, self._known)
 
-    @contextmanager
-    def read(self) -> Iterator[Reader]:
-        with self._single:
-            self._transaction.begin_now()
-            yield HoldingReader(self._transaction, self._transaction.now, self._known)
+    def read(self) -> AbstractContextManager[Reader]:
+        return _PartRead(self._single, self._transaction, self._known)
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[Writer]:

@@ -25,6 +25,7 @@ class LogSync:
     def __init__(self, log: str) -> None:
         self._log = log
         self._file = -1
+        self._moved = False
         self._done = threading.Condition()
         self._committed = 0
         self._synced = 0
@@ -43,6 +44,14 @@ class LogSync:
         """Give a commit its number, by whoever has the writer's turn."""
         self._committed += 1
         return self._committed
+
+    def look_again(self) -> None:
+        """A connection that writes was opened: it may have made a new log, if none was open before.
+
+        As long as one is, the log stays the same file. So it is not asked about before every sync: where the
+        system keeps exact times for whoever asked, the write after that would have to be journaled.
+        """
+        self._moved = True
 
     def wait(self, number: int) -> None:
         """Return once this commit is on the disk; an error if that cannot be said."""
@@ -82,8 +91,10 @@ class LogSync:
 
     def _sync(self) -> None:
         """Sync the log that is there now. One that is gone was moved into the file and synced before."""
-        if self._file >= 0 and not self._is_current():
-            self._let_go()
+        if self._moved:
+            self._moved = False
+            if self._file >= 0 and not self._is_current():
+                self._let_go()
         if self._file < 0:
             self._file = os.open(self._log, os.O_RDWR)
         sync_file(self._file)

@@ -13,11 +13,17 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from sayso.store.contract import StoreBusy, StoreError
-from sayso.store.sql.transactions import SqlStore, Transaction
+from sayso.store.contract import Ahead, StoreBusy, StoreError
+from sayso.store.sql import statements as sql
+from sayso.store.sql.ahead import reads_ahead
+from sayso.store.sql.known import KnownRows
+from sayso.store.sql.reader import CHUNK
+from sayso.store.sql.transactions import SqlStore
+from sayso.store.sql.waiting import WaitingTransaction
 from sayso.store.sqlite import file
 from sayso.store.sqlite.file import connect_to_file, explain_sqlite_error, hold_file_lock
 from sayso.store.sqlite.log_sync import LogSync
@@ -36,19 +42,38 @@ READERS_WAITED_FOR = 0.2
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.0001, 0.002
 
 
-class SqliteTransaction(Transaction):
-    """`commit` numbers what was committed in it, if that has to be waited for."""
+_AHEAD = {
+    "metas": 'SELECT "name", "value" FROM meta WHERE "name" IN (VALUES :each)',
+    "sessions": sql.SESSION.replace("id = ?", "id IN (VALUES :each)"),
+    "calls": sql.CALL.replace("id = ?", "id IN (VALUES :each)"),
+    "grants": sql.GRANT.replace("id = ?", "id IN (VALUES :each)"),
+    "grants_by_key": sql.GRANTS_BY_KEY.replace("(one, two)", "(one, two, three)").replace(
+        "session = ? AND kind = one AND value = two", "session = one AND kind = two AND value = three"
+    ),
+    "reviews": sql.REVIEWS_BY_NAME,
+    "open_questions": sql.OPEN_QUESTIONS_BY_KEY,
+}
+"""What is asked to read ahead. A key that is NULL finds nothing."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, now: float, *, writes: bool) -> None:
+
+class SqliteTransaction(WaitingTransaction):
+    """`commit` numbers what was committed in it, if that has to be waited for. In a batch, writes wait."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, path: Path, now: float, *, writes: bool, batch: bool = False
+    ) -> None:
         super().__init__(now)
         self.connection = connection
         self.writes = writes
         self.commit = 0
         self._path = path
+        self._batch = batch
 
     def rows(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
         self.check()
         try:
+            if self._waiting:
+                self._send_waiting()
             return self.connection.execute(statement, parameters).fetchall()
         except (sqlite3.Error, OverflowError, UnicodeEncodeError) as error:
             raise self.fail_with(explain_sqlite_error(error, self._path)) from error
@@ -56,9 +81,56 @@ class SqliteTransaction(Transaction):
     def change(self, statement: str, parameters: Sequence[object]) -> int:
         self.check()
         try:
+            if self._waiting:
+                self._send_waiting()
             return self.connection.execute(statement, parameters).rowcount
         except (sqlite3.Error, OverflowError, UnicodeEncodeError) as error:
             raise self.fail_with(explain_sqlite_error(error, self._path)) from error
+
+    def put(self, statement: str, parameters: Sequence[object], otherwise: str = "") -> None:
+        if self._batch:
+            super().put(statement, parameters, otherwise)
+        elif not self.change(statement, parameters) and otherwise:
+            raise self.failure(otherwise)
+
+    def _send_waiting(self) -> None:
+        for write in self._take_waiting():
+            if len(write.rows) == 1:
+                changed = self.connection.execute(write.statement, write.rows[0]).rowcount
+            else:
+                changed = self.connection.executemany(write.statement, write.rows).rowcount
+            if write.otherwise and changed != len(write.rows):
+                raise self.failure(write.otherwise)
+
+    def read_ahead(self, wanted: Ahead, known: KnownRows) -> None:
+        """Many rows with one statement. The heads of streams are few, and read when they are needed."""
+        if not self._batch or known.has_all(wanted):
+            return
+        reads = sorted(reads_ahead(wanted, known), key=lambda read: read.kind != "calls")
+        for read in reads:
+            keys = read.keys if read.kind != "sessions" else _with_sessions_of_calls(read.keys, wanted, known)
+            read.learn(self._find_all(_AHEAD[read.kind], keys))
+
+    def _find_all(self, statement: str, keys: Sequence[tuple[str, ...]]) -> list[tuple[Any, ...]]:
+        found: list[tuple[Any, ...]] = []
+        for start in range(0, len(keys), CHUNK):
+            chunk = keys[start : start + CHUNK]
+            width, size = (
+                len(chunk[0]),
+                1 << (len(chunk) - 1).bit_length(),
+            )  # few sizes: each is prepared once
+            padded = [*chain.from_iterable(chunk), *[None] * (width * (size - len(chunk)))]
+            found += self.rows(sql.repeat_groups(statement, size, width), padded)
+        return found
+
+
+def _with_sessions_of_calls(
+    keys: Sequence[tuple[str, ...]], wanted: Ahead, known: KnownRows
+) -> list[tuple[str, ...]]:
+    """These sessions, and those of the calls that were read before them."""
+    calls = (known.calls.get(name) for name in wanted.calls)
+    more = ((row.session,) for row in calls if row is not None and row.session not in known.sessions)
+    return list(dict.fromkeys((*keys, *more)))
 
 
 class SqliteStore(SqlStore[SqliteTransaction]):
@@ -118,14 +190,23 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         return SqliteTransaction(connection, self._path, self._clock(), writes=False)
 
     def _begin_writing(self) -> SqliteTransaction:
+        return self._begin_alone(batch=False)
+
+    def _begin_batch(self) -> SqliteTransaction:
+        return self._begin_alone(batch=True)
+
+    def _begin_alone(self, *, batch: bool) -> SqliteTransaction:
         end = time.monotonic() + self._busy
         if not self._turn.take(self._busy):
             raise StoreBusy(f"other threads kept {self._path} busy", hint="try again")
         try:
             self._check_file()
+            new = not self._idle[True]
             connection = self._take_connection(writes=True)
             self._lock(connection, end)
-            return SqliteTransaction(connection, self._path, self._clock(), writes=True)
+            if new:
+                self._log.look_again()
+            return SqliteTransaction(connection, self._path, self._clock(), writes=True, batch=batch)
         except BaseException:
             self._turn.give()
             raise

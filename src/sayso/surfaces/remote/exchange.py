@@ -19,6 +19,7 @@ LONGEST_EXCHANGE = 15.0
 LARGEST_REPLY = 1024 * 1024
 CUT_AGAIN = 0.5
 BUSY = frozenset({408, 425, 429})
+GONE = frozenset({404, 410})
 DIGITS = 8
 
 
@@ -26,6 +27,10 @@ class SendingFailed(SaysoError):
     """The service could not be reached, or refused what was sent. It is tried again."""
 
     code = "sending_failed"
+
+
+class NotThere(SendingFailed):
+    """There is nothing at this address, or no longer."""
 
 
 class ServiceDown(SendingFailed, SurfaceDown):
@@ -63,8 +68,8 @@ def post(
     where = urlsplit(url)
     if where.scheme not in ("http", "https") or not where.hostname:
         raise SendingFailed("this is not an address of the web", hint="write https://…")
-    kind = http.client.HTTPSConnection if where.scheme == "https" else http.client.HTTPConnection
-    connection = kind(where.hostname, where.port, timeout=timeout)
+    speak = http.client.HTTPSConnection if where.scheme == "https" else http.client.HTTPConnection
+    connection = speak(where.hostname, where.port, timeout=timeout)
     try:
         with cut_off_after(timeout, lambda: connection.sock):
             path = where.path + (f"?{where.query}" if where.query else "")
@@ -81,7 +86,8 @@ def post(
     if answer.status in BUSY or answer.status >= 500:
         raise ServiceDown(f"{where.hostname} answered {answer.status}", _read_wish(answer))
     if not 200 <= answer.status < 300:
-        raise SendingFailed(f"{where.hostname} answered {answer.status}")
+        kind = NotThere if answer.status in GONE else SendingFailed
+        raise kind(f"{where.hostname} answered {answer.status}")
     return content
 
 

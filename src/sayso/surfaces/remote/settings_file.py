@@ -18,23 +18,37 @@ from sayso.core.text.patterns import lazy_pattern
 from sayso.gate.deliveries.remote_surface import RemoteSurface
 from sayso.gate.open import gate_data_folder
 from sayso.gate.private_files import hold_file, read_private_file, write_private_file
+from sayso.surfaces.remote.desktop import Desktop, DesktopSettings
 from sayso.surfaces.remote.mail import Mail, MailSettings
 from sayso.surfaces.remote.ntfy import Ntfy, NtfySettings
+from sayso.surfaces.remote.obsidian import Obsidian, ObsidianSettings
 from sayso.surfaces.remote.slack import Slack, SlackSettings
 from sayso.surfaces.remote.telegram import Telegram, TelegramSettings
 from sayso.surfaces.remote.webhook import Webhook, WebhookSettings
 
 FILE_NAME = "surfaces.json"
-SurfaceSettings = WebhookSettings | NtfySettings | TelegramSettings | SlackSettings | MailSettings
+SurfaceSettings = (
+    WebhookSettings
+    | NtfySettings
+    | TelegramSettings
+    | SlackSettings
+    | MailSettings
+    | ObsidianSettings
+    | DesktopSettings
+)
 KINDS: Mapping[str, type[SurfaceSettings]] = {
     "telegram": TelegramSettings,
     "slack": SlackSettings,
     "ntfy": NtfySettings,
     "mail": MailSettings,
     "webhook": WebhookSettings,
+    "obsidian": ObsidianSettings,
+    "desktop": DesktopSettings,
 }
 SECRET_KEYS = frozenset({"token", "secret", "signing_secret", "password", "topic"})
 TAKEN_NAMES = frozenset({"notices", "trail", "page", "terminal"})
+BROWSERS = "push-"
+"""So begin the names of the browsers that are sent notifications."""
 _NAME = lazy_pattern(r"[a-z][a-z0-9-]{0,30}")
 
 
@@ -58,7 +72,7 @@ def load_surface_settings(path: Path | None = None) -> tuple[SurfaceSettings, ..
     try:
         found = msgspec.json.decode(content, type=tuple[SurfaceSettings, ...])
     except msgspec.MsgspecError as error:
-        raise SurfacesRefused(f"{path} cannot be used: {error}", hint="mend it, or add them again") from error
+        raise SurfacesRefused(f"{path} cannot be used: {error}", hint="fix it, or add them again") from error
     _check(found)
     return found
 
@@ -95,11 +109,16 @@ def make_surfaces(settings: Sequence[SurfaceSettings]) -> tuple[RemoteSurface, .
     return tuple(_make(one) for one in settings)
 
 
+def notice_places(surfaces: Sequence[RemoteSurface]) -> tuple[str, ...]:
+    """Return the surfaces that can be told notices, in their order."""
+    return tuple(one.name for one in surfaces if not isinstance(one, Obsidian))
+
+
 def check_notices(named: str | None, surfaces: Sequence[str]) -> None:
     """Refuse a policy that sends notices to what is not a surface."""
     if named is not None and named not in surfaces:
-        known = ", ".join(surfaces) or "sayso surfaces add: there is none yet"
-        raise SurfacesRefused(f"notices: {named!r} in the policy is not a surface", hint=f"use {known}")
+        hint = f"use {', '.join(surfaces)}" if surfaces else "there is none yet: sayso surfaces add"
+        raise SurfacesRefused(f"notices: {named!r} in the policy is not a surface", hint=hint)
 
 
 def _make(one: SurfaceSettings) -> RemoteSurface:
@@ -114,12 +133,16 @@ def _make(one: SurfaceSettings) -> RemoteSurface:
             return Ntfy(one)
         case MailSettings():
             return Mail(one)
+        case ObsidianSettings():
+            return Obsidian(one, time.time)
+        case DesktopSettings():
+            return Desktop(one)
 
 
 def _check(found: Sequence[SurfaceSettings]) -> None:
     names = [one.name for one in found]
     for name in names:
-        if not _NAME.fullmatch(name) or name in TAKEN_NAMES:
+        if not _NAME.fullmatch(name) or name in TAKEN_NAMES or name.startswith(BROWSERS):
             raise SurfacesRefused(
                 f"{name!r} cannot be the name of a surface", hint="use small letters, digits and -"
             )
@@ -129,8 +152,8 @@ def _check(found: Sequence[SurfaceSettings]) -> None:
         _check_values(one)
         if one.detail not in ("full", "masked"):
             raise SurfacesRefused(f"{one.name}: detail is full or masked, not {one.detail!r}")
-        if isinstance(one, WebhookSettings):
-            Webhook(one, time.time)  # refuses a secret that is none
+        if isinstance(one, WebhookSettings | ObsidianSettings):
+            _make(one)  # refuses a secret that is none
 
 
 def _check_values(one: SurfaceSettings) -> None:

@@ -14,7 +14,7 @@ import msgspec
 
 from sayso.core.audit.notices import Notice
 from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard
-from sayso.surfaces.remote.exchange import SendingFailed, post_json
+from sayso.surfaces.remote.exchange import LONGEST_EXCHANGE, SendingFailed, post_json
 
 
 class TelegramSettings(
@@ -85,7 +85,7 @@ class Telegram:
         told = self._ask(method, {"chat_id": self._settings.chat, **what})
         return told if isinstance(told, dict) else {}
 
-    def _ask(self, method: str, what: dict[str, Any], timeout: float = 15.0) -> Any:
+    def _ask(self, method: str, what: dict[str, Any], timeout: float = LONGEST_EXCHANGE) -> Any:
         token = self._settings.token
         url = f"{self._settings.server}/bot{token}/{method}"
         told = post_json(url, what, timeout=timeout, secret=token)

@@ -11,7 +11,7 @@ from sayso.core import words
 from sayso.core.deciding.decide import TracedCheck, decide, explain
 from sayso.core.grants import Grant, GrantKind, HeldGrant, Pins
 from sayso.core.model import Mode, Operation, Request, Risk
-from sayso.core.policy import Detail, Domain, Policy, compile_policy
+from sayso.core.policy import Detail, Domain, Policy, PolicyWorkflow, compile_policy
 from sayso.core.session import Plan, Run, Scope, Session, Suspension, View
 from sayso.core.session.plan_text import PlanText
 from sayso.gate.deciding.request import make_call, make_request
@@ -180,6 +180,14 @@ def test_a_workflows_grant_that_names_no_operations_carries_none(kind: GrantKind
     scope = Scope(run=Run("run-1", "digest"))
     assert decided(POLICY, running(kind, operations=("git.commit",)), scope=scope).rule == "workflow_grant"
     assert decided(POLICY, running(kind), scope=scope).rule == "ask"
+
+
+@pytest.mark.parametrize("kind", ["run", "workflow"])
+def test_a_limit_of_the_policy_counts_for_what_was_granted_before(kind: GrantKind) -> None:
+    session, scope = running(kind, operations=("git.commit",)), Scope(run=Run("run-1", "digest"))
+    for operations, rule in ((("git.commit",), "workflow_grant"), ((), "ask")):
+        limited = msgspec.structs.replace(POLICY, workflows={"digest": PolicyWorkflow(operations)})
+        assert decided(limited, session, scope=scope).rule == rule
 
 
 def test_a_safe_caller_lowers_the_weight_as_well_so_that_a_workflow_can_carry_it() -> None:

@@ -13,7 +13,7 @@ from sayso.core.errors import PolicyError
 from sayso.core.model import Declaration
 from sayso.gate.deciding.request import make_call, read_request
 from sayso.policy import load_text
-from sayso.policy.compare.tighten import PolicyLoosens, tighten
+from sayso.policy.compare.vain_parts import find_vain_parts
 from tests.support.rows import each_row
 
 PAY = "Pay {amount} to {payee}"
@@ -142,8 +142,7 @@ def test_a_title_that_is_no_line_is_refused(title: str) -> None:
 
 def test_a_project_cannot_say_how_calls_are_told() -> None:
     project = "tools:\n  - {tool: pay, operation: bank.pay, title: Read the weather}\n"
-    with pytest.raises(PolicyLoosens):
-        tighten(load_text(policy_text(PAY)), project)
+    assert any("title" in part for part in find_vain_parts(load_text(policy_text(PAY)), project))
 
 
 VALUES: list[Any] = [40, "40", True, "true", None, "null", "[]", [], {}, "{}"]

@@ -18,8 +18,11 @@ TABLE: dict[str, list[str]] = YAML(typ="safe").load((Path(__file__).parent / "at
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     home = tmp_path_factory.mktemp("home").resolve()
     folder = home / "work"
-    for name in (".git", "src", "tmpd/.claude", "sub/deep"):
+    for name in (".git", "src", "tmpd/.claude", "sub/deep", "keys"):
         (folder / name).mkdir(parents=True)
+    for name in (".env", ".env.local", ".npmrc", "id_rsa", ".netrc", ".pypirc"):
+        (folder / "keys" / name).write_text("KEY\n")
+    (folder / "run.sh").write_text("ls\n")
     (folder / ".env").write_text("KEY=1\n")
     (folder / "sub/deep/server.pem").write_text("KEY\n")
     (folder / "names").write_text(".env\n")

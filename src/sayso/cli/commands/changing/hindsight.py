@@ -39,12 +39,12 @@ def replay_past(
         typer.Option(
             "--grant",
             metavar="KIND:NAME",
-            help="As if every session had held this grant: operation:tests.run, category:file-edit, "
+            help="Decide as if every session had this grant: operation:tests.run, category:file-edit, "
             "'command:git push'.",
         ),
     ] = None,
     risk: Annotated[
-        str, typer.Option(metavar="RISK", help="Up to which risk --grant would be given.")
+        str, typer.Option(metavar="RISK", help="The highest risk that --grant covers.")
     ] = "moderate",
     since: SinceOption = "all",
     store: StoreOption = None,
@@ -55,7 +55,7 @@ def replay_past(
 ) -> None:
     """Decide the recorded past again, under FILE or with a grant. Exit 1 if any call is loosened.
 
-    Each decision is made again by itself, with the consent that its session held then. Nothing is changed.
+    Each decision is made again on its own, with the consent that its session had then. Nothing is changed.
 
     Example: sayso policy replay draft.yaml --since 30d
     """
@@ -76,7 +76,7 @@ def replay_past(
 
 def suggest_from_past(
     since: SinceOption = "30d",
-    high: Annotated[bool, typer.Option("--high", help="Also suggest to loosen high risk.")] = False,
+    high: Annotated[bool, typer.Option("--high", help="Also show evidence for high risk.")] = False,
     propose: Annotated[
         str | None,
         typer.Option("--propose", metavar="N", help="File suggestion N (or its id) as a proposal."),
@@ -87,7 +87,7 @@ def suggest_from_past(
     approval: ApprovalOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Suggest changes of your policy file: what is always approved, never used, or often refused.
+    """Suggest changes to your policy file: what is always approved, never used, or often refused.
 
     Each comes with its evidence and with what it would have changed. Nothing is applied: --propose files one
     as a proposal, which you approve and which has to cool.
@@ -147,11 +147,11 @@ def _read_since(since: str) -> float:
 
 
 def _read_span(since: str) -> float:
-    from sayso.core.durations import DAY, parse_duration
+    from sayso.core.durations import ALL_TIME, parse_duration
     from sayso.core.errors import MalformedRequest
 
     if since == "all":
-        return 3_660 * DAY
+        return ALL_TIME
     try:
         return parse_duration(since)
     except ValueError:

@@ -90,3 +90,20 @@ def _write_policy(preset: str, to: Path | None, *, keep: bool) -> None:
         ) from error
     echo_line(f"Wrote {path}, extending preset {preset}.")
     echo_line("Try it: sayso check git push" + (f" --policy {path}" if to else ""))
+    if to is None and _waits_for_apply(path):
+        echo_line(
+            "Sayso was in use before, under a stricter policy. What the file loosens waits: "
+            "`sayso policy status` shows it, `sayso policy apply` puts it in force."
+        )
+
+
+def _waits_for_apply(path: Path) -> bool:
+    from sayso.cli.commands.operator import open_gate_to_look
+    from sayso.core.errors import SaysoError
+    from sayso.gate.policy_acts.apply import load_policy_status
+
+    try:
+        with open_gate_to_look(None, sealed=True) as gate:
+            return load_policy_status(gate, path).state == "waits"
+    except SaysoError:  # without a store nothing is in force
+        return False

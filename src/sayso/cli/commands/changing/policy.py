@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,13 +24,14 @@ from sayso.cli.policy_choice import (
     print_note,
 )
 from sayso.cli.short_ids import StoreOption
+from sayso.core.text.counts import count_of
 
 if TYPE_CHECKING:
     from sayso.core.policy import Domain, Policy
     from sayso.policy.lint import LintFinding
 
 app = typer.Typer(help="Read, check and compare policies.", no_args_is_help=True, rich_markup_mode=None)
-app.command("status", short_help="Say whether your file is in force, and locked.")(policy_status)
+app.command("status", short_help="Show whether your file is in force, and locked.")(policy_status)
 app.command("apply", short_help="Put your policy file in force.")(policy_apply)
 app.command("lock", short_help="Lock your policy file.")(policy_lock)
 app.command("unlock", short_help="Unlock your policy file.")(policy_unlock)
@@ -53,8 +55,8 @@ def policy_lint(
 ) -> None:
     """Report gaps, shadowed entries, autonomous writes where trust is low and the like. Exit 1 on errors.
 
-    If there is a store, its calls show which arguments a title may name. Of a project's .sayso.yaml it
-    reports what does not count, because such a file only tightens your policy.
+    If there is a store, its calls show which arguments a title may name. For a project's .sayso.yaml it
+    reports what has no effect, because such a file can only tighten your policy.
     """
     from sayso.policy.lint import lint_policy as findings_of
 
@@ -65,7 +67,7 @@ def policy_lint(
     if as_json:
         _echo_json(findings)
     else:
-        counted = f"{len(findings)} finding{'' if len(findings) == 1 else 's'}"
+        counted = count_of(len(findings), "finding")
         lines = [
             f"{one.severity}: {one.where}: {one.message}" + (f" ({one.hint})" if one.hint else "")
             for one in findings
@@ -77,7 +79,7 @@ def policy_lint(
 def _lint_project_file(file: str, policy: Policy) -> list[LintFinding]:
     from sayso.core.errors import PolicyError
     from sayso.gate.policy.projects import read_project_file
-    from sayso.policy.compare.tighten import find_vain_parts
+    from sayso.policy.compare.vain_parts import find_vain_parts
     from sayso.policy.lint import LintFinding
 
     content, problem = read_project_file(file)
@@ -232,9 +234,17 @@ def _read_tests(file: Path) -> str:
 def policy_review(
     keep: Annotated[
         list[str] | None,
-        typer.Option("--keep", metavar="DOMAIN", help="Keep this domain's permissions; may be given again."),
+        typer.Option("--keep", metavar="DOMAIN", help="Keep this domain's permissions; may be repeated."),
     ] = None,
     keep_all: Annotated[bool, typer.Option("--keep-all", help="Keep every domain.")] = False,
+    tighten: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--tighten",
+            metavar="OPERATION",
+            help="Propose that this permission asks from now on; may be given again.",
+        ),
+    ] = None,
     store: StoreOption = None,
     policy: PolicyOption = None,
     preset: PresetOption = None,
@@ -243,24 +253,39 @@ def policy_review(
 ) -> None:
     """Walk through each domain: how often each permission was used, asked about and refused since last time.
 
-    In a terminal it asks for each domain whether to keep it. What you do not keep decays by itself: from then
-    on it asks. `--keep` and `--keep-all` answer without asking.
+    In a terminal it asks for each domain whether to keep it, to make permissions of it ask, or to let it
+    decay. What you do not keep decays by itself: from then on it asks. What is to ask at once is filed as a
+    proposal for your policy file. `--keep`, `--keep-all` and `--tighten` answer without asking.
     """
     from sayso.cli.commands.operator import open_gate_to_act
     from sayso.cli.operator_name import operator_name
-    from sayso.cli.views.review import choose_domains, review_lines
+    from sayso.cli.views.review import (
+        ReviewChoice,
+        broken_glass_lines,
+        choose_at_review,
+        outcome_lines,
+        review_lines,
+    )
+    from sayso.gate.people.team_view import find_broken_glass
+    from sayso.gate.proposals.roots import load_roots
     from sayso.gate.upkeep.review import keep_domain, load_domain_reviews
+    from sayso.gate.upkeep.tighten import propose_to_ask
 
     with open_gate_to_act(store, choose_policy(policy, preset, approval)) as gate:
         found = load_domain_reviews(gate)
-        chosen = [one.domain for one in found] if keep_all else list(keep or ())
-        if not chosen and not as_json:
-            chosen = choose_domains(found)
-        for domain in chosen:
-            keep_domain(gate, domain, by=operator_name())
+        if not as_json:
+            for line in broken_glass_lines(find_broken_glass(gate)):
+                print_note(line)
+        chosen = ReviewChoice([one.domain for one in found] if keep_all else keep or [], tighten or [])
+        if not chosen.keep and not chosen.tighten and not as_json:
+            chosen = choose_at_review(found)
+        by = operator_name()
+        filed = [propose_to_ask(gate, load_roots(), operation, by=by).id for operation in chosen.tighten]
+        for domain in chosen.keep:
+            keep_domain(gate, domain, by=by)
         found = load_domain_reviews(gate)
-    kept = [f"Kept: {', '.join(chosen)}."] if chosen else ["Nothing was kept: what is not reviewed decays."]
-    show_or_json(as_json, found, [*(line for one in found for line in review_lines(one)), *kept])
+    lines = [line for one in found for line in review_lines(one)]
+    show_or_json(as_json, found, [*lines, *outcome_lines(chosen, filed)])
 
 
 def _policy_to_json(policy: Policy) -> dict[str, object]:
@@ -295,8 +320,13 @@ def _print_policy(policy: Policy) -> None:
     )
     if slashes:
         out.print(Text(f"Slash commands: {slashes}"))
-    settings = (f"{key}: {value}" for key, value in settings_to_dict(policy.settings).items())
+    settings = (f"{key}: {_as_in_file(value)}" for key, value in settings_to_dict(policy.settings).items())
     out.print(Text(f"Settings: {', '.join(settings)}"))
+
+
+def _as_in_file(value: object) -> str:
+    """Write a setting as the policy file does: false and null, not False and None."""
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _format_actions(policy: Policy, name: str, domain: Domain, tier: str) -> str:

@@ -28,7 +28,7 @@ STATES = {
 def policy_status(
     policy: PolicyOption = None, store: StoreOption = None, as_json: JsonOption = False
 ) -> None:
-    """Say whether your policy file is in force, what it would change, and whether it is locked."""
+    """Show whether your policy file is in force, what it would change, and whether it is locked."""
     from sayso.gate.policy_acts.apply import load_policy_status
     from sayso.gate.policy_acts.lock import load_pin
 
@@ -48,7 +48,7 @@ def policy_apply(
 ) -> None:
     """Put your policy file in force, after showing what it loosens and tightens.
 
-    A running service or program goes on under it with its next decision.
+    A running service or program follows it from its next decision on.
     """
     from sayso.cli.operator_name import operator_name
     from sayso.gate.people.signed_acts import Acknowledgement
@@ -72,7 +72,7 @@ def policy_apply(
 def policy_lock(policy: PolicyOption = None, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Lock your policy file: make it immutable, and pin what it says.
 
-    If it is changed all the same, the locked policy stays in force, changes to the guard itself are denied,
+    If it is changed anyway, the locked policy stays in force, changes to the guard itself are denied,
     and you are alerted. Where the system does not permit immutable files, it is made read-only.
     """
     from sayso.cli.operator_name import operator_name

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sayso.core.proposals.proposal import Proposal
     from sayso.gate.proposals.view import ProposalView
 
-app = typer.Typer(no_args_is_help=True, help="Proposed changes of the policy, memory and prompts.")
+app = typer.Typer(no_args_is_help=True, help="Proposed changes to the policy, memory and prompts.")
 ProposalId = Annotated[str, typer.Argument(metavar="ID", help="Its id, as `sayso propose list` shows it.")]
 WhyOption = Annotated[str, typer.Option("--why", help="Why, for the record.")]
 
@@ -37,7 +37,7 @@ def file_new(
     ] = "policy",
     undo: Annotated[
         Path | None,
-        typer.Option("--undo", metavar="FILE", help="A diff that leads back; by default the reverse."),
+        typer.Option("--undo", metavar="FILE", help="A diff that undoes the change; by default the reverse."),
     ] = None,
     store: StoreOption = None,
     policy: PolicyOption = None,
@@ -157,7 +157,7 @@ def apply_now(proposal: ProposalId, store: StoreOption = None, as_json: JsonOpti
 
 
 def undo_applied(proposal: ProposalId, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Undo a proposal that was applied, while its file is as it left it."""
+    """Undo a proposal that was applied, if its file has not changed since."""
     from sayso.cli.operator_name import operator_name
     from sayso.gate.open import gate_data_folder
     from sayso.gate.proposals.carry_out import LOCK, undo_proposal

@@ -29,10 +29,10 @@ def make_secret(
     file: FileOption = None,
     allow: Annotated[
         list[str] | None,
-        typer.Option("--allow", metavar="ADDRESS", help="Take messages from here only; may be given again."),
+        typer.Option("--allow", metavar="ADDRESS", help="Accept messages only from here; may be repeated."),
     ] = None,
 ) -> None:
-    """Make a secret, in a file that only you can read. Copy it to whoever sends, and to nobody else."""
+    """Make a secret, in a file that only you can read. Copy it to the sender, and to nobody else."""
     from sayso.gate.trusted.settings_file import make_trusted_file
 
     path = _path(file)
@@ -106,7 +106,7 @@ def send(
     file: FileOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Sign a request and send it; network errors are tried again, and what cannot be delivered is kept.
+    """Sign a request and send it. Retries after network errors, and keeps what cannot be delivered.
 
     Exit 0 allowed, 3 waits for a person, 4 refused, 1 not delivered.
     """

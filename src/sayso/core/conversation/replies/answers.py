@@ -26,7 +26,7 @@ from sayso.core.conversation.replies.plans import (
     refuse_plan,
 )
 from sayso.core.conversation.withdrawal import take_last_yes_back, unsays_last_yes
-from sayso.core.deciding.questions import effects_of_answer, is_open
+from sayso.core.deciding.questions import effects_of_answer, is_open, needs_approvals
 from sayso.core.deciding.showing import describe_whole_call, digest_seen_in_text
 from sayso.core.decision import Question
 from sayso.core.model import Risk
@@ -211,6 +211,10 @@ def _ask_back(h: Hearing, question: Question, later: tuple[str, ...] = ()) -> No
 
 
 def _yes_to_question(h: Hearing, question: Question) -> None:
+    if needs_approvals(question, h.policy):
+        h.did.append("not an answer: this needs the approvals of others")
+        h.announced.append(words.approve_elsewhere(question.id))
+        return
     if question.risk > h.session.ceiling:
         h.did.append("the message is not assured enough to answer this question")
         return

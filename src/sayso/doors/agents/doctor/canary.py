@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -53,7 +54,7 @@ def try_canary(agent: Agent, place: Place, file: Path) -> Diagnosis:
     """
     session = make_session_name()
     ended = _send_canary(agent, place, file, session)
-    said = " ".join((ended.err or ended.out).split())[:200]
+    said = shorten_refusal(ended.err or ended.out)
     if not agent.is_blocked(ended.code, ended.out):
         return Diagnosis("canary", good=False, text=f"the call that must be blocked was not: {said}")
     if canary_word(session) not in f"{ended.out} {ended.err}":
@@ -88,6 +89,12 @@ def try_program(agent: Agent, place: Place, file: Path) -> Diagnosis | None:
         return Diagnosis("run", good=True, text=text)
     text = f"{agent.title} was started here, and did not run the hook: every call runs. {WHY_NOT}"
     return Diagnosis("run", good=False, text=text)
+
+
+def shorten_refusal(said: str) -> str:
+    """Return what was said in a line; of a problem that the service names in JSON, its sentence."""
+    found = re.search(r'"detail": ?("(?:[^"\\]|\\.)*")', said)
+    return " ".join((json.loads(found[1]) if found else said).split())[:200]
 
 
 def make_session_name() -> str:

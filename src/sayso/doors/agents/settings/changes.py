@@ -57,7 +57,7 @@ def plan_install(wanted: Sequence[Wanted], inside: Path | None = None) -> list[C
 def plan_uninstall(wanted: Sequence[Wanted], installed: Sequence[InstalledFile]) -> list[Change]:
     """Return what has to change for every trace of an installation to go."""
     known = {one.path: one for one in installed}
-    return [_plan_removal(one, known.get(str(_real(one.path)))) for one in wanted]
+    return [_plan_removal(one, known.get(str(resolve_link(one.path)))) for one in wanted]
 
 
 def apply_changes(changes: Sequence[Change]) -> None:
@@ -79,10 +79,10 @@ def show_changes(changes: Sequence[Change]) -> list[str]:
 
 
 def _plan_file(one: Wanted, inside: Path | None) -> Change:
-    path = _real(one.path)
-    if inside is not None and not path.is_relative_to(_real(inside)):
+    path = resolve_link(one.path)
+    if inside is not None and not path.is_relative_to(resolve_link(inside)):
         raise CannotInstall(f"{one.path} leads out of the project, to {path}", hint="it was left alone")
-    before = _read(path)
+    before = read_settings_file(path)
     if isinstance(one, WantedFile):
         if before is not None and not is_own_file(before):
             raise CannotInstall(
@@ -120,8 +120,8 @@ def _refuse_dropped(path: Path, text: str, one: WantedEntries) -> None:
 
 
 def _plan_removal(one: Wanted, installed: InstalledFile | None) -> Change:
-    path = _real(one.path)
-    before = _read(path)
+    path = resolve_link(one.path)
+    before = read_settings_file(path)
     if before is None:
         return Change(path, None, None)
     if installed is not None and before == installed.after:
@@ -183,12 +183,13 @@ def _is_own_hook(item: Any) -> bool:
     return isinstance(item, dict) and is_hook_command(item.get("command"))
 
 
-def _real(path: Path) -> Path:
+def resolve_link(path: Path) -> Path:
     """Return where the file really is: a link in the user's own folder stays a link."""
     return Path(os.path.realpath(path))
 
 
-def _read(path: Path) -> str | None:
+def read_settings_file(path: Path) -> str | None:
+    """Return the text of somebody's file, None without one; refuse what cannot be read."""
     try:
         raw = path.read_bytes()
     except FileNotFoundError:

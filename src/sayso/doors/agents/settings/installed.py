@@ -99,12 +99,12 @@ def note_files(changes: Sequence[Change], earlier: Installation | None) -> tuple
     return tuple(noted)
 
 
-def list_hook_tokens(agent: Agent, file: Path) -> list[str]:
-    """Return the tokens in this agent's hook files, this one's first.
+def list_hook_tokens(agent: str, file: Path) -> list[str]:
+    """Return the tokens in the hook files of the agent of this name, this one's first.
 
     The installations of an agent share one token: a call that two hooks see is then one call.
     """
-    name = re.compile(rf"{re.escape(agent.name)}(-[0-9a-f]{{12}})?")
+    name = re.compile(rf"{re.escape(agent)}(-[0-9a-f]{{12}})?")
     others = sorted(one for one in file.parent.glob("*") if name.fullmatch(one.name) and one != file)
     return [token for one in (file, *others) if (token := read_token(one)) is not None]
 

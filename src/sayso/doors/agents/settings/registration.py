@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
 
-from sayso.doors.agents.agent import Agent
+from sayso.doors.agents.agent import Agent, HookEvent
 
 FAILED = "Sayso: the hook failed, so nothing runs"
 GUARD = f'"$@"; case $? in 0) exit 0;; 2) exit 2;; esac; echo "{FAILED}" >&2; exit 2'
@@ -77,8 +77,8 @@ def is_hook_command(command: object) -> bool:
     )
 
 
-def write_settings_text(agent: Agent, settings: HookSettings) -> str:
-    """Return the file of the hook: a line for each fact."""
+def write_settings_text(events: Iterable[HookEvent], settings: HookSettings) -> str:
+    """Return the file of the hook, or of the gateway, which has no events: a line for each fact."""
     lines = [
         f"socket {settings.socket}",
         f"uid {settings.uid}",
@@ -88,7 +88,7 @@ def write_settings_text(agent: Agent, settings: HookSettings) -> str:
     if settings.start is not None:
         lines += [f"start {settings.start}"]
         lines += [f"env {name} {value}" for name, value in settings.variables.items()]
-    lines += [f"fail {one.name} {one.fail_code} {one.fail_output}" for one in agent.events]
+    lines += [f"fail {one.name} {one.fail_code} {one.fail_output}" for one in events]
     if any("\n" in line or "\r" in line for line in lines):
         raise ValueError("a path or variable has a line break in it")
     return "\n".join(lines) + "\n"

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import os
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -21,6 +19,7 @@ from sayso.core.errors import SaysoError
 from sayso.core.model import Operation, Risk
 from sayso.doors.python.calls.steps import in_thread
 from sayso.doors.python.values.arguments import Shape
+from sayso.reading.paths.ground import folder_here
 
 
 class UnknownCapability(SaysoError):
@@ -210,13 +209,6 @@ def _heavier(one: Risk | None, other: Risk | None, risk: Risk | None) -> Risk | 
     if risk is None:
         return Risk.HIGH  # nobody knows yet, so the strictest
     return said if said > risk else None
-
-
-def folder_here() -> str:
-    """The real working folder of this process, as the system tells it; empty if it is gone."""
-    with suppress(OSError):
-        return os.getcwd()  # noqa: PTH109  for every call, to which a Path would be slow
-    return ""
 
 
 def check_here(folder: str) -> None:

@@ -23,7 +23,6 @@ from sayso.doors.python.calls.capability import (
     Capability,
     ProgramMoved,
     check_still_here,
-    folder_here,
 )
 from sayso.doors.python.calls.lease_keeper import LeaseKeeper
 from sayso.doors.python.calls.results import ConsentDenied
@@ -36,6 +35,7 @@ from sayso.gate.deciding.authorize import Bundle
 from sayso.gate.deciding.request import make_call, with_state
 from sayso.gate.ledger.recovery import Reconciler
 from sayso.gate.ledger.workflows import RunNote, encode_note
+from sayso.reading.paths.ground import folder_here
 from sayso.reading.paths.places import find_workspace
 
 AGENT = "python"

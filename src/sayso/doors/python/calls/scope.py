@@ -231,13 +231,17 @@ def outer_consent(items: tuple[Item, ...], scope: Scope) -> OuterCall | None:
 
 
 def outer_resting_on(outer: OuterCall | None, attempt: Attempt) -> OuterCall | None:
-    """The same, resting on this start as well: it is gone with what was cleared, or was named, since."""
+    """The same, resting on this start as well: it is gone with what was cleared, named or tightened since."""
     if outer is None:
         return None
     grants = (*outer.grants, attempt.call)
     kept = attempt.record
     return msgspec.structs.replace(
-        outer, grants=grants, clearings=kept.clearings, revocations=kept.revocations
+        outer,
+        grants=grants,
+        clearings=kept.clearings,
+        revocations=kept.revocations,
+        decided_at=attempt.decided_at,
     )
 
 

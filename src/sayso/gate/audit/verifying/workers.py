@@ -82,7 +82,7 @@ class Workers:
             process.wait()
             for pipe in (process.stdin, process.stdout):
                 with suppress(OSError):  # what was not written yet
-                    _opened(pipe).close()
+                    _require_pipe(pipe).close()
 
     def check_spans(self, stream: str, entries: int) -> Generator[SoundSpan | None, None, None]:
         """The spans of a stream of so many entries, in order; None for each that is not right.
@@ -124,10 +124,10 @@ class Workers:
         for _ in range(self._others):
             process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nowhere)  # noqa: S603  ourselves
             self._started.append(process)
-            _widen(_opened(process.stdout))
+            _widen(_require_pipe(process.stdout))
             with suppress(OSError):  # it has ended: found when its first answer is missing
-                _opened(process.stdin).write(json.dumps(sys.path).encode() + b"\n")
-                write_frame(_opened(process.stdin), encode(place))
+                _require_pipe(process.stdin).write(json.dumps(sys.path).encode() + b"\n")
+                write_frame(_require_pipe(process.stdin), encode(place))
 
 
 class _Share:
@@ -200,7 +200,7 @@ def _serve(process: subprocess.Popen[bytes], task: Callable[[int], SpanTask], sh
         while number is not None:
             following = share.take()
             _send(process, task, following)  # so that it never waits for us
-            found = read_frame(_opened(process.stdout))
+            found = read_frame(_require_pipe(process.stdout))
             answer = SpanAnswer(fault=_ENDED) if found is None else _decode_answer(found)
             if answer.fault:
                 return share.fail(answer.fault, answer.hint)
@@ -215,7 +215,7 @@ def _serve(process: subprocess.Popen[bytes], task: Callable[[int], SpanTask], sh
 
 def _send(process: subprocess.Popen[bytes], task: Callable[[int], SpanTask], number: int | None) -> None:
     if number is not None:
-        write_frame(_opened(process.stdin), encode(task(number)))
+        write_frame(_require_pipe(process.stdin), encode(task(number)))
 
 
 def _widen(pipe: IO[bytes]) -> None:
@@ -226,7 +226,7 @@ def _widen(pipe: IO[bytes]) -> None:
         fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, ANSWER)
 
 
-def _opened(pipe: IO[bytes] | None) -> IO[bytes]:
+def _require_pipe(pipe: IO[bytes] | None) -> IO[bytes]:
     if pipe is None:
         raise VerifyFailed(_ENDED)
     return pipe

@@ -70,7 +70,12 @@ def find_joined_paths(texts: Sequence[ArgumentText], *, folder: str, home: str) 
 
 def is_ending(name: str, text: str) -> bool:
     """Return whether a text under this name may be the ending of a file whose name is in another argument."""
-    return _ENDINGS.search(name) is not None and _ENDING.fullmatch(text) is not None
+    return _is_for_endings(name) and _ENDING.fullmatch(text) is not None
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_for_endings(name: str) -> bool:
+    return _ENDINGS.search(name) is not None
 
 
 def is_prefix(name: str) -> bool:

@@ -156,7 +156,14 @@ def _judge_inventory(judge: Judge, value: Argument, program: KnownProgram, invoc
         judge_path(judge, "files.read", value, invocation.state)
 
 
+def _judge_copied(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
+    """Where a copy goes: another machine (`host:path`), or a file or folder of this one."""
+    if ":" not in (value.text or value.value.prefix).partition("/")[0]:
+        judge_path_into(judge, "files.write", value, invocation.state)
+
+
 _OTHERS = {
+    "copied": _judge_copied,
     "inventory": _judge_inventory,
     "suffix": _judge_suffix,
     "run": _judge_run,

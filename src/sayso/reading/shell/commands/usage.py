@@ -48,9 +48,11 @@ def judge_by_data(judge: Judge, program: KnownProgram, invocation: Invocation) -
     touched = judge_option_values(judge, parsed, program, invocation) if parsed.options else 0
     if parsed.operands and kinds != _PLAIN_TEXT:
         touched += _judge_operands(judge, kinds, parsed.operands, program, effect, invocation)
-    if program.deep and not program.deep.isdisjoint(chosen):
-        paths = [one for kind, one in _match_kinds(kinds, parsed.operands) if kind in _FOLDERS]
-        judge_deep_reading(judge, program, parsed, paths, invocation)
+    if program.deep:
+        hidden = not program.deep.isdisjoint(chosen)
+        if hidden or ("always" in program.deep and "--files" not in chosen):
+            paths = [one for kind, one in _match_kinds(kinds, parsed.operands) if kind in _FOLDERS]
+            judge_deep_reading(judge, program, parsed, paths, invocation, hidden=hidden)
     if effect is None:
         judge.doubt(f"what {program.name} does here is not known", invocation.start, invocation.end)
     elif not touched or not effect.operation.startswith("files.") or _is_stricter(effect):

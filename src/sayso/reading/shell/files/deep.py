@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-import os
+import glob
+from collections.abc import Iterable
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
-from sayso.reading.secrets_below import find_secret, fits_secret
+from sayso.reading.paths.budget import follow_links
+from sayso.reading.paths.places import is_secret
+from sayso.reading.paths.spellings import WILD
+from sayso.reading.secrets_below import find_plain_secret, find_secret, fits_secret
+from sayso.reading.shell.files.patterns import split_pattern
 from sayso.reading.shell.programs.known import KnownProgram
 from sayso.reading.shell.programs.options import Argument, ParsedOptions
 from sayso.reading.shell.state import join_path
@@ -15,42 +21,86 @@ if TYPE_CHECKING:
     from sayso.reading.shell.commands.invocation import Invocation
     from sayso.reading.shell.judge import Judge
 
-_INCLUDES = frozenset({"--include", "-g", "--iglob", "-t", "--type"})
+MAX_NAMED = 200
+MAX_WILD_PARTS = 2
+_INCLUDES = frozenset({"--include", "-g", "--iglob", "-t", "--type", "--type-add"})
 _EXCLUDES = frozenset({"--exclude", "--exclude-dir", "-x"})
 
 
 def judge_deep_reading(
-    judge: Judge, program: KnownProgram, parsed: ParsedOptions, paths: list[Argument], invocation: Invocation
+    judge: Judge,
+    program: KnownProgram,
+    parsed: ParsedOptions,
+    paths: list[Argument],
+    invocation: Invocation,
+    *,
+    hidden: bool,
 ) -> None:
-    """Judge a reading of everything below these paths, or below the folder it runs in."""
+    """Judge a reading of everything below these paths, or below the folder it runs in.
+
+    What passes hidden files over (`hidden` is False) reads its input instead, where it has one.
+    """
+    if not hidden and not paths and invocation.body is not None:
+        return
     texts = [(option.name, value.text) for option, value in parsed.options if value is not None]
+    texts += [(name, text.partition(":")[2]) for name, text in texts if name == "--type-add" and text]
     included = [text for name, text in texts if name in _INCLUDES and text and text[:1] != "!"]
     if included and not any(fits_secret(text) for text in included):
         return
     excluded = [text for name, text in texts if name in _EXCLUDES and text]
     excluded += [text[1:] for name, text in texts if name in _INCLUDES and text and text[:1] == "!"]
-    for start in [one.text for one in paths] or ["."]:
+    for start in texts_of(paths) or ["."]:
         for folder in invocation.state.folders:
-            secret = secret_under(judge, folder, start, tuple(excluded))
+            secret = secret_under(judge, folder, start, tuple(excluded), hidden=hidden)
             if secret is not None:
                 why = f"it reads everything below, and {secret} lies there"
                 judge.record("files.search", Risk.HIGH, why, invocation.start, invocation.end)
                 return
 
 
+def texts_of(arguments: Iterable[Argument]) -> list[str | None]:
+    """What these may be, each of several where nobody can tell which."""
+    return [one.text for argument in arguments for one in argument.value.choices or (argument.value,)]
+
+
+def _secret_in_pattern(
+    judge: Judge, folder: str, pattern: str, excluded: tuple[str, ...], *, hidden: bool
+) -> str | None:
+    """The same below what a pattern names as the folders are now; of too many, below the folder before it."""
+    wild = sum(WILD.search(part) is not None for part in pattern.split("/"))
+    told = wild <= MAX_WILD_PARTS and not judge.changes.may_include(folder)
+    found = list(islice(glob.iglob(pattern), MAX_NAMED + 1)) if told else []  # noqa: PTH207 - the line's own
+    if not told or len(found) > MAX_NAMED:
+        found = [split_pattern(pattern)[0]]
+    below = (one if is_secret(one) else _secret_below(judge, one, excluded, hidden=hidden) for one in found)
+    return next(filter(None, below), None)
+
+
 def secret_under(
-    judge: Judge, folder: str | None, start: str | None, excluded: tuple[str, ...] = ()
+    judge: Judge,
+    folder: str | None,
+    start: str | None,
+    excluded: tuple[str, ...] = (),
+    *,
+    hidden: bool = True,
 ) -> str | None:
     """What holds secrets below this start; None if nothing does."""
     home = judge.where.home
     if start is None or folder is None:
-        return "what cannot be told"
+        return "what cannot be told" if hidden or folder is None else None
     path = home + start[1:] if start == "~" or start.startswith("~/") else join_path(folder, start)
-    real = os.path.realpath(path)
+    if WILD.search(path) is not None:
+        return _secret_in_pattern(judge, folder, path, excluded, hidden=hidden)
+    return _secret_below(judge, path, excluded, hidden=hidden)
+
+
+def _secret_below(judge: Judge, path: str, excluded: tuple[str, ...], *, hidden: bool) -> str | None:
+    home, real = judge.where.home, follow_links(path)
+    look = find_secret if hidden else find_plain_secret
     if f"{real}/".startswith(f"{judge.where.workspace}/"):
-        return find_secret(real, excluded)
-    if f"{home}/".startswith(f"{real}/"):
+        return look(real, excluded)
+    if f"{home}/".startswith(f"{real.rstrip('/')}/"):
         return "your home folder"
     if real.startswith(f"{home}/."):
         return "what programs keep for you"
-    return find_secret(real, excluded)
+    return look(real, excluded)

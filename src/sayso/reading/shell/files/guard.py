@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.path_operations import CallFolders, operation_at_path
+from sayso.reading.paths.budget import follow_links
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState, join_path
 
@@ -17,9 +18,11 @@ if TYPE_CHECKING:
 
 GUARD = lazy_pattern(
     r"(?i)sayso|\.claude|\.codex|\.gemini|\.cursor|opencode|clinerules|copilot|openclaw|goose"
+    r"|(?:agents|claude|gemini|soul)\.md"
 )
 
 
+_PACKAGE = lazy_pattern(r"(?i)sayso(?:[\[=<>!~@ ;].*)?")
 _SEPARATORS = lazy_pattern(r"[=:,;\[\]\s]+")
 OWN = lazy_pattern(r"(?i)sayso")
 """What the paths of Sayso's own files say."""
@@ -33,14 +36,24 @@ def judge_guard_mentions(
         text = one.value.text
         if text is None or names.search(text) is None:
             continue
-        for piece in (text, text.partition("=")[2]):
-            if not piece or "://" in piece:
+        for piece in dict.fromkeys((text, text.partition("=")[2], *_SEPARATORS.split(text))):
+            if not piece or "://" in piece or (piece is not text and names.search(piece) is None):
                 continue
             for folder in state.folders:
                 where = CallFolders(folder or judge.where.folder, judge.where.workspace, judge.where.home)
                 found = operation_at_path("files.write", piece, judge.policy, where, ())
                 if found.barred is not None:
                     judge.record(found.name, Risk.HIGH, found.barred, one.start, one.end, found.barred)
+
+
+def judge_packages(judge: Judge, arguments: tuple[Argument, ...], before: int) -> None:
+    """Sayso's own package: to install another version of it, or to remove it, is barred."""
+    if not any(one.operation == "packages.install" for one in judge.findings[before:]):
+        return
+    for one in arguments:
+        if one.value.text is not None and _PACKAGE.fullmatch(one.value.text):
+            why = "it installs or removes Sayso itself"
+            judge.record("self_modification.change_guard", Risk.HIGH, why, one.start, one.end, why)
 
 
 def judge_given_files(judge: Judge, arguments: tuple[Argument, ...], state: ShellState) -> None:
@@ -61,7 +74,7 @@ def judge_given_files(judge: Judge, arguments: tuple[Argument, ...], state: Shel
 
 def _why_not_given(judge: Judge, piece: str, folder: str, *, inner: bool) -> str | None:
     """Return why nobody can tell what comes of giving this to a project's code; None if all is well."""
-    if not piece or piece[0] == "-" or GUARD.search(piece):
+    if not piece or piece[0] == "-":
         return None
     path = join_path(folder, judge.where.home + piece[1:] if piece[:2] == "~/" else piece)
     if inner and piece[0] in "/~." and _is_elsewhere(judge, path):
@@ -81,7 +94,7 @@ def looks_like_file(path: str, word: str) -> bool:
 
 def _is_elsewhere(judge: Judge, path: str) -> bool:
     """Return whether this is a place outside the workspace where something can be written."""
-    real, workspace = os.path.realpath(path), os.path.realpath(judge.where.workspace or "/")
+    real, workspace = follow_links(path), follow_links(judge.where.workspace or "/")
     above = os.path.dirname(real)  # noqa: PTH120
     there = os.path.lexists(real) or (above != "/" and os.path.isdir(above))  # noqa: PTH112
     return there and real != workspace and not f"{real}/".startswith(f"{workspace.rstrip('/')}/")

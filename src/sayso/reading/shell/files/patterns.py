@@ -17,6 +17,7 @@ import msgspec
 from sayso.core.model import Operation, Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.path_operations import CallFolders, operation_at_path
+from sayso.reading.paths.budget import follow_links
 from sayso.reading.paths.places import is_secret
 from sayso.reading.shell.state import join_path
 from sayso.reading.verbs import DELETE_VERBS, READ_VERBS, verb_of
@@ -39,7 +40,7 @@ def operation_at_pattern(judge: Judge, operation: str, pattern: str, where: Call
     found = judge.quick.operation_at(operation, fixed or ".", where.folder)
     if found.barred is not None or found.reading is Risk.HIGH:
         return found
-    top = os.path.realpath(join_path(where.folder, _at_home(fixed, where.home)))
+    top = follow_links(join_path(where.folder, _at_home(fixed, where.home)))
     if where.home and f"{top}/".startswith(f"{where.home}/.") and not where.workspace.startswith(top):
         return msgspec.structs.replace(found, reading=Risk.HIGH, found="it reads what programs keep for you")
     if HIDDEN_PATTERN.search(pattern) or _may_name_secret(pattern, fixed, name, where):
@@ -102,14 +103,16 @@ def _may_name_secret(pattern: str, fixed: str, name: str, where: CallFolders) ->
         return True
     folder = join_path(where.folder, _at_home(fixed, where.home))
     if "/" in name:
-        return _finds_secret(folder, name.replace("[^", "[!").split("/"))
+        return _finds_secret(folder, [part for part in name.replace("[^", "[!").split("/") if part])
     try:
         with os.scandir(folder) as entries:
             for count, entry in enumerate(entries):
                 if count > _MAX_ENTRIES:
                     return True
-                if is_secret(entry.name) and fnmatch.fnmatchcase(entry.name, name):
-                    return entry.name[0] != "."
+                if entry.name[0] == "." != name[:1]:
+                    continue  # a shell does not take a wildcard for the dot
+                if is_secret(f"{folder}/{entry.name}") and fnmatch.fnmatchcase(entry.name, name):
+                    return True
     except OSError:
         return False
     return False
@@ -133,7 +136,7 @@ def _finds_secret(folder: str, parts: list[str]) -> bool:
         for entry in entries:
             if entry.name[0] == "." != wanted[:1] or not fnmatch.fnmatchcase(entry.name, wanted):
                 continue
-            if last and is_secret(entry.path[len(folder) :]):
+            if last and is_secret(entry.path):
                 return True
             if not last and entry.is_dir():
                 waiting.append((entry.path, place + (wanted != "**")))

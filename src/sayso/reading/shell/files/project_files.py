@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from sayso.reading.paths.budget import follow_links
 from sayso.reading.paths.named_files import digest_content
 from sayso.reading.shell.programs.known import named_set
 
@@ -19,7 +20,7 @@ PROJECT_WORK = frozenset({"tests.run", "build.run", "scripts.run", "lint.run"})
 
 def pin_project_files(judge: Judge, path: str, start: int, end: int) -> None:
     """Pin this file; of a folder, the files that say what to run, in it and above, up to the workspace."""
-    here, workspace = os.path.realpath(path), os.path.realpath(judge.where.workspace)
+    here, workspace = follow_links(path), follow_links(judge.where.workspace)
     if not os.path.isdir(here):  # noqa: PTH112 - asked for every project
         _pin(judge, here, start, end)
         here = here.rpartition("/")[0]
@@ -39,7 +40,7 @@ def _list_names(folder: str) -> list[str]:
 def _pin(judge: Judge, path: str, start: int, end: int) -> None:
     digest = digest_content(path)
     if digest is not None:
-        judge.pins.add(f"{os.path.realpath(path)}#sha256:{digest}")
+        judge.pins.add(f"{follow_links(path)}#sha256:{digest}")
     elif os.path.lexists(path):
         name = path.rpartition("/")[2]
         judge.doubt(f"{name[:60]} cannot be read, so nobody can tell what it runs", start, end)

@@ -1,10 +1,11 @@
 """A quick look at paths: an answer is the one that the whole reading of paths gives; on None, that decides.
 
 - A path is answered here only if it is spelled plainly, no link stands on the way, the file has no other
-  name, and it is neither the guard's nor in `.git`, nor where reading shows more than files.
+  name, and it is neither the guard's nor where reading shows more than files.
 - A change of what is a folder is not: what lies in it counts as well.
 - Every name on the way is looked at once a line. Nothing that the file system says is kept for longer, but
-  which folders are Sayso's own: that is asked for again after a second.
+  which folders are Sayso's own, and that no link stands on the way to the folder the line runs in while
+  that is the same folder: these are asked for again after a second.
 """
 
 from __future__ import annotations
@@ -21,13 +22,14 @@ from sayso.core.model import Operation
 from sayso.core.policy import Policy
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.path_operations import CallFolders, operation_at_path, operation_at_place
+from sayso.reading.paths.budget import current_budget, follow_links
 from sayso.reading.paths.own_places import Identity, OwnPlaces, find_own_places, own_places_key
 from sayso.reading.paths.places import REVEALING_FOLDERS, SECRET_FILES, SYSTEM_FOLDERS, PathPlace, is_secret
 from sayso.reading.paths.protected import GUARDED_AT_ROOTS, GUARDED_FIRST_NAMES, find_named
 from sayso.reading.verbs import READ_VERBS, verb_of
 
 _PLAIN = lazy_pattern(
-    r"\.|(?:/|\./|~/)?\.?[A-Za-z0-9_][\w+=@-]*(?:\.[\w+=@-]+)*(?:/\.?[A-Za-z0-9_][\w+=@-]*(?:\.[\w+=@-]+)*)*/?",
+    r"\.|(?:/|\./|~/|(?:\.\./)+)?\.?[A-Za-z0-9_][\w+=@-]*(?:\.[\w+=@-]+)*(?:/\.?[A-Za-z0-9_][\w+=@-]*(?:\.[\w+=@-]+)*)*/?",
     re.ASCII,
 )
 _PLAIN_FOLDER = lazy_pattern(r"(?:/[^/.][^/]*)+")
@@ -56,9 +58,9 @@ class QuickLook:
     def __init__(self, where: CallFolders, policy: Policy) -> None:
         self._where = where
         self._policy = policy
-        self._seen: dict[str, os.stat_result | None] = {}
+        self._seen = current_budget().files
         self._folders: dict[str, bool] = {}
-        self._made: dict[tuple[str, bool, bool, bool], Operation] = {}
+        self._made: dict[tuple[str, bool, bool, bool, bool], Operation] = {}
         self._own: _Own | None = None
         self.running_keys: dict[tuple[str, str | None], str | None] = {}
         """Of each repository that was looked at, the key of its configuration that may run a program."""
@@ -80,6 +82,15 @@ class QuickLook:
             return None
         return self._operation(operation, whole)
 
+    def is_elsewhere(self, path: str, folder: str) -> bool:
+        """Return whether this is an ordinary path outside the workspace; False may take a closer look."""
+        whole = self._resolve(path, folder)
+        return whole is not None and not self._is_inside(whole)
+
+    def find_real(self, folder: str) -> str:
+        """Where this folder is by its real name."""
+        return folder if self._looks_sound(folder) else follow_links(folder)
+
     def find_inside(self, path: str, folder: str) -> str | None:
         """Where an ordinary path in the workspace leads; None if it is none, or takes a closer look."""
         whole = self._resolve(path, folder)
@@ -90,14 +101,19 @@ class QuickLook:
     def _resolve(self, path: str, folder: str) -> str | None:
         if _PLAIN.fullmatch(path) is None:
             return None
+        if not self._looks_sound(folder):
+            return None
+        whole = self._spell(path, folder)
+        if whole is None:
+            return None
+        return whole if not self._is_of_note(whole) and self._leads_straight(whole) else None
+
+    def _looks_sound(self, folder: str) -> bool:
         sound = self._folders.get(folder)
         if sound is None:
             sound = self._folders[folder] = self._is_sound(folder)
             self._start = f"{folder}/" if sound and self._seen.get(folder) is not None else "//"
-        if not sound:
-            return None
-        whole = self._spell(path, folder)
-        return whole if not self._is_of_note(whole) and self._leads_straight(whole) else None
+        return sound
 
     def _is_folder_of_note(self, whole: str) -> bool:
         """Return whether this is a folder in which an agent's instructions or a host's settings lie."""
@@ -110,9 +126,15 @@ class QuickLook:
             return True
         return not GUARDED_AT_ROOTS.isdisjoint(names)
 
-    def _spell(self, path: str, folder: str) -> str:
-        """The path from the root on."""
+    def _spell(self, path: str, folder: str) -> str | None:
+        """The path from the root on. `..` leads up from a folder that no link stands on the way to."""
         first = path[0]
+        if path[:2] == "..":
+            if "/." in folder:
+                return None  # what is hidden above may be a secret
+            while path[:3] == "../":
+                folder, path = folder.rpartition("/")[0], path[3:]
+            return f"{folder}/{path.rstrip('/')}" if folder else None
         if first == "/":
             return path.rstrip("/")
         if first == "~":
@@ -125,10 +147,11 @@ class QuickLook:
         inside = self._is_inside(whole)
         system = f"{whole}/".startswith(_SYSTEM)
         secret = (system or _may_be_secret(whole)) and is_secret(whole)
-        kind = (operation, inside, secret, system)
+        versions = "/.git" in whole and ".git" in whole.lower().split("/")
+        kind = (operation, inside, secret, system, versions)
         made = self._made.get(kind)
         if made is None:
-            place = PathPlace(real=whole, inside=inside, secret=secret, system=system)
+            place = PathPlace(real=whole, inside=inside, secret=secret, system=system, versions=versions)
             made = self._made[kind] = operation_at_place(operation, place, self._policy)
         return made
 
@@ -143,10 +166,15 @@ class QuickLook:
             return False
         if self._own is None:
             self._own = _own_places(home)
+        if _is_known_sound(self._seen, self._own, (folder, workspace, home)):
+            return True
         if not self._leads_straight(folder):
             return False
         above = f"{folder}/"
-        return all(above.startswith(f"{one}/") or self._leads_straight(one) for one in (workspace, home))
+        if not all(above.startswith(f"{one}/") or self._leads_straight(one) for one in (workspace, home)):
+            return False
+        _keep_sound(self._seen.get(folder), self._own, (folder, workspace, home))
+        return True
 
     def _is_of_note(self, whole: str) -> bool:
         """Return whether this is the guard's, holds something of it, or lies where more counts than names."""
@@ -156,7 +184,7 @@ class QuickLook:
         if own.below.match(folded) is not None or folded in own.above or not folded.isascii():
             return True
         names = folded.split("/")
-        if ".git" in names or f"{whole}/".startswith(_REVEALING):
+        if f"{whole}/".startswith(_REVEALING):
             return True
         if GUARDED_FIRST_NAMES.isdisjoint(names):
             return False
@@ -206,6 +234,32 @@ def _are_plain(folder: str, workspace: str, home: str) -> bool:
         _PLAIN_FOLDER.fullmatch(one) is not None and not f"{one}/".startswith(_SYSTEM)
         for one in (folder, workspace, home)
     )
+
+
+_Folders = tuple[str, str, str]
+_sound: tuple[_Folders, _Own, float, Identity] | None = None
+
+
+def _is_known_sound(seen: dict[str, os.stat_result | None], own: _Own, folders: _Folders) -> bool:
+    """Return whether these were sound less than a second ago, and the first is the same folder still."""
+    kept = _sound
+    if kept is None or kept[0] != folders or kept[1] is not own or time.monotonic() - kept[2] > _SECONDS:
+        return False
+    folder = folders[0]
+    try:
+        found = os.lstat(folder)
+    except OSError:
+        return False
+    if not stat.S_ISDIR(found.st_mode) or (found.st_dev, found.st_ino) != kept[3]:
+        return False
+    seen[folder] = found
+    return True
+
+
+def _keep_sound(found: os.stat_result | None, own: _Own, folders: _Folders) -> None:
+    global _sound  # noqa: PLW0603 - as below
+    if found is not None:
+        _sound = (folders, own, time.monotonic(), (found.st_dev, found.st_ino))
 
 
 _kept: tuple[object, float, _Own] | None = None

@@ -25,6 +25,9 @@ def judge_script(judge: Judge, file: Argument, state: ShellState, start: int, en
         judge.doubt("which file it runs cannot be told", start, end)
         return
     name = path.rpartition("/")[2]
+    if judge.quick.is_elsewhere(path, folder):
+        judge.doubt(f"{name[:60]} is a program outside the workspace that is not known", start, end)
+        return
     real = judge.quick.find_inside(path, folder) or _find_inside(judge, path, folder, start, end)
     if real is None:
         return
@@ -46,6 +49,9 @@ def _find_inside(judge: Judge, path: str, folder: str, start: int, end: int) -> 
     if guarded is not None and place.guarded.at is not None and guarded.barred is not None:
         why = guarded.barred
         judge.record("self_modification.run_guard_command", Risk.HIGH, why, start, end, why)
+        return None
+    if place.secret:
+        judge.record("files.read", Risk.HIGH, "it names a file that holds secrets", start, end)
         return None
     if place.real is None or not place.inside:
         name = path.rpartition("/")[2]

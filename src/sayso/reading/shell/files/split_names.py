@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections import deque
 
+from sayso.reading.paths.budget import current_budget
 from sayso.reading.paths.places import is_secret
 from sayso.reading.secrets_below import MAX_ENTRIES
 from sayso.reading.shell.grammar.syntax import Variable, Word
@@ -35,6 +36,15 @@ def splits_pattern(word: Word, state: ShellState) -> bool:
 
 
 def _holds_risky_name(folder: str) -> bool:
+    """Return whether such a name lies below this folder, looked for once for a call."""
+    seen = current_budget().seen
+    found: bool | None = seen.get(("risky", folder))
+    if found is None:
+        found = seen["risky", folder] = _find_risky_name(folder)
+    return found
+
+
+def _find_risky_name(folder: str) -> bool:
     waiting, seen = deque([folder]), 0
     try:
         while waiting:

@@ -46,7 +46,7 @@ class CommandReader(AssignmentReader, RedirectionReader, TestReader):
                 items += self.flatten(node, joiner)
                 joiner = ";"
             else:
-                items.append((joiner, self.command(node)))
+                items += _row(joiner, self.command(node))
                 joiner = ";"
         return Sequence(tuple(items))
 
@@ -63,7 +63,7 @@ class CommandReader(AssignmentReader, RedirectionReader, TestReader):
                 self.check_gaps(children, one.start_byte, one.end_byte)
                 waiting += reversed(children)
             elif one.type != "comment":
-                found.append((joiner, self.command(one)))
+                found += _row(joiner, self.command(one))
         return found
 
     def command(self, node: Any) -> Command:
@@ -289,4 +289,13 @@ def _join_by_pipes(commands: list[Command], start: int, end: int) -> Command:
 
 
 def _one_or_pipeline(commands: list[Command], start: int, end: int) -> Command:
-    return Pipeline(tuple(commands), start, end) if len(commands) > 1 else commands[0]
+    """One row of pipes. The grammar may nest them: it takes `a | b | c && d` for `a | (b | c && d)`."""
+    row = [each for one in commands for each in (one.commands if isinstance(one, Pipeline) else (one,))]
+    return Pipeline(tuple(row), start, end) if len(row) > 1 else row[0]
+
+
+def _row(joiner: str, command: Command) -> tuple[tuple[str, Command], ...]:
+    """A command where a row of them is wanted: what turns out to be several joins the row."""
+    if not isinstance(command, Sequence) or not command.items:
+        return ((joiner, command),)
+    return ((joiner, command.items[0][1]), *command.items[1:])

@@ -25,12 +25,8 @@ _RESERVED = frozenset(
 
 def parse_plain(line: str) -> Sequence | None:
     """The syntax of a line of plain words; None if it is not one."""
-    if _BARE_LINE.fullmatch(line) is not None:
-        return _parse_bare(line)
-    return _parse_tokens(line) if line.isascii() else None
-
-
-def _parse_tokens(line: str) -> Sequence | None:
+    if not line.isascii():
+        return None
     match = _TOKEN.match
     items: list[tuple[str, Command]] = []
     piped: list[Simple] = []
@@ -64,19 +60,6 @@ def _parse_tokens(line: str) -> Sequence | None:
     piped.append(Simple((), tuple(words), (), words[0].start, words[-1].end))
     items.append((joiner, _join(piped)))
     return Sequence(tuple(items))
-
-
-def _parse_bare(line: str) -> Sequence | None:
-    """One command of bare words."""
-    texts = split_bare(line)
-    if texts is None:
-        return None
-    words, here = [], 0
-    for text in texts:
-        end = here + len(text)
-        words.append(Word(text, here, end, text))
-        here = end + 1
-    return Sequence(((";", Simple((), tuple(words), (), 0, len(line))),))
 
 
 def split_bare(line: str) -> list[str] | None:

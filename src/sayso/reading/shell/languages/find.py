@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 from sayso.core.model import Risk
 from sayso.reading.shell.commands.kinds import judge_kind
 from sayso.reading.shell.commands.usage import judge_option_values, report_problem
-from sayso.reading.shell.files.deep import secret_under
+from sayso.reading.shell.files.deep import secret_under, texts_of
+from sayso.reading.shell.files.guard import judge_guard_mentions
 from sayso.reading.shell.files.names import finds_plain
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, parse_options
 from sayso.reading.shell.words import Value
+from sayso.reading.verbs import verb_of
 
 if TYPE_CHECKING:
     from sayso.reading.shell.commands.invocation import Invocation
@@ -24,6 +26,7 @@ _BATCHES = frozenset({"-x", "-X", "--exec", "--exec-batch"})
 _SHOWS_NO_CONTENT = frozenset(
     {"ls", "wc", "stat", "file", "du", "basename", "dirname", "echo", "realpath", "test"}
 )
+_CHANGES = frozenset({"write", "edit", "create", "delete"})
 _RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _LEADING = frozenset({"-H", "-L", "-P", "-E", "-X", "-d", "-s", "-x"})
 
@@ -34,7 +37,7 @@ def judge_find(  # noqa: C901 - one branch for each kind of word
     """Judge an expression word by word."""
     words = list(invocation.arguments)
     named = program.table.named
-    here, paths = 0, 0
+    here, paths, before = 0, 0, len(judge.findings)
     while here < len(words):
         one = words[here]
         text = one.text
@@ -64,6 +67,8 @@ def judge_find(  # noqa: C901 - one branch for each kind of word
             if one.value.may_be_option:
                 judge.doubt("a word of find's expression is not known", one.start, one.end)
             judge_path(judge, "files.list", one, invocation.state)
+    if any(verb_of(one.operation) in _CHANGES for one in judge.findings[before:]):
+        judge_guard_mentions(judge, invocation.arguments, invocation.state)
     judge.effect(default_effect("files.list"), invocation.start, invocation.end)
 
 
@@ -82,6 +87,14 @@ def _found_by(judge: Judge, invocation: Invocation) -> Value:
         return _FOUND
     for folder in invocation.state.folders:
         if any(secret_under(judge, folder, one) is not None for one in starts):
+            return Value(None, prefix="./")
+    return _FOUND
+
+
+def _found_plain(judge: Judge, starts: list[str | None], invocation: Invocation) -> Value:
+    """The same for what passes hidden files over."""
+    for folder in invocation.state.folders:
+        if any(secret_under(judge, folder, one, hidden=False) is not None for one in starts):
             return Value(None, prefix="./")
     return _FOUND
 
@@ -139,7 +152,8 @@ def judge_fd(judge: Judge, program: KnownProgram, invocation: Invocation) -> Non
         (one.text or "-H").startswith(("-H", "-u", "-I", "--hidden", "--no-ignore", "--unres"))
         for one in before
     )
-    found = _found_by(judge, invocation) if hidden else _FOUND
+    starts = texts_of(parsed.operands[1:]) or ["."]
+    found = _found_by(judge, invocation) if hidden else _found_plain(judge, starts, invocation)
     inner = tuple(_fill(one, found) for one in arguments[at + 1 :])
     if not inner:
         judge.doubt("fd is given no command", invocation.start, invocation.end)

@@ -17,9 +17,13 @@ _HIDDEN = lazy_pattern(r"\[[^\]]*\]|`[^`]*`|'(?:''|[^'])*'|\"(?:\"\"|[^\"])*\"|-
 _READS = lazy_pattern(r"\s*(?:select|explain|values|show|describe|desc|with|from)\b", re.IGNORECASE)
 _CHANGES = lazy_pattern(
     r"(?i)\b(?:insert|update|delete|drop|create|alter|replace|attach|detach|vacuum|reindex|analyze|pragma|into|copy"
-    r"|grant|revoke|truncate|call|do|exec|execute|merge|load_extension|writefile|readfile|edit|fts3_tokenizer|install"
+    r"|grant|revoke|truncate|call|do|exec|execute|merge|load_extension|writefile|readfile|lsdir|fsdir|edit|fts3_tokenizer|install"
     r"|load|export|import|set|lock|outfile|dumpfile|pg_\w+|lo_\w+|dblink\w*|xp_\w+|system|shell|read_\w+|zeroblob)\b"
 )
+_HARMS = lazy_pattern(
+    r"(?i)\b(?:drop|delete|truncate|update|attach|load|readfile|writefile|lsdir|fsdir|edit|fts3)"
+)
+"""What cannot be undone, or reaches files and programs."""
 _DOTS = lazy_pattern(r"\s*\.(?:tables|schema|indexes|databases|dbinfo|help|show)\b[\w\s]*")
 
 
@@ -35,7 +39,5 @@ def judge_sql(judge: Judge, text: str, at: Argument, program: KnownProgram) -> N
             "database.change", Risk.HIGH, "a command of the program that may run others", at.start, at.end
         )
         return
-    risk = (
-        Risk.HIGH if re.search(r"(?i)\b(?:drop|delete|truncate|update|attach|load)", bare) else Risk.MODERATE
-    )
+    risk = Risk.HIGH if _HARMS.search(bare) else Risk.MODERATE
     judge.record("database.change", risk, "it may change the database", at.start, at.end)

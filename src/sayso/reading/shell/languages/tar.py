@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sayso.core.model import Risk
 from sayso.reading.shell.commands.invocation import Invocation
 from sayso.reading.shell.commands.usage import judge_by_data
+from sayso.reading.shell.files.deep import secret_under
 from sayso.reading.shell.files.paths import judge_path, judge_path_into
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, ParsedOptions
 from sayso.reading.shell.specials.unpacking import judge_unpacked
-from sayso.reading.shell.state import ChangedFiles
+from sayso.reading.shell.state import ChangedFiles, join_path
 from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:
@@ -43,8 +45,23 @@ def judge_tar(judge: Judge, program: KnownProgram, invocation: Invocation) -> No
     if writes:
         for one in parsed.operands:
             judge_path(judge, "files.read", one, invocation.state)
+        _judge_contents(judge, parsed, invocation)
     elif "-x" in chosen and "-O" not in chosen and parsed.problem is None:
         _judge_extraction(judge, parsed, invocation, earlier)
+
+
+def _judge_contents(judge: Judge, parsed: ParsedOptions, invocation: Invocation) -> None:
+    """What lies in the folders that go in."""
+    given = [(option.name, value.text) for option, value in parsed.options if value is not None]
+    excluded = tuple(text for name, text in given if name == "--exclude" and text)
+    starts = [text for name, text in given if name == "-C"] or ["."]
+    for one in parsed.operands:
+        for folder in invocation.state.folders:
+            tops = [None if folder is None or text is None else join_path(folder, text) for text in starts]
+            secret = next(filter(None, (secret_under(judge, top, one.text, excluded) for top in tops)), None)
+            if secret is not None:
+                judge.record("files.read", Risk.HIGH, f"it packs {secret}", one.start, one.end)
+                return
 
 
 def _judge_extraction(

@@ -49,6 +49,7 @@ KINDS = frozenset(
         "sources",
         "folder",
         "suffix",
+        "copied",
         "inventory",
         "run",
         "script",

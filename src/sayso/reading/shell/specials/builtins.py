@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from sayso.core.model import Risk
+from sayso.reading.paths.budget import follow_links
 from sayso.reading.shell.commands.kinds import judge_kind
 from sayso.reading.shell.commands.usage import report_problem
 from sayso.reading.shell.commands.variables import is_project_setting, is_risky
@@ -66,11 +67,21 @@ def judge_cd(judge: Judge, program: KnownProgram, invocation: Invocation) -> Non
         judge.doubt("where it goes cannot be told", invocation.start, invocation.end)
         return
     target = parsed.operands[0] if parsed.operands else Argument(Value("~", home=True), 0, 0)
+    if (
+        target.text == "-"
+        and state.previous is not None
+        and len(before) == 1
+        and "OLDPWD" not in state.variables
+    ):
+        state.folders, state.previous = state.previous, before
+        judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
+        return
     targets = target.value.choices or (target.value,)
     every = dict.fromkeys(
         after for one in targets for folder in before for after in _folders_after(one, folder, judge, state)
     )
     state.folders = tuple(every) if len(every) <= MAX_FOLDERS else (None,)
+    state.previous = before if program.name == "cd" and len(before) == 1 and None not in before else None
     if state.folders == (None,):
         judge.record(
             "shell.change_folder",
@@ -103,9 +114,9 @@ def _folders_after(
         return (None,)
     try:
         joined = join_path(folder or "/", text)
-        shortened, real = os.path.normpath(joined), os.path.realpath(joined)
+        shortened, real = os.path.normpath(joined), follow_links(joined)
         state.linked = state.linked or shortened != real
-        return (real, os.path.realpath(shortened)) if ".." in text else (real,)
+        return (real, follow_links(shortened)) if ".." in text else (real,)
     except (OSError, ValueError):
         return (None,)
 

@@ -9,6 +9,7 @@ from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.shell.commands.invocation import Invocation
 from sayso.reading.shell.commands.kinds import judge_kind
 from sayso.reading.shell.commands.usage import judge_by_data, judge_option_values, report_problem
+from sayso.reading.shell.files.deep import secret_under
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, parse_options
@@ -94,6 +95,7 @@ def judge_archive7(judge: Judge, program: KnownProgram, invocation: Invocation) 
         for one in arguments[1:]:
             text = one.text or one.value.prefix
             place = text.removeprefix("-o")
+            _judge_packed(judge, one, invocation)
             if place[:1] != "-":
                 judge_path(
                     judge,
@@ -114,6 +116,11 @@ def judge_archive7(judge: Judge, program: KnownProgram, invocation: Invocation) 
             judge.doubt("an argument of it may be any option", one.start, one.end)
         else:
             judge_path(judge, "files.read", one, invocation.state)
+
+
+def _judge_packed(judge: Judge, one: Argument, invocation: Invocation) -> None:
+    if any(secret_under(judge, folder, one.text) for folder in invocation.state.folders):
+        judge.record("files.read", Risk.HIGH, "it packs what holds secrets", one.start, one.end)
 
 
 def judge_database(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:

@@ -6,6 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
+from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.paths.budget import follow_links
 from sayso.reading.paths.file_content import read_whole
 from sayso.reading.shell.commands.invocation import Invocation
 from sayso.reading.shell.commands.usage import judge_by_data, judge_subcommand, report_problem
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 _RUNS_WHEN_SET = frozenset({"sequence", "init", "alias", "gui", "am", "hooks", "guitool", "gitk"})
 """Sections that run nothing when git reads, and may run something when it does more."""
+_TOKEN_KEY = lazy_pattern(r"(?i)extraheader|token|passw|secret|cookie")
 _NEEDS_NO_REPOSITORY = frozenset({"--version", "--help", "-h", "-v", "version"})
 
 
@@ -76,7 +79,7 @@ def _follow_options(
 def _join(folder: str | None, value: Argument) -> str | None:
     if value.text is None or value.value.wild or value.value.home or folder is None:
         return None
-    return os.path.realpath(join_path(folder, value.text))
+    return follow_links(join_path(folder, value.text))
 
 
 def _check_setting(judge: Judge, value: Argument) -> None:
@@ -123,6 +126,11 @@ def judge_settings_of_git(judge: Judge, program: KnownProgram, invocation: Invoc
         judge.record(
             "git.show", Risk.MODERATE, "shows settings which hold tokens", invocation.start, invocation.end
         )
+    file = next((value for option, value in parsed.options if option.name == "-f"), None)
+    if file is not None and any(one.operation == "git.configure" for one in judge.findings):
+        judge_path(judge, "files.write", file, invocation.state)
+    if any(_TOKEN_KEY.search(word or "") for word in words):
+        judge.record("secrets.read", Risk.HIGH, "shows a token", invocation.start, invocation.end)
     if first in ("edit", "set", "unset", "rename-section", "remove-section"):
         judge.effect(default_effect("git.configure"), invocation.start, invocation.end)
 
@@ -180,7 +188,7 @@ def _check_configuration(
         at = None if named is None or named.text is None else join_path(folder, named.text)
         keys = judge.quick.running_keys
         if (folder, at) not in keys:
-            keys[folder, at] = find_running_key(folder, at)
+            keys[folder, at] = find_running_key(judge.quick.find_real(folder), at)
         key = keys[folder, at]
         if key is not None:
             why = f"the repository's configuration can run a program: {key[:80]}"

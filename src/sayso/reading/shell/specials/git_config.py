@@ -14,9 +14,11 @@ import os
 import stat
 
 from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.paths.budget import follow_links
 from sayso.reading.paths.file_content import read_whole
+from sayso.reading.paths.places import is_secret
 from sayso.reading.shell.programs.known import named_set
-from sayso.reading.shell.specials.git_index import find_gitlinks, version_of_file
+from sayso.reading.shell.specials.git_index import find_gitlinks, version_of, version_of_file
 from sayso.reading.shell.state import join_path
 
 MAX_CONFIG = 200_000
@@ -32,10 +34,10 @@ _UNREADABLE = "a configuration that cannot be read"
 def find_running_key(folder: str, named: str | None = None) -> str | None:
     """The first key that may run a program when git reads in this folder; None if there is none.
 
-    `named` is the repository where the command names it.
+    The folder goes by its real name. `named` is the repository where the command names it.
     """
     try:
-        found = [_from_name(named)] if named is not None else _find_repositories(os.path.realpath(folder))
+        found = [_from_name(named)] if named is not None else _find_repositories(folder)
         checked = (_check_repository(repository, tree, 0) for repository, tree in found)
         return next((key for key in checked if key is not None), None)
     except (OSError, ValueError, IndexError):
@@ -47,6 +49,8 @@ def is_harmless_key(key: str, value: str) -> bool:
     section, _, rest = key.casefold().partition(".")
     name = rest.rpartition(".")[2]
     harmless = named_set("git_keys")
+    if is_secret(value):
+        return False
     if f"{section}.{name}" == "core.fsmonitor":
         return value.casefold() in _SWITCHES
     if f"{section}.{name}" == "core.pager":
@@ -55,7 +59,7 @@ def is_harmless_key(key: str, value: str) -> bool:
 
 
 def _from_name(path: str) -> tuple[str, str | None]:
-    real = os.path.realpath(path)
+    real = follow_links(path)
     return _follow_file(real), real.rpartition("/")[0] or "/"
 
 
@@ -67,10 +71,11 @@ def _find_repositories(folder: str) -> list[tuple[str, str | None]]:
         state = _stat(mark)
         if state is not None and not stat.S_ISDIR(state.st_mode):
             return [*found, (_follow_file(mark), here)]
-        for repository, tree in ((mark, here), (here, None)):
-            if _may_be_repository(repository):
+        for repository, tree in ((mark, here), (here, None)) if state is not None else ((here, None),):
+            taken = _is_repository(repository)
+            if taken is not False:
                 found.append((repository, tree))
-                if _is_surely_repository(repository):
+                if taken:
                     return found
         parent = here.rpartition("/")[0] or "/"
         if parent == here:
@@ -78,19 +83,26 @@ def _find_repositories(folder: str) -> list[tuple[str, str | None]]:
         here = parent
 
 
-def _may_be_repository(path: str) -> bool:
-    if not os.path.lexists(f"{path}/HEAD"):
+def _is_repository(path: str) -> bool | None:
+    """Return whether git takes this for a repository and looks no further up; None: some gits may."""
+    head = _stat(f"{path}/HEAD")
+    if head is None and not os.path.lexists(f"{path}/HEAD"):
         return False
-    return os.path.lexists(f"{path}/objects") or os.path.lexists(f"{path}/commondir")
-
-
-def _is_surely_repository(path: str) -> bool:
-    """Return whether git takes this for a repository and looks no further up, whoever runs it."""
-    head, objects, refs = (_stat(f"{path}/{name}") for name in ("HEAD", "objects", "refs"))
+    objects = _stat(f"{path}/objects")
+    if objects is None and not any(os.path.lexists(f"{path}/{one}") for one in ("objects", "commondir")):
+        return False
     if head is None or not stat.S_ISREG(head.st_mode) or not head.st_mode & stat.S_IRUSR:
-        return False
-    folders = all(one and stat.S_ISDIR(one.st_mode) and one.st_mode & stat.S_IXUSR for one in (objects, refs))
-    return folders and _HEAD.fullmatch(_read(f"{path}/HEAD") or "") is not None
+        return None
+    folders = all(
+        one is not None and stat.S_ISDIR(one.st_mode) and one.st_mode & stat.S_IXUSR
+        for one in (objects, _stat(f"{path}/refs"))
+    )
+    return True if folders and _names_commit(f"{path}/HEAD", *version_of(head)) else None
+
+
+@functools.lru_cache(256)
+def _names_commit(head: str, *version: int) -> bool:
+    return _HEAD.fullmatch(_read(head) or "") is not None
 
 
 def _stat(path: str) -> os.stat_result | None:

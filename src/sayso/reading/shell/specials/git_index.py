@@ -30,6 +30,11 @@ def version_of_file(path: str) -> tuple[int, ...]:
         found = os.stat(path)  # noqa: PTH116 - asked several times a line
     except (FileNotFoundError, NotADirectoryError):
         return ()
+    return version_of(found)
+
+
+def version_of(found: os.stat_result) -> tuple[int, ...]:
+    """The same of a file that was looked at."""
     now = time.time_ns()
     once = now if now - found.st_ctime_ns < _YOUNG else 0
     return found.st_ino, found.st_dev, found.st_size, found.st_mtime_ns, found.st_ctime_ns, once

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.shell.commands.usage import judge_by_data
+from sayso.reading.shell.files.guard import OWN
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument
 
@@ -43,6 +44,9 @@ def judge_sayso(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
 def judge_process(judge: Judge, value: Argument, invocation: Invocation) -> None:
     """A process that a signal is sent to, by name, pattern or number."""
     text = value.text
+    if text is None and OWN.search(judge.spelling(value.start, value.end)):  # kill $(pgrep sayso)
+        bar(judge, "stop_guard", "it may end a process of Sayso", value.start, value.end)
+        return
     if text is None:
         judge.doubt("which process it ends is not known", value.start, value.end)
         return

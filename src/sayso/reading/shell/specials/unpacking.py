@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.paths.places import is_secret
 from sayso.reading.paths.protected import GUARDED_FIRST_NAMES, find_named
 from sayso.reading.secrets_below import MAX_ENTRIES
 from sayso.reading.shell.commands.invocation import Invocation
 from sayso.reading.shell.commands.usage import judge_by_data
 from sayso.reading.shell.files.archives import list_archive
+from sayso.reading.shell.files.deep import MAX_WILD_PARTS
 from sayso.reading.shell.files.guard import GUARD
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.files.patterns import split_pattern
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge
 
 MAX_NOTED = 20
-MAX_WILD_PARTS = 2
 _WILDCARD = lazy_pattern(r"[*?\[]")
 _ONLY_SHOWS = frozenset({"-l", "-t", "-v", "-z", "-Z", "-Z1", "-h", "-hh", "-p", "-c"})
 _UNTOLD = "which files it brings cannot be told"
@@ -124,6 +125,10 @@ def judge_copying(judge: Judge, program: KnownProgram, invocation: Invocation) -
         if names is None:
             judge.record("files.write", Risk.HIGH, "it copies more than can be looked at", one.start, one.end)
             continue
+        if any(map(is_secret, names)):
+            judge.record(
+                "files.read", Risk.HIGH, "it takes a file along that holds secrets", one.start, one.end
+            )
         _judge_names(judge, names, target, one, invocation.state)
 
 

@@ -5,10 +5,10 @@ Most are data alone (`special: wrap`): their options, and how many operands stan
 
 from __future__ import annotations
 
-import os
 import shlex
 from typing import TYPE_CHECKING
 
+from sayso.reading.paths.budget import follow_links
 from sayso.reading.shell.commands.kinds import judge_kind
 from sayso.reading.shell.commands.usage import judge_additions, judge_option_values, report_problem
 from sayso.reading.shell.commands.variables import is_risky
@@ -28,6 +28,9 @@ def judge_wrapper(judge: Judge, program: KnownProgram, invocation: Invocation) -
     parsed = parse_and_judge(judge, program, invocation)
     if program.effect is not None:
         judge.effect(program.effect, invocation.start, invocation.end)
+    for kind, one in zip(program.operands, parsed.operands[: max(program.skip, 0)], strict=False):
+        if kind != "text*":
+            judge_kind(judge, kind, one, program, invocation)
     run_inner(judge, program, invocation, parsed.operands[max(program.skip, 0) :], parsed)
 
 
@@ -78,7 +81,8 @@ def judge_env(  # noqa: C901 - one branch for each kind of word
         rest.pop(0)
     while rest and "=" in (rest[0].text or rest[0].value.prefix):
         name = (rest[0].text or rest[0].value.prefix).partition("=")[0]
-        if is_risky(name) and not (name == "PATH" and rest[0].text in ("PATH=/bin", "PATH=/usr/bin:/bin")):
+        plain = rest[0].text in ("PATH=/bin", "PATH=/usr/bin:/bin")
+        if (is_risky(name) or not name.isidentifier()) and not plain:
             judge.doubt(f"it sets {name}, which programs go by", rest[0].start, rest[0].end)
         elif name not in named_set("harmless_variables"):
             unknown = rest[0]
@@ -128,7 +132,7 @@ def _join(folder: str | None, path: str | None) -> str | None:
     """The folder that the system goes to from here: `link/..` is above where the link leads."""
     if path is None or folder is None or "\0" in path:
         return None
-    return os.path.realpath(join_path(folder, path))
+    return follow_links(join_path(folder, path))
 
 
 def judge_busybox(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:

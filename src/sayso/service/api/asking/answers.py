@@ -10,6 +10,7 @@ from sayso.gate.questions.answer import QuestionStanding, answer_items, answer_q
 from sayso.gate.questions.read import find_question
 from sayso.service.api.asking.edits import request_from_edit
 from sayso.service.api.asking.signed_answers import signing_from_body
+from sayso.service.http.callers import answerer_of
 from sayso.service.http.endpoints import Context
 from sayso.service.http.problems import RequestRefused
 from sayso.service.shapes import AnswerBody, AnswerResult
@@ -27,7 +28,9 @@ def post_answer(context: Context) -> AnswerResult:
     if row.state != "open":
         return AnswerResult(row.id, row.state, row.answer, row.by, row.closed_at, yours=False)
     stands = _give_answer(context, found.question, body)
-    return AnswerResult(stands.question, stands.state, stands.answer, stands.by, stands.at, stands.yours)
+    return AnswerResult(
+        stands.question, stands.state, stands.answer, stands.by, stands.at, stands.yours, stands.missing
+    )
 
 
 def check_answer_body(row: QuestionRow, body: AnswerBody) -> None:
@@ -42,6 +45,8 @@ def check_answer_body(row: QuestionRow, body: AnswerBody) -> None:
         raise RequestRefused(
             422, "malformed", 'edited arguments belong to the answer "edit", and to no other'
         )
+    if body.break_glass and (body.answer != "once" or not body.reason):
+        raise RequestRefused(422, "malformed", "who breaks the glass allows once, and says why")
     if body.reason is not None and len(body.reason) > MOST_REASON:
         raise RequestRefused(422, "malformed", f"a reason has {MOST_REASON:,} characters at most")
 
@@ -49,9 +54,11 @@ def check_answer_body(row: QuestionRow, body: AnswerBody) -> None:
 def _give_answer(context: Context, asked: Question, body: AnswerBody) -> QuestionStanding:
     gate, proof = context.gate, signing_from_body(context, body)
     how: dict[str, Any] = {"by": context.token.name, "reason": body.reason, "seen": body.digest}
+    how["who"] = answerer_of(context)
     if body.items is not None:
         return answer_items(gate, asked.id, body.items, signing=proof, **how)
     if body.answer == "edit":
         instead = request_from_edit(context, asked, body)
         return edit_and_allow(gate, asked.id, instead, signing=proof, seen_edited=body.edited_digest, **how)
-    return answer_question(gate, asked.id, body.answer or "", signing=proof, **how)
+    glass = body.break_glass
+    return answer_question(gate, asked.id, body.answer or "", signing=proof, glass=glass, **how)

@@ -15,6 +15,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.questions.coverage import measure_coverage
 from sayso.gate.questions.editable import find_editable
 from sayso.gate.questions.expiry import ends_at
+from sayso.gate.questions.quorum import load_progress
 from sayso.gate.questions.read import Read
 from sayso.gate.questions.retell import retell
 from sayso.gate.sessions.last_message import load_last_message
@@ -72,6 +73,7 @@ def describe_question(context: Context, tx: Reader, found: Read) -> QuestionDeta
         by=row.by,
         reason=row.reason,
         closed_at=row.closed_at,
+        approvals=None if expired else load_progress(context.gate, tx, row, found.question),
     )
 
 

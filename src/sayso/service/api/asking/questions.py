@@ -10,6 +10,7 @@ import msgspec
 from sayso.gate.gate import Gate
 from sayso.gate.questions.expiry import ends_at
 from sayso.gate.questions.explain import describe_why_asked
+from sayso.gate.questions.ratings import Rating, rate_question
 from sayso.gate.questions.read import Read, UnknownQuestion, find_question, questions_in
 from sayso.gate.sessions.messages import ask_in_conversation
 from sayso.service.api.asking.answers import post_answer
@@ -38,6 +39,12 @@ class QuestionReason(msgspec.Struct, frozen=True):
 
     question: str
     why: str
+
+
+class RatingBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Whether the question was clear to whoever answered it."""
+
+    clear: bool
 
 
 class ShownQuestion(msgspec.Struct, frozen=True):
@@ -77,6 +84,13 @@ def post_question_show(context: Context) -> ShownQuestion:
     """Put the question in the conversation, for the user's next message to answer."""
     name = _find_own(context).row.id
     return ShownQuestion(name, ask_in_conversation(context.gate, name))
+
+
+def post_rating(context: Context) -> Rating:
+    """Rate an answered question. The first rating of each person counts."""
+    body: RatingBody = context.body
+    name = context.parameters["question"]
+    return rate_question(context.gate, name, clear=body.clear, by=context.token.name)
 
 
 def _page(
@@ -153,5 +167,14 @@ ENDPOINTS = (
         post_answer,
         AnswerBody,
         AnswerResult,
+    ),
+    Endpoint(
+        "POST",
+        "/v1/questions/{question}/rating",
+        OPERATORS,
+        "Say whether a question was clear",
+        post_rating,
+        RatingBody,
+        Rating,
     ),
 )

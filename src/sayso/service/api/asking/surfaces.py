@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import msgspec
+from starlette.responses import Response
 
 from sayso.core.signed_messages import BadMessage
 from sayso.gate.deliveries.answers import record_forgery, take_answer
+from sayso.gate.deliveries.fetching import open_cards
+from sayso.gate.deliveries.remote_surface import QuestionCard, RemoteSurface
 from sayso.service.http.endpoints import Context, Endpoint, UnreadBody
 from sayso.service.http.problems import RequestRefused
+from sayso.surfaces.remote.browser import BrowserSurface, find_browser_surface
+from sayso.surfaces.remote.obsidian import Obsidian
 from sayso.wire import SURFACES_PATH
 
 
@@ -20,10 +25,30 @@ class SurfaceAnswer(msgspec.Struct, frozen=True):
     yours: bool
 
 
+def fetch_cards(context: Context) -> Response:
+    """Return what waits on a surface that fetches its questions; the answer is signed as the request was."""
+    body: UnreadBody = context.body
+    surface = context.running.surfaces.get(context.parameters["surface"])
+    if not isinstance(surface, Obsidian):
+        raise RequestRefused(404, "not_found", "no surface of that name fetches its questions")
+    try:
+        message = surface.check_fetch(body.headers, body.content)
+    except BadMessage as error:
+        record_forgery(context.gate, surface, error.message, context.running.refused_answers)
+        raise
+    except (msgspec.MsgspecError, UnicodeError) as error:
+        raise RequestRefused(400, "malformed", "this asks for nothing") from error
+    cards = open_cards(context.gate, surface, lambda question: f"{context.base}/#/question/{question}")
+    content = msgspec.json.encode(cards)
+    return Response(content, headers=surface.sign(message, content), media_type="application/json")
+
+
 def receive_answer(context: Context) -> SurfaceAnswer:
     """Take an answer from a surface. Whoever sends it proves nothing but what the surface checks."""
     body: UnreadBody = context.body
-    surface = context.running.surfaces.get(context.parameters["surface"])
+    name = context.parameters["surface"]
+    surface: RemoteSurface | None = context.running.surfaces.get(name)
+    surface = surface or find_browser_surface(context.gate, name)
     if surface is None:
         raise RequestRefused(404, "not_found", "there is no such surface here")
     try:
@@ -35,7 +60,8 @@ def receive_answer(context: Context) -> SurfaceAnswer:
         raise RequestRefused(400, "malformed", "this is not an answer") from error
     if given is None:
         return SurfaceAnswer("", "not answered", None, yours=False)
-    stands = take_answer(context.gate, surface, given, context.running.refused_answers)
+    who = surface.answerer if isinstance(surface, BrowserSurface) else None
+    stands = take_answer(context.gate, surface, given, context.running.refused_answers, who=who)
     return SurfaceAnswer(stands.question, stands.state, stands.answer, stands.yours)
 
 
@@ -47,6 +73,15 @@ ENDPOINTS = (
         "Take an answer from a surface",
         receive_answer,
         result=SurfaceAnswer,
+        raw=True,
+    ),
+    Endpoint(
+        "POST",
+        SURFACES_PATH + "/{surface}/questions",
+        frozenset(),
+        "Fetch what waits on a surface",
+        fetch_cards,
+        result=list[QuestionCard],
         raw=True,
     ),
 )

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from sayso.core.durations import DAY
+from sayso.core.durations import ALL_TIME, DAY
 from sayso.core.model import Risk, check_name, trim_command
 from sayso.core.proposals.proposal import Proposal
 from sayso.gate.hindsight.decide_again import WishedGrant
@@ -20,7 +20,6 @@ from sayso.policy import load_text
 from sayso.service.http.endpoints import OPERATORS, Context, Endpoint
 
 MONTH = 30 * DAY
-LONGEST = 3_660 * DAY
 
 
 class WishedGrantBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,7 +35,7 @@ class PolicyReplayBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     text: str | None = None
     grant: WishedGrantBody | None = None
-    seconds: Annotated[float, msgspec.Meta(ge=0, le=LONGEST)] = MONTH
+    seconds: Annotated[float, msgspec.Meta(ge=0, le=ALL_TIME)] = MONTH
 
 
 def post_policy_replay(context: Context) -> ReplayReport:
@@ -60,7 +59,7 @@ def post_suggestion(context: Context) -> Proposal:
 
 
 def _suggest(context: Context) -> list[Suggestion]:
-    seconds, high = context.number("seconds", MONTH, 0, LONGEST), context.whole_number("high", 0, 0, 1)
+    seconds, high = context.number("seconds", MONTH, 0, ALL_TIME), context.whole_number("high", 0, 0, 1)
     file = find_own_file(context.gate, load_roots())
     return suggest_changes(context.gate, file, days=seconds / DAY, high=bool(high))
 

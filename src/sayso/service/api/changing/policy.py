@@ -18,6 +18,7 @@ from sayso.gate.policy_acts.apply import (
     CannotApply,
     PolicyStatus,
     apply_policy,
+    find_file_state,
     load_policy_status,
 )
 from sayso.gate.proposals.roots import load_roots
@@ -33,7 +34,7 @@ from sayso.gate.upkeep.tighten import propose_to_ask
 from sayso.policy import load_text
 from sayso.policy.build import settings_to_dict
 from sayso.policy.compare.diff import DecisionChange, compare_policies
-from sayso.policy.compare.other_changes import OtherChange
+from sayso.policy.compare.other_change import OtherChange
 from sayso.service.api.passkeys import OPTIONS, signing_options
 from sayso.service.http.endpoints import OPERATORS, Context, Endpoint
 from sayso.service.shapes import DomainView, LastUse, PolicyView
@@ -103,8 +104,17 @@ class ApplyBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def get_policy_file(context: Context) -> PolicyStatus:
-    """Whether the file that the service was started with is in force, and what it would change."""
-    return load_policy_status(context.gate, _find_file(context))
+    """Whether the file that the service was started with is in force, and what it would change.
+
+    With `brief` nothing is compared, and a service without a file says that nothing waits.
+    """
+    if not context.whole_number("brief", 0, 0, 1):
+        return load_policy_status(context.gate, _find_file(context))
+    live = context.gate.live
+    if live is None or live.path is None:
+        return PolicyStatus("", "in_force", "", context.gate.policy.digest)
+    state = find_file_state(context.gate, live.path)
+    return PolicyStatus(str(live.path), state, "", context.gate.policy.digest)
 
 
 def post_policy_apply(context: Context) -> PolicyStatus:
@@ -224,6 +234,7 @@ ENDPOINTS = (
         "Compare the policy file with the policy in force",
         get_policy_file,
         result=PolicyStatus,
+        query={"brief": "1: only the state, without comparing anything"},
     ),
     Endpoint(
         "POST",

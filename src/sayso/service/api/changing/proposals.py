@@ -67,7 +67,7 @@ def post_proposal(context: Context) -> Proposal:
 def post_approval(context: Context) -> Proposal:
     """Approve the proposal that was shown; refused if it is another one by now."""
     proposal, by = context.parameters["proposal"], context.token.name
-    return approve_proposal(context.gate, proposal, by=by, shown=_shown(context))
+    return approve_proposal(context.gate, proposal, by=by, shown=_read_acknowledgement(context))
 
 
 def post_challenge(context: Context) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def post_challenge(context: Context) -> dict[str, Any]:
     return signing_options(context, act_challenge(body.act, context.parameters["proposal"], body.digest))
 
 
-def _shown(context: Context) -> Acknowledgement:
+def _read_acknowledgement(context: Context) -> Acknowledgement:
     body: SignedBody = context.body
     return Acknowledgement(body.digest, Signing(body.proof, context.running.settings.origins))
 
@@ -104,7 +104,9 @@ def post_apply(context: Context) -> Proposal:
 def post_undo(context: Context) -> Proposal:
     lock, by = gate_data_folder() / LOCK, context.token.name
     proposal = context.parameters["proposal"]
-    return undo_proposal(context.gate, load_roots(), proposal, by=by, lock=lock, shown=_shown(context))
+    return undo_proposal(
+        context.gate, load_roots(), proposal, by=by, lock=lock, shown=_read_acknowledgement(context)
+    )
 
 
 def _act(name: str, summary: str, answer: Any, body: Any = None) -> Endpoint:

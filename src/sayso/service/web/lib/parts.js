@@ -19,6 +19,7 @@ import { isSecondClick, notePress, whenReleased } from "./wake.js";
  * @property {() => void} [proposals] it is known now how many wait
  * @property {() => boolean} [changed]
  * @property {() => boolean} [back]
+ * @property {() => void} [named] the address names something to show
  * @property {() => void} [close]
  */
 

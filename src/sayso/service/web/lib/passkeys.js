@@ -127,7 +127,7 @@ async function asked(what) {
 const named = (one) => ({ ...one, id: bytes(one.id) });
 
 /** @param {string} spelled */
-function bytes(spelled) {
+export function bytes(spelled) {
   const plain = atob(spelled.replaceAll("-", "+").replaceAll("_", "/"));
   return Uint8Array.from(plain, (letter) => letter.charCodeAt(0));
 }

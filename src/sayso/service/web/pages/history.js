@@ -48,7 +48,7 @@ export function view(place) {
   let timer = 0;
   const none = () =>
     Object.values(filter).some(Boolean)
-      ? empty("Nothing was decided that fits.", "Clear the filter to see all of it.")
+      ? empty("No decision matches.", "Clear the filter to see all of it.")
       : empty("Nothing was decided yet", "Each call of an agent appears here, with how it was decided.");
   const read = () => decisions(found, filter, none());
   const soon = () => {

@@ -5,11 +5,12 @@ import { h, query, show } from "../lib/dom.js";
 import { empty, failed, loading, say } from "../lib/parts.js";
 import { signAnswer } from "../lib/passkeys.js";
 import { inline } from "../lib/visible.js";
-import { proposalsWaiting } from "../proposal/waiting.js";
+import { fileWaiting, proposalsWaiting } from "../proposal/waiting.js";
 import { card, ending } from "../question/card.js";
 import { arrange, entries, groupedKinds, kindOf } from "../question/groups.js";
 import { fits, groupRow, moreRows, ordered, pager, row, tick } from "../question/list.js";
 import * as all from "../question/questions.js";
+import { rating } from "../question/rating.js";
 import { several } from "../question/several.js";
 import { decisions } from "./history.js";
 
@@ -110,6 +111,17 @@ export function view(place, page) {
     show(detail, h("div"), card.element);
     card.again();
     return card;
+  }
+
+  /** Read the question that the address names: a notification or a message elsewhere led here. */
+  async function readNamed() {
+    const id = namedQuestion();
+    if (!id) return;
+    window.history.replaceState(null, "", "/");
+    await all.readOne(id);
+    if (!all.questions.has(id)) return say("That question is over.");
+    openOne();
+    choose(id);
   }
 
   /** The questions as they are listed: those whose agent waits first. Under the pointer nothing changes places. */
@@ -255,6 +267,7 @@ export function view(place, page) {
     shown ??= broughtBack(question);
     if (shown?.question.state === question.state) {
       Object.assign(shown.question, question);
+      shown.tick();
       shown.bar?.draw();
       return drawPager();
     }
@@ -306,9 +319,17 @@ export function view(place, page) {
       const stands = await signed(question, given);
       if (!stands) return;
       const { yours } = stands;
+      if (stands.missing) {
+        say(["Your approval counts, and others are needed: ", inline(stands.missing, 200, false)]);
+        return next(question.id);
+      }
       const told = ending(all.questions.get(question.id) ?? question);
       say(
-        [`${yours ? "" : "already "}${told}: `, inline(yours ? title : question.title, 80, false)],
+        [
+          `${yours ? "" : "already "}${told}: `,
+          inline(yours ? title : question.title, 80, false),
+          yours && rating(question.id),
+        ],
         yours ? "" : "bad",
       );
       if (yours) next(question.id);
@@ -348,7 +369,7 @@ export function view(place, page) {
     const here = rows();
     const after = [...here.slice(here.findIndex((one) => one.id === id) + 1), ...here];
     choose(after.find((one) => one.state === "open")?.id ?? null);
-    all.forget(id);
+    if (all.questions.get(id)?.state !== "open") all.forget(id); // it may wait for the approvals of others
   }
 
   /** @param {number} step */
@@ -389,6 +410,7 @@ export function view(place, page) {
   narrow.addEventListener("change", draw);
   for (const kind of ["input", "search"]) filter.addEventListener(kind, filtered);
   draw();
+  readNamed();
   return {
     get keys() {
       return {
@@ -409,6 +431,7 @@ export function view(place, page) {
       draw();
     },
     proposals: draw,
+    named: readNamed,
     /** The way back of a phone, from a question to the list; whether that was it. */
     back: () => {
       if (!narrow.matches || !opened || all.questions.size < 2) return false;
@@ -428,6 +451,16 @@ export function view(place, page) {
   };
 }
 
+/** The question after the # of the address; empty if there is none. */
+function namedQuestion() {
+  const [, id = ""] = /^#\/question\/([\w.%-]+)$/.exec(location.hash) ?? [];
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return "";
+  }
+}
+
 /** Nothing waits: the last decisions are shown, so that the page is worth opening. */
 function nothing() {
   if (all.reading.problem) return failed(all.reading.problem, all.readAll);
@@ -438,7 +471,7 @@ function nothing() {
     heading.hidden = !found?.rows.length;
     if (found && heading.hidden) show(last, h("p", { class: "state" }, firstSteps()));
   });
-  return [empty(...proposed()), heading, last];
+  return [empty(...elsewhere()), heading, last];
 }
 
 /**
@@ -455,13 +488,19 @@ const firstSteps = () => [
 ];
 
 /**
- * That nothing waits, or nothing but proposals, which have a page of their own.
+ * That nothing waits, or nothing but proposals and the policy file, which have pages of their own.
  *
  * @returns {[text: string, hint: Child]}
  */
-function proposed() {
-  const many = proposalsWaiting();
-  if (!many) return ["Nothing waits for you", "New questions appear here by themselves."];
-  const link = h("a", { href: "/proposals" }, many === "1" ? "1 proposal waits" : `${many} proposals wait`);
-  return ["No question waits for you", [link, " for your decision."]];
+function elsewhere() {
+  const [many, file] = [proposalsWaiting(), fileWaiting()];
+  if (!many && !file) return ["Nothing waits for you", "New questions appear here by themselves."];
+  const count = many === "1" ? "1 proposal waits" : `${many} proposals wait`;
+  return [
+    "No question waits for you",
+    [
+      many && [h("a", { href: "/proposals" }, count), " for your decision. "],
+      file && [h("a", { href: "/policy" }, file), "."],
+    ],
+  ];
 }

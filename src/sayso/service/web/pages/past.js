@@ -218,7 +218,7 @@ function again({ decision, again: now, again_not: why }) {
       "p",
       {},
       "This is not what happened then, but what would be decided now. It changed nothing. ",
-      h("strong", {}, same ? "It would be decided alike: " : "It would be decided otherwise: "),
+      h("strong", {}, same ? "It would be decided the same way: " : "It would be decided differently: "),
       verdict(now.verdict),
       ` by the rule ${visible(now.rule)}: ${visible(now.reason)}.`,
     ),

@@ -27,12 +27,12 @@ const HEADINGS = {
 /** @type {Record<string, string>} */
 const MEANS = {
   waits:
-    "It loosens what is in force. Until you apply it, the stricter of both holds. All of it has to be on screen before you can.",
+    "It loosens what is in force. Until you apply it, the stricter of the two applies. You can apply it once all of it was on screen.",
   tightens: "It is in force with the next decision.",
-  refused: "What was in force before stays. Mend the file.",
+  refused: "What was in force before stays. Fix the file.",
   not_the_locked_one:
-    "The locked policy stays in force, and self_modification is denied. Put the file back, or unlock it at a terminal: sayso policy unlock.",
-  new: "Nothing is in force here that counts, so what it changes cannot be shown. Apply it at a terminal: sayso policy apply.",
+    "The locked policy stays in force, and self_modification is denied. Restore the file, or unlock it at a terminal: sayso policy unlock.",
+  new: "Nothing valid is in force here, so what it changes cannot be shown. Apply it at a terminal: sayso policy apply.",
 };
 const HOLD = "Hold the button for a second to apply it.";
 

@@ -229,7 +229,7 @@ function comparing() {
  */
 function difference(found) {
   const lines = changes(found);
-  if (!lines.length) return empty("The draft decides everything alike");
+  if (!lines.length) return empty("The draft decides everything the same way");
   return [
     h(
       "p",

@@ -49,7 +49,7 @@ export function view(place, page) {
     h(
       "p",
       { class: "small" },
-      "Changes of policy, memory and prompts. None takes effect that nobody approved.",
+      "Changes to policy, memory and prompts. None takes effect until somebody approves it.",
     ),
   );
   const { read, soon, close } = paged(found, "the proposals", "/v1/proposals", draw);
@@ -74,7 +74,7 @@ export function view(place, page) {
     const [open, past] = [listed.filter((one) => !isPast(one)), listed.filter(isPast)];
     return [
       open.length
-        ? table("Proposals that are not over", COLUMNS, open.map(row))
+        ? table("Open proposals", COLUMNS, open.map(row))
         : h("p", { class: "big" }, "No proposal waits for you."),
       past.length
         ? [h("h2", {}, "The past"), table("Proposals that are over", COLUMNS, past.map(row))]

@@ -50,7 +50,7 @@ export function signInHelp(problem = null) {
       { class: "small" },
       "The link works once, within two minutes. Do not open one that you did not ask for.",
     ),
-    !unusable() && h("p", {}, "Or with a passkey of yours: ", withPasskey()),
+    !unusable() && h("p", {}, "Or use your passkey: ", withPasskey()),
   );
 }
 

@@ -151,7 +151,7 @@ export function bar(one, { does, live, sent, reading }) {
    * @param {string} kind
    */
   function off(name, kind) {
-    const made = button(name, kind, () => explain("It cannot be carried out now: see above why."));
+    const made = button(name, kind, () => explain("It cannot be carried out now; the reason is above."));
     made.dataset.off = "yes";
     return made;
   }
@@ -168,7 +168,7 @@ export function bar(one, { does, live, sent, reading }) {
     const [act, name, fits] =
       key === "undo" ? ["undo", "Undo", "applied"] : ["approve", "Approve", "proposed"];
     if (state !== fits || !(key === "undo" ? calm : careful).awake()) return;
-    if (!one.fits) return explain("It cannot be carried out now: see above why.");
+    if (!one.fits) return explain("It cannot be carried out now; the reason is above.");
     if (unread()) return readOn();
     if (one.signed || (await typed(/** @type {Act} */ (act), String(name)))) run(/** @type {Act} */ (act));
   }

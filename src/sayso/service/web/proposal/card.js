@@ -133,7 +133,7 @@ function hindrance(one) {
 function effect({ effect: found, proposal, fits }) {
   if (!found) {
     const unknown = proposal.root === "policy" && proposal.state === "proposed" && fits;
-    return unknown ? h("p", { class: "raised" }, "What it loosens cannot be told.") : null;
+    return unknown ? h("p", { class: "raised" }, "What it loosens is unknown.") : null;
   }
   /** @param {string} kind */
   const item = (kind) => (/** @type {string} */ text) =>
@@ -145,7 +145,7 @@ function effect({ effect: found, proposal, fits }) {
     ? "It loosens your policy."
     : lines.length
       ? "It only tightens your policy."
-      : "It decides everything alike.";
+      : "It decides everything the same way.";
   return [
     h("h2", {}, name),
     h("p", { class: found.loosens ? "sum loosens" : "sum" }, sum),

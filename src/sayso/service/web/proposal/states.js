@@ -65,7 +65,7 @@ function left(one, seconds) {
 }
 
 export const STILL =
-  "The clock of this machine is not trusted: cooling stands still until you confirm it (sayso store clock).";
+  "The clock of this machine is not trusted: cooling is paused until you confirm it (sayso store clock).";
 
 /**
  * What comes next, in a sentence.
@@ -78,7 +78,7 @@ export function nextStep(one) {
   const rest = coolsIn(one);
   switch (state) {
     case "proposed":
-      if (!cooling) return "It cools for no time: once approved, it is applied at once.";
+      if (!cooling) return "It does not have to cool: once approved, it is applied at once.";
       if (rest <= 0) return "It has cooled: once approved, it is applied at once.";
       return `If it is approved, it takes effect ${whenever(one, rest)}.`;
     case "approved":

@@ -9,7 +9,7 @@ import { inline, ownLines, visible } from "../lib/visible.js";
 import { ANSWERED, STEPS } from "../lib/words.js";
 import { bar, EDITING } from "./bar.js";
 import { editor } from "./edit.js";
-import { asker, head, headline, isClaim, items, reasons } from "./facts.js";
+import { approvals, asker, head, headline, isClaim, items, reasons } from "./facts.js";
 import { follow } from "./reading.js";
 import { whatRuns } from "./shown.js";
 
@@ -45,6 +45,8 @@ export function card(question, { give, live, sent, tooLate = null }) {
   const extra = h("div", { class: "extra", data: { read: "parts" } });
   const clocks = h("p", { class: "clocks small", data: { read: "no" } });
   const instead = h("p", { class: "instead", hidden: true, data: { read: "no" } }, INSTEAD);
+  const team = h("div");
+  let counted = ""; // the approvals on show
   const body = h("div", {
     class: "card-body",
     tabindex: "0",
@@ -182,7 +184,15 @@ export function card(question, { give, live, sent, tooLate = null }) {
   }
   function tick() {
     show(clocks, waits(question, live()));
+    drawApprovals();
     reading.look();
+  }
+  /** Others may approve while this one is read. */
+  function drawApprovals() {
+    const now = JSON.stringify(question.approvals ?? null);
+    if (now === counted) return;
+    counted = now;
+    show(team, approvals(question));
   }
 
   show(
@@ -195,6 +205,7 @@ export function card(question, { give, live, sent, tooLate = null }) {
     whatRuns(question),
     reasons(question),
     items(question),
+    team,
     asker(question),
   );
   body.append(clocks, extra, details(question));
@@ -227,7 +238,7 @@ function ended(question) {
  * @param {Child} edit
  */
 function lost(edit) {
-  const words = "You had changed this call. The changes were not sent, and nothing came of them:";
+  const words = "You had changed this call. The changes were not sent and had no effect:";
   return h(
     "section",
     { class: "unsent", "aria-label": "Your changes" },

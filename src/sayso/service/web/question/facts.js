@@ -163,6 +163,18 @@ export function asker(question) {
 }
 
 /**
+ * How many people have approved, and whose approvals are missing; nothing where one answer is enough.
+ *
+ * @param {Question} question
+ */
+export function approvals(question) {
+  const there = question.approvals;
+  if (!there) return null;
+  const gave = there.approved.length ? ` (approved: ${there.approved.map(visible).join(", ")})` : "";
+  return h("p", { class: "approvals" }, "Approvals: ", visible(there.missing), gave, ".");
+}
+
+/**
  * Enough of a long name to know it again; the whole stands with the identifiers.
  *
  * @param {string} name

@@ -107,7 +107,7 @@ export function oneByOne(question, give, yes) {
   });
   return [
     h("h2", {}, "One by one"),
-    h("p", { class: "small" }, "They are parts of one call: one refused, and it does not run."),
+    h("p", { class: "small" }, "They are parts of one call: if you refuse one, it does not run."),
     h("ol", { class: "one-by-one" }, rows),
     send,
   ];

@@ -181,7 +181,8 @@ export async function answer(question, given) {
   try {
     const stands = await post(`/v1/questions/${encodeURIComponent(question.id)}/answer`, given);
     const { state, by, yours, answer: said, at } = stands;
-    keep([{ ...question, state, by, yours, answer: said, closed_at: at }]);
+    if (state === "open") await readOne(question.id);
+    else keep([{ ...question, state, by, yours, answer: said, closed_at: at }]);
     return stands;
   } finally {
     sent.delete(question.id);

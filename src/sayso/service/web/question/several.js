@@ -79,7 +79,10 @@ export function several(questions, { live, leave }) {
     if (state === drawn) return;
     drawn = state;
     const focused = [no, yes].find((place) => place.contains(document.activeElement));
-    show(name, of ? [`${of} like this: `, inline(sharedBy(questions), 80)] : "None of these waits any more");
+    show(
+      name,
+      of ? [`${of} like this: `, inline(sharedBy(questions), 80)] : "None of these is waiting any more",
+    );
     show(
       no,
       button(count ? `Deny ${count}` : "Deny", "outlined deny", count, () => answer("deny")),

@@ -1,0 +1,196 @@
+"""Messages of a client, read so strictly that no server can read them otherwise.
+
+- A message is one line, one JSON object in UTF-8, with the keys of JSON-RPC 2.0 and no others. A key that is
+  there twice, or in two spellings that some parser takes for one, is refused.
+- A carriage return inside a line is refused: a server that splits lines there would read other messages.
+- Only `tools/call` is judged, and what could pass for it is refused. An allowed call is written again from
+  what was judged. Everything else goes to the server byte for byte.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from typing import Any, Literal
+
+import msgspec
+
+from sayso.core.digest import parse_json
+from sayso.core.errors import NotCanonical
+
+PARSE, INVALID, REFUSED = -32700, -32600, -32000
+TOOLS_CALL, CANCELLED = "tools/call", "notifications/cancelled"
+VERSION = "io.modelcontextprotocol/protocolVersion"
+LONGEST_TOOL = 200
+DEEPEST = 64
+_REQUEST, _RESPONSE = frozenset(("jsonrpc", "id", "method", "params")), frozenset(("result", "error"))
+_CALL = frozenset(("name", "arguments", "_meta", "task"))
+MessageId = int | str
+
+
+class Passed(msgspec.Struct, frozen=True):
+    """Nothing to judge; `id` is a request's."""
+
+    id: MessageId | None = None
+
+
+class CancelNotice(msgspec.Struct, frozen=True):
+    """The client no longer wants the answer to a request."""
+
+    request: Any
+
+
+class ToolCall(msgspec.Struct, frozen=True):
+    """A call to judge, and the one line to send if it is allowed."""
+
+    id: MessageId
+    tool: str
+    arguments: dict[str, Any]
+    line: bytes
+    progress: MessageId | None = None
+    as_task: bool = False
+    is_stateless: bool = False
+    """Of the era without a handshake, from 2026-07-28 on: each request names its version."""
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """A line that goes nowhere. With `silent` it was a notification, which nobody answers."""
+
+    code: int
+    why: str
+    id: MessageId | None = None
+    silent: bool = False
+
+
+def read_client_line(line: bytes) -> Passed | CancelNotice | ToolCall | Refused:
+    """Return what this line is to the gateway."""
+    try:
+        message = _parse(line)
+    except (NotCanonical, ValueError) as error:
+        return Refused(PARSE, str(error))
+    if not isinstance(message, dict):
+        return Refused(INVALID, "a message is one JSON object; batches are not taken")
+    known = message.get("id") if type(message.get("id")) in (int, str) else None
+    try:
+        return _read(message, known)
+    except (NotCanonical, ValueError, RecursionError) as error:  # ValueError: a number that JSON cannot hold
+        return Refused(INVALID, str(error), known, silent="id" not in message and "method" in message)
+
+
+def _parse(line: bytes) -> Any:
+    if b"\r" in line.rstrip(b"\r\n"):
+        raise NotCanonical("a line has a carriage return inside")
+    return parse_json(line.decode("utf-8"))
+
+
+def _read(message: dict[str, Any], known: MessageId | None) -> Passed | CancelNotice | ToolCall:
+    if message.get("jsonrpc") != "2.0" or ("id" in message and known is None):
+        raise NotCanonical("this is not JSON-RPC 2.0, or its id is neither a text nor a whole number")
+    if "method" not in message:
+        if len(message.keys() & _RESPONSE) != 1 or message.keys() - _RESPONSE - {"jsonrpc", "id"}:
+            raise NotCanonical("this is neither a request nor a response")
+        return Passed()
+    method = message["method"]
+    if not isinstance(method, str) or message.keys() - _REQUEST:
+        raise NotCanonical("a request has the keys jsonrpc, id, method and params, and no others")
+    if method == TOOLS_CALL:
+        return _read_call(message, known)
+    if TOOLS_CALL in fold(method):
+        raise NotCanonical(f"the method {method!r} could be taken for {TOOLS_CALL}")
+    params = message.get("params")
+    if method == CANCELLED and isinstance(params, dict):
+        return CancelNotice(params.get("requestId"))
+    return Passed(known)
+
+
+def _read_call(message: dict[str, Any], known: MessageId | None) -> ToolCall:
+    params = message.get("params")
+    if known is None or not isinstance(params, dict) or params.keys() - _CALL:
+        raise NotCanonical(f"{TOOLS_CALL} has an id, and params with name, arguments, _meta and task only")
+    tool, arguments, meta = params.get("name"), params.get("arguments", {}), params.get("_meta", {})
+    if not isinstance(tool, str) or not 0 < len(tool) <= LONGEST_TOOL:
+        raise NotCanonical("the tool has no name, or one that is too long")
+    if not isinstance(arguments, dict) or not isinstance(meta, dict):
+        raise NotCanonical("arguments and _meta are objects")
+    _refuse_twins(params, 0)
+    token = meta.get("progressToken")
+    return ToolCall(
+        id=known,
+        tool=tool,
+        arguments=arguments,
+        line=_encode(message),
+        progress=token if type(token) in (int, str) else None,
+        as_task="task" in params,
+        is_stateless=VERSION in meta,
+    )
+
+
+def fold(text: str) -> str:
+    """Return the text as the most lenient reader would compare it."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(letter for letter in folded if letter.isprintable() and not letter.isspace())
+
+
+def _refuse_twins(value: Any, depth: int) -> None:
+    """Refuse keys beside each other that some parsers take for the same one, and what is nested too deep."""
+    if depth > DEEPEST:
+        raise NotCanonical("the call is nested too deep")
+    if isinstance(value, dict):
+        if len({fold(name) for name in value}) != len(value):
+            raise NotCanonical("an object has two keys that can be taken for one")
+        for member in value.values():
+            _refuse_twins(member, depth + 1)
+    elif isinstance(value, list):
+        for member in value:
+            _refuse_twins(member, depth + 1)
+
+
+def answer_denied(call: ToolCall, why: str) -> bytes:
+    """Answer a call that does not run: the agent reads why, as the result of its call."""
+    if call.as_task:  # its client waits for a task, not for a result
+        return answer_refused(Refused(REFUSED, why, call.id))
+    result = {"content": [{"type": "text", "text": why}], "isError": True}
+    kind = {"resultType": "complete"} if call.is_stateless else {}
+    return _encode({"jsonrpc": "2.0", "id": call.id, "result": {**kind, **result}})
+
+
+def answer_refused(refused: Refused) -> bytes:
+    error = {"code": refused.code, "message": f"Sayso: {refused.why}"}
+    return _encode({"jsonrpc": "2.0", "id": refused.id, "error": error})
+
+
+def write_progress(token: MessageId, times: int, why: str) -> bytes:
+    """Tell the client that its call waits. The numbers grow, and stay below all that the server may send."""
+    params = {"progressToken": token, "progress": -1e-6 / times, "message": why}
+    return _encode({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+
+
+def _encode(message: dict[str, Any]) -> bytes:
+    return json.dumps(message, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
+
+
+class ServerReply(msgspec.Struct, frozen=True):
+    """As much of a server's message as tells how a call ended."""
+
+    id: Any = None
+    method: Any = None
+    result: Any = None
+    error: Any = None
+
+    @property
+    def ends(self) -> Literal["ok", "failed"] | None:
+        if self.method is not None:
+            return None
+        failed = self.error is not None or not isinstance(self.result, dict) or self.result.get("isError")
+        return "failed" if failed else "ok"
+
+
+_decode_reply = msgspec.json.Decoder(ServerReply).decode
+
+
+def read_server_line(line: bytes) -> ServerReply | None:
+    """Return what the server says; None if it cannot be read. Nothing is allowed or denied by it."""
+    try:
+        return _decode_reply(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None

@@ -1,0 +1,34 @@
+"""Cards that a surface fetches, instead of being sent them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sayso.gate.deliveries.cards import make_card
+from sayso.gate.deliveries.remote_surface import QuestionCard, RemoteSurface
+from sayso.gate.gate import Gate
+from sayso.gate.questions.expiry import ends_at, is_answerable
+from sayso.gate.questions.quorum import describe_approvals
+from sayso.gate.questions.read import questions_in
+from sayso.gate.questions.retell import retell
+
+MOST_CARDS = 50
+
+
+def open_cards(gate: Gate, surface: RemoteSurface, link: Callable[[str], str | None]) -> list[QuestionCard]:
+    """Return the cards of the questions that wait on this surface, oldest first; 50 at most."""
+    with gate.store.read() as tx:
+        rows = tx.questions(limit=MOST_CARDS)
+        here = [one for one in rows if tx.delivery(surface.name, one.id) is not None]
+        found = [one for one in questions_in(gate, tx, here) if is_answerable(gate, one.row, tx.now)]
+        return [
+            make_card(
+                gate,
+                surface,
+                retell(gate, tx, one.question),
+                ends_at(gate, one.row),
+                link(one.row.id),
+                describe_approvals(gate, tx, one),
+            )
+            for one in found
+        ]

@@ -1,0 +1,95 @@
+"""Delegations: one person lets another approve in their stead, for less, for a while.
+
+- Only somebody who is declared in the policy delegates, and only what is theirs by the policy: a delegate
+  passes nothing on.
+- All delegations are one sealed value. If it was tampered with, nothing is approved that would depend on it.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+import msgspec
+
+from sayso.core.audit import events
+from sayso.core.durations import DAY
+from sayso.core.errors import SaysoError
+from sayso.core.model import Risk
+from sayso.core.team import Delegation
+from sayso.gate.audit.operator_transaction import operator_act
+from sayso.gate.gate import Gate
+from sayso.gate.people.answerers import Answerer, is_vouched_for
+from sayso.gate.rows.journal import record
+from sayso.gate.sealed_values import lock_values, read_value, write_value
+from sayso.store.contract import Reader, Writer
+
+ROW = "delegations"
+LONGEST = 30 * DAY
+MOST = 200
+
+
+class DelegationRefused(SaysoError):
+    code = "delegation_refused"
+
+
+class UnknownDelegation(SaysoError):
+    code = "unknown_delegation"
+    advice = "`sayso people list` lists them"
+
+
+class DelegationSet(msgspec.Struct, frozen=True):
+    delegations: tuple[Delegation, ...] = ()
+
+
+def load_delegations(gate: Gate, tx: Reader) -> tuple[Delegation, ...]:
+    """Return those that have not ended; an error if they were tampered with."""
+    kept = read_value(gate, tx, ROW, DelegationSet)
+    return () if kept is None else tuple(one for one in kept.delegations if tx.now < one.until)
+
+
+def delegate(
+    gate: Gate,
+    who: Answerer,
+    to: str,
+    *,
+    seconds: float,
+    by: str,
+    domain: str | None = None,
+    highest: Risk = Risk.HIGH,
+) -> Delegation:
+    """Let `to` approve in the stead of whoever asks for it, until this time is over."""
+    team = gate.policy.team
+    if not 0 < seconds <= LONGEST:
+        raise DelegationRefused("a delegation ends within 30 days")
+    with operator_act(gate) as tx:
+        giver = team.person_of(who.identity)
+        if giver is None or not is_vouched_for(gate, tx, who.identity, who.passkey):
+            raise DelegationRefused(f"{who.identity} is nobody's id in the policy's people")
+        if to not in team.people or to == giver:
+            raise DelegationRefused(f"{to} is not another person of the policy", hint="see people in it")
+        lock_values(tx, "delegations")
+        kept = load_delegations(gate, tx)
+        if len(kept) >= MOST:
+            raise DelegationRefused(f"there are {MOST} delegations already", hint="end one first")
+        made = Delegation(f"d_{secrets.token_hex(6)}", giver, to, tx.now + seconds, domain, highest)
+        _save(gate, tx, (*kept, made))
+        event = events.Delegated(made.id, giver, to, made.until, domain or "", highest.word, by)
+        record(tx, event, stream=gate.stream)
+    return made
+
+
+def end_delegation(gate: Gate, name: str, *, by: str) -> Delegation:
+    """From now on it serves nobody, also for what was approved under it and is not complete."""
+    with operator_act(gate) as tx:
+        lock_values(tx, "delegations")
+        kept = load_delegations(gate, tx)
+        found = next((one for one in kept if one.id == name), None)
+        if found is None:
+            raise UnknownDelegation(f"there is no delegation {name}")
+        _save(gate, tx, tuple(one for one in kept if one.id != name))
+        record(tx, events.DelegationEnded(name, found.giver, found.to, by), stream=gate.stream)
+    return found
+
+
+def _save(gate: Gate, tx: Writer, delegations: tuple[Delegation, ...]) -> None:
+    write_value(gate, tx, ROW, DelegationSet(delegations))

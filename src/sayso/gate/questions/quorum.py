@@ -1,0 +1,265 @@
+"""Approvals of a team: what a question still needs, counted again at every answer.
+
+- The approvals that are there are one sealed value for each question. Nothing of it is believed that was
+  edited, put back or deleted.
+- Every approval is checked again whenever they are counted: the person, the groups, the token or passkey, who
+  asked, and delegations are those of now.
+- Only approvals of the same call add up: an edited call is another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from sayso.core import words
+from sayso.core.deciding.questions import subjects_of
+from sayso.core.decision import Question
+from sayso.core.errors import SaysoError
+from sayso.core.team import (
+    CoveredOperation,
+    Delegation,
+    Requirement,
+    Team,
+    is_met,
+    join_teams,
+    may_approve,
+    requirements_of,
+    rules_for,
+)
+from sayso.gate.gate import Gate, in_workspace
+from sayso.gate.open import OtherPolicy
+from sayso.gate.people.answerers import Answerer, Requesters, find_requesters, is_vouched_for
+from sayso.gate.people.delegations import load_delegations
+from sayso.gate.people.passkeys import lock_passkeys
+from sayso.gate.policy.in_force import ROW, read_policy, read_row
+from sayso.gate.questions.read import Read
+from sayso.gate.sealed_values import TamperedValue, lock_values, read_value, value_name, write_value
+from sayso.store.contract import QuestionRow, Reader, Writer
+
+LEAST_REASON = 10
+
+
+class NotApprover(SaysoError):
+    """Whoever answered is not among those whose approval counts here."""
+
+    code = "not_approver"
+
+
+class Approval(msgspec.Struct, frozen=True):
+    """One person's approval of one call, and what proved who they are."""
+
+    person: str
+    identity: str
+    digest: str
+    at: float
+    passkey: str | None = None
+
+
+class ApprovalSet(msgspec.Struct, frozen=True):
+    approvals: tuple[Approval, ...] = ()
+
+
+class ApprovalProgress(msgspec.Struct, frozen=True):
+    """The state of a question: who approved, how many are needed, and in words whose are missing."""
+
+    approved: tuple[str, ...]
+    there: int
+    needed: int
+    missing: str
+    complete: bool = False
+
+
+class Count(msgspec.Struct, frozen=True):
+    """The approvals with the one just given, and how far they are."""
+
+    approvals: tuple[Approval, ...]
+    progress: ApprovalProgress
+    glass: bool = False
+
+    @property
+    def complete(self) -> bool:
+        return self.glass or self.progress.complete
+
+
+def find_team_in_force(gate: Gate, tx: Reader) -> Team | None:
+    """Return the team of the policy in force, if this gate was opened under another one; else None."""
+    if gate.live is not None or tx.meta(ROW) is None:
+        return None
+    row = read_row(gate, tx)
+    if row is None or row.digest == (gate.base or gate.policy).digest:
+        return None
+    return read_policy(gate, tx, row).team
+
+
+def load_progress(gate: Gate, tx: Reader, row: QuestionRow, question: Question) -> ApprovalProgress | None:
+    """Return how far the approvals of an open question are; None if it needs none by the team."""
+    if question.claim is not None or row.state != "open":
+        return None
+    subjects = subjects_of(question.items)
+    try:
+        team = _find_team(gate, tx, row, question)
+        if not rules_for(team, subjects):
+            return None
+        requesters = find_requesters(gate, tx, row.session, team)
+        requirements = _requirements(gate, tx, row, team, subjects, requesters)
+        kept = read_value(gate, tx, _name(row.id), ApprovalSet) or ApprovalSet()
+    except TamperedValue:
+        return ApprovalProgress((), 0, 0, words.APPROVALS_TAMPERED)
+    ours = [one for one in kept.approvals if one.digest == row.digest]
+    return describe_progress(requirements, _counting(gate, tx, team, requesters, ours))
+
+
+def describe_approvals(gate: Gate, tx: Reader, read: Read) -> str | None:
+    """Return in words how far the approvals of a question are; None if it needs none by the team."""
+    progress = load_progress(gate, tx, read.row, read.question)
+    if progress is None:
+        return None
+    return words.approvals_line(progress.approved, progress.missing)
+
+
+def count_approval(
+    gate: Gate,
+    tx: Writer,
+    row: QuestionRow,
+    question: Question,
+    *,
+    digest: str,
+    subjects: tuple[CoveredOperation, ...],
+    who: Answerer | None,
+    glass: str | None = None,
+) -> Count | None:
+    """Return the approvals with this one; None if the team's rules do not cover what is asked.
+
+    `digest` is that of the call that is approved. `glass` is the reason of somebody who breaks it: then one
+    approval is enough, of a person who may do that. Nothing is written.
+    """
+    if question.claim is not None:
+        return None
+    team = _find_team(gate, tx, row, question)
+    if not rules_for(team, subjects):
+        return None
+    if gate.live is not None:
+        gate.live.check(tx, gate.base or gate.policy)
+    elif find_team_in_force(gate, tx) is not None:
+        raise OtherPolicy(words.OTHER_POLICY_APPROVES, hint=words.NAME_POLICY_IN_FORCE)
+    _hold_what_counts(gate, tx)
+    requesters = find_requesters(gate, tx, row.session, team)
+    person = _check_person(gate, tx, team, requesters, who)
+    requirements = _requirements(gate, tx, row, team, subjects, requesters)
+    if glass is not None:
+        _check_glass(team, person, requesters, load_delegations(gate, tx), tx.now, glass)
+    elif not may_approve(requirements, person):
+        raise NotApprover(words.not_approver(person), hint=words.APPROVE_ONCE)
+    assert who is not None  # noqa: S101  nobody is a person without an id
+    given = Approval(person, who.identity, digest, tx.now, who.passkey)
+    kept = read_value(gate, tx, _name(row.id), ApprovalSet) or ApprovalSet()
+    every = (*(one for one in kept.approvals if one.person != person), given)
+    same = [one for one in every if one.digest == digest]
+    counting = _counting(gate, tx, team, requesters, same)
+    progress = describe_progress(requirements, counting)
+    if glass is not None:
+        return Count((given,), progress, glass=True)
+    return Count(tuple(counting) if progress.complete else every, progress)
+
+
+def save_approvals(gate: Gate, tx: Writer, row: QuestionRow, count: Count) -> None:
+    """Keep the approvals that are there so far."""
+    write_value(gate, tx, _name(row.id), ApprovalSet(count.approvals), until=row.expires_at)
+
+
+def describe_progress(requirements: Sequence[Requirement], approvals: Sequence[Approval]) -> ApprovalProgress:
+    """Return how far these approvals are, in words."""
+    people = tuple(dict.fromkeys(one.person for one in approvals))
+    missing = [
+        words.missing_approvals(one.count(people), one.rule, sorted(one.fillers - set(people)))
+        for one in requirements
+        if one.count(people) < one.rule.needed
+    ]
+    needed = max((one.rule.needed for one in requirements), default=0)
+    there = min((one.count(people) for one in requirements), default=0)
+    return ApprovalProgress(people, there, needed, "; ".join(missing), is_met(requirements, people))
+
+
+def _hold_what_counts(gate: Gate, tx: Writer) -> None:
+    """Let nobody change approvals, delegations, passkeys or tokens until this is counted and written."""
+    lock_passkeys(tx)
+    lock_values(tx, "delegations")
+    lock_values(tx, "approvals")
+    tx.head(gate.stream)  # whoever revokes a token holds every stream
+
+
+def _find_team(gate: Gate, tx: Reader, row: QuestionRow, question: Question) -> Team:
+    """Return the team that a question is approved by: also as the project's own file says."""
+    other = find_team_in_force(gate, tx)
+    if other is not None:
+        return other
+    session = tx.session(row.session)
+    here = in_workspace(gate, "" if session is None else session.workspace).policy.team
+    there = in_workspace(gate, question.request.call.workspace).policy.team
+    return here if here is there else join_teams(here, there)
+
+
+def _requirements(
+    gate: Gate,
+    tx: Reader,
+    row: QuestionRow,
+    team: Team,
+    subjects: tuple[CoveredOperation, ...],
+    asked: Requesters,
+) -> tuple[Requirement, ...]:
+    return requirements_of(
+        team,
+        subjects,
+        age=tx.now - row.opened_at,
+        requesters=asked.people,
+        delegations=load_delegations(gate, tx),
+        now=tx.now,
+    )
+
+
+def _check_person(gate: Gate, tx: Reader, team: Team, requesters: Requesters, who: Answerer | None) -> str:
+    """Return who answers; an error if that is nobody of the team, or whoever asked."""
+    identity = None if who is None else who.identity
+    person = team.person_of(identity)
+    if who is None or person is None:
+        raise NotApprover(words.unknown_approver(identity), hint=words.DECLARE_PEOPLE)
+    if person in requesters.people or requesters.asked_as(who.identity):
+        raise NotApprover(words.requester_may_not_approve(person))
+    if not is_vouched_for(gate, tx, who.identity, who.passkey):
+        raise NotApprover(words.unknown_approver(identity), hint=words.DECLARE_PEOPLE)
+    return person
+
+
+def _check_glass(
+    team: Team,
+    person: str,
+    requesters: Requesters,
+    delegations: Sequence[Delegation],
+    now: float,
+    reason: str,
+) -> None:
+    """Refuse to break the glass without a reason, or for somebody who may not do so."""
+    if len("".join(reason.split())) < LEAST_REASON:
+        raise NotApprover(words.GLASS_NEEDS_REASON)
+    stands_in = any(one.to == person and one.giver in requesters.people for one in delegations)
+    if person not in team.members(team.break_glass) or stands_in:
+        raise NotApprover(words.may_not_break_glass(person))
+
+
+def _counting(
+    gate: Gate, tx: Reader, team: Team, requesters: Requesters, approvals: Sequence[Approval]
+) -> list[Approval]:
+    """Return the approvals that still count: whose id is still that person's, and still vouched for."""
+    return [
+        one
+        for one in approvals
+        if team.person_of(one.identity) == one.person
+        and not requesters.asked_as(one.identity)
+        and is_vouched_for(gate, tx, one.identity, one.passkey)
+    ]
+
+
+def _name(question: str) -> str:
+    return value_name("approvals", question)

@@ -1,0 +1,118 @@
+"""Writes that wait: those of a batch go out together, those that are alike as one.
+
+- What is written waits here until the next read of what is not known yet, or the commit.
+- A part of a batch that is undone before anything of it was sent needs no word to the database at all.
+- Of writes that are alike and touch different rows the order does not count, so they are joined.
+- An error of the database ends the whole transaction: what it belongs to may be long past.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sayso.store.contract import CallRow
+from sayso.store.sql import statements as sql
+from sayso.store.sql.transactions import PART, Transaction
+
+
+class Write(NamedTuple):
+    """A statement and its parameters; and the error, if one is given, that nothing was changed by it."""
+
+    statement: str
+    values: Sequence[object]
+    otherwise: str = ""
+
+
+class JoinedWrite(NamedTuple):
+    """The same statement for many rows, each with its own parameters."""
+
+    statement: str
+    rows: Sequence[Sequence[object]]
+    otherwise: str = ""
+
+
+MOVE_CALL_FROM_ONE_STATE = sql.repeat_groups(sql.MOVE_CALL, 1, 1)
+_ID_AT = {
+    sql.CHANGE_SESSION: ("session", 4),
+    sql.PUT_CALL: ("call", 0),
+    MOVE_CALL_FROM_ONE_STATE: ("call", len(CallRow.__struct_fields__) - 1),
+    sql.ADD_SPEND: None,
+    sql.ADD_ENTRY: None,
+}
+"""The writes that can be joined, and where each says which row it changes; None if it only adds one."""
+
+
+def join_writes(waiting: Sequence[Write]) -> list[JoinedWrite]:
+    """The writes in an order that comes to the same. Of a session that changes again, the last change counts.
+
+    Nothing moves past a write that cannot be joined, or past another kind of write to the same row.
+    """
+    done: list[JoinedWrite] = []
+    alike: dict[str, dict[object, Write]] = {}
+    touched: dict[tuple[str, object], str] = {}
+
+    def flush() -> None:
+        for text, rows in alike.items():
+            done.append(
+                JoinedWrite(text, [one.values for one in rows.values()], next(iter(rows.values())).otherwise)
+            )
+        alike.clear()
+        touched.clear()
+
+    for number, one in enumerate(waiting):
+        if one.statement not in _ID_AT:
+            flush()
+            done.append(JoinedWrite(one.statement, (one.values,), one.otherwise))
+            continue
+        place = _ID_AT[one.statement]
+        key: object = number
+        if place is not None:
+            kind, at = place
+            key = one.values[at]
+            before = touched.get((kind, key))
+            if before is not None and not before == one.statement == sql.CHANGE_SESSION:
+                flush()
+            touched[kind, key] = one.statement
+        alike.setdefault(one.statement, {})[key] = one
+    flush()
+    return done
+
+
+class WaitingTransaction(Transaction):
+    """A transaction whose writes wait, and the part of it under way."""
+
+    def __init__(self, now: float) -> None:
+        super().__init__(now)
+        self._waiting: list[Write] = []
+        self._part: int | None = None
+        """Where in what waits the part under way begins; None once it was sent."""
+
+    def put(self, statement: str, parameters: Sequence[object], otherwise: str = "") -> None:
+        self.check()
+        self._waiting.append(Write(statement, parameters, otherwise))
+
+    def _take_waiting(self) -> list[JoinedWrite]:
+        waiting, self._waiting, self._part = self._waiting, [], None
+        return join_writes(waiting)
+
+    def begin_part(self) -> None:
+        self.check()
+        self._part = len(self._waiting)
+        self._waiting.append(Write(f"SAVEPOINT {PART}", ()))
+
+    def keep_part(self) -> None:
+        if self._part is not None:
+            del self._waiting[self._part]  # nobody else will go back to it
+            self._part = None
+        else:
+            self._waiting.append(Write(f"RELEASE {PART}", ()))
+
+    def undo_part(self) -> None:
+        if self.failed:
+            return
+        if self._part is not None:
+            del self._waiting[self._part :]
+            self._part = None
+        else:
+            self._waiting += [Write(f"ROLLBACK TO {PART}", ()), Write(f"RELEASE {PART}", ())]

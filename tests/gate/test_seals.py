@@ -1,0 +1,29 @@
+"""Seals are HMAC-SHA-256 over their parts, however they are computed."""
+
+from __future__ import annotations
+
+import hmac
+
+from sayso.gate.rows.tampering import compute_seal, seal_matches
+
+KEYS = (b"k" * 32, b"", b"k" * 64, b"k" * 65, b"k" * 300)
+
+
+def spelled(tag: str, *parts: bytes) -> bytes:
+    return f"sayso/1 {tag}".encode() + b"".join(len(part).to_bytes(8, "big") + part for part in parts)
+
+
+def test_a_seal_is_the_hmac_of_its_parts_with_their_lengths() -> None:
+    for key in KEYS:
+        for parts in ((), (b"",), (b"a", b"b" * 1000), (b"ab", b"")):
+            wanted = hmac.digest(key, spelled("session", *parts), "sha256")
+            assert compute_seal(key, "session", *parts) == wanted
+            assert compute_seal(key, "session", *parts) == wanted, "a second time, too"
+
+
+def test_no_seal_fits_another_tag_key_or_list_of_parts() -> None:
+    seal = compute_seal(KEYS[0], "session", b"ab", b"c")
+    assert seal_matches(KEYS[0], seal, "session", b"ab", b"c")
+    assert not seal_matches(KEYS[0], seal, "grant", b"ab", b"c")
+    assert not seal_matches(KEYS[1], seal, "session", b"ab", b"c")
+    assert not seal_matches(KEYS[0], seal, "session", b"a", b"bc")
