@@ -1,4 +1,7 @@
-"""The rows a transaction knows: it read them while nobody else could change them, or wrote them itself."""
+"""The rows a transaction knows: it read them while nobody else could change them, or wrote them itself.
+
+Where the store can tell that nobody else has written since, the next transaction goes on with them.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,15 @@ import msgspec
 from sayso.core.grants import GrantKey
 from sayso.store.contract import Ahead, CallRow, EntryRow, GrantRow, QuestionRow, ReviewRow, SessionRow
 
+MOST_KEPT = 256
+"""How many sessions, and how many calls, are kept for the next transaction."""
+
 
 class KnownRows(msgspec.Struct):
     """By what they are asked for. None means a row that does not exist."""
 
     metas: dict[str, str | None] = {}
-    """Only of what was read ahead, and until any of them is written."""
+    """Until any of them is written. Where others write at the same time, only of what was read ahead."""
     sessions: dict[str, SessionRow | None] = {}
     calls: dict[str, CallRow] = {}
     grants: dict[str, GrantRow] = {}
@@ -37,6 +43,17 @@ class KnownRows(msgspec.Struct):
             and wanted.open_questions <= self.open_questions.keys()
             and wanted.reviews <= self.reviews.keys()
         )
+
+    def keep_for_next(self) -> None:
+        """Forget what only this transaction asks for, and everything if it has become a lot."""
+        if len(self.sessions) > MOST_KEPT or len(self.calls) > MOST_KEPT:
+            self.clear()
+            return
+        self.grants.clear()
+        self.grants_by_key.clear()
+        self.open_questions.clear()
+        self.reviews.clear()
+        self.newest_times.clear()
 
     def clear(self) -> None:
         """Forget everything: what was read or written may have been undone."""

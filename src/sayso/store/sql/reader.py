@@ -309,7 +309,12 @@ class HoldingReader(SqlReader):
 
     def meta(self, name: str) -> str | None:
         known = self._known.metas
-        return known[name] if name in known else super().meta(name)
+        if name in known:
+            return known[name]
+        value = super().meta(name)
+        if self._connection.local:  # whoever writes is alone
+            known[name] = value
+        return value
 
     def session(self, session: str) -> SessionRow | None:
         known = self._known.sessions

@@ -33,8 +33,9 @@ class Transaction(ABC):
 
     local = True
 
-    def __init__(self, now: float) -> None:
+    def __init__(self, now: float, known: KnownRows | None = None) -> None:
         self.now = now
+        self.known = KnownRows() if known is None else known
         self.failed = False
         self.over = False
         self.durable = True
@@ -141,7 +142,7 @@ class SqlBatch:
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
-        self._known = KnownRows()
+        self._known = transaction.known
         self._single = Single()
         self.wrote = False
         self.durable = False
@@ -203,7 +204,7 @@ class SqlStore(ABC, Generic[TransactionT]):
         with self._single:
             transaction = self._begin_writing()
             try:
-                writer = SqlWriter(transaction, transaction.now, durable=durable)
+                writer = SqlWriter(transaction, transaction.now, durable=durable, known=transaction.known)
                 yield writer
                 transaction.check()  # an error that somebody caught has ended it all the same
                 transaction.durable = writer.durable

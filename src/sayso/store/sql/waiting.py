@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from sayso.store.contract import CallRow
 from sayso.store.sql import statements as sql
+from sayso.store.sql.known import KnownRows
 from sayso.store.sql.transactions import PART, Transaction
 
 
@@ -82,8 +83,8 @@ def join_writes(waiting: Sequence[Write]) -> list[JoinedWrite]:
 class WaitingTransaction(Transaction):
     """A transaction whose writes wait, and the part of it under way."""
 
-    def __init__(self, now: float) -> None:
-        super().__init__(now)
+    def __init__(self, now: float, known: KnownRows | None = None) -> None:
+        super().__init__(now, known)
         self._waiting: list[Write] = []
         self._part: int | None = None
         """Where in what waits the part under way begins; None once it was sent."""

@@ -2,6 +2,8 @@
 
 - Threads write one after another, in the order they came (`turn`).
 - A commit is not synced by itself: what must last waits for a sync that it shares with others (`log_sync`).
+- What a transaction read or wrote, the next one on its connection knows, if nobody else has committed in
+  between (`PRAGMA data_version`, read under the write lock).
 - Whoever has the turn moves the write-ahead log into the file, so that it begins again instead of growing.
 """
 
@@ -15,7 +17,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sayso.store.contract import Ahead, StoreBusy, StoreError
 from sayso.store.sql import statements as sql
@@ -60,10 +62,19 @@ class SqliteTransaction(WaitingTransaction):
     """`commit` numbers what was committed in it, if that has to be waited for. In a batch, writes wait."""
 
     def __init__(
-        self, connection: sqlite3.Connection, path: Path, now: float, *, writes: bool, batch: bool = False
+        self,
+        connection: sqlite3.Connection,
+        path: Path,
+        now: float,
+        *,
+        writes: bool,
+        batch: bool = False,
+        known: KnownRows | None = None,
+        version: object = None,
     ) -> None:
-        super().__init__(now)
+        super().__init__(now, known)
         self.connection = connection
+        self.version = version
         self.writes = writes
         self.commit = 0
         self._path = path
@@ -133,6 +144,14 @@ def _with_sessions_of_calls(
     return list(dict.fromkeys((*keys, *more)))
 
 
+class _KeptRows(NamedTuple):
+    """What the last transaction knew, and on which version of the database."""
+
+    connection: sqlite3.Connection
+    version: object
+    rows: KnownRows
+
+
 class SqliteStore(SqlStore[SqliteTransaction]):
     """A file that is made if it does not exist. `busy`: how many seconds to wait for others.
 
@@ -171,6 +190,7 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         self._turn = WriterTurn()
         self._log = LogSync(f"{self._name}-wal")
         self._commits = 0
+        self._kept: _KeptRows | None = None
 
     def _connections(self) -> object:
         return self._idle
@@ -206,7 +226,11 @@ class SqliteStore(SqlStore[SqliteTransaction]):
             self._lock(connection, end)
             if new:
                 self._log.look_again()
-            return SqliteTransaction(connection, self._path, self._clock(), writes=True, batch=batch)
+            version = _version_of(connection)
+            known, now = self._take_known(connection, version), self._clock()
+            return SqliteTransaction(
+                connection, self._path, now, writes=True, batch=batch, known=known, version=version
+            )
         except BaseException:
             self._turn.give()
             raise
@@ -227,6 +251,13 @@ class SqliteStore(SqlStore[SqliteTransaction]):
             time.sleep(pause * (0.5 + random.random()))  # noqa: S311  so that two do not nap in step
             pause = min(2 * pause, _LONGEST_PAUSE)
 
+    def _take_known(self, connection: sqlite3.Connection, version: object) -> KnownRows:
+        """The rows known from the transaction before, unless anything else was committed since."""
+        kept, self._kept = self._kept, None  # until this transaction is committed, nothing of it is kept
+        if kept is not None and kept.connection is connection and kept.version == version is not None:
+            return kept.rows
+        return KnownRows()
+
     def _take_connection(self, *, writes: bool) -> sqlite3.Connection:
         try:
             return self._idle[writes].pop()
@@ -235,6 +266,8 @@ class SqliteStore(SqlStore[SqliteTransaction]):
 
     def _commit(self, transaction: SqliteTransaction, *, urgent: bool) -> None:
         transaction.change("COMMIT", ())
+        transaction.known.keep_for_next()
+        self._kept = _KeptRows(transaction.connection, transaction.version, transaction.known)
         self._commits += 1
         transaction.commit = self._log.count_commit()
 
@@ -299,24 +332,25 @@ class SqliteStore(SqlStore[SqliteTransaction]):
                     connection.execute(f"PRAGMA wal_checkpoint({mode})")
 
 
+def _version_of(connection: sqlite3.Connection) -> object:
+    """What changes when another connection has committed anything; None when nobody can say."""
+    try:
+        return connection.execute("PRAGMA data_version").fetchone()
+    except sqlite3.Error:
+        return None
+
+
 class SqliteCommitProbe:
     """Whether any other connection, of this process or another, has committed since the last look."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._seen = self._version()
+        self._seen = _version_of(connection)
 
     def __call__(self, over: threading.Event) -> bool:
         over.wait(POLL)
-        before, self._seen = self._seen, self._version()
+        before, self._seen = self._seen, _version_of(self._connection)
         return self._seen is None or self._seen != before
 
     def close(self) -> None:
         self._connection.close()
-
-    def _version(self) -> object:
-        """None when nobody can say, which counts as a change."""
-        try:
-            return self._connection.execute("PRAGMA data_version").fetchone()
-        except sqlite3.Error:
-            return None

@@ -1,0 +1,152 @@
+"""Rows that a transaction goes on with from the one before: only while nobody else has committed anything."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from sayso.store.contract import Batch, StoreError
+from sayso.store.sql.known import MOST_KEPT
+from sayso.store.sqlite.store import SqliteStore
+from tests.contract import rows
+
+NAME = "s1"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[SqliteStore]:
+    """A store whose last transaction wrote a session, a call, an entry and a value."""
+    made = SqliteStore(path)
+    with made.write() as tx:
+        tx.put_session(rows.session(NAME, workspace="/before"))
+        tx.put_call(rows.call("c1", session=NAME, state="pending"))
+        tx.add_entry(rows.entry(1))
+        tx.set_meta("fact", "before")
+    yield made
+    made.close()
+
+
+def look(store: SqliteStore) -> tuple[object, ...]:
+    """What a transaction that writes finds of all that."""
+    with store.write() as tx:
+        session, call, head = tx.session(NAME), tx.call("c1"), tx.head("main")
+        assert session is not None
+        assert call is not None
+        assert head is not None
+        return session.workspace, call.state, head.seq, tx.meta("fact")
+
+
+BEFORE = ("/before", "pending", 1, "before")
+AFTER = ("/after", "denied", 2, "after")
+
+
+def change_through(store: SqliteStore) -> None:
+    with store.write() as tx:
+        session, call = tx.session(NAME), tx.call("c1")
+        assert session is not None
+        assert call is not None
+        tx.change_session(rows.session(NAME, workspace="/after"))
+        assert tx.move_call(
+            rows.call("c1", session=NAME, state="denied"), states=["pending"], fence=call.fence
+        )
+        tx.add_entry(rows.entry(2))
+        tx.set_meta("fact", "after")
+
+
+def by_another_store(path: Path) -> None:
+    with closing(SqliteStore(path)) as other:
+        change_through(other)
+
+
+def by_hand(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE sessions SET workspace = '/after'")
+        connection.execute("UPDATE calls SET state = 'denied'")
+        connection.execute(
+            "INSERT INTO entries SELECT stream, 2, at, event, session, body, prev, x'02' FROM entries"
+        )
+        connection.execute("UPDATE meta SET value = 'after' WHERE name = 'fact'")
+
+
+@pytest.mark.parametrize("change", [by_another_store, by_hand])
+def test_what_others_commit_is_read_again(
+    path: Path, store: SqliteStore, change: Callable[[Path], None]
+) -> None:
+    assert look(store) == BEFORE
+    change(path)
+    assert look(store) == AFTER
+
+
+def fail_after_writing(place: SqliteStore | Batch) -> None:
+    with place.write() as tx:
+        tx.put_session(rows.session(NAME, workspace="/undone"))
+        tx.set_meta("fact", "undone")
+        raise RuntimeError
+
+
+def take_number_twice(store: SqliteStore) -> None:
+    with store.write() as tx:
+        tx.put_session(rows.session(NAME, workspace="/undone"))
+        tx.add_entry(rows.entry(1))
+
+
+def test_what_is_undone_was_never_known(store: SqliteStore) -> None:
+    with pytest.raises(RuntimeError):
+        fail_after_writing(store)
+    assert look(store) == BEFORE
+
+
+def test_what_fails_halfway_was_never_known(store: SqliteStore) -> None:
+    with pytest.raises(StoreError):
+        take_number_twice(store)
+    assert look(store) == BEFORE
+
+
+def test_a_part_of_a_batch_that_is_undone_was_never_known(store: SqliteStore) -> None:
+    with store.batch() as batch:
+        with pytest.raises(RuntimeError):
+            fail_after_writing(batch)
+        with batch.write() as tx:
+            tx.set_meta("fact", "after")
+    assert look(store) == (*BEFORE[:3], "after")
+
+
+def test_what_this_store_commits_is_known_as_it_was_written(store: SqliteStore) -> None:
+    change_through(store)
+    assert look(store) == AFTER
+    with store.read() as tx:
+        assert tx.session(NAME) == rows.session(NAME, workspace="/after")
+
+
+def test_rows_that_do_not_change_are_read_once(
+    store: SqliteStore,
+) -> None:
+    ran: list[str] = []
+    assert look(store) == BEFORE
+    with store.write() as tx:
+        tx.set_meta("other", "value")
+        connection = vars(tx)["_connection"].connection
+    connection.set_trace_callback(ran.append)
+    assert look(store)[:3] == BEFORE[:3]
+    connection.set_trace_callback(None)
+    assert [
+        one for one in ran if "FROM sessions" in one or "FROM calls" in one or "FROM entries" in one
+    ] == []
+
+
+def test_of_many_rows_none_are_kept(store: SqliteStore) -> None:
+    with store.write() as tx:
+        for number in range(MOST_KEPT + 1):
+            tx.put_session(rows.session(f"more{number}"))
+    with store.write() as tx:
+        assert vars(tx)["_known"].sessions == {}
+    assert look(store) == BEFORE
