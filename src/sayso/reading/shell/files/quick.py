@@ -22,7 +22,7 @@ from sayso.core.model import Operation
 from sayso.core.policy import Policy
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.path_operations import CallFolders, operation_at_path, operation_at_place
-from sayso.reading.paths.budget import current_budget, follow_links
+from sayso.reading.paths.budget import SeenFiles, current_budget, follow_links, leads_straight
 from sayso.reading.paths.own_places import Identity, OwnPlaces, find_own_places, own_places_key
 from sayso.reading.paths.places import REVEALING_FOLDERS, SECRET_FILES, SYSTEM_FOLDERS, PathPlace, is_secret
 from sayso.reading.paths.protected import GUARDED_AT_ROOTS, GUARDED_FIRST_NAMES, find_named
@@ -193,30 +193,14 @@ class QuickLook:
 
     def _leads_straight(self, whole: str) -> bool:
         """Return whether no link stands on the way, and what is there has this name alone."""
-        seen, own = self._seen, self._own
-        end = len(self._start) if whole.startswith(self._start) else 0
-        while end >= 0:
-            end = whole.find("/", end + 1)
-            here = whole if end < 0 else whole[:end]
-            if here in seen:
-                found = seen[here]
-            else:
-                try:
-                    found = os.lstat(here)
-                except (FileNotFoundError, NotADirectoryError):
-                    found = None
-                except (OSError, ValueError):
-                    return False
-                seen[here] = found
-            if found is None:
-                return True
-            mode = found.st_mode
-            if stat.S_ISDIR(mode):
-                if own is not None and (found.st_dev, found.st_ino) in own.folders:
-                    return False
-            elif stat.S_ISLNK(mode) or found.st_nlink > 1:
-                return False
-        return True
+        start = len(self._start) if whole.startswith(self._start) else 0
+        return leads_straight(whole, self._seen, self._leads_away, start)
+
+    def _leads_away(self, found: os.stat_result) -> bool:
+        """Return whether this is a folder of Sayso, a link, or a file with other names."""
+        if stat.S_ISDIR(found.st_mode):
+            return self._own is not None and (found.st_dev, found.st_ino) in self._own.folders
+        return stat.S_ISLNK(found.st_mode) or found.st_nlink > 1
 
 
 def _may_be_secret(whole: str) -> bool:
@@ -240,7 +224,7 @@ _Folders = tuple[str, str, str]
 _sound: tuple[_Folders, _Own, float, Identity] | None = None
 
 
-def _is_known_sound(seen: dict[str, os.stat_result | None], own: _Own, folders: _Folders) -> bool:
+def _is_known_sound(seen: SeenFiles, own: _Own, folders: _Folders) -> bool:
     """Return whether these were sound less than a second ago, and the first is the same folder still."""
     kept = _sound
     if kept is None or kept[0] != folders or kept[1] is not own or time.monotonic() - kept[2] > _SECONDS:
