@@ -13,25 +13,8 @@ from sayso.reading.shell.words import Value, value_of_word, words_below
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge
 
-_SHOWERS = frozenset(
-    {
-        "head",
-        "tail",
-        "grep",
-        "egrep",
-        "sort",
-        "uniq",
-        "wc",
-        "cut",
-        "tr",
-        "sed",
-        "awk",
-        "jq",
-        "less",
-        "cat",
-        "column",
-    }
-)
+_TAKERS = frozenset({"xargs", "parallel", "read", "mapfile", "readarray"})
+"""What makes words of its input: whoever stands before them, only these ask which names are printed."""
 _PRINTERS = frozenset({"echo"})
 
 
@@ -70,11 +53,11 @@ def _keep_last(own: ShellState, state: ShellState) -> None:
 
 
 def _takes_names(later: tuple[Command, ...]) -> bool:
-    """Return whether the next command may take names from its input: those that only show it do not."""
+    """Return whether the next command may take names from its input. What is not asked for is not known."""
     if not later:
         return False
     first = later[0]
-    return not isinstance(first, Simple) or not first.words or first.words[0].value not in _SHOWERS
+    return not isinstance(first, Simple) or not _TAKERS.isdisjoint(word.value for word in first.words)
 
 
 def _printed_by(command: Simple, state: ShellState) -> Value:

@@ -60,7 +60,7 @@ class QuickLook:
         self._policy = policy
         self._seen = current_budget().files
         self._folders: dict[str, bool] = {}
-        self._made: dict[tuple[str, bool, bool, bool, bool], Operation] = {}
+        self._made = _operations_under(policy)
         self._own: _Own | None = None
         self.running_keys: dict[tuple[str, str | None], str | None] = {}
         """Of each repository that was looked at, the key of its configuration that may run a program."""
@@ -80,7 +80,16 @@ class QuickLook:
         whole = self._resolve(path, folder)
         if whole is None or (verb_of(operation) not in READ_VERBS and self._is_folder_of_note(whole)):
             return None
-        return self._operation(operation, whole)
+        inside = self._is_inside(whole)
+        system = not inside and f"{whole}/".startswith(_SYSTEM)
+        secret = (system or _may_be_secret(whole)) and is_secret(whole)
+        versions = "/.git" in whole and ".git" in whole.lower().split("/")
+        kind = (operation, inside, secret, system, versions)
+        made = self._made.get(kind)
+        if made is None:
+            place = PathPlace(real=whole, inside=inside, secret=secret, system=system, versions=versions)
+            made = self._made[kind] = operation_at_place(operation, place, self._policy)
+        return made
 
     def is_elsewhere(self, path: str, folder: str) -> bool:
         """Return whether this is an ordinary path outside the workspace; False may take a closer look."""
@@ -99,14 +108,12 @@ class QuickLook:
         return whole
 
     def _resolve(self, path: str, folder: str) -> str | None:
-        if _PLAIN.fullmatch(path) is None:
-            return None
-        if not self._looks_sound(folder):
+        if _PLAIN.fullmatch(path) is None or not self._looks_sound(folder):
             return None
         whole = self._spell(path, folder)
-        if whole is None:
+        if whole is None or self._is_of_note(whole) or not self._leads_straight(whole):
             return None
-        return whole if not self._is_of_note(whole) and self._leads_straight(whole) else None
+        return whole
 
     def _looks_sound(self, folder: str) -> bool:
         sound = self._folders.get(folder)
@@ -129,6 +136,8 @@ class QuickLook:
     def _spell(self, path: str, folder: str) -> str | None:
         """The path from the root on. `..` leads up from a folder that no link stands on the way to."""
         first = path[0]
+        if first not in "./~":
+            return f"{folder}/{path}".rstrip("/")
         if path[:2] == "..":
             if "/." in folder:
                 return None  # what is hidden above may be a secret
@@ -139,21 +148,9 @@ class QuickLook:
             return path.rstrip("/")
         if first == "~":
             return f"{self._where.home}/{path[2:].rstrip('/')}"
-        if first == "." and path[:2] in (".", "./"):
+        if path[:2] in (".", "./"):
             return folder if path == "." else f"{folder}/{path[2:].rstrip('/')}"
-        return f"{folder}/{path.rstrip('/')}"
-
-    def _operation(self, operation: str, whole: str) -> Operation:
-        inside = self._is_inside(whole)
-        system = f"{whole}/".startswith(_SYSTEM)
-        secret = (system or _may_be_secret(whole)) and is_secret(whole)
-        versions = "/.git" in whole and ".git" in whole.lower().split("/")
-        kind = (operation, inside, secret, system, versions)
-        made = self._made.get(kind)
-        if made is None:
-            place = PathPlace(real=whole, inside=inside, secret=secret, system=system, versions=versions)
-            made = self._made[kind] = operation_at_place(operation, place, self._policy)
-        return made
+        return f"{folder}/{path}".rstrip("/")
 
     def _is_inside(self, whole: str) -> bool:
         workspace = self._where.workspace
@@ -181,12 +178,11 @@ class QuickLook:
         own = self._own
         assert own is not None  # noqa: S101 - looked up with the folder
         folded = whole.lower()
-        if own.below.match(folded) is not None or folded in own.above or not folded.isascii():
+        if folded in own.above or not folded.isascii() or own.below.match(folded) is not None:
             return True
-        names = folded.split("/")
-        if f"{whole}/".startswith(_REVEALING):
+        if folded.startswith(_REVEALING) or folded in REVEALING_FOLDERS:
             return True
-        if GUARDED_FIRST_NAMES.isdisjoint(names):
+        if GUARDED_FIRST_NAMES.isdisjoint(folded.split("/")):
             return False
         found = find_named(whole)
         return found.at is not None or found.around is not None
@@ -218,6 +214,19 @@ def _are_plain(folder: str, workspace: str, home: str) -> bool:
         _PLAIN_FOLDER.fullmatch(one) is not None and not f"{one}/".startswith(_SYSTEM)
         for one in (folder, workspace, home)
     )
+
+
+_OperationKind = tuple[str, bool, bool, bool, bool]
+"""An operation; and of a place: inside, secret, the system's, in `.git`."""
+_under: tuple[Policy | None, dict[_OperationKind, Operation]] = (None, {})
+
+
+def _operations_under(policy: Policy) -> dict[_OperationKind, Operation]:
+    """What operations at a kind of place are called under this policy, as far as somebody asked."""
+    global _under  # noqa: PLW0603 - as below
+    if _under[0] is not policy:
+        _under = (policy, {})
+    return _under[1]
 
 
 _Folders = tuple[str, str, str]

@@ -129,7 +129,8 @@ def _check_repository(repository: str, tree: str | None, depth: int) -> str | No
         shared = _read(f"{repository}/commondir") or ""
         common = join_path(repository, shared.rstrip("\r\n"))
     hooks = [f"{common}/hooks"]
-    for file in (f"{common}/config", f"{repository}/config.worktree"):
+    own = f"{repository}/config.worktree"
+    for file in (f"{common}/config", own) if os.access(own, os.F_OK) else (f"{common}/config",):
         version = version_of_file(file)
         key, named = _check_content(file, *version) if version else (None, ())
         if key is not None:
