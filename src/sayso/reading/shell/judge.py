@@ -284,17 +284,19 @@ class Judge:
 
     def look_at_arguments(self, invocation: Invocation, before: int) -> None:
         """Look at the files that are named to a program which may do with them what nobody can tell."""
-        works = high = False
+        works = high = installs = False
         for one in self.findings[before:]:
             works = works or one.operation in PROJECT_WORK
             high = high or one.risk is Risk.HIGH
+            installs = installs or one.operation == "packages.install"
         if works:
             for folder in filter(None, invocation.state.folders):
                 pin_project_files(self, folder, invocation.start, invocation.end)
             judge_given_files(self, invocation.arguments, invocation.state)
         elif high:
             judge_guard_mentions(self, invocation.arguments, invocation.state, OWN)
-            judge_packages(self, invocation.arguments, before)
+            if installs:
+                judge_packages(self, invocation.arguments)
 
     def call_function(self, function: Function, state: ShellState, start: int, end: int) -> None:
         if function.name in self.running:

@@ -46,10 +46,8 @@ def judge_guard_mentions(
                     judge.record(found.name, Risk.HIGH, found.barred, one.start, one.end, found.barred)
 
 
-def judge_packages(judge: Judge, arguments: tuple[Argument, ...], before: int) -> None:
+def judge_packages(judge: Judge, arguments: tuple[Argument, ...]) -> None:
     """Sayso's own package: to install another version of it, or to remove it, is barred."""
-    if not any(one.operation == "packages.install" for one in judge.findings[before:]):
-        return
     for one in arguments:
         if one.value.text is not None and _PACKAGE.fullmatch(one.value.text):
             why = "it installs or removes Sayso itself"

@@ -10,7 +10,7 @@ import msgspec
 from sayso.core.model import Risk
 from sayso.reading.paths.places import is_secret
 from sayso.reading.shell.files.guard import GUARD
-from sayso.reading.shell.files.names import prints_names
+from sayso.reading.shell.files.names import prints_names, prints_words
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.files.patterns import HIDDEN_PATTERN
 from sayso.reading.shell.files.split_names import names_may_split
@@ -30,6 +30,8 @@ def vet(judge: Judge, word: Word, found: Value, state: ShellState, before: int) 
         return msgspec.structs.replace(found, vetted=False)
     bodies = list(substitutions_in(word))
     judge_mentions(judge, [each for body in bodies for each in words_below(body)], state)
+    if bodies and all(prints_words(body, state) for body in bodies):
+        return Value(None, vetted=True, prefix="./")
     if bodies and found.prefix != "/dev/fd/":
         if not all(prints_names(body, state) for body in bodies):
             return msgspec.structs.replace(found, vetted=False)

@@ -13,7 +13,9 @@ from sayso.reading.shell.words import ref_may_begin_with_dash, value_of_word
 
 _FILTERS = frozenset({"head", "tail", "sort", "uniq", "wc", "tac", "grep", "egrep", "fgrep"})
 _PLAIN = frozenset({"pwd", "which", "whoami", "hostname", "uname", "nproc", "id", "realpath"})
-_TIME = lazy_pattern(r"-u|-I|--utc|\+%[YmdHMSsFTjuyz](?:%[YmdHMSsFTjuyz]|[-_:.])*")
+_WORDS = frozenset({"whoami", "hostname", "uname", "nproc", "id", "date", "seq"})
+"""Those that print a few words, none of them a name of a file or an option."""
+_TIME = lazy_pattern(r"-u|-I|--utc|\+%[YmdHMSsFTjuy](?:%[YmdHMSsFTjuyz]|[-_:.])*")
 _NUMBER = lazy_pattern(r"\d+")
 _NAMES_ONLY = lazy_pattern(r"-[a-zA-Z]*[lL][a-zA-Z]*|--files(?:-with(?:out)?-match(?:es)?)?")
 _GIT_WORDS = frozenset(
@@ -51,6 +53,14 @@ def prints_names(command: Command, state: ShellState) -> bool:
         first, rest = command.commands[0], command.commands[1:]
         return prints_names(first, state) and all(_is_filter(one) for one in rest)
     return isinstance(command, Simple) and _prints(command, state)
+
+
+def prints_words(command: Command, state: ShellState) -> bool:
+    """Return whether this prints words that are neither names of files nor options."""
+    if isinstance(command, Sequence) and len(command.items) == 1:
+        command = command.items[0][1]
+    known = isinstance(command, Simple) and bool(command.words) and command.words[0].value in _WORDS
+    return known and prints_names(command, state)
 
 
 def _is_filter(command: Command) -> bool:

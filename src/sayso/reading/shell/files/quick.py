@@ -29,7 +29,7 @@ from sayso.reading.paths.protected import GUARDED_AT_ROOTS, GUARDED_FIRST_NAMES,
 from sayso.reading.verbs import READ_VERBS, verb_of
 
 _PLAIN = lazy_pattern(
-    r"\.|(?:/|\./|~/|(?:\.\./)+)?\.?[A-Za-z0-9_][\w+=@-]*(?:\.[\w+=@-]+)*(?:/\.?[A-Za-z0-9_][\w+=@-]*(?:\.[\w+=@-]+)*)*/?",
+    r"\.|(?:/|\./|~/|(?:\.\./)+)?\.?[A-Za-z0-9_][\w+=@-]*(?:\.[\w+=@-]+)*(?:/\.?[A-Za-z0-9_][\w+=@-]*(?:\.[\w+=@-]+)*)*/?|\./\.\.\.",
     re.ASCII,
 )
 _PLAIN_FOLDER = lazy_pattern(r"(?:/[^/.][^/]*)+")
