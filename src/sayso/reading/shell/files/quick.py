@@ -110,10 +110,12 @@ class QuickLook:
     def _resolve(self, path: str, folder: str) -> str | None:
         if _PLAIN.fullmatch(path) is None or not self._looks_sound(folder):
             return None
-        whole = self._spell(path, folder)
-        if whole is None or self._is_of_note(whole) or not self._leads_straight(whole):
+        plain = path[0] not in "./~" and path[-1] != "/"
+        whole = f"{folder}/{path}" if plain else self._spell(path, folder)
+        if whole is None or self._is_of_note(whole):
             return None
-        return whole
+        start = len(self._start) if whole.startswith(self._start) else 0
+        return whole if leads_straight(whole, self._seen, self._leads_away, start) else None
 
     def _looks_sound(self, folder: str) -> bool:
         sound = self._folders.get(folder)
@@ -136,8 +138,6 @@ class QuickLook:
     def _spell(self, path: str, folder: str) -> str | None:
         """The path from the root on. `..` leads up from a folder that no link stands on the way to."""
         first = path[0]
-        if first not in "./~":
-            return f"{folder}/{path}".rstrip("/")
         if path[:2] == "..":
             if "/." in folder:
                 return None  # what is hidden above may be a secret
@@ -159,18 +159,21 @@ class QuickLook:
     def _is_sound(self, folder: str) -> bool:
         """Return whether folder, workspace and home are spelled plainly, and by their real names."""
         workspace, home = self._where.workspace, self._where.home
-        if not _are_plain(folder, workspace, home):
+        folders = (folder, workspace, home)
+        if not _are_plain(folders):
             return False
-        if self._own is None:
-            self._own = _own_places(home)
-        if _is_known_sound(self._seen, self._own, (folder, workspace, home)):
+        own = self._own
+        if own is None:
+            own = self._own = _own_places(home)
+        if _is_known_sound(self._seen, own, folders):
             return True
-        if not self._leads_straight(folder):
-            return False
         above = f"{folder}/"
-        if not all(above.startswith(f"{one}/") or self._leads_straight(one) for one in (workspace, home)):
-            return False
-        _keep_sound(self._seen.get(folder), self._own, (folder, workspace, home))
+        for one in folders:
+            if one is not folder and above.startswith(f"{one}/"):
+                continue
+            if not leads_straight(one, self._seen, self._leads_away):
+                return False
+        _keep_sound(self._seen.get(folder), own, folders)
         return True
 
     def _is_of_note(self, whole: str) -> bool:
@@ -178,19 +181,16 @@ class QuickLook:
         own = self._own
         assert own is not None  # noqa: S101 - looked up with the folder
         folded = whole.lower()
-        if folded in own.above or not folded.isascii() or own.below.match(folded) is not None:
+        if folded in own.above or own.below.match(folded) is not None:
             return True
-        if folded.startswith(_REVEALING) or folded in REVEALING_FOLDERS:
+        if not whole.startswith(self._start) and (
+            not folded.isascii() or f"{folded}/".startswith(_REVEALING)
+        ):
             return True
         if GUARDED_FIRST_NAMES.isdisjoint(folded.split("/")):
             return False
         found = find_named(whole)
         return found.at is not None or found.around is not None
-
-    def _leads_straight(self, whole: str) -> bool:
-        """Return whether no link stands on the way, and what is there has this name alone."""
-        start = len(self._start) if whole.startswith(self._start) else 0
-        return leads_straight(whole, self._seen, self._leads_away, start)
 
     def _leads_away(self, found: os.stat_result) -> bool:
         """Return whether this is a folder of Sayso, a link, or a file with other names."""
@@ -203,17 +203,6 @@ def _may_be_secret(whole: str) -> bool:
     """Fast check: False is certain, outside the folders of the system."""
     name = whole.rpartition("/")[2].lower()
     return "/." in whole or name.endswith(_SECRET_ENDINGS) or name.startswith(_SECRET_STARTS)
-
-
-@functools.lru_cache(maxsize=1024)
-def _are_plain(folder: str, workspace: str, home: str) -> bool:
-    """Return whether these are spelled plainly, none is the system's, and home is not in the workspace."""
-    if not workspace or not home or f"{home}/".startswith(f"{workspace}/"):
-        return False
-    return all(
-        _PLAIN_FOLDER.fullmatch(one) is not None and not f"{one}/".startswith(_SYSTEM)
-        for one in (folder, workspace, home)
-    )
 
 
 _OperationKind = tuple[str, bool, bool, bool, bool]
@@ -230,6 +219,21 @@ def _operations_under(policy: Policy) -> dict[_OperationKind, Operation]:
 
 
 _Folders = tuple[str, str, str]
+"""The folder that a line runs in, its workspace, and home."""
+
+
+@functools.lru_cache(maxsize=1024)
+def _are_plain(folders: _Folders) -> bool:
+    """Return whether these are spelled plainly, none is the system's, and home is not in the workspace."""
+    _, workspace, home = folders
+    if not workspace or not home or f"{home}/".startswith(f"{workspace}/"):
+        return False
+    return all(
+        _PLAIN_FOLDER.fullmatch(one) is not None and one.isascii() and not f"{one}/".startswith(_SYSTEM)
+        for one in folders
+    )
+
+
 _sound: tuple[_Folders, _Own, float, Identity] | None = None
 
 
