@@ -8,6 +8,7 @@ from sayso.reading.shell.commands.invocation import Invocation
 from sayso.reading.shell.commands.kinds import judge_kind
 from sayso.reading.shell.files.deep import judge_deep_reading
 from sayso.reading.shell.files.guard import judge_guard_mentions
+from sayso.reading.shell.files.tracked import judge_tracked_reading
 from sayso.reading.shell.programs.known import KnownProgram, ProgramEffect, UsageMode, default_effect
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
 
@@ -50,6 +51,8 @@ def judge_by_data(judge: Judge, program: KnownProgram, invocation: Invocation) -
         touched += _judge_operands(judge, kinds, parsed.operands, program, effect, invocation)
     if program.deep:
         hidden = not program.deep.isdisjoint(chosen)
+        if "tracked" in program.deep:
+            judge_tracked_reading(judge, parsed, invocation)
         if hidden or ("always" in program.deep and "--files" not in chosen):
             paths = [one for kind, one in _match_kinds(kinds, parsed.operands) if kind in _FOLDERS]
             judge_deep_reading(judge, program, parsed, paths, invocation, hidden=hidden)

@@ -10,7 +10,7 @@ from sayso.reading.shell.commands.kinds import judge_kind
 from sayso.reading.shell.commands.usage import judge_option_values, report_problem
 from sayso.reading.shell.files.deep import secret_under, texts_of
 from sayso.reading.shell.files.guard import judge_guard_mentions
-from sayso.reading.shell.files.names import finds_plain
+from sayso.reading.shell.files.names import FOLLOWS_LINKS, finds_plain
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, parse_options
@@ -85,16 +85,21 @@ def _found_by(judge: Judge, invocation: Invocation) -> Value:
         command + 1 < len(words) and words[command + 1] in _SHOWS_NO_CONTENT
     ):
         return _FOUND
+    follows = not FOLLOWS_LINKS.isdisjoint(words[:command])
     for folder in invocation.state.folders:
-        if any(secret_under(judge, folder, one) is not None for one in starts):
+        if any(secret_under(judge, folder, one, follows=follows) is not None for one in starts):
             return Value(None, prefix="./")
     return _FOUND
 
 
-def _found_plain(judge: Judge, starts: list[str | None], invocation: Invocation) -> Value:
+def _found_plain(
+    judge: Judge, starts: list[str | None], invocation: Invocation, *, follows: bool
+) -> Value:
     """The same for what passes hidden files over."""
     for folder in invocation.state.folders:
-        if any(secret_under(judge, folder, one, hidden=False) is not None for one in starts):
+        if any(
+            secret_under(judge, folder, one, hidden=False, follows=follows) is not None for one in starts
+        ):
             return Value(None, prefix="./")
     return _FOUND
 
@@ -153,7 +158,10 @@ def judge_fd(judge: Judge, program: KnownProgram, invocation: Invocation) -> Non
         for one in before
     )
     starts = texts_of(parsed.operands[1:]) or ["."]
-    found = _found_by(judge, invocation) if hidden else _found_plain(judge, starts, invocation)
+    follows = any(option.name == "-L" for option, _ in parsed.options)
+    found = (
+        _found_by(judge, invocation) if hidden else _found_plain(judge, starts, invocation, follows=follows)
+    )
     inner = tuple(_fill(one, found) for one in arguments[at + 1 :])
     if not inner:
         judge.doubt("fd is given no command", invocation.start, invocation.end)

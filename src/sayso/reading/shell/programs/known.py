@@ -87,6 +87,8 @@ class KnownProgram(msgspec.Struct, frozen=True):
     """First operands that change nothing, like `eval` of yq."""
     deep: frozenset[str] = frozenset()
     """Options by which it reads whole folders, hidden files and all."""
+    follows: frozenset[str] = frozenset()
+    """Options by which it goes through links to folders."""
     parent: KnownProgram | None = None
 
     def subcommand(self, name: str) -> KnownProgram | None:
@@ -213,6 +215,7 @@ def build_program(name: str, raw: Mapping[str, Any], parent: KnownProgram | None
         prefixes=raw.get("prefixes", ""),
         drops=tuple(raw.get("drops", "").split()),
         deep=frozenset(raw.get("deep", "").split()),
+        follows=frozenset(raw.get("follows", "").split()),
         parent=parent,
     )
 

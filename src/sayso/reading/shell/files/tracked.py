@@ -1,0 +1,75 @@
+"""Files that a repository records: what prints their names or their content may show secrets."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from sayso.core.model import Risk
+from sayso.reading.paths.budget import look_at
+from sayso.reading.paths.places import is_secret
+from sayso.reading.paths.spellings import WILD
+from sayso.reading.secrets_below import leads_to_secret
+from sayso.reading.shell.files.git_index import list_tracked
+from sayso.reading.shell.programs.options import ParsedOptions
+from sayso.reading.shell.state import join_path
+
+if TYPE_CHECKING:
+    from sayso.reading.shell.commands.invocation import Invocation
+    from sayso.reading.shell.judge import Judge
+
+_UNTOLD = "what cannot be told"
+
+
+def judge_tracked_reading(judge: Judge, parsed: ParsedOptions, invocation: Invocation) -> None:
+    """Judge a reading of all that the repository records, or of what lies below the paths that are named."""
+    texts = [one.text for one in parsed.operands]
+    for folder in invocation.state.folders:
+        if folder is None:
+            continue  # which repository it is, is asked by whoever judges git
+        named = [text for text in texts if text and os.path.lexists(join_path(folder, text))]
+        secret = find_tracked_secret(folder, named) if None not in texts else _UNTOLD
+        if secret is not None:
+            why = f"it shows what the repository holds, and {secret[:60]} is in it"
+            judge.record("files.search", Risk.HIGH, why, invocation.start, invocation.end)
+            return
+
+
+def find_tracked_secret(folder: str, paths: list[str]) -> str | None:
+    """A secret among the files that the repository of this folder records, below these paths if there are any."""
+    try:
+        tree = _find_tree(folder)
+        tracked = None if tree is None else list_tracked(f"{tree}/.git")
+    except (OSError, ValueError):
+        return _UNTOLD
+    if tree is None or tracked is None:
+        return _UNTOLD
+    below = _tops(tree, folder, paths)
+    for is_link, name in tracked:
+        if below is not None and not f"{name}/".startswith(below):
+            continue
+        if is_secret(name) or (is_link and leads_to_secret(f"{tree}/{name}")):
+            return name
+    return None
+
+
+def _find_tree(folder: str) -> str | None:
+    """The folder with `.git` in it, here or above; None if there is none, or it is a file."""
+    here = os.path.realpath(folder)
+    while here:
+        found = look_at(f"{here}/.git")
+        if found is not None:
+            return here if stat.S_ISDIR(found.st_mode) else None
+        here = here.rpartition("/")[0]
+    return None
+
+
+def _tops(tree: str, folder: str, paths: list[str]) -> tuple[str, ...] | None:
+    """How the names begin that lie here or below these paths; None: as they like."""
+    if any(path[:1] == ":" or WILD.search(path) is not None for path in paths):
+        return None
+    places = [os.path.realpath(join_path(folder, path)) for path in paths or ["."]]
+    if any(not f"{place}/".startswith(f"{tree}/") for place in places):
+        return None
+    return tuple(f"{place}/"[len(tree) + 1 :] for place in places)
