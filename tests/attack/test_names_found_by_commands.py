@@ -30,7 +30,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     (work / "away/home").symlink_to(home)
     for order in ("init", "add"):
         words = ["git", "-C", str(work), order, "-q" if order == "init" else "."]
-        subprocess.run(words, check=True, capture_output=True)  # noqa: S603
+        subprocess.run(words, check=True, capture_output=True)
     return Reader(work, home)
 
 
@@ -97,11 +97,17 @@ def test_a_secret_behind_a_name_that_a_command_finds_is_not_low(reader: Reader, 
         "rg -L x src",
         "rg x src",
         "ls docs/*",
+        "ls **/*.py",
     ],
 )
 def test_names_of_plain_files_stay_low(reader: Reader, line: str) -> None:
     found = reader.read(line)
     assert found.risk is Risk.LOW, [(one.operation, one.why) for one in found.findings]
+
+
+@pytest.mark.parametrize("line", ["split README.md", "csplit README.md 1", "split -b 1 src/a.py"])
+def test_what_writes_files_that_no_word_names_is_not_low(reader: Reader, line: str) -> None:
+    assert reader.risk(line) is not Risk.LOW
 
 
 @pytest.mark.parametrize("line", ["rg x", "ag x", "fd . -x cat", "fd -x wc -l", "grep -r x ."])
@@ -170,7 +176,7 @@ def test_the_guard_found_by_a_command_is_blocked(reader: Reader, line: str) -> N
         "pgrep sayso",
         "ps aux | grep sayso",
         "grep -rl sayso src | xargs sed -i s/a/b/",
-        "git commit -m \"docs: $(date +%s) of sayso\"",
+        'git commit -m "docs: $(date +%s) of sayso"',
         "kill -9 999999",
     ],
 )

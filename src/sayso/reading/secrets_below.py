@@ -27,21 +27,20 @@ def holds_secrets(folder: str) -> bool:
     return find_secret(folder) is not None
 
 
-def find_plain_secret(folder: str, excluded: tuple[str, ...] = (), *, follows: bool = False) -> str | None:
-    """The first secret here or below that is not hidden; what is in the way, if nobody can tell."""
-    return find_secret(folder, (".*", *excluded), follows=follows)
-
-
-def find_secret(folder: str, excluded: tuple[str, ...] = (), *, follows: bool = False) -> str | None:
+def find_secret(
+    folder: str, excluded: tuple[str, ...] = (), *, opens: bool = True, follows: bool = False
+) -> str | None:
     """The name of the first secret here or below; what is in the way, if nobody can tell.
 
-    A link to a secret is one. Who `follows` links reads what lies behind a link to a folder, too.
+    To who `opens` each file that is found, a link to a secret is one. Who `follows` links reads what lies
+    behind a link to a folder, too.
     """
     try:
         for entry in _walk(folder, excluded):
             if entry is None:
                 return "more than can be looked at"
-            if is_secret(entry.name) or (entry.is_symlink() and _leads_to_secret(entry, folder, follows)):
+            linked = (opens or follows) and entry.is_symlink()
+            if is_secret(entry.name) or (linked and _leads_to_secret(entry, folder, follows)):
                 return entry.name
     except OSError:
         return "a folder that cannot be read"
@@ -49,7 +48,7 @@ def find_secret(folder: str, excluded: tuple[str, ...] = (), *, follows: bool = 
 
 
 def holds_link_to_secret(folder: str, pattern: str) -> bool:
-    """Return whether a link here or below, of a name that this pattern fits, leads to a secret; in doubt, yes."""
+    """Return whether a link here or below that this pattern fits leads to a secret; in doubt, yes."""
     try:
         return any(
             entry is None

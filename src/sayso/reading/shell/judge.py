@@ -22,7 +22,7 @@ from sayso.reading.shell.commands.variables import (
     set_loop_variable,
 )
 from sayso.reading.shell.files.guard import OWN, judge_given_files, judge_guard_mentions, judge_packages
-from sayso.reading.shell.files.mentions import note_dashes, vet
+from sayso.reading.shell.files.mentions import note_dashes, note_source, vet
 from sayso.reading.shell.files.project_files import PROJECT_WORK, pin_project_files
 from sayso.reading.shell.files.quick import QuickLook
 from sayso.reading.shell.files.split_names import names_may_split, splits_pattern
@@ -43,6 +43,7 @@ from sayso.reading.shell.grammar.syntax import (
 )
 from sayso.reading.shell.programs.known import ProgramEffect, default_effect, find_addition, find_program
 from sayso.reading.shell.programs.options import Argument
+from sayso.reading.shell.specials.guarding import judge_own_program
 from sayso.reading.shell.specials.table import SPECIALS
 from sayso.reading.shell.state import ChangedFiles, ShellState
 from sayso.reading.shell.words import Value, substitutions_in, value_of_word
@@ -190,9 +191,11 @@ class Judge:
             if splits_pattern(word, state) and names_may_split(state):
                 return Value(None)
             return note_dashes(found, state)
-        if found.text is None and found.vetted:
-            return vet(self, word, found, state, before)
-        return found
+        if found.text is not None:
+            return found
+        if found.vetted:
+            found = vet(self, word, found, state, before)
+        return note_source(found, word, state)
 
     def deeper(self, start: int, end: int) -> None:
         self.depth += 1
@@ -257,6 +260,7 @@ class Judge:
         name = first.value.text
         if not name or first.value.wild or first.value.home:
             self.doubt("which program it runs is not known until it runs", first.start, first.end)
+            judge_own_program(self, first, arguments[1:])
             return
         if state.changed is not None:
             self.doubt(state.changed, start, end)

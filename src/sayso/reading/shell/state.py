@@ -102,17 +102,18 @@ class ShellState:
         self.add_folders(other.folders)
         for name, value in other.variables.items():
             if self.variables.get(name) != value:
-                self.forget(name)
+                self.forget(name, value.source)
         self.functions.update(other.functions)
         self.changed = self.changed or other.changed
         self.linked = self.linked or other.linked
         self.previous = self.previous if self.previous == other.previous else None
 
-    def forget(self, name: str) -> None:
-        """A variable has a value that is not known."""
+    def forget(self, name: str, source: str = "") -> None:
+        """A variable has a value that is not known; `source` are the commands that may make it."""
         from sayso.reading.shell.words import Value
 
-        self.variables[name] = Value(None)
+        before = self.variables.get(name)
+        self.variables[name] = Value(None, source=source or ("" if before is None else before.source))
 
     def add_folders(self, folders: tuple[str | None, ...]) -> None:
         """The shell may be in any of these as well."""

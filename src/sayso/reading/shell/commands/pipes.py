@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from sayso.reading.shell.files.guard import OWN
 from sayso.reading.shell.files.mentions import judge_mentions, named_value
 from sayso.reading.shell.files.names import prints_names
 from sayso.reading.shell.grammar.syntax import Command, Pipeline, Simple
@@ -37,7 +40,14 @@ def judge_pipeline(judge: Judge, command: Pipeline, state: ShellState) -> None:
             _keep_last(own, state)
         if printed.text is None and _takes_names(command.commands[index + 1 :]):
             so_far = Pipeline(command.commands[: index + 1], command.start, command.end)
-            printed = named_value(state) if prints_names(so_far, state) else Value(None)
+            printed = _names_printed(so_far, state)
+
+
+def _names_printed(command: Pipeline, state: ShellState) -> Value:
+    """What a row of pipes prints, as words that another command takes."""
+    found = named_value(state) if prints_names(command, state) else Value(None)
+    source = " | ".join(" ".join(word.text for word in words_below(one)) for one in command.commands)
+    return found if OWN.search(source) is None else msgspec.structs.replace(found, source=source)
 
 
 def _keep_last(own: ShellState, state: ShellState) -> None:

@@ -1,7 +1,7 @@
 """The index of a repository: the files it records, and commits of other repositories (gitlinks).
 
-git looks into each of the latter when it shows the state of the working tree, whether or not `.gitmodules` lists
-it. The file is read by its format (versions 2 to 4, https://git-scm.com/docs/index-format); what is not
+git looks into each of the latter when it shows the state of the working tree, whether or not `.gitmodules`
+lists it. The file is read by its format (versions 2 to 4, https://git-scm.com/docs/index-format); what is not
 understood is None, and never harmless.
 """
 
@@ -13,8 +13,11 @@ import os
 import time
 
 from sayso.reading.paths.file_content import read_whole
+from sayso.reading.paths.places import is_secret
+from sayso.reading.shell.state import join_path
 
 MAX_INDEX = 64_000_000
+MAX_NAMED = 200_000
 _COMMIT_MODE = b"\x00\x00\xe0\x00"
 _LINK_MODE = b"\x00\x00\xa0\x00"
 _BEFORE_HASH = 40
@@ -41,14 +44,27 @@ def version_of(found: os.stat_result) -> tuple[int, ...]:
     return found.st_ino, found.st_dev, found.st_size, found.st_mtime_ns, found.st_ctime_ns, once
 
 
+def follow_git_file(mark: str) -> str:
+    """The repository at `.git`, which is a folder, or a file that names one."""
+    if os.path.isdir(mark) or not os.path.exists(mark):  # noqa: PTH110, PTH112 - asked for every line of git
+        return mark
+    text = read_whole(mark, MAX_NAMED).decode()
+    if not text.startswith("gitdir: "):
+        raise ValueError(mark)
+    return join_path(mark.rpartition("/")[0], text.removeprefix("gitdir: ").rstrip("\r\n"))
+
+
 def find_gitlinks(repository: str) -> tuple[str, ...] | None:
     """The paths of the commits that the index records; None if it cannot be read."""
     version = version_of_file(f"{repository}/index")
     return _read_links(repository, *version) if version else ()
 
 
-def list_tracked(repository: str) -> tuple[tuple[bool, str], ...] | None:
-    """Each file that the index records: whether it is a link, and its name; None if it cannot be read."""
+def list_tracked_secrets(repository: str) -> tuple[tuple[bool, str], ...] | None:
+    """Of the files that the index records, the secrets and the links: whether it is a link, and its name.
+
+    None if it cannot be read.
+    """
     version = version_of_file(f"{repository}/index")
     return _read_tracked(repository, *version) if version else ()
 
@@ -62,7 +78,11 @@ def _read_links(repository: str, *version: int) -> tuple[str, ...] | None:
 @functools.lru_cache(16)
 def _read_tracked(repository: str, *version: int) -> tuple[tuple[bool, str], ...] | None:
     entries = _read_entries(repository, b"")
-    return None if entries is None else tuple((mode == _LINK_MODE, name) for mode, name in entries)
+    if entries is None:
+        return None
+    return tuple(
+        (mode == _LINK_MODE, name) for mode, name in entries if mode == _LINK_MODE or is_secret(name)
+    )
 
 
 def _read_entries(repository: str, wanted: bytes) -> list[tuple[bytes, str]] | None:

@@ -153,9 +153,7 @@ def finds_plain(rest: list[str], state: ShellState) -> bool:
 
 def _tracks_nothing_secret(paths: list[str], state: ShellState) -> bool:
     """Return whether no file that the repository records, below these paths or at all, holds secrets."""
-    return all(
-        folder is not None and find_tracked_secret(folder, paths) is None for folder in state.folders
-    )
+    return all(folder is not None and find_tracked_secret(folder, paths) is None for folder in state.folders)
 
 
 def _nothing_secret(rest: list[str], state: ShellState) -> bool:

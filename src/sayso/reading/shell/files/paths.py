@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from sayso.core.model import Operation, Risk
-from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.path_operations import CallFolders, operation_at_path
 from sayso.reading.paths.places import is_secret
-from sayso.reading.shell.files.guard import GUARD, judge_guard_mentions
+from sayso.reading.shell.files.guard import GUARD, bar_change_of_program, finds_program, judge_guard_mentions
 from sayso.reading.shell.files.patterns import operation_at_pattern, split_pattern
 from sayso.reading.shell.programs.known import default_effect
 from sayso.reading.shell.programs.options import Argument
@@ -22,10 +21,6 @@ from sayso.reading.verbs import READ_VERBS, verb_of
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge
 
-_FINDS_SAYSO = lazy_pattern(
-    r"(?i)\b(?:which|whereis|whence|command|type|hash|realpath|readlink)\b[^;|&)`]*\bsayso\b"
-)
-"""Finds the program: `rm $(which sayso)`."""
 _STREAMS = frozenset({"-", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/null", "/dev/tty", "/dev/fd/0"})
 
 
@@ -85,9 +80,8 @@ def _judge_unknown(judge: Judge, operation: str, argument: Argument, state: Shel
         return
     if verb_of(operation) not in READ_VERBS:
         state.changes.add(None)
-        if _FINDS_SAYSO.search(judge.spelling(argument.start, argument.end)):
-            why = "it changes the program of Sayso"
-            judge.record("self_modification.change_guard", Risk.HIGH, why, argument.start, argument.end, why)
+        if finds_program(argument.value):
+            bar_change_of_program(judge, argument)
     why = "which file it is cannot be told before it runs"
     judge.record(operation, Risk.HIGH, why, argument.start, argument.end)
 

@@ -147,9 +147,16 @@ def _finds_secret(folder: str, parts: list[str], *, opens: bool) -> bool:
                 continue
             if last and _is_secret(entry, opens=opens):
                 return True
-            if not last and entry.is_dir():
+            if not last and _is_folder(entry, through_links=wanted != "**"):
                 waiting.append((entry.path, place + (wanted != "**")))
     return False
+
+
+def _is_folder(entry: os.DirEntry[str], *, through_links: bool) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=through_links)
+    except OSError:  # links in a circle
+        return False
 
 
 def _at_home(path: str, home: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
@@ -11,7 +10,7 @@ from sayso.reading.paths.budget import look_at
 from sayso.reading.paths.places import is_secret
 from sayso.reading.paths.spellings import WILD
 from sayso.reading.secrets_below import leads_to_secret
-from sayso.reading.shell.files.git_index import list_tracked
+from sayso.reading.shell.files.git_index import follow_git_file, list_tracked_secrets
 from sayso.reading.shell.programs.options import ParsedOptions
 from sayso.reading.shell.state import join_path
 
@@ -29,40 +28,40 @@ def judge_tracked_reading(judge: Judge, parsed: ParsedOptions, invocation: Invoc
         if folder is None:
             continue  # which repository it is, is asked by whoever judges git
         named = [text for text in texts if text and os.path.lexists(join_path(folder, text))]
-        secret = find_tracked_secret(folder, named) if None not in texts else _UNTOLD
+        secret = find_tracked_secret(folder, named, opens=False) if None not in texts else _UNTOLD
         if secret is not None:
             why = f"it shows what the repository holds, and {secret[:60]} is in it"
             judge.record("files.search", Risk.HIGH, why, invocation.start, invocation.end)
             return
 
 
-def find_tracked_secret(folder: str, paths: list[str]) -> str | None:
-    """A secret among the files that the repository of this folder records, below these paths if there are any."""
+def find_tracked_secret(folder: str, paths: list[str], *, opens: bool = True) -> str | None:
+    """A secret among the files that the repository records, below these paths if there are any.
+
+    To who `opens` each of them, a link to a secret is one.
+    """
     try:
         tree = _find_tree(folder)
-        tracked = None if tree is None else list_tracked(f"{tree}/.git")
+        noted = None if tree is None else list_tracked_secrets(follow_git_file(f"{tree}/.git"))
     except (OSError, ValueError):
         return _UNTOLD
-    if tree is None or tracked is None:
+    if tree is None or noted is None:
         return _UNTOLD
     below = _tops(tree, folder, paths)
-    for is_link, name in tracked:
+    for is_link, name in noted:
         if below is not None and not f"{name}/".startswith(below):
             continue
-        if is_secret(name) or (is_link and leads_to_secret(f"{tree}/{name}")):
+        if is_secret(name) or (opens and is_link and leads_to_secret(f"{tree}/{name}")):
             return name
     return None
 
 
 def _find_tree(folder: str) -> str | None:
-    """The folder with `.git` in it, here or above; None if there is none, or it is a file."""
+    """The folder with `.git` in it, here or above; None if there is none."""
     here = os.path.realpath(folder)
-    while here:
-        found = look_at(f"{here}/.git")
-        if found is not None:
-            return here if stat.S_ISDIR(found.st_mode) else None
+    while here and look_at(f"{here}/.git") is None:
         here = here.rpartition("/")[0]
-    return None
+    return here or None
 
 
 def _tops(tree: str, folder: str, paths: list[str]) -> tuple[str, ...] | None:

@@ -102,7 +102,9 @@ class _PlainReader:
     def end_command(self, operator: str) -> bool:
         if not self.words and not self.assignments:
             return False
-        self.piped.append(Simple(self.assignments, tuple(self.words), self.redirections, self.start, self.end))
+        self.piped.append(
+            Simple(self.assignments, tuple(self.words), self.redirections, self.start, self.end)
+        )
         self.words, self.assignments, self.redirections = [], (), ()
         if operator != "|":
             piped = self.piped
@@ -133,7 +135,9 @@ def _take(reader: _PlainReader, found: re.Match[str], line: str) -> bool:
     if kind == _OPERATOR:
         return reader.end_command(found[4])
     if kind == _TARGET:
-        return reader.take_redirection(found[5], found.start(5), Word(found[6], found.start(6), end, found[6]))
+        return reader.take_redirection(
+            found[5], found.start(5), Word(found[6], found.start(6), end, found[6])
+        )
     if kind == _JOINED and reader.words:
         parts = (Literal(found[7]), Literal(found[8], quoted=True))
         return reader.take_parts(f"{found[7]}'{found[8]}'", found.start(7), None, parts)
