@@ -13,6 +13,8 @@ from collections.abc import Callable
 from contextvars import ContextVar, Token
 from typing import Any
 
+import msgspec
+
 from sayso.core.text.patterns import lazy_pattern
 
 MAX_LOOKS = 20_000
@@ -23,16 +25,13 @@ SeenFiles = dict[str, os.stat_result | None]
 """What is there by itself, no link followed; None: nothing."""
 
 
-class LookBudget:
+class LookBudget(msgspec.Struct):
     """The looks that one call has cost so far, and what was seen: the same path is looked at once."""
 
-    __slots__ = ("files", "made", "seen", "too_deep")
-
-    def __init__(self) -> None:
-        self.made = 0
-        self.too_deep = False
-        self.seen: dict[Any, Any] = {}
-        self.files: SeenFiles = {}
+    made: int = 0
+    too_deep: bool = False
+    seen: dict[Any, Any] = {}
+    files: SeenFiles = {}
 
     @property
     def spent(self) -> bool:

@@ -6,7 +6,9 @@ What is not fully understood is `shell.run` at high risk. Each command gives at 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
+
+import msgspec
 
 from sayso.core.model import Risk
 from sayso.core.policy import Policy
@@ -41,7 +43,7 @@ from sayso.reading.shell.grammar.syntax import (
     Simple,
     Word,
 )
-from sayso.reading.shell.programs.known import ProgramEffect, default_effect, find_addition, find_program
+from sayso.reading.shell.programs.known import ProgramEffect, default_effect, find_addition, find_program, find_shipped
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.specials.guarding import judge_own_program
 from sayso.reading.shell.specials.table import SPECIALS
@@ -58,41 +60,35 @@ _CHANGES_ANYTHING = frozenset(
 """What a program does to files that its words do not name."""
 
 
-class Judge:
+class Judge(msgspec.Struct):
     """Judges one line. `line` is what spans count in, also while a script inside it is judged."""
 
-    __slots__ = (
-        "_quick", "added", "changes", "depth", "findings", "line", "pins", "policy", "running", "where",
-        "window",
-    )  # fmt: skip
-    specials = SPECIALS
-
-    def __init__(self, line: str, where: CallFolders, policy: Policy, added: Mapping[str, Any]) -> None:
-        self.line = line
-        self.where = where
-        self.policy = policy
-        self.added = added
-        self.findings: list[Finding] = []
-        self.pins: set[str] = set()
-        self.depth = 0
-        self.window: tuple[int, int, str] | None = None
-        """While a script inside the line is judged: where it stands, and its text."""
-        self.running: list[str] = []
-        self.changes = ChangedFiles()
-        self._quick: QuickLook | None = None
+    line: str
+    where: CallFolders
+    policy: Policy
+    added: Mapping[str, Any]
+    findings: list[Finding] = []
+    pins: set[str] = set()
+    depth: int = 0
+    window: tuple[int, int, str] | None = None
+    """While a script inside the line is judged: where it stands, and its text."""
+    running: list[str] = []
+    changes: ChangedFiles = msgspec.field(default_factory=ChangedFiles)
+    looked: QuickLook | None = None
+    specials: ClassVar = SPECIALS
 
     def start_again(self, added: Mapping[str, Any]) -> Judge:
         """Another judge of the same line, with no findings yet, who sees the same files."""
         made = Judge(self.line, self.where, self.policy, added)
-        made._quick = self.quick
+        made.looked = self.quick
         return made
 
     @property
     def quick(self) -> QuickLook:
         """What this line has seen of the file system."""
-        if self._quick is None:
-            self._quick = QuickLook(self.where, self.policy)
-        return self._quick
+        if self.looked is None:
+            self.looked = QuickLook(self.where, self.policy)
+        return self.looked
 
     # Recording
 
@@ -273,7 +269,7 @@ class Judge:
             if shorter is None:
                 return
             name = invocation.name = shorter
-        program = find_program(name, self.added)
+        program = find_shipped(name) if not self.added else find_program(name, self.added)
         if program is None:
             judge_unknown_program(self, first, invocation)
             return

@@ -43,8 +43,10 @@ def judge_by_data(judge: Judge, program: KnownProgram, invocation: Invocation) -
     if program.subcommands:
         judge_subcommand(judge, program, parsed, invocation)
         return parsed
-    before, chosen = len(judge.findings), names_chosen(parsed)
-    effect, kinds = _choose_mode(program, chosen, len(parsed.operands))
+    before, chosen = len(judge.findings), names_chosen(parsed) if parsed.options else _NOTHING_CHOSEN
+    effect, kinds = program.effect, program.operands
+    if program.modes:
+        effect, kinds = _choose_mode(program, chosen, len(parsed.operands))
     if program.additions:
         judge_additions(judge, program, chosen, invocation)
     touched = judge_option_values(judge, parsed, program, invocation) if parsed.options else 0

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import re
 
+import msgspec
+
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.shell.grammar.syntax import (
     Assignment,
@@ -43,18 +45,17 @@ _RESERVED = frozenset(
 )
 
 
-class _PlainReader:
+class _PlainReader(msgspec.Struct):
     """Reads the tokens of one line in their order. What it does not take is for the grammar."""
 
-    __slots__ = ("assignments", "end", "items", "joiner", "piped", "redirections", "start", "words")
-
-    def __init__(self) -> None:
-        self.items: list[tuple[str, Command]] = []
-        self.piped: list[Simple] = []
-        self.words: list[Word] = []
-        self.assignments: tuple[Assignment, ...] = ()
-        self.redirections: tuple[Redirection, ...] = ()
-        self.joiner, self.start, self.end = ";", 0, 0
+    items: list[tuple[str, Command]] = []
+    piped: list[Simple] = []
+    words: list[Word] = []
+    assignments: tuple[Assignment, ...] = ()
+    redirections: tuple[Redirection, ...] = ()
+    joiner: str = ";"
+    start: int = 0
+    end: int = 0
 
     def take_word(self, text: str, start: int, end: int) -> bool:
         if self.redirections:
@@ -122,9 +123,14 @@ def parse_plain(line: str) -> Sequence | None:
     here, size = 0, len(line.rstrip(" "))
     while here < size:
         found = match(line, here)
-        if found is None or not _take(reader, found, line):
+        if found is None:
             return None
         here = found.end()
+        if found.lastindex == _WORD and reader.words and not reader.redirections:
+            reader.words.append(_bare_word(found[1], found.start(1), here))
+            reader.end = here
+        elif not _take(reader, found, line):
+            return None
     return Sequence(tuple(reader.items)) if reader.end_command(";") else None
 
 
