@@ -25,7 +25,7 @@ SeenFiles = dict[str, os.stat_result | None]
 """What is there by itself, no link followed; None: nothing."""
 
 
-class LookBudget(msgspec.Struct):
+class LookBudget(msgspec.Struct, gc=False):
     """The looks that one call has cost so far, and what was seen: the same path is looked at once."""
 
     made: int = 0

@@ -43,7 +43,13 @@ from sayso.reading.shell.grammar.syntax import (
     Simple,
     Word,
 )
-from sayso.reading.shell.programs.known import ProgramEffect, default_effect, find_addition, find_program, find_shipped
+from sayso.reading.shell.programs.known import (
+    ProgramEffect,
+    default_effect,
+    find_addition,
+    find_program,
+    find_shipped,
+)
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.specials.guarding import judge_own_program
 from sayso.reading.shell.specials.table import SPECIALS
@@ -60,7 +66,7 @@ _CHANGES_ANYTHING = frozenset(
 """What a program does to files that its words do not name."""
 
 
-class Judge(msgspec.Struct):
+class Judge(msgspec.Struct, gc=False):
     """Judges one line. `line` is what spans count in, also while a script inside it is judged."""
 
     line: str

@@ -23,7 +23,7 @@ def join_path(folder: str, path: str) -> str:
     return path if path.startswith("/") else f"{folder}/{path}"
 
 
-class ChangedFiles(msgspec.Struct):
+class ChangedFiles(msgspec.Struct, gc=False):
     """The files that the line has changed so far, in whatever shell of it.
 
     What was looked at before the line runs does not hold for them: their content, and the names in a folder.
@@ -45,7 +45,7 @@ class ChangedFiles(msgspec.Struct):
         return any(whole.startswith(f"{one}/") or f"{one}/".startswith(whole) for one in self.places)
 
 
-class ShellState(msgspec.Struct):
+class ShellState(msgspec.Struct, gc=False):
     """One shell's state while a line is judged."""
 
     folders: tuple[str | None, ...]

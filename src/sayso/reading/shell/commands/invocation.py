@@ -9,7 +9,7 @@ from sayso.reading.shell.state import ShellState
 from sayso.reading.shell.words import Value
 
 
-class Invocation(msgspec.Struct):
+class Invocation(msgspec.Struct, gc=False):
     """A program's name, its arguments, the state of the shell that runs it, and where it stands in the line.
 
     `body` is what stands on its standard input, where the line says so.

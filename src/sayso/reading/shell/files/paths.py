@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from sayso.core.model import Operation, Risk
+from sayso.core.model import Risk
 from sayso.reading.path_operations import CallFolders, operation_at_path
 from sayso.reading.paths.places import is_secret
 from sayso.reading.shell.files.guard import GUARD, bar_change_of_program, finds_program, judge_guard_mentions
@@ -104,7 +104,9 @@ def _judge_in(judge: Judge, operation: str, argument: Argument, folder: str | No
     risk = default.risk if found.reading is None else max(found.reading, default.risk)
     if found.barred is not None:
         risk = Risk.HIGH
-    why = found.barred or found.found or _why(found, default.why or found.name)
+    why = found.barred or found.found or default.why or found.name
+    if found.reading is Risk.HIGH and why == default.why:
+        why = f"{why}, in a place that holds secrets, belongs to the system or cannot be told"
     judge.record(found.name, risk, why, argument.start, argument.end, found.barred)
 
 
@@ -116,9 +118,3 @@ def _judge_secret_anywhere(judge: Judge, operation: str, argument: Argument) -> 
         found = operation_at_path(operation, text, judge.policy, where, ())
         why = "it names a file that holds secrets"
         judge.record(found.name, Risk.HIGH, why, argument.start, argument.end, found.barred)
-
-
-def _why(found: Operation, said: str) -> str:
-    if found.reading is Risk.HIGH:
-        return f"{said}, in a place that holds secrets, belongs to the system or cannot be told"
-    return said

@@ -45,7 +45,7 @@ _RESERVED = frozenset(
 )
 
 
-class _PlainReader(msgspec.Struct):
+class _PlainReader(msgspec.Struct, gc=False):
     """Reads the tokens of one line in their order. What it does not take is for the grammar."""
 
     items: list[tuple[str, Command]] = []
