@@ -72,7 +72,7 @@ def _judge_depth(
     """A program that reads whole folders, or all that a repository holds."""
     hidden = not program.deep.isdisjoint(chosen)
     if "tracked" in program.deep:
-        judge_tracked_reading(judge, parsed, invocation)
+        judge_tracked_reading(judge, parsed.operands[1:], invocation)  # behind a pattern, or a revision
     if hidden or ("always" in program.deep and "--files" not in chosen):
         paths = [one for kind, one in _match_kinds(kinds, parsed.operands) if kind in _FOLDERS]
         judge_deep_reading(judge, program, parsed, paths, invocation, hidden=hidden)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fnmatch
+import glob
 import os
 from typing import TYPE_CHECKING
 
@@ -11,7 +13,8 @@ from sayso.reading.paths.places import is_secret
 from sayso.reading.paths.spellings import WILD
 from sayso.reading.secrets_below import leads_to_secret
 from sayso.reading.shell.files.git_index import follow_git_file, list_tracked_secrets
-from sayso.reading.shell.programs.options import ParsedOptions
+from sayso.reading.shell.files.patterns import split_pattern
+from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import join_path
 
 if TYPE_CHECKING:
@@ -21,13 +24,13 @@ if TYPE_CHECKING:
 _UNTOLD = "what cannot be told"
 
 
-def judge_tracked_reading(judge: Judge, parsed: ParsedOptions, invocation: Invocation) -> None:
+def judge_tracked_reading(judge: Judge, paths: tuple[Argument, ...], invocation: Invocation) -> None:
     """Judge a reading of all that the repository records, or of what lies below the paths that are named."""
-    texts = [one.text for one in parsed.operands]
+    texts = [one.text for one in paths]
     for folder in invocation.state.folders:
         if folder is None:
             continue  # which repository it is, is asked by whoever judges git
-        named = [text for text in texts if text and os.path.lexists(join_path(folder, text))]
+        named = [text for text in texts if text and _is_path(join_path(folder, text))]
         secret = find_tracked_secret(folder, named, opens=False) if None not in texts else _UNTOLD
         if secret is not None:
             why = f"it shows what the repository holds, and {secret[:60]} is in it"
@@ -47,9 +50,9 @@ def find_tracked_secret(folder: str, paths: list[str], *, opens: bool = True) ->
         return _UNTOLD
     if tree is None or noted is None:
         return _UNTOLD
-    below = _tops(tree, folder, paths)
+    below = _patterns(tree, folder, paths)
     for is_link, name in noted:
-        if below is not None and not f"{name}/".startswith(below):
+        if not any(fnmatch.fnmatchcase(f"{name}/", one) for one in below):
             continue
         if is_secret(name) or (opens and is_link and leads_to_secret(f"{tree}/{name}")):
             return name
@@ -64,11 +67,18 @@ def _find_tree(folder: str) -> str | None:
     return here or None
 
 
-def _tops(tree: str, folder: str, paths: list[str]) -> tuple[str, ...] | None:
-    """How the names begin that lie here or below these paths; None: as they like."""
-    if any(path[:1] == ":" or WILD.search(path) is not None for path in paths):
-        return None
-    places = [os.path.realpath(join_path(folder, path)) for path in paths or ["."]]
-    if any(not f"{place}/".startswith(f"{tree}/") for place in places):
-        return None
-    return tuple(f"{place}/"[len(tree) + 1 :] for place in places)
+def _is_path(text: str) -> bool:
+    return WILD.search(text) is not None or os.path.lexists(text)
+
+
+def _patterns(tree: str, folder: str, paths: list[str]) -> list[str]:
+    """What fits the names that lie here or below these paths; git takes a wildcard for slashes as well."""
+    found: list[str] = []
+    for path in paths or ["."]:
+        fixed, wild = split_pattern(path) if WILD.search(path) is not None else (path, "")
+        place = f"{os.path.realpath(join_path(folder, fixed or '.'))}/"
+        if path[:1] == ":" or not place.startswith(f"{tree}/"):
+            return ["*"]
+        top = glob.escape(place[len(tree) + 1 :])
+        found.append(f"{top}{wild}*" if wild else f"{top}*")
+    return found
