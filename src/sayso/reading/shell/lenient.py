@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.paths.spellings import WILD
 from sayso.reading.shell.findings import Finding, TooMuch
 from sayso.reading.shell.grammar.syntax import CannotTell
 from sayso.reading.shell.programs.known import find_program, named_set
@@ -35,7 +36,6 @@ _NAMES = lazy_pattern(r"[\w.-]+")
 _NO_QUOTES = str.maketrans("", "", "'\"\\\n")
 _WORD = lazy_pattern(r"[^\s;&|(){}`<>'\"\\,=]+")
 _SEPARATOR = lazy_pattern(r"[;&|\n]")
-_WILD = lazy_pattern(r"[*?\[]")
 _SAYSO = lazy_pattern(r"(?i)(?<![\w.-])sayso(?![\w-])")
 
 
@@ -121,8 +121,8 @@ def judge_mentioned_guard(judge: Judge, text: str, start: int, end: int) -> None
     pieces = [one for one in _SPLIT.split(text[:10_000]) if one][:400]
     arguments = tuple(Argument(Value(one), start, end) for one in pieces)
     judge_guard_mentions(judge, arguments, ShellState((judge.where.folder,), judge.where.home))
-    for first, second in pairwise(pieces) if _WILD.search(text) is not None else ():
-        if _WILD.search(first) is not None:
+    for first, second in pairwise(pieces) if WILD.search(text) is not None else ():
+        if WILD.search(first) is not None:
             own = Argument(Value(first, wild=True), start, end)
             judge_own_program(judge, own, (Argument(Value(second), start, end),))
     match = _SAYSO.search(text)
