@@ -83,7 +83,7 @@ def _shape(command: Command) -> object:
     if isinstance(command, Simple):
         state = ShellState(("/w",), "/h")
         words = [(word.text, word.start, word.end, value_of_word(word, state)) for word in command.words]
-        return (words, command.assignments, command.redirections)
+        return (words, command.assignments, command.redirections, command.start, command.end)
     if isinstance(command, Pipeline):
         return [_shape(one) for one in command.commands]
     assert isinstance(command, Sequence)
@@ -129,6 +129,33 @@ def test_plain_lines_are_what_the_grammar_says(reader: Reader) -> None:
         "a:b",
         "1",
         "é",
+        ">",
+        "<",
+        ">>",
+        "2>&1",
+        ">&2",
+        "2>/dev/null",
+        "&>out",
+        "&>>",
+        ">out.txt",
+        "12>x",
+        "A=1",
+        "B=x/y",
+        "C=",
+        "D+=1",
+        "E='x y'",
+        "--in='x y'",
+        "-f'z'",
+        "x'y'",
+        "$name",
+        '"$name"',
+        '"$a',
+        '$b"',
+        "~",
+        "~x/y",
+        "a;",
+        "time",
+        "export",
     )
     agreed = 0
     for _ in range(LINES):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import fnmatch
 import os
 from collections import deque
+from collections.abc import Iterator
 
 from sayso.reading.paths.places import SECRET_SAMPLES, is_secret
 
 MAX_ENTRIES = 20_000
-MAX_SOON = 5_000
 _PASSED_OVER = frozenset(
     {".git", "node_modules", ".venv", "venv", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
 )
@@ -27,38 +27,70 @@ def holds_secrets(folder: str) -> bool:
     return find_secret(folder) is not None
 
 
-def find_plain_secret(folder: str, excluded: tuple[str, ...] = ()) -> str | None:
-    """The first secret here or below that is not hidden, among as many names as are soon looked at."""
-    return find_secret(folder, (".*", *excluded), MAX_SOON, None)
-
-
 def find_secret(
-    folder: str,
-    excluded: tuple[str, ...] = (),
-    most: int = MAX_ENTRIES,
-    beyond: str | None = "more than can be looked at",
+    folder: str, excluded: tuple[str, ...] = (), *, opens: bool = True, follows: bool = False
 ) -> str | None:
-    """The name of the first secret here or below; what is in the way, if nobody can tell."""
-    waiting = deque([folder])
-    seen = 0
+    """The name of the first secret here or below; what is in the way, if nobody can tell.
+
+    To who `opens` each file that is found, a link to a secret is one. Who `follows` links reads what lies
+    behind a link to a folder, too.
+    """
     try:
-        while waiting:
-            with os.scandir(waiting.popleft()) as entries:
-                for entry in entries:
-                    seen += 1
-                    if seen > most:
-                        return beyond
-                    name = entry.name
-                    if name in _PASSED_OVER or any(fnmatch.fnmatchcase(name, one) for one in excluded):
-                        continue
-                    if is_secret(name):
-                        return name
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
-    except NotADirectoryError:
-        return None
-    except FileNotFoundError:
-        return None
+        for entry in _walk(folder, excluded):
+            if entry is None:
+                return "more than can be looked at"
+            linked = (opens or follows) and entry.is_symlink()
+            if is_secret(entry.name) or (linked and _leads_to_secret(entry, folder, follows)):
+                return entry.name
     except OSError:
         return "a folder that cannot be read"
     return None
+
+
+def holds_link_to_secret(folder: str, pattern: str) -> bool:
+    """Return whether a link here or below that this pattern fits leads to a secret; in doubt, yes."""
+    try:
+        return any(
+            entry is None
+            or (
+                entry.is_symlink()
+                and fnmatch.fnmatchcase(entry.name.casefold(), pattern.casefold())
+                and leads_to_secret(entry.path)
+            )
+            for entry in _walk(folder, ())
+        )
+    except OSError:
+        return True
+
+
+def leads_to_secret(path: str) -> bool:
+    """Return whether the file that this link leads to holds secrets."""
+    return is_secret(os.path.realpath(path))
+
+
+def _leads_to_secret(entry: os.DirEntry[str], top: str, follows: bool) -> bool:
+    if not follows or not entry.is_dir():
+        return leads_to_secret(entry.path)
+    return not f"{os.path.realpath(entry.path)}/".startswith(f"{os.path.realpath(top)}/")
+
+
+def _walk(folder: str, excluded: tuple[str, ...]) -> Iterator[os.DirEntry[str] | None]:
+    """Every entry here and below, but those passed over; None, and no more, when that is too much."""
+    waiting, seen = deque([folder]), 0
+    while waiting:
+        try:
+            entries = os.scandir(waiting.popleft())
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        with entries:
+            for entry in entries:
+                seen += 1
+                if seen > MAX_ENTRIES:
+                    yield None
+                    return
+                name = entry.name
+                if name in _PASSED_OVER or any(fnmatch.fnmatchcase(name, one) for one in excluded):
+                    continue
+                yield entry
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)

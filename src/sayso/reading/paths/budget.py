@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from contextvars import ContextVar, Token
 from typing import Any
+
+import msgspec
 
 from sayso.core.text.patterns import lazy_pattern
 
@@ -18,19 +21,17 @@ MAX_LOOKS = 20_000
 """Looks for one call. A plain path takes 30 to 60, by how deep its folder is."""
 _UNEVEN = lazy_pattern(r"/\.{0,2}(?:/|$)|\0")
 """An empty name, `.`, `..` or a slash at the end; or what no path has."""
+SeenFiles = dict[str, os.stat_result | None]
+"""What is there by itself, no link followed; None: nothing."""
 
 
-class LookBudget:
+class LookBudget(msgspec.Struct, gc=False):
     """The looks that one call has cost so far, and what was seen: the same path is looked at once."""
 
-    __slots__ = ("files", "made", "seen", "too_deep")
-
-    def __init__(self) -> None:
-        self.made = 0
-        self.too_deep = False
-        self.seen: dict[Any, Any] = {}
-        self.files: dict[str, os.stat_result | None] = {}
-        """What is there by itself, no link followed; None: nothing."""
+    made: int = 0
+    too_deep: bool = False
+    seen: dict[Any, Any] = {}
+    files: SeenFiles = {}
 
     @property
     def spent(self) -> bool:
@@ -92,12 +93,15 @@ def follow_links(path: str) -> str:
     """What `os.path.realpath` says; each name on the way is looked at once for a call."""
     if path[:1] != "/" or _UNEVEN.search(path) is not None:
         return os.path.realpath(path)
-    return path if _leads_straight(path, current_budget().files) else os.path.realpath(path)
+    straight = leads_straight(path, current_budget().files, _is_link)
+    return path if straight else os.path.realpath(path)
 
 
-def _leads_straight(path: str, files: dict[str, os.stat_result | None]) -> bool:
-    """Return whether no link stands on the way. Below what is not there, nothing is."""
-    end = 0
+def leads_straight(
+    path: str, files: SeenFiles, leads_away: Callable[[os.stat_result], bool], start: int = 0
+) -> bool:
+    """Return whether nothing on the way from `start` on leads away. Below what is not there, nothing is."""
+    end = start
     while end >= 0:
         end = path.find("/", end + 1)
         here = path if end < 0 else path[:end]
@@ -113,6 +117,10 @@ def _leads_straight(path: str, files: dict[str, os.stat_result | None]) -> bool:
             files[here] = found
         if found is None:
             return True
-        if stat.S_ISLNK(found.st_mode):
+        if leads_away(found):
             return False
     return True
+
+
+def _is_link(found: os.stat_result) -> bool:
+    return stat.S_ISLNK(found.st_mode)

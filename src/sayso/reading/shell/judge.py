@@ -6,7 +6,9 @@ What is not fully understood is `shell.run` at high risk. Each command gives at 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
+
+import msgspec
 
 from sayso.core.model import Risk
 from sayso.core.policy import Policy
@@ -22,7 +24,7 @@ from sayso.reading.shell.commands.variables import (
     set_loop_variable,
 )
 from sayso.reading.shell.files.guard import OWN, judge_given_files, judge_guard_mentions, judge_packages
-from sayso.reading.shell.files.mentions import note_dashes, vet
+from sayso.reading.shell.files.mentions import note_dashes, note_source, vet
 from sayso.reading.shell.files.project_files import PROJECT_WORK, pin_project_files
 from sayso.reading.shell.files.quick import QuickLook
 from sayso.reading.shell.files.split_names import names_may_split, splits_pattern
@@ -41,8 +43,15 @@ from sayso.reading.shell.grammar.syntax import (
     Simple,
     Word,
 )
-from sayso.reading.shell.programs.known import ProgramEffect, default_effect, find_addition, find_program
+from sayso.reading.shell.programs.known import (
+    ProgramEffect,
+    default_effect,
+    find_addition,
+    find_program,
+    find_shipped,
+)
 from sayso.reading.shell.programs.options import Argument
+from sayso.reading.shell.specials.guarding import judge_own_program
 from sayso.reading.shell.specials.table import SPECIALS
 from sayso.reading.shell.state import ChangedFiles, ShellState
 from sayso.reading.shell.words import Value, substitutions_in, value_of_word
@@ -57,41 +66,35 @@ _CHANGES_ANYTHING = frozenset(
 """What a program does to files that its words do not name."""
 
 
-class Judge:
+class Judge(msgspec.Struct, gc=False):
     """Judges one line. `line` is what spans count in, also while a script inside it is judged."""
 
-    __slots__ = (
-        "_quick", "added", "changes", "depth", "findings", "line", "pins", "policy", "running", "where",
-        "window",
-    )  # fmt: skip
-    specials = SPECIALS
-
-    def __init__(self, line: str, where: CallFolders, policy: Policy, added: Mapping[str, Any]) -> None:
-        self.line = line
-        self.where = where
-        self.policy = policy
-        self.added = added
-        self.findings: list[Finding] = []
-        self.pins: set[str] = set()
-        self.depth = 0
-        self.window: tuple[int, int, str] | None = None
-        """While a script inside the line is judged: where it stands, and its text."""
-        self.running: list[str] = []
-        self.changes = ChangedFiles()
-        self._quick: QuickLook | None = None
+    line: str
+    where: CallFolders
+    policy: Policy
+    added: Mapping[str, Any]
+    findings: list[Finding] = []
+    pins: set[str] = set()
+    depth: int = 0
+    window: tuple[int, int, str] | None = None
+    """While a script inside the line is judged: where it stands, and its text."""
+    running: list[str] = []
+    changes: ChangedFiles = msgspec.field(default_factory=ChangedFiles)
+    looked: QuickLook | None = None
+    specials: ClassVar = SPECIALS
 
     def start_again(self, added: Mapping[str, Any]) -> Judge:
         """Another judge of the same line, with no findings yet, who sees the same files."""
         made = Judge(self.line, self.where, self.policy, added)
-        made._quick = self.quick
+        made.looked = self.quick
         return made
 
     @property
     def quick(self) -> QuickLook:
         """What this line has seen of the file system."""
-        if self._quick is None:
-            self._quick = QuickLook(self.where, self.policy)
-        return self._quick
+        if self.looked is None:
+            self.looked = QuickLook(self.where, self.policy)
+        return self.looked
 
     # Recording
 
@@ -190,9 +193,11 @@ class Judge:
             if splits_pattern(word, state) and names_may_split(state):
                 return Value(None)
             return note_dashes(found, state)
-        if found.text is None and found.vetted:
-            return vet(self, word, found, state, before)
-        return found
+        if found.text is not None:
+            return found
+        if found.vetted:
+            found = vet(self, word, found, state, before)
+        return note_source(found, word, state)
 
     def deeper(self, start: int, end: int) -> None:
         self.depth += 1
@@ -257,6 +262,7 @@ class Judge:
         name = first.value.text
         if not name or first.value.wild or first.value.home:
             self.doubt("which program it runs is not known until it runs", first.start, first.end)
+            judge_own_program(self, first, arguments[1:])
             return
         if state.changed is not None:
             self.doubt(state.changed, start, end)
@@ -269,7 +275,7 @@ class Judge:
             if shorter is None:
                 return
             name = invocation.name = shorter
-        program = find_program(name, self.added)
+        program = find_shipped(name) if not self.added else find_program(name, self.added)
         if program is None:
             judge_unknown_program(self, first, invocation)
             return
@@ -284,17 +290,19 @@ class Judge:
 
     def look_at_arguments(self, invocation: Invocation, before: int) -> None:
         """Look at the files that are named to a program which may do with them what nobody can tell."""
-        works = high = False
+        works = high = installs = False
         for one in self.findings[before:]:
             works = works or one.operation in PROJECT_WORK
             high = high or one.risk is Risk.HIGH
+            installs = installs or one.operation == "packages.install"
         if works:
             for folder in filter(None, invocation.state.folders):
                 pin_project_files(self, folder, invocation.start, invocation.end)
             judge_given_files(self, invocation.arguments, invocation.state)
         elif high:
             judge_guard_mentions(self, invocation.arguments, invocation.state, OWN)
-            judge_packages(self, invocation.arguments, before)
+            if installs:
+                judge_packages(self, invocation.arguments)
 
     def call_function(self, function: Function, state: ShellState, start: int, end: int) -> None:
         if function.name in self.running:

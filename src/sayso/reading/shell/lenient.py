@@ -7,11 +7,12 @@ It never proves anything safe. Where the line was parsed, only words in the plac
 from __future__ import annotations
 
 import re
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.paths.spellings import WILD
 from sayso.reading.shell.findings import Finding, TooMuch
 from sayso.reading.shell.grammar.syntax import CannotTell
 from sayso.reading.shell.programs.known import find_program, named_set
@@ -115,14 +116,20 @@ def _unquote(word: str) -> str:
 def judge_mentioned_guard(judge: Judge, text: str, start: int, end: int) -> None:
     """Code or an unparsed line that names the guard: its files, or its program in a program's place."""
     from sayso.reading.shell.files.guard import judge_guard_mentions
+    from sayso.reading.shell.specials.guarding import judge_own_program
 
     pieces = [one for one in _SPLIT.split(text[:10_000]) if one][:400]
     arguments = tuple(Argument(Value(one), start, end) for one in pieces)
     judge_guard_mentions(judge, arguments, ShellState((judge.where.folder,), judge.where.home))
+    for first, second in pairwise(pieces) if WILD.search(text) is not None else ():
+        if WILD.search(first) is not None:
+            own = Argument(Value(first, wild=True), start, end)
+            judge_own_program(judge, own, (Argument(Value(second), start, end),))
     match = _SAYSO.search(text)
     if match is not None:
-        rest = text[match.end() :].split()
-        if rest and re.fullmatch(r"[a-z-]+", rest[0]) and rest[0] in named_set("guard_commands"):
-            from sayso.reading.shell.specials.guarding import bar
-
-            bar(judge, "run_guard_command", f"sayso {rest[0]} is for people, not for agents", start, end)
+        rest = text[match.end() :].split()[:1]
+        judge_own_program(
+            judge,
+            Argument(Value("sayso"), start, end),
+            tuple(Argument(Value(one), start, end) for one in rest),
+        )

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+import msgspec
+
 if TYPE_CHECKING:
     from sayso.reading.shell.grammar.syntax import Function
     from sayso.reading.shell.words import Value
@@ -21,64 +23,44 @@ def join_path(folder: str, path: str) -> str:
     return path if path.startswith("/") else f"{folder}/{path}"
 
 
-class ChangedFiles:
+class ChangedFiles(msgspec.Struct, gc=False):
     """The files that the line has changed so far, in whatever shell of it.
 
     What was looked at before the line runs does not hold for them: their content, and the names in a folder.
     """
 
-    __slots__ = ("_places",)
-
-    def __init__(self) -> None:
-        self._places: list[str] = []
+    places: list[str] = []
 
     def copy(self) -> ChangedFiles:
         """The changes so far, whatever comes after."""
-        made = ChangedFiles()
-        made._places = list(self._places)
-        return made
+        return ChangedFiles(list(self.places))
 
     def add(self, path: str | None) -> None:
         """Note a change of this file, or folder with all that is in it; None: of whatever."""
-        self._places.append("" if path is None else os.path.normpath(path).rstrip("/"))
+        self.places.append("" if path is None else os.path.normpath(path).rstrip("/"))
 
     def may_include(self, path: str) -> bool:
         """Return whether this file may be another one by now, or this folder may hold others."""
         whole = f"{os.path.normpath(path).rstrip('/')}/"
-        return any(whole.startswith(f"{one}/") or f"{one}/".startswith(whole) for one in self._places)
+        return any(whole.startswith(f"{one}/") or f"{one}/".startswith(whole) for one in self.places)
 
 
-class ShellState:
+class ShellState(msgspec.Struct, gc=False):
     """One shell's state while a line is judged."""
 
-    __slots__ = (
-        "changed",
-        "changes",
-        "folders",
-        "functions",
-        "home",
-        "input",
-        "linked",
-        "previous",
-        "variables",
-    )
-
-    def __init__(
-        self, folders: tuple[str | None, ...], home: str, changes: ChangedFiles | None = None
-    ) -> None:
-        self.folders = folders
-        self.home = home
-        self.changes = ChangedFiles() if changes is None else changes
-        self.variables: dict[str, Value] = {}
-        self.functions: dict[str, Function] = {}
-        self.input: Value | None = None
-        """What stands on the standard input, where a pipe brings it."""
-        self.changed: str | None = None
-        """What an earlier command did that may change what later ones mean."""
-        self.linked = False
-        """It may have come here by a link, and `..` leads back along it."""
-        self.previous: tuple[str | None, ...] | None = None
-        """Where it was before it went here, if it did: `cd -` leads back."""
+    folders: tuple[str | None, ...]
+    home: str
+    changes: ChangedFiles = msgspec.field(default_factory=ChangedFiles)
+    variables: dict[str, Value] = {}
+    functions: dict[str, Function] = {}
+    input: Value | None = None
+    """What stands on the standard input, where a pipe brings it."""
+    changed: str | None = None
+    """What an earlier command did that may change what later ones mean."""
+    linked: bool = False
+    """It may have come here by a link, and `..` leads back along it."""
+    previous: tuple[str | None, ...] | None = None
+    """Where it was before it went here, if it did: `cd -` leads back."""
 
     def is_private(self, folder: str | None) -> bool:
         """Return whether a folder is, holds or belongs to what programs keep for the user; in doubt, yes."""
@@ -88,31 +70,35 @@ class ShellState:
 
     def copy(self) -> ShellState:
         """The state of a shell that begins here."""
-        made = ShellState(self.folders, self.home, self.changes)
-        made.variables = dict(self.variables)
-        made.functions = dict(self.functions)
-        made.changed = self.changed
-        made.linked = self.linked
-        made.previous = self.previous
-        made.input = self.input
-        return made
+        return ShellState(
+            self.folders,
+            self.home,
+            self.changes,
+            self.variables.copy(),
+            self.functions.copy(),
+            self.input,
+            self.changed,
+            self.linked,
+            self.previous,
+        )
 
     def merge(self, other: ShellState) -> None:
         """Take over what may have happened in a branch: whatever differs is not known any more."""
         self.add_folders(other.folders)
         for name, value in other.variables.items():
             if self.variables.get(name) != value:
-                self.forget(name)
+                self.forget(name, value.source)
         self.functions.update(other.functions)
         self.changed = self.changed or other.changed
         self.linked = self.linked or other.linked
         self.previous = self.previous if self.previous == other.previous else None
 
-    def forget(self, name: str) -> None:
-        """A variable has a value that is not known."""
+    def forget(self, name: str, source: str = "") -> None:
+        """A variable has a value that is not known; `source` are the commands that may make it."""
         from sayso.reading.shell.words import Value
 
-        self.variables[name] = Value(None)
+        before = self.variables.get(name)
+        self.variables[name] = Value(None, source=source or ("" if before is None else before.source))
 
     def add_folders(self, folders: tuple[str | None, ...]) -> None:
         """The shell may be in any of these as well."""

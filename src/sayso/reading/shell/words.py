@@ -55,6 +55,8 @@ class Value(msgspec.Struct, frozen=True, gc=False):
     """It is one of these, and nobody can tell which."""
     dashless: bool = False
     """A pattern that fits no name with a dash before it, as the folder is now."""
+    source: str = ""
+    """How the commands are written that make an unknown one, where they speak of Sayso."""
 
     @property
     def may_be_option(self) -> bool:

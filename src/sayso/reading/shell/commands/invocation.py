@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState
 from sayso.reading.shell.words import Value
 
 
-class Invocation:
+class Invocation(msgspec.Struct, gc=False):
     """A program's name, its arguments, the state of the shell that runs it, and where it stands in the line.
 
     `body` is what stands on its standard input, where the line says so.
     """
 
-    __slots__ = ("arguments", "body", "end", "name", "start", "state")
-
-    def __init__(
-        self,
-        name: str,
-        arguments: tuple[Argument, ...],
-        state: ShellState,
-        start: int,
-        end: int,
-        body: Value | None = None,
-    ) -> None:
-        self.name = name
-        self.arguments = arguments
-        self.state = state
-        self.start = start
-        self.end = end
-        self.body = body
+    name: str
+    arguments: tuple[Argument, ...]
+    state: ShellState
+    start: int
+    end: int
+    body: Value | None = None

@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 _PATHS = {
     "read": "files.read", "list": "files.list", "search": "files.search", "write": "files.write",
     "edit": "files.edit", "create": "files.create", "delete": "files.delete", "folder": "files.list",
-    "socket": "network.api",
 }  # fmt: skip
-
-
 _INTO = {"into": "files.write", "sources": "files.edit"}
 
 
@@ -40,33 +37,23 @@ def judge_kind(
     effect: ProgramEffect | None = None,
 ) -> int:
     """Judge one value of this kind. 1 if it was looked at as a path that the program works on."""
+    operation = _PATHS.get(kind)
+    if operation is not None:
+        if effect is not None and effect.operation.startswith("files.") and kind in effect.operation:
+            operation = effect.operation
+        judge_path(judge, operation, value, invocation.state)
+        return int(kind != "folder")
     if kind in _INTO:
         judge_path_into(judge, _INTO[kind], value, invocation.state)
         return 1
-    operation = _PATHS.get(kind)
-    if operation is not None:
-        _judge_file(judge, kind, operation, value, invocation, effect)
-        return int(kind not in ("folder", "socket"))
     _OTHERS[kind](judge, value, program, invocation)
     return 0
 
 
-def _judge_file(
-    judge: Judge,
-    kind: str,
-    operation: str,
-    value: Argument,
-    invocation: Invocation,
-    effect: ProgramEffect | None,
-) -> None:
-    if kind == "socket":
-        if not (value.text or "").startswith(("tcp://", "ssh://", "http://", "https://")):
-            judge_path(judge, "files.write", value, invocation.state)
-        judge.effect(default_effect("network.api"), value.start, value.end)
-        return
-    if effect is not None and effect.operation.startswith("files.") and kind in effect.operation:
-        operation = effect.operation
-    judge_path(judge, operation, value, invocation.state)
+def _judge_socket(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
+    if not (value.text or "").startswith(("tcp://", "ssh://", "http://", "https://")):
+        judge_path(judge, "files.write", value, invocation.state)
+    judge.effect(default_effect("network.api"), value.start, value.end)
 
 
 def _judge_run(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
@@ -164,6 +151,7 @@ def _judge_copied(judge: Judge, value: Argument, program: KnownProgram, invocati
 
 _OTHERS = {
     "copied": _judge_copied,
+    "socket": _judge_socket,
     "inventory": _judge_inventory,
     "suffix": _judge_suffix,
     "run": _judge_run,

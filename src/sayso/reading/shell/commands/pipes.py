@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from sayso.reading.shell.files.guard import OWN
 from sayso.reading.shell.files.mentions import judge_mentions, named_value
 from sayso.reading.shell.files.names import prints_names
 from sayso.reading.shell.grammar.syntax import Command, Pipeline, Simple
@@ -13,25 +16,8 @@ from sayso.reading.shell.words import Value, value_of_word, words_below
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge
 
-_SHOWERS = frozenset(
-    {
-        "head",
-        "tail",
-        "grep",
-        "egrep",
-        "sort",
-        "uniq",
-        "wc",
-        "cut",
-        "tr",
-        "sed",
-        "awk",
-        "jq",
-        "less",
-        "cat",
-        "column",
-    }
-)
+_TAKERS = frozenset({"xargs", "parallel", "read", "mapfile", "readarray"})
+"""What makes words of its input: whoever stands before them, only these ask which names are printed."""
 _PRINTERS = frozenset({"echo"})
 
 
@@ -54,7 +40,14 @@ def judge_pipeline(judge: Judge, command: Pipeline, state: ShellState) -> None:
             _keep_last(own, state)
         if printed.text is None and _takes_names(command.commands[index + 1 :]):
             so_far = Pipeline(command.commands[: index + 1], command.start, command.end)
-            printed = named_value(state) if prints_names(so_far, state) else Value(None)
+            printed = _names_printed(so_far, state)
+
+
+def _names_printed(command: Pipeline, state: ShellState) -> Value:
+    """What a row of pipes prints, as words that another command takes."""
+    found = named_value(state) if prints_names(command, state) else Value(None)
+    source = " | ".join(" ".join(word.text for word in words_below(one)) for one in command.commands)
+    return found if OWN.search(source) is None else msgspec.structs.replace(found, source=source)
 
 
 def _keep_last(own: ShellState, state: ShellState) -> None:
@@ -70,11 +63,11 @@ def _keep_last(own: ShellState, state: ShellState) -> None:
 
 
 def _takes_names(later: tuple[Command, ...]) -> bool:
-    """Return whether the next command may take names from its input: those that only show it do not."""
+    """Return whether the next command may take names from its input. What is not asked for is not known."""
     if not later:
         return False
     first = later[0]
-    return not isinstance(first, Simple) or not first.words or first.words[0].value not in _SHOWERS
+    return not isinstance(first, Simple) or not _TAKERS.isdisjoint(word.value for word in first.words)
 
 
 def _printed_by(command: Simple, state: ShellState) -> Value:

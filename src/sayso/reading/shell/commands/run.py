@@ -11,6 +11,7 @@ from sayso.reading.shell.files.guard import judge_guard_mentions
 from sayso.reading.shell.files.scripts import judge_script
 from sayso.reading.shell.programs.known import NO_PROGRAMS, KnownProgram
 from sayso.reading.shell.programs.options import Argument
+from sayso.reading.shell.specials.guarding import judge_own_program
 from sayso.reading.shell.specials.local_tools import find_environment_program, is_system_python, run_local
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def judge_path_as_program(judge: Judge, first: Argument, invocation: Invocation)
     for folder in _SYSTEM_PROGRAMS:
         if path.startswith(folder) and "/" not in path[len(folder) :]:
             return path[len(folder) :]
+    judge_own_program(judge, first, invocation.arguments)
     found = find_environment_program(path, invocation.state, judge.where.workspace)
     if found is None:
         judge_script(judge, first, invocation.state, invocation.start, invocation.end)

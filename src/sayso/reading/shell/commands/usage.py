@@ -8,8 +8,10 @@ from sayso.reading.shell.commands.invocation import Invocation
 from sayso.reading.shell.commands.kinds import judge_kind
 from sayso.reading.shell.files.deep import judge_deep_reading
 from sayso.reading.shell.files.guard import judge_guard_mentions
+from sayso.reading.shell.files.tracked import judge_tracked_reading
 from sayso.reading.shell.programs.known import KnownProgram, ProgramEffect, UsageMode, default_effect
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
+from sayso.reading.verbs import READ_VERBS, verb_of
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge
@@ -41,23 +43,48 @@ def judge_by_data(judge: Judge, program: KnownProgram, invocation: Invocation) -
     if program.subcommands:
         judge_subcommand(judge, program, parsed, invocation)
         return parsed
-    chosen = names_chosen(parsed)
-    effect, kinds = _choose_mode(program, chosen, len(parsed.operands))
+    before, chosen = len(judge.findings), names_chosen(parsed) if parsed.options else _NOTHING_CHOSEN
+    effect, kinds = program.effect, program.operands
+    if program.modes:
+        effect, kinds = _choose_mode(program, chosen, len(parsed.operands))
     if program.additions:
         judge_additions(judge, program, chosen, invocation)
     touched = judge_option_values(judge, parsed, program, invocation) if parsed.options else 0
     if parsed.operands and kinds != _PLAIN_TEXT:
         touched += _judge_operands(judge, kinds, parsed.operands, program, effect, invocation)
     if program.deep:
-        hidden = not program.deep.isdisjoint(chosen)
-        if hidden or ("always" in program.deep and "--files" not in chosen):
-            paths = [one for kind, one in _match_kinds(kinds, parsed.operands) if kind in _FOLDERS]
-            judge_deep_reading(judge, program, parsed, paths, invocation, hidden=hidden)
+        _judge_depth(judge, program, parsed, kinds, chosen, invocation)
     if effect is None:
         judge.doubt(f"what {program.name} does here is not known", invocation.start, invocation.end)
-    elif not touched or not effect.operation.startswith("files.") or _is_stricter(effect):
+    elif not touched or not _is_told(judge, effect, before):
         judge.effect(effect, invocation.start, invocation.end)
     return parsed
+
+
+def _judge_depth(
+    judge: Judge,
+    program: KnownProgram,
+    parsed: ParsedOptions,
+    kinds: tuple[str, ...],
+    chosen: frozenset[str],
+    invocation: Invocation,
+) -> None:
+    """A program that reads whole folders, or all that a repository holds."""
+    hidden = not program.deep.isdisjoint(chosen)
+    if "tracked" in program.deep:
+        judge_tracked_reading(judge, parsed.operands[1:], invocation)  # behind a pattern, or a revision
+    if hidden or ("always" in program.deep and "--files" not in chosen):
+        paths = [one for kind, one in _match_kinds(kinds, parsed.operands) if kind in _FOLDERS]
+        judge_deep_reading(judge, program, parsed, paths, invocation, hidden=hidden)
+
+
+def _is_told(judge: Judge, effect: ProgramEffect, before: int) -> bool:
+    """Return whether its paths tell what it does: `split notes.txt` writes files of other names."""
+    if not effect.operation.startswith("files.") or _is_stricter(effect):
+        return False
+    return verb_of(effect.operation) in READ_VERBS or any(
+        verb_of(one.operation) not in READ_VERBS for one in judge.findings[before:]
+    )
 
 
 def names_chosen(parsed: ParsedOptions) -> frozenset[str]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import glob
 from collections.abc import Iterable
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sayso.core.model import Risk
 from sayso.reading.paths.budget import follow_links
 from sayso.reading.paths.places import is_secret
 from sayso.reading.paths.spellings import WILD
-from sayso.reading.secrets_below import find_plain_secret, find_secret, fits_secret
+from sayso.reading.secrets_below import find_secret, fits_secret
 from sayso.reading.shell.files.patterns import split_pattern
 from sayso.reading.shell.programs.known import KnownProgram
 from sayso.reading.shell.programs.options import Argument, ParsedOptions
@@ -25,6 +25,16 @@ MAX_NAMED = 200
 MAX_WILD_PARTS = 2
 _INCLUDES = frozenset({"--include", "-g", "--iglob", "-t", "--type", "--type-add"})
 _EXCLUDES = frozenset({"--exclude", "--exclude-dir", "-x"})
+
+
+class LinkUse(NamedTuple):
+    """What a program does with links that it finds: opens those to files, follows those to folders."""
+
+    opens: bool = True
+    follows: bool = False
+
+
+OPENS_LINKS = LinkUse()
 
 
 def judge_deep_reading(
@@ -49,9 +59,11 @@ def judge_deep_reading(
         return
     excluded = [text for name, text in texts if name in _EXCLUDES and text]
     excluded += [text[1:] for name, text in texts if name in _INCLUDES and text and text[:1] == "!"]
+    follows = any(option.name in program.follows for option, _ in parsed.options)
+    links = LinkUse(opens=not program.follows, follows=follows)
     for start in texts_of(paths) or ["."]:
         for folder in invocation.state.folders:
-            secret = secret_under(judge, folder, start, tuple(excluded), hidden=hidden)
+            secret = secret_under(judge, folder, start, tuple(excluded), hidden=hidden, links=links)
             if secret is not None:
                 why = f"it reads everything below, and {secret} lies there"
                 judge.record("files.search", Risk.HIGH, why, invocation.start, invocation.end)
@@ -64,7 +76,7 @@ def texts_of(arguments: Iterable[Argument]) -> list[str | None]:
 
 
 def _secret_in_pattern(
-    judge: Judge, folder: str, pattern: str, excluded: tuple[str, ...], *, hidden: bool
+    judge: Judge, folder: str, pattern: str, excluded: tuple[str, ...], *, hidden: bool, links: LinkUse
 ) -> str | None:
     """The same below what a pattern names as the folders are now; of too many, below the folder before it."""
     wild = sum(WILD.search(part) is not None for part in pattern.split("/"))
@@ -72,7 +84,10 @@ def _secret_in_pattern(
     found = list(islice(glob.iglob(pattern), MAX_NAMED + 1)) if told else []  # noqa: PTH207 - the line's own
     if not told or len(found) > MAX_NAMED:
         found = [split_pattern(pattern)[0]]
-    below = (one if is_secret(one) else _secret_below(judge, one, excluded, hidden=hidden) for one in found)
+    below = (
+        one if is_secret(one) else _secret_below(judge, one, excluded, hidden=hidden, links=links)
+        for one in found
+    )
     return next(filter(None, below), None)
 
 
@@ -83,6 +98,7 @@ def secret_under(
     excluded: tuple[str, ...] = (),
     *,
     hidden: bool = True,
+    links: LinkUse = OPENS_LINKS,
 ) -> str | None:
     """What holds secrets below this start; None if nothing does."""
     home = judge.where.home
@@ -90,17 +106,19 @@ def secret_under(
         return "what cannot be told" if hidden or folder is None else None
     path = home + start[1:] if start == "~" or start.startswith("~/") else join_path(folder, start)
     if WILD.search(path) is not None:
-        return _secret_in_pattern(judge, folder, path, excluded, hidden=hidden)
-    return _secret_below(judge, path, excluded, hidden=hidden)
+        return _secret_in_pattern(judge, folder, path, excluded, hidden=hidden, links=links)
+    return _secret_below(judge, path, excluded, hidden=hidden, links=links)
 
 
-def _secret_below(judge: Judge, path: str, excluded: tuple[str, ...], *, hidden: bool) -> str | None:
+def _secret_below(
+    judge: Judge, path: str, excluded: tuple[str, ...], *, hidden: bool, links: LinkUse
+) -> str | None:
     home, real = judge.where.home, follow_links(path)
-    look = find_secret if hidden else find_plain_secret
+    excluded = excluded if hidden else (".*", *excluded)
     if f"{real}/".startswith(f"{judge.where.workspace}/"):
-        return look(real, excluded)
+        return find_secret(real, excluded, opens=links.opens, follows=links.follows)
     if f"{home}/".startswith(f"{real.rstrip('/')}/"):
         return "your home folder"
     if real.startswith(f"{home}/."):
         return "what programs keep for you"
-    return look(real, excluded)
+    return find_secret(real, excluded, opens=links.opens, follows=links.follows)

@@ -12,6 +12,7 @@ from sayso.reading.path_operations import CallFolders, operation_at_path
 from sayso.reading.paths.budget import follow_links
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState, join_path
+from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge
@@ -26,6 +27,22 @@ _PACKAGE = lazy_pattern(r"(?i)sayso(?:[\[=<>!~@ ;].*)?")
 _SEPARATORS = lazy_pattern(r"[=:,;\[\]\s]+")
 OWN = lazy_pattern(r"(?i)sayso")
 """What the paths of Sayso's own files say."""
+_FINDS_PROGRAM = lazy_pattern(
+    r"(?i)\b(?:which|whereis|whence|command|type|hash|realpath|readlink|locate|plocate|mdfind"
+    r"|(?:find|fd|fdfind)(?=[^;|&)`]*\s[\"']?(?:[/~$]|\.\.)))(?![\w-])[^;|&)`]*sayso"
+)
+"""Finds the program: `rm $(which sayso)`; or files called like it, somewhere else than here."""
+
+
+def finds_program(value: Value) -> bool:
+    """Return whether an unknown word is made by commands that look for the program of Sayso or its files."""
+    return bool(value.source) and _FINDS_PROGRAM.search(value.source) is not None
+
+
+def bar_change_of_program(judge: Judge, argument: Argument) -> None:
+    """Record that a command changes the program of Sayso, which nothing allows."""
+    why = "it changes the program of Sayso"
+    judge.record("self_modification.change_guard", Risk.HIGH, why, argument.start, argument.end, why)
 
 
 def judge_guard_mentions(
@@ -34,6 +51,8 @@ def judge_guard_mentions(
     """Arguments of a program that is not understood: those that name the guard's files are barred."""
     for one in arguments:
         text = one.value.text
+        if text is None and finds_program(one.value):
+            bar_change_of_program(judge, one)
         if text is None or names.search(text) is None:
             continue
         for piece in dict.fromkeys((text, text.partition("=")[2], *_SEPARATORS.split(text))):
@@ -46,10 +65,8 @@ def judge_guard_mentions(
                     judge.record(found.name, Risk.HIGH, found.barred, one.start, one.end, found.barred)
 
 
-def judge_packages(judge: Judge, arguments: tuple[Argument, ...], before: int) -> None:
+def judge_packages(judge: Judge, arguments: tuple[Argument, ...]) -> None:
     """Sayso's own package: to install another version of it, or to remove it, is barred."""
-    if not any(one.operation == "packages.install" for one in judge.findings[before:]):
-        return
     for one in arguments:
         if one.value.text is not None and _PACKAGE.fullmatch(one.value.text):
             why = "it installs or removes Sayso itself"

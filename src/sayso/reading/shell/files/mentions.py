@@ -9,13 +9,13 @@ import msgspec
 
 from sayso.core.model import Risk
 from sayso.reading.paths.places import is_secret
-from sayso.reading.shell.files.guard import GUARD
-from sayso.reading.shell.files.names import prints_names
+from sayso.reading.shell.files.guard import GUARD, OWN
+from sayso.reading.shell.files.names import prints_names, prints_words
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.files.patterns import HIDDEN_PATTERN
 from sayso.reading.shell.files.split_names import names_may_split
 from sayso.reading.shell.grammar.braces import spread_braces
-from sayso.reading.shell.grammar.syntax import Word
+from sayso.reading.shell.grammar.syntax import Variable, Word
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState
 from sayso.reading.shell.words import Value, substitutions_in, value_of_word, words_below
@@ -30,11 +30,20 @@ def vet(judge: Judge, word: Word, found: Value, state: ShellState, before: int) 
         return msgspec.structs.replace(found, vetted=False)
     bodies = list(substitutions_in(word))
     judge_mentions(judge, [each for body in bodies for each in words_below(body)], state)
+    if bodies and all(prints_words(body, state) for body in bodies):
+        return Value(None, vetted=True, prefix="./")
     if bodies and found.prefix != "/dev/fd/":
         if not all(prints_names(body, state) for body in bodies):
             return msgspec.structs.replace(found, vetted=False)
         return named_value(state)
     return found
+
+
+def note_source(value: Value, word: Word, state: ShellState) -> Value:
+    """The value, with how the commands are written that make it, if they speak of Sayso."""
+    known = [state.variables.get(part.name) for part in word.parts if isinstance(part, Variable)]
+    source = " ".join([word.text, *(one.source for one in known if one is not None)])
+    return value if OWN.search(source) is None else msgspec.structs.replace(value, source=source)
 
 
 def named_value(state: ShellState) -> Value:

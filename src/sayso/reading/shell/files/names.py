@@ -6,14 +6,17 @@ What makes new text of its input (rev, tr, base64, sed, awk, printf, echo, cut â
 from __future__ import annotations
 
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.secrets_below import fits_secret, holds_secrets
+from sayso.reading.secrets_below import fits_secret, holds_link_to_secret, holds_secrets
+from sayso.reading.shell.files.tracked import find_tracked_secret
 from sayso.reading.shell.grammar.syntax import Command, Pipeline, Sequence, Simple
 from sayso.reading.shell.state import ShellState, join_path
 from sayso.reading.shell.words import ref_may_begin_with_dash, value_of_word
 
 _FILTERS = frozenset({"head", "tail", "sort", "uniq", "wc", "tac", "grep", "egrep", "fgrep"})
 _PLAIN = frozenset({"pwd", "which", "whoami", "hostname", "uname", "nproc", "id", "realpath"})
-_TIME = lazy_pattern(r"-u|-I|--utc|\+%[YmdHMSsFTjuyz](?:%[YmdHMSsFTjuyz]|[-_:.])*")
+_WORDS = frozenset({"whoami", "hostname", "uname", "nproc", "id", "date", "seq"})
+"""Those that print a few words, none of them a name of a file or an option."""
+_TIME = lazy_pattern(r"-u|-I|--utc|\+%[YmdHMSsFTjuy](?:%[YmdHMSsFTjuyz]|[-_:.])*")
 _NUMBER = lazy_pattern(r"\d+")
 _NAMES_ONLY = lazy_pattern(r"-[a-zA-Z]*[lL][a-zA-Z]*|--files(?:-with(?:out)?-match(?:es)?)?")
 _GIT_WORDS = frozenset(
@@ -30,6 +33,7 @@ _GIT_WORDS = frozenset(
         "--list",
     }
 )
+FOLLOWS_LINKS = frozenset({"-L", "-H", "-follow", "--follow"})
 _LISTERS = frozenset({"ls", "find", "fd", "rg", "grep", "egrep", "fgrep"})
 _GIT_HASHES = frozenset({"rev-parse", "merge-base", "rev-list"})
 _GIT = frozenset({"rev-parse", "merge-base", "describe", "rev-list", "symbolic-ref", "branch", "tag"})
@@ -51,6 +55,14 @@ def prints_names(command: Command, state: ShellState) -> bool:
         first, rest = command.commands[0], command.commands[1:]
         return prints_names(first, state) and all(_is_filter(one) for one in rest)
     return isinstance(command, Simple) and _prints(command, state)
+
+
+def prints_words(command: Command, state: ShellState) -> bool:
+    """Return whether this prints words that are neither names of files nor options."""
+    if isinstance(command, Sequence) and len(command.items) == 1:
+        command = command.items[0][1]
+    known = isinstance(command, Simple) and bool(command.words) and command.words[0].value in _WORDS
+    return known and prints_names(command, state)
 
 
 def _is_filter(command: Command) -> bool:
@@ -99,10 +111,16 @@ def _git_prints(rest: list[str], state: ShellState) -> bool:
     if not rest:
         return False
     if rest[0] == "ls-files":
-        tracked = not any(one[:2] == "--" or (one[:1] == "-" and set(one) & set("oi")) for one in rest[1:])
-        return tracked or _nothing_secret([], state)
+        words = [one for one in rest[1:] if one != "--"]
+        if any(one[:2] == "--" or (one[:1] == "-" and set(one) & set("oi")) for one in words):
+            return _nothing_secret([], state)
+        return _tracks_nothing_secret([one for one in words if one[:1] != "-"], state)
     if rest[0] in _GIT_NAMES:
-        return _git_prints_files(rest)
+        return _git_prints_files(rest) and (
+            _tracks_nothing_secret([], state)
+            if rest[0] == "diff" and all(one[:1] == "-" for one in rest[1:])
+            else _nothing_secret([], state)  # files that were tracked once may lie there still
+        )
     if rest[0] not in _GIT or not all(one[:1] != "-" or one in _GIT_WORDS for one in rest[1:]):
         return False
     prints_hash = rest[0] in _GIT_HASHES and "--abbrev-ref" not in rest
@@ -122,9 +140,20 @@ def finds_plain(rest: list[str], state: ShellState) -> bool:
     if "-printf" in rest or "-exec" in rest or "-o" in rest or "-or" in rest or "-not" in rest or "!" in rest:
         return False
     at = next((i for i, one in enumerate(rest) if one in ("-name", "-iname")), None)
-    if at is None or at + 1 >= len(rest):
+    if at is None or at + 1 >= len(rest) or not FOLLOWS_LINKS.isdisjoint(rest):
         return False
-    return not fits_secret(rest[at + 1])
+    pattern = rest[at + 1]
+    starts = [one for one in rest[:at] if one[:1] not in "-(!"] or ["."]
+    return not fits_secret(pattern) and not any(
+        folder is None or holds_link_to_secret(join_path(folder, one), pattern)
+        for folder in state.folders
+        for one in starts
+    )
+
+
+def _tracks_nothing_secret(paths: list[str], state: ShellState) -> bool:
+    """Return whether no file that the repository records, below these paths or at all, holds secrets."""
+    return all(folder is not None and find_tracked_secret(folder, paths) is None for folder in state.folders)
 
 
 def _nothing_secret(rest: list[str], state: ShellState) -> bool:

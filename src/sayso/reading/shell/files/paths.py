@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from sayso.core.model import Operation, Risk
-from sayso.core.text.patterns import lazy_pattern
+from sayso.core.model import Risk
 from sayso.reading.path_operations import CallFolders, operation_at_path
 from sayso.reading.paths.places import is_secret
-from sayso.reading.shell.files.guard import GUARD, judge_guard_mentions
+from sayso.reading.shell.files.guard import GUARD, bar_change_of_program, finds_program, judge_guard_mentions
 from sayso.reading.shell.files.patterns import operation_at_pattern, split_pattern
 from sayso.reading.shell.programs.known import default_effect
 from sayso.reading.shell.programs.options import Argument
@@ -22,10 +21,6 @@ from sayso.reading.verbs import READ_VERBS, verb_of
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge
 
-_FINDS_SAYSO = lazy_pattern(
-    r"(?i)\b(?:which|whereis|whence|command|type|hash|realpath|readlink)\b[^;|&)`]*\bsayso\b"
-)
-"""Finds the program: `rm $(which sayso)`."""
 _STREAMS = frozenset({"-", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/null", "/dev/tty", "/dev/fd/0"})
 
 
@@ -85,9 +80,8 @@ def _judge_unknown(judge: Judge, operation: str, argument: Argument, state: Shel
         return
     if verb_of(operation) not in READ_VERBS:
         state.changes.add(None)
-        if _FINDS_SAYSO.search(judge.spelling(argument.start, argument.end)):
-            why = "it changes the program of Sayso"
-            judge.record("self_modification.change_guard", Risk.HIGH, why, argument.start, argument.end, why)
+        if finds_program(argument.value):
+            bar_change_of_program(judge, argument)
     why = "which file it is cannot be told before it runs"
     judge.record(operation, Risk.HIGH, why, argument.start, argument.end)
 
@@ -110,7 +104,9 @@ def _judge_in(judge: Judge, operation: str, argument: Argument, folder: str | No
     risk = default.risk if found.reading is None else max(found.reading, default.risk)
     if found.barred is not None:
         risk = Risk.HIGH
-    why = found.barred or found.found or _why(found, default.why or found.name)
+    why = found.barred or found.found or default.why or found.name
+    if found.reading is Risk.HIGH and why == default.why:
+        why = f"{why}, in a place that holds secrets, belongs to the system or cannot be told"
     judge.record(found.name, risk, why, argument.start, argument.end, found.barred)
 
 
@@ -122,9 +118,3 @@ def _judge_secret_anywhere(judge: Judge, operation: str, argument: Argument) -> 
         found = operation_at_path(operation, text, judge.policy, where, ())
         why = "it names a file that holds secrets"
         judge.record(found.name, Risk.HIGH, why, argument.start, argument.end, found.barred)
-
-
-def _why(found: Operation, said: str) -> str:
-    if found.reading is Risk.HIGH:
-        return f"{said}, in a place that holds secrets, belongs to the system or cannot be told"
-    return said

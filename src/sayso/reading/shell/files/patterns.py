@@ -19,6 +19,7 @@ from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.path_operations import CallFolders, operation_at_path
 from sayso.reading.paths.budget import follow_links
 from sayso.reading.paths.places import is_secret
+from sayso.reading.secrets_below import leads_to_secret
 from sayso.reading.shell.state import join_path
 from sayso.reading.verbs import DELETE_VERBS, READ_VERBS, verb_of
 
@@ -43,7 +44,9 @@ def operation_at_pattern(judge: Judge, operation: str, pattern: str, where: Call
     top = follow_links(join_path(where.folder, _at_home(fixed, where.home)))
     if where.home and f"{top}/".startswith(f"{where.home}/.") and not where.workspace.startswith(top):
         return msgspec.structs.replace(found, reading=Risk.HIGH, found="it reads what programs keep for you")
-    if HIDDEN_PATTERN.search(pattern) or _may_name_secret(pattern, fixed, name, where):
+    if HIDDEN_PATTERN.search(pattern) or _may_name_secret(
+        pattern, fixed, name, where, opens=verb_of(operation) != "list"
+    ):
         return msgspec.structs.replace(found, reading=Risk.HIGH, found="its pattern may name a secret")
     if verb_of(operation) not in READ_VERBS:
         whole = operation_at_path(operation, pattern, judge.policy, where, ())
@@ -98,12 +101,14 @@ def split_pattern(pattern: str) -> tuple[str, str]:
     return folder + slash, pattern[len(folder + slash) :]
 
 
-def _may_name_secret(pattern: str, fixed: str, name: str, where: CallFolders) -> bool:
+def _may_name_secret(pattern: str, fixed: str, name: str, where: CallFolders, *, opens: bool) -> bool:
+    """Return whether a file that it fits holds secrets or, to who `opens` files, leads to one that does."""
     if is_secret(pattern) or ".." in name:
         return True
     folder = join_path(where.folder, _at_home(fixed, where.home))
     if "/" in name:
-        return _finds_secret(folder, [part for part in name.replace("[^", "[!").split("/") if part])
+        parts = [part for part in name.replace("[^", "[!").split("/") if part]
+        return _finds_secret(folder, parts, opens=opens)
     try:
         with os.scandir(folder) as entries:
             for count, entry in enumerate(entries):
@@ -111,14 +116,18 @@ def _may_name_secret(pattern: str, fixed: str, name: str, where: CallFolders) ->
                     return True
                 if entry.name[0] == "." != name[:1]:
                     continue  # a shell does not take a wildcard for the dot
-                if is_secret(f"{folder}/{entry.name}") and fnmatch.fnmatchcase(entry.name, name):
+                if _is_secret(entry, opens=opens) and fnmatch.fnmatchcase(entry.name, name):
                     return True
     except OSError:
         return False
     return False
 
 
-def _finds_secret(folder: str, parts: list[str]) -> bool:
+def _is_secret(entry: os.DirEntry[str], *, opens: bool) -> bool:
+    return is_secret(entry.path) or (opens and entry.is_symlink() and leads_to_secret(entry.path))
+
+
+def _finds_secret(folder: str, parts: list[str], *, opens: bool) -> bool:
     """Return whether a pattern of several names fits a secret, or there is more than is looked at."""
     waiting, seen = [(folder, 0)], 0
     while waiting:
@@ -136,11 +145,18 @@ def _finds_secret(folder: str, parts: list[str]) -> bool:
         for entry in entries:
             if entry.name[0] == "." != wanted[:1] or not fnmatch.fnmatchcase(entry.name, wanted):
                 continue
-            if last and is_secret(entry.path):
+            if last and _is_secret(entry, opens=opens):
                 return True
-            if not last and entry.is_dir():
+            if not last and _is_folder(entry, through_links=wanted != "**"):
                 waiting.append((entry.path, place + (wanted != "**")))
     return False
+
+
+def _is_folder(entry: os.DirEntry[str], *, through_links: bool) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=through_links)
+    except OSError:  # links in a circle
+        return False
 
 
 def _at_home(path: str, home: str) -> str:

@@ -22,14 +22,14 @@ from sayso.core.model import Operation
 from sayso.core.policy import Policy
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.path_operations import CallFolders, operation_at_path, operation_at_place
-from sayso.reading.paths.budget import current_budget, follow_links
+from sayso.reading.paths.budget import SeenFiles, current_budget, follow_links, leads_straight
 from sayso.reading.paths.own_places import Identity, OwnPlaces, find_own_places, own_places_key
 from sayso.reading.paths.places import REVEALING_FOLDERS, SECRET_FILES, SYSTEM_FOLDERS, PathPlace, is_secret
 from sayso.reading.paths.protected import GUARDED_AT_ROOTS, GUARDED_FIRST_NAMES, find_named
 from sayso.reading.verbs import READ_VERBS, verb_of
 
 _PLAIN = lazy_pattern(
-    r"\.|(?:/|\./|~/|(?:\.\./)+)?\.?[A-Za-z0-9_][\w+=@-]*(?:\.[\w+=@-]+)*(?:/\.?[A-Za-z0-9_][\w+=@-]*(?:\.[\w+=@-]+)*)*/?",
+    r"\.|(?:/|\./|~/|(?:\.\./)+)?\.?[A-Za-z0-9_][\w+=@-]*(?:\.[\w+=@-]+)*(?:/\.?[A-Za-z0-9_][\w+=@-]*(?:\.[\w+=@-]+)*)*/?|\./\.\.\.",
     re.ASCII,
 )
 _PLAIN_FOLDER = lazy_pattern(r"(?:/[^/.][^/]*)+")
@@ -60,7 +60,7 @@ class QuickLook:
         self._policy = policy
         self._seen = current_budget().files
         self._folders: dict[str, bool] = {}
-        self._made: dict[tuple[str, bool, bool, bool, bool], Operation] = {}
+        self._made = _operations_under(policy)
         self._own: _Own | None = None
         self.running_keys: dict[tuple[str, str | None], str | None] = {}
         """Of each repository that was looked at, the key of its configuration that may run a program."""
@@ -80,7 +80,16 @@ class QuickLook:
         whole = self._resolve(path, folder)
         if whole is None or (verb_of(operation) not in READ_VERBS and self._is_folder_of_note(whole)):
             return None
-        return self._operation(operation, whole)
+        inside = self._is_inside(whole)
+        system = not inside and f"{whole}/".startswith(_SYSTEM)
+        secret = (system or _may_be_secret(whole)) and is_secret(whole)
+        versions = "/.git" in whole and ".git" in whole.lower().split("/")
+        kind = (operation, inside, secret, system, versions)
+        made = self._made.get(kind)
+        if made is None:
+            place = PathPlace(real=whole, inside=inside, secret=secret, system=system, versions=versions)
+            made = self._made[kind] = operation_at_place(operation, place, self._policy)
+        return made
 
     def is_elsewhere(self, path: str, folder: str) -> bool:
         """Return whether this is an ordinary path outside the workspace; False may take a closer look."""
@@ -99,14 +108,14 @@ class QuickLook:
         return whole
 
     def _resolve(self, path: str, folder: str) -> str | None:
-        if _PLAIN.fullmatch(path) is None:
+        if _PLAIN.fullmatch(path) is None or not self._looks_sound(folder):
             return None
-        if not self._looks_sound(folder):
+        plain = path[0] not in "./~" and path[-1] != "/"
+        whole = f"{folder}/{path}" if plain else self._spell(path, folder)
+        if whole is None or self._is_of_note(whole):
             return None
-        whole = self._spell(path, folder)
-        if whole is None:
-            return None
-        return whole if not self._is_of_note(whole) and self._leads_straight(whole) else None
+        start = len(self._start) if whole.startswith(self._start) else 0
+        return whole if leads_straight(whole, self._seen, self._leads_away, start) else None
 
     def _looks_sound(self, folder: str) -> bool:
         sound = self._folders.get(folder)
@@ -139,21 +148,9 @@ class QuickLook:
             return path.rstrip("/")
         if first == "~":
             return f"{self._where.home}/{path[2:].rstrip('/')}"
-        if first == "." and path[:2] in (".", "./"):
+        if path[:2] in (".", "./"):
             return folder if path == "." else f"{folder}/{path[2:].rstrip('/')}"
-        return f"{folder}/{path.rstrip('/')}"
-
-    def _operation(self, operation: str, whole: str) -> Operation:
-        inside = self._is_inside(whole)
-        system = f"{whole}/".startswith(_SYSTEM)
-        secret = (system or _may_be_secret(whole)) and is_secret(whole)
-        versions = "/.git" in whole and ".git" in whole.lower().split("/")
-        kind = (operation, inside, secret, system, versions)
-        made = self._made.get(kind)
-        if made is None:
-            place = PathPlace(real=whole, inside=inside, secret=secret, system=system, versions=versions)
-            made = self._made[kind] = operation_at_place(operation, place, self._policy)
-        return made
+        return f"{folder}/{path}".rstrip("/")
 
     def _is_inside(self, whole: str) -> bool:
         workspace = self._where.workspace
@@ -162,18 +159,21 @@ class QuickLook:
     def _is_sound(self, folder: str) -> bool:
         """Return whether folder, workspace and home are spelled plainly, and by their real names."""
         workspace, home = self._where.workspace, self._where.home
-        if not _are_plain(folder, workspace, home):
+        folders = (folder, workspace, home)
+        if not _are_plain(folders):
             return False
-        if self._own is None:
-            self._own = _own_places(home)
-        if _is_known_sound(self._seen, self._own, (folder, workspace, home)):
+        own = self._own
+        if own is None:
+            own = self._own = _own_places(home)
+        if _is_known_sound(self._seen, own, folders):
             return True
-        if not self._leads_straight(folder):
-            return False
         above = f"{folder}/"
-        if not all(above.startswith(f"{one}/") or self._leads_straight(one) for one in (workspace, home)):
-            return False
-        _keep_sound(self._seen.get(folder), self._own, (folder, workspace, home))
+        for one in folders:
+            if one is not folder and above.startswith(f"{one}/"):
+                continue
+            if not leads_straight(one, self._seen, self._leads_away):
+                return False
+        _keep_sound(self._seen.get(folder), own, folders)
         return True
 
     def _is_of_note(self, whole: str) -> bool:
@@ -181,42 +181,22 @@ class QuickLook:
         own = self._own
         assert own is not None  # noqa: S101 - looked up with the folder
         folded = whole.lower()
-        if own.below.match(folded) is not None or folded in own.above or not folded.isascii():
+        if folded in own.above or own.below.match(folded) is not None:
             return True
-        names = folded.split("/")
-        if f"{whole}/".startswith(_REVEALING):
+        if not whole.startswith(self._start) and (
+            not folded.isascii() or f"{folded}/".startswith(_REVEALING)
+        ):
             return True
-        if GUARDED_FIRST_NAMES.isdisjoint(names):
+        if GUARDED_FIRST_NAMES.isdisjoint(folded.split("/")):
             return False
         found = find_named(whole)
         return found.at is not None or found.around is not None
 
-    def _leads_straight(self, whole: str) -> bool:
-        """Return whether no link stands on the way, and what is there has this name alone."""
-        seen, own = self._seen, self._own
-        end = len(self._start) if whole.startswith(self._start) else 0
-        while end >= 0:
-            end = whole.find("/", end + 1)
-            here = whole if end < 0 else whole[:end]
-            if here in seen:
-                found = seen[here]
-            else:
-                try:
-                    found = os.lstat(here)
-                except (FileNotFoundError, NotADirectoryError):
-                    found = None
-                except (OSError, ValueError):
-                    return False
-                seen[here] = found
-            if found is None:
-                return True
-            mode = found.st_mode
-            if stat.S_ISDIR(mode):
-                if own is not None and (found.st_dev, found.st_ino) in own.folders:
-                    return False
-            elif stat.S_ISLNK(mode) or found.st_nlink > 1:
-                return False
-        return True
+    def _leads_away(self, found: os.stat_result) -> bool:
+        """Return whether this is a folder of Sayso, a link, or a file with other names."""
+        if stat.S_ISDIR(found.st_mode):
+            return self._own is not None and (found.st_dev, found.st_ino) in self._own.folders
+        return stat.S_ISLNK(found.st_mode) or found.st_nlink > 1
 
 
 def _may_be_secret(whole: str) -> bool:
@@ -225,22 +205,39 @@ def _may_be_secret(whole: str) -> bool:
     return "/." in whole or name.endswith(_SECRET_ENDINGS) or name.startswith(_SECRET_STARTS)
 
 
-@functools.lru_cache(maxsize=1024)
-def _are_plain(folder: str, workspace: str, home: str) -> bool:
-    """Return whether these are spelled plainly, none is the system's, and home is not in the workspace."""
-    if not workspace or not home or f"{home}/".startswith(f"{workspace}/"):
-        return False
-    return all(
-        _PLAIN_FOLDER.fullmatch(one) is not None and not f"{one}/".startswith(_SYSTEM)
-        for one in (folder, workspace, home)
-    )
+_OperationKind = tuple[str, bool, bool, bool, bool]
+"""An operation; and of a place: inside, secret, the system's, in `.git`."""
+_under: tuple[Policy | None, dict[_OperationKind, Operation]] = (None, {})
+
+
+def _operations_under(policy: Policy) -> dict[_OperationKind, Operation]:
+    """What operations at a kind of place are called under this policy, as far as somebody asked."""
+    global _under  # noqa: PLW0603 - as below
+    if _under[0] is not policy:
+        _under = (policy, {})
+    return _under[1]
 
 
 _Folders = tuple[str, str, str]
+"""The folder that a line runs in, its workspace, and home."""
+
+
+@functools.lru_cache(maxsize=1024)
+def _are_plain(folders: _Folders) -> bool:
+    """Return whether these are spelled plainly, none is the system's, and home is not in the workspace."""
+    _, workspace, home = folders
+    if not workspace or not home or f"{home}/".startswith(f"{workspace}/"):
+        return False
+    return all(
+        _PLAIN_FOLDER.fullmatch(one) is not None and one.isascii() and not f"{one}/".startswith(_SYSTEM)
+        for one in folders
+    )
+
+
 _sound: tuple[_Folders, _Own, float, Identity] | None = None
 
 
-def _is_known_sound(seen: dict[str, os.stat_result | None], own: _Own, folders: _Folders) -> bool:
+def _is_known_sound(seen: SeenFiles, own: _Own, folders: _Folders) -> bool:
     """Return whether these were sound less than a second ago, and the first is the same folder still."""
     kept = _sound
     if kept is None or kept[0] != folders or kept[1] is not own or time.monotonic() - kept[2] > _SECONDS:

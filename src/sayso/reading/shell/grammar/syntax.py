@@ -32,7 +32,7 @@ class Variable(msgspec.Struct, frozen=True, gc=False):
     quoted: bool = False
 
 
-class Substitution(msgspec.Struct, frozen=True):
+class Substitution(msgspec.Struct, frozen=True, gc=False):
     """The output of commands, or a file that stands for it: `$(…)`, backquotes, `<(…)`, `>(…)`."""
 
     body: Sequence
@@ -40,7 +40,7 @@ class Substitution(msgspec.Struct, frozen=True):
     is_file: bool = False
 
 
-class Odd(msgspec.Struct, frozen=True):
+class Odd(msgspec.Struct, frozen=True, gc=False):
     """A part whose value nobody can tell; `why` says what is wrong with it, if anything is."""
 
     why: str | None = None
@@ -60,7 +60,7 @@ class Word(msgspec.Struct, frozen=True, gc=False):
     parts: tuple[Part, ...] = ()
 
 
-class Assignment(msgspec.Struct, frozen=True):
+class Assignment(msgspec.Struct, frozen=True, gc=False):
     """`name=value` before a command, or alone. Without a value: an array, an element, or an addition."""
 
     name: str
@@ -68,7 +68,7 @@ class Assignment(msgspec.Struct, frozen=True):
     inner: tuple[Word, ...] = ()
 
 
-class Redirection(msgspec.Struct, frozen=True):
+class Redirection(msgspec.Struct, frozen=True, gc=False):
     """A redirection: its operator, its target, and the text of a here-document."""
 
     operator: str
@@ -88,7 +88,7 @@ class Simple(msgspec.Struct, frozen=True, gc=False):
     end: int
 
 
-class Pipeline(msgspec.Struct, frozen=True):
+class Pipeline(msgspec.Struct, frozen=True, gc=False):
     """Commands joined by pipes; each runs in a shell of its own."""
 
     commands: tuple[Command, ...]
@@ -96,7 +96,7 @@ class Pipeline(msgspec.Struct, frozen=True):
     end: int
 
 
-class Group(msgspec.Struct, frozen=True):
+class Group(msgspec.Struct, frozen=True, gc=False):
     """`{ …; }`, or `( … )` in a shell of its own."""
 
     body: Sequence
@@ -106,7 +106,7 @@ class Group(msgspec.Struct, frozen=True):
     end: int
 
 
-class Compound(msgspec.Struct, frozen=True):
+class Compound(msgspec.Struct, frozen=True, gc=False):
     """`if`, `while`, `until`, `for`, `case`, `select`, `[[ … ]]`, `(( … ))`.
 
     `bodies` may each run or not, `words` are read, and `variable` takes each of them in turn.
@@ -121,7 +121,7 @@ class Compound(msgspec.Struct, frozen=True):
     end: int
 
 
-class Function(msgspec.Struct, frozen=True):
+class Function(msgspec.Struct, frozen=True, gc=False):
     """A function's definition: nothing runs yet."""
 
     name: str

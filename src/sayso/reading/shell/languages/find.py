@@ -5,12 +5,19 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from sayso.core.model import Risk
 from sayso.reading.shell.commands.kinds import judge_kind
 from sayso.reading.shell.commands.usage import judge_option_values, report_problem
-from sayso.reading.shell.files.deep import secret_under, texts_of
-from sayso.reading.shell.files.guard import judge_guard_mentions
-from sayso.reading.shell.files.names import finds_plain
+from sayso.reading.shell.files.deep import LinkUse, secret_under, texts_of
+from sayso.reading.shell.files.guard import (
+    OWN,
+    bar_change_of_program,
+    finds_program,
+    judge_guard_mentions,
+)
+from sayso.reading.shell.files.names import FOLLOWS_LINKS, finds_plain
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, parse_options
@@ -47,10 +54,12 @@ def judge_find(  # noqa: C901 - one branch for each kind of word
                 judge.doubt("a word of find's expression is not known", one.start, one.end)
             continue
         if text in _RUNS:
-            found = _found_by(judge, invocation)
+            found = _note_words(_found_by(judge, invocation), invocation)
             here = _judge_command(judge, words, here, text, invocation, found)
         elif text == "-delete":
             judge.record("files.delete", Risk.HIGH, "deletes every file that it finds", one.start, one.end)
+            if finds_program(_note_words(_FOUND, invocation)):
+                bar_change_of_program(judge, one)
         elif text in named:
             option = named[text]
             count = 2 if option.name == "-fprintf" else 1 if option.takes else 0
@@ -76,6 +85,12 @@ def _is_newer(text: str) -> bool:
     return len(text) == 8 and text.startswith("-newer") and text[6] in "aBcm" and text[7] in "aBcmt"
 
 
+def _note_words(found: Value, invocation: Invocation) -> Value:
+    """What is found, with the words that find it, if they speak of Sayso."""
+    words = " ".join([invocation.name, *(one.text or one.value.source for one in invocation.arguments)])
+    return found if OWN.search(words) is None else msgspec.structs.replace(found, source=words)
+
+
 def _found_by(judge: Judge, invocation: Invocation) -> Value:
     """The name of a file that was found: fit to be read where none of them can hold secrets."""
     words = [one.text or "" for one in invocation.arguments]
@@ -85,16 +100,22 @@ def _found_by(judge: Judge, invocation: Invocation) -> Value:
         command + 1 < len(words) and words[command + 1] in _SHOWS_NO_CONTENT
     ):
         return _FOUND
+    follows = not FOLLOWS_LINKS.isdisjoint(words[:command])
     for folder in invocation.state.folders:
-        if any(secret_under(judge, folder, one) is not None for one in starts):
+        if any(
+            secret_under(judge, folder, one, links=LinkUse(follows=follows)) is not None for one in starts
+        ):
             return Value(None, prefix="./")
     return _FOUND
 
 
-def _found_plain(judge: Judge, starts: list[str | None], invocation: Invocation) -> Value:
+def _found_plain(judge: Judge, starts: list[str | None], invocation: Invocation, *, follows: bool) -> Value:
     """The same for what passes hidden files over."""
     for folder in invocation.state.folders:
-        if any(secret_under(judge, folder, one, hidden=False) is not None for one in starts):
+        if any(
+            secret_under(judge, folder, one, hidden=False, links=LinkUse(follows=follows)) is not None
+            for one in starts
+        ):
             return Value(None, prefix="./")
     return _FOUND
 
@@ -129,8 +150,8 @@ def _fill(one: Argument, found: Value) -> Argument:
     if text.startswith("{}"):
         return Argument(found, one.start, one.end)
     if " " in text.strip():
-        return Argument(Value(None), one.start, one.end)
-    return Argument(Value(None, prefix=text.partition("{}")[0]), one.start, one.end)
+        return Argument(Value(None, source=found.source), one.start, one.end)
+    return Argument(Value(None, prefix=text.partition("{}")[0], source=found.source), one.start, one.end)
 
 
 def judge_fd(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -153,7 +174,11 @@ def judge_fd(judge: Judge, program: KnownProgram, invocation: Invocation) -> Non
         for one in before
     )
     starts = texts_of(parsed.operands[1:]) or ["."]
-    found = _found_by(judge, invocation) if hidden else _found_plain(judge, starts, invocation)
+    follows = any(option.name == "-L" for option, _ in parsed.options)
+    found = (
+        _found_by(judge, invocation) if hidden else _found_plain(judge, starts, invocation, follows=follows)
+    )
+    found = _note_words(found, invocation)
     inner = tuple(_fill(one, found) for one in arguments[at + 1 :])
     if not inner:
         judge.doubt("fd is given no command", invocation.start, invocation.end)

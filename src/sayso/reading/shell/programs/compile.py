@@ -30,6 +30,7 @@ KEYS = frozenset(
         "like",
         "drops",
         "deep",
+        "follows",
     }
 )
 _MODE_KEYS = frozenset({"with", "all", "without", "count", "is", "risk", "why", "operands"})
@@ -118,6 +119,7 @@ def compile_entry(
             "inherits",
             "drops",
             "deep",
+            "follows",
         )
         if key in raw
     }

@@ -87,6 +87,8 @@ class KnownProgram(msgspec.Struct, frozen=True):
     """First operands that change nothing, like `eval` of yq."""
     deep: frozenset[str] = frozenset()
     """Options by which it reads whole folders, hidden files and all."""
+    follows: frozenset[str] = frozenset()
+    """Options by which it goes through links to folders."""
     parent: KnownProgram | None = None
 
     def subcommand(self, name: str) -> KnownProgram | None:
@@ -96,13 +98,13 @@ class KnownProgram(msgspec.Struct, frozen=True):
 
 def find_program(name: str, added: Mapping[str, Any] = NO_PROGRAMS) -> KnownProgram | None:
     """What is known of this program: by the data, else by what the operator's policy adds."""
-    found = _shipped(name)
+    found = find_shipped(name)
     return found if found is not None or name not in added else _build_added(name, added)
 
 
 def find_addition(name: str, added: Mapping[str, Any]) -> KnownProgram | None:
     """What the operator's policy says of a program that is known already: it may raise what that does."""
-    return _build_added(name, added) if name in added and _shipped(name) is not None else None
+    return _build_added(name, added) if name in added and find_shipped(name) is not None else None
 
 
 def _build_added(name: str, added: Mapping[str, Any]) -> KnownProgram:
@@ -112,7 +114,8 @@ def _build_added(name: str, added: Mapping[str, Any]) -> KnownProgram:
 
 
 @functools.cache
-def _shipped(name: str) -> KnownProgram | None:
+def find_shipped(name: str) -> KnownProgram | None:
+    """What is known of this program by the data that comes with Sayso."""
     raw = _data()["programs"].get(name)
     return None if raw is None else build_program(name, raw)
 
@@ -213,6 +216,7 @@ def build_program(name: str, raw: Mapping[str, Any], parent: KnownProgram | None
         prefixes=raw.get("prefixes", ""),
         drops=tuple(raw.get("drops", "").split()),
         deep=frozenset(raw.get("deep", "").split()),
+        follows=frozenset(raw.get("follows", "").split()),
         parent=parent,
     )
 

@@ -192,7 +192,7 @@ def _forget_name(judge: Judge, text: str, one: Argument, invocation: Invocation)
         state.changed = f"an earlier command changed {text}"
     state.functions.pop(text, None)
     state.forget(text)
-    if state.input is not None and state.input.vetted:
+    if state.input is not None and (state.input.vetted or state.input.source):
         state.variables[text] = state.input
 
 

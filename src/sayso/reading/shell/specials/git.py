@@ -32,21 +32,29 @@ def judge_git(judge: Judge, program: KnownProgram, invocation: Invocation) -> No
     """Judge a git command. One that only reads is low if the repository's configuration runs nothing."""
     parsed = parse_options(program.table, invocation.arguments)
     report_problem(judge, parsed, program, invocation)
-    state = invocation.state.copy()
-    folders, named = _follow_options(judge, parsed, state)
-    state.folders = folders
+    folders, named, inside = invocation.state.folders, None, invocation
+    if parsed.options:
+        state = invocation.state.copy()
+        folders, named = _follow_options(judge, parsed, state)
+        state.folders = folders
+        inside = Invocation(
+            invocation.name, invocation.arguments, state, invocation.start, invocation.end, invocation.body
+        )
     before = len(judge.findings)
-    made = Invocation(invocation.name, invocation.arguments, state, invocation.start, invocation.end)
-    made.body = invocation.body
-    judge_subcommand(judge, program, parsed, made)
-    first = parsed.operands[0].text if parsed.operands else None
-    chosen = {option.name for option, _ in parsed.options}
-    if first in _NEEDS_NO_REPOSITORY or (first is None and chosen & _NEEDS_NO_REPOSITORY):
+    judge_subcommand(judge, program, parsed, inside)
+    if _needs_no_repository(parsed):
         return
-    if any(one.risk is not Risk.LOW for one in judge.findings[before:]):
-        _judge_outside(judge, invocation, folders)
-        return
+    for one in judge.findings[before:]:
+        if one.risk is not Risk.LOW:
+            _judge_outside(judge, invocation, folders)
+            return
     _check_configuration(judge, invocation, folders, named)
+
+
+def _needs_no_repository(parsed: ParsedOptions) -> bool:
+    if parsed.operands:
+        return parsed.operands[0].value.text in _NEEDS_NO_REPOSITORY
+    return any(option.name in _NEEDS_NO_REPOSITORY for option, _ in parsed.options)
 
 
 def _follow_options(

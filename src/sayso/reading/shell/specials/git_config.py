@@ -17,8 +17,8 @@ from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import follow_links
 from sayso.reading.paths.file_content import read_whole
 from sayso.reading.paths.places import is_secret
+from sayso.reading.shell.files.git_index import find_gitlinks, follow_git_file, version_of, version_of_file
 from sayso.reading.shell.programs.known import named_set
-from sayso.reading.shell.specials.git_index import find_gitlinks, version_of, version_of_file
 from sayso.reading.shell.state import join_path
 
 MAX_CONFIG = 200_000
@@ -60,7 +60,7 @@ def is_harmless_key(key: str, value: str) -> bool:
 
 def _from_name(path: str) -> tuple[str, str | None]:
     real = follow_links(path)
-    return _follow_file(real), real.rpartition("/")[0] or "/"
+    return follow_git_file(real), real.rpartition("/")[0] or "/"
 
 
 def _find_repositories(folder: str) -> list[tuple[str, str | None]]:
@@ -70,7 +70,7 @@ def _find_repositories(folder: str) -> list[tuple[str, str | None]]:
         mark = f"{here}/.git"
         state = _stat(mark)
         if state is not None and not stat.S_ISDIR(state.st_mode):
-            return [*found, (_follow_file(mark), here)]
+            return [*found, (follow_git_file(mark), here)]
         for repository, tree in ((mark, here), (here, None)) if state is not None else ((here, None),):
             taken = _is_repository(repository)
             if taken is not False:
@@ -112,24 +112,14 @@ def _stat(path: str) -> os.stat_result | None:
         return None
 
 
-def _follow_file(mark: str) -> str:
-    """`.git` is a folder, or a file that names one."""
-    found = _stat(mark)
-    if found is None or stat.S_ISDIR(found.st_mode):
-        return mark
-    text = _read(mark) or ""
-    if not text.startswith("gitdir: "):
-        raise ValueError(mark)
-    return join_path(mark.rpartition("/")[0], text.removeprefix("gitdir: ").rstrip("\r\n"))
-
-
 def _check_repository(repository: str, tree: str | None, depth: int) -> str | None:
     common = repository
     if os.access(f"{repository}/commondir", os.F_OK):
         shared = _read(f"{repository}/commondir") or ""
         common = join_path(repository, shared.rstrip("\r\n"))
     hooks = [f"{common}/hooks"]
-    for file in (f"{common}/config", f"{repository}/config.worktree"):
+    own = f"{repository}/config.worktree"
+    for file in (f"{common}/config", own) if os.access(own, os.F_OK) else (f"{common}/config",):
         version = version_of_file(file)
         key, named = _check_content(file, *version) if version else (None, ())
         if key is not None:
@@ -163,7 +153,7 @@ def _check_submodules(repository: str, tree: str, depth: int) -> str | None:
     for path in sorted(paths):
         inner = join_path(tree, path)
         if _stat(f"{inner}/.git") is not None:
-            key = _check_repository(_follow_file(f"{inner}/.git"), inner, depth + 1)
+            key = _check_repository(follow_git_file(f"{inner}/.git"), inner, depth + 1)
             if key is not None:
                 return key
     return None

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import fnmatch
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.shell.commands.usage import judge_by_data
-from sayso.reading.shell.files.guard import OWN
-from sayso.reading.shell.programs.known import KnownProgram, default_effect
+from sayso.reading.shell.files.guard import finds_program
+from sayso.reading.shell.programs.known import KnownProgram, default_effect, named_set
 from sayso.reading.shell.programs.options import Argument
 
 if TYPE_CHECKING:
@@ -41,12 +43,19 @@ def judge_sayso(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
     )
 
 
+def judge_own_program(judge: Judge, first: Argument, rest: tuple[Argument, ...]) -> None:
+    """A program that may be `sayso` by another spelling: what is for people alone is barred."""
+    name = (first.text or "").rpartition("/")[2].casefold()
+    named = fnmatch.fnmatchcase("sayso", name) if first.value.wild else name == "sayso"
+    order = rest[0].text if rest else None
+    if (named or finds_program(first.value)) and order in named_set("guard_commands"):
+        why = f"sayso {order} is for people, not for agents"
+        bar(judge, "run_guard_command", why, first.start, rest[0].end)
+
+
 def judge_process(judge: Judge, value: Argument, invocation: Invocation) -> None:
     """A process that a signal is sent to, by name, pattern or number."""
     text = value.text
-    if text is None and OWN.search(judge.spelling(value.start, value.end)):  # kill $(pgrep sayso)
-        bar(judge, "stop_guard", "it may end a process of Sayso", value.start, value.end)
-        return
     if text is None:
         judge.doubt("which process it ends is not known", value.start, value.end)
         return
@@ -58,6 +67,42 @@ def judge_process(judge: Judge, value: Argument, invocation: Invocation) -> None
     number = text.lstrip("-")
     if number.isdigit() and _is_own_process(number):
         bar(judge, "stop_guard", "it ends a process of Sayso", value.start, value.end)
+
+
+def judge_signals(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """`kill`, `pkill`, `killall`: as their data says; `kill -9 -1` is for every process there is."""
+    judge_by_data(judge, program, invocation)
+    for one in invocation.arguments:
+        if one.text is None and one.value.source:  # kill $(pgrep sayso)
+            bar(judge, "stop_guard", "it may end a process of Sayso", one.start, one.end)
+    texts = [one.text for one in invocation.arguments]
+    if program.name == "kill" and "-1" in texts[1:] and (texts[0] or "")[:1] == "-":
+        bar(judge, "stop_guard", "it ends every process, Sayso's too", invocation.start, invocation.end)
+    if program.name != "kill":
+        _judge_names_of_processes(judge, texts, invocation)
+
+
+def _judge_names_of_processes(judge: Judge, texts: list[str | None], invocation: Invocation) -> None:
+    """A name or pattern that fits the process which judges this."""
+    whole = any((one or "").startswith("-") and "f" in (one or "").partition("=")[0] for one in texts)
+    own = _describe_own_process("cmdline" if whole else "comm")
+    for one in texts:
+        if one and one[0] != "-" and own and _fits(one, own):
+            bar(judge, "stop_guard", "it ends the process of Sayso", invocation.start, invocation.end)
+
+
+def _fits(pattern: str, text: str) -> bool:
+    try:
+        return re.search(pattern, text) is not None
+    except (re.error, RecursionError):
+        return pattern in text
+
+
+def _describe_own_process(kind: str) -> str:
+    try:
+        return Path(f"/proc/self/{kind}").read_bytes()[:4096].replace(b"\0", b" ").decode("utf-8", "replace")
+    except OSError:
+        return ""
 
 
 def _is_own_process(number: str) -> bool:

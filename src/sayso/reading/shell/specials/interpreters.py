@@ -17,6 +17,7 @@ from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.files.scripts import judge_script
 from sayso.reading.shell.programs.known import KnownProgram, find_program, named_set
 from sayso.reading.shell.programs.options import Argument, ParsedOptions, parse_options
+from sayso.reading.shell.specials.guarding import judge_own_program
 from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:
@@ -156,6 +157,9 @@ def _judge_module(judge: Judge, invocation: Invocation, words: tuple[Argument, .
     if name in named_set("python_modules") and find_program(name, judge.added) is not None:
         run_at_least(judge, words, invocation)
         return
+    if name.partition(".")[0] == "sayso":
+        own = Argument(Value("sayso"), words[0].start, words[0].end)
+        judge_own_program(judge, own, words[1:])
     file = _module_file(name, invocation)
     if file is not None:
         script = Argument(Value(file), words[0].start, words[0].end)

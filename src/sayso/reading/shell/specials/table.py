@@ -50,6 +50,7 @@ SPECIALS: dict[str, Special] = {
     "printf": builtins.judge_printf,
     "let": builtins.judge_let,
     "sayso": guarding.judge_sayso,
+    "signals": guarding.judge_signals,
     "unit": guarding.judge_unit,
     "settings": families.judge_settings,
     "sampled": families.judge_sampled,

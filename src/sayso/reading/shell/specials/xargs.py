@@ -72,7 +72,7 @@ def _taken(body: Value | None) -> Value:
     if body is None:
         return Value(None, vetted=True, prefix="./")
     if body.text is None:
-        return Value(None, vetted=body.vetted, prefix=body.prefix)
+        return Value(None, vetted=body.vetted, prefix=body.prefix, source=body.source)
     words = body.text.split()
     if any(mark in body.text for mark in "\\\"'") or not words or len(words) > MAX_CHOICES:
         return Value(None)
@@ -85,7 +85,7 @@ def _replace(one: Argument, mark: str, taken: Value) -> Argument:
         return one
     before = one.text.partition(mark)[0]
     if " " in one.text.strip():
-        return Argument(Value(None), one.start, one.end)
+        return Argument(Value(None, source=taken.source), one.start, one.end)
     if one.text == mark:
         return Argument(taken, one.start, one.end)
-    return Argument(Value(None, prefix=before), one.start, one.end)
+    return Argument(Value(None, prefix=before, source=taken.source), one.start, one.end)
