@@ -11,7 +11,7 @@ import os
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -158,12 +158,7 @@ def approve_proposal(
 
 
 def reject_proposal(gate: Gate, proposal: str, *, by: str, why: str = "") -> Proposal:
-    return _decide(gate, proposal, "rejected", by, why)
-
-
-def withdraw_proposal(gate: Gate, proposal: str, *, by: str, why: str = "") -> Proposal:
-    """Withdraw a proposal that has not been applied."""
-    return _decide(gate, proposal, "withdrawn", by, why)
+    return end_proposal(gate, proposal, "rejected", by=by, why=why)
 
 
 def list_proposals(gate: Gate) -> list[Proposal]:
@@ -232,7 +227,10 @@ def change_state(
     return moved
 
 
-def _decide(gate: Gate, proposal: str, to: ProposalState, by: str, why: str) -> Proposal:
+def end_proposal(
+    gate: Gate, proposal: str, to: Literal["rejected", "withdrawn"], *, by: str, why: str
+) -> Proposal:
+    """Decide that it is not applied."""
     with operator_act(gate) as tx:
         return change_state(gate, tx, proposal, to, by=by, why=why, decided_by=by, decided_at=tx.now)
 

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 YesOption = Annotated[bool, typer.Option("--yes", help="Apply it without asking.")]
 STATES = {
     "in_force": "It is in force.",
-    "waits": "It loosens what is in force, and waits: `sayso policy apply` puts it in force.",
+    "waits": (
+        "It loosens what is in force, and waits: `sayso policy apply` puts it in force. "
+        "What it tightens counts already."
+    ),
     "tightens": "It only tightens what is in force; a gate that watches it puts it in force by itself.",
     "refused": "It is refused; what was in force before stays.",
     "not_the_locked_one": "It is not the file that was locked: the locked policy stays in force.",
