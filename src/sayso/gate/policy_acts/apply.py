@@ -32,7 +32,7 @@ from sayso.gate.policy.in_force import (
     read_preset,
     read_row,
 )
-from sayso.gate.policy.live import FileContent, read_file_content, resolve
+from sayso.gate.policy.resolve import FileContent, read_file_content, resolve
 from sayso.gate.rows.journal import record
 from sayso.gate.sealed_values import TamperedValue, lock_values
 from sayso.gate.telemetry import log_policy_alert

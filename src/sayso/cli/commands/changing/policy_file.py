@@ -117,8 +117,8 @@ def _project_lines(file: Path) -> list[str]:
     """What the file of the project in the working folder does, if there is one."""
     from sayso.doors.python.calls.door import workspace_here
     from sayso.gate import words
-    from sayso.gate.policy.live import read_file_content
     from sayso.gate.policy.projects import NAME, find_project_file
+    from sayso.gate.policy.resolve import read_file_content
 
     policy, workspace = read_file_content(file).policy, workspace_here()
     found = None if policy is None else find_project_file(policy, workspace)
