@@ -41,7 +41,7 @@ from sayso.gate.policy.in_force import (
 from sayso.gate.policy.projects import SETTLED
 from sayso.gate.policy.resolve import FileContent, Resolution, hold_to_row, read_file_content, resolve
 from sayso.gate.rows.journal import record
-from sayso.gate.sealed_values import TamperedValue
+from sayso.gate.sealed_values import TamperedValue, lock_values
 from sayso.gate.telemetry import log_policy_alert
 from sayso.policy.compare.strictest import ask_always, block_all, join_strictest
 from sayso.store.contract import Reader, Writer
@@ -173,6 +173,7 @@ class LivePolicyFile:
             self._keep(text, row, before)
             return policy
         with writing(self._gate) as tx:
+            lock_values(tx, "in-force")  # first: what others put in force meanwhile is not overwritten
             if tx.meta(ROW) != text:
                 return None
             row, before = self._write(tx, row, before, content, found)
