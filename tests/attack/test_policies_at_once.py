@@ -19,7 +19,10 @@ from sayso.gate.policy import live
 from sayso.gate.policy.in_force import find_pinned, put_in_force, read_policy, read_row
 from sayso.gate.policy_acts.file_flags import unprotect_file
 from sayso.gate.policy_acts.lock import CannotLock, lock_policy
+from sayso.gate.upkeep import review
+from sayso.gate.upkeep.review import load_decays
 from sayso.policy import load_file
+from sayso.store.contract import Reader
 from sayso.store.postgres.store import PostgresStore
 from tests.support.changing_file import version_text, write_in_place
 from tests.support.gates import KEY
@@ -63,16 +66,21 @@ def tiers_in_force(gate: Gate) -> dict[str, Tier | None]:
     return {name: policy.entry(f"mail.{name}").tier for name in ("read", "send", "purge")}
 
 
+def start_and_watch(other: Thread, server: str) -> None:
+    """Start it, until it has ended or waits for somebody."""
+    other.start()
+    with psycopg.connect(server, autocommit=True) as watcher:
+        while other.is_alive() and not watcher.execute(WAITING).fetchall():
+            continue
+
+
 def meanwhile(monkeypatch: pytest.MonkeyPatch, server: str, do: Callable[[], object]) -> Thread:
     """Let this begin just before the next gate writes what is in force, and end or wait for it there."""
     other = Thread(target=do)
 
     def write(*args: Any, **more: Any) -> Any:
         monkeypatch.setattr(live, "put_in_force", put_in_force)
-        other.start()
-        with psycopg.connect(server, autocommit=True) as watcher:
-            while other.is_alive() and not watcher.execute(WAITING).fetchall():
-                continue
+        start_and_watch(other, server)
         return put_in_force(*args, **more)
 
     monkeypatch.setattr(live, "put_in_force", write)
@@ -111,3 +119,21 @@ def test_a_lock_is_not_lost_to_a_service_that_reads_another_file_just_then(
     with one.store.read() as tx:
         assert find_pinned(one.gate, tx) == (locked[0] if locked else "")
     unprotect_file(other.file)
+
+
+def test_no_other_policy_comes_into_force_while_a_review_is_written(
+    members: tuple[Member, Member], monkeypatch: pytest.MonkeyPatch, postgres_server: str
+) -> None:
+    one, other = members
+    other.write(2, 0, 0)
+    at_once, waits = Thread(target=other.decide), []
+
+    def look(gate: Gate, tx: Reader) -> dict[str, review.DomainDecay]:
+        start_and_watch(at_once, postgres_server)
+        waits.append(at_once.is_alive())
+        return load_decays(gate, tx)
+
+    monkeypatch.setattr(review, "load_decays", look)
+    review.keep_domain(one.gate, "mail", by="ana")
+    at_once.join()
+    assert waits == [True]

@@ -31,10 +31,10 @@ from sayso.gate.rows.watermark import (
     Watermark,
     load_watermark,
 )
-from sayso.gate.sealed_values import TamperedValue, find_value
+from sayso.gate.sealed_values import TamperedValue, find_value, lock_values
 from sayso.gate.settings import find_own_policies, own_policy_places
 from sayso.reading.paths import own_places
-from sayso.store.contract import Reader, ReadOnlyStore, Store, StoreError
+from sayso.store.contract import Reader, ReadOnlyStore, Store, StoreError, Writer
 
 KEY_NAME = "sayso"
 _PARAMETERS = re.compile(r"\s*(?:dbname|host|hostaddr|options|password|port|service|user)\s*=")
@@ -308,10 +308,14 @@ def policy_in_force(gate: Gate) -> str | None:
     None if the row was tampered with.
     """
     with gate.store.read() as tx:
-        if tx.meta(ROW) is None or gate.key is None:
-            return tx.meta("policy")
-        row = find_value(gate, tx, ROW, InForce)
-        return None if row is None else row.digest
+        return _read_policy_in_force(gate, tx)
+
+
+def _read_policy_in_force(gate: Gate, tx: Reader) -> str | None:
+    if tx.meta(ROW) is None or gate.key is None:
+        return tx.meta("policy")
+    row = find_value(gate, tx, ROW, InForce)
+    return None if row is None else row.digest
 
 
 class OtherPolicy(SaysoError):
@@ -320,9 +324,13 @@ class OtherPolicy(SaysoError):
     code = "other_policy"
 
 
-def check_in_force(gate: Gate) -> None:
-    """Refuse an act that depends on the policy in force, if this gate has another one."""
-    if policy_in_force(gate) != gate.policy.digest:
+def check_in_force(gate: Gate, tx: Writer) -> None:
+    """Refuse an act that depends on the policy in force, if this gate has another one.
+
+    Until the act is done no other one comes into force.
+    """
+    lock_values(tx, "in-force")
+    if _read_policy_in_force(gate, tx) != gate.policy.digest:
         raise OtherPolicy(
             "another policy is in force on this store",
             hint="name the one in force with --policy or --preset, or start the service with this one",

@@ -71,11 +71,12 @@ def file_proposal(
 ) -> Proposal:
     """Check and file a proposal. It changes nothing before an operator approves it and it has cooled."""
     checked = check_proposal(roots, wanted, proposer=proposer)
-    if proposer == "operator":
-        check_in_force(gate)
     domain = gate.policy.domains.get(SELF, Domain())
     with operator_act(gate) if proposer == "operator" else writing(gate) as tx:
+        ran = look_at_time(gate, tx, machine, alone=True)  # locked in this order everywhere
         _check_room(gate, tx, proposer)
+        if proposer == "operator":
+            check_in_force(gate, tx)
         made = Proposal(
             id=f"p_{secrets.token_hex(8)}",
             root=wanted.root,
@@ -88,7 +89,7 @@ def file_proposal(
             before=digest_text(checked.before),
             after=digest_text(checked.after),
             proposed_at=tx.now,
-            proposed_ran=look_at_time(gate, tx, machine, alone=True),
+            proposed_ran=ran,
             cooling=_cooling(roots, wanted, domain, operation),
             undo_window=UNDO if domain.undo_window_days is None else domain.undo_window_days * DAY,
             operation=operation,
