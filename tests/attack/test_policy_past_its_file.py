@@ -145,8 +145,8 @@ def test_which_policy_is_in_force_is_what_the_sealed_row_says(tmp_path: Path, fi
         assert db.execute("UPDATE meta SET value = ? WHERE name = 'policy'", (loose.digest,)).rowcount == 1
     db.close()
     gate = open_to_act(loose, tmp_path / "s.db", key=KEY, marks=tmp_path)
-    with pytest.raises(OtherPolicy):
-        check_in_force(gate)
+    with pytest.raises(OtherPolicy), gate.store.write() as tx:
+        check_in_force(gate, tx)
 
 
 SPOILT = ("UPDATE meta SET value = '{}' WHERE name = ?", "DELETE FROM meta WHERE name = ?")

@@ -12,7 +12,7 @@ import pytest
 
 from sayso.core.proposals.diffs import make_diff
 from sayso.core.proposals.proposal import FolderElsewhere, Proposal, ProposalRefused
-from sayso.gate.proposals.carry_out import LEASE, carry_on
+from sayso.gate.proposals.carry_out import carry_on
 from sayso.gate.proposals.file_proposal import (
     PRUNE,
     ProposalBody,
@@ -23,6 +23,7 @@ from sayso.gate.proposals.file_proposal import (
 )
 from sayso.gate.proposals.files import LARGEST_FILE
 from sayso.gate.proposals.roots import ProposalRoots
+from sayso.gate.proposals.settle import LEASE
 from tests.attack.test_proposals import DIFF, NEW, OLD, Desk, desk
 from tests.support.gates import Clock
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -15,7 +18,12 @@ from sayso.core.proposals.diffs import make_diff
 from sayso.core.proposals.proposal import Proposal, ProposalRefused
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
-from sayso.gate.proposals.carry_out import apply_proposal, carry_on, undo_proposal
+from sayso.gate.proposals.carry_out import (
+    apply_proposal,
+    carry_on,
+    undo_proposal,
+    withdraw_proposal,
+)
 from sayso.gate.proposals.file_proposal import (
     ProposalBody,
     approve_proposal,
@@ -23,10 +31,11 @@ from sayso.gate.proposals.file_proposal import (
     file_proposal,
     list_proposals,
     reject_proposal,
-    withdraw_proposal,
 )
+from sayso.gate.proposals.files import replace_text
 from sayso.gate.proposals.roots import ProposalRoots
 from sayso.gate.proposals.running_time import MachineTime
+from sayso.gate.proposals.settle import recover_proposals
 from sayso.gate.sealed_values import TamperedValue
 from sayso.policy import load_preset
 from tests.support.gates import KEY, Clock, embedded
@@ -66,6 +75,17 @@ class Desk:
 
     def undo(self, one: Proposal) -> Proposal:
         return undo_proposal(self.gate, self.roots, one.id, by="ana", lock=self.lock, machine=self.machine)
+
+    def withdraw(self, one: Proposal) -> Proposal:
+        return withdraw_proposal(
+            self.gate, self.roots, one.id, by="ana", lock=self.lock, machine=self.machine
+        )
+
+    def reject(self, one: Proposal) -> Proposal:
+        return reject_proposal(self.gate, one.id, by="ana")
+
+    def recover(self) -> list[Proposal]:
+        return recover_proposals(self.gate, self.roots, lock=self.lock, machine=self.machine)
 
     def carry_on(self) -> list[Proposal]:
         return carry_on(self.gate, self.roots, lock=self.lock, machine=self.machine)
@@ -176,10 +196,12 @@ def test_another_machine_in_between_does_not_count_time_twice(desk: Desk) -> Non
     assert desk.state(one) == "approved", "and no clock makes it more"
 
 
-@pytest.mark.parametrize("decide", [reject_proposal, withdraw_proposal])
-def test_what_was_rejected_or_withdrawn_never_applies(desk: Desk, decide: object) -> None:
+@pytest.mark.parametrize("decide", [Desk.reject, Desk.withdraw])
+def test_what_was_rejected_or_withdrawn_never_applies(
+    desk: Desk, decide: Callable[[Desk, Proposal], Proposal]
+) -> None:
     one = desk.file()
-    decide(desk.gate, one.id, by="ana")  # type: ignore[operator]
+    decide(desk, one)
     desk.pass_time(100_000)
     with pytest.raises(ProposalRefused):
         approve_proposal(desk.gate, one.id, by="eve")
@@ -249,6 +271,69 @@ def test_a_crash_in_the_middle_is_found_and_settled(desk: Desk, text: str, state
     desk.carry_on()
     assert desk.state(one) == state
     assert desk.text() == (NEW if text != "else\n" else text)
+
+
+def crash_while_applying(desk: Desk, one: Proposal, after: bool) -> None:
+    """A process that dies without a word: just before the file is replaced, or just after."""
+
+    def die(*args: Any, **more: Any) -> None:
+        if after:
+            replace_text(*args, **more)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    child = os.fork()
+    if child == 0:
+        pytest.MonkeyPatch().setattr("sayso.gate.proposals.carry_out.replace_text", die)
+        desk.apply(one)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status)
+    assert desk.state(one) == "applying"
+
+
+@pytest.mark.parametrize("boot", ["boot-1", "boot-2"])
+def test_after_a_crash_before_the_file_was_changed_it_is_withdrawn_at_once(desk: Desk, boot: str) -> None:
+    one = desk.cooled()
+    crash_while_applying(desk, one, after=False)
+    desk.boot = boot  # the machine may have been started again
+    assert desk.withdraw(one).state == "withdrawn"
+    desk.carry_on()
+    assert desk.text() == OLD
+
+
+@pytest.mark.parametrize("boot", ["boot-1", "boot-2"])
+def test_after_a_crash_when_the_file_was_changed_it_is_applied_and_can_be_undone(
+    desk: Desk, boot: str
+) -> None:
+    one = desk.cooled()
+    crash_while_applying(desk, one, after=True)
+    desk.boot = boot
+    with pytest.raises(ProposalRefused, match="applied"):
+        desk.withdraw(one)
+    assert desk.state(one) == "applied"
+    assert desk.undo(one).state == "undone"
+    assert desk.text() == OLD
+
+
+@pytest.mark.parametrize(("after", "state"), [(False, "approved"), (True, "applied")])
+def test_whoever_looks_after_a_crash_sees_what_became_of_it(desk: Desk, after: bool, state: str) -> None:
+    one = desk.cooled()
+    crash_while_applying(desk, one, after)
+    desk.recover()
+    assert desk.state(one) == state
+
+
+def test_while_somebody_carries_it_out_it_is_not_withdrawn_and_looking_changes_nothing(desk: Desk) -> None:
+    one = desk.cooled()
+    crash_while_applying(desk, one, after=False)
+    held = os.open(desk.lock, os.O_RDWR)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    with pytest.raises(ProposalRefused, match="somebody else"):
+        desk.withdraw(one)
+    desk.recover()
+    assert desk.state(one) == "applying"
+    os.close(held)
+    assert desk.withdraw(one).state == "withdrawn"
 
 
 def test_a_crash_leaves_no_copy_of_the_text_behind(desk: Desk) -> None:

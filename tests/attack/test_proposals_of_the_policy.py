@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,8 +16,9 @@ from sayso.gate.open import PolicySource, open_gate
 from sayso.gate.policy_acts.file_flags import unprotect_file
 from sayso.gate.policy_acts.lock import lock_policy, unlock_policy
 from sayso.gate.proposals.file_proposal import approve_proposal
+from sayso.gate.proposals.files import replace_text
 from sayso.policy import load_file
-from tests.attack.test_proposals import Desk
+from tests.attack.test_proposals import Desk, crash_while_applying
 from tests.support.changing_file import version_text, write_in_place
 from tests.support.gates import KEY, Clock, embedded
 
@@ -81,3 +83,41 @@ def test_no_proposal_changes_a_locked_policy(desk: PolicyDesk) -> None:
     unlock_policy(desk.gate, desk.policy_file, by="ana")
     desk.apply(one)
     assert desk.tier() is Tier.AUTONOMOUS
+
+
+@pytest.mark.parametrize("seen", [False, True], ids=["alone", "while others decide"])
+def test_after_a_crash_it_is_in_force_as_soon_as_it_is_known_to_be_applied(
+    desk: PolicyDesk, seen: bool
+) -> None:
+    one = desk.propose(FREE)
+    crash_while_applying(desk, one, after=True)
+    if seen:  # a gate that decides in between is as strict as before
+        assert desk.tier() is Tier.REQUIRES_APPROVAL
+    desk.carry_on()
+    assert desk.state(one) == "applied"
+    assert desk.tier() is Tier.AUTONOMOUS
+    desk.undo(one)
+    assert desk.tier() is Tier.REQUIRES_APPROVAL
+
+
+def test_a_gate_that_decides_just_then_does_not_keep_it_waiting(
+    desk: PolicyDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = desk.propose(FREE)
+
+    def replace_and_look(*args: Any, **more: Any) -> None:
+        replace_text(*args, **more)
+        assert desk.tier() is Tier.REQUIRES_APPROVAL
+
+    monkeypatch.setattr("sayso.gate.proposals.carry_out.replace_text", replace_and_look)
+    desk.apply(one)
+    assert desk.tier() is Tier.AUTONOMOUS
+
+
+def test_after_a_crash_nothing_else_in_the_file_comes_into_force_with_it(desk: PolicyDesk) -> None:
+    one = desk.propose(FREE)
+    crash_while_applying(desk, one, after=True)
+    write_in_place(desk.policy_file, f"{FREE}\nsettings: {{approval_lasts: 1h}}\n")
+    desk.carry_on()
+    assert desk.state(one) == "failed"
+    assert desk.tier() is Tier.REQUIRES_APPROVAL

@@ -21,7 +21,6 @@ from sayso.gate.proposals.file_proposal import (
     ProposalBody,
     approve_proposal,
     file_proposal,
-    withdraw_proposal,
 )
 from sayso.gate.proposals.roots import ProposalRoots
 from sayso.gate.proposals.view import view_proposal, view_proposals
@@ -64,7 +63,7 @@ def test_a_flood_of_proposals_is_refused_and_leaves_room_for_the_operator(desk: 
     with pytest.raises(ProposalRefused, match=f"{MOST_OPEN} proposals wait"):
         desk.file(proposer="trusted_channel")
     desk.file()
-    withdraw_proposal(desk.gate, filed[0].id, by="ana")
+    desk.withdraw(filed[0])
     desk.file(proposer="trusted_channel")
 
 

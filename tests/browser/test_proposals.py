@@ -22,17 +22,17 @@ from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
 from sayso.gate.open import gate_data_folder, open_gate
-from sayso.gate.proposals.carry_out import LOCK, carry_on
+from sayso.gate.proposals.carry_out import carry_on, withdraw_proposal
 from sayso.gate.proposals.file_proposal import (
     ProposalBody,
     approve_proposal,
     file_proposal,
     list_proposals,
     save_proposal,
-    withdraw_proposal,
 )
 from sayso.gate.proposals.roots import Proposer, load_roots
 from sayso.gate.proposals.running_time import MachineTime, read_machine_time
+from sayso.gate.proposals.settle import LOCK
 from sayso.policy import load_text
 from sayso.store.memory.store import MemoryStore
 from tests.browser.conftest import SignedIn
@@ -125,6 +125,10 @@ def pass_cooling(desk: Desk, hours: Hours) -> None:
     carry_on(desk.gate, load_roots(), lock=gate_data_folder() / LOCK, machine=hours.machine)
 
 
+def withdraw(gate: Gate, proposal: str, *, by: str, why: str = "") -> None:
+    withdraw_proposal(gate, load_roots(), proposal, by=by, lock=gate_data_folder() / LOCK, why=why)
+
+
 def state_of(gate: Gate, one: Proposal) -> str:
     return next(found.state for found in list_proposals(gate) if found.id == one.id)
 
@@ -190,7 +194,7 @@ def test_proposals_that_wait_are_counted_in_the_menu_and_told_in_an_empty_inbox(
     expect(count).to_have_text("1")
     expect(page.locator("main")).to_contain_text("No question waits for you")
     expect(page.locator("main")).not_to_contain_text("Nothing waits for you")
-    withdraw_proposal(desk.gate, one.id, by="bo")
+    withdraw(desk.gate, one.id, by="bo")
     expect(page.locator("main")).to_contain_text("Nothing waits for you")
     expect(count).to_be_empty()
     propose(desk, hours)
@@ -264,7 +268,7 @@ def test_what_was_changed_or_withdrawn_elsewhere_meanwhile_is_not_approved(
     expect(page.locator("#said")).to_contain_text("Nothing was done: it is not as you were shown it")
     expect(page.locator(".diff-line.added")).to_contain_text("obey")
     assert state_of(desk.gate, one) == "proposed"
-    withdraw_proposal(desk.gate, one.id, by="bo", why="a mistake")
+    withdraw(desk.gate, one.id, by="bo", why="a mistake")
     expect(page.locator(".ended")).to_contain_text("It was withdrawn by bo: a mistake. Nothing was changed.")
     expect(page.locator(".bar")).to_have_count(0)
 
@@ -355,7 +359,7 @@ def test_a_review_by_the_keyboard_ends_decay_and_what_is_not_wanted_is_made_to_a
 def test_axe_finds_nothing_where_proposals_wait_are_opened_and_were_decided(
     desk: Desk, signed_in: SignedIn, hours: Hours, scheme: str
 ) -> None:
-    withdraw_proposal(desk.gate, propose(desk, hours).id, by="ana")
+    withdraw(desk.gate, propose(desk, hours).id, by="ana")
     approve_proposal(desk.gate, propose(desk, hours).id, by="ana")
     one = propose(desk, hours, path="policy.yaml", before=POLICY, after=LOOSER, root="policy")
     page = signed_in("/proposals", color_scheme=scheme)

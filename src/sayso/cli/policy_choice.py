@@ -64,13 +64,14 @@ def choose_policy(policy: Path | None, preset: str | None, approval: str | None)
 
 
 def find_policy_source(policy: Path | None, preset: str | None, approval: str | None) -> PolicySource | None:
-    """The file that `choose_policy` loads, to be watched; None if it loads a preset."""
-    from sayso.gate.open import PolicySource
-    from sayso.gate.settings import chosen_mode, find_own_policies
+    """The file that `choose_policy` loads, or your own that is to come, to be watched; None for a preset."""
+    from sayso.gate.open import PolicySource, own_policy_source
+    from sayso.gate.settings import chosen_mode
 
-    files = [policy] if policy is not None else [] if preset is not None else find_own_policies()
+    if preset is not None:
+        return None
     mode = chosen_mode(approval or global_approval())
-    return PolicySource(files[0], mode) if files else None
+    return own_policy_source(mode) if policy is None else PolicySource(policy, mode)
 
 
 def find_own_source(policy: Path | None, preset: str | None, approval: str | None) -> PolicySource | None:

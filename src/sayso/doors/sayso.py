@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 from sayso.core.conversation.hearing import Heard
 from sayso.core.durations import USUAL_WAIT
 from sayso.core.extras import needs_extra
-from sayso.core.model import Assurance, Request, Risk
+from sayso.core.model import Assurance, Mode, Request, Risk
 from sayso.core.policy import Policy
 from sayso.doors.python import consent
 from sayso.doors.python.calls.door import workspace_here
@@ -25,14 +25,14 @@ from sayso.gate.deciding.authorize import Authorization
 from sayso.gate.gate import Gate
 from sayso.gate.ledger import workflows
 from sayso.gate.ledger.recovery import reconcile_calls, recover_calls
-from sayso.gate.open import PolicySource, open_gate
+from sayso.gate.open import PolicySource, open_gate, own_policy_source
 from sayso.gate.questions import answer, wait
 from sayso.gate.questions.answer import QuestionStanding
 from sayso.gate.questions.surface import Surface
 from sayso.gate.rows.keys import SigningKey
 from sayso.gate.sessions import messages, operator_grants, reopen, revoke, sessions
 from sayso.gate.sessions.operator_grants import ListedGrant
-from sayso.gate.settings import chosen_mode, find_own_policies, in_chosen_mode, load_own_policy
+from sayso.gate.settings import chosen_mode, in_chosen_mode, load_own_policy
 from sayso.store.contract import QuestionRow, Store
 
 if TYPE_CHECKING:
@@ -75,8 +75,7 @@ class Sayso(Program[Session]):
         one the environment or the settings file names, else the policy's. Calls left by processes that died
         are found here.
         """
-        chosen, file = _load_policy(policy)
-        watched = None if file is None else PolicySource(file, chosen_mode(approval))
+        chosen, watched = _load_policy(policy, chosen_mode(approval))
         gate = open_gate(in_chosen_mode(chosen, approval), store, key=key, marks=marks, source=watched)
         opened = cls(gate, _terminal_surface() if surfaces is None else surfaces)
         recover_calls(gate)
@@ -216,18 +215,18 @@ class Sayso(Program[Session]):
         self.gate.store.close()
 
 
-def _load_policy(policy: Policy | Path | str | None) -> tuple[Policy, Path | None]:
-    """The policy, and the file that it comes from if it is one."""
+def _load_policy(policy: Policy | Path | str | None, mode: Mode | None) -> tuple[Policy, PolicySource | None]:
+    """The policy, and the file to be watched if it comes from one, or from your own that is to come."""
     from sayso.policy import load_file, load_preset, preset_names
 
     if isinstance(policy, Policy):
         return policy, None
     if policy is None:
         own = load_own_policy()
-        return (load_preset("balanced"), None) if own is None else (own.policy, find_own_policies()[0])
+        return load_preset("balanced") if own is None else own.policy, own_policy_source(mode)
     if isinstance(policy, str) and policy in preset_names():
         return load_preset(policy), None
-    return load_file(policy), Path(policy)
+    return load_file(policy), PolicySource(Path(policy), mode)
 
 
 def _terminal_surface() -> Sequence[Surface]:

@@ -31,9 +31,10 @@ from sayso.gate.rows.watermark import (
     Watermark,
     load_watermark,
 )
-from sayso.gate.sealed_values import TamperedValue, find_value
+from sayso.gate.sealed_values import TamperedValue, find_value, lock_values
+from sayso.gate.settings import find_own_policies, own_policy_places
 from sayso.reading.paths import own_places
-from sayso.store.contract import Reader, ReadOnlyStore, Store, StoreError
+from sayso.store.contract import Reader, ReadOnlyStore, Store, StoreError, Writer
 
 KEY_NAME = "sayso"
 _PARAMETERS = re.compile(r"\s*(?:dbname|host|hostaddr|options|password|port|service|user)\s*=")
@@ -90,11 +91,12 @@ def open_gate(
             sealer = Sealer(mac_key(key), name, enter_epoch(tx, marked.mark, mark), marked.mark, doubts)
             start_permission_clocks(tx, policy, sealer, unmarked=unmarked)
             held = tx.meta(ROW) is not None or marked.mark.version("value", ROW) > 0
-            if source is None and not held and tx.meta("policy") != policy.digest:
+            without_file = not held and (source is None or source.path is None)
+            if without_file and tx.meta("policy") != policy.digest:
                 tx.set_meta("policy", policy.digest)
                 record(tx, events.PolicyChanged(policy.digest))
             gate = Gate(marked, policy, sealer, mark=mark, key=key, projects=ProjectFiles())
-            if source is None and not held and decides:
+            if without_file and decides:
                 note_preset(gate, tx, policy)
         if lacks:
             marked.mark.complete()
@@ -102,10 +104,20 @@ def open_gate(
 
 
 class PolicySource(msgspec.Struct, frozen=True):
-    """The file that a policy was loaded from, and the mode that was chosen over its own."""
+    """The file that a policy was loaded from, and the mode that was chosen over its own.
 
-    path: Path
+    A user who has no file yet has no path: the first file that comes to one of the `awaited` places counts.
+    """
+
+    path: Path | None
     mode: Mode | None = None
+    awaited: tuple[Path, ...] = ()
+
+
+def own_policy_source(mode: Mode | None) -> PolicySource:
+    """Your own policy file; while you have none, the places where it may come."""
+    files = find_own_policies()
+    return PolicySource(files[0] if files else None, mode, own_policy_places())
 
 
 def watch_policy(gate: Gate, source: PolicySource | None) -> Gate:
@@ -115,8 +127,9 @@ def watch_policy(gate: Gate, source: PolicySource | None) -> Gate:
     """
     from sayso.gate.policy.live import LivePolicyFile
 
-    path, mode = (None, None) if source is None else (source.path.absolute(), source.mode)
-    live = LivePolicyFile(gate, path, mode)
+    source = source or PolicySource(None)
+    path = None if source.path is None else source.path.absolute()
+    live = LivePolicyFile(gate, path, source.mode, source.awaited)
     return with_policy(msgspec.structs.replace(gate, live=live), live.policy_now())
 
 
@@ -125,7 +138,7 @@ def as_if_watching(gate: Gate, source: PolicySource | None) -> Gate:
 
     Without a file, as one that is held to what is in force. If nobody can tell what that is, all is blocked.
     """
-    from sayso.gate.policy.live import hold_to_row, read_file_content, resolve
+    from sayso.gate.policy.resolve import hold_to_row, read_file_content, resolve
     from sayso.policy.compare.strictest import block_all
 
     if gate.key is None:
@@ -137,7 +150,7 @@ def as_if_watching(gate: Gate, source: PolicySource | None) -> Gate:
             before = read_preset(gate, tx) if row is None else read_policy(gate, tx, row)
         except TamperedValue:
             return with_policy(gate, block_all(gate.policy))
-    if source is None:
+    if source is None or source.path is None:
         return with_policy(gate, hold_to_row(row, before, gate.policy, now).effective)
     found = resolve(row, before, read_file_content(source.path), now).effective
     tightened = found.tightened if before is None else before.tightened
@@ -295,10 +308,14 @@ def policy_in_force(gate: Gate) -> str | None:
     None if the row was tampered with.
     """
     with gate.store.read() as tx:
-        if tx.meta(ROW) is None or gate.key is None:
-            return tx.meta("policy")
-        row = find_value(gate, tx, ROW, InForce)
-        return None if row is None else row.digest
+        return _read_policy_in_force(gate, tx)
+
+
+def _read_policy_in_force(gate: Gate, tx: Reader) -> str | None:
+    if tx.meta(ROW) is None or gate.key is None:
+        return tx.meta("policy")
+    row = find_value(gate, tx, ROW, InForce)
+    return None if row is None else row.digest
 
 
 class OtherPolicy(SaysoError):
@@ -307,9 +324,13 @@ class OtherPolicy(SaysoError):
     code = "other_policy"
 
 
-def check_in_force(gate: Gate) -> None:
-    """Refuse an act that depends on the policy in force, if this gate has another one."""
-    if policy_in_force(gate) != gate.policy.digest:
+def check_in_force(gate: Gate, tx: Writer) -> None:
+    """Refuse an act that depends on the policy in force, if this gate has another one.
+
+    Until the act is done no other one comes into force.
+    """
+    lock_values(tx, "in-force")
+    if _read_policy_in_force(gate, tx) != gate.policy.digest:
         raise OtherPolicy(
             "another policy is in force on this store",
             hint="name the one in force with --policy or --preset, or start the service with this one",

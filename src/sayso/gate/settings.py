@@ -68,8 +68,12 @@ def load_own_policy() -> LoadedPolicy | None:
 
 def find_own_policies() -> list[Path]:
     """The policy files in the config folder; the first counts."""
-    folder = gate_config_folder()
-    return [folder / name for name in POLICY_NAMES if not _is_absent(folder / name)]
+    return [place for place in own_policy_places() if not _is_absent(place)]
+
+
+def own_policy_places() -> tuple[Path, ...]:
+    """Where your own policy file may lie; the first that is there counts."""
+    return tuple(gate_config_folder() / name for name in POLICY_NAMES)
 
 
 def gate_config_folder() -> Path:

@@ -85,7 +85,9 @@ def _open_program(
     if all(one is None for one in chosen) and expects_service():
         return Sayso.connect(token=_find_token(), start=False)
     source = find_policy_source(policy, preset, approval)
-    named = choose_policy(policy, preset, approval) if source is None else source.path
+    has_file = source is not None and source.path is not None
+    loaded = None if has_file else choose_policy(policy, preset, approval)
+    named = loaded if source is None else source.path
     return Sayso.open(named, store, surfaces=(), approval=approval or global_approval())
 
 

@@ -38,6 +38,15 @@ NEXT: dict[ProposalState, frozenset[ProposalState]] = {
 a copy that was restored, so nothing in it is believed."""
 
 
+BETWEEN: tuple[ProposalState, ...] = ("applying", "undoing")
+"""The states of a proposal that somebody carries out, or did when their process ended."""
+_WHAT_ELSE: dict[ProposalState, str] = {
+    "applied": "`sayso undo` takes it back",
+    "applying": "somebody carries it out, or their process ended: what became of it is known in ten minutes",
+    "undoing": "somebody undoes it, or their process ended: what became of it is known in ten minutes",
+}
+
+
 class ProposalRefused(SaysoError):
     """The proposal cannot be made, or this cannot be done with it now."""
 
@@ -101,7 +110,9 @@ def digest_proposal(one: Proposal) -> str:
 def move_proposal(one: Proposal, to: ProposalState, **changes: object) -> Proposal:
     """Return the proposal in its next state; refused if that does not follow."""
     if to not in NEXT[one.state]:
-        raise ProposalRefused(f"the proposal is {one.state}: it cannot become {to}")
+        raise ProposalRefused(
+            f"the proposal is {one.state}: it cannot become {to}", hint=_WHAT_ELSE.get(one.state)
+        )
     return msgspec.structs.replace(one, state=to, **changes)
 
 

@@ -4,6 +4,8 @@
   that a newer preset or a file that is gone changes nothing of what is in force.
 - It is sealed as all values are. One that was tampered with, or comes from a backup, counts for nothing.
 - Gates read the row with every decision. When it moves, they go on under the policy that it names.
+- Beside a policy that was joined of several lies the last whole one, its base: what the operator last knew to
+  be in force, before anything waited.
 - Before there is a row, a store may have decided under a preset. That is remembered beside it: the first file
   is held against it, as any later one is against the row.
 """
@@ -48,7 +50,8 @@ class InForce(msgspec.Struct, frozen=True):
     """Which policy is in force, since when and by whom.
 
     `content` is the digest of the file that means just this policy, if one does; `pin` that of the locked
-    file, if it is locked.
+    file, if it is locked. If the policy was joined of several, `base` is the digest of the last whole one as
+    it is kept, and `base_content` that of its file.
     """
 
     digest: str
@@ -59,10 +62,21 @@ class InForce(msgspec.Struct, frozen=True):
     pin: str = ""
     told: tuple[str, ...] = ()
     """The contents of the file that the operator was told about, so that each is told once."""
+    base: str = ""
+    base_content: str = ""
 
 
 class _Body(msgspec.Struct, frozen=True):
     packed: str
+    base: str = ""
+
+
+class _Before(msgspec.Struct, frozen=True):
+    """What was in force until now; no row for a preset, no policy for nothing at all."""
+
+    row: InForce | None = None
+    policy: Policy | None = None
+    base: str = ""
 
 
 class _Preset(msgspec.Struct, frozen=True):
@@ -83,6 +97,16 @@ def read_row(gate: Gate, tx: Reader) -> InForce | None:
 def read_policy(gate: Gate, tx: Reader, row: InForce) -> Policy:
     """Return the policy that the row names, as it was put in force."""
     return _unpack(read_value(gate, tx, BODY, _Body), row)
+
+
+def read_base(gate: Gate, tx: Reader, row: InForce | None, policy: Policy | None) -> Policy | None:
+    """Return the last whole policy in force: this one, or what it was joined with; None if nobody knows."""
+    if policy is None or not policy.joined:
+        return policy
+    body = find_value(gate, tx, BODY, _Body)
+    if row is None or body is None or not row.base or sha256(body.base.encode()) != row.base:
+        return None
+    return _unpack_text(body.base)
 
 
 def note_preset(gate: Gate, tx: Writer, policy: Policy) -> None:
@@ -158,9 +182,10 @@ def put_in_force(
     Returns the row, and the policy with the times at which it was tightened.
     """
     lock_values(tx, "in-force")
-    policy = _with_tightenings(gate, tx, policy)
+    was = _load_before(gate, tx)
+    policy = _with_tightenings(policy, was, tx.now)
     pin = find_pinned(gate, tx) if before is None else before.pin
-    packed = _pack(policy)
+    packed, (base, base_content) = _pack(policy), _find_base(policy, was)
     row = InForce(
         policy.digest,
         sha256(packed.encode()),
@@ -169,28 +194,48 @@ def put_in_force(
         content,
         pin,
         () if before is None else before.told,
+        sha256(base.encode()) if base else "",
+        base_content,
     )
-    write_value(gate, tx, BODY, _Body(packed))
+    write_value(gate, tx, BODY, _Body(packed, base))
     write_value(gate, tx, ROW, row)
     tx.set_meta("policy", policy.digest)
     start_permission_clocks(tx, policy, gate.sealer, unmarked=False)
     return row, policy
 
 
-def _with_tightenings(gate: Gate, tx: Reader, policy: Policy) -> Policy:
+def _load_before(gate: Gate, tx: Reader) -> _Before | None:
+    """What was in force; None if that cannot be read."""
+    try:
+        row = read_row(gate, tx)
+        if row is None:
+            return _Before(None, read_preset(gate, tx))
+        body = read_value(gate, tx, BODY, _Body)
+        return _Before(row, _unpack(body, row), "" if body is None else body.base)
+    except TamperedValue:
+        return None
+
+
+def _find_base(policy: Policy, was: _Before | None) -> tuple[str, str]:
+    """Return the last whole policy before this joined one, as it is kept, and the digest of its file."""
+    if not policy.joined or was is None or was.policy is None:
+        return "", ""
+    if was.policy.joined:
+        return was.base, "" if was.row is None else was.row.base_content
+    return _pack(was.policy), "" if was.row is None else was.row.content
+
+
+def _with_tightenings(policy: Policy, was: _Before | None, now: float) -> Policy:
     """The policy with the times at which this store was tightened: now, if it is stricter than before.
 
     Longer than a day no approval lives, so nothing older matters. What cannot be read may have been looser.
     """
-    try:
-        row = read_row(gate, tx)
-        before = read_preset(gate, tx) if row is None else read_policy(gate, tx, row)
-    except TamperedValue:
-        return msgspec.structs.replace(policy, tightened={EVERYTHING: tx.now})
-    if before is None:
+    if was is None:
+        return msgspec.structs.replace(policy, tightened={EVERYTHING: now})
+    if was.policy is None:
         return policy
-    found = dict.fromkeys(find_tightenings(before, policy), tx.now)
-    lately = {name: at for name, at in before.tightened.items() if tx.now - at <= DAY}
+    found = dict.fromkeys(find_tightenings(was.policy, policy), now)
+    lately = {name: at for name, at in was.policy.tightened.items() if now - at <= DAY}
     return msgspec.structs.replace(policy, tightened=found if EVERYTHING in found else {**lately, **found})
 
 

@@ -9,6 +9,8 @@
 - A gate that was opened without a file (a preset, a policy made in a program) is held to the row as well,
   also if that comes later: nothing is looser than under it. Such a gate puts nothing in force.
 - The first file on a store that decided under a preset is held against that preset.
+- A gate of a user who has no file yet looks where one may come. The first one counts from then on as any
+  other does; it is held against the gate's own policy, too.
 """
 
 from __future__ import annotations
@@ -21,10 +23,8 @@ from pathlib import Path
 import msgspec
 
 from sayso.core.audit import events
-from sayso.core.digest import sha256
-from sayso.core.errors import PolicyError
 from sayso.core.model import Mode
-from sayso.core.policy import GUARDED_DOMAIN, STRICTNESS, Policy, with_mode
+from sayso.core.policy import Policy, with_mode
 from sayso.gate import words
 from sayso.gate.gate import Gate, PolicyMoved, writing
 from sayso.gate.policy.in_force import (
@@ -39,91 +39,18 @@ from sayso.gate.policy.in_force import (
     save_row,
 )
 from sayso.gate.policy.projects import SETTLED
+from sayso.gate.policy.resolve import FileContent, Resolution, hold_to_row, read_file_content, resolve
 from sayso.gate.rows.journal import record
-from sayso.gate.sealed_values import TamperedValue
+from sayso.gate.sealed_values import TamperedValue, lock_values
 from sayso.gate.telemetry import log_policy_alert
-from sayso.policy.compare.strictest import ask_always, block_all, block_domains, join_strictest, tightens_only
-from sayso.policy.load import read_content, read_policy_bytes
-from sayso.policy.problems import PolicyProblems
+from sayso.policy.compare.strictest import ask_always, block_all, join_strictest
 from sayso.store.contract import Reader, Writer
 
 ROW_LASTS = 1.0
 """Seconds after which somebody who only looks reads the row again; whoever decides reads it each time."""
 ROW_LASTS_UNWATCHED = 30.0
 """The same for a gate without a file, which nothing may ever move."""
-GUARDED = frozenset({GUARDED_DOMAIN})
 Stamp = tuple[int, int, int, int, int]
-
-
-class FileContent(msgspec.Struct, frozen=True):
-    """What the policy file said at one look: its digest, and its policy unless it was refused."""
-
-    digest: str
-    policy: Policy | None
-    problem: str = ""
-
-
-class Resolution(msgspec.Struct, frozen=True):
-    """What follows from the row and the file: the policy to decide under, and what is to be written."""
-
-    effective: Policy
-    in_force: Policy | None = None
-    """Put this in force; None to leave what is."""
-    why: str = ""
-    alert: str = ""
-
-
-def read_file_content(path: Path, known: FileContent | None = None) -> FileContent:
-    """Read the policy file. What cannot be read or is refused has no policy; what is known is not parsed."""
-    try:
-        content = read_policy_bytes(path)
-    except PolicyProblems as error:
-        missing = FileContent(sha256(str(error).encode()), None, str(error))
-        return missing if known is None or known != missing else known
-    digest = sha256(content)
-    if known is not None and known.digest == digest:
-        return known
-    try:
-        return FileContent(digest, read_content(content, path).policy)
-    except PolicyProblems as error:
-        return FileContent(digest, None, str(error))
-
-
-def resolve(row: InForce | None, before: Policy | None, file: FileContent, now: float) -> Resolution:
-    """Return what holds, given what is in force and what the file says.
-
-    Without a row, `before` is the preset that the store decided under. It is None if there was none, or if
-    what was in force was tampered with.
-    """
-    if row is not None and before is not None and row.pin and file.digest != row.pin:
-        return Resolution(block_domains(before, GUARDED), alert=words.NOT_THE_PINNED_POLICY)
-    if file.policy is None:
-        if row is None or before is None:
-            raise PolicyError(f"no policy is in force, and the file is refused: {file.problem}")
-        return Resolution(before, alert=words.policy_file_refused(file.problem))
-    if before is None or (row is None and before.digest == file.policy.digest):
-        return Resolution(file.policy, file.policy, words.POLICY_OPENED)
-    if before.digest == file.policy.digest:
-        return Resolution(before)
-    if file.policy.digest in before.joined:
-        return Resolution(before, alert=words.POLICY_WAITS)
-    if tightens_only(before, file.policy):
-        return Resolution(file.policy, file.policy, words.POLICY_TIGHTENED)
-    joined = join_strictest(before, file.policy, now)
-    return Resolution(joined, joined, words.POLICY_JOINED, words.POLICY_WAITS)
-
-
-def hold_to_row(row: InForce | None, before: Policy | None, own: Policy, now: float) -> Resolution:
-    """Return what holds for a gate with a policy of its own and no file: nothing looser than in force."""
-    if row is None or before is None:
-        return Resolution(own)
-    own = msgspec.structs.replace(own, tightened=before.tightened)
-    if before.digest == own.digest or (not row.pin and tightens_only(before, own)):
-        return Resolution(own)
-    joined = join_strictest(before, own, now)
-    mode = max(joined.mode, own.mode, key=STRICTNESS.__getitem__)
-    held = msgspec.structs.replace(joined, mode=mode, tightened=before.tightened)
-    return Resolution(block_domains(held, GUARDED) if row.pin else held, alert=words.POLICY_HELD)
 
 
 class LivePolicyFile:
@@ -132,12 +59,16 @@ class LivePolicyFile:
     Used by many threads at once.
     """
 
-    def __init__(self, gate: Gate, path: Path | None, wish: Mode | None = None) -> None:
+    def __init__(
+        self, gate: Gate, path: Path | None, wish: Mode | None = None, awaited: tuple[Path, ...] = ()
+    ) -> None:
         self._gate = gate
         self.path = path
         self.rows_read = frozenset({ROW})
         self._own = gate.policy if path is None else None
-        self._name = "" if path is None else os.fspath(path)
+        self._until_file: Policy | None = None
+        """What this gate decided under before its first file came."""
+        self._names = tuple(map(os.fspath, awaited if path is None else (path,)))
         self._wish = wish
         self._lock = threading.Lock()
         self._stale = True
@@ -183,18 +114,26 @@ class LivePolicyFile:
         raise PolicyMoved("another policy came into force just now")
 
     def _look(self) -> Stamp | None:
-        if self.path is None:
-            return None
-        try:
-            found = os.stat(self._name)  # noqa: PTH116  in every decision, and Path.stat takes twice as long
-        except OSError:
-            return None
-        return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_dev)
+        for name in self._names:
+            try:
+                found = os.stat(name)  # noqa: PTH116  in every decision, and Path.stat takes twice as long
+            except OSError:
+                continue
+            return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_dev)
+        return None
+
+    def _find_first_file(self) -> None:
+        """Go by the first file of a user who had none, if it is there by now; under the lock."""
+        found = next((name for name in self._names if os.path.exists(name)), None)  # noqa: PTH110
+        if self.path is None and found is not None:
+            self.path, self._names = Path(found), (found,)
+            self._until_file, self._own, self._file = self._own, None, None
 
     def _refresh(self) -> Policy:
         """Look at the file and at the row, and write down what follows; under the lock."""
         stale = self._stale or time.monotonic() > self._row_until
         self._stale = False  # first: what moves from here on is seen next time
+        self._find_first_file()
         stamp = self._look()
         known = not stale and stamp == self._stamp
         content = self._read()
@@ -234,6 +173,7 @@ class LivePolicyFile:
             self._keep(text, row, before)
             return policy
         with writing(self._gate) as tx:
+            lock_values(tx, "in-force")  # first: what others put in force meanwhile is not overwritten
             if tx.meta(ROW) != text:
                 return None
             row, before = self._write(tx, row, before, content, found)
@@ -266,15 +206,22 @@ class LivePolicyFile:
             row = read_row(self._gate, tx)
             if row is not None:
                 return row, read_policy(self._gate, tx, row), False
-            return None, None if self.path is None else read_preset(self._gate, tx), False
+            return None, None if self.path is None else self._find_policy_before_file(tx), False
         except TamperedValue:
             if self._in_force is not None:
                 return self._row, self._in_force, True
             return *(read_before_restore(self._gate, tx) or (None, None)), True
 
-    @staticmethod
-    def _is_new(row: InForce | None, content: FileContent, alert: str) -> bool:
-        return bool(alert) and row is not None and content.digest not in row.told
+    def _find_policy_before_file(self, tx: Reader) -> Policy | None:
+        """The strictest of what the store and this gate decided under without a file."""
+        preset, own = read_preset(self._gate, tx), self._until_file
+        return own if preset is None else preset if own is None else join_strictest(preset, own, tx.now)
+
+    def _is_new(self, row: InForce | None, content: FileContent, alert: str) -> bool:
+        """Return whether the operator was not told yet. Without a row, each gate tells it once."""
+        if row is None:
+            return bool(alert) and content is not self._file
+        return bool(alert) and content.digest not in row.told
 
     def _write(
         self,
@@ -291,9 +238,10 @@ class LivePolicyFile:
             row, before = put_in_force(self._gate, tx, found.in_force, row, content=written)
             self._record(tx, events.PolicyChanged(found.in_force.digest, why=found.why))
             told = bool(found.alert) and content.digest not in row.told
-        if told and row is not None:
-            row = msgspec.structs.replace(row, told=(*row.told, content.digest)[-MOST_TOLD:])
-            save_row(self._gate, tx, row)
+        if told:
+            if row is not None:
+                row = msgspec.structs.replace(row, told=(*row.told, content.digest)[-MOST_TOLD:])
+                save_row(self._gate, tx, row)
             self._record(tx, events.PolicyAlerted(content.digest, found.alert))
             log_policy_alert(found.alert)
         return row, before

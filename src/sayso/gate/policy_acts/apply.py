@@ -1,4 +1,11 @@
-"""Putting a policy file in force: the operator's act, after seeing what it loosens and tightens."""
+"""Putting a policy file in force: the operator's act, after seeing what it loosens and tightens.
+
+Two policies are told apart from the file: what gates decide under now, which may be the strictest of several
+versions, and the last whole policy before anything waited.
+
+- What applying loosens is found against the first: that is what ends.
+- What the file tightens is found against the second: it counts already, so the first does not show it.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +23,16 @@ from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate, writing
 from sayso.gate.people.signed_acts import Acknowledgement, must_sign_acts, recording_bad_proofs, sign_act
 from sayso.gate.people.tokens import Token
-from sayso.gate.policy.in_force import InForce, find_pinned, put_in_force, read_policy, read_preset, read_row
-from sayso.gate.policy.live import FileContent, read_file_content
+from sayso.gate.policy.in_force import (
+    InForce,
+    find_pinned,
+    put_in_force,
+    read_base,
+    read_policy,
+    read_preset,
+    read_row,
+)
+from sayso.gate.policy.resolve import FileContent, read_file_content, resolve
 from sayso.gate.rows.journal import record
 from sayso.gate.sealed_values import TamperedValue, lock_values
 from sayso.gate.telemetry import log_policy_alert
@@ -38,8 +53,9 @@ class CannotApply(SaysoError):
 class PolicyStatus(msgspec.Struct, frozen=True):
     """How the policy file stands to the policy in force.
 
-    `content` is the digest of the file's bytes, `shown` that of file and policy in force together; whoever
-    applies it names what they saw. `must_sign`: on the page a passkey has to sign that.
+    `loosened` and `beyond` tell what applying the file loosens, `tightened` and the rest of `beyond` what it
+    tightened already. `content` is the digest of the file's bytes, `shown` that of file and policy in force
+    together; whoever applies it names what they saw. `must_sign`: on the page a passkey has to sign that.
     """
 
     file: str
@@ -66,11 +82,12 @@ def load_policy_status(gate: Gate, file: Path) -> PolicyStatus:
     content = read_file_content(file)
     with gate.store.read() as tx:
         row, before = _load_in_force(gate, tx)
-        pinned = find_pinned(gate, tx)
-        must_sign = must_sign_acts(gate, tx)
+        pinned, now = find_pinned(gate, tx), tx.now
+        must_sign, base = must_sign_acts(gate, tx), read_base(gate, tx, row, before)
+    state = _state_of(pinned, row, before, content, now)
     found = PolicyStatus(
         str(file),
-        _state_of(pinned, row, before, content),
+        state,
         content.digest,
         None if row is None else row.digest,
         None if row is None else row.at,
@@ -80,25 +97,32 @@ def load_policy_status(gate: Gate, file: Path) -> PolicyStatus:
         shown=_digest_shown(row, before, content.digest),
         must_sign=must_sign,
     )
-    if found.state != "waits" or before is None or content.policy is None:
+    if state not in ("waits", "tightens") or before is None or content.policy is None:
         return found
-    changes = compare_policies(before, content.policy)
-    state: FileState = "waits" if changes.loosens else "tightens"
+    changes = compare_file(resolve(row, before, content, now).effective, base, content.policy)
     return msgspec.structs.replace(
-        found,
-        state=state,
-        loosened=changes.loosened,
-        tightened=changes.tightened,
-        beyond=changes.beyond,
+        found, loosened=changes.loosened, tightened=changes.tightened, beyond=changes.beyond
     )
 
 
+def compare_file(strict: Policy, base: Policy | None, file: Policy) -> Difference:
+    """Return all that applying the file loosens against what gates decide under, and all it tightened before.
+
+    `base` is the last whole policy in force; None if nobody knows it.
+    """
+    ends = Difference() if strict.digest == file.digest else compare_policies(strict, file)
+    since = Difference() if base is None else compare_policies(base, file)
+    looser = {one.what: one for one in (*since.beyond, *ends.beyond) if one.loosens}
+    stricter = (one for one in since.beyond if not one.loosens)
+    return Difference(ends.loosened, since.tightened, (*looser.values(), *stricter))
+
+
 def find_file_state(gate: Gate, file: Path) -> FileState:
-    """Return how the file stands, without comparing decisions: one that only tightens waits, too."""
+    """Return how the file stands, without comparing all decisions."""
     content = read_file_content(file)
     with gate.store.read() as tx:
         row, before = _load_in_force(gate, tx)
-        return _state_of(find_pinned(gate, tx), row, before, content)
+        return _state_of(find_pinned(gate, tx), row, before, content, tx.now)
 
 
 def apply_policy(
@@ -152,6 +176,25 @@ def put_content_in_force(
     record(tx, changed, stream=gate.stream)
 
 
+def put_proposed_in_force(
+    gate: Gate, tx: Writer, file: Path, *, old: str | None, new: str | None, by: str
+) -> None:
+    """Put a file in force that a proposal has changed, if the text that it changed was: that was approved.
+
+    A gate may have seen the change already, and joined the two. If anything else waits in the file, or it is
+    another one by now, this waits as well.
+    """
+    found = read_file_content(file)
+    lock_values(tx, "in-force")
+    row, before = _load_in_force(gate, tx)
+    if row is None or before is None or found.policy is None or found.digest != new or find_pinned(gate, tx):
+        return
+    base = read_base(gate, tx, row, before)
+    seen = base is not None and set(before.joined) == {base.digest, found.policy.digest}
+    if old is not None and (row.content == old or (seen and row.base_content == old)):
+        put_content_in_force(gate, tx, found, row, by=by, signature={})
+
+
 def alert_refused_act(gate: Gate, act: str, token: Token) -> None:
     """Record and tell that somebody tried to change the policy who may not."""
     notice = f"{act} was refused: token {token.id}, role {token.role}"
@@ -177,7 +220,10 @@ def _load_in_force(gate: Gate, tx: Reader) -> tuple[InForce | None, Policy | Non
         return None, None
 
 
-def _state_of(pinned: str, row: InForce | None, before: Policy | None, content: FileContent) -> FileState:
+def _state_of(
+    pinned: str, row: InForce | None, before: Policy | None, content: FileContent, now: float
+) -> FileState:
+    """Return what a gate that watches the file makes of it."""
     if pinned and pinned != content.digest:
         return "not_the_locked_one"
     if content.policy is None:
@@ -185,4 +231,7 @@ def _state_of(pinned: str, row: InForce | None, before: Policy | None, content: 
     same = before is not None and before.digest == content.policy.digest
     if before is None or (row is None and same):
         return "new"
-    return "in_force" if same else "waits"
+    if same:
+        return "in_force"
+    strict = resolve(row, before, content, now).effective
+    return "tightens" if strict.digest == content.policy.digest else "waits"

@@ -11,7 +11,7 @@ import os
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -71,11 +71,12 @@ def file_proposal(
 ) -> Proposal:
     """Check and file a proposal. It changes nothing before an operator approves it and it has cooled."""
     checked = check_proposal(roots, wanted, proposer=proposer)
-    if proposer == "operator":
-        check_in_force(gate)
     domain = gate.policy.domains.get(SELF, Domain())
     with operator_act(gate) if proposer == "operator" else writing(gate) as tx:
+        ran = look_at_time(gate, tx, machine, alone=True)  # locked in this order everywhere
         _check_room(gate, tx, proposer)
+        if proposer == "operator":
+            check_in_force(gate, tx)
         made = Proposal(
             id=f"p_{secrets.token_hex(8)}",
             root=wanted.root,
@@ -88,7 +89,7 @@ def file_proposal(
             before=digest_text(checked.before),
             after=digest_text(checked.after),
             proposed_at=tx.now,
-            proposed_ran=look_at_time(gate, tx, machine, alone=True),
+            proposed_ran=ran,
             cooling=_cooling(roots, wanted, domain, operation),
             undo_window=UNDO if domain.undo_window_days is None else domain.undo_window_days * DAY,
             operation=operation,
@@ -158,12 +159,7 @@ def approve_proposal(
 
 
 def reject_proposal(gate: Gate, proposal: str, *, by: str, why: str = "") -> Proposal:
-    return _decide(gate, proposal, "rejected", by, why)
-
-
-def withdraw_proposal(gate: Gate, proposal: str, *, by: str, why: str = "") -> Proposal:
-    """Withdraw a proposal that has not been applied."""
-    return _decide(gate, proposal, "withdrawn", by, why)
+    return end_proposal(gate, proposal, "rejected", by=by, why=why)
 
 
 def list_proposals(gate: Gate) -> list[Proposal]:
@@ -232,7 +228,10 @@ def change_state(
     return moved
 
 
-def _decide(gate: Gate, proposal: str, to: ProposalState, by: str, why: str) -> Proposal:
+def end_proposal(
+    gate: Gate, proposal: str, to: Literal["rejected", "withdrawn"], *, by: str, why: str
+) -> Proposal:
+    """Decide that it is not applied."""
     with operator_act(gate) as tx:
         return change_state(gate, tx, proposal, to, by=by, why=why, decided_by=by, decided_at=tx.now)
 

@@ -98,8 +98,8 @@ def keep_domain(gate: Gate, domain: str, *, by: str, shown: Acknowledgement = AT
         raise UnknownDomain(
             f"{domain} has no autonomous permissions", hint="sayso policy review lists the domains"
         )
-    check_in_force(gate)
     with recording_bad_proofs(gate, "keep", domain, by), operator_act(gate) as tx:
+        check_in_force(gate, tx)
         digest = _digest_review(gate, domain, load_decays(gate, tx)[domain])
         signature = sign_act(gate, tx, "keep", domain, digest, by=by, shown=shown)
         before = next(iter(tx.reviews([domain])), None)

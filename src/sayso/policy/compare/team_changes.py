@@ -30,11 +30,20 @@ def find_team_changes(a: Team, b: Team) -> Iterator[OtherChange]:
         was, now = a.people.get(name), b.people.get(name)
         if was != now:
             yield OtherChange(f"people.{name}", _person(was), _person(now), name in widened)
+    yield from _owner_changes(a, b)
     if a.members(a.break_glass) != b.members(b.break_glass):
         more = not b.members(b.break_glass) <= a.members(a.break_glass)
         yield OtherChange("break_glass", _names(a.break_glass), _names(b.break_glass), more)
     if a.quiet_hours != b.quiet_hours:
         yield OtherChange("quiet_hours", _quiet(a.quiet_hours), _quiet(b.quiet_hours), False)
+
+
+def _owner_changes(a: Team, b: Team) -> Iterator[OtherChange]:
+    """Yield ids that were somebody's by another policy that was in force as well, and are not any more."""
+    for one, names in a.owners.items():
+        for name in sorted(names - b.owners.get(one, frozenset())):
+            if one not in a.people.get(name, Person()).ids:
+                yield OtherChange(f"people.{name}", one, "nobody", True)
 
 
 def format_rule(rule: ApprovalRule) -> str:

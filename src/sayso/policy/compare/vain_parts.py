@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sayso.core.policy import Policy
-from sayso.policy.compare.diff import compare_policies, difference_lines
+from sayso.policy.compare.diff import compare_policies
+from sayso.policy.compare.other_change import OtherChange
 from sayso.policy.load import lay_over
 
 
@@ -13,15 +14,15 @@ def find_vain_parts(policy: Policy, text: str, *, name: str = ".sayso.yaml") -> 
     How it reads calls is not in vain: what both readings find adds up.
     """
     laid = lay_over(policy, text, name=name)
+    found = compare_policies(policy, laid)
     titles = ["`title`: what people see is the operator's"] if _sets_titles(policy, laid) else []
-    lines = (line.removeprefix("loosened: ") for line in _loosened_lines(policy, laid))
-    return [*titles, *(line for line in lines if not line.startswith(("tool ", "program ")))]
+    other = (str(one) for one in found.beyond if one.loosens and not _reads_calls(one))
+    return [*titles, *map(str, found.loosened), *other]
 
 
 def _sets_titles(policy: Policy, laid: Policy) -> bool:
     return bool({one.title for one in laid.tools} - {one.title for one in policy.tools})
 
 
-def _loosened_lines(policy: Policy, laid: Policy) -> list[str]:
-    found = difference_lines(compare_policies(policy, laid))
-    return [line for line in found if line.startswith("loosened")]
+def _reads_calls(change: OtherChange) -> bool:
+    return change.what.startswith(("tool ", "program ")) or change.what.endswith(" lists")

@@ -55,6 +55,14 @@ def test_what_would_loosen_anything_is_in_vain(text: str) -> None:
     assert find_vain_parts(load_preset("balanced"), text) != []
 
 
+def test_an_action_that_calls_may_become_is_not_in_vain_by_itself() -> None:
+    found = find_vain_parts(
+        load_preset("balanced"),
+        "domains: {files: {autonomous: [], requires_approval: [archive], blocked: []}}",
+    )
+    assert {line.partition(":")[0] for line in found} == {"files.archive"}
+
+
 def test_only_what_would_become_looser_is_named() -> None:
     text = "domains: {git: {autonomous: [commit], requires_approval: [], blocked: [add]}}"
     found = "\n".join(find_vain_parts(load_preset("balanced"), text))

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 YesOption = Annotated[bool, typer.Option("--yes", help="Apply it without asking.")]
 STATES = {
     "in_force": "It is in force.",
-    "waits": "It loosens what is in force, and waits: `sayso policy apply` puts it in force.",
+    "waits": (
+        "It loosens what is in force, and waits: `sayso policy apply` puts it in force. "
+        "What it tightens counts already."
+    ),
     "tightens": "It only tightens what is in force; a gate that watches it puts it in force by itself.",
     "refused": "It is refused; what was in force before stays.",
     "not_the_locked_one": "It is not the file that was locked: the locked policy stays in force.",
@@ -114,8 +117,8 @@ def _project_lines(file: Path) -> list[str]:
     """What the file of the project in the working folder does, if there is one."""
     from sayso.doors.python.calls.door import workspace_here
     from sayso.gate import words
-    from sayso.gate.policy.live import read_file_content
     from sayso.gate.policy.projects import NAME, find_project_file
+    from sayso.gate.policy.resolve import read_file_content
 
     policy, workspace = read_file_content(file).policy, workspace_here()
     found = None if policy is None else find_project_file(policy, workspace)

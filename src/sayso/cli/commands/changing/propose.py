@@ -91,9 +91,11 @@ def _read_exactly(file: Path) -> str:
 def list_all(store: StoreOption = None, as_json: JsonOption = False) -> None:
     """List every proposal, newest first."""
     from sayso.gate.proposals.roots import load_roots
+    from sayso.gate.proposals.settle import recover_here
     from sayso.gate.proposals.view import view_proposals
 
     with open_gate_to_act(store) as gate:
+        recover_here(gate)
         found = view_proposals(gate, load_roots())
     show_or_json(as_json, found, [_line(one) for one in found] or ["There are no proposals."])
 
@@ -102,9 +104,11 @@ def list_all(store: StoreOption = None, as_json: JsonOption = False) -> None:
 def show_one(proposal: ProposalId, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Show what a proposal changes, and for the policy which decisions it loosens and tightens."""
     from sayso.gate.proposals.roots import load_roots
+    from sayso.gate.proposals.settle import recover_here
     from sayso.gate.proposals.view import view_proposal
 
     with open_gate_to_act(store) as gate:
+        recover_here(gate)
         found = view_proposal(gate, load_roots(), proposal)
     show_or_json(as_json, found, _detail(found))
 
@@ -137,10 +141,14 @@ def withdraw(
 ) -> None:
     """Withdraw a proposal that has not been applied."""
     from sayso.cli.operator_name import operator_name
-    from sayso.gate.proposals.file_proposal import withdraw_proposal
+    from sayso.gate.open import gate_data_folder
+    from sayso.gate.proposals.carry_out import withdraw_proposal
+    from sayso.gate.proposals.roots import load_roots
+    from sayso.gate.proposals.settle import LOCK
 
     with open_gate_to_act(store) as gate:
-        _tell(withdraw_proposal(gate, proposal, by=operator_name(), why=why), as_json)
+        lock, by = gate_data_folder() / LOCK, operator_name()
+        _tell(withdraw_proposal(gate, load_roots(), proposal, by=by, lock=lock, why=why), as_json)
 
 
 @app.command("apply", short_help="Apply a proposal that has cooled.")
@@ -148,8 +156,9 @@ def apply_now(proposal: ProposalId, store: StoreOption = None, as_json: JsonOpti
     """Apply a proposal that was approved and has cooled; the running service does so by itself."""
     from sayso.cli.operator_name import operator_name
     from sayso.gate.open import gate_data_folder
-    from sayso.gate.proposals.carry_out import LOCK, apply_proposal
+    from sayso.gate.proposals.carry_out import apply_proposal
     from sayso.gate.proposals.roots import load_roots
+    from sayso.gate.proposals.settle import LOCK
 
     with open_gate_to_act(store) as gate:
         lock = gate_data_folder() / LOCK
@@ -160,8 +169,9 @@ def undo_applied(proposal: ProposalId, store: StoreOption = None, as_json: JsonO
     """Undo a proposal that was applied, if its file has not changed since."""
     from sayso.cli.operator_name import operator_name
     from sayso.gate.open import gate_data_folder
-    from sayso.gate.proposals.carry_out import LOCK, undo_proposal
+    from sayso.gate.proposals.carry_out import undo_proposal
     from sayso.gate.proposals.roots import load_roots
+    from sayso.gate.proposals.settle import LOCK
 
     with open_gate_to_act(store) as gate:
         lock = gate_data_folder() / LOCK

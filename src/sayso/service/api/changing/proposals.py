@@ -10,15 +10,15 @@ from sayso.core.proposals.proposal import Proposal
 from sayso.gate.open import gate_data_folder
 from sayso.gate.people.passkeys import Signing
 from sayso.gate.people.signed_acts import Acknowledgement
-from sayso.gate.proposals.carry_out import LOCK, apply_proposal, undo_proposal
+from sayso.gate.proposals.carry_out import apply_proposal, undo_proposal, withdraw_proposal
 from sayso.gate.proposals.file_proposal import (
     ProposalBody,
     approve_proposal,
     file_proposal,
     reject_proposal,
-    withdraw_proposal,
 )
 from sayso.gate.proposals.roots import load_roots
+from sayso.gate.proposals.settle import LOCK, recover_here
 from sayso.gate.proposals.view import ProposalView, view_proposal, view_proposals
 from sayso.gate.rows.webauthn import Proof, act_challenge
 from sayso.service.api.passkeys import OPTIONS, signing_options
@@ -50,12 +50,14 @@ class SignBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def list_all_proposals(context: Context) -> Paged:
     """A page of the proposals: those that have a next step first, then the past; of each the newest first."""
     skip = context.whole_number("skip", 0, 0, 1_000_000)
+    recover_here(context.gate)
     found = view_proposals(context.gate, load_roots())
     more = {"skip": str(skip + PAGE)} if len(found) > skip + PAGE else None
     return Paged(list(found[skip : skip + PAGE]), more)
 
 
 def get_proposal(context: Context) -> ProposalView:
+    recover_here(context.gate)
     return view_proposal(context.gate, load_roots(), context.parameters["proposal"])
 
 
@@ -88,8 +90,9 @@ def post_rejection(context: Context) -> Proposal:
 
 def post_withdrawal(context: Context) -> Proposal:
     body: DecisionBody = context.body
+    proposal, lock = context.parameters["proposal"], gate_data_folder() / LOCK
     return withdraw_proposal(
-        context.gate, context.parameters["proposal"], by=context.token.name, why=body.why
+        context.gate, load_roots(), proposal, by=context.token.name, lock=lock, why=body.why
     )
 
 

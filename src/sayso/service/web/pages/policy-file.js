@@ -27,7 +27,7 @@ const HEADINGS = {
 /** @type {Record<string, string>} */
 const MEANS = {
   waits:
-    "It loosens what is in force. Until you apply it, the stricter of the two applies. You can apply it once all of it was on screen.",
+    "It loosens what is in force. Until you apply it, the stricter of the two applies, so what it tightens counts already. You can apply it once all of it was on screen.",
   tightens: "It is in force with the next decision.",
   refused: "What was in force before stays. Fix the file.",
   not_the_locked_one:
