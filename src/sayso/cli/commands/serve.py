@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,7 +30,17 @@ if TYPE_CHECKING:
 HostOption = Annotated[
     str, typer.Option("--host", help="The address to listen on; only this machine by default.")
 ]
-PortOption = Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")]
+PortOption = Annotated[
+    int | None,
+    typer.Option(
+        "--port",
+        metavar="N",
+        min=0,
+        max=65535,
+        help="The port, 0 for a free one; by default 7333, or a free one if that is taken.",
+        show_default=False,
+    ),
+]
 SocketOption = Annotated[Path | None, typer.Option("--socket", metavar="FILE", help="The Unix socket.")]
 
 LIMITS_PANEL = "Limits (also in settings.json, under service)"
@@ -54,7 +66,7 @@ tokens = typer.Typer(no_args_is_help=True, help="Tokens for agents, hosts and op
 
 def run_service(
     host: HostOption = "127.0.0.1",
-    port: PortOption = 7333,
+    port: PortOption = None,
     socket: SocketOption = None,
     store: StoreOption = None,
     policy: PolicyOption = None,
@@ -72,6 +84,17 @@ def run_service(
         bool,
         typer.Option("--install", help="Write a unit for systemd or launchd, and print how to start it."),
     ] = False,
+    status: Annotated[
+        bool, typer.Option("--status", help="Show the service that runs, and end; exit 1 if none does.")
+    ] = False,
+    stop: Annotated[bool, typer.Option("--stop", help="Stop the service that runs, and end.")] = False,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Stop the service that runs, and start it here.")
+    ] = False,
+    background: Annotated[
+        bool, typer.Option("--background", help="Start it without this terminal, and end once it listens.")
+    ] = False,
+    as_json: JsonOption = False,
     log: Annotated[
         str, typer.Option("--log", metavar="FORM", help="The log on stderr: text for people, or json.")
     ] = "text",
@@ -85,20 +108,28 @@ def run_service(
 ) -> None:
     """Run the service and its page until you stop it. It listens on this machine only by default.
 
-    Operators are never rate-limited.
+    The first call of a gated agent starts it in the background, if it does not run. --status shows it,
+    `sayso link` opens its page, --stop stops it, --restart runs it here instead.
+
+    The limits are for tokens of agents and hosts; operators are never limited.
     """
     import msgspec
 
+    from sayso.cli.commands import running
     from sayso.core.extras import needs_extra
     from sayso.gate.open import open_gate
     from sayso.gate.settings import socket_path
     from sayso.reading.urls import LOOPBACK
 
+    running.check_wish(status=status, stop=stop, restart=restart, background=background)
+    if status or stop:
+        (running.show_running if status else running.stop_running)(store, as_json=as_json)
+        return
     with needs_extra("service", "the service"):
         from sayso.doors.agents import AGENTS
         from sayso.doors.agents.settings.installed import guard_installed_files
         from sayso.doors.mcp.gateway.dialect import DIALECT
-        from sayso.service.serve import Address
+        from sayso.service.serve import PORT, Address
         from sayso.service.serve import serve_gate as run
         from sayso.service.settings import load_service_settings
         from sayso.surfaces.remote.settings_file import (
@@ -108,12 +139,18 @@ def run_service(
             notice_places,
         )
 
-    address = Address(host, port, socket or socket_path(), check_origin(origin), open_socket)
+    place = socket or socket_path()
+    chosen_port = PORT if port is None else port
+    address = Address(host, chosen_port, place, check_origin(origin), open_socket, any_port=port is None)
     if install:
         from sayso.service.units import write_unit
 
         for line in write_unit(address, store, policy, preset):
             typer.echo(line)
+        return
+    running.make_room(place, store, restart=restart)
+    if background:
+        running.start_in_background(place, store)
         return
     limits = {"rate": rate, "burst": burst, "waits": waits, "body_rate": body_rate}
     sizes = {"body_burst": body_burst, "held": held, "strangers": strangers}
@@ -252,7 +289,15 @@ def announce(gate: Gate, address: Address, data: Path, file: Path | None, held: 
 
     with gate.store.read() as tx:
         name = tx.meta("name") or ""
-    served = AnnouncedService(address.page, name, str(data), None if file is None else str(file.resolve()))
+    served = AnnouncedService(
+        address.page,
+        name,
+        str(data),
+        None if file is None else str(file.resolve()),
+        None if address.path is None else str(address.path.resolve()),
+        os.getpid(),
+        time.time(),
+    )
     held.enter_context(announce_service(served, gate_data_folder()))
 
 
