@@ -284,13 +284,30 @@ def test_a_gate_that_is_broken_is_not_called_guarded(one_gated: Place) -> None:
     (one_gated.home / ".claude" / "settings.json").write_text("{}")
     told = level_of(sayso("doctor", "--json", cwd=one_gated.project))
     assert not told["good"]
-    assert told["text"].startswith("not proven:")
+    assert told["text"].startswith("not proven for claude:")
 
 
 def test_doctor_names_the_service_that_runs(one_gated: Place) -> None:
     told = sayso("doctor", cwd=one_gated.project).stdout
     [service] = list_running_services(gate_data_folder())
     assert f"service: runs at {service.page}" in told
+
+
+FOLDERS = {
+    "claude": ".claude", "codex": ".codex", "gemini": ".gemini", "cursor": ".cursor", "copilot": ".copilot",
+    "opencode": "XDG_CONFIG_HOME/opencode", "cline": "Documents/Cline", "openclaw": ".openclaw",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("agent", AGENTS.values(), ids=AGENTS)
+def test_an_agent_is_found_by_the_folder_that_it_keeps(
+    agent: Agent, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some are not on the PATH, and none has a folder for plugins or hooks before somebody makes one."""
+    monkeypatch.setenv("PATH", "")
+    assert not is_here(agent)
+    (place.home / FOLDERS[agent.name]).mkdir(parents=True)
+    assert is_here(agent)
 
 
 FIND_HOOK = """\

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from sayso.doors.agents.agent import Agent, Scope
     from sayso.doors.agents.doctor.canary import Diagnosis
 
-OPEN_OR_STOP = "`sayso link` opens its page, `sayso serve --stop` stops it"
+OPEN_OR_STOP = "`sayso link` signs you in, `sayso serve --stop` stops it"
 
 
 def examine_gates(
@@ -43,8 +42,9 @@ def examine_gates(
     free = [] if agent else [one for one in here if one not in gated]
     found = {one.name: examine(one, scope) for one in gated}
     servers = [] if agent else _gated_servers()
-    level = find_level(installed_socket(), [*chain(*found.values()), *servers])
-    told = {**found, **({MCP: servers} if servers else {}), "level": [level]}
+    gates = {**found, **({MCP: servers} if servers else {})}
+    level = find_level(installed_socket(), gates)
+    told = {**gates, "level": [level]}
     behind = ["MCP servers behind the gateway", *map(_line, servers)] if servers else []
     lines = [*_lines(found), *map(_free_line, free), *behind, "all together", _line(level), *_service_lines()]
     show_or_json(as_json, {**told, "not_gated": [one.name for one in free]}, lines)
@@ -113,7 +113,8 @@ def is_here(agent: Agent) -> bool:
     place = find_place()
     if shutil.which(agent.program) is not None:
         return True
-    return any(one.path.parent.is_dir() for one in wanted_files(agent, place, "user", agent.wait))
+    files = wanted_files(agent, place, "user", agent.wait)
+    return any(one.path.parents[agent.levels - 1].is_dir() for one in files)
 
 
 def _lines(found: dict[str, list[Diagnosis]]) -> list[str]:

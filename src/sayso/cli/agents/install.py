@@ -37,6 +37,7 @@ AgentArg = Annotated[
 ProjectOption = Annotated[bool, typer.Option("--project", help="Only for the project in this folder.")]
 
 WRITE = "Write this?"
+BRIEF_COMMAND = "Sayso's hook (every letter: sayso install {agent} --diff)"
 MCP = "mcp"
 """In the place of an agent: the MCP servers that clients start."""
 
@@ -59,6 +60,8 @@ class Asking(NamedTuple):
     default: bool
     yes: bool = False
     diff: bool = False
+    brief: bool = False
+    """Without what is the same for every agent: the hook's command, and how to try it."""
 
 
 def install_agent(
@@ -175,7 +178,8 @@ def install_found(
     one = installed.Installation(agent.name, scope, str(place.project), seconds, token, kept)
     installed.save_installation(file, text, one)
     changes.apply_changes(planned)
-    echo_line(f"The hook is registered. {_promise(agent)}. Try it: sayso doctor {agent.name}")
+    trying = "" if asking.brief else f" Try it: sayso doctor {agent.name}"
+    echo_line(f"The hook is registered. {_promise(agent)}.{trying}")
     for line in agent.advice:
         print_note(line)
 
@@ -289,7 +293,9 @@ def _show_and_confirm(
     if asking.diff:
         echo_wrapped(show_changes(planned))
     else:
-        echo_wrapped(summarize_changes(wanted, planned, hook_command(agent, "EVENT", file)))
+        brief = BRIEF_COMMAND.format(agent=agent.name)
+        command = brief if asking.brief else hook_command(agent, "EVENT", file)
+        echo_wrapped(summarize_changes(wanted, planned, command))
     if not asking.yes and not typer.confirm(asking.question, default=asking.default):
         raise typer.Exit(1)
 

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from sayso.service.serve import Address
 
 HostOption = Annotated[
-    str, typer.Option("--host", help="The address to listen on; only this machine by default.")
+    str,
+    typer.Option("--host", metavar="ADDRESS", help="The address to listen on; only this machine by default."),
 ]
 PortOption = Annotated[
     int | None,
@@ -65,6 +66,16 @@ tokens = typer.Typer(no_args_is_help=True, help="Tokens for agents, hosts and op
 
 
 def run_service(
+    status: Annotated[
+        bool, typer.Option("--status", help="Show the service that runs, and end; exit 1 if none does.")
+    ] = False,
+    stop: Annotated[bool, typer.Option("--stop", help="Stop the service that runs, and end.")] = False,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Stop the service that runs, and start it here.")
+    ] = False,
+    background: Annotated[
+        bool, typer.Option("--background", help="Start it without this terminal, and end once it listens.")
+    ] = False,
     host: HostOption = "127.0.0.1",
     port: PortOption = None,
     socket: SocketOption = None,
@@ -84,16 +95,6 @@ def run_service(
         bool,
         typer.Option("--install", help="Write a unit for systemd or launchd, and print how to start it."),
     ] = False,
-    status: Annotated[
-        bool, typer.Option("--status", help="Show the service that runs, and end; exit 1 if none does.")
-    ] = False,
-    stop: Annotated[bool, typer.Option("--stop", help="Stop the service that runs, and end.")] = False,
-    restart: Annotated[
-        bool, typer.Option("--restart", help="Stop the service that runs, and start it here.")
-    ] = False,
-    background: Annotated[
-        bool, typer.Option("--background", help="Start it without this terminal, and end once it listens.")
-    ] = False,
     as_json: JsonOption = False,
     log: Annotated[
         str, typer.Option("--log", metavar="FORM", help="The log on stderr: text for people, or json.")
@@ -109,7 +110,7 @@ def run_service(
     """Run the service and its page until you stop it. It listens on this machine only by default.
 
     The first call of a gated agent starts it in the background, if it does not run. --status shows it,
-    `sayso link` opens its page, --stop stops it, --restart runs it here instead.
+    `sayso link` signs you in, --stop stops it, --restart runs it here instead.
 
     The limits are for tokens of agents and hosts; operators are never limited.
     """
