@@ -137,11 +137,11 @@ SECTIONS: dict[str, tuple[CommandPlace, ...]] = {
     "The service": (
         CommandPlace(
             "serve",
-            "commands.serve",
+            "commands.service.serve",
             "run_service",
             "Run the service and its page; show, stop or restart it.",
         ),
-        CommandPlace("link", "commands.link", "link", "Print a link that opens the page, signed in."),
+        CommandPlace("link", "commands.service.link", "link", "Print a link that opens the page, signed in."),
         CommandPlace(
             "passkey",
             "commands.passkey",
@@ -150,7 +150,7 @@ SECTIONS: dict[str, tuple[CommandPlace, ...]] = {
             group=True,
         ),
         CommandPlace(
-            "token", "commands.serve", "tokens", "Tokens that give access to the service.", group=True
+            "token", "commands.service.serve", "tokens", "Tokens that give access to the service.", group=True
         ),
         CommandPlace(
             "surfaces", "commands.surfaces", "app", "Where else you are asked: phone, chat, mail.", group=True

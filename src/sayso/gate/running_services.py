@@ -63,7 +63,7 @@ def announce_service(served: AnnouncedService, folder: Path) -> Iterator[None]:
                 file.unlink()
 
 
-def await_service(socket: Path, folder: Path, patience: float = PATIENCE) -> AnnouncedService | None:
+def await_announcement(socket: Path, folder: Path, patience: float = PATIENCE) -> AnnouncedService | None:
     """Return the service on this socket once it is announced, which it is soon after it listens."""
     until = time.monotonic() + patience
     while True:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sayso.cli.views.policy_change import LONGER, SHORT, describe_difference
+from sayso.cli.views.policy_change import LONGER, READ_AT_ONCE, describe_difference
 from sayso.policy import load_preset
 from sayso.policy.compare.diff import DecisionChange, Difference, compare_policies, difference_lines
 from sayso.policy.compare.other_change import OtherChange
@@ -14,7 +14,7 @@ def eased(number: int, domain: str = "git") -> tuple[DecisionChange, ...]:
 
 
 def test_a_few_changes_are_all_shown_and_many_only_if_that_is_wanted() -> None:
-    few, many = Difference(eased(SHORT)), Difference(eased(SHORT + 1))
+    few, many = Difference(eased(READ_AT_ONCE)), Difference(eased(READ_AT_ONCE + 1))
     assert describe_difference(few, everything=False) == list(difference_lines(few))
     assert describe_difference(many, everything=True) == list(difference_lines(many))
     assert describe_difference(many, everything=False)[-1] == LONGER

@@ -54,7 +54,7 @@ def examine_gates(
 
 def _service_lines() -> list[str]:
     """Where the service is, which hooks start if it does not run; another user's is not announced here."""
-    from sayso.cli.commands.running import find_running
+    from sayso.cli.commands.service.running import find_running
 
     return [f"  --   service: runs at {one.page}; {OPEN_OR_STOP}" for one in find_running(None)[0]]
 

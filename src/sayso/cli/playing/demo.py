@@ -85,7 +85,7 @@ class Demo:
             self._leave()
 
     def _begin(self, gate: Gate, address: Address) -> None:
-        from sayso.cli.commands.serve import announce
+        from sayso.cli.commands.service.serve import announce
         from sayso.gate.people.browsers import make_link
 
         announce(gate, address, self._folder, self._folder / "sayso.db", self._held)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sayso.policy.compare.diff import DecisionChange, Difference
     from sayso.policy.compare.other_change import OtherChange
 
-SHORT = 12
+READ_AT_ONCE = 12
 """So many changes are shown in full at once; of more, a summary."""
 MOST_NAMES = 12
 UNLISTED = "unlisted"
@@ -24,7 +24,7 @@ def describe_difference(difference: Difference, *, everything: bool) -> list[str
     from sayso.policy.compare.diff import difference_lines
 
     count = len(difference.loosened) + len(difference.tightened) + len(difference.beyond)
-    if everything or count <= SHORT:
+    if everything or count <= READ_AT_ONCE:
         return list(difference_lines(difference))
     return [*summarize_difference(difference), LONGER]
 

@@ -66,14 +66,14 @@ def start_in_background(socket: Path | None, store: str | None) -> None:
     from sayso.core.errors import SaysoError
     from sayso.doors.remote.discovery import start_service
     from sayso.gate.open import gate_data_folder
-    from sayso.gate.running_services import await_service
+    from sayso.gate.running_services import await_announcement
 
     if socket is None:
         raise SaysoError("this system has no Unix sockets, so nothing tells when the service listens")
     words = sys.argv[1:]
     words.remove("serve")
     start_service(socket, [word for word in words if word not in ("--background", "--restart")])
-    await_service(socket.resolve(), gate_data_folder())
+    await_announcement(socket.resolve(), gate_data_folder())
     show_running(store, as_json=False)
 
 

@@ -116,7 +116,7 @@ def run_service(
     """
     import msgspec
 
-    from sayso.cli.commands import running
+    from sayso.cli.commands.service import running
     from sayso.core.extras import needs_extra
     from sayso.gate.open import open_gate
     from sayso.gate.settings import socket_path
