@@ -263,7 +263,9 @@ def test_an_agent_that_was_declined_is_not_bad(one_gated: Place) -> None:
     assert "BAD" not in told.stdout
     assert "--   not gated: every call runs; sayso install gemini" in told.stdout
     assert sayso("doctor", "gemini", cwd=one_gated.project).returncode == 1
-    assert sayso("uninstall", "claude", "--yes", cwd=one_gated.project).returncode == 0
+    last = sayso("uninstall", "claude", "--yes", cwd=one_gated.project)
+    assert last.returncode == 0
+    assert "the service still runs; `sayso serve --stop` stops it" in " ".join(last.stderr.split())
     assert sayso("doctor", cwd=one_gated.project).returncode == 1
 
 

@@ -100,6 +100,20 @@ def test_a_service_of_another_store_is_shown_and_left_alone(home: Home, tmp_path
         assert other.process.poll() is None
 
 
+def test_a_socket_that_another_stores_service_has_is_not_said_to_be_ours_to_stop(
+    home: Home, service: Service, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    other = Home(tmp_path / "other")
+    other.socket = home.socket
+    for more in ((), ("--restart",)):
+        code, told = serve(other, *more)
+        assert code == 1
+        assert "another store" in told
+        assert "--stop" not in told
+    assert service.process.poll() is None
+
+
 def test_a_second_one_says_which_runs_and_how_to_open_and_stop_it(home: Home, service: Service) -> None:
     code, told = serve(home)
     assert code == 1

@@ -150,7 +150,11 @@ SECTIONS: dict[str, tuple[CommandPlace, ...]] = {
             group=True,
         ),
         CommandPlace(
-            "token", "commands.service.serve", "tokens", "Tokens that give access to the service.", group=True
+            "token",
+            "commands.service.tokens",
+            "tokens",
+            "Tokens for agents, hosts and operators.",
+            group=True,
         ),
         CommandPlace(
             "surfaces", "commands.surfaces", "app", "Where else you are asked: phone, chat, mail.", group=True

@@ -106,6 +106,7 @@ def uninstall_agent(
     agent: AgentArg, project: ProjectOption = False, yes: YesOption = False, diff: DiffOption = False
 ) -> None:
     """Undo `sayso install`: the agent's settings are as they were before, and its token is revoked."""
+    from sayso.cli.commands.service.running import note_if_left_running
     from sayso.doors.agents.settings import changes, installed
 
     scope: Scope = "project" if project else "user"
@@ -130,6 +131,7 @@ def uninstall_agent(
     if earlier is not None and earlier.token and secret not in installed.list_hook_tokens(found.name, file):
         revoke_hook_token(earlier.token)
     typer.echo(f"{found.title} no longer asks Sayso.")
+    note_if_left_running()
 
 
 def run_hook(

@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from sayso.gate.running_services import AnnouncedService
 
 NOT_RUNNING = "No service runs on this store. `sayso serve` starts one"
+OWN_RUNS = (
+    "`sayso link` signs you in there, `sayso serve --stop` stops it, "
+    "`sayso serve --restart` stops it and runs it here"
+)
+OTHER_RUNS = "it is on another store ({store}): name that one with --store, or another socket with --socket"
 STARTED_BY_CALLS = "the next call of a gated agent starts it again"
 
 
@@ -56,9 +61,17 @@ def make_room(socket: Path | None, store: str | None, *, restart: bool) -> None:
     if taken:
         raise SaysoError(
             f"Sayso runs already at {taken[0].page} (process {taken[0].process})",
-            hint="`sayso link` signs you in there, `sayso serve --stop` stops it, "
-            "`sayso serve --restart` stops it and runs it here",
+            hint=OWN_RUNS if taken[0] in mine else OTHER_RUNS.format(store=taken[0].path or "on a server"),
         )
+
+
+def note_if_left_running() -> None:
+    """Say that the service still runs though no hook or gateway is left that would use it."""
+    from sayso.cli.policy_choice import print_note
+    from sayso.doors.agents.settings.installed import list_installations
+
+    if not list_installations() and find_running(None)[0]:
+        print_note("the service still runs; `sayso serve --stop` stops it")
 
 
 def start_in_background(socket: Path | None, store: str | None) -> None:
