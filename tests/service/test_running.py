@@ -122,6 +122,12 @@ def test_a_second_one_says_which_runs_and_how_to_open_and_stop_it(home: Home, se
         assert needed in told
 
 
+def test_a_unit_is_written_with_a_word_about_the_service_in_its_way(home: Home, service: Service) -> None:
+    code, told = serve(home, "--install")
+    assert code == 0
+    assert "a service runs already; `sayso serve --stop` stops it" in told
+
+
 def test_restarted_the_new_one_takes_the_place_of_the_old(home: Home, service: Service) -> None:
     with home.serve("--restart") as new:
         assert service.process.wait(PATIENCE) == 0

@@ -74,6 +74,14 @@ def note_if_left_running() -> None:
         print_note("the service still runs; `sayso serve --stop` stops it")
 
 
+def note_if_in_the_way(store: str | None) -> None:
+    """Say that a unit cannot start the service while another process runs it."""
+    from sayso.cli.policy_choice import print_note
+
+    if find_running(store)[0]:
+        print_note("a service runs already; `sayso serve --stop` stops it, so that the unit can start its own")
+
+
 def start_in_background(socket: Path | None, store: str | None) -> None:
     """Start the service with the options of this command, and show it once it listens."""
     from sayso.core.errors import SaysoError

@@ -144,6 +144,7 @@ def run_service(
 
         for line in write_unit(address, store, policy, preset):
             typer.echo(line)
+        running.note_if_in_the_way(store)
         return
     running.make_room(place, store, restart=restart)
     if background:
@@ -237,5 +238,6 @@ def _print_started(gate: Gate, address: Address, store: str | None, held: ExitSt
         print_note(f"port {PORT} is taken by another program; --port N names a port of your choice")
     typer.echo(f"Sayso serves on {address.url}" + (f" and {address.path}" if address.path else ""))
     if sys.stdout.isatty():
-        typer.echo(f"Sign in within two minutes: {address.page}/sign-in#{make_link(gate, operator_name())}")
+        typer.echo("Sign in within two minutes:\n")
+        typer.echo(f"  {address.page}/sign-in#{make_link(gate, operator_name())}\n")  # a line of its own: it fits
     echo_line("`sayso link` makes a link to sign in. Ctrl-C or `sayso serve --stop` ends the service.")
