@@ -18,6 +18,8 @@ from sayso.doors.agents.doctor.canary import try_canary
 from sayso.doors.agents.doctor.examine import examine_agent
 from sayso.doors.agents.settings import changes, installed, registration
 from sayso.doors.agents.settings.registration import HookSettings, hook_command, write_settings_text
+from sayso.gate.open import gate_data_folder
+from sayso.gate.running_services import list_running_services
 from sayso.gate.settings import gate_config_folder
 from sayso.wire import CANARY_SESSION, canary_word, heard_word
 from tests.agents.conftest import Desk, with_messages
@@ -64,6 +66,35 @@ def test_the_service_signs_its_no_to_a_canary_and_to_no_other_call(desk: Desk) -
 
     assert canary_word(f"{CANARY_SESSION}-1") in deny(f"{CANARY_SESSION}-1")
     assert "Sayso decided this for" not in deny("session-1")
+
+
+def send_canary(desk: Desk, what: str) -> str:
+    event, payload = desk.host.agent.canary(what, desk.file())
+    answer = desk.fire(event, payload)
+    assert not desk.host.runs(answer)
+    return answer.out + answer.err
+
+
+def test_the_doctors_call_is_recorded_as_its_own_and_its_session_is_over_at_once(desk: Desk) -> None:
+    send_canary(desk, str(gate_config_folder() / "policy.yaml"))
+    assert history(desk) == [(f"sayso doctor ({desk.host.name})", "deny")]
+    assert desk.service.told("operator", "GET", "/v1/sessions") == []
+
+
+def history(desk: Desk) -> list[tuple[str, str]]:
+    rows = desk.service.told("operator", "GET", "/v1/history")
+    return [(row["agent"], row["verdict"]) for row in rows]
+
+
+def test_under_the_doctors_name_nothing_is_asked_and_nothing_runs(desk: Desk) -> None:
+    """What a person reads as the doctor's must be: a session of that name is good for one call only."""
+    desk.session = f"{CANARY_SESSION}-{'0' * 16}"
+    for kind, what in (("read", desk.file()), ("shell", "git push"), ("shell", "ls")):
+        answer = desk.call(kind, what)
+        assert not desk.host.runs(answer)
+        assert "sayso doctor" in answer.out + answer.err
+    assert desk.questions() == []
+    assert history(desk) == []
 
 
 @with_messages
@@ -232,8 +263,53 @@ def test_an_agent_that_was_declined_is_not_bad(one_gated: Place) -> None:
     assert "BAD" not in told.stdout
     assert "--   not gated: every call runs; sayso install gemini" in told.stdout
     assert sayso("doctor", "gemini", cwd=one_gated.project).returncode == 1
-    assert sayso("uninstall", "claude", "--yes", cwd=one_gated.project).returncode == 0
+    last = sayso("uninstall", "claude", "--yes", cwd=one_gated.project)
+    assert last.returncode == 0
+    assert "the service still runs; `sayso serve --stop` stops it" in " ".join(last.stderr.split())
     assert sayso("doctor", cwd=one_gated.project).returncode == 1
+
+
+def level_of(told: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    [level] = json.loads(told.stdout)["level"]
+    return dict(level)
+
+
+def test_without_a_gate_nothing_is_called_guarded(place: Place) -> None:
+    told = sayso("doctor", "--json", cwd=place.project)
+    assert told.returncode == 1
+    assert not level_of(told)["good"]
+    assert level_of(told)["text"].startswith("none:")
+
+
+def test_a_gate_that_is_broken_is_not_called_guarded(one_gated: Place) -> None:
+    assert level_of(sayso("doctor", "--json", cwd=one_gated.project))["text"].startswith("guarded:")
+    (one_gated.home / ".claude" / "settings.json").write_text("{}")
+    told = level_of(sayso("doctor", "--json", cwd=one_gated.project))
+    assert not told["good"]
+    assert told["text"].startswith("not proven for claude:")
+
+
+def test_doctor_names_the_service_that_runs(one_gated: Place) -> None:
+    told = sayso("doctor", cwd=one_gated.project).stdout
+    [service] = list_running_services(gate_data_folder())
+    assert f"service: runs at {service.page}" in told
+
+
+FOLDERS = {
+    "claude": ".claude", "codex": ".codex", "gemini": ".gemini", "cursor": ".cursor", "copilot": ".copilot",
+    "opencode": "XDG_CONFIG_HOME/opencode", "cline": "Documents/Cline", "openclaw": ".openclaw",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("agent", AGENTS.values(), ids=AGENTS)
+def test_an_agent_is_found_by_the_folder_that_it_keeps(
+    agent: Agent, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some are not on the PATH, and none has a folder for plugins or hooks before somebody makes one."""
+    monkeypatch.setenv("PATH", "")
+    assert not is_here(agent)
+    (place.home / FOLDERS[agent.name]).mkdir(parents=True)
+    assert is_here(agent)
 
 
 FIND_HOOK = """\

@@ -335,4 +335,4 @@ def test_a_missing_service_is_started_from_the_root_with_the_environment_of_the_
     assert found[0] == "/"
     assert "HOME=/somewhere/of/install" in found
     assert not [line for line in found if "planted" in line or "SAYSO" in line]
-    assert found[-1] == f"-P -m sayso serve --port 0 --socket {place.socket}"
+    assert found[-1] == f"-P -m sayso serve --socket {place.socket}"

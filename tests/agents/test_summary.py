@@ -46,6 +46,12 @@ def test_a_key_that_is_set_beside_the_hooks_is_named(place: Place) -> None:
     assert not any("version" in line for line in summarize_install(AGENTS["cursor"], place))
 
 
+def test_what_is_set_is_spelled_as_the_file_spells_it(place: Place) -> None:
+    told = "\n".join(summarize_install(AGENTS["cursor"], place))
+    assert "failClosed true" in told
+    assert "True" not in told
+
+
 def test_only_what_differs_is_shown_of_a_hook_that_changes(place: Place) -> None:
     agent = AGENTS["claude"]
     changes.apply_changes(changes.plan_install(installed.wanted_files(agent, place, "user", 60)))

@@ -84,6 +84,23 @@ def test_a_loosening_waits_until_it_was_read_and_is_applied_by_holding(
     assert state_of(desk, file) == "in_force"
 
 
+def test_many_changes_are_summed_up_before_they_are_listed(
+    desk: Desk, signed_in: SignedIn, file: Path
+) -> None:
+    summary = "Summary of the changes"
+    file.write_text(LOOSE)
+    page = signed_in("/policy")
+    expect(page.locator(".changes .loosened").first).to_be_visible()
+    expect(page.get_by_role("list", name=summary)).to_have_count(0)
+    many = ", ".join(f"send_{number}" for number in range(20))
+    file.write_text(LOOSE.replace("[read]", f"[read, {many}]"))
+    page.reload()
+    listed = page.get_by_role("list", name=summary)
+    expect(listed).to_contain_text("Blocked before, no longer: 1 (mail.send)")
+    expect(listed).to_contain_text("Asked before, allowed in more situations: 21 (mail 21)")
+    no_violations(page)
+
+
 def test_the_inbox_says_that_a_file_waits_and_leads_to_it(
     desk: Desk, signed_in: SignedIn, file: Path
 ) -> None:

@@ -120,7 +120,7 @@ def test_a_socket_left_by_one_that_died_is_taken_over(home: Home) -> None:
 def test_a_second_service_on_the_same_socket_or_port_is_refused(home: Home, service: Service) -> None:
     other = str(home.folder / "other.sock")
     for where, why in (
-        (["--port", "0", "--socket", str(home.socket)], "runs on"),
+        (["--port", "0", "--socket", str(home.socket)], "runs already"),
         (["--port", str(service.port), "--socket", other], "cannot listen on"),
     ):
         code, text = said("serve", "--store", home.store, "--policy", str(home.policy), *where)

@@ -12,11 +12,14 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 HELP = "Your agent acts on your say-so: may it do this now, must you approve it first, or never?"
-EPILOG = "Exit codes of check and explain: 0 allow, 3 ask, 4 deny, 2 usage, 1 failure."
+EPILOG = (
+    "`sayso COMMAND --help` explains a command. "
+    "Exit codes of check and explain: 0 allow, 3 ask, 4 deny, 2 usage, 1 failure."
+)
 MOST_COLUMNS, FEWEST_COLUMNS, USUAL_COLUMNS = 100, 50, 80
 _FIRST_COLUMN = 30
 OPTIONS = (
-    ("--approval MODE", "paranoid, balanced or trusting."),
+    ("--approval MODE", "How often to ask: paranoid, balanced or trusting."),
     ("--version", "Show the version."),
     ("--install-completion", "Install completion for the current shell."),
     (
@@ -37,63 +40,130 @@ class CommandPlace(NamedTuple):
     group: bool = False
 
 
-COMMANDS = (
-    CommandPlace("check", "commands.check", "check_operation", "Decide one operation."),
-    CommandPlace("explain", "commands.check", "explain_operation", "Decide, and show every check."),
-    CommandPlace("shell", "commands.shell", "explain_line", "Show what a command line does."),
-    CommandPlace("run", "commands.run", "run_line", "Run a command if it is allowed."),
-    CommandPlace("chat", "playing.chat", "chat", "Play a session, typed or scripted."),
-    CommandPlace("init", "commands.changing.init", "write_first_policy", "Write a first policy of your own."),
-    CommandPlace("install", "agents.install", "install_agent", "Gate a coding agent."),
-    CommandPlace("uninstall", "agents.install", "uninstall_agent", "Stop gating a coding agent."),
-    CommandPlace("doctor", "agents.doctor", "examine_gates", "Prove that coding agents are gated."),
-    CommandPlace("hook", "agents.install", "run_hook", "Answer one event of a coding agent."),
-    CommandPlace("demo", "playing.demo", "demo", "Watch an agent that needs your say-so."),
-    CommandPlace("tour", "playing.tour", "tour", "Watch Sayso decide in a conversation."),
-    CommandPlace("inbox", "commands.operator", "show_inbox", "List questions waiting for you."),
-    CommandPlace("approve", "commands.operator", "approve_question", "Approve an open question."),
-    CommandPlace("deny", "commands.operator", "deny_question", "Deny an open question."),
-    CommandPlace("rate", "commands.operator", "rate_asked", "Say whether a question was clear."),
-    CommandPlace("wait", "commands.operator", "wait_for_question", "Wait for the answer to a question."),
-    CommandPlace("grants", "commands.operator", "show_grants", "List live grants."),
-    CommandPlace("grant", "commands.operator", "grant_ahead", "Grant something in advance."),
-    CommandPlace("revoke", "commands.operator", "revoke_grants", "Revoke one grant, or all of a session."),
-    CommandPlace("stats", "commands.operator", "show_stats", "Show how often people are asked, and answer."),
-    CommandPlace(
-        "allowlist", "commands.allowlist", "allowlist", "List commands with standing consent.", group=True
+SECTIONS: dict[str, tuple[CommandPlace, ...]] = {
+    "Begin here": (
+        CommandPlace("demo", "playing.demo", "demo", "Watch an agent that needs your say-so."),
+        CommandPlace("tour", "playing.tour", "tour", "Watch Sayso decide in a conversation, step by step."),
+        CommandPlace(
+            "init",
+            "commands.changing.init",
+            "write_first_policy",
+            "Write a first policy, and gate your coding agents.",
+        ),
     ),
-    CommandPlace("sessions", "commands.allowlist", "sessions", "List open sessions.", group=True),
-    CommandPlace("stop", "commands.stop", "stop_sessions", "Stop a session, or all of them."),
-    CommandPlace("resume", "commands.stop", "resume_sessions", "Resume a stopped session."),
-    CommandPlace("serve", "commands.serve", "run_service", "Run the service and its page."),
-    CommandPlace("link", "commands.link", "link", "Print a sign-in link for the page."),
-    CommandPlace("passkey", "commands.passkey", "passkeys", "Passkeys that sign answers.", group=True),
-    CommandPlace("people", "commands.changing.people", "people", "The team that approves.", group=True),
-    CommandPlace("token", "commands.serve", "tokens", "Tokens that give access to the service.", group=True),
-    CommandPlace(
-        "propose", "commands.changing.propose", "app", "Proposed changes to policy and memory.", group=True
+    "Coding agents and MCP": (
+        CommandPlace("install", "agents.install", "install_agent", "Gate a coding agent."),
+        CommandPlace("uninstall", "agents.install", "uninstall_agent", "Stop gating a coding agent."),
+        CommandPlace(
+            "doctor",
+            "agents.doctor",
+            "examine_gates",
+            "Prove that coding agents are gated, or say what is wrong.",
+        ),
+        CommandPlace(
+            "mcp", "commands.mcp", "app", "The Model Context Protocol: a server, and a gateway.", group=True
+        ),
+        CommandPlace(
+            "hook", "agents.install", "run_hook", "Answer one event of a coding agent; agents run this."
+        ),
     ),
-    CommandPlace("undo", "commands.changing.propose", "undo_applied", "Undo a proposal that was applied."),
-    CommandPlace(
-        "trusted", "commands.changing.trusted", "app", "The trusted channel: signed messages.", group=True
+    "Answer": (
+        CommandPlace("inbox", "commands.operator", "show_inbox", "List questions waiting for you."),
+        CommandPlace("approve", "commands.operator", "approve_question", "Approve an open question."),
+        CommandPlace("deny", "commands.operator", "deny_question", "Deny an open question."),
+        CommandPlace("rate", "commands.operator", "rate_asked", "Say whether a question was clear."),
+        CommandPlace("wait", "commands.operator", "wait_for_question", "Wait for the answer to a question."),
+        CommandPlace(
+            "stop", "commands.stop", "stop_sessions", "Stop the agents: one session, or all of them."
+        ),
+        CommandPlace("resume", "commands.stop", "resume_sessions", "Resume a stopped session."),
     ),
-    CommandPlace(
-        "surfaces", "commands.surfaces", "app", "Where else you are asked: phone, chat, mail.", group=True
+    "Consent that is given": (
+        CommandPlace("sessions", "commands.allowlist", "sessions", "List open sessions.", group=True),
+        CommandPlace("grants", "commands.operator", "show_grants", "List live grants."),
+        CommandPlace("grant", "commands.operator", "grant_ahead", "Grant something in advance."),
+        CommandPlace(
+            "revoke", "commands.operator", "revoke_grants", "Revoke one grant, or all of a session."
+        ),
+        CommandPlace(
+            "allowlist", "commands.allowlist", "allowlist", "List commands with standing consent.", group=True
+        ),
     ),
-    CommandPlace("history", "commands.history", "history", "Show past decisions, call by call."),
-    CommandPlace(
-        "calls", "commands.calls", "calls", "List calls: waiting, running or ambiguous.", group=True
+    "The policy": (
+        CommandPlace(
+            "policy",
+            "commands.changing.policy",
+            "app",
+            "Read, check, compare and apply policies.",
+            group=True,
+        ),
+        CommandPlace(
+            "propose",
+            "commands.changing.propose",
+            "app",
+            "Proposed changes to policy and memory.",
+            group=True,
+        ),
+        CommandPlace(
+            "undo", "commands.changing.propose", "undo_applied", "Undo a proposal that was applied."
+        ),
+        CommandPlace(
+            "people", "commands.changing.people", "people", "The team whose answers count.", group=True
+        ),
+        CommandPlace(
+            "trusted", "commands.changing.trusted", "app", "The trusted channel: signed messages.", group=True
+        ),
     ),
-    CommandPlace("runs", "commands.calls", "runs", "List workflow runs and their progress.", group=True),
-    CommandPlace(
-        "policy", "commands.changing.policy", "app", "Read, check and compare policies.", group=True
+    "Decide and try": (
+        CommandPlace("check", "commands.check", "check_operation", "Decide one operation."),
+        CommandPlace("explain", "commands.check", "explain_operation", "Decide, and show every check."),
+        CommandPlace("shell", "commands.shell", "explain_line", "Show what a command line does."),
+        CommandPlace("run", "commands.run", "run_line", "Run a command if it is allowed."),
+        CommandPlace("chat", "playing.chat", "chat", "Play a session yourself, typed or scripted."),
     ),
-    CommandPlace(
-        "audit", "commands.audit", "app", "The audit trail: who allowed what, with proof.", group=True
+    "Look back": (
+        CommandPlace("history", "commands.history", "history", "Show past decisions, call by call."),
+        CommandPlace(
+            "calls", "commands.calls", "calls", "List calls: waiting, running or ambiguous.", group=True
+        ),
+        CommandPlace("runs", "commands.calls", "runs", "List workflow runs and their progress.", group=True),
+        CommandPlace(
+            "stats", "commands.operator", "show_stats", "Show how often you are asked, and how you answer."
+        ),
+        CommandPlace(
+            "audit", "commands.audit", "app", "The audit trail: who allowed what, with proof.", group=True
+        ),
     ),
-    CommandPlace("store", "commands.store", "app", "The store: where consent is kept.", group=True),
-    CommandPlace("mcp", "commands.mcp", "app", "Sayso and the Model Context Protocol.", group=True),
-)
+    "The service": (
+        CommandPlace(
+            "serve",
+            "commands.service.serve",
+            "run_service",
+            "Run the service and its page; show, stop or restart it.",
+        ),
+        CommandPlace("link", "commands.service.link", "link", "Print a link that opens the page, signed in."),
+        CommandPlace(
+            "passkey",
+            "commands.passkey",
+            "passkeys",
+            "Passkeys, which prove that it was you who answered.",
+            group=True,
+        ),
+        CommandPlace(
+            "token",
+            "commands.service.tokens",
+            "tokens",
+            "Tokens for agents, hosts and operators.",
+            group=True,
+        ),
+        CommandPlace(
+            "surfaces", "commands.surfaces", "app", "Where else you are asked: phone, chat, mail.", group=True
+        ),
+        CommandPlace("store", "commands.store", "app", "The store: where consent is kept.", group=True),
+    ),
+}
+COMMANDS = tuple(one for section in SECTIONS.values() for one in section)
+WIDEST_NAME = max(len(one.name) for one in COMMANDS)
 
 
 def find_command(arguments: Sequence[str]) -> str | None:
@@ -116,14 +186,17 @@ def print_front_page() -> None:
 def format_front_page(program: str, columns: int) -> str:
     """The help, wrapped for a terminal of so many columns."""
     width = max(min(columns, MOST_COLUMNS) - 2, FEWEST_COLUMNS)
-    commands = sorted(((one.name, one.help) for one in COMMANDS), key=_is_group)
     lines = [f"Usage: {program} [OPTIONS] COMMAND [ARGS]...", "", *_wrap(HELP, width, "  "), "", "Options:"]
-    lines += [*_format_table(OPTIONS, width), "", "Commands:", *_format_table(commands, width), ""]
+    lines += [*_format_table(OPTIONS, width), ""]
+    for title, rows in list_sections():
+        lines += [f"{title}:", *_format_table(rows, width), ""]
     return "".join(f"{line}\n" for line in (*lines, *_wrap(EPILOG, width, "  ")))
 
 
-def _is_group(row: tuple[str, str]) -> bool:
-    return any(one.group for one in COMMANDS if one.name == row[0])
+def list_sections() -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Return the sections of the help: the title, and each command, as wide as the widest, with its line."""
+    for title, commands in SECTIONS.items():
+        yield title, [(f"{one.name:{WIDEST_NAME}}", one.help) for one in commands]
 
 
 def _format_table(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
-from sayso.cli.front import COMMANDS, EPILOG, HELP, find_command
+from sayso.cli.front import COMMANDS, EPILOG, HELP, find_command, list_sections
 from sayso.cli.policy_choice import ApprovalOption, set_global_approval
 
 USAGE, FAILURE = 2, 1
@@ -23,10 +25,20 @@ def __getattr__(name: str) -> typer.Typer:
     return make_command_line()
 
 
+class SectionedCommands(TyperGroup):
+    """The commands, listed under the headings of the front page."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        for title, rows in list_sections():
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+
 def make_command_line(only: str | None = None) -> typer.Typer:
     """The program with all of its commands, or with one."""
     made = typer.Typer(
         name="sayso",
+        cls=SectionedCommands,
         help=HELP,
         no_args_is_help=True,
         rich_markup_mode=None,

@@ -38,7 +38,7 @@ ApprovalOption = Annotated[
     typer.Option(
         "--approval",
         metavar="MODE",
-        help="paranoid, balanced or trusting.",
+        help="How often to ask: paranoid, balanced or trusting.",
         autocompletion=complete_modes,
     ),
 ]

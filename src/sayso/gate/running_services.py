@@ -7,6 +7,8 @@ left of a service that died, and counts for nothing.
 from __future__ import annotations
 
 import os
+import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,6 +22,9 @@ except ImportError:  # a system without such locks: there nobody is told where t
 
 FOLDER = "services"
 MOST_BYTES = 10_000
+PATIENCE = 30.0
+"""How many seconds a service that is told to stop may take to finish what is under way."""
+LOOK_AGAIN = 0.05
 
 
 class AnnouncedService(msgspec.Struct, frozen=True):
@@ -31,6 +36,11 @@ class AnnouncedService(msgspec.Struct, frozen=True):
     data: str
     path: str | None = None
     """The store's file, if it is one."""
+    socket: str | None = None
+    """Its Unix socket, where the system has them."""
+    process: int = 0
+    """The id of its process."""
+    since: float = 0.0
 
 
 @contextmanager
@@ -51,6 +61,32 @@ def announce_service(served: AnnouncedService, folder: Path) -> Iterator[None]:
         finally:
             with suppress(OSError):
                 file.unlink()
+
+
+def await_announcement(socket: Path, folder: Path, patience: float = PATIENCE) -> AnnouncedService | None:
+    """Return the service on this socket once it is announced, which it is soon after it listens."""
+    until = time.monotonic() + patience
+    while True:
+        found = next((one for one in list_running_services(folder) if one.socket == str(socket)), None)
+        if found is not None or time.monotonic() >= until:
+            return found
+        time.sleep(LOOK_AGAIN)
+
+
+def stop_service(served: AnnouncedService, folder: Path, patience: float = PATIENCE) -> bool:
+    """Tell a service to end, and wait until it has; return whether it did.
+
+    Only a service that holds its file is told: the id of one that died may be another program's by now.
+    """
+    if served not in list_running_services(folder):
+        return False
+    os.kill(served.process, signal.SIGTERM)
+    until = time.monotonic() + patience
+    while served in list_running_services(folder):
+        if time.monotonic() >= until:
+            return False
+        time.sleep(LOOK_AGAIN)
+    return True
 
 
 def list_running_services(folder: Path) -> list[AnnouncedService]:

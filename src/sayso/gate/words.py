@@ -288,6 +288,14 @@ def edited_for_hook(tool: str, arguments: str) -> str:
     return f"A person allowed this only as changed: make the call {visible(tool)} with {visible(arguments)}"
 
 
+NOT_THE_DOCTORS = "A session of sayso doctor is for the call that must be blocked, and for no other"
+
+
+def doctor_name(agent: str) -> str:
+    """Who makes the call that must be blocked, and through which agent's hook."""
+    return f"sayso doctor ({agent})"
+
+
 # --- the policy file under a running gate ---
 
 POLICY_OPENED = "a gate was opened under it"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import fcntl
 import gc
 import logging
@@ -72,6 +73,8 @@ class Address(msgspec.Struct, frozen=True):
     """Where browsers find the page, if that is elsewhere: behind a proxy that speaks TLS."""
     open_socket: bool = False
     """Whether other users of this machine may connect to the socket. They need a token all the same."""
+    any_port: bool = False
+    """Whether another port serves as well if this one is taken."""
 
     @property
     def page(self) -> str:
@@ -204,7 +207,19 @@ class _Server(uvicorn.Server):
 
 
 def open_sockets(address: Address, held: contextlib.ExitStack) -> Sequence[socket.socket]:
-    """The sockets, bound and listening: TCP first, then the Unix socket, its owner's unless it is shared."""
+    """The sockets, bound and listening: TCP first, then the Unix socket, its owner's unless it is shared.
+
+    The Unix socket is claimed before anything else: of several that start at once, one alone takes the port.
+    """
+    if address.path is not None:
+        _claim_socket(address.path, held, shared=address.open_socket)
+    tcp = _open_port(address, held)
+    if address.path is None:
+        return [tcp]
+    return [tcp, _open_unix_socket(address.path, held, shared=address.open_socket)]
+
+
+def _open_port(address: Address, held: contextlib.ExitStack) -> socket.socket:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     # With its protocol named: only then does asyncio send every answer at once, and not 40 ms later.
     tcp = held.enter_context(socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP))
@@ -213,21 +228,25 @@ def open_sockets(address: Address, held: contextlib.ExitStack) -> Sequence[socke
         tcp.bind((address.host, address.port))
         tcp.listen(BACKLOG)
     except OSError as error:
+        if address.any_port and error.errno == errno.EADDRINUSE:
+            return _open_port(msgspec.structs.replace(address, port=0, any_port=False), held)
         raise CannotListen(
             f"cannot listen on {address.url}: {error.strerror}",
             hint="another service may run there already; choose a port with --port",
         ) from error
-    if address.path is None:
-        return [tcp]
-    return [tcp, _open_unix_socket(address.path, held, shared=address.open_socket)]
+    return tcp
 
 
-def _open_unix_socket(path: Path, held: contextlib.ExitStack, *, shared: bool) -> socket.socket:
+def _claim_socket(path: Path, held: contextlib.ExitStack, *, shared: bool) -> None:
+    """Make sure that the socket's folder is fit for it and no other service has it."""
     guard_socket(path)
     path.parent.mkdir(mode=0o755 if shared else 0o700, parents=True, exist_ok=True)
     _check_folder(path.parent)
     _lock(path, held)
     _remove_stale_socket(path)
+
+
+def _open_unix_socket(path: Path, held: contextlib.ExitStack, *, shared: bool) -> socket.socket:
     unix = held.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
     before = os.umask(0o111 if shared else 0o177)
     try:
@@ -300,7 +319,8 @@ def _remove_stale_socket(path: Path) -> None:
 
 def _socket_taken_error(path: Path) -> CannotListen:
     return CannotListen(
-        f"a service runs on {path} already", hint="stop it first, or name another socket with --socket FILE"
+        f"a service runs on {path} already",
+        hint="`sayso serve --stop` stops your own; --socket FILE names another socket",
     )
 
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from sayso.doors.agents.agent import Agent, Scope
     from sayso.doors.agents.doctor.canary import Diagnosis
 
+OPEN_OR_STOP = "`sayso link` signs you in, `sayso serve --stop` stops it"
+
 
 def examine_gates(
     agent: Annotated[
@@ -40,13 +42,21 @@ def examine_gates(
     free = [] if agent else [one for one in here if one not in gated]
     found = {one.name: examine(one, scope) for one in gated}
     servers = [] if agent else _gated_servers()
-    level = find_level(installed_socket())
-    told = {**found, **({MCP: servers} if servers else {}), "level": [level]}
+    gates = {**found, **({MCP: servers} if servers else {})}
+    level = find_level(installed_socket(), gates)
+    told = {**gates, "level": [level]}
     behind = ["MCP servers behind the gateway", *map(_line, servers)] if servers else []
-    lines = [*_lines(found), *map(_free_line, free), *behind, _line(level)]
+    lines = [*_lines(found), *map(_free_line, free), *behind, "all together", _line(level), *_service_lines()]
     show_or_json(as_json, {**told, "not_gated": [one.name for one in free]}, lines)
     if (free and not gated) or not all(one.good for findings in told.values() for one in findings):
         raise typer.Exit(1)
+
+
+def _service_lines() -> list[str]:
+    """Where the service is, which hooks start if it does not run; another user's is not announced here."""
+    from sayso.cli.commands.service.running import find_running
+
+    return [f"  --   service: runs at {one.page}; {OPEN_OR_STOP}" for one in find_running(None)[0]]
 
 
 def _examine_servers(*, as_json: bool) -> None:
@@ -103,7 +113,8 @@ def is_here(agent: Agent) -> bool:
     place = find_place()
     if shutil.which(agent.program) is not None:
         return True
-    return any(one.path.parent.is_dir() for one in wanted_files(agent, place, "user", agent.wait))
+    files = wanted_files(agent, place, "user", agent.wait)
+    return any(one.path.parents[agent.levels - 1].is_dir() for one in files)
 
 
 def _lines(found: dict[str, list[Diagnosis]]) -> list[str]:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from sayso.doors.agents.mcp_servers.places import ServerFile
 
 ASKED_ALREADY = "The MCP servers of {titles}: their tools are asked for by the hook, as any other."
+NEXT = (
+    "Next: let your agent work. Where it must ask, you answer on the page (`sayso link` signs you in) "
+    "or in `sayso inbox`. `sayso serve --status` shows the service that runs behind both."
+)
 NO_COMMAND = "{names} in {path}: there is no gateway for servers at an address, so their tools run unasked"
 
 
@@ -35,7 +39,11 @@ def gate_agents(agents: list[Agent], *, yes: bool) -> None:
     gated = [agent for agent in agents if _gate_agent(agent, yes=yes)]
     if gate_mcp_servers(gated, yes=yes) or gated:
         typer.echo("")
-        examine_gates(None)
+        try:
+            examine_gates(None)
+        finally:
+            echo_line("")
+            echo_line(NEXT)
 
 
 def _gate_agent(agent: Agent, *, yes: bool) -> bool:
@@ -45,7 +53,7 @@ def _gate_agent(agent: Agent, *, yes: bool) -> bool:
 
     typer.echo(f"\n{agent.title}")
     try:
-        install_found(agent, "user", Asking(f"Gate {agent.title}?", default=True, yes=yes))
+        install_found(agent, "user", Asking(f"Gate {agent.title}?", default=True, yes=yes, brief=True))
     except SaysoError as error:
         print_note(f"{agent.title} is not gated: {error.message}")
         return False

@@ -37,6 +37,7 @@ AgentArg = Annotated[
 ProjectOption = Annotated[bool, typer.Option("--project", help="Only for the project in this folder.")]
 
 WRITE = "Write this?"
+BRIEF_COMMAND = "Sayso's hook (every letter: sayso install {agent} --diff)"
 MCP = "mcp"
 """In the place of an agent: the MCP servers that clients start."""
 
@@ -59,6 +60,8 @@ class Asking(NamedTuple):
     default: bool
     yes: bool = False
     diff: bool = False
+    brief: bool = False
+    """Without what is the same for every agent: the hook's command, and how to try it."""
 
 
 def install_agent(
@@ -103,6 +106,7 @@ def uninstall_agent(
     agent: AgentArg, project: ProjectOption = False, yes: YesOption = False, diff: DiffOption = False
 ) -> None:
     """Undo `sayso install`: the agent's settings are as they were before, and its token is revoked."""
+    from sayso.cli.commands.service.running import note_if_left_running
     from sayso.doors.agents.settings import changes, installed
 
     scope: Scope = "project" if project else "user"
@@ -127,6 +131,7 @@ def uninstall_agent(
     if earlier is not None and earlier.token and secret not in installed.list_hook_tokens(found.name, file):
         revoke_hook_token(earlier.token)
     typer.echo(f"{found.title} no longer asks Sayso.")
+    note_if_left_running()
 
 
 def run_hook(
@@ -175,7 +180,8 @@ def install_found(
     one = installed.Installation(agent.name, scope, str(place.project), seconds, token, kept)
     installed.save_installation(file, text, one)
     changes.apply_changes(planned)
-    echo_line(f"The hook is registered. {_promise(agent)}. Try it: sayso doctor {agent.name}")
+    trying = "" if asking.brief else f" Try it: sayso doctor {agent.name}"
+    echo_line(f"The hook is registered. {_promise(agent)}.{trying}")
     for line in agent.advice:
         print_note(line)
 
@@ -289,7 +295,9 @@ def _show_and_confirm(
     if asking.diff:
         echo_wrapped(show_changes(planned))
     else:
-        echo_wrapped(summarize_changes(wanted, planned, hook_command(agent, "EVENT", file)))
+        brief = BRIEF_COMMAND.format(agent=agent.name)
+        command = brief if asking.brief else hook_command(agent, "EVENT", file)
+        echo_wrapped(summarize_changes(wanted, planned, command))
     if not asking.yes and not typer.confirm(asking.question, default=asking.default):
         raise typer.Exit(1)
 

@@ -68,6 +68,7 @@ def gate_file(
 
 def release_servers(scope: Scope, asking: Asking) -> None:
     """Take the gateway away from the servers of every configuration of this scope."""
+    from sayso.cli.commands.service.running import note_if_left_running
     from sayso.doors.agents.mcp_servers import records
     from sayso.doors.agents.settings.changes import apply_changes
 
@@ -88,6 +89,7 @@ def release_servers(scope: Scope, asking: Asking) -> None:
     else:
         _forget_gateway()
     typer.echo("Their clients start these servers without Sayso from their next start on.")
+    note_if_left_running()
 
 
 def _plan_releases(scope: Scope, known: Sequence[GatedServer]) -> list[tuple[ServerFile, ServerChange]]:

@@ -24,7 +24,9 @@ def history(
     verdict: Annotated[
         str | None, typer.Option(metavar="HOW", help="ask (was asked), allow or deny (the outcome).")
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1_000, help="How many at most.")] = 20,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", metavar="N", min=1, max=1_000, help="How many at most.")
+    ] = 20,
     session: SessionOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,

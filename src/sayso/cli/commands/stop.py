@@ -26,6 +26,7 @@ def stop_sessions(
     """Stop a session, or all of them with --all: calls not yet started ask, and unused consent ends.
 
     Open questions are cancelled. The allowlist stays but does not apply. `sayso resume` lifts the stop.
+    The service goes on; `sayso serve --stop` stops it.
     """
     from sayso.cli.operator_name import operator_name
     from sayso.gate.sessions.stop import stop_all_and_tell, stop_session
@@ -75,7 +76,10 @@ def _check_one(session: str | None, everything: bool) -> None:
             "a session is named, and --all is said: which of the two?", hint="leave one of them out"
         )
     if session is None and not everything:
-        raise MalformedRequest("name a session, or say --all", hint="sayso sessions lists them")
+        raise MalformedRequest(
+            "name a session, or say --all",
+            hint="`sayso sessions` lists them; `sayso serve --stop` stops the service",
+        )
 
 
 def _describe_stop(stopped: int, tampered: int, settled: bool) -> str:

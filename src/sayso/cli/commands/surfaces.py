@@ -63,7 +63,7 @@ def remove_one(name: Annotated[str, typer.Argument(help="Its name.")]) -> None:
 @app.command("test", short_help="Send a harmless question, and wait for the answer.")
 def try_one(
     name: Annotated[str, typer.Argument(help="Its name.")],
-    wait: Annotated[float, typer.Option("--wait", help="Seconds to wait for an answer.")] = WAIT,
+    wait: Annotated[float, typer.Option("--wait", metavar="N", help="Seconds to wait for an answer.")] = WAIT,
     store: StoreOption = None,
 ) -> None:
     """Send a notice and a harmless question, and wait for the answer. Exit 1 if there is none."""

@@ -28,7 +28,9 @@ TAKES_DOWN_WITHIN = 2.0
 
 
 def demo(
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")] = 0,
+    port: Annotated[
+        int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port; 0 takes a free one.")
+    ] = 0,
 ) -> None:
     """Start the service on a store of its own, show the page, and let an agent work in a scratch repository.
 
@@ -83,7 +85,7 @@ class Demo:
             self._leave()
 
     def _begin(self, gate: Gate, address: Address) -> None:
-        from sayso.cli.commands.serve import announce
+        from sayso.cli.commands.service.serve import announce
         from sayso.gate.people.browsers import make_link
 
         announce(gate, address, self._folder, self._folder / "sayso.db", self._held)

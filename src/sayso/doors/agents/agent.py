@@ -118,6 +118,8 @@ class Agent(HookDialect, frozen=True, kw_only=True):
     wanted: Callable[[Place, Scope, CommandFor, int], tuple[Wanted, ...]]
     """What to write; the number is the seconds a hook may take."""
     canary: Canary
+    levels: int = 1
+    """How many folders above what is written for the user lies the agent's own folder."""
     headless: Callable[[str], Headless] | None = None
     """How to let the program take this message, if its hook runs before any model is asked."""
     unproven: str = "it was not started, so whether it runs the hook is not proven here"

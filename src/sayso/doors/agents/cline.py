@@ -111,6 +111,7 @@ AGENT = Agent(
     events=EVENTS,
     wanted=_wanted,
     canary=_canary,
+    levels=2,
     is_blocked=_is_blocked,
     wait=15,
     most_wait=15,

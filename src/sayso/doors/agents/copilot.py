@@ -126,6 +126,7 @@ AGENT = Agent(
     events=EVENTS,
     wanted=_wanted,
     canary=_canary,
+    levels=2,
     is_blocked=_is_blocked,
     advice=("Copilot runs a call whose hook takes too long; Sayso answers before that, also with a no.",),
 )

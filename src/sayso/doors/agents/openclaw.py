@@ -108,6 +108,7 @@ AGENT = Agent(
     events=EVENTS,
     wanted=_wanted,
     canary=canary_of("before_tool_call", "write", "path"),
+    levels=3,
     scopes=("user",),
     advice=("Switch the plugin on: openclaw plugins enable sayso, then restart the gateway.",),
 )

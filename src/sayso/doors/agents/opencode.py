@@ -114,4 +114,5 @@ AGENT = Agent(
     events=EVENTS,
     wanted=_wanted,
     canary=canary_of("tool.execute.before", "write", "filePath"),
+    levels=2,
 )

@@ -105,7 +105,7 @@ def find_listener(line: _socket.socket) -> int:
 def spawn_service(settings: dict[str, str]) -> None:
     """Start the service in the background, with the environment that was there at install."""
     posix.chdir("/")  # nothing of the workspace can be taken for a part of the program
-    words = [settings["start"], "-P", "-m", "sayso", "serve", "--port", "0", "--socket", settings["socket"]]
+    words = [settings["start"], "-P", "-m", "sayso", "serve", "--socket", settings["socket"]]
     names = {name[4:]: value for name, value in settings.items() if name.startswith("env ")}
     null = [(posix.POSIX_SPAWN_OPEN, fd, "/dev/null", posix.O_RDWR, 0) for fd in (0, 1, 2)]
     posix.posix_spawn(words[0], words, names, file_actions=null, setsid=True)

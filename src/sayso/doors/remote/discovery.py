@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -90,13 +91,13 @@ def _check_listener(path: Path, start: bool) -> None:
         )
 
 
-def start_service(path: Path, patience: float = PATIENCE) -> None:
+def start_service(path: Path, options: Sequence[str] = (), patience: float = PATIENCE) -> None:
     """Start `sayso serve` on this socket, in the background, and wait until it listens.
 
     It outlives this program. Of several that start one at once, one service stays: the others find the socket
     taken and end.
     """
-    command = [sys.executable, "-P", "-m", "sayso", "serve", "--port", "0", "--socket", str(path)]
+    command = [sys.executable, "-P", "-m", "sayso", "serve", *options, "--socket", str(path)]
     process = subprocess.Popen(  # noqa: S603  our own program, with arguments of our own
         command,
         stdin=subprocess.DEVNULL,

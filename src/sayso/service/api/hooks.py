@@ -25,6 +25,7 @@ from sayso.core.model import Assurance, Declaration, Request
 from sayso.core.words import visible
 from sayso.gate import words
 from sayso.gate.call_rows import Attempt, KeyReused, UnknownCall, load_call_row
+from sayso.gate.deciding.check import check_on_store
 from sayso.gate.deciding.request import CallDeclaration, request_in_session
 from sayso.gate.ledger import outcome, start
 from sayso.gate.ledger.attempts import load_attempt_now
@@ -72,7 +73,7 @@ async def post_hook(context: Context) -> Response:
 
 def _mark_canary(context: Context, event: HostEvent, answer: HookAnswer) -> HookAnswer:
     """Sign a deny for `sayso doctor`: a hook that fails blocks as well, and proves nothing."""
-    if answer.verdict != "deny" or not event.session.startswith(CANARY_SESSION):
+    if answer.verdict != "deny" or not _is_doctors(event):
         return answer
     words_of_proof = [canary_word(event.session)]
     if context.running.hook_calls.knows_canary(context.parameters["agent"], event.session):
@@ -98,7 +99,9 @@ def _begin(context: Context, event: HostEvent) -> HookAnswer | tuple[str, HostCa
     if isinstance(event, HostMessage) and is_canary_message(event.text):
         context.running.hook_calls.note_canary(context.parameters["agent"], event.text)
         return NOTHING
-    session = _open_session(context, event)
+    if _is_doctors(event):
+        return _answer_doctor(context, event)
+    session = _open_session(context, event, context.token.name)
     if isinstance(event, HostCall):
         attempt = _start_call(context, session, event)
         waits = attempt.state in AWAITING and attempt.question is not None
@@ -108,6 +111,28 @@ def _begin(context: Context, event: HostEvent) -> HookAnswer | tuple[str, HostCa
     if isinstance(event, HostSessionEnd):
         close_session(context.gate, session)
     return _hear_message(context, session, event) if isinstance(event, HostMessage) else NOTHING
+
+
+def _is_doctors(event: HostEvent) -> bool:
+    return event.session.startswith(CANARY_SESSION)
+
+
+def _answer_doctor(context: Context, event: HostEvent) -> HookAnswer:
+    """Deny the doctor's call, recorded under its own name in a session that is over at once.
+
+    Whoever else takes that name gains nothing: only what is blocked is decided, and nothing runs or is asked.
+    """
+    if not isinstance(event, HostCall):
+        return NOTHING
+    session = _open_session(context, event, words.doctor_name(context.token.name))
+    try:
+        wanted = _make_request(context, session, event)
+        found = check_on_store(context.gate, wanted, in_session=True).decision
+        if found.rule not in rulebook.BLOCKING:
+            return HookAnswer("deny", words.NOT_THE_DOCTORS)
+        return HookAnswer("deny", _start_call(context, session, event).record.reason)
+    finally:
+        close_session(context.gate, session)
 
 
 def _finish_call(context: Context, session: str, event: HostCall, attempt: Attempt) -> HookAnswer:
@@ -235,7 +260,7 @@ def _hear_message(context: Context, session: str, event: HostMessage) -> HookAns
     return HookAnswer("none", announced=(*heard.announced, *more))
 
 
-def _open_session(context: Context, event: HostEvent) -> str:
+def _open_session(context: Context, event: HostEvent, agent: str) -> str:
     """Return the session of the host's session. It belongs to this token, whatever the payload names."""
     if not event.session:
         raise RequestRefused(422, "malformed", "the payload names no session")
@@ -245,7 +270,7 @@ def _open_session(context: Context, event: HostEvent) -> str:
         key,
         owner=context.token.id,
         asked=SessionWish(),
-        agent=context.token.name,
+        agent=agent,
         workspace=find_workspace(event.folder, event.workspace or None),
     )
     return opened.session

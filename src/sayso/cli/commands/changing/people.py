@@ -29,8 +29,12 @@ def people_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
 @people.command("delegate", short_help="Let somebody approve in your stead.")
 def people_delegate(
     to: Annotated[str, typer.Argument(help="A person of the policy.")],
-    hours: Annotated[float, typer.Option("--hours", min=0.01, max=720, help="For how long.")] = 8.0,
-    domain: Annotated[str | None, typer.Option("--domain", help="Only what is in this domain.")] = None,
+    hours: Annotated[
+        float, typer.Option("--hours", metavar="N", min=0.01, max=720, help="For how long.")
+    ] = 8.0,
+    domain: Annotated[
+        str | None, typer.Option("--domain", metavar="NAME", help="Only what is in this domain.")
+    ] = None,
     risk: Annotated[str, typer.Option("--up-to", metavar="RISK", help="Only up to this risk.")] = "high",
     store: StoreOption = None,
     policy: PolicyOption = None,

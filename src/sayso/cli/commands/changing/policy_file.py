@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from sayso.gate.policy_acts.apply import PolicyStatus
 
 YesOption = Annotated[bool, typer.Option("--yes", help="Apply it without asking.")]
+AllOption = Annotated[bool, typer.Option("--all", help="Show every change, however many.")]
+ASK_TO_APPLY = "Put it in force? y, n, or a to see every change"
 STATES = {
     "in_force": "It is in force.",
     "waits": (
@@ -29,9 +31,15 @@ STATES = {
 
 
 def policy_status(
-    policy: PolicyOption = None, store: StoreOption = None, as_json: JsonOption = False
+    policy: PolicyOption = None,
+    everything: AllOption = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Show whether your policy file is in force, what it would change, and whether it is locked."""
+    """Show whether your policy file is in force, what it would change, and whether it is locked.
+
+    Many changes are summed up; --all lists each.
+    """
     from sayso.gate.policy_acts.apply import load_policy_status
     from sayso.gate.policy_acts.lock import load_pin
 
@@ -40,12 +48,14 @@ def policy_status(
         with gate.store.read() as tx:
             pin = load_pin(gate, tx)
     pinned = [] if pin is None else [f"{pin.path} was locked by {pin.by}."]
-    show_or_json(as_json, found, [*_status_lines(found), *pinned, *_project_lines(Path(found.file))])
+    lines = [*_status_lines(found, everything), *pinned, *_project_lines(Path(found.file))]
+    show_or_json(as_json, found, lines)
 
 
 def policy_apply(
     policy: PolicyOption = None,
     yes: YesOption = False,
+    everything: AllOption = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -61,15 +71,22 @@ def policy_apply(
     with open_gate_to_act(store) as gate:
         before = load_policy_status(gate, file)
         if not as_json:
-            show_or_json(False, before, _status_lines(before))
+            show_or_json(False, before, _status_lines(before, everything))
         if before.state == "in_force":
             found = before
-        elif not yes and not typer.confirm("Put it in force?", default=False):
+        elif not yes and not _is_confirmed(before):
             raise typer.Exit(1)
         else:
             seen = Acknowledgement(before.shown)
             found = apply_policy(gate, file, by=operator_name(), content=before.content, shown=seen)
     show_or_json(as_json, found, [] if found is before else ["Applied. It is in force."])
+
+
+def _is_confirmed(status: PolicyStatus) -> bool:
+    """Ask until the answer is yes or no; what is neither is no."""
+    while (answer := typer.prompt(ASK_TO_APPLY, default="n").strip().lower()) == "a":
+        show_or_json(False, status, _status_lines(status, everything=True))
+    return answer in ("y", "yes")
 
 
 def policy_lock(policy: PolicyOption = None, store: StoreOption = None, as_json: JsonOption = False) -> None:
@@ -130,15 +147,15 @@ def _project_lines(file: Path) -> list[str]:
     return [f"{words.project_file_counts(own)}."]
 
 
-def _status_lines(found: PolicyStatus) -> list[str]:
+def _status_lines(found: PolicyStatus, everything: bool) -> list[str]:
+    from sayso.cli.views.policy_change import describe_difference
     from sayso.gate.policy_acts.file_flags import read_protection
-    from sayso.policy.compare.diff import difference_lines
 
     lines = [f"{found.file}: {STATES[found.state]}"]
     if found.problem:
         lines.append(found.problem)
     if found.state in ("waits", "tightens"):
-        lines += difference_lines(found.difference)
+        lines += describe_difference(found.difference, everything=everything)
     if found.locked:
         lines.append(f"Locked; the file is {read_protection(Path(found.file)) or 'not protected'}.")
     return lines

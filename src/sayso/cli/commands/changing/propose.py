@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="Proposed changes to the policy, memory and prompts.")
 ProposalId = Annotated[str, typer.Argument(metavar="ID", help="Its id, as `sayso propose list` shows it.")]
-WhyOption = Annotated[str, typer.Option("--why", help="Why, for the record.")]
+WhyOption = Annotated[str, typer.Option("--why", metavar="TEXT", help="Why, for the record.")]
 
 
 @app.command("new", short_help="File a proposal.")
 def file_new(
-    reason: Annotated[str, typer.Option("--reason", help="Why the change is wanted.")],
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why the change is wanted.")],
     diff: Annotated[
         Path | None, typer.Option("--diff", metavar="FILE", help="A unified diff of one file; - reads stdin.")
     ] = None,
@@ -31,9 +31,14 @@ def file_new(
         Path | None,
         typer.Option("--new", metavar="FILE", help="The file as it should be, instead of a diff."),
     ] = None,
-    path: Annotated[str, typer.Option("--path", help="Which file --new replaces.")] = "policy.yaml",
+    path: Annotated[
+        str, typer.Option("--path", metavar="FILE", help="Which file --new replaces.")
+    ] = "policy.yaml",
     root: Annotated[
-        str, typer.Option("--root", help="Which folder the file is in: policy, or one in settings.json.")
+        str,
+        typer.Option(
+            "--root", metavar="NAME", help="Which folder the file is in: policy, or one in settings.json."
+        ),
     ] = "policy",
     undo: Annotated[
         Path | None,

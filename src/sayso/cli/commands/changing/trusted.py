@@ -21,7 +21,7 @@ FileOption = Annotated[
     Path | None,
     typer.Option("--file", metavar="FILE", help="The file with the secret; trusted.json in the data folder."),
 ]
-UrlOption = Annotated[str, typer.Option("--url", help="Where the service is.")]
+UrlOption = Annotated[str, typer.Option("--url", metavar="URL", help="Where the service is.")]
 
 
 @app.command("keygen", short_help="Make the secret of the channel.")
@@ -96,7 +96,7 @@ def send(
     ] = None,
     args: Annotated[str, typer.Option("--args", metavar="JSON", help="Its arguments, an object.")] = "{}",
     confidence: Annotated[
-        float, typer.Option("--confidence", help="Its confidence.", min=0.0, max=1.0)
+        float, typer.Option("--confidence", metavar="N", help="Its confidence.", min=0.0, max=1.0)
     ] = 0.0,
     retry: Annotated[
         str | None, typer.Option("--retry", metavar="CALL", help="Retry a request that had to be asked.")

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from sayso.core.errors import SaysoError
@@ -32,8 +32,13 @@ def examine_agent(agent: Agent, place: Place, scope: Scope, one: Installation | 
     return found if run is None else [*found, run]
 
 
-def find_level(path: Path | None = None) -> Diagnosis:
-    """Return how far the gate holds: guarded, or separated from the user whose agents it gates."""
+def find_level(path: Path | None, gates: Mapping[str, Sequence[Diagnosis]]) -> Diagnosis:
+    """Return how far the gates hold that were examined: guarded, or separated from the agents' user."""
+    if not gates:
+        return Diagnosis("level", good=False, text="none: no call here asks Sayso first")
+    wrong = [name for name, found in gates.items() if not all(one.good for one in found)]
+    if wrong:
+        return Diagnosis("level", good=False, text=f"not proven for {', '.join(wrong)}: see BAD above")
     path, user = path or socket_path(), service_user()
     if user is None or user == os.getuid():
         text = "guarded: stops mistakes and injected calls, not a hostile program that runs as you"

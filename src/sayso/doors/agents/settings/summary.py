@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -53,7 +54,7 @@ def _describe_own_file(change: Change) -> str:
         return "removed"
     kind = "a new file" if change.before is None else "Sayso's own file, replaced"
     executable = ", executable" if change.executable else ""
-    return f"{kind} of {len(change.after.splitlines())} lines{executable}; --diff shows them"
+    return f"{kind} of {len(change.after.splitlines())} lines{executable}; `sayso install --diff` shows them"
 
 
 def _own_entries(one: WantedEntries, text: str | None) -> dict[tuple[str, ...], list[Any]]:
@@ -73,4 +74,4 @@ def _scalars(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
         for inner in value:
             yield from _scalars(inner, name)
     elif not is_hook_command(value) and (name, value) != ("type", "command"):
-        yield name, str(value)
+        yield name, value if isinstance(value, str) else json.dumps(value)

@@ -34,6 +34,8 @@ const MEANS = {
     "The locked policy stays in force, and self_modification is denied. Restore the file, or unlock it at a terminal: sayso policy unlock.",
   new: "Nothing valid is in force here, so what it changes cannot be shown. Apply it at a terminal: sayso policy apply.",
 };
+/** A list of up to so many changes is read at once, and needs no summary. */
+const SHORT = 12;
 const HOLD = "Hold the button for a second to apply it.";
 
 /**
@@ -79,6 +81,7 @@ export function policyFile({ live, applied }) {
       h("p", {}, inline(found.file, 2000)),
       h("p", { class: found.state === "refused" ? "raised" : null }, MEANS[found.state]),
       found.problem && foreign(found.problem, { label: "The problem", fold: Infinity }),
+      summary(found),
       h("ul", { class: "changes", data: { read: "parts" } }, changes(found)),
     );
     show(place, body, button?.element);
@@ -180,6 +183,53 @@ async function send({ content, shown, must_sign: must }) {
     if (faultIn(thrown).code !== "proof_needed") throw thrown;
     return sign();
   }
+}
+
+/**
+ * How much a long list loosens and tightens, and where: to know before it is read.
+ *
+ * @param {Pick<Sayso.DraftDiff, "loosened" | "tightened" | "beyond">} found
+ */
+export function summary({ loosened, tightened, beyond }) {
+  if (loosened.length + tightened.length + beyond.length <= SHORT) return null;
+  /** @param {boolean} looser */
+  const parts = (looser) => beyond.filter((one) => one.loosens === looser).map((one) => one.what);
+  const freed = loosened.filter((one) => one.before === "deny");
+  const eased = loosened.filter((one) => one.before !== "deny");
+  const lines = [
+    counted("Blocked before, no longer", operations(freed), (name) => name),
+    counted("Asked before, allowed in more situations", operations(eased), domain),
+    counted("Other parts loosened", parts(true), kind),
+    counted("Operations tightened", operations(tightened), domain),
+    counted("Other parts tightened", parts(false), kind),
+  ];
+  return h("ul", { class: "summary", "aria-label": "Summary of the changes" }, lines);
+}
+
+/** @param {{ operation: string }[]} changed */
+const operations = (changed) => [...new Set(changed.map((one) => one.operation))];
+
+/** @param {string} name */
+const domain = (name) => (name === "*" ? "unlisted" : name.replace(/\..*/s, ""));
+
+/** @param {string} what */
+const kind = (what) => what.replace(/[ .].*/s, "");
+
+/**
+ * A heading with the number of names, and how many there are of each group.
+ *
+ * @param {string} heading
+ * @param {string[]} names
+ * @param {(name: string) => string} group
+ */
+function counted(heading, names, group) {
+  if (!names.length) return null;
+  /** @type {Map<string, number>} */
+  const counts = new Map();
+  for (const name of names) counts.set(group(name), (counts.get(group(name)) ?? 0) + 1);
+  const groups = [...counts].sort(([, one], [, other]) => other - one);
+  const where = groups.map(([name, count]) => (count > 1 ? `${name} ${count}` : name)).join(", ");
+  return h("li", {}, `${heading}: `, h("strong", {}, String(names.length)), " (", linePieces(where), ")");
 }
 
 /**

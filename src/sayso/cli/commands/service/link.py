@@ -30,7 +30,9 @@ def link(
     context: typer.Context,
     url: Annotated[
         str | None,
-        typer.Option("--url", help="The address of the service's page, on this machine or another."),
+        typer.Option(
+            "--url", metavar="URL", help="The address of the service's page, on this machine or another."
+        ),
     ] = None,
     store: StoreOption = None,
     qr: Annotated[bool, typer.Option("--qr", help="Draw it as a QR code too, for a camera.")] = False,

@@ -1,14 +1,15 @@
-"""`sayso serve`, `sayso token …`: the resident service, and who may speak to it."""
+"""`sayso serve`: the resident service."""
 
 from __future__ import annotations
 
+import os
+import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sayso.cli.commands.operator import open_gate_to_act, open_gate_to_look, show_or_json
 from sayso.cli.policy_choice import (
     ApprovalOption,
     JsonOption,
@@ -18,17 +19,27 @@ from sayso.cli.policy_choice import (
     find_policy_source,
     print_note,
 )
-from sayso.cli.short_ids import StoreOption, TokenId, expand_token_id
+from sayso.cli.short_ids import StoreOption
 
 if TYPE_CHECKING:
     from sayso.gate.gate import Gate
-    from sayso.gate.people.tokens import Token
     from sayso.service.serve import Address
 
 HostOption = Annotated[
-    str, typer.Option("--host", help="The address to listen on; only this machine by default.")
+    str,
+    typer.Option("--host", metavar="ADDRESS", help="The address to listen on; only this machine by default."),
 ]
-PortOption = Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")]
+PortOption = Annotated[
+    int | None,
+    typer.Option(
+        "--port",
+        metavar="N",
+        min=0,
+        max=65535,
+        help="The port, 0 for a free one; by default 7333, or a free one if that is taken.",
+        show_default=False,
+    ),
+]
 SocketOption = Annotated[Path | None, typer.Option("--socket", metavar="FILE", help="The Unix socket.")]
 
 LIMITS_PANEL = "Limits (also in settings.json, under service)"
@@ -49,12 +60,20 @@ HeldOption = Annotated[
 ]
 StrangersOption = Annotated[int | None, _limit("--strangers", "Connections that have shown no token; 1000.")]
 
-tokens = typer.Typer(no_args_is_help=True, help="Tokens for agents, hosts and operators.")
-
 
 def run_service(
+    status: Annotated[
+        bool, typer.Option("--status", help="Show the service that runs, and end; exit 1 if none does.")
+    ] = False,
+    stop: Annotated[bool, typer.Option("--stop", help="Stop the service that runs, and end.")] = False,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Stop the service that runs, and start it here.")
+    ] = False,
+    background: Annotated[
+        bool, typer.Option("--background", help="Start it without this terminal, and end once it listens.")
+    ] = False,
     host: HostOption = "127.0.0.1",
-    port: PortOption = 7333,
+    port: PortOption = None,
     socket: SocketOption = None,
     store: StoreOption = None,
     policy: PolicyOption = None,
@@ -72,6 +91,7 @@ def run_service(
         bool,
         typer.Option("--install", help="Write a unit for systemd or launchd, and print how to start it."),
     ] = False,
+    as_json: JsonOption = False,
     log: Annotated[
         str, typer.Option("--log", metavar="FORM", help="The log on stderr: text for people, or json.")
     ] = "text",
@@ -85,20 +105,28 @@ def run_service(
 ) -> None:
     """Run the service and its page until you stop it. It listens on this machine only by default.
 
-    Operators are never rate-limited.
+    The first call of a gated agent starts it in the background, if it does not run. --status shows it,
+    `sayso link` signs you in, --stop stops it, --restart runs it here instead.
+
+    The limits are for tokens of agents and hosts; operators are never limited.
     """
     import msgspec
 
+    from sayso.cli.commands.service import running
     from sayso.core.extras import needs_extra
     from sayso.gate.open import open_gate
     from sayso.gate.settings import socket_path
     from sayso.reading.urls import LOOPBACK
 
+    running.check_wish(status=status, stop=stop, restart=restart, background=background)
+    if status or stop:
+        (running.show_running if status else running.stop_running)(store, as_json=as_json)
+        return
     with needs_extra("service", "the service"):
         from sayso.doors.agents import AGENTS
         from sayso.doors.agents.settings.installed import guard_installed_files
         from sayso.doors.mcp.gateway.dialect import DIALECT
-        from sayso.service.serve import Address
+        from sayso.service.serve import PORT, Address
         from sayso.service.serve import serve_gate as run
         from sayso.service.settings import load_service_settings
         from sayso.surfaces.remote.settings_file import (
@@ -108,12 +136,19 @@ def run_service(
             notice_places,
         )
 
-    address = Address(host, port, socket or socket_path(), check_origin(origin), open_socket)
+    place = socket or socket_path()
+    chosen_port = PORT if port is None else port
+    address = Address(host, chosen_port, place, check_origin(origin), open_socket, any_port=port is None)
     if install:
         from sayso.service.units import write_unit
 
         for line in write_unit(address, store, policy, preset):
             typer.echo(line)
+        running.note_if_in_the_way(store)
+        return
+    running.make_room(place, store, restart=restart)
+    if background:
+        running.start_in_background(place, store)
         return
     limits = {"rate": rate, "burst": burst, "waits": waits, "body_rate": body_rate}
     sizes = {"body_burst": body_burst, "held": held, "strangers": strangers}
@@ -139,84 +174,6 @@ def run_service(
             surfaces=surfaces,
             started=lambda real: _print_started(gate, real, store, open_until_end),
         )
-
-
-@tokens.command("new", short_help="Create a token; it is shown only once.")
-def token_new(
-    role: Annotated[str, typer.Argument(help="agent, host or operator.")],
-    name: Annotated[str, typer.Argument(help="The holder's name.")],
-    assured: Annotated[
-        bool, typer.Option("--assured", help="For a host: the agent's user cannot read this token.")
-    ] = False,
-    rate: Annotated[
-        float | None,
-        typer.Option(
-            "--rate", metavar="N", help="Calls a second it may make; by default the service's limit."
-        ),
-    ] = None,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Create a token for an agent, a host or an operator.
-
-    Messages from a host count as claimed: they can tighten at once, and before they loosen anything you are
-    asked. With --assured you vouch that no agent can read the token, and its messages count at once.
-    """
-    from sayso.cli.operator_name import operator_name, terminal_identity
-    from sayso.gate.people.tokens import issue_token
-
-    with open_gate_to_act(store) as gate:
-        secret, token = issue_token(
-            gate,
-            role,  # type: ignore[arg-type]  # checked there
-            name,
-            by=operator_name(),
-            assured=assured,
-            rate=rate,
-            issuer=terminal_identity(),
-        )
-    told = {
-        "token": secret,
-        "id": token.id,
-        "role": token.role,
-        "name": token.name,
-        "assured": token.assured,
-        "rate": token.rate,
-    }
-    show_or_json(as_json, told, [secret])
-    print_note(f"{token.id}: keep it where only {name} can read it; it is not shown again")
-
-
-@tokens.command("list", short_help="List tokens.")
-def token_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """List tokens by id, role and name. The tokens themselves are not kept."""
-    from sayso.gate.people.tokens import list_tokens
-
-    with open_gate_to_look(store, sealed=True) as gate:
-        found = list_tokens(gate)
-    lines = [_describe_token(one) for one in found]
-    show_or_json(as_json, found, lines or ["Nobody has a token."])
-
-
-def _describe_token(token: Token) -> str:
-    assured = ", assured" if token.assured else ""
-    rate = "" if token.rate is None else f", {token.rate:g} calls a second"
-    return f"{token.id}  {token.role:9} {token.name}{assured}{rate}"
-
-
-@tokens.command("revoke", short_help="Revoke a token.")
-def token_revoke(
-    token: TokenId,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Revoke a token: from the next request on, its holder is refused."""
-    from sayso.cli.operator_name import operator_name
-    from sayso.gate.people.tokens import revoke_token
-
-    with open_gate_to_act(store) as gate:
-        ended = revoke_token(gate, expand_token_id(gate, token), by=operator_name())
-    show_or_json(as_json, ended, [f"Revoked: {ended.id} ({ended.name})."])
 
 
 def check_origin(origin: str | None) -> str | None:
@@ -252,7 +209,15 @@ def announce(gate: Gate, address: Address, data: Path, file: Path | None, held: 
 
     with gate.store.read() as tx:
         name = tx.meta("name") or ""
-    served = AnnouncedService(address.page, name, str(data), None if file is None else str(file.resolve()))
+    served = AnnouncedService(
+        address.page,
+        name,
+        str(data),
+        None if file is None else str(file.resolve()),
+        None if address.path is None else str(address.path.resolve()),
+        os.getpid(),
+        time.time(),
+    )
     held.enter_context(announce_service(served, gate_data_folder()))
 
 
@@ -261,13 +226,18 @@ def _print_started(gate: Gate, address: Address, store: str | None, held: ExitSt
     import sys
 
     from sayso.cli.operator_name import operator_name
+    from sayso.cli.views.wrapping import echo_line
     from sayso.gate.open import gate_data_folder
     from sayso.gate.people.browsers import make_link
+    from sayso.service.serve import PORT
 
     file = None if store is not None and "://" in store else Path(store or gate_data_folder() / "sayso.db")
     announce(gate, address, gate_data_folder(), file, held)
 
+    if address.any_port and address.port != PORT:
+        print_note(f"port {PORT} is taken by another program; --port N names a port of your choice")
     typer.echo(f"Sayso serves on {address.url}" + (f" and {address.path}" if address.path else ""))
     if sys.stdout.isatty():
-        typer.echo(f"Sign in within two minutes: {address.page}/sign-in#{make_link(gate, operator_name())}")
-    typer.echo("`sayso link` makes a link to sign in. Ctrl-C ends the service.")
+        typer.echo("Sign in within two minutes:\n")
+        typer.echo(f"  {address.page}/sign-in#{make_link(gate, operator_name())}\n")  # a line of its own: it fits
+    echo_line("`sayso link` makes a link to sign in. Ctrl-C or `sayso serve --stop` ends the service.")
