@@ -169,20 +169,31 @@ def _encode(message: dict[str, Any]) -> bytes:
     return json.dumps(message, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
 
 
+class _Result(msgspec.Struct, frozen=True):
+    """As much of a result as tells whether it is an error; the rest is not kept."""
+
+    failed: Any = msgspec.field(default=None, name="isError")
+
+
+_decode_result = msgspec.json.Decoder(_Result).decode
+
+
 class ServerReply(msgspec.Struct, frozen=True):
     """As much of a server's message as tells how a call ended."""
 
     id: Any = None
     method: Any = None
-    result: Any = None
+    result: msgspec.Raw = msgspec.Raw()
     error: Any = None
 
     @property
     def ends(self) -> Literal["ok", "failed"] | None:
         if self.method is not None:
             return None
-        failed = self.error is not None or not isinstance(self.result, dict) or self.result.get("isError")
-        return "failed" if failed else "ok"
+        try:
+            return "failed" if self.error is not None or _decode_result(self.result).failed else "ok"
+        except msgspec.MsgspecError:  # it is none, or no object
+            return "failed"
 
 
 _decode_reply = msgspec.json.Decoder(ServerReply).decode

@@ -14,7 +14,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
@@ -25,7 +25,7 @@ from sayso.doors.mcp.gateway import messages
 from sayso.doors.mcp.gateway.dialect import CALL, CLOSE, END, spell_allow
 from sayso.doors.mcp.gateway.messages import CancelNotice, MessageId, Passed, Refused, ToolCall
 from sayso.doors.mcp.gateway.service import Inquiry, Service
-from sayso.doors.mcp.gateway.streams import CHUNK, LineReader, LineWriter, TooLong
+from sayso.doors.mcp.gateway.streams import CHUNK, LineReader, LineWriter, Lookout, TooLong
 
 LONGEST_FROM_CLIENT = 4 * 1024 * 1024
 LONGEST_FROM_SERVER = 256 * 1024 * 1024
@@ -73,6 +73,7 @@ class Gateway:
         self._to_client = LineWriter(client[1])
         self._from_server = LineReader(server[0], LONGEST_FROM_SERVER)
         self._to_server = LineWriter(server[1], at_once=CHUNK)
+        self._lookout = Lookout()
         self._held: dict[Key, HeldCall] = {}
         self._sent: dict[Key, HeldCall] = {}
         self._has_asked = False
@@ -85,9 +86,9 @@ class Gateway:
 
     def turn(self, longest: float | None = None) -> None:
         """Wait until something happens, and do what follows."""
-        looked, readers = self._make_poll()
+        wanted, readers = self._list_lines()
         pause = min((p for p in (self._find_pause(), longest) if p is not None), default=None)
-        for fd, _ in looked.poll(None if pause is None else 1000 * pause + 1):
+        for fd in self._lookout.wait(wanted, pause):
             if fd in readers:
                 readers[fd]()
             else:
@@ -128,21 +129,19 @@ class Gateway:
         self.client_left = True
         self._to_server.end()
 
-    def _make_poll(self) -> tuple[Any, dict[int, Any]]:
-        looked, readers = select.poll(), {}
+    def _list_lines(self) -> tuple[dict[int, int], dict[int, Callable[[], None]]]:
+        """Return what to look at, and what to do then; of the service's own lines it knows that itself."""
+        wanted, readers = self._service.list_lines(), {}
         if not self.client_left and self._to_server.size < MOST_UNSENT and len(self._held) < MOST_HELD:
-            looked.register(self._from_client.fd, select.POLLIN)
             readers[self._from_client.fd] = self._read_client
         if not self.server_left and self._to_client.size < MOST_UNSENT:
-            looked.register(self._from_server.fd, select.POLLIN)
             readers[self._from_server.fd] = self._read_server
+        wanted |= dict.fromkeys(readers, select.POLLIN)
         for writer in (self._to_server, self._to_client):
             if writer.size:
-                looked.register(writer.fd, select.POLLOUT)
+                wanted[writer.fd] = select.POLLOUT
                 readers[writer.fd] = writer.flush
-        for fd, events in self._service.list_lines():
-            looked.register(fd, events)
-        return looked, readers
+        return wanted, readers
 
     def _find_pause(self) -> float | None:
         now = time.monotonic()
