@@ -178,6 +178,7 @@ def _make_request(context: Context, session: str, event: HostCall | HostOutcome)
         folder=event.folder or None,
         door=_find_dialect(context).door,
         subagent=visible(event.subagent[:LONGEST_SUBAGENT]),
+        schema=event.schema if isinstance(event, HostCall) else "",
     )
     return request_in_session(context.gate, session, event.tool, event.args, None, 0.0, said)
 

@@ -85,6 +85,13 @@ class Service:
         self._close(inquiry)
         inquiry.done = lambda out, why: None
 
+    def close(self) -> None:
+        """Let every connection go."""
+        for one in [*self._open.values()]:
+            self._close(one)
+        while self._idle:
+            self._idle.pop().close()
+
     @property
     def is_busy(self) -> bool:
         return bool(self._open or self._waiting)
