@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 ASKED_ALREADY = "The MCP servers of {titles}: their tools are asked for by the hook, as any other."
 NO_COMMAND = (
-    "{names} in {path}: no gateway can stand in front of these (a sign-in, the older SSE, or a spelling that "
-    "is not understood), so their tools run unasked"
+    "{names} in {path}: no gateway can stand in front of these (a sign-in, the older SSE, the extra mcp is "
+    "missing, or a spelling that is not understood), so their tools run unasked"
 )
 
 

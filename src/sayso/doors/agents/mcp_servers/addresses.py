@@ -1,12 +1,14 @@
 """Servers at an address, in a JSON file: the gateway's command takes the place of their entry.
 
 What else the entry says stays as it is. Its headers go to the gateway in its environment, so that they stand
-in no list of processes. A server of the older kind (SSE), or with a sign-in by its client, is left out.
+in no list of processes. Left out are servers of the older kind (SSE), those with a sign-in by their client, and
+all of them where the extra `mcp`, which reaches them, is missing.
 """
 
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from typing import Any
 
 import msgspec
@@ -43,7 +45,7 @@ def read_address_server(where: tuple[str, ...], node: JsonNode) -> AddressServer
     """Return the server of this entry; None if no gateway can stand in front of it."""
     entry = load_value(node)
     given = [name for name in ADDRESSES if name in entry]
-    if len(given) != 1 or "command" in entry or _SIGNS_IN & entry.keys():
+    if len(given) != 1 or "command" in entry or _SIGNS_IN & entry.keys() or find_spec("mcp") is None:
         return None
     address, kind = entry[given[0]], entry.get("type", "http")
     headers = entry.get("headers", {})
