@@ -1,8 +1,8 @@
 """Servers at an address, in a JSON file: the gateway's command takes the place of their entry.
 
 What else the entry says stays as it is. Its headers go to the gateway in its environment, so that they stand
-in no list of processes. Left out are servers of the older kind (SSE), those with a sign-in by their client, and
-all of them where the extra `mcp`, which reaches them, is missing.
+in no list of processes. Left out are servers of the older kind (SSE), those with a sign-in by their client,
+and all of them where the extra `mcp`, which reaches them, is missing.
 """
 
 from __future__ import annotations
