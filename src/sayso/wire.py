@@ -18,6 +18,8 @@ SESSION_HEADER = "X-Sayso-Session"
 TRUSTED_PATH = "/trusted/v1/messages"
 SURFACES_PATH = "/surfaces/v1"
 BROWSER_COOKIE = "sayso_browser"
+SERVER_HEADER = "SAYSO_HEADER_"
+"""How variables begin that give the MCP gateway a header for a server at an address: `Name: value`."""
 
 
 class RunnableCall(msgspec.Struct, frozen=True):
@@ -108,6 +110,8 @@ class HostCall(HostEvent, frozen=True, kw_only=True):
     """The host's own permission mode."""
     takes_json: bool = False
     """The host is certainly one that takes a deny in JSON for a deny."""
+    schema: str = ""
+    """A digest of the tool's schema, where the host knows one: what is approved is approved for it."""
 
 
 class HostOutcome(HostEvent, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -158,7 +159,22 @@ def started(gate: Gate, session: str) -> None:
     start_call(gate, request(session, "files.list"), holder="me")
 
 
+def started_here(*names: str, **more: Any) -> Act:
+    """The call of a hook, or of the MCP gateway: for those the decision is the start."""
+
+    def act(gate: Gate, session: str) -> None:
+        start_call(gate, request(session, *names), holder="me", lasts=False, **more)
+
+    return act
+
+
+def started_by_grant(gate: Gate, session: str) -> None:
+    give_grant(gate, session, by="ana", operation="files.stat", minutes=60)
+    started_here("files.stat")(gate, session)
+
+
 HARMLESS: dict[str, Act] = {
+    "started on this machine": started_here("files.list", host_id="h1"),
     "autonomous": asks("files.list"),
     "low and listed nowhere": asks("files.stat"),
     "two of them": asks("files.list", "files.stat"),
@@ -185,6 +201,10 @@ MUST_LAST: dict[str, Act] = {
     "mode paranoid": in_mode_paranoid,
     "decayed": decayed,
     "the ledger says that it runs": started,
+    "started on this machine, by a grant": started_by_grant,
+    "started on this machine, under a key": started_here("files.list", key="k1"),
+    "started on this machine, with an effect": started_here("files.list", effect_key="e1"),
+    "started on this machine, but asked": started_here("files.peek"),
 }
 
 

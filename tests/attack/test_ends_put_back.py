@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from sayso.core.errors import SaysoError
-from sayso.core.model import Operation, Risk
+from sayso.core.model import Operation, Request, Risk
+from sayso.core.policy import Detail, Domain, compile_policy
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
 from sayso.gate.ledger.outcome import end_call
@@ -99,3 +100,47 @@ def test_after_the_machine_started_again_an_end_that_was_lost_is_no_tampering(
     gate = place.another()
     end_call(gate, call, fence, "succeeded")
     assert not place.reported()
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Iterator[Place]:
+    """Where the bank may be looked at without asking."""
+    policy = compile_policy(
+        domains={"bank": Domain(autonomous=("look",))}, operations={"bank.look": Detail(risk=Risk.LOW)}
+    )
+    made = sqlite_place(tmp_path, policy=policy)
+    yield made
+    made.close()
+
+
+def started_and_put_back(place: Place) -> Request:
+    """A call of low risk whose start did not wait for the disk; and the rows of before it, put back."""
+    session = open_session(place.gate, agent="tester", owner="host", workspace="/w")
+    wanted = make_request(
+        make_call("look", {"at": 7}, door="mcp", folder="/w", workspace="/w"),
+        [Operation("bank.look", risk=Risk.LOW)],
+        agent="tester",
+        session=session,
+    )
+    before = place.hand.copy(*ROWS)
+    assert start_call(place.gate, wanted, holder="one", host_id="h1", lasts=False).runs
+    place.hand.put_back(before)
+    return wanted
+
+
+def test_a_call_that_was_started_without_the_disk_does_not_start_again_by_the_rows_of_before(
+    watched: Place,
+) -> None:
+    wanted = started_and_put_back(watched)
+    with pytest.raises(SaysoError):
+        start_call(watched.another(), wanted, holder="two", host_id="h1", lasts=False)
+    assert watched.reported()
+
+
+def test_after_the_machine_started_again_a_start_that_was_lost_is_no_tampering(
+    another_boot: Callable[[], None], watched: Place
+) -> None:
+    wanted = started_and_put_back(watched)
+    another_boot()
+    assert start_call(watched.another(), wanted, holder="two", host_id="h2", lasts=False).runs
+    assert not watched.reported()

@@ -4,111 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import re
 import signal
-import subprocess
-import sys
-import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import Client, StdioServerParameters, stdio_client
 
-from tests.e2e.agents.gated import Serving
-from tests.e2e.mcp_place import ERAS, HANDSHAKE
-from tests.support.repository import ROOT
+from tests.e2e.gateway_place import PATIENCE, GatedServer, wait_for
+from tests.e2e.mcp_place import ERAS
 from tests.support.service_process import a_home
-
-PATIENCE = 60.0
-SERVER = Path(__file__).with_name("sdk_server.py")
-POLICY = """
-sayso: 1
-domains:
-  work: {trust_level: high, autonomous: [look], requires_approval: [write], blocked: [wipe]}
-operations:
-  work.look: {risk: low}
-  work.write: {risk: moderate}
-tools:
-  - {tool: mcp__files__look, operation: work.look}
-  - {tool: mcp__files__write, operation: work.write}
-  - {tool: mcp__files__wipe, operation: work.wipe}
-"""
-
-
-class GatedServer:
-    """A user whose MCP client has the server behind the gateway, by `sayso install mcp`."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.made = folder, folder / "made"
-        self.made.mkdir()
-        config = folder / "XDG_CONFIG_HOME"
-        (config / "sayso").mkdir(mode=0o700)
-        (config / "sayso" / "policy.yaml").write_text(POLICY)
-        self.config = config / "Claude" / "claude_desktop_config.json"
-        self.config.parent.mkdir()
-        server = {"command": sys.executable, "args": [str(SERVER), str(self.made)]}
-        self.config.write_text(json.dumps({"mcpServers": {"files": server}}))
-        self.sayso("install", "mcp", "--yes")
-
-    def sayso(self, *arguments: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "sayso", *arguments],
-            cwd=self.folder, env=self.environment, capture_output=True, text=True, check=True,
-            timeout=PATIENCE,
-        )  # fmt: skip
-        return done.stdout
-
-    @property
-    def environment(self) -> dict[str, str]:
-        return os.environ | {"PYTHONPATH": str(ROOT / "src")}
-
-    @contextmanager
-    def serving(self, answer: str | None = None) -> Iterator[Serving]:
-        token = json.loads(self.sayso("token", "new", "operator", "ana", "--json"))["token"]
-        with subprocess.Popen(
-            [sys.executable, "-m", "sayso", "serve", "--port", "0"],
-            cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, text=True,
-        ) as service:  # fmt: skip
-            assert service.stdout is not None
-            found = re.match(r"Sayso serves on (http://\S+)", service.stdout.readline())
-            assert found is not None
-            with Serving(service, found[1], token).watching(answer) as serving:
-                yield serving
-
-    @asynccontextmanager
-    async def client(self, era: str = HANDSHAKE) -> AsyncIterator[Client]:
-        words = json.loads(self.config.read_text())["mcpServers"]["files"]
-        server = StdioServerParameters(
-            command=words["command"], args=words["args"], env=self.environment, cwd=self.folder
-        )
-        with (self.folder / "stderr").open("a", encoding="utf-8") as said:
-            async with Client(stdio_client(server, errlog=said), mode=era) as client:
-                yield client
-
-    def call(self, tool: str, era: str = HANDSHAKE) -> tuple[bool, str]:
-        """Call a tool; return whether it ran, and what was answered."""
-
-        async def run() -> Any:
-            async with self.client(era) as client:
-                return await client.call_tool(tool, {"name": tool})
-
-        result = asyncio.run(run())
-        return not result.is_error, " ".join(one.text for one in result.content)
-
-    @property
-    def files(self) -> set[str]:
-        return {one.name for one in self.made.iterdir()}
-
-
-def wait_for(look: Callable[[], object]) -> None:
-    """Look until something is there."""
-    until = time.monotonic() + PATIENCE
-    while not look():
-        assert time.monotonic() < until, "nothing happened"
 
 
 @pytest.fixture

@@ -133,7 +133,7 @@ def begin_passkeys_again(life: Life, session: str, number: int) -> None:
 def by_key(gate: Gate, number: int) -> str:
     asked = SessionWish(agent="tester", user=f"of {number}")
     opened = open_session_by_key(
-        gate, f"key {number}", owner="host", asked=asked, agent="tester", workspace="/"
+        gate, f"key {number}", owner="host", asked=asked, agent="tester", workspace=lambda: "/"
     )
     return opened.session
 

@@ -113,6 +113,7 @@ def test_what_may_be_a_path_or_a_piece_of_one_is_read_at_length(text: str, proje
 def test_a_text_that_may_be_an_ending_is_read_at_length(project: Path) -> None:
     assert not name_no_path({"note": "AGENTS", "ext": "md"}, str(project), ("label",))
     assert name_no_path({"note": "AGENTS", "text": "two words"}, str(project), ("label",))
+    assert name_no_path({"text": "md"}, str(project), ("label",)), "there is no name for it to end"
 
 
 @pytest.mark.parametrize("name", ["path", "to", "id", "pattern", "patch", "prefix", "not a name"])

@@ -120,8 +120,9 @@ class Sayso(Program[Session]):
         """
         if name is None and key is not None:
             asked = reopen.SessionWish(agent, user, check_workspace(workspace) or None, parent)
-            here = {"agent": AGENT_NAME, "workspace": workspace_here()}
-            found = reopen.open_session_by_key(self.gate, key, owner=owner, asked=asked, **here)
+            found = reopen.open_session_by_key(
+                self.gate, key, owner=owner, asked=asked, agent=AGENT_NAME, workspace=workspace_here
+            )
             return Session(self.door, found.session, reopened=found.reopened, after=found.after)
         if name is None:
             name = self.open_session(

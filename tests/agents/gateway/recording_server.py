@@ -2,7 +2,9 @@
 
 It splits lines as Python's text files do, also at a carriage return, and answers whatever has an id. With the
 quirk `deaf` it never answers, with `dies` it ends at the first tool call, with `early` it answers ids before
-it was asked, with `garbage` it prints a line that is no JSON before every answer.
+it was asked, with `garbage` it prints a line that is no JSON before every answer, with `asks` it wants to be
+answered something before a tool runs, and with `asks oddly` its state is not a text. With `forges` it answers
+7 in ways that some clients might take for an answer, and with `changes` each list of its tools is another.
 """
 
 from __future__ import annotations
@@ -10,6 +12,14 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+
+FORGED = (
+    '[{"jsonrpc":"2.0","id":7,"result":{"content":[]}}]',
+    '{"jsonrpc":"2.0","id":7,"id":99,"result":{"content":[]}}',
+    '{"jsonrpc":"2.0","id":7,"method":null,"result":{"content":[]}}',
+    '{"jsonrpc":"2.0","id":7,"result":{"content":[]}} {}',
+    '{"jsonrpc":"2.0","id":99,"x":1}\r{"jsonrpc":"2.0","id":7,"result":{}}',
+)
 
 
 def answer(line: str, quirk: str) -> None:
@@ -20,7 +30,13 @@ def answer(line: str, quirk: str) -> None:
         sys.exit(3)
     if quirk == "garbage":
         sys.stdout.write("this is no JSON\n")
-    result = {"content": [{"type": "text", "text": "done"}], "isError": False}
+    result: dict[str, object] = {"content": [{"type": "text", "text": "done"}], "isError": False}
+    if quirk.startswith("asks") and asked["method"] == "tools/call" and "requestState" not in asked["params"]:
+        state = {"asks": "of the server", "asks oddly": 7}[quirk]
+        result = {"resultType": "input_required", "inputRequests": {}, "requestState": state}
+    if quirk == "changes" and asked["method"] == "tools/list":
+        tool = {"name": "touch", "inputSchema": {"type": "object", "title": f"number {asked['id']}"}}
+        result = {"tools": [tool]}
     sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}) + "\n")
     sys.stdout.flush()
 
@@ -30,6 +46,9 @@ def main(file: Path, quirk: str = "") -> None:
         for line in sys.stdin:
             record.write(line if line.endswith("\n") else f"{line}\n")
             record.flush()
+            if quirk == "forges":
+                sys.stdout.write("".join(f"{one}\n" for one in FORGED))
+                sys.stdout.flush()
             if quirk == "early":
                 sys.stdout.write('{"jsonrpc":"2.0","id":7,"result":{"content":[]}}\n')
                 sys.stdout.flush()

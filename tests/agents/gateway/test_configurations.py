@@ -119,7 +119,13 @@ def test_a_broken_file_is_left_alone_and_named(folder: Path, name: str, text: st
 
 
 NOT_STARTED = {
-    "an address": '{"mcpServers": {"a": {"url": "https://x"}}}',
+    "the older kind of server": '{"mcpServers": {"a": {"type": "sse", "url": "https://x"}}}',
+    "the older kind, by its address": '{"mcpServers": {"a": {"url": "https://x/sse/"}}}',
+    "a sign-in of its client's": '{"mcpServers": {"a": {"url": "https://x", "oauth": {}}}}',
+    "no address": '{"mcpServers": {"a": {"url": "file:///x"}}}',
+    "an address that is none": '{"mcpServers": {"a": {"url": ["https://x"]}}}',
+    "two addresses": '{"mcpServers": {"a": {"url": "https://x", "httpUrl": "https://y"}}}',
+    "headers that are none": '{"mcpServers": {"a": {"url": "https://x", "headers": {"A": 1}}}}',
     "a number": '{"mcpServers": {"a": {"command": 1}}}',
     "arguments that are none": '{"mcpServers": {"a": {"command": "x", "args": "y"}}}',
     "an empty command": '{"mcpServers": {"a": {"command": ""}}}',
@@ -131,7 +137,7 @@ NOT_STARTED = {
 
 
 @each_row(("name", "text"), NOT_STARTED.items(), ids=NOT_STARTED.keys())
-def test_what_is_not_a_server_with_a_command_stays_as_it_is(folder: Path, name: str, text: str) -> None:
+def test_what_no_gateway_can_stand_in_front_of_stays_as_it_is(folder: Path, name: str, text: str) -> None:
     assert not plan_gating(a_file(folder, "x.json", text)).change.is_needed
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import random
 import re
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from sayso.doors.mcp.gateway.messages import CancelNotice, Passed, Refused, ToolCall, fold, read_client_line
 from tests.agents.gateway.place import (
+    PATIENCE,
     Decide,
     GatewayPlace,
     allow,
@@ -17,6 +19,7 @@ from tests.agents.gateway.place import (
     hook_answer,
     is_denied,
     request,
+    stay_silent,
     tool_call,
 )
 from tests.support.rows import each_row
@@ -300,3 +303,72 @@ def test_no_changed_line_that_passes_is_a_call_for_any_reader() -> None:
         read = read_client_line(text.encode())
         if isinstance(read, (Passed, CancelNotice)):
             assert not any(map(is_call, list_readings(text))), text
+
+
+def test_a_server_cannot_answer_a_held_call_in_a_way_that_only_some_clients_read(place: GatewayPlace) -> None:
+    with place.serving(stay_silent) as service, place.gateway("forges") as client:
+        client.send(tool_call(7))
+        service.next("call")
+        client.send(request(8, "ping"))
+        assert client.read()["id"] == 8
+
+
+def test_what_is_approved_is_approved_for_the_schema_that_was_listed(place: GatewayPlace) -> None:
+    with place.serving(allow) as service, place.gateway("changes") as client:
+        said = []
+        for number in range(3):
+            client.send(tool_call(10 + number))
+            client.read_answer(10 + number)
+            said.append(service.next("call")["schema"])
+            client.send(request(number, "tools/list"))
+            client.read_answer(number)
+    assert said[0] == ""
+    assert len(set(said)) == 3
+
+
+def test_a_tool_that_changes_while_it_is_asked_about_does_not_run(place: GatewayPlace) -> None:
+    asked, go = threading.Event(), threading.Event()
+
+    def wait(event: str, payload: dict[str, Any]) -> bytes:
+        if event == "call":
+            asked.set()
+            assert go.wait(PATIENCE)
+        return allow(event, payload)
+
+    with place.serving(wait) as service, place.gateway("changes") as client:
+        client.send(tool_call(1))
+        assert asked.wait(PATIENCE)
+        client.send(request(2, "tools/list"))
+        client.read_answer(2)
+        go.set()
+        assert "changed this tool" in client.read_answer(1)["result"]["content"][0]["text"]
+        assert service.next("end")["ok"] is False
+        client.settle()
+    assert not [line for line in client.reached if "tools/call" in line]
+
+
+HIDDEN = {
+    "a call in the answer to a server's request": {"jsonrpc": "2.0", "id": 1, "result": json.loads(INNER)},
+    "a call in the arguments of another method": request(1, "completion/complete", call=json.loads(INNER)),
+    "a call in a notification": {"jsonrpc": "2.0", "method": "notifications/x", "params": json.loads(INNER)},
+}
+
+
+@each_row("message", HIDDEN.values(), ids=HIDDEN.keys())
+def test_a_call_inside_of_something_else_is_no_call_for_any_reader(message: dict[str, Any]) -> None:
+    """It passes as what it is: a server that takes it for a call does so without being called."""
+    line = json.dumps(message).encode()
+    assert isinstance(read_client_line(line), Passed)
+    assert not any(map(is_call, list_readings(line.decode())))
+
+
+MORE_DISGUISES = (
+    "tools/call/", "/tools/call", "x/tools/call", "TOOLS/CALL", "tools/\u200bcall", "tools\uff0fcall",
+    " tools/call", "tools/call\u2028", "\ufefftools/call",
+)  # fmt: skip
+
+
+@each_row("method", MORE_DISGUISES)
+def test_a_method_that_could_be_taken_for_a_call_is_judged_or_refused(method: str) -> None:
+    read = read_client_line(json.dumps({**tool_call(5), "method": method}).encode())
+    assert isinstance(read, (Refused, ToolCall))

@@ -19,7 +19,10 @@ NEXT = (
     "Next: let your agent work. Where it must ask, you answer on the page (`sayso link` signs you in) "
     "or in `sayso inbox`. `sayso serve --status` shows the service that runs behind both."
 )
-NO_COMMAND = "{names} in {path}: there is no gateway for servers at an address, so their tools run unasked"
+NO_COMMAND = (
+    "{names} in {path}: no gateway can stand in front of these (a sign-in, the older SSE, the extra mcp is "
+    "missing, or a spelling that is not understood), so their tools run unasked"
+)
 
 
 def find_agents_here() -> list[Agent]:
@@ -75,7 +78,7 @@ def gate_mcp_servers(gated: list[Agent], *, yes: bool) -> bool:
     asks = {agent.name: agent.title for agent in gated}
     files = [(file, _names_servers(file)) for file in find_server_files()]
     for file, found in files:
-        if found.stdio and file.agent not in asks:
+        if found.gateable and file.agent not in asks:
             echo_line(f"\nMCP servers of {file.title}")
             # A file of the project is shared with others: without somebody to ask it stays as it is.
             asking = Asking("Put them behind Sayso?", default=not file.shared, yes=yes and not file.shared)
@@ -83,7 +86,7 @@ def gate_mcp_servers(gated: list[Agent], *, yes: bool) -> bool:
                 gate_file(file, asking)
         if found.others and file.agent not in asks:
             print_note(NO_COMMAND.format(names=", ".join(found.others), path=file.path))
-    told = dict.fromkeys(asks[file.agent] for file, found in files if found.stdio and file.agent in asks)
+    told = dict.fromkeys(asks[file.agent] for file, found in files if found.gateable and file.agent in asks)
     if told:
         echo_line("")
         echo_line(ASKED_ALREADY.format(titles=" and ".join(told)))

@@ -16,6 +16,7 @@ from sayso.cli.views.wrapping import echo_line, echo_wrapped
 if TYPE_CHECKING:
     from sayso.doors.agents.agent import Scope
     from sayso.doors.agents.doctor.canary import Diagnosis
+    from sayso.doors.agents.mcp_servers.addresses import AddressServer
     from sayso.doors.agents.mcp_servers.found import StdioServer
     from sayso.doors.agents.mcp_servers.gating import GatedServer, ServerChange
     from sayso.doors.agents.mcp_servers.places import ServerFile
@@ -37,7 +38,7 @@ def gate_servers(
             files.append(file)
     seen = [gate_file(file, asking, wait=wait, service=service) for file in files]
     if not any(seen):
-        typer.echo("No MCP server that is started by a command is left to gate here.")
+        typer.echo("No MCP server is left to gate here.")
 
 
 def gate_file(
@@ -144,41 +145,47 @@ def examine_servers(only: Collection[tuple[str, tuple[str, ...]]] | None = None)
         except SaysoError as error:
             found.append(Diagnosis("file", good=False, text=error.message))
             continue
-        wanted = (one for one in servers.stdio if only is None or (path, one.where) in only)
+        wanted = (one for one in servers.gateable if only is None or (path, one.where) in only)
         found += [_examine_server(file, one) for one in wanted]
     return found
 
 
-def _examine_server(file: ServerFile, server: StdioServer) -> Diagnosis:
+def _examine_server(file: ServerFile, server: StdioServer | AddressServer) -> Diagnosis:
     from sayso.doors.agents.doctor.canary import Diagnosis
     from sayso.doors.agents.mcp_servers.canary import examine_server
-    from sayso.doors.agents.mcp_servers.words import unwrap_words
+    from sayso.doors.agents.mcp_servers.words import is_wrapped
 
-    if unwrap_words(server.words) is None and is_asked_by_hook(file):
+    if not is_wrapped(server.words) and is_asked_by_hook(file):
         about = f"{server.name} in {file.path}"
         return Diagnosis(about, good=True, text=f"no gateway; {BY_HOOK.format(title=file.title)}")
     return examine_server(file, server)
 
 
 def _show(file: ServerFile, plan: ServerChange, asking: Asking) -> None:
-    from sayso.doors.agents.mcp_servers.words import unwrap_words, wrap_words
+    from sayso.doors.agents.mcp_servers.words import (
+        is_wrapped,
+        unwrap_address,
+        unwrap_words,
+        wrap_words,
+    )
     from sayso.doors.agents.settings.changes import show_changes
 
     if asking.diff:
         echo_wrapped(show_changes([plan.change]))
         return
-    echo_line(f"{plan.change.path}: only the commands of these servers change")
+    echo_line(f"{plan.change.path}: only the commands and addresses of these servers change")
     for one in plan.servers:
-        inner = unwrap_words(one.words)
+        address = unwrap_address(one.words)
+        inner = unwrap_words(one.words) if address is None else (address,)
         echo_line(f"  {one.name:<16} {_shorten(inner or one.words)}")
     first = plan.servers[0]
     gateway = shlex.join(wrap_words("NAME", ["COMMAND"]))
-    if unwrap_words(first.words) is None:
-        echo_line(f"Each is then started by: {gateway}")
+    if not is_wrapped(first.words):
+        echo_line(f"Each is then started by: {gateway}, or with --url ADDRESS for a command")
         if file.shared:
             print_note(SHARED)
     else:
-        echo_line("Each is then started by its own command again, as before.")
+        echo_line("Each is then started by its own command again, or at its address, as before.")
 
 
 def _shorten(words: Sequence[str]) -> str:

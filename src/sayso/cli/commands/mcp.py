@@ -67,16 +67,24 @@ def mcp_serve(
 @app.command("wrap", short_help="Stand in front of an MCP server, and ask before every tool call.")
 def mcp_wrap(
     words: Annotated[
-        list[str], typer.Argument(metavar="-- COMMAND...", help="The command that starts the server.")
-    ],
+        list[str] | None, typer.Argument(metavar="-- COMMAND...", help="The command that starts the server.")
+    ] = None,
     name: Annotated[
         str | None,
         typer.Option(
             "--name", metavar="NAME", help="The server's name in your policy; by default its command's."
         ),
     ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(
+            "--url", metavar="URL", help="The address of a server (streamable HTTP), for a command."
+        ),
+    ] = None,
 ) -> None:
     """Start an MCP server on stdin and stdout, and let only those tool calls through that are allowed.
+
+    With --url the server is at an address; the client is on stdin and stdout all the same.
 
     The service decides about each as about every other call, by the name mcp__NAME__TOOL, and the call waits
     for your answer. Everything else passes unchanged. MCP clients start this: `sayso install mcp` puts it
@@ -86,7 +94,11 @@ def mcp_wrap(
     """
     from sayso.cli.agents.gateway import run_gateway
 
-    raise typer.Exit(run_gateway(words, name))
+    if (url is None) == (not words):
+        raise typer.BadParameter("say either -- COMMAND or --url URL")
+    if url is not None:
+        _check_installed()
+    raise typer.Exit(run_gateway(words or (), name, url))
 
 
 def _pass_mode_on() -> None:

@@ -72,7 +72,7 @@ def authorize(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Authoriz
     gate, request = gate_and_reading(gate, request)
     with reporting(gate, request.session) as told, writing(gate) as tx:
         done = authorize_in(gate, tx, request, scope)
-        tx.durable = not _is_harmless(done.decision)
+        tx.durable = not is_harmless(done.decision)
         told.set_decision(request, done.decision, done.question, opened=done.opened)
         return done
 
@@ -132,7 +132,7 @@ def is_answer(gate: Gate, tx: Reader, decision: Decision) -> bool:
     return decision.rule == APPROVED_CALL.name and question_behind(gate, tx, decision.grants)
 
 
-def _is_harmless(decision: Decision) -> bool:
+def is_harmless(decision: Decision) -> bool:
     """Return whether all it does is to allow what has low risk. Whatever uses or changes more has to last."""
     low = decision.verdict is Verdict.ALLOW and decision.risk == Risk.LOW
     return low and not decision.grants and not decision.effects

@@ -32,7 +32,7 @@ from sayso.gate.call_rows import (
     with_decision,
     with_standing,
 )
-from sayso.gate.deciding.authorize import Authorization, Bundle, authorize_in, reporting
+from sayso.gate.deciding.authorize import Authorization, Bundle, authorize_in, is_harmless, reporting
 from sayso.gate.deciding.request import gate_and_reading, read_again, with_state
 from sayso.gate.gate import (
     NO_SCOPE,
@@ -72,11 +72,14 @@ def start_call(
     entered: bool = True,
     bundle: Bundle | None = None,
     lease: float = LEASE,
+    lasts: bool = True,
 ) -> Attempt:
     """Decide a call and, if it is allowed, start it. The same host id or key gives the recorded one again.
 
-    With `entered` False the start can still be given back, until `enter_call` records that the function was
-    entered; without it the start counts as the entry.
+    Without `lasts` an allow of low risk that uses and changes nothing does not wait for the disk: whoever
+    makes the call is on this machine, and goes with it if the power fails. With `entered` False the start can
+    still be given back, until `enter_call` records that the function was entered; without it the start counts
+    as the entry.
     """
     gate, request = gate_and_reading(gate, request)
     with reporting(gate, request.session) as report, writing(gate) as tx:
@@ -90,6 +93,8 @@ def start_call(
             check_effect(gate, tx, request, effect_key, name)
         done = authorize_in(gate, tx, request, scope, call=name, bundle=bundle, fence=1)
         report.set_decision(request, done.decision, done.question, opened=done.opened)
+        if not lasts and key is None and effect_key is None and tx.local and is_harmless(done.decision):
+            tx.durable = not gate.sealer.mark.marks_unsynced
         row = new_call_row(
             gate, tx, name, request, done, host_id=host_id, key=key, effect_key=effect_key, lease=lease
         )

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import os.path
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -53,32 +54,43 @@ class _KeptSession(msgspec.Struct, frozen=True):
 
 
 def open_session_by_key(
-    gate: Gate, key: str, *, owner: str, asked: SessionWish, agent: str, workspace: str
+    gate: Gate, key: str, *, owner: str, asked: SessionWish, agent: str, workspace: Callable[[], str]
 ) -> KeyedSession:
-    """Return the session of this key, or a new one with this agent and workspace if none were named."""
+    """Return the session of this key, or a new one with this agent and workspace if none were named.
+
+    The workspace is looked for only if there is no session yet.
+    """
     printable = isinstance(key, str) and key.isprintable()  # a program may pass anything
     if not printable or not 1 <= len(key) <= LONGEST_KEY:
         raise MalformedRequest(f"a session's key is a text of 1 to {LONGEST_KEY} printable characters")
     place = value_name("session-key", sha256(encode_canonical([owner, key])))
-    new = {
-        "agent": asked.agent or agent,
-        "user": asked.user or "",
-        "workspace": asked.workspace or workspace,
-        "parent": asked.parent,
-    }
-    opened = open_session_at(gate, place, owner=owner, new=new)
+
+    def describe() -> dict[str, Any]:
+        return {
+            "agent": asked.agent or agent,
+            "user": asked.user or "",
+            "workspace": asked.workspace or workspace(),
+            "parent": asked.parent,
+        }
+
+    opened = open_session_at(gate, place, owner=owner, describe=describe)
     if opened.reopened and asked != SessionWish():
         _check_same(gate, key, opened.session, asked)
     return opened
 
 
-def open_session_at(gate: Gate, place: str, *, owner: str, new: dict[str, Any]) -> KeyedSession:
-    """Return the open session stored under this name, or a new one. Callers at the same time get the same."""
+def open_session_at(
+    gate: Gate, place: str, *, owner: str, describe: Callable[[], dict[str, Any]]
+) -> KeyedSession:
+    """Return the open session stored under this name, or a new one. Callers at the same time get the same.
+
+    `describe` tells the fields of a new one, and is asked only for that.
+    """
     with gate.store.read() as tx:
         known, _ = _find_kept_session(gate, tx, place, owner)
     if known is not None:
         return KeyedSession(known, reopened=True)
-    fresh = open_session(gate, owner=owner, **new)
+    fresh = open_session(gate, owner=owner, **describe())
     with writing(gate) as tx:
         lock_values(tx, "session-key")  # of several services on one database, one at a time
         known, after = _find_kept_session(gate, tx, place, owner)

@@ -223,8 +223,9 @@ def _name_id(message: SignedMessage) -> str:
 
 
 def _decide(gate: Gate, message: SignedMessage, asked: TrustedRequest | TrustedRetry) -> Attempt:
-    new = {"agent": "trusted channel"}
-    session = open_session_at(gate, value_name("session-of", OWNER), owner=OWNER, new=new).session
+    place = value_name("session-of", OWNER)
+    described = {"agent": "trusted channel"}
+    session = open_session_at(gate, place, owner=OWNER, describe=lambda: described).session
     if isinstance(asked, TrustedRetry):
         if session_of_call(gate, asked.call) != session:
             raise UnknownCall(f"there is no call {asked.call}")

@@ -230,6 +230,8 @@ def name_no_path(arguments: object, folder: str, named: Sequence[str]) -> bool:
         return False
     if _takes_more_than_paths(tuple(named)):
         return False
+    if len(arguments) > 1 and any(is_ending(name, str(value)) for name, value in arguments.items()):
+        return False
     return all(_is_plain(name, value, folder) for name, value in arguments.items())
 
 
@@ -254,7 +256,7 @@ def _is_plain(name: str, value: object, folder: str) -> bool:
     if kind is not str and kind is not int and kind is not float:
         return False
     text = str(value)
-    if is_ending(name, text) or not _is_plain_text(text):
+    if not _is_plain_text(text):
         return False
     try:
         os.lstat(f"{folder}/{text}")

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -93,7 +94,14 @@ async def _answer_event(context: Context, event: HostEvent) -> HookAnswer:
 
 
 def _begin(context: Context, event: HostEvent) -> HookAnswer | tuple[str, HostCall, Attempt]:
-    """Return the answer, or the call that waits for a person."""
+    """Return the answer, or the call that waits for a person. All that is read before it writes is read at
+    one moment."""
+    store = context.gate.marked_store
+    with store.snapshot() if store.local else nullcontext():
+        return _take_event(context, event)
+
+
+def _take_event(context: Context, event: HostEvent) -> HookAnswer | tuple[str, HostCall, Attempt]:
     if context.authorization is not None:
         check_caller_again(context.gate, context.running.callers, context.authorization, context.token)
     if isinstance(event, HostMessage) and is_canary_message(event.text):
@@ -157,7 +165,7 @@ def _start_call(context: Context, session: str, event: HostCall) -> Attempt:
     """Decide the call, or find it where another hook has asked about it just now."""
     wanted = _make_request(context, session, event)
     check_room(context, wanted)
-    begin = partial(start.start_call, context.gate, wanted, holder=context.token.id, lease=DAY)
+    begin = partial(start.start_call, context.gate, wanted, holder=context.token.id, lease=DAY, lasts=False)
     attempt = _find_joined(context, session, event, wanted)
     if attempt is None:
         try:
@@ -195,6 +203,7 @@ def _make_request(context: Context, session: str, event: HostCall | HostOutcome)
         folder=event.folder or None,
         door=_find_dialect(context).door,
         subagent=visible(event.subagent[:LONGEST_SUBAGENT]),
+        schema=event.schema if isinstance(event, HostCall) else "",
     )
     return request_in_session(context.gate, session, event.tool, event.args, None, 0.0, said)
 
@@ -271,7 +280,7 @@ def _open_session(context: Context, event: HostEvent, agent: str) -> str:
         owner=context.token.id,
         asked=SessionWish(),
         agent=agent,
-        workspace=find_workspace(event.folder, event.workspace or None),
+        workspace=partial(find_workspace, event.folder, event.workspace or None),
     )
     return opened.session
 

@@ -100,8 +100,9 @@ def _open_session(context: Context, body: SessionBody, parent: str | None) -> re
         return reopen.KeyedSession(opened)
     agent = None if body.any_agent else name
     asked = reopen.SessionWish(agent, body.user, body.workspace, parent)
-    new = {"agent": name, "workspace": body.folder}
-    return reopen.open_session_by_key(context.gate, body.key, owner=owner, asked=asked, **new)
+    return reopen.open_session_by_key(
+        context.gate, body.key, owner=owner, asked=asked, agent=name, workspace=lambda: body.folder
+    )
 
 
 def list_all_sessions(context: Context) -> Paged:

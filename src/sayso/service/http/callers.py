@@ -84,8 +84,9 @@ def owns(context: Context, session: str) -> bool:
 def _open_agent_session(context: Context) -> str:
     """An agent's token has one session, opened at its first request; a new one once that has ended."""
     token = context.token
-    new = {"agent": token.name}
-    opened = open_session_at(context.gate, agent_session_key(token), owner=token.id, new=new).session
+    opened = open_session_at(
+        context.gate, agent_session_key(token), owner=token.id, describe=lambda: {"agent": token.name}
+    ).session
     context.running.callers.note_session(token, opened)
     return opened
 

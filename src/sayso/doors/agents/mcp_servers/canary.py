@@ -13,21 +13,24 @@ from tempfile import TemporaryFile
 from typing import IO
 
 from sayso.doors.agents.doctor.canary import PATIENCE, Diagnosis, make_session_name
+from sayso.doors.agents.mcp_servers.addresses import AddressServer
 from sayso.doors.agents.mcp_servers.found import StdioServer
+from sayso.doors.agents.mcp_servers.gating import read_servers
 from sayso.doors.agents.mcp_servers.places import ServerFile
-from sayso.doors.agents.mcp_servers.words import unwrap_words, wrap_words
+from sayso.doors.agents.mcp_servers.words import is_wrapped, wrap_words
 from sayso.gate.settings import gate_config_folder
 from sayso.wire import canary_word
 
 LONGEST_END = 200
 
 
-def examine_server(file: ServerFile, server: StdioServer) -> Diagnosis:
+def examine_server(file: ServerFile, server: StdioServer | AddressServer) -> Diagnosis:
     """Return whether this server is gated."""
     about = f"{server.name} in {file.path}"
-    if unwrap_words(server.words) is None:
+    if not is_wrapped(server.words):
         return Diagnosis(about, good=False, text="not gated: its tools run unasked; sayso install mcp")
-    if server.words != wrap_words(server.name, server.words):
+    called = read_servers(file).called.get(server.name, server.name)
+    if server.words != wrap_words(called, server.words):
         text = "behind a gateway of another installation or name: sayso install mcp"
         return Diagnosis(about, good=False, text=text)
     return _try_canary(about, server.words)

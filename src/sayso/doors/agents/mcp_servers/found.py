@@ -1,10 +1,13 @@
-"""The servers of a configuration: those started by a command, and others."""
+"""The servers of a configuration: those started by a command, those at an address, and others."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import msgspec
+
+from sayso.doors.agents.mcp_servers.addresses import AddressServer
+from sayso.doors.agents.mcp_servers.words import name_servers
 
 
 class StdioServer(msgspec.Struct, frozen=True):
@@ -25,7 +28,18 @@ class FoundServers(msgspec.Struct, frozen=True):
     """The servers of one configuration, and the names of those that no gateway can stand in front of."""
 
     stdio: tuple[StdioServer, ...] = ()
+    addresses: tuple[AddressServer, ...] = ()
     others: tuple[str, ...] = ()
+
+    @property
+    def gateable(self) -> tuple[StdioServer | AddressServer, ...]:
+        """All that a gateway can stand in front of."""
+        return (*self.stdio, *self.addresses)
+
+    @property
+    def called(self) -> dict[str, str]:
+        """What each server is called in the policy, by its name here."""
+        return name_servers((*(one.name for one in self.gateable), *self.others))
 
 
 def join_command(command: Any, args: Any) -> tuple[str, ...] | None:

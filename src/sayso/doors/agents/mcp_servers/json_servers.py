@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from sayso.doors.agents.mcp_servers.addresses import ADDRESSES, read_address_server, write_entry
 from sayso.doors.agents.mcp_servers.found import FoundServers, StdioServer, join_command
 from sayso.doors.agents.settings import json_edit
 from sayso.doors.agents.settings.json_edit import JsonNode
@@ -19,14 +20,28 @@ def find_json_servers(text: str) -> FoundServers:
     if not text.strip():
         return FoundServers()
     root = json_edit.parse_text(text)
-    stdio, others = {}, []
+    stdio, addresses, others = {}, {}, []
     for where, node in _list_objects(root):
-        server = _read_server(where, node)
+        server, address = _read_server(where, node), read_address_server(where, node)
         if server is not None:
             stdio[where] = server
-        elif {"url", "httpUrl", "serverUrl"} & set(node.names):
+        elif address is not None:
+            addresses[where] = address
+        elif set(ADDRESSES) & set(node.names):
             others.append(where[-1])
-    return FoundServers(tuple(stdio.values()), tuple(others))
+    return FoundServers(tuple(stdio.values()), tuple(addresses.values()), tuple(others))
+
+
+def replace_json_entry(text: str, where: tuple[str, ...], entry: Any) -> str:
+    """Return the text with another entry at this place."""
+    node = _follow(json_edit.parse_text(text), where)
+    return _put(text, node, write_entry(text, node.start, entry))
+
+
+def find_json_entry(text: str, where: tuple[str, ...]) -> tuple[int, int]:
+    """Return where the entry stands."""
+    node = _follow(json_edit.parse_text(text), where)
+    return node.start, node.end
 
 
 def replace_json_words(text: str, server: StdioServer, words: Sequence[str]) -> str:

@@ -32,7 +32,7 @@ def find_toml_servers(text: str) -> FoundServers:
             continue
         start, end = min(one[0] for one in spans.values()), max(one[1] for one in spans.values())
         stdio.append(StdioServer((ROOT, name), words, start, end))
-    return FoundServers(tuple(stdio), tuple(others))
+    return FoundServers(tuple(stdio), others=tuple(others))
 
 
 def replace_toml_words(text: str, server: StdioServer, words: Sequence[str]) -> str:

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from sayso.core.errors import MalformedRequest
@@ -56,8 +57,16 @@ def _read_event(event: str, payload: dict[str, Any]) -> HostEvent:
         "call_id": _text(payload, "id"),
     }
     if event == CALL:
-        return HostCall(**where, **what)
+        return HostCall(**where, **what, schema=_digest(payload))
     return HostOutcome(**where, **what, ok=payload.get("ok") is True)
+
+
+def _digest(payload: dict[str, Any]) -> str:
+    """Return the digest of the tool's schema, if there is one."""
+    found = payload.get("schema", "")
+    if not isinstance(found, str) or re.fullmatch(r"(?:[0-9a-f]{64})?", found) is None:
+        raise MalformedRequest("schema in the payload is not a digest")
+    return found
 
 
 def _text(payload: dict[str, Any], name: str) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from collections.abc import Callable
 from typing import Any, Literal
 
 import msgspec
@@ -18,20 +19,25 @@ import msgspec
 from sayso.core.digest import parse_json
 from sayso.core.errors import NotCanonical
 
-PARSE, INVALID, REFUSED = -32700, -32600, -32000
+PARSE, INVALID, BAD_PARAMS, REFUSED = -32700, -32600, -32602, -32000
+INPUT_REQUIRED = "input_required"
 TOOLS_CALL, CANCELLED = "tools/call", "notifications/cancelled"
 VERSION = "io.modelcontextprotocol/protocolVersion"
 LONGEST_TOOL = 200
 DEEPEST = 64
+LONGEST_CHECKED = 4 * 1024 * 1024
+"""A longer line of a server is only read for its id."""
 _REQUEST, _RESPONSE = frozenset(("jsonrpc", "id", "method", "params")), frozenset(("result", "error"))
 _CALL = frozenset(("name", "arguments", "_meta", "task"))
+_GOES_ON = frozenset(("inputResponses", "requestState"))
 MessageId = int | str
 
 
 class Passed(msgspec.Struct, frozen=True):
-    """Nothing to judge; `id` is a request's."""
+    """Nothing to judge; `id` and `method` are a request's."""
 
     id: MessageId | None = None
+    method: str = ""
 
 
 class CancelNotice(msgspec.Struct, frozen=True):
@@ -41,16 +47,28 @@ class CancelNotice(msgspec.Struct, frozen=True):
 
 
 class ToolCall(msgspec.Struct, frozen=True):
-    """A call to judge, and the one line to send if it is allowed."""
+    """A call to judge, and the one message to send if it is allowed, as a line too."""
 
     id: MessageId
     tool: str
     arguments: dict[str, Any]
+    message: dict[str, Any]
     line: bytes
     progress: MessageId | None = None
     as_task: bool = False
     is_stateless: bool = False
     """Of the era without a handshake, from 2026-07-28 on: each request names its version."""
+    state: str | None = None
+    """Where it goes on, if it was sent before."""
+
+    def spell_with(self, state: str | None) -> bytes:
+        """Return the line with this state in the place of the client's, or none."""
+        if state == self.state:
+            return self.line
+        params = {key: value for key, value in self.message["params"].items() if key != "requestState"}
+        if state is not None:
+            params["requestState"] = state
+        return _encode({**self.message, "params": params})
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -100,14 +118,20 @@ def _read(message: dict[str, Any], known: MessageId | None) -> Passed | CancelNo
     params = message.get("params")
     if method == CANCELLED and isinstance(params, dict):
         return CancelNotice(params.get("requestId"))
-    return Passed(known)
+    return Passed(known, method)
 
 
 def _read_call(message: dict[str, Any], known: MessageId | None) -> ToolCall:
     params = message.get("params")
-    if known is None or not isinstance(params, dict) or params.keys() - _CALL:
-        raise NotCanonical(f"{TOOLS_CALL} has an id, and params with name, arguments, _meta and task only")
+    if known is None or not isinstance(params, dict):
+        raise NotCanonical(f"{TOOLS_CALL} has an id and params")
     tool, arguments, meta = params.get("name"), params.get("arguments", {}), params.get("_meta", {})
+    is_stateless = isinstance(meta, dict) and VERSION in meta
+    if params.keys() - _CALL - (_GOES_ON if is_stateless else set()):
+        raise NotCanonical(f"the params of {TOOLS_CALL} are name, arguments, _meta and task only")
+    state = params.get("requestState")
+    if not (state is None or isinstance(state, str)) or (state is None and _GOES_ON & params.keys()):
+        raise NotCanonical("what is answered goes with the requestState that it was asked with")
     if not isinstance(tool, str) or not 0 < len(tool) <= LONGEST_TOOL:
         raise NotCanonical("the tool has no name, or one that is too long")
     if not isinstance(arguments, dict) or not isinstance(meta, dict):
@@ -118,10 +142,12 @@ def _read_call(message: dict[str, Any], known: MessageId | None) -> ToolCall:
         id=known,
         tool=tool,
         arguments=arguments,
+        message=message,
         line=_encode(message),
         progress=token if type(token) in (int, str) else None,
         as_task="task" in params,
-        is_stateless=VERSION in meta,
+        is_stateless=is_stateless,
+        state=state,
     )
 
 
@@ -154,6 +180,25 @@ def answer_denied(call: ToolCall, why: str) -> bytes:
     return _encode({"jsonrpc": "2.0", "id": call.id, "result": {**kind, **result}})
 
 
+def answer_with_state(call: ToolCall, state: str) -> bytes:
+    """Answer a call that waits for a person: its client sends it again, with this state."""
+    result = {"resultType": INPUT_REQUIRED, "requestState": state}
+    return _encode({"jsonrpc": "2.0", "id": call.id, "result": result})
+
+
+def replace_state(line: bytes, seal: Callable[[str | None], str]) -> bytes | None:
+    """Return the server's `input_required` with its state sealed; None if it cannot be read for certain."""
+    try:
+        message = parse_json(line)
+        result = message["result"]
+        inner = result.get("requestState")
+        if not (inner is None or isinstance(inner, str)) or result["resultType"] != INPUT_REQUIRED:
+            return None
+        return _encode({**message, "result": {**result, "requestState": seal(inner)}})
+    except (NotCanonical, ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        return None
+
+
 def answer_refused(refused: Refused) -> bytes:
     error = {"code": refused.code, "message": f"Sayso: {refused.why}"}
     return _encode({"jsonrpc": "2.0", "id": refused.id, "error": error})
@@ -169,23 +214,49 @@ def _encode(message: dict[str, Any]) -> bytes:
     return json.dumps(message, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
 
 
+class _Result(msgspec.Struct, frozen=True):
+    """As much of a result as tells whether it is an error; the rest is not kept."""
+
+    failed: Any = msgspec.field(default=None, name="isError")
+    kind: Any = msgspec.field(default=None, name="resultType")
+
+
+_decode_result = msgspec.json.Decoder(_Result).decode
+
+
 class ServerReply(msgspec.Struct, frozen=True):
     """As much of a server's message as tells how a call ended."""
 
     id: Any = None
     method: Any = None
-    result: Any = None
+    result: msgspec.Raw = msgspec.Raw()
     error: Any = None
 
     @property
-    def ends(self) -> Literal["ok", "failed"] | None:
+    def ends(self) -> Literal["ok", "failed", "asks"] | None:
+        """How the call ended; `asks`: its server has a question first. None if this is no answer."""
         if self.method is not None:
             return None
-        failed = self.error is not None or not isinstance(self.result, dict) or self.result.get("isError")
-        return "failed" if failed else "ok"
+        try:
+            found = _decode_result(self.result)
+        except msgspec.MsgspecError:  # it is none, or no object
+            return "failed"
+        if self.error is not None or found.failed:
+            return "failed"
+        return "asks" if found.kind == INPUT_REQUIRED else "ok"
 
 
 _decode_reply = msgspec.json.Decoder(ServerReply).decode
+
+
+def is_one_message(line: bytes) -> bool:
+    """Return whether everybody reads the same one message in a server's line: no batch, and no key twice."""
+    if len(line) > LONGEST_CHECKED:
+        return read_server_line(line) is not None
+    try:
+        return isinstance(_parse(line), dict)
+    except (NotCanonical, ValueError, RecursionError):
+        return False
 
 
 def read_server_line(line: bytes) -> ServerReply | None:

@@ -8,14 +8,10 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import select
-import signal
-import subprocess
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -24,8 +20,10 @@ import msgspec
 from sayso.doors.mcp.gateway import messages
 from sayso.doors.mcp.gateway.dialect import CALL, CLOSE, END, spell_allow
 from sayso.doors.mcp.gateway.messages import CancelNotice, MessageId, Passed, Refused, ToolCall
+from sayso.doors.mcp.gateway.schemas import LIST, ToolSchemas
 from sayso.doors.mcp.gateway.service import Inquiry, Service
-from sayso.doors.mcp.gateway.streams import CHUNK, LineReader, LineWriter, TooLong
+from sayso.doors.mcp.gateway.states import States
+from sayso.doors.mcp.gateway.streams import CHUNK, LineReader, LineWriter, Lookout, TooLong
 
 LONGEST_FROM_CLIENT = 4 * 1024 * 1024
 LONGEST_FROM_SERVER = 256 * 1024 * 1024
@@ -33,13 +31,16 @@ MOST_UNSENT = 8 * 1024 * 1024
 MOST_HELD = 100
 WITHOUT_PROGRESS = 50
 """Seconds to wait for a client that asked for no progress: most give up after 60."""
+HAND_BACK = 40.0
+"""Seconds after which such a client of the stateless era gets a state to come back with."""
+MOST_PAUSED = 100
 PROGRESS_EVERY = 5.0
 GOODBYE = 5.0
 """Seconds that the server has to end after its client has left; then it is told, and then killed."""
 WAITING = "Waiting for your say-so in Sayso"
 NOT_DECIDED = "Sayso could not decide, so nothing runs: "
+CHANGED = "Sayso: the server has changed this tool while it was asked about; make the call again"
 SERVER_ENDED = "Sayso: the MCP server has ended"
-SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 Key = tuple[type, MessageId]
 
 
@@ -48,9 +49,14 @@ class HeldCall(msgspec.Struct):
 
     call: ToolCall
     name: str
+    began: float
+    schema: str = ""
+    """Of its tool, as it was listed when it was asked about."""
     inquiry: Inquiry | None = None
     progress_at: float = 0.0
     times: int = 0
+    back_at: float = 0.0
+    """When the client is told to send it again, if it is of the stateless era and takes no progress."""
 
 
 class GatewaySettings(msgspec.Struct, frozen=True):
@@ -59,6 +65,7 @@ class GatewaySettings(msgspec.Struct, frozen=True):
     server: str
     folder: str
     wait: int
+    hand_back: float = HAND_BACK
     session: str = msgspec.field(default_factory=lambda: secrets.token_hex(16))
 
 
@@ -73,8 +80,13 @@ class Gateway:
         self._to_client = LineWriter(client[1])
         self._from_server = LineReader(server[0], LONGEST_FROM_SERVER)
         self._to_server = LineWriter(server[1], at_once=CHUNK)
+        self._lookout = Lookout()
         self._held: dict[Key, HeldCall] = {}
         self._sent: dict[Key, HeldCall] = {}
+        self._states = States()
+        self._schemas = ToolSchemas()
+        self._paused: dict[str, HeldCall] = {}
+        """Calls that go on when their client comes back, by their names; each once."""
         self._has_asked = False
         self.client_left = self.server_left = False
 
@@ -85,9 +97,9 @@ class Gateway:
 
     def turn(self, longest: float | None = None) -> None:
         """Wait until something happens, and do what follows."""
-        looked, readers = self._make_poll()
+        wanted, readers = self._list_lines()
         pause = min((p for p in (self._find_pause(), longest) if p is not None), default=None)
-        for fd, _ in looked.poll(None if pause is None else 1000 * pause + 1):
+        for fd in self._lookout.wait(wanted, pause):
             if fd in readers:
                 readers[fd]()
             else:
@@ -99,6 +111,7 @@ class Gateway:
         now = time.monotonic()
         self._service.serve_due(now)
         self._report_progress(now)
+        self._hand_back(now)
 
     def drop_held(self) -> None:
         """The client has left: what was not allowed yet will never run."""
@@ -113,6 +126,7 @@ class Gateway:
             else:
                 self._report_end(key, ok=False)
             self._to_client.put(messages.answer_denied(held.call, SERVER_ENDED))
+        self._forget_paused(0)
 
     def close_session(self) -> None:
         """Tell the service that this client is gone, and wait a little for it to hear that."""
@@ -128,25 +142,25 @@ class Gateway:
         self.client_left = True
         self._to_server.end()
 
-    def _make_poll(self) -> tuple[Any, dict[int, Any]]:
-        looked, readers = select.poll(), {}
+    def _list_lines(self) -> tuple[dict[int, int], dict[int, Callable[[], None]]]:
+        """Return what to look at, and what to do then; of the service's own lines it knows that itself."""
+        wanted, readers = self._service.list_lines(), {}
         if not self.client_left and self._to_server.size < MOST_UNSENT and len(self._held) < MOST_HELD:
-            looked.register(self._from_client.fd, select.POLLIN)
             readers[self._from_client.fd] = self._read_client
         if not self.server_left and self._to_client.size < MOST_UNSENT:
-            looked.register(self._from_server.fd, select.POLLIN)
             readers[self._from_server.fd] = self._read_server
+        wanted |= dict.fromkeys(readers, select.POLLIN)
         for writer in (self._to_server, self._to_client):
             if writer.size:
-                looked.register(writer.fd, select.POLLOUT)
+                wanted[writer.fd] = select.POLLOUT
                 readers[writer.fd] = writer.flush
-        for fd, events in self._service.list_lines():
-            looked.register(fd, events)
-        return looked, readers
+        return wanted, readers
 
     def _find_pause(self) -> float | None:
         now = time.monotonic()
-        due = [max(one.progress_at - now, 0.0) for one in self._held.values() if one.progress_at]
+        due = [
+            max(at - now, 0.0) for one in self._held.values() for at in (one.progress_at, one.back_at) if at
+        ]
         pause = self._service.find_pause(now)
         return min([*due, *([] if pause is None else [pause])], default=None)
 
@@ -168,23 +182,45 @@ class Gateway:
         if isinstance(message, Refused):
             self._refuse(message)
         elif isinstance(message, ToolCall):
-            self._hold(message)
+            self._begin(message)
         elif isinstance(message, CancelNotice) and self._is_held(message.request):
             self._drop(_key(message.request))  # the server has never heard of it
         else:
+            if isinstance(message, Passed) and message.method == LIST and message.id is not None:
+                self._schemas.note_request(_key(message.id))
             self._to_server.put(line)
 
     def _refuse(self, refused: Refused) -> None:
         if not refused.silent:
             self._to_client.put(messages.answer_refused(refused))
 
-    def _hold(self, call: ToolCall) -> None:
-        key, held = _key(call.id), HeldCall(call, secrets.token_hex(16))
-        wait = self._settings.wait
-        if call.progress is None:
-            wait = min(wait, WITHOUT_PROGRESS)
+    def _begin(self, call: ToolCall) -> None:
+        """Ask about the call; or go on with it, if it was decided, or asked about, before."""
+        if call.state is None:
+            self._hold(HeldCall(call, secrets.token_hex(16), time.monotonic()))
+            return
+        state = self._states.open(call.state, call)
+        paused = None if state is None else self._paused.pop(state.call, None)
+        if state is None or paused is None:
+            why = "this requestState is for another call, was used before, or is not the gateway's"
+            self._refuse(Refused(messages.BAD_PARAMS, why, call.id))
+        elif state.waits_for == "person":
+            self._hold(HeldCall(call, paused.name, paused.began))
         else:
-            held.progress_at = time.monotonic() + PROGRESS_EVERY
+            self._sent[_key(call.id)] = HeldCall(call, paused.name, paused.began)
+            self._to_server.put(call.spell_with(state.inner))
+
+    def _hold(self, held: HeldCall) -> None:
+        call, now = held.call, time.monotonic()
+        key = _key(call.id)
+        wait = max(self._settings.wait - int(now - held.began), 0)
+        if call.progress is not None:
+            held.progress_at = now + PROGRESS_EVERY
+        elif call.is_stateless and not call.as_task:
+            held.back_at = now + self._settings.hand_back
+        else:
+            wait = min(wait, WITHOUT_PROGRESS)
+        held.schema = self._schemas.find(call.tool)
         self._held[key] = held
         self._has_asked = True
         held.inquiry = self._service.ask(CALL, self._describe(held), wait, partial(self._decide, key, held))
@@ -194,11 +230,16 @@ class Gateway:
         if self._held.get(key) is not held:
             return
         del self._held[key]
-        if out == spell_allow(held.name) and not self.client_left:
-            self._sent[key] = held
-            self._to_server.put(held.call.line)
-        else:
+        if out != spell_allow(held.name):
             self._to_client.put(messages.answer_denied(held.call, _explain(out, why)))
+            return
+        self._sent[key] = held
+        changed = held.schema != self._schemas.find(held.call.tool)
+        if changed or self.client_left:  # it was started, and will not run
+            self._report_end(key, ok=False)
+            self._to_client.put(messages.answer_denied(held.call, CHANGED))
+        else:
+            self._to_server.put(held.call.spell_with(None))
 
     def _drop(self, key: Key) -> None:
         held = self._held.pop(key)
@@ -221,14 +262,55 @@ class Gateway:
             self._deliver(line)
 
     def _deliver(self, line: bytes) -> None:
-        """Pass on what the server says, and note the end of a call."""
-        reply = messages.read_server_line(line) if self._held or self._sent else None
+        """Pass on what the server says, and note the end of a call.
+
+        While a call is held, what some client might read as an answer to it is not passed on.
+        """
+        if self._held and not messages.is_one_message(line):
+            return
+        reads = self._held or self._sent or self._schemas.waits
+        reply = messages.read_server_line(line) if reads else None
+        if reply is not None and reply.ends is not None and type(reply.id) in (int, str):
+            self._schemas.note_answer(_key(reply.id), line)
         if reply is None or reply.ends is None or type(reply.id) not in (int, str):
             self._to_client.put(line)
         elif not self._is_held(reply.id):
+            key = _key(reply.id)
+            if key in self._sent and reply.ends == "asks" and self._pause(key, line):
+                return
             self._to_client.put(line)
-            if _key(reply.id) in self._sent:
-                self._report_end(_key(reply.id), ok=reply.ends == "ok")
+            if key in self._sent:
+                self._report_end(key, ok=reply.ends == "ok")
+
+    def _pause(self, key: Key, line: bytes) -> bool:
+        """The server asks something first: pass that on with a state that lets this very call go on."""
+        held = self._sent[key]
+        sealed = messages.replace_state(line, partial(self._states.seal, "server", held.name, held.call))
+        if sealed is None or not held.call.is_stateless:
+            return False
+        del self._sent[key]
+        self._keep_paused(held)
+        self._to_client.put(sealed)
+        return True
+
+    def _keep_paused(self, held: HeldCall) -> None:
+        self._paused[held.name] = held
+        self._forget_paused(MOST_PAUSED)
+
+    def _forget_paused(self, most: int) -> None:
+        """The oldest go on no more."""
+        while len(self._paused) > most:
+            held = self._paused.pop(next(iter(self._paused)))
+            self._service.ask(END, {**self._describe(held), "ok": False}, 0, lambda out, why: None)
+
+    def _hand_back(self, now: float) -> None:
+        """Let clients of the stateless era come back for calls that still wait for a person."""
+        for key, held in list(self._held.items()):
+            if held.back_at and now >= held.back_at and now < held.began + self._settings.wait:
+                self._drop(key)
+                self._keep_paused(held)
+                state = self._states.seal("person", held.name, held.call)
+                self._to_client.put(messages.answer_with_state(held.call, state))
 
     def _report_end(self, key: Key, *, ok: bool) -> None:
         held = self._sent.pop(key)
@@ -245,7 +327,7 @@ class Gateway:
 
     def _describe(self, held: HeldCall) -> dict[str, Any]:
         what = {"server": self._settings.server, "tool": held.call.tool, "id": held.name}
-        return {**self._who(), **what, "arguments": held.call.arguments}
+        return {**self._who(), **what, "arguments": held.call.arguments, "schema": held.schema}
 
 
 def _key(known: MessageId) -> Key:
@@ -256,61 +338,3 @@ def _explain(out: str, why: str) -> str:
     if out:
         return f"{NOT_DECIDED}the service's answer is about another call"
     return f"Sayso: {why}" if why else f"{NOT_DECIDED}the service gave no reason"
-
-
-def wrap_server(words: Sequence[str], service: Service, settings: GatewaySettings) -> int:
-    """Start the server, stand between it and the client on stdin and stdout, and return its exit code."""
-    (its_stdin, to_server), (from_server, its_stdout) = os.pipe(), os.pipe()
-    os.set_blocking(to_server, False)
-    with subprocess.Popen(  # noqa: S603  the server that the operator has configured
-        list(words), stdin=its_stdin, stdout=its_stdout
-    ) as server:
-        os.close(its_stdin)
-        os.close(its_stdout)
-        gateway = Gateway((0, 1), (from_server, to_server), service, settings)
-        try:
-            with _stop_on_signals():
-                gateway.run()
-        except _Stopped:
-            server.terminate()
-        finally:
-            _say_goodbye(gateway, server)
-    return server.returncode if server.returncode >= 0 else 128 - server.returncode
-
-
-class _Stopped(BaseException):
-    """Whoever started the gateway wants it to end."""
-
-
-@contextmanager
-def _stop_on_signals() -> Iterator[None]:
-    """While this lasts, the signals that end a program raise; after that the end takes its course."""
-
-    def stop(*_: object) -> None:
-        raise _Stopped
-
-    for one in SIGNALS:
-        signal.signal(one, stop)
-    try:
-        yield
-    finally:
-        for one in SIGNALS:
-            signal.signal(one, signal.SIG_IGN)
-
-
-def _say_goodbye(gateway: Gateway, server: subprocess.Popen[bytes]) -> None:
-    """End the server, deliver what it still says, and close the session."""
-    if not gateway.server_left:
-        gateway.drop_held()
-    gateway.stop_reading()
-    for end in (None, server.terminate, server.kill):
-        if end is not None:
-            end()
-        until = time.monotonic() + GOODBYE
-        while not gateway.server_left and (left := until - time.monotonic()) > 0:
-            gateway.turn(left)
-        with suppress(subprocess.TimeoutExpired):
-            server.wait(max(until - time.monotonic(), 0.05))
-            break
-    gateway.answer_all()
-    gateway.close_session()

@@ -85,13 +85,20 @@ class Service:
         self._close(inquiry)
         inquiry.done = lambda out, why: None
 
+    def close(self) -> None:
+        """Let every connection go."""
+        for one in [*self._open.values()]:
+            self._close(one)
+        while self._idle:
+            self._idle.pop().close()
+
     @property
     def is_busy(self) -> bool:
         return bool(self._open or self._waiting)
 
-    def list_lines(self) -> list[tuple[int, int]]:
+    def list_lines(self) -> dict[int, int]:
         """Return the connections to look at, and what for."""
-        return [(fd, select.POLLIN | (select.POLLOUT if one.unsent else 0)) for fd, one in self._open.items()]
+        return {fd: select.POLLIN | (select.POLLOUT if one.unsent else 0) for fd, one in self._open.items()}
 
     def find_pause(self, now: float) -> float | None:
         """Return in how many seconds something is due, whatever happens on the lines."""

@@ -15,6 +15,26 @@ class TooLong:
     """In the place of a line that was longer than a line may be."""
 
 
+class Lookout:
+    """What is looked at: each line, and what for. Only what changes is told to the system."""
+
+    def __init__(self) -> None:
+        self._looked = select.poll()
+        self._known: dict[int, int] = {}
+
+    def wait(self, wanted: dict[int, int], seconds: float | None) -> list[int]:
+        """Return the lines that something has happened on, after so many seconds at most."""
+        if wanted != self._known:
+            for fd in self._known.keys() - wanted.keys():
+                self._looked.unregister(fd)
+            for fd, events in wanted.items():
+                if self._known.get(fd) != events:
+                    self._looked.register(fd, events)
+            self._known = wanted
+        found = self._looked.poll(None if seconds is None else 1000 * seconds + 1)
+        return [fd for fd, _ in found]
+
+
 class LineReader:
     """The lines that come in, each with its end."""
 
@@ -61,6 +81,8 @@ class LineWriter:
         self.fd, self._at_once = fd, at_once
         self._left = bytearray()
         self._ends = self.is_broken = False
+        self._looked = select.poll()
+        self._looked.register(fd, select.POLLOUT)
 
     @property
     def size(self) -> int:
@@ -75,10 +97,8 @@ class LineWriter:
         """Write as much as is taken now."""
         if self.fd < 0 or not (self._left or self._ends):
             return
-        looked = select.poll()
-        looked.register(self.fd, select.POLLOUT)
         try:
-            while self._left and looked.poll(0):
+            while self._left and self._looked.poll(0):
                 del self._left[: os.write(self.fd, self._left[: self._at_once])]
         except BlockingIOError:
             return

@@ -93,7 +93,7 @@ def _new_path_argument(argument: str, path: str) -> PathArgument:
     return PathArgument(argument, path, sure=True, file=True, hidden=True, written=written)
 
 
-def _collect_pieces(texts: Iterable[ArgumentText]) -> list[_PathPiece]:
+def _collect_pieces(texts: Sequence[ArgumentText]) -> list[_PathPiece]:
     """Return possible pieces of a path, each once; also names with an ending from another argument."""
     found: dict[tuple[str, int], _PathPiece] = {}
     endings: dict[str, None] = {}
@@ -110,6 +110,8 @@ def _collect_pieces(texts: Iterable[ArgumentText]) -> list[_PathPiece]:
         for spelled in (path, *expand_braces(path)):
             found.setdefault((spelled, group), _PathPiece(one.argument, spelled, group))
     pieces = list(found.values())
+    if len(pieces) == 1 and len(texts) == 1:
+        endings.clear()  # there is no name that it could be the ending of
     made = [(one.argument, f"{one.path.rstrip('.')}.{end}") for end in endings for one in pieces]
     made += [(one.argument, f"{start}{one.path}") for start in prefixes for one in pieces]
     made += [(one.argument, path) for one in pieces for path in _fill_template(one.path, texts)]
