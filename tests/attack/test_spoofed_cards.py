@@ -20,6 +20,7 @@ from sayso.gate.deliveries.cards import make_card
 from sayso.gate.deliveries.dispatch import Dispatcher
 from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard
 from sayso.gate.gate import Gate
+from sayso.gate.questions.progress import ApprovalLine
 from sayso.gate.questions.read import find_question
 from tests.deliveries.conftest import clock, gate, no_settings, session
 from tests.deliveries.test_remote_surfaces import SEATS
@@ -47,7 +48,7 @@ FIELDS: dict[str, Callable[[], dict[str, Any]]] = {
 class Paper:
     """A surface that keeps every text it was given."""
 
-    name, longest, polls = "paper", 100_000, False
+    name, longest, polls, allows = "paper", 100_000, False, True
     approvers = frozenset({"ana"})
 
     def __init__(self, detail: str) -> None:
@@ -100,7 +101,8 @@ def test_every_card_holds_it_as_data(gate: Gate, session: str, field: str, detai
         check_text(text)
     assert "\n" not in card.title + card.agent
     assert detail == "full" or "Low risk" not in str([card.body, [one.covers for one in card.answers]])
-    again = make_card(gate, paper, find_question(gate, question).question, card.expires_at, None)
+    found = find_question(gate, question).question
+    again = make_card(gate, paper, found, card.expires_at, None, ApprovalLine())
     assert msgspec.structs.asdict(again)["digest"] == card.digest
 
 

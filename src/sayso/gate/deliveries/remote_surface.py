@@ -102,6 +102,10 @@ class RemoteSurface(Protocol):
         """Return who may answer there, by the surface's own names."""
 
     @property
+    def allows(self) -> bool:
+        """Return whether a yes can be given there, and not only a no, or nothing."""
+
+    @property
     def polls(self) -> bool:
         """Return whether answers have to be fetched; otherwise they are sent to us."""
 

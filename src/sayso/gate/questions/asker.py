@@ -17,7 +17,7 @@ from sayso.gate.questions.answer import answer_question, edit_and_allow
 from sayso.gate.questions.editable import find_editable
 from sayso.gate.questions.expiry import ends_at, is_answerable
 from sayso.gate.questions.explain import decide_edit, describe_why_asked
-from sayso.gate.questions.quorum import describe_approvals
+from sayso.gate.questions.progress import ApprovalLine, describe_approvals_for, keep_only_deny
 from sayso.gate.questions.read import question_of
 from sayso.gate.questions.surface import AskedQuestion, Reply, Surface
 from sayso.gate.questions.wait import load_question_now, load_question_row
@@ -70,14 +70,15 @@ class Asker:
             shown.interested += 1
             if shown.interested > 1:
                 return interest
+        team = self._describe_approvals(question.id)
         asked = AskedQuestion(
-            question,
+            question if team.counts else keep_only_deny(question),
             ends_at(self._gate, row),
             lambda: describe_why_asked(self._gate, question),
             lambda values: decide_edit(self._gate, question, edit(values)),
             lambda: self._describe_ending(question.id),
-            find_editable(question),
-            self._describe_approvals(question.id),
+            find_editable(question) if team.counts else None,
+            team.text,
         )
         for surface in self._surfaces:
             if surface.able():
@@ -94,10 +95,11 @@ class Asker:
             return None
         return words.elsewhere_notice(row.answer, row.by or "", row.reason)
 
-    def _describe_approvals(self, question: str) -> str | None:
+    def _describe_approvals(self, question: str) -> ApprovalLine:
+        """The approvals as they are for whoever answers here, whose id nothing proves."""
         gate = self._gate
         with gate.store.read() as tx:
-            return describe_approvals(gate, tx, question_of(gate, tx, question))
+            return describe_approvals_for(gate, tx, question_of(gate, tx, question), None)
 
     def tell(self, notice: str) -> None:
         for surface in self._surfaces:

@@ -39,7 +39,7 @@ class AskedQuestion(msgspec.Struct, frozen=True):
     ended: Callable[[], str | None] | None = None
     editable: EditableArguments | None = None
     approvals: str | None = None
-    """Whose approvals it waits for, where a team has to approve."""
+    """Whose approvals it waits for, where a team has to approve, and why a yes from here does not count."""
 
 
 class Reply(msgspec.Struct, frozen=True):

@@ -69,6 +69,7 @@ class Desktop:
     """Notifies whoever sits at this machine."""
 
     longest = 1_000
+    allows = False
     polls = True
     """Nothing is answered there, but clicks are waited for in the same thread."""
     approvers: frozenset[str] = frozenset()

@@ -38,6 +38,7 @@ class Mail:
     """Sends to one address."""
 
     longest = 100_000
+    allows = False
     polls = False
     approvers: frozenset[str] = frozenset()
 
