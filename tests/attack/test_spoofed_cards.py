@@ -20,8 +20,8 @@ from sayso.gate.deliveries.cards import make_card
 from sayso.gate.deliveries.dispatch import Dispatcher
 from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard
 from sayso.gate.gate import Gate
-from sayso.gate.questions.progress import ApprovalLine
 from sayso.gate.questions.read import find_question
+from sayso.gate.questions.team.progress import ApprovalLine
 from tests.deliveries.conftest import clock, gate, no_settings, session
 from tests.deliveries.test_remote_surfaces import SEATS
 from tests.support.asking import asked

@@ -11,6 +11,7 @@ import pytest
 from sayso.core.audit.notices import notice_of
 from sayso.core.model import Operation, Risk
 from sayso.core.team import Person, join_teams, make_team
+from sayso.core.words import approvals_line
 from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
@@ -27,9 +28,9 @@ from sayso.gate.people.answerers import (
 from sayso.gate.people.delegations import DelegationRefused, delegate, end_delegation
 from sayso.gate.people.team_view import load_team_view
 from sayso.gate.people.tokens import issue_token, revoke_token
-from sayso.gate.questions.progress import describe_approvals, load_progress
-from sayso.gate.questions.quorum import ApprovalProgress, NotApprover
 from sayso.gate.questions.read import question_of
+from sayso.gate.questions.team.progress import load_progress
+from sayso.gate.questions.team.quorum import ApprovalProgress, NotApprover
 from sayso.gate.sessions.allowance import GrantRefused
 from sayso.gate.sessions.messages import ask_in_conversation, record_message
 from sayso.gate.sessions.operator_grants import give_grant
@@ -68,7 +69,9 @@ def events_named(gate: Gate, name: str) -> list[bytes]:
 
 def approvals_of(gate: Gate, question: str) -> str | None:
     with gate.store.read() as tx:
-        return describe_approvals(gate, tx, question_of(gate, tx, question))
+        read = question_of(gate, tx, question)
+        found = load_progress(gate, tx, read.row, read.question)
+    return None if found is None else approvals_line(found.approved, found.missing)
 
 
 def progress_for(gate: Gate, question: str, who: Answerer) -> ApprovalProgress:

@@ -19,9 +19,9 @@ from sayso.gate.gate import Gate
 from sayso.gate.people.answerers import at_terminal
 from sayso.gate.questions.answer import QuestionStanding
 from sayso.gate.questions.expiry import ends_at
-from sayso.gate.questions.progress import describe_approvals_for, keep_only_deny
 from sayso.gate.questions.read import Read, questions_in
 from sayso.gate.questions.retell import retell
+from sayso.gate.questions.team.progress import describe_approvals_for, keep_only_deny
 from sayso.gate.questions.wait import wait_for_answer
 from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_session
 from sayso.store.contract import Reader

@@ -11,14 +11,14 @@ from sayso.core.text.foreign import full_length_note, visible
 from sayso.gate.deliveries.remote_surface import LABELS, CardAnswer, QuestionCard, RemoteSurface
 from sayso.gate.gate import Gate
 from sayso.gate.people.answerers import on_surface
-from sayso.gate.questions.progress import (
+from sayso.gate.questions.read import Read
+from sayso.gate.questions.team.progress import (
     ApprovalLine,
     describe_line,
     find_own_approval,
     keep_only_deny,
     load_team_approvals,
 )
-from sayso.gate.questions.read import Read
 from sayso.store.contract import Reader
 
 TOKEN_BYTES = 16

@@ -29,8 +29,8 @@ from sayso.gate.deliveries.rests import FIRST_PAUSE, Rests, pause_after
 from sayso.gate.deliveries.team_timing import held_until
 from sayso.gate.gate import Gate, current_gate
 from sayso.gate.questions.expiry import as_of, ends_at
-from sayso.gate.questions.progress import ApprovalLine
 from sayso.gate.questions.read import TamperedQuestion, UnknownQuestion, question_of, questions_in
+from sayso.gate.questions.team.progress import ApprovalLine
 from sayso.gate.refusal_limit import RefusalLimit
 from sayso.store.contract import DeliveryRow, QuestionRow, Reader
 

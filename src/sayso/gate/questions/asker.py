@@ -17,9 +17,9 @@ from sayso.gate.questions.answer import answer_question, edit_and_allow
 from sayso.gate.questions.editable import find_editable
 from sayso.gate.questions.expiry import ends_at, is_answerable
 from sayso.gate.questions.explain import decide_edit, describe_why_asked
-from sayso.gate.questions.progress import ApprovalLine, describe_approvals_for, keep_only_deny
 from sayso.gate.questions.read import question_of
 from sayso.gate.questions.surface import AskedQuestion, Reply, Surface
+from sayso.gate.questions.team.progress import ApprovalLine, describe_approvals_for, keep_only_deny
 from sayso.gate.questions.wait import load_question_now, load_question_row
 from sayso.gate.row_watcher import RowWatcher
 from sayso.gate.telemetry import log_surface_failure

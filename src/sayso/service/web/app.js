@@ -45,7 +45,7 @@ const PAGES = [
   ["/review", "Review", review],
 ];
 /** Pages that another one leads to, with the one that the menu shows in their place. @type {Record<string, string>} */
-const BELOW = { "/review": "/policy" };
+const BELOW = { "/review": "/policy", "/people": "/policy" };
 /** Pages on which something may wait; the menu tells how much. */
 const COUNTED = ["/", "/proposals"];
 const main = byId("main");

@@ -15,10 +15,10 @@ from sayso.gate.gate import Gate
 from sayso.gate.questions.coverage import measure_coverage
 from sayso.gate.questions.editable import find_editable
 from sayso.gate.questions.expiry import ends_at
-from sayso.gate.questions.progress import keep_only_deny, load_progress
-from sayso.gate.questions.quorum import ApprovalProgress
 from sayso.gate.questions.read import Read
 from sayso.gate.questions.retell import retell
+from sayso.gate.questions.team.progress import keep_only_deny, load_progress
+from sayso.gate.questions.team.quorum import ApprovalProgress
 from sayso.gate.sessions.last_message import load_last_message
 from sayso.service.api.asking.signed_answers import must_sign
 from sayso.service.http.callers import answerer_of

@@ -49,14 +49,7 @@ export function view(place) {
   /** @type {() => Promise<Found>} */
   const all = () => Promise.all([get("/v1/people"), get("/v1/people/broken-glass"), get("/v1/policy")]);
   const read = () => fill(found, "the team", all, draw);
-  show(
-    place,
-    title(
-      "People",
-      h("p", { class: "small" }, "Who approves, who stands in for whom, and who broke the glass."),
-    ),
-    found,
-  );
+  show(place, title("People", h("p", { class: "small" }, h("a", { href: "/policy" }, "← Policy"))), found);
 
   /**
    * @param {Found} found

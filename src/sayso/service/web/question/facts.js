@@ -175,7 +175,17 @@ export function approvals(question) {
       ? ` An allow from you does not count: ${visible(there.yours.why_not)}.`
       : "";
   const gave = there.approved.length ? ` (approved: ${there.approved.map(visible).join(", ")})` : "";
-  return h("p", { class: "approvals" }, "Approvals: ", visible(there.missing), gave, ".", own);
+  return h(
+    "p",
+    { class: "approvals" },
+    "Approvals: ",
+    visible(there.missing),
+    gave,
+    ".",
+    own,
+    " ",
+    h("a", { href: "/people" }, "Who approves"),
+  );
 }
 
 /**

@@ -6,7 +6,7 @@ import { h } from "../lib/dom.js";
 
 const LEAST = 10;
 const ALARM =
-  "You allow alone what others have to approve. An alarm is sent with your reason, and everybody sees it under People.";
+  "You allow alone what others have to approve. An alarm is sent with your reason, and everybody sees it in the list of people who approve.";
 
 /**
  * Ask why; null if the person leaves it. The service wants the same: at least ten characters that are not spaces.

@@ -16,7 +16,8 @@ from sayso.core.team import Requirement, Team, may_approve, rules_for
 from sayso.gate.gate import Gate
 from sayso.gate.people.answerers import Answerer, Requesters, find_requesters
 from sayso.gate.people.delegations import load_delegations
-from sayso.gate.questions.quorum import (
+from sayso.gate.questions.read import Read
+from sayso.gate.questions.team.quorum import (
     ApprovalProgress,
     NotApprover,
     OwnApproval,
@@ -29,7 +30,6 @@ from sayso.gate.questions.quorum import (
     may_break_glass,
     still_counting,
 )
-from sayso.gate.questions.read import Read
 from sayso.gate.sealed_values import TamperedValue
 from sayso.store.contract import QuestionRow, Reader
 
@@ -58,13 +58,8 @@ def load_progress(
     return msgspec.structs.replace(found.progress, yours=find_own_approval(gate, tx, found, who))
 
 
-def describe_approvals(gate: Gate, tx: Reader, read: Read) -> str | None:
-    """Return in words how far the approvals of a question are; None if it needs none by the team."""
-    found = load_team_approvals(gate, tx, read.row, read.question)
-    return None if found is None else describe_line(found)
-
-
 def describe_line(found: TeamApprovals) -> str:
+    """Return in words how far the approvals of a question are."""
     return words.approvals_line(found.progress.approved, found.progress.missing)
 
 
