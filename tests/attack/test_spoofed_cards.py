@@ -6,7 +6,6 @@ the gate, and no line of a card is one that the agent wrote as a line of ours.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -23,9 +22,8 @@ from sayso.gate.gate import Gate
 from sayso.gate.questions.read import find_question
 from sayso.gate.questions.team.progress import ApprovalLine
 from tests.deliveries.conftest import clock, gate, no_settings, session
-from tests.deliveries.test_remote_surfaces import SEATS
 from tests.support.asking import asked
-from tests.support.chat_services import strings_in
+from tests.surfaces.seats import REMOTE
 
 __all__ = ["clock", "gate", "no_settings", "session"]
 
@@ -106,17 +104,17 @@ def test_every_card_holds_it_as_data(gate: Gate, session: str, field: str, detai
     assert msgspec.structs.asdict(again)["digest"] == card.digest
 
 
-@pytest.mark.parametrize("kind", SEATS)
+@pytest.mark.parametrize("kind", REMOTE)
 @pytest.mark.parametrize("field", FIELDS)
 def test_no_service_is_sent_what_acts(gate: Gate, session: str, field: str, kind: str) -> None:
     asked(gate, request_with(session, field))
-    seat = SEATS[kind]("full")
+    seat = REMOTE[kind]("full")
     try:
-        Dispatcher(gate, (seat.surface,), notices_to=lambda: None).send(seat.surface)
-        sent = [body for _, _, body in seat.server.posts]
+        seat.begin(gate)
+        seat.put()
+        shown = seat.shown()
     finally:
-        seat.server.stop()
-    assert sent
-    for text in (text for one in sent for text in strings_in(json.loads(one))):
-        odd = [one for one in text if one != "\n" and not one.isprintable()]
-        assert odd == [], f"{odd!r} in {text!r}"
+        seat.stop()
+    assert "edit" in shown
+    odd = [one for one in shown if one != "\n" and not one.isprintable()]
+    assert odd == [], f"{odd!r} in {shown!r}"
