@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from email import message_from_string, policy
 from email.message import EmailMessage
-from typing import cast
+from typing import Any
 
 import pytest
 
@@ -43,9 +43,7 @@ def seat() -> Iterator[MailSeat]:
 
 
 def mails(seat: MailSeat) -> list[EmailMessage]:
-    return [
-        cast("EmailMessage", message_from_string(one, policy=policy.default)) for one in seat.server.mails
-    ]
+    return [message_from_string(one, policy=policy.default) for one in seat.server.mails]
 
 
 def check_plain(mail: EmailMessage) -> None:
@@ -68,7 +66,8 @@ def test_nothing_an_agent_writes_is_a_header_or_a_second_mail(
     gate: Gate, session: str, seat: MailSeat, field: str, trick: str
 ) -> None:
     text = TRICKS[trick]
-    args = {"value": {"x": text}, "name": {text: 1}, "command": {"command": text}}.get(field, {"x": 1})
+    every: dict[str, dict[str, Any]] = {"value": {"x": text}, "name": {text: 1}}
+    args = every.get(field, {"x": 1})
     where = {field: text} if field in ("target", "command", "server") else {}
     call = make_call(
         text if field == "tool" else "edit", args, folder=text if field == "folder" else "", **where

@@ -252,7 +252,8 @@ class BrowserSeat(RemoteSeat):
         self._deny("AAAA", self.cookie)
 
     def _told(self) -> dict[str, str]:
-        return [one for one in self.server.opened(self.keys) if one["kind"] == "question"][-1]
+        told: list[dict[str, str]] = self.server.opened(self.keys)
+        return [one for one in told if one["kind"] == "question"][-1]
 
     def _deny(self, token: str, cookie: str) -> None:
         body = json.dumps({"question": self._told()["question"], "token": token}).encode()
