@@ -11,7 +11,7 @@ from sayso.core.decision import Question
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.gate.questions.read import questions_in
-from sayso.gate.questions.surface import Surface
+from sayso.gate.questions.surface import LocalSurface
 from sayso.policy import load_text
 from sayso.store.memory.store import MemoryStore
 from tests.support.answers import answer_question
@@ -32,7 +32,7 @@ def opened_anew(place: Place) -> Gate:
 
 
 @contextmanager
-def a_gate(policy: str, surfaces: Sequence[Surface] = (Inbox(),)) -> Iterator[Sayso]:
+def a_gate(policy: str, surfaces: Sequence[LocalSurface] = (Inbox(),)) -> Iterator[Sayso]:
     """A gate on a store in memory, under the policy in this text. Questions wait in the inbox."""
     with Sayso(open_gate(load_text(policy), MemoryStore(clock=Clock()), key=KEY), surfaces) as opened:
         yield opened

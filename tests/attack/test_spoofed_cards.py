@@ -6,7 +6,6 @@ the gate, and no line of a card is one that the agent wrote as a line of ours.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -21,10 +20,10 @@ from sayso.gate.deliveries.dispatch import Dispatcher
 from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard
 from sayso.gate.gate import Gate
 from sayso.gate.questions.read import find_question
+from sayso.gate.questions.team.progress import ApprovalLine
 from tests.deliveries.conftest import clock, gate, no_settings, session
-from tests.deliveries.test_remote_surfaces import SEATS
 from tests.support.asking import asked
-from tests.support.chat_services import strings_in
+from tests.surfaces.seats import REMOTE
 
 __all__ = ["clock", "gate", "no_settings", "session"]
 
@@ -47,7 +46,7 @@ FIELDS: dict[str, Callable[[], dict[str, Any]]] = {
 class Paper:
     """A surface that keeps every text it was given."""
 
-    name, longest, polls = "paper", 100_000, False
+    name, longest, polls, allows = "paper", 100_000, False, True
     approvers = frozenset({"ana"})
 
     def __init__(self, detail: str) -> None:
@@ -100,21 +99,22 @@ def test_every_card_holds_it_as_data(gate: Gate, session: str, field: str, detai
         check_text(text)
     assert "\n" not in card.title + card.agent
     assert detail == "full" or "Low risk" not in str([card.body, [one.covers for one in card.answers]])
-    again = make_card(gate, paper, find_question(gate, question).question, card.expires_at, None)
+    found = find_question(gate, question).question
+    again = make_card(gate, paper, found, card.expires_at, None, ApprovalLine())
     assert msgspec.structs.asdict(again)["digest"] == card.digest
 
 
-@pytest.mark.parametrize("kind", SEATS)
+@pytest.mark.parametrize("kind", REMOTE)
 @pytest.mark.parametrize("field", FIELDS)
 def test_no_service_is_sent_what_acts(gate: Gate, session: str, field: str, kind: str) -> None:
     asked(gate, request_with(session, field))
-    seat = SEATS[kind]("full")
+    seat = REMOTE[kind]("full")
     try:
-        Dispatcher(gate, (seat.surface,), notices_to=lambda: None).send(seat.surface)
-        sent = [body for _, _, body in seat.server.posts]
+        seat.begin(gate)
+        seat.put()
+        shown = seat.shown()
     finally:
-        seat.server.stop()
-    assert sent
-    for text in (text for one in sent for text in strings_in(json.loads(one))):
-        odd = [one for one in text if one != "\n" and not one.isprintable()]
-        assert odd == [], f"{odd!r} in {text!r}"
+        seat.stop()
+    assert "edit" in shown
+    odd = [one for one in shown if one != "\n" and not one.isprintable()]
+    assert odd == [], f"{odd!r} in {shown!r}"

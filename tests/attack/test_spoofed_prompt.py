@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from sayso.core.audit.notices import Notice
 from sayso.core.model import Risk
 from sayso.gate.deciding.request import make_call
 from sayso.gate.questions.surface import AskedQuestion
@@ -202,7 +203,8 @@ def test_a_value_cannot_say_that_it_is_the_command_above(screen: Screen) -> None
 
 @pytest.mark.parametrize("filling", range(60, 80))
 def test_a_notice_cannot_forge_a_prompt(filling: int, screen: Screen) -> None:
-    terminal_on(screen).tell("x" * filling + " " + ANSWER_PROMPT + FORGED_CARD)
+    text = "x" * filling + " " + ANSWER_PROMPT + FORGED_CARD
+    terminal_on(screen).tell(Notice("n", 0.0, "BLOCKED", text), "key")
     screen.read(1)
     assert not re.search(r"^(Your answer|╭|│|╰)", screen.text, re.MULTILINE)
     assert screen.text.count("\nsayso: ") == 0

@@ -28,6 +28,7 @@ SHOWS = {
     "/review": "files.search",
     "/audit": "ANSWERED",
     "/figures": "Questions, hour by hour",
+    "/people": "The policy names no people",
     "/passkeys": "You have no passkey",
 }
 EMPTY = {

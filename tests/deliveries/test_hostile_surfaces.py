@@ -26,23 +26,29 @@ from sayso.gate.questions.answer import answer_question
 from sayso.gate.rows.journal import record
 from sayso.surfaces.remote.exchange import SendingFailed, post
 from sayso.surfaces.remote.mail import MailSettings, make_client
-from tests.deliveries.test_remote_surfaces import SEATS, Seat, SlackSeat, TelegramSeat, sent
 from tests.support.asking import asked, edit
 from tests.support.boards import Board
 from tests.support.gates import KEY
+from tests.surfaces.seats import ANSWERING, RemoteSeat, SlackSeat, TelegramSeat
 
 CALLS_ALL = "<!channel> <@U1> <https://evil.example|ok> @everyone /start https://evil.example"
 
 
-@pytest.fixture(params=[(kind, detail) for kind in SEATS for detail in ("full", "masked")], ids="-".join)
-def seat(request: pytest.FixtureRequest) -> Iterator[Seat]:
+@pytest.fixture(params=[(kind, detail) for kind in ANSWERING for detail in ("full", "masked")], ids="-".join)
+def seat(request: pytest.FixtureRequest) -> Iterator[RemoteSeat]:
     kind, detail = request.param
-    made = SEATS[kind](detail)
+    made = ANSWERING[kind](detail)
     yield made
-    made.server.stop()
+    made.stop()
 
 
-def delivered(gate: Gate, seat: Seat, question: str) -> tuple[str, str | None]:
+def sent(gate: Gate, seat: RemoteSeat) -> Dispatcher:
+    seat.begin(gate)
+    seat.put()
+    return seat.dispatcher
+
+
+def delivered(gate: Gate, seat: RemoteSeat, question: str) -> tuple[str, str | None]:
     with gate.store.read() as tx:
         row = tx.delivery(seat.surface.name, question)
     assert row is not None
@@ -50,20 +56,20 @@ def delivered(gate: Gate, seat: Seat, question: str) -> tuple[str, str | None]:
 
 
 @pytest.mark.parametrize("target", ["漢" * 1_300, "x" * 9_000], ids=["wide", "long"])
-def test_a_question_of_any_length_is_shown(gate: Gate, session: str, seat: Seat, target: str) -> None:
+def test_a_question_of_any_length_is_shown(gate: Gate, session: str, seat: RemoteSeat, target: str) -> None:
     question = asked(gate, edit(session, target))
     sent(gate, seat)
     assert delivered(gate, seat, question) == ("shown", None)
 
 
-def test_a_question_about_very_many_operations_is_shown(gate: Gate, session: str, seat: Seat) -> None:
+def test_a_question_about_very_many_operations_is_shown(gate: Gate, session: str, seat: RemoteSeat) -> None:
     operations = [Operation(f"files.edit_{number:03}_{'x' * 40}") for number in range(120)]
     question = asked(gate, make_request(make_call("edit", {}), operations, session=session))
     sent(gate, seat)
     assert delivered(gate, seat, question) == ("shown", None)
 
 
-def test_a_long_ending_and_a_long_notice_are_shown(gate: Gate, session: str, seat: Seat) -> None:
+def test_a_long_ending_and_a_long_notice_are_shown(gate: Gate, session: str, seat: RemoteSeat) -> None:
     question = asked(gate, edit(session))
     dispatcher = sent(gate, seat)
     dispatcher.send_notices()
@@ -123,7 +129,7 @@ def test_a_pressed_button_on_telegram_stops_spinning(gate: Gate, session: str) -
     seat = TelegramSeat("full")
     asked(gate, edit(session))
     sent(gate, seat)
-    seat.answer(gate, "once")
+    seat.answer("once")
     seat.server.stop()
     assert seat.server.received == ["1"]
 

@@ -41,7 +41,8 @@ def test_every_surface_shows_whose_approvals_are_missing_and_counts_with_them(
     dispatcher = dispatching(gate, desk, phone)
     question = asked(gate, push(session))
     settle(dispatcher, desk, phone)
-    assert desk.card(question).body.startswith("Approvals: 0 of 2, waits for leads: ana or bo\n\n")
+    first = "Approvals: 0 of 2, waits for leads: ana or bo. Here an allow counts from bo\n\n"
+    assert desk.card(question).body.startswith(first)
     phone.press(question, "once")
     settle(dispatcher, phone, desk)
     assert state(gate, question) == "open"
@@ -55,15 +56,30 @@ def test_every_surface_shows_whose_approvals_are_missing_and_counts_with_them(
         assert "ana and bo" in board.closed[question]
 
 
+def test_a_surface_offers_no_yes_that_would_be_refused(gate: Gate, session: str) -> None:
+    gate = team(gate)
+    strange, phone = Board("strange"), Board("phone")
+    dispatcher = dispatching(gate, strange, phone)
+    question = asked(gate, push(session))
+    settle(dispatcher, strange, phone)
+    assert [one.answer for one in strange.card(question).answers] == ["deny"]
+    assert "Nobody who answers here can approve it" in strange.card(question).body
+    phone.press(question, "once")
+    settle(dispatcher, phone, strange)
+    assert [one.answer for one in phone.card(question).answers] == ["deny"]  # ana has approved
+    strange.press(question, "deny")
+    settle(dispatcher, strange, phone)
+    assert state(gate, question) == "answered"
+
+
 def test_the_same_person_on_two_surfaces_counts_once(gate: Gate, session: str) -> None:
     gate = team(gate)
     phone = Board("phone", detail="full")
     dispatcher = dispatching(gate, phone)
     question = asked(gate, push(session))
     settle(dispatcher, phone)
-    answer_question(gate, question, "once", by="ana", who=on_page("ana"))
-    settle(dispatcher, phone)
     phone.press(question, "once")
+    answer_question(gate, question, "once", by="ana", who=on_page("ana"))
     settle(dispatcher, phone)
     assert state(gate, question) == "open"
 

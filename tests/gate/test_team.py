@@ -11,17 +11,26 @@ import pytest
 from sayso.core.audit.notices import notice_of
 from sayso.core.model import Operation, Risk
 from sayso.core.team import Person, join_teams, make_team
+from sayso.core.words import approvals_line
 from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
 from sayso.gate.open import OtherPolicy, open_gate
-from sayso.gate.people.answerers import at_terminal, find_requesters, on_page, on_surface, with_token
+from sayso.gate.people.answerers import (
+    Answerer,
+    at_terminal,
+    find_requesters,
+    on_page,
+    on_surface,
+    with_token,
+)
 from sayso.gate.people.delegations import DelegationRefused, delegate, end_delegation
 from sayso.gate.people.team_view import load_team_view
 from sayso.gate.people.tokens import issue_token, revoke_token
-from sayso.gate.questions.quorum import NotApprover, describe_approvals
 from sayso.gate.questions.read import question_of
+from sayso.gate.questions.team.progress import load_progress
+from sayso.gate.questions.team.quorum import ApprovalProgress, NotApprover
 from sayso.gate.sessions.allowance import GrantRefused
 from sayso.gate.sessions.messages import ask_in_conversation, record_message
 from sayso.gate.sessions.operator_grants import give_grant
@@ -60,7 +69,17 @@ def events_named(gate: Gate, name: str) -> list[bytes]:
 
 def approvals_of(gate: Gate, question: str) -> str | None:
     with gate.store.read() as tx:
-        return describe_approvals(gate, tx, question_of(gate, tx, question))
+        read = question_of(gate, tx, question)
+        found = load_progress(gate, tx, read.row, read.question)
+    return None if found is None else approvals_line(found.approved, found.missing)
+
+
+def progress_for(gate: Gate, question: str, who: Answerer) -> ApprovalProgress:
+    with gate.store.read() as tx:
+        read = question_of(gate, tx, question)
+        found = load_progress(gate, tx, read.row, read.question, who)
+    assert found is not None
+    return found
 
 
 def test_two_people_allow_what_two_have_to_approve(gate: Gate) -> None:
@@ -180,6 +199,7 @@ def test_somebody_removed_from_the_group_does_not_count_any_more(gate: Gate) -> 
     people = {**policy.team.people, "ana": Person((), policy.team.people["ana"].ids)}
     team = make_team(people, policy.team.approvals, policy.team.break_glass, None)
     gate = under(gate, msgspec.structs.replace(policy, team=team))
+    assert approvals_of(gate, question) == "0 of 2, waits for finance: bo or cy"
     assert allow(gate, question, BO).missing == "1 of 2, waits for finance: cy"
     assert verdict(gate, request) == "ask"
 
@@ -283,11 +303,48 @@ def test_a_delegation_narrows_expires_and_ends(gate: Gate, clock: Clock) -> None
     for one in (low, elsewhere):
         end_delegation(gate, one.id, by="ana")
     made = delegate(gate, ANA, "ed", seconds=600, by="ana")
-    assert allow(gate, question, ED).missing == "1 of 2, waits for finance: ana, bo or cy"
+    assert allow(gate, question, ED).missing == "1 of 2, waits for finance: bo or cy"  # ana's seat is taken
     clock.now += 600
     assert load_team_view(gate).delegations == ()
     assert made.until == clock.now
     assert allow(gate, question, BO).state == "open"  # what ed gave has ended with the delegation
+
+
+def test_approvals_name_those_who_count_and_those_who_would_add_something(gate: Gate) -> None:
+    delegate(gate, ANA, "ed", seconds=600, by="ana")
+    _, question = asks(gate)
+    allow(gate, question, ANA)
+    allow(gate, question, ED)  # in a seat that ana has already taken
+    assert approvals_of(gate, question) == "1 of 2, waits for finance: bo or cy (approved: ana)"
+
+
+def test_everybody_is_told_what_their_allow_would_do_and_that_is_what_it_does(gate: Gate) -> None:
+    delegate(gate, BO, "ed", seconds=600, by="bo")
+    _, question = asks(gate, open_session(gate, agent="payer", owner="t_agent", user="cy"))
+    allow(gate, question, ANA)
+    for who, said, glass in [
+        (ANA, "ana has approved this; it waits for others", False),
+        (at_terminal("ana"), "ana has approved this; it waits for others", False),
+        (CY, "cy asked for this, or somebody asked in their name: others have to approve it", False),
+        (DI, "di is not among those who have to approve this", True),
+        (BO, "", False),
+        (ED, "", False),
+    ]:
+        yours = progress_for(gate, question, who).yours
+        assert yours is not None
+        assert (yours.counts, yours.why_not, yours.glass) == (not said, said, glass)
+    for who in (CY, DI):
+        with pytest.raises(NotApprover, match=progress_for(gate, question, who).yours.why_not):  # type: ignore[union-attr]
+            allow(gate, question, who)
+    assert allow(gate, question, ED).state == "answered"
+
+
+def test_nobody_is_told_that_their_allow_would_count_where_it_is_not_known_who_they_are(gate: Gate) -> None:
+    _, question = asks(gate)
+    yours = progress_for(gate, question, on_page("mallory")).yours
+    assert yours is not None
+    assert not yours.counts
+    assert "names nobody for page:mallory" in yours.why_not
 
 
 def test_a_delegate_passes_nothing_on(gate: Gate) -> None:

@@ -24,39 +24,20 @@ from sayso.doors.python.workflow import Step
 from sayso.gate.questions.surface import AskedQuestion, Reply
 from sayso.gate.telemetry import LONGEST, printable_name
 from tests.support.gates import KEY
+from tests.support.saying import SayingPerson
 
 MARKER = "hunter2-4711"
 PROVIDER = TracerProvider()
 EVIL = "edit\n2026 ERROR forged line\x1b[31m\u202e" + "x" * 500
 
-Say = Callable[[AskedQuestion], Reply]
 
-
-class Person:
-    """A surface where somebody says at once what the test wants said."""
-
-    name = "person"
-
-    def __init__(self) -> None:
-        self.say: Say = lambda asked: Reply("once", "ana")
-
-    def able(self) -> bool:
-        return True
-
-    def ask(self, asked: AskedQuestion, over: threading.Event) -> Reply | None:
-        return self.say(asked)
-
-    def tell(self, notice: str) -> None:
-        pass
+@pytest.fixture
+def person() -> SayingPerson:
+    return SayingPerson(lambda asked: Reply("once", "ana"))
 
 
 @pytest.fixture
-def person() -> Person:
-    return Person()
-
-
-@pytest.fixture
-def gate(tmp_path: Path, person: Person) -> Iterator[Sayso]:
+def gate(tmp_path: Path, person: SayingPerson) -> Iterator[Sayso]:
     with Sayso.open("chat", tmp_path / "s.db", surfaces=[person], key=KEY, marks=tmp_path) as opened:
         yield opened
 
@@ -88,7 +69,7 @@ def edit(gate: Sayso, *, wait: float = 60.0) -> Callable[[str], str]:
 def answering_is_over() -> None:
     """The thread of the surface tells of the answer after whoever waited for it has gone on."""
     for thread in threading.enumerate():
-        if thread.name.startswith("sayso-person-"):
+        if thread.name == "sayso-person":
             thread.join(60)
 
 
@@ -162,24 +143,17 @@ def test_a_host_that_runs_the_call_itself_is_told_of_as_well(
 
 
 def test_nobody_in_time_is_told_as_timed_out(
-    gate: Sayso, person: Person, log: pytest.LogCaptureFixture
+    gate: Sayso, person: SayingPerson, log: pytest.LogCaptureFixture
 ) -> None:
-    shown_to = threading.Event()
-    person.say = lambda asked: _nothing(shown_to)
+    person.say = lambda asked: None
     with pytest.raises(ConsentTimeout):
         edit(gate, wait=0.01)("text")
-    shown_to.set()
     assert [line.split(" ")[2:4] for line in lines(log, "sayso.asking")][1:] == [["timed", "out"]]
-
-
-def _nothing(until: threading.Event) -> Reply:
-    until.wait(60)
-    raise SaysoError("nobody")
 
 
 def test_no_argument_command_reason_or_result_is_ever_logged_or_traced(
     gate: Sayso,
-    person: Person,
+    person: SayingPerson,
     log: pytest.LogCaptureFixture,
     spans: Callable[[], list[ReadableSpan]],
 ) -> None:
@@ -213,7 +187,7 @@ def test_no_argument_command_reason_or_result_is_ever_logged_or_traced(
 
 
 def test_a_surface_that_fails_is_told_by_kind_and_place_and_not_in_its_own_words(
-    gate: Sayso, person: Person, log: pytest.LogCaptureFixture
+    gate: Sayso, person: SayingPerson, log: pytest.LogCaptureFixture
 ) -> None:
     failed = threading.Event()
     warned = logging.Handler()

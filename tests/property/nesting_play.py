@@ -49,6 +49,7 @@ from tests.property.nestings import (
     Tool,
     waiting,
 )
+from tests.support.saying import SayingPerson
 
 KEY = make_key("nestings")
 PATIENCE = 60.0
@@ -63,14 +64,14 @@ here: contextvars.ContextVar[Here] = contextvars.ContextVar("here")
 class Player:
     """Plays one program. `events` is what happened, `decisions()` what the audit trail says was decided."""
 
-    name = "planned"
-
     def __init__(self, program: Program, store: Store, *, is_async: bool) -> None:
         self.program, self.is_async = program, is_async
         self.events: list[tuple[str, ...]] = []
         self.planned: str | None = None
         self.entering: Body = ()
-        self.sayso = Sayso.open(WORLDS[program.world].policy(), store, surfaces=[self], key=KEY)
+        self.sayso = Sayso.open(
+            WORLDS[program.world].policy(), store, surfaces=[SayingPerson(self._say)], key=KEY
+        )
         self.sessions = {name: self.sayso.session(agent=name) for name in (MAIN, OTHER)}
         self.tools = {tool: self._decorated(tool) for tool in program.tools()}
         self.workflows = [self._workflow(number) for number in range(len(program.workflows))]
@@ -95,15 +96,9 @@ class Player:
 
     # --- the surface: whoever is asked says what the program plans ---
 
-    def able(self) -> bool:
-        return True
-
-    def ask(self, asked: AskedQuestion, over: threading.Event) -> Reply:
+    def _say(self, asked: AskedQuestion) -> Reply:
         seen = asked.question.request.digest
         return Reply(self._answer(asked.question, self.planned or "deny"), by="ana", seen=seen)
-
-    def tell(self, notice: str) -> None:
-        """Notices change nothing here."""
 
     def _answer(self, question: Question, wished: str) -> str:
         said = wished if question.offers_answer(wished) else "once"

@@ -16,7 +16,7 @@ class Board:
     """Shows cards until they are closed. A key that it has seen is not shown or told a second time."""
 
     longest = 10_000
-    polls = True
+    allows = polls = True
 
     def __init__(
         self, name: str = "board", *, detail: str = "full", approvers: Iterable[str] = ("ana",)

@@ -45,6 +45,8 @@ class LoopbackService:
         self.wish = ""
         """What Retry-After says while it is down."""
         self.posts: list[tuple[str, dict[str, str], bytes]] = []
+        self.accepted: list[bytes] = []
+        """What arrived while it was not down."""
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
@@ -70,6 +72,8 @@ class LoopbackService:
                 service.posts.append((self.path, headers, body))
                 busy = 429 if service.wish else 503
                 status, told = (busy, {}) if service.down else service.answer(self.path, headers, body)
+                if not service.down:
+                    service.accepted.append(body)
                 content = json.dumps(told).encode()
                 self.send_response(status)
                 if service.down and service.wish:
@@ -245,15 +249,18 @@ class FakeReceiver(LoopbackService):
 
 
 class FakeMailServer:
-    """Speaks as much SMTP as it takes to receive a mail."""
+    """Speaks as much SMTP as it takes to receive a mail. While it is `down` it takes none."""
 
     def __init__(self) -> None:
         self.mails: list[str] = []
-        mails = self.mails
+        self.down = False
+        server, mails = self, self.mails
 
         class Handler(socketserver.StreamRequestHandler):
             def handle(self) -> None:
-                self._say("220 test")
+                self._say("421 not now" if server.down else "220 test")
+                if server.down:
+                    return
                 for raw in self.rfile:
                     word = raw.decode().strip().upper()
                     if word.startswith("DATA"):

@@ -10,19 +10,20 @@ from typing import Any
 import msgspec
 
 from sayso import Sayso
+from sayso.core.audit.notices import Notice
 from sayso.core.decision import Question
 from sayso.core.digest import decode_canonical
 from sayso.gate.ledger.attempts import load_attempt
 from sayso.gate.questions.surface import AskedQuestion, Reply
 from sayso.store.contract import CallRow, QuestionRow
+from tests.support.saying import SayingPerson
 
 
-class Person:
+class Person(SayingPerson):
     """Answers each question with the next of these; once there are no more, with silence."""
 
-    name = "person"
-
     def __init__(self, *answers: str | Reply, here: bool = True) -> None:
+        super().__init__(self._next_answer)
         self.here = here
         self.questions: list[Question] = []
         self.notices: list[str] = []
@@ -36,18 +37,17 @@ class Person:
     def able(self) -> bool:
         return self.here
 
-    def ask(self, asked: AskedQuestion, over: threading.Event) -> Reply | None:
+    def _next_answer(self, asked: AskedQuestion) -> Reply | None:
         self.questions.append(asked.question)
         answer = self._answers.popleft() if self._answers else None
         self.sees.release()
         if answer is None:
-            over.wait()
             return None
         reply = answer if isinstance(answer, Reply) else Reply(answer, by="ana")
         return msgspec.structs.replace(reply, seen=asked.question.request.digest)
 
-    def tell(self, notice: str) -> None:
-        self.notices.append(notice)
+    def tell(self, notice: Notice, key: str) -> None:
+        self.notices.append(notice.text)
 
     def waits_to_be_asked(self) -> None:
         """Until the next question is in front of the person."""

@@ -95,20 +95,24 @@ class Screen:
 
 
 class Asking:
-    """A question put to a surface in a thread of its own, as the gate does.
+    """A question put to a terminal, and a thread that fetches the answer, as the gate does.
 
     `seen` is what the reply says was shown whole; it is left out of the reply that tests compare.
     """
 
     def __init__(self, terminal: Terminal, asked: AskedQuestion, screen: Screen) -> None:
-        self.over = threading.Event()
         self.seen: str | None = None
-        self._screen = screen
-        self._replies: list[Reply | None] = []
-        self._thread = threading.Thread(
-            target=lambda: self._replies.append(terminal.ask(asked, self.over)), daemon=True
-        )
+        self._screen, self._terminal, self._question = screen, terminal, asked.question.id
+        self._replies: tuple[Reply, ...] = ()
+        self._done = False
+        terminal.show(asked, self._question)
+        self._thread = threading.Thread(target=self._fetch, daemon=True)
         self._thread.start()
+
+    def _fetch(self) -> None:
+        """Fetch until there is a reply, or it is over."""
+        while not (self._replies or self._done):
+            self._replies = self._terminal.fetch(0.02)
 
     def answer(self, *lines: str) -> Reply | None:
         """Type each line at a prompt, and the reply that comes of it."""
@@ -123,12 +127,19 @@ class Asking:
             assert time.monotonic() < until, f"no reply:\n{self._screen.text}"
             self._screen.read(0.02)
         self._screen.read()
-        reply = self._replies[0]
-        self.seen = None if reply is None else reply.seen
-        return None if reply is None else msgspec.structs.replace(reply, seen=None)
+        for reply in self._replies:
+            assert reply.question == self._question
+            self.seen = reply.seen
+            return msgspec.structs.replace(reply, seen=None, question="")
+        return None
+
+    def close(self, ending: str = "No longer asked here.") -> None:
+        """Somebody answered elsewhere, or nobody waits any more."""
+        self._terminal.close(None, self._question, self._question, ending)
+        self._done = True
 
     def end(self) -> None:
-        self.over.set()
+        self.close()
         self.reply()
 
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 
+from sayso.gate.questions.surface import Reply
 from sayso.surfaces.terminal.terminal import Terminal
 from tests.support.questions import push_question
 
@@ -29,19 +30,16 @@ def shell(path: str, role: str) -> None:
 
 def agent(role: str) -> None:
     terminal = Terminal("kim", wait=lambda over, seconds: None)
-    replies = []
-    thread = threading.Thread(
-        target=lambda: replies.append(terminal.ask(push_question(), threading.Event())),
-        daemon=role == "leaves",
-    )
+    replies: list[Reply] = []
+    terminal.show(push_question(), "key")
+    thread = threading.Thread(target=lambda: replies.extend(terminal.fetch(60)), daemon=role == "leaves")
     say(pid=os.getpid())
     thread.start()
     if role == "leaves":
         sys.stdin.readline()
         return
     thread.join()
-    reply = replies[0]
-    say(reply=reply and [reply.answer, reply.reason, reply.edited])
+    say(reply=next(([one.answer, one.reason, one.edited] for one in replies), None))
 
 
 def say(**what: object) -> None:

@@ -1,62 +1,17 @@
-"""MCP elicitation as a surface: the whole suite, and what a client's form may and may not do."""
+"""MCP elicitation as a surface: what a client's form may and may not do."""
 
 from __future__ import annotations
 
-import queue
-import threading
-from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import Any
 
 import pytest
 
 from sayso.core.model import Risk
-from sayso.doors.mcp.elicitation import Elicit, Elicitation, Filled, make_form, read_form, write_message
+from sayso.doors.mcp.elicitation import Elicitation, Filled, make_form, read_form, write_message
 from sayso.gate.deciding.request import make_call
 from sayso.gate.questions.surface import AskedQuestion
 from tests.support.questions import NOW, asked_about, push_question
-from tests.surfaces.suite import CHECKS
-
-
-class ClientSeat:
-    """A client that shows forms, and a person who fills them in."""
-
-    patience = 20.0
-
-    def __init__(self) -> None:
-        self.surface = Elicitation(self._find, clock=lambda: NOW)
-        self._shown: list[str] = []
-        self._forms: queue.Queue[Future[Filled]] = queue.Queue()
-        self._facing: dict[str, Future[Filled]] = {}
-
-    def _find(self, session: str) -> Elicit | None:
-        return self._elicit
-
-    def _elicit(self, message: str, form: Mapping[str, Any]) -> Future[Filled]:
-        self._shown.append(message)
-        made: Future[Filled] = Future()
-        self._forms.put(made)
-        return made
-
-    def sees(self, asked: AskedQuestion) -> None:
-        key = asked.question.request.digest
-        if key not in self._facing or self._facing[key].done():
-            self._facing[key] = self._forms.get(timeout=self.patience)
-
-    def answers(self, asked: AskedQuestion, word: str) -> None:
-        self.sees(asked)
-        self._facing[asked.question.request.digest].set_result(Filled("accept", {"answer": word}))
-
-    def look(self) -> None:
-        pass
-
-    def shown(self) -> str:
-        return "\n".join(self._shown)
-
-
-@pytest.mark.parametrize("name", CHECKS)
-def test_it_is_a_whole_surface(name: str) -> None:
-    CHECKS[name](ClientSeat())
 
 
 def high(**more: Any) -> AskedQuestion:
@@ -110,4 +65,6 @@ def test_a_client_that_fails_or_is_not_there_answers_nothing() -> None:
     failed: Future[Filled] = Future()
     failed.set_exception(RuntimeError("no back channel"))
     for find in (lambda _: None, lambda _: lambda message, form: failed):
-        assert Elicitation(find, clock=lambda: NOW).ask(push_question(), threading.Event()) is None
+        client = Elicitation(find, clock=lambda: NOW)
+        client.show(push_question(), "key")
+        assert client.fetch(0) == ()

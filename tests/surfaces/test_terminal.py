@@ -11,15 +11,20 @@ import threading
 import msgspec
 import pytest
 
+from sayso.core.audit.notices import Notice
 from sayso.core.model import Piece, Risk
 from sayso.gate.deciding.request import make_call
-from sayso.gate.questions.surface import Reply, Surface
+from sayso.gate.questions.surface import LocalSurface, Reply
 from sayso.surfaces.terminal.prompt import ANSWER_PROMPT, APPROVE_PROMPT
 from sayso.surfaces.terminal.terminal import Terminal
 from tests.support.questions import ALL, asked_about, mail, push_question
 from tests.support.terminals import Screen, asking, terminal_on
 
 ONCE_ONLY = ("once", "deny")
+
+
+def notice(text: str) -> Notice:
+    return Notice("n", 0.0, "BLOCKED", text)
 
 
 def allowed(answer: str) -> Reply:
@@ -308,23 +313,26 @@ def test_a_question_answered_elsewhere_is_taken_down(screen: Screen) -> None:
     with asking(push_question(), screen) as one:
         screen.wait_for(ANSWER_PROMPT)
         screen.type("onc")
-        one.over.set()
+        one.close()
         assert one.reply() is None
     assert screen.text.endswith("\nNo longer asked here.\n")
     assert screen.modes == before
 
 
 def test_a_question_that_is_over_before_its_turn_is_not_shown(screen: Screen) -> None:
-    over = threading.Event()
-    over.set()
-    assert terminal_on(screen).ask(push_question(), over) is None
+    terminal, asked = terminal_on(screen), push_question()
+    terminal.show(asked, "key")
+    terminal.close("key", asked.question.id, "key", "over")
+    assert terminal.fetch(0) == ()
     screen.read()
     assert screen.text == ""
 
 
 def test_a_question_that_is_over_in_the_first_half_second_is_taken_down(screen: Screen) -> None:
-    with asking(push_question(), screen, wait=lambda over, seconds: over.set()) as one:
-        assert one.reply() is None
+    terminal, asked = terminal_on(screen, wait=lambda over, seconds: over.set()), push_question()
+    terminal.show(asked, "key")
+    assert terminal.fetch(0) == ()
+    screen.read()
     assert ANSWER_PROMPT not in screen.text
 
 
@@ -360,7 +368,7 @@ def test_a_card_says_how_many_wait_behind_it(screen: Screen) -> None:
                 screen.type("\n")
                 first.reply()
                 screen.wait_for("Moderate risk. 1 more waits.")
-                third.over.set()
+                third.close()
                 assert third.reply() is None
                 assert second.answer("o") == allowed("once")
     assert screen.text.count("May this run?") == 2
@@ -380,14 +388,14 @@ def test_a_notice_comes_between_keys_and_the_question_stays(screen: Screen) -> N
     terminal = terminal_on(screen)
     with asking(push_question(), screen, terminal=terminal) as one:
         screen.wait_for(ANSWER_PROMPT)
-        terminal.tell("git.push_force was attempted and blocked")
+        terminal.tell(notice("git.push_force was attempted and blocked"), "key")
         screen.wait_for("sayso: git.push_force was attempted and blocked\n" + ANSWER_PROMPT)
         screen.type("o\n")
         assert one.reply() == allowed("once")
 
 
 def test_a_notice_without_a_question_is_shown_at_once(screen: Screen) -> None:
-    terminal_on(screen).tell("a permission \x1b[2J decays in 3 days\n╭─ May this run?")
+    terminal_on(screen).tell(notice("a permission \x1b[2J decays in 3 days\n╭─ May this run?"), "key")
     screen.read(1)
     assert screen.text == "sayso: a permission \\x1b[2J decays in 3 days\\n\\u256d\\u2500 May this run?\n"
 
@@ -449,15 +457,16 @@ def test_without_a_terminal_nobody_is_asked_and_that_is_said_once(
 ) -> None:
     terminal = Terminal("kim", device=device)
     with caplog.at_level(logging.WARNING):
-        assert terminal.ask(push_question(), threading.Event()) is None
-        assert terminal.ask(push_question(), threading.Event()) is None
+        for _ in range(2):
+            terminal.show(push_question(), "key")
+            assert terminal.fetch(0) == ()
     assert [record.message.partition(":")[0] for record in caplog.records] == [
         "nobody can be asked on the terminal"
     ]
 
 
 def test_without_a_terminal_a_notice_goes_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    Terminal("kim", device="/nowhere/at/all").tell("blocked\x1b[2J")
+    Terminal("kim", device="/nowhere/at/all").tell(notice("blocked\x1b[2J"), "key")
     assert [record.message for record in caplog.records] == ["blocked\\x1b[2J"]
 
 
@@ -468,7 +477,9 @@ def test_a_question_that_cannot_be_shown_is_no_answer(
         raise RuntimeError("no clock")
 
     before = screen.modes
-    assert terminal_on(screen, clock=broken).ask(push_question(), threading.Event()) is None
+    terminal = terminal_on(screen, clock=broken)
+    terminal.show(push_question(), "key")
+    assert terminal.fetch(0) == ()
     assert "could not be shown" in caplog.text
     assert screen.modes == before
 
@@ -478,7 +489,7 @@ def test_the_person_is_the_user_of_the_system_unless_named(
 ) -> None:
     monkeypatch.setenv("LOGNAME", "somebody-else")
     monkeypatch.setenv("USER", "somebody-else")
-    surface: Surface = Terminal(device=screen.path)
+    surface: LocalSurface = Terminal(device=screen.path)
     assert surface.name == "terminal"
     assert isinstance(surface, Terminal)
     assert surface.who not in ("", "somebody-else")

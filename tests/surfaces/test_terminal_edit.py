@@ -238,7 +238,7 @@ def test_a_question_that_is_over_closes_the_editor(
         type_at(screen, (ANSWER_PROMPT, "edit"))
         screen.wait_for("editor ")
         screen.wait_for("\n")
-        one.over.set()
+        one.close()
         assert one.reply() is None
     editor = int(screen.text.partition("editor ")[2].split()[0])
     with pytest.raises(ProcessLookupError):

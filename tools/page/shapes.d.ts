@@ -49,6 +49,7 @@ declare namespace Sayso {
     needed: number;
     missing: string;
     complete: boolean;
+    yours: OwnApproval | null;
   }
   interface ArgumentType {
     kind: "choice" | "date" | "number" | "other" | "whole";
@@ -74,6 +75,14 @@ declare namespace Sayso {
     entries: number;
     findings: string[];
     tampering: string | null;
+  }
+  interface BrokenGlass {
+    at: number;
+    question: string;
+    person: string;
+    identity: string;
+    reason: string;
+    operations: string[];
   }
   interface Charts {
     hours: Tally[];
@@ -112,6 +121,20 @@ declare namespace Sayso {
     because: Piece[];
     again: FreshDecision | null;
     again_not: string | null;
+  }
+  interface DelegationBody {
+    to: string;
+    hours: number;
+    domain?: string | null;
+    up_to?: string;
+  }
+  interface DelegationView {
+    id: string;
+    giver: string;
+    to: string;
+    until: number;
+    domain: string | null;
+    up_to: string;
   }
   interface DiffLine {
     sign: " " | "+" | "-";
@@ -323,6 +346,11 @@ declare namespace Sayso {
     after: string;
     loosens: boolean;
   }
+  interface OwnApproval {
+    counts: boolean;
+    why_not: string;
+    glass: boolean;
+  }
   interface PasskeyView {
     id: string;
     name: string;
@@ -334,11 +362,23 @@ declare namespace Sayso {
     passkeys: PasskeyView[];
     require: "all" | "high" | "never" | null;
   }
+  interface PeopleView {
+    people: PersonView[];
+    rules: string[];
+    break_glass: string[];
+    delegations: DelegationView[];
+    you: string | null;
+  }
   interface PermissionUse {
     operation: string;
     used: number;
     asked: number;
     refused: number;
+  }
+  interface PersonView {
+    name: string;
+    groups: string[];
+    ids: string[];
   }
   interface Piece {
     argument: string | null;
@@ -661,6 +701,7 @@ declare namespace Sayso {
   }
   type GetAnswer<Path extends string> =
     Path extends "/v1/audit/entries" ? AuditEntryView[] :
+    Path extends "/v1/people/broken-glass" ? BrokenGlass[] :
     Path extends "/v1/policy/file" ? PolicyStatus :
     Path extends "/v1/policy/reviews" ? DomainReview[] :
     Path extends "/v1/policy/suggestions" ? Suggestion[] :
@@ -668,6 +709,7 @@ declare namespace Sayso {
     Path extends "/v1/grants" ? ListedGrant[] :
     Path extends "/v1/history" ? HistoryEntry[] :
     Path extends "/v1/passkeys" ? PasskeysView :
+    Path extends "/v1/people" ? PeopleView :
     Path extends "/v1/policy" ? PolicyView :
     Path extends "/v1/proposals" ? ProposalView[] :
     Path extends "/v1/questions" ? QuestionDetails[] :
@@ -685,6 +727,7 @@ declare namespace Sayso {
     Path extends "/v1/policy/apply/challenge" ? SigningOptions :
     Path extends "/v1/audit/verify" ? AuditVerification :
     Path extends "/v1/passkeys/options" ? PasskeyOptions :
+    Path extends "/v1/people/delegations" ? DelegationView :
     Path extends "/v1/policy/apply" ? PolicyStatus :
     Path extends "/v1/policy/diff" ? DraftDiff :
     Path extends "/v1/policy/replay" ? ReplayReport :
@@ -718,6 +761,7 @@ declare namespace Sayso {
     Path extends "/v1/policy/apply/challenge" ? ApplyBody :
     Path extends "/v1/audit/verify" ? VerifyBody :
     Path extends "/v1/passkeys/options" ? undefined :
+    Path extends "/v1/people/delegations" ? DelegationBody :
     Path extends "/v1/policy/apply" ? ApplyBody :
     Path extends "/v1/policy/diff" ? DraftBody :
     Path extends "/v1/policy/replay" ? PolicyReplayBody :
@@ -749,6 +793,7 @@ declare namespace Sayso {
     unknown;
   type DeleteAnswer<Path extends string> =
     Path extends "/notify" ? NotifyView :
+    Path extends `/v1/people/delegations/${string}` ? DelegationView :
     Path extends `/v1/grants/${string}` ? EndedGrant :
     Path extends `/v1/passkeys/${string}` ? PasskeyView :
     unknown;

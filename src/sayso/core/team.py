@@ -141,11 +141,15 @@ class Requirement(msgspec.Struct, frozen=True):
 
     def count(self, approvers: Iterable[str]) -> int:
         """Return how many seats these people fill, at most `needed`."""
-        return min(self.rule.needed, count_filled(self.seats, approvers))
+        return min(self.rule.needed, len(self.seat(approvers)))
+
+    def seat(self, approvers: Iterable[str]) -> frozenset[str]:
+        """Return those of these people who fill a seat."""
+        return seat_people(self.seats, approvers)
 
 
-def count_filled(seats: Sequence[Seat], approvers: Iterable[str]) -> int:
-    """Return how many seats these people can fill at most, each of them one (a largest matching)."""
+def seat_people(seats: Sequence[Seat], approvers: Iterable[str]) -> frozenset[str]:
+    """Return who gets a seat if these people fill as many as they can, each one (a largest matching)."""
     taken: dict[str, str] = {}
 
     def place(person: str, seen: set[str]) -> bool:
@@ -158,7 +162,7 @@ def count_filled(seats: Sequence[Seat], approvers: Iterable[str]) -> int:
                 return True
         return False
 
-    return sum(place(person, set()) for person in sorted(set(approvers)))
+    return frozenset(person for person in sorted(set(approvers)) if place(person, set()))
 
 
 def rules_for(team: Team, subjects: Iterable[CoveredOperation]) -> tuple[ApprovalRule, ...]:

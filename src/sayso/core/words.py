@@ -124,6 +124,14 @@ def not_approver(person: str) -> str:
     return f"{person} is not among those who have to approve this"
 
 
+def already_approved(person: str) -> str:
+    return f"{person} has approved this; it waits for others"
+
+
+def seat_taken(person: str) -> str:
+    return f"{person} could only approve in the place of somebody who has approved, or who was stood in for"
+
+
 def requester_may_not_approve(person: str) -> str:
     return f"{person} asked for this, or somebody asked in their name: others have to approve it"
 
@@ -145,6 +153,18 @@ def approvals_line(approved: Iterable[str], missing: str) -> str:
     """Return how far a question's approvals are, and who gave those that are there."""
     names = ", ".join(approved)
     return f"{missing} (approved: {names})" if names else missing
+
+
+def own_approvals_line(line: str, why_not: str) -> str:
+    """The same for one person, with why an allow of theirs would not count."""
+    return f"{line}. An allow from you does not count: {why_not}" if why_not else line
+
+
+def surface_approvals_line(line: str, people: Iterable[str]) -> str:
+    """The same for a surface: whose allow counts there."""
+    names = ", ".join(people)
+    who = f"Here an allow counts from {names}" if names else "Nobody who answers here can approve it"
+    return f"{line}. {who}"
 
 
 def approval_rule_phrase(rule: ApprovalRule) -> str:

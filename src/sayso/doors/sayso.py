@@ -28,7 +28,7 @@ from sayso.gate.ledger.recovery import reconcile_calls, recover_calls
 from sayso.gate.open import PolicySource, open_gate, own_policy_source
 from sayso.gate.questions import answer, wait
 from sayso.gate.questions.answer import QuestionStanding
-from sayso.gate.questions.surface import Surface
+from sayso.gate.questions.surface import LocalSurface
 from sayso.gate.rows.keys import SigningKey
 from sayso.gate.sessions import messages, operator_grants, reopen, revoke, sessions
 from sayso.gate.sessions.operator_grants import ListedGrant
@@ -49,7 +49,7 @@ class Sayso(Program[Session]):
     What an operator does here is followed by a signed checkpoint; so is closing.
     """
 
-    def __init__(self, gate: Gate, surfaces: Sequence[Surface] = ()) -> None:
+    def __init__(self, gate: Gate, surfaces: Sequence[LocalSurface] = ()) -> None:
         self.door: EmbeddedDoor = EmbeddedDoor(gate, surfaces)
 
     @property
@@ -63,7 +63,7 @@ class Sayso(Program[Session]):
         policy: Policy | Path | str | None = None,
         store: Store | Path | str | None = None,
         *,
-        surfaces: Sequence[Surface] | None = None,
+        surfaces: Sequence[LocalSurface] | None = None,
         approval: str | None = None,
         key: SigningKey | None = None,
         marks: Path | None = None,
@@ -230,7 +230,7 @@ def _load_policy(policy: Policy | Path | str | None, mode: Mode | None) -> tuple
     return load_file(policy), PolicySource(Path(policy), mode)
 
 
-def _terminal_surface() -> Sequence[Surface]:
+def _terminal_surface() -> Sequence[LocalSurface]:
     from sayso.surfaces.terminal.terminal import Terminal
 
     return (Terminal(),)

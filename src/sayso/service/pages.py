@@ -31,7 +31,7 @@ from sayso.service.notifying import ACTS as NOTIFY_ACTS
 
 PATHS = (
     "/", "/sign-in", "/history", "/grants", "/sessions", "/workflows", "/proposals", "/policy", "/review",
-    "/audit", "/figures", "/passkeys",
+    "/audit", "/figures", "/people", "/passkeys",
 )  # fmt: skip
 """Every page is the same file: its script looks at the address."""
 MISSING = "missing.html"

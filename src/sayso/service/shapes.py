@@ -11,7 +11,7 @@ from sayso.core.model import Piece
 from sayso.gate.figures.recorded_decision import Consent
 from sayso.gate.figures.story import StoryStep
 from sayso.gate.questions.editable import EditableArguments
-from sayso.gate.questions.quorum import ApprovalProgress
+from sayso.gate.questions.team.quorum import ApprovalProgress
 from sayso.gate.rows.webauthn import Proof
 from sayso.gate.sessions.operator_grants import ListedGrant
 from sayso.wire import OperationRuling

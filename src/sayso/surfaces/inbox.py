@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-import threading
 
+from sayso.core.audit.notices import Notice
 from sayso.gate.questions.surface import AskedQuestion, Reply
 
 log = logging.getLogger("sayso.inbox")
@@ -14,14 +14,21 @@ class Inbox:
     """For programs whose operator looks at the store from elsewhere: another terminal, another process."""
 
     name = "inbox"
+    polls = False
 
     def able(self) -> bool:
         return True
 
-    def ask(self, asked: AskedQuestion, over: threading.Event) -> Reply | None:
+    def show(self, shown: AskedQuestion, key: str) -> str:
         """Nothing to show: the question is in the store. Who looks there answers it."""
-        log.info("question %s is in the inbox", asked.question.id)
-        return None
+        log.info("question %s is in the inbox", shown.question.id)
+        return key
 
-    def tell(self, notice: str) -> None:
+    def close(self, ref: str | None, question: str, key: str, ending: str) -> None:
+        """Who looks at the store sees how it ended."""
+
+    def tell(self, notice: Notice, key: str) -> None:
         """Nobody looks here; and a notice may hold what an agent wrote, so it does not go to the log."""
+
+    def fetch(self, seconds: float) -> tuple[Reply, ...]:
+        return ()

@@ -7,6 +7,7 @@ from datetime import datetime
 
 import msgspec
 
+from sayso.cli.operator_name import operator_name
 from sayso.core.deciding.titles import title_of
 from sayso.core.durations import DAY, HOUR, MINUTE
 from sayso.core.model import Risk
@@ -15,16 +16,18 @@ from sayso.core.words import visible
 from sayso.gate.figures.activity import Activity
 from sayso.gate.figures.figures import Figures
 from sayso.gate.gate import Gate
+from sayso.gate.people.answerers import at_terminal
 from sayso.gate.questions.answer import QuestionStanding
 from sayso.gate.questions.expiry import ends_at
-from sayso.gate.questions.quorum import describe_approvals
 from sayso.gate.questions.read import Read, questions_in
 from sayso.gate.questions.retell import retell
+from sayso.gate.questions.team.progress import describe_approvals_for, keep_only_deny
 from sayso.gate.questions.wait import wait_for_answer
 from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_session
 from sayso.store.contract import Reader
 
 PAGE = 1_000
+BREAK_GLASS = 'in an emergency: sayso approve {id} --break-glass "why"'
 HIGH_RISK = "sayso approve {id} shows the whole call and asks you to type allow"
 
 
@@ -55,7 +58,14 @@ class InboxItem(msgspec.Struct, frozen=True):
     complete: bool
     """Whether `text` shows all of the call."""
     approvals: str | None = None
-    """Whose approvals it waits for, where a team has to approve."""
+    """Whose approvals it waits for, where a team has to approve, and why an allow of yours does not count."""
+    glass: bool = False
+    """Whether you may break the glass: allow alone, with a reason, what others have to approve."""
+
+    @property
+    def may_allow(self) -> bool:
+        """Return whether an allow of yours would count."""
+        return any(answer != "deny" for answer in self.answers)
 
 
 class WaitOutcome(msgspec.Struct, frozen=True):
@@ -113,7 +123,9 @@ def question_lines(questions: list[InboxItem]) -> list[str]:
         lines += [f"    {line}" for line in one.text.splitlines()]
         lines += [f"    answers: {', '.join(one.answers)}"]
         lines += [f"      {visible(covers)}" for covers in one.covers.values()]
-        lines += [f"    {HIGH_RISK.format(id=one.id)}"] if one.risk == Risk.HIGH.word else []
+        typed = one.risk == Risk.HIGH.word and one.may_allow
+        lines += [f"    {HIGH_RISK.format(id=one.id)}"] if typed else []
+        lines += [f"    {BREAK_GLASS.format(id=one.id)}"] if one.glass else []
         lines += [""]
     return lines[:-1] or ["Nobody waits for an answer."]
 
@@ -241,7 +253,9 @@ def format_moment(at: float) -> str:
 
 def inbox_item_from_row(gate: Gate, tx: Reader, found: Read) -> InboxItem:
     """An open question with all of the call."""
-    row, question = found.row, retell(gate, tx, found.question)
+    row, team = found.row, describe_approvals_for(gate, tx, found, at_terminal(operator_name()))
+    question = retell(gate, tx, found.question)
+    question = question if team.counts else keep_only_deny(question)
     call = question.request.call
     return InboxItem(
         id=row.id,
@@ -263,7 +277,8 @@ def inbox_item_from_row(gate: Gate, tx: Reader, found: Read) -> InboxItem:
         covers={offer.answer: offer.words for offer in question.offers},
         digest=question.request.digest,
         complete=question.complete,
-        approvals=describe_approvals(gate, tx, found),
+        approvals=team.text,
+        glass=team.glass,
     )
 
 

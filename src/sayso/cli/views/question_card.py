@@ -7,7 +7,7 @@ import shutil
 
 import msgspec
 
-from sayso.cli.views.operator import InboxItem, format_span, inbox_item_from_row
+from sayso.cli.views.operator import BREAK_GLASS, InboxItem, format_span, inbox_item_from_row
 from sayso.core import words
 from sayso.core.errors import LeftOpen
 from sayso.core.model import Risk
@@ -15,7 +15,6 @@ from sayso.core.words import visible
 from sayso.gate.gate import Gate
 from sayso.gate.questions.expiry import ends_at
 from sayso.gate.questions.explain import describe_why_asked
-from sayso.gate.questions.quorum import describe_approvals
 from sayso.gate.questions.read import UnknownQuestion, question_of
 from sayso.gate.questions.retell import retell
 from sayso.gate.questions.surface import AskedQuestion
@@ -35,12 +34,11 @@ def load_open_question(gate: Gate, question: str) -> QuestionView:
     with gate.store.read() as tx:
         read, now = question_of(gate, tx, question), tx.now
         row, found, told = read.row, retell(gate, tx, read.question), inbox_item_from_row(gate, tx, read)
-        approvals = describe_approvals(gate, tx, read)
     if row.state != "open" or now >= ends_at(gate, row):
         raise UnknownQuestion(f"there is no open question {visible(question)}", hint="sayso inbox lists them")
     return QuestionView(
         AskedQuestion(
-            found, ends_at(gate, row), lambda: describe_why_asked(gate, found), approvals=approvals
+            found, ends_at(gate, row), lambda: describe_why_asked(gate, found), approvals=told.approvals
         ),
         told,
         now,
@@ -57,8 +55,10 @@ def question_detail_lines(one: QuestionView) -> list[str]:
     lines += fact_lines(one.asked, look, one.now)
     lines += ["", "Answers:"]
     lines += [f"  {name:10} {visible(covered, None)}" for name, covered in told.covers.items()]
-    if one.asked.question.risk > Risk.MODERATE:
+    if one.asked.question.risk > Risk.MODERATE and told.may_allow:
         lines += ["", HOW.format(id=told.id, digest=told.digest)]
+    if told.glass:
+        lines += ["", BREAK_GLASS.format(id=told.id)]
     return lines
 
 

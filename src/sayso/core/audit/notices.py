@@ -39,8 +39,9 @@ class _Entry(msgspec.Struct, frozen=True):
 
 
 def _own_notice(details: Details) -> str | None:
+    """Return the words of the entry, in which somebody may be quoted: a file's text, an agent's name."""
     told = details.get("notice")
-    return told if isinstance(told, str) else None
+    return visible(told, None) if isinstance(told, str) else None
 
 
 def _describe_tampering(details: Details) -> str:

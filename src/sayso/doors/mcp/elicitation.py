@@ -13,21 +13,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
+import queue
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as NotYet
+from concurrent.futures import CancelledError, Future
+from functools import partial
 from typing import Any
 
 import msgspec
 
+from sayso.core.audit.notices import Notice
 from sayso.core.model import Risk
 from sayso.core.words import visible
 from sayso.gate.questions.surface import AskedQuestion, Reply
 from sayso.gate.telemetry import describe_error
 from sayso.surfaces.terminal.card import all_fact_lines, allowing_offers
-from sayso.surfaces.terminal.device import LOOKS_UP_EVERY
 from sayso.surfaces.terminal.layout import Screen
 
 log = logging.getLogger("sayso.elicitation")
@@ -50,6 +50,7 @@ class Elicitation:
     """Asks the user of the client that made the call."""
 
     name = "elicitation"
+    polls = True
 
     def __init__(
         self,
@@ -58,25 +59,49 @@ class Elicitation:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._find, self._able, self._clock = find, able, clock
+        self._forms: dict[str, Future[Filled]] = {}
+        self._replies: queue.SimpleQueue[Reply] = queue.SimpleQueue()
 
     def able(self) -> bool:
         """Return whether any client here shows forms. Which one it is about is known with the question."""
         return self._able()
 
-    def ask(self, asked: AskedQuestion, over: threading.Event) -> Reply | None:
-        elicit = self._find(asked.question.request.session)
-        if elicit is None or over.is_set():
-            return None
-        future = elicit(write_message(asked, self._clock()), make_form(asked))
-        try:
-            filled = _wait(future, over)
-        except Exception as error:  # noqa: BLE001  a foreign client: whatever it does, it is no answer
-            log.info("a client could not be asked: %s", describe_error(error))
-            return None
-        return None if filled is None else read_form(asked, filled)
+    def show(self, shown: AskedQuestion, key: str) -> str:
+        """Send the form to the client whose call it is, if it shows forms."""
+        elicit = self._find(shown.question.request.session)
+        if elicit is not None:
+            form = elicit(write_message(shown, self._clock()), make_form(shown))
+            self._forms[shown.question.id] = form
+            form.add_done_callback(partial(self._take_back, shown))
+        return key
 
-    def tell(self, notice: str) -> None:
+    def close(self, ref: str | None, question: str, key: str, ending: str) -> None:
+        form = self._forms.pop(question, None)
+        if form is not None:
+            form.cancel()
+
+    def tell(self, notice: Notice, key: str) -> None:
         """A client has no place for a line that needs no answer."""
+
+    def fetch(self, seconds: float) -> tuple[Reply, ...]:
+        try:
+            return (self._replies.get(timeout=seconds),)
+        except queue.Empty:
+            return ()
+
+    def _take_back(self, asked: AskedQuestion, form: Future[Filled]) -> None:
+        """A form came back: filled in, or with whatever a foreign client made of it, which is no answer."""
+        question = asked.question.id
+        if self._forms.get(question) is not form:
+            return  # it was closed
+        del self._forms[question]
+        try:
+            reply = read_form(asked, form.result())
+        except (Exception, CancelledError) as error:  # noqa: BLE001  a foreign client
+            log.info("a client could not be asked: %s", describe_error(error))
+            return
+        if reply is not None:
+            self._replies.put(msgspec.structs.replace(reply, question=question))
 
 
 def write_message(asked: AskedQuestion, now: float) -> str:
@@ -118,18 +143,6 @@ def read_form(asked: AskedQuestion, filled: Filled) -> Reply | None:
         reason = filled.content.get("reason")
         return Reply("deny", by, reason=visible(reason[:500]) if isinstance(reason, str) and reason else None)
     return Reply(answer, by) if answer in _yeses(asked) else None
-
-
-def _wait(future: Future[Filled], over: threading.Event) -> Filled | None:
-    """Return the form once it is filled in; None once the question is over, and then it is taken back."""
-    while not over.is_set():
-        try:
-            return future.result(LOOKS_UP_EVERY)
-        except NotYet:
-            if future.done():
-                raise
-    future.cancel()
-    return None
 
 
 class AskedClients:

@@ -5,10 +5,21 @@ from __future__ import annotations
 import base64
 import hmac
 
+from sayso.core import words
 from sayso.core.decision import Question
 from sayso.core.text.foreign import full_length_note, visible
 from sayso.gate.deliveries.remote_surface import LABELS, CardAnswer, QuestionCard, RemoteSurface
 from sayso.gate.gate import Gate
+from sayso.gate.people.answerers import on_surface
+from sayso.gate.questions.read import Read
+from sayso.gate.questions.team.progress import (
+    ApprovalLine,
+    describe_line,
+    find_own_approval,
+    keep_only_deny,
+    load_team_approvals,
+)
+from sayso.store.contract import Reader
 
 TOKEN_BYTES = 16
 LONGEST_TITLE = 300
@@ -24,20 +35,22 @@ def make_card(
     question: Question,
     expires_at: float,
     link: str | None,
-    approvals: str | None = None,
+    approvals: ApprovalLine,
 ) -> QuestionCard:
     """Make the card of this question for this surface: all of the call, or only what it does.
 
-    `approvals` says whose approvals it waits for, where a team has to approve. It stands first.
+    `approvals` says whose approvals it waits for, where a team has to approve. It stands first. Where nobody
+    who answers there can approve it, the card offers a no alone.
     """
-    first = "" if approvals is None else f"{fit_text(f'Approvals: {approvals}', LONGEST_TITLE)}\n\n"
+    line = approvals.text
+    first = "" if line is None else f"{fit_text(f'Approvals: {line}', LONGEST_TITLE)}\n\n"
     whole = shows_whole(surface, question, len(first.encode()))
     operations = tuple(dict.fromkeys(item.operation for item in question.items))
     agent, risk = visible(question.request.agent), question.risk.word
     title = f"{agent}: {', '.join(operations)} ({risk} risk)"
     offered = tuple(
         (offer.answer, visible(offer.words, None) if whole else LABELS.get(offer.answer, offer.answer))
-        for offer in question.offers
+        for offer in (question if approvals.counts else keep_only_deny(question)).offers
         if offer.answer != "edit"
     )
     if not any(answer == "deny" for answer, _ in offered):
@@ -58,6 +71,19 @@ def make_card(
         ),
         link,
     )
+
+
+def describe_approvals_on(gate: Gate, tx: Reader, surface: RemoteSurface, read: Read) -> ApprovalLine:
+    """Return how far the approvals of a question are, and whose allow would count on this surface."""
+    found = load_team_approvals(gate, tx, read.row, read.question)
+    if found is None:
+        return ApprovalLine()
+    if not surface.allows:
+        return ApprovalLine(describe_line(found), counts=False)
+    there = [on_surface(surface.name, one) for one in sorted(surface.approvers)]
+    counting = [one for one in there if find_own_approval(gate, tx, found, one).counts]
+    people = sorted({found.team.person_of(one.identity) or "" for one in counting})
+    return ApprovalLine(words.surface_approvals_line(describe_line(found), people), bool(people))
 
 
 def shows_whole(surface: RemoteSurface, question: Question, beside: int = 0) -> bool:

@@ -22,15 +22,15 @@ from sayso.core.durations import DAY
 from sayso.core.errors import SaysoError
 from sayso.gate import words
 from sayso.gate.deliveries.answers import AnswerRefused, answerer, take_answer
-from sayso.gate.deliveries.cards import fit_text, make_card
+from sayso.gate.deliveries.cards import describe_approvals_on, fit_text, make_card
 from sayso.gate.deliveries.notices import QUEUE, NoticeFeed, load_notice
 from sayso.gate.deliveries.remote_surface import RemoteSurface, SurfaceDown
 from sayso.gate.deliveries.rests import FIRST_PAUSE, Rests, pause_after
 from sayso.gate.deliveries.team_timing import held_until
 from sayso.gate.gate import Gate, current_gate
 from sayso.gate.questions.expiry import as_of, ends_at
-from sayso.gate.questions.quorum import describe_approvals
 from sayso.gate.questions.read import TamperedQuestion, UnknownQuestion, question_of, questions_in
+from sayso.gate.questions.team.progress import ApprovalLine
 from sayso.gate.refusal_limit import RefusalLimit
 from sayso.store.contract import DeliveryRow, QuestionRow, Reader
 
@@ -105,7 +105,7 @@ class Dispatcher:
             if self._rests.is_resting(name, now):
                 return False
             fresh = self._find_fresh(gate, tx, name)
-            moved = self._find_moved(gate, tx, name)
+            moved = self._find_moved(gate, tx, surface)
             due = list(tx.deliveries_due(name, by=now, limit=PAGE))
             closed = list(tx.deliveries_to_close(name, by=now, limit=PAGE))
         work: list[Callable[[], None]] = [
@@ -170,15 +170,16 @@ class Dispatcher:
             return None  # taken up, and found out, as any other
         return held_until(gate.policy.team, asked, surface, tx.now)
 
-    def _find_moved(self, gate: Gate, tx: Reader, surface: str) -> list[DeliveryRow]:
+    def _find_moved(self, gate: Gate, tx: Reader, surface: RemoteSurface) -> list[DeliveryRow]:
         """Return what is shown there and has other approvals by now."""
         if not gate.policy.team.approvals:
             return []
         moved = []
         for read in questions_in(gate, tx, tx.questions(None, state="open", limit=MOST_HELD)):
-            line, row = describe_approvals(gate, tx, read), tx.delivery(surface, read.row.id)
-            shown = row is not None and row.state == "shown" and row.due_at <= tx.now
-            if row is not None and shown and (line or "").encode() != row.body:
+            row = tx.delivery(surface.name, read.row.id)
+            if row is None or row.state != "shown" or row.due_at > tx.now:
+                continue
+            if _body(describe_approvals_on(gate, tx, surface, read)) != row.body:
                 moved.append(row)
         return moved
 
@@ -232,13 +233,13 @@ class Dispatcher:
             with gate.store.read() as tx:
                 read = question_of(gate, tx, row.subject)
                 stands = as_of(gate, read.row, tx.now)
-                line = describe_approvals(gate, tx, read)
-            row = msgspec.structs.replace(row, body=(line or "").encode())
+                team = describe_approvals_on(gate, tx, surface, read)
+            row = msgspec.structs.replace(row, body=_body(team))
             if stands.state != "open":
                 self._close(surface, row)
                 return
             ends = ends_at(gate, read.row)
-            card = make_card(gate, surface, read.question, ends, self._link(row.subject), line)
+            card = make_card(gate, surface, read.question, ends, self._link(row.subject), team)
             ref = surface.show(card, _key(row))
         except (UnknownQuestion, TamperedQuestion):
             self._note(row, state="over")
@@ -363,6 +364,11 @@ def describe_question_ending(row: QuestionRow, surface: str) -> str:
     if row.state == "cancelled":
         return words.describe_question_taken_back(row.by, row.reason)
     return "Nobody answered in time."
+
+
+def _body(team: ApprovalLine) -> bytes:
+    """The approvals as they were when the question was shown, to tell whether they have changed."""
+    return (team.text or "").encode()
 
 
 def _key(row: DeliveryRow) -> str:

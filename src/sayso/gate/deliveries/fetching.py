@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sayso.gate.deliveries.cards import make_card
+from sayso.gate.deliveries.cards import describe_approvals_on, make_card
 from sayso.gate.deliveries.remote_surface import QuestionCard, RemoteSurface
 from sayso.gate.gate import Gate
 from sayso.gate.questions.expiry import ends_at, is_answerable
-from sayso.gate.questions.quorum import describe_approvals
 from sayso.gate.questions.read import questions_in
 from sayso.gate.questions.retell import retell
 
@@ -28,7 +27,7 @@ def open_cards(gate: Gate, surface: RemoteSurface, link: Callable[[str], str | N
                 retell(gate, tx, one.question),
                 ends_at(gate, one.row),
                 link(one.row.id),
-                describe_approvals(gate, tx, one),
+                describe_approvals_on(gate, tx, surface, one),
             )
             for one in found
         ]

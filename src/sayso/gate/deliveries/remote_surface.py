@@ -1,6 +1,5 @@
-"""Surfaces beyond this process: what each of them promises, and what it is given to show.
+"""Surfaces beyond this process: what each of them promises besides, and what it is given to show.
 
-- A surface shows, closes and tells. It never waits for a person: answers come back by themselves.
 - "Sent" proves nothing. Only an answer that names its question, and carries the token that was shown for
   exactly that answer on exactly this surface, counts, and only from a person who may answer there.
 - Nothing is given to a surface but what it is to show.
@@ -8,14 +7,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Protocol
 
 import msgspec
 
-from sayso.core.audit.notices import Notice
 from sayso.core.errors import SaysoError
 from sayso.core.model import Risk
+from sayso.gate.questions.surface import Surface
 
 LABELS = {
     "once": "Allow once",
@@ -83,11 +82,8 @@ class GivenAnswer(msgspec.Struct, frozen=True):
     reason: str | None = None
 
 
-class RemoteSurface(Protocol):
-    """A place where questions and notices are sent."""
-
-    @property
-    def name(self) -> str: ...
+class RemoteSurface(Surface[QuestionCard, GivenAnswer], Protocol):
+    """A surface beyond this process. Nobody between it and us is trusted."""
 
     @property
     def detail(self) -> str:
@@ -102,23 +98,8 @@ class RemoteSurface(Protocol):
         """Return who may answer there, by the surface's own names."""
 
     @property
-    def polls(self) -> bool:
-        """Return whether answers have to be fetched; otherwise they are sent to us."""
-
-    def show(self, card: QuestionCard, key: str) -> str:
-        """Show the question, and return the surface's own name for it. `key` is the same at every try."""
-
-    def close(self, ref: str | None, question: str, key: str, ending: str) -> None:
-        """Take the question down, or say there how it ended.
-
-        Without a `ref` nobody knows whether it was shown, under this `key`: close it if that can be told.
-        """
-
-    def tell(self, notice: Notice, key: str) -> None:
-        """Tell this. `key` is the same at every try."""
-
-    def fetch(self, seconds: float) -> Iterable[GivenAnswer]:
-        """Return the answers that came in, after waiting for them; none where they are sent to us."""
+    def allows(self) -> bool:
+        """Return whether a yes can be given there, and not only a no, or nothing."""
 
     def receive(self, headers: Mapping[str, str], body: bytes) -> GivenAnswer | None:
         """Return the answer in a message that was sent to us; an error unless it comes from the surface.

@@ -44,11 +44,11 @@ from sayso.gate.people.passkeys import (
     proof_to_details,
     use_passkey,
 )
-from sayso.gate.questions.approval_entries import record_glass, save_approval, spell_approval
 from sayso.gate.questions.editable import reason_not_editable
 from sayso.gate.questions.expiry import ends_at, expire_question
-from sayso.gate.questions.quorum import Count, NotApprover, count_approval
 from sayso.gate.questions.read import UnknownQuestion, refuse_tampered_question
+from sayso.gate.questions.team.approval_entries import record_glass, save_approval, spell_approval
+from sayso.gate.questions.team.quorum import Count, NotApprover, count_approval
 from sayso.gate.rows.journal import call_for_entry, record
 from sayso.gate.rows.sessions import LoadedSession, close_question_row
 from sayso.gate.rows.webauthn import BadProof, answer_challenge

@@ -29,9 +29,9 @@ from sayso.gate.people.passkeys import PasskeysVoid, ProofNeeded, UnknownPasskey
 from sayso.gate.people.tokens import UnknownToken
 from sayso.gate.policy_acts.apply import CannotApply
 from sayso.gate.questions.answer import EditRefused
-from sayso.gate.questions.quorum import NotApprover
 from sayso.gate.questions.ratings import NotAnswered
 from sayso.gate.questions.read import UnknownQuestion
+from sayso.gate.questions.team.quorum import NotApprover
 from sayso.gate.rows.tampering import Tampered
 from sayso.gate.rows.webauthn import BadProof
 from sayso.gate.sessions.allowance import GrantRefused

@@ -13,6 +13,7 @@ import * as grants from "./pages/grants.js";
 import * as history from "./pages/history.js";
 import * as inbox from "./pages/inbox.js";
 import * as passkeys from "./pages/passkeys.js";
+import * as people from "./pages/people.js";
 import * as policy from "./pages/policy.js";
 import * as proposals from "./pages/proposals.js";
 import * as review from "./pages/review.js";
@@ -39,11 +40,12 @@ const PAGES = [
   ["/policy", "Policy", policy],
   ["/audit", "Audit", audit],
   ["/figures", "Figures", figures],
+  ["/people", "People", people],
   ["/passkeys", "Passkeys", passkeys],
   ["/review", "Review", review],
 ];
 /** Pages that another one leads to, with the one that the menu shows in their place. @type {Record<string, string>} */
-const BELOW = { "/review": "/policy" };
+const BELOW = { "/review": "/policy", "/people": "/policy" };
 /** Pages on which something may wait; the menu tells how much. */
 const COUNTED = ["/", "/proposals"];
 const main = byId("main");

@@ -14,6 +14,7 @@ const PAGES = [
   "/review",
   "/audit",
   "/figures",
+  "/people",
   "/passkeys",
 ];
 

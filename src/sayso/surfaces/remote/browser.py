@@ -63,6 +63,7 @@ class BrowserSurface:
 
     detail = "masked"
     longest = LARGEST_MESSAGE // 3
+    allows = False
     polls = False
 
     def __init__(self, gate: Gate, subscription: PushSubscription, contact: str = CONTACT) -> None:

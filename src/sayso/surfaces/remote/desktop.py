@@ -69,6 +69,7 @@ class Desktop:
     """Notifies whoever sits at this machine."""
 
     longest = 1_000
+    allows = False
     polls = True
     """Nothing is answered there, but clicks are waited for in the same thread."""
     approvers: frozenset[str] = frozenset()
@@ -138,6 +139,7 @@ class Desktop:
         shown = ["--app-name=Sayso", f"--urgency={message.urgency}", "--print-id"]
         if message.link and len(self._watched) < MOST_WATCHED:
             shown += ["--wait", "--action=open=Open"]
+        self._drop(message.tag)  # of an earlier try
         started = self._start([*shown, "--", message.title, message.text], out=subprocess.PIPE)
         self._watched[message.tag] = started, message.link
         until = time.monotonic() + STARTS_WITHIN

@@ -15,9 +15,9 @@ from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard
 from sayso.surfaces.remote.exchange import LONGEST_EXCHANGE, SendingFailed, ServiceDown, cut_off_after
 
 READY = 220
+"""What a mail server says first, if it takes mail."""
 OF_ONE_MAIL = (smtplib.SMTPDataError, smtplib.SMTPRecipientsRefused, smtplib.SMTPSenderRefused)
 """What a server says of one mail, while it may take the next."""
-"""What a mail server says first, if it takes mail."""
 
 
 class MailSettings(msgspec.Struct, frozen=True, tag="mail", tag_field="kind", forbid_unknown_fields=True):
@@ -38,6 +38,7 @@ class Mail:
     """Sends to one address."""
 
     longest = 100_000
+    allows = False
     polls = False
     approvers: frozenset[str] = frozenset()
 
@@ -65,7 +66,7 @@ class Mail:
     def _send(self, subject: str, text: str, key: str) -> None:
         settings, mail = self._settings, EmailMessage()
         mail["From"], mail["To"] = settings.sender, settings.to
-        mail["Subject"] = " ".join(subject.split())[:200]
+        mail["Subject"] = _spell_subject(subject)
         mail["Message-ID"] = f"<{key}@sayso>"
         mail.set_content(text)
         server = make_client(settings)
@@ -80,6 +81,11 @@ class Mail:
         except (OSError, smtplib.SMTPException) as error:
             kind = SendingFailed if isinstance(error, OF_ONE_MAIL) else ServiceDown
             raise kind(f"{type(error).__name__}: the mail server did not take it") from None
+
+
+def _spell_subject(text: str) -> str:
+    """One line in which nothing is decoded: an encoded word (RFC 2047) could hold the end of the header."""
+    return " ".join(text.split()).replace("=?", "=\\x3f")[:200]
 
 
 def make_client(settings: MailSettings) -> smtplib.SMTP:

@@ -40,6 +40,7 @@ class Obsidian:
     """Waits to be asked."""
 
     longest = 100_000
+    allows = True
     polls = False
 
     def __init__(self, settings: ObsidianSettings, now: Callable[[], float]) -> None:

@@ -36,6 +36,7 @@ class Slack:
     """Posts to one channel."""
 
     longest = 2_900
+    allows = True
     polls = False
 
     def __init__(self, settings: SlackSettings, now: Callable[[], float]) -> None:

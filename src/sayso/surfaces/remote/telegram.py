@@ -34,6 +34,7 @@ class Telegram:
     """Speaks through one bot to one chat."""
 
     longest = 3_500
+    allows = True
     polls = True
 
     def __init__(self, settings: TelegramSettings) -> None:

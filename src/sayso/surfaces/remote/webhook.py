@@ -32,6 +32,7 @@ class Webhook:
     """Sends to one address."""
 
     longest = 100_000
+    allows = True
     polls = False
 
     def __init__(self, settings: WebhookSettings, now: Callable[[], float]) -> None:

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from sayso.surfaces.terminal.device import LOOKS_UP_EVERY, QuestionOver
+from sayso.gate.questions.surface import AskedQuestion
 
 Write = Callable[[list[str]], None]
+
+
+class Ticket:
+    """The place in line of one question, of one surface. `over` is set once it is not asked here any more."""
+
+    def __init__(self, owner: object, asked: AskedQuestion) -> None:
+        self.owner, self.asked = owner, asked
+        self.over = threading.Event()
+        self.ending = ""
+        self.has_turn = False
 
 
 class TerminalQueue:
@@ -16,7 +27,7 @@ class TerminalQueue:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._tickets: list[object] = []
+        self._tickets: list[Ticket] = []
         self._notices: list[str] = []
 
     @property
@@ -24,15 +35,35 @@ class TerminalQueue:
         """Return the number that wait behind the one that has the terminal."""
         return max(0, len(self._tickets) - 1)
 
-    @contextmanager
-    def turn(self, over: threading.Event, write: Write) -> Iterator[None]:
-        """The terminal for one question. Notices still waiting are written when nobody comes after it."""
-        ticket = object()
+    def join(self, owner: object, asked: AskedQuestion) -> None:
+        """Put this question at the end of the line."""
         with self._changed:
-            self._tickets.append(ticket)
+            self._tickets.append(Ticket(owner, asked))
+            self._changed.notify_all()
+
+    def end(self, owner: object, question: str, ending: str) -> None:
+        """It is over: one that waits leaves at once, one that has the terminal is taken down."""
+        with self._changed:
+            for one in list(self._tickets):
+                if one.owner is owner and one.asked.question.id == question:
+                    one.ending = ending
+                    one.over.set()
+                    if not one.has_turn:
+                        self._tickets.remove(one)
+            self._changed.notify_all()
+
+    @contextmanager
+    def turn(self, owner: object, seconds: float | None, write: Write) -> Iterator[Ticket | None]:
+        """The terminal for the owner's next question, once it is first in line; None if that takes too long.
+
+        Notices still waiting are written when nobody comes after it.
+        """
+        ticket = self._wait(owner, seconds)
+        if ticket is None:
+            yield None
+            return
         try:
-            self._wait(ticket, over)
-            yield
+            yield ticket
         finally:
             with self._changed:
                 self._tickets.remove(ticket)
@@ -54,12 +85,16 @@ class TerminalQueue:
         with self._changed:
             return self._take_notices()
 
-    def _wait(self, ticket: object, over: threading.Event) -> None:
+    def _wait(self, owner: object, seconds: float | None) -> Ticket | None:
+        until = None if seconds is None else time.monotonic() + seconds
         with self._changed:
-            while self._tickets[0] is not ticket and not over.is_set():
-                self._changed.wait(LOOKS_UP_EVERY)
-        if over.is_set():
-            raise QuestionOver
+            while not (self._tickets and self._tickets[0].owner is owner):
+                left = None if until is None else until - time.monotonic()
+                if left is not None and left <= 0:
+                    return None
+                self._changed.wait(left)
+            self._tickets[0].has_turn = True
+            return self._tickets[0]
 
     def _take_notices(self) -> list[str]:
         taken, self._notices = self._notices, []

@@ -10,7 +10,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from sayso.core.errors import SaysoError
+import msgspec
+
+from sayso.core.audit.notices import Notice
 from sayso.core.words import visible
 from sayso.gate.questions.surface import AskedQuestion, Reply
 from sayso.gate.telemetry import describe_error
@@ -22,7 +24,7 @@ from sayso.surfaces.terminal.device import (
     open_device,
     restore_on_exit,
 )
-from sayso.surfaces.terminal.queue import TerminalQueue
+from sayso.surfaces.terminal.queue import TerminalQueue, Ticket
 
 if TYPE_CHECKING:
     from sayso.surfaces.terminal.layout import Screen
@@ -46,6 +48,7 @@ class Terminal:
     """
 
     name = "terminal"
+    polls = True
 
     def __init__(
         self,
@@ -76,12 +79,28 @@ class Terminal:
             self._cannot_ask(why)
             return False
 
-    def ask(self, asked: AskedQuestion, over: threading.Event) -> Reply | None:
-        """The person's answer; a no if they press Ctrl-C or the terminal goes; None if it cannot be asked."""
+    def show(self, shown: AskedQuestion, key: str) -> str:
+        """Put the question in line. It is on the screen once it is its turn."""
+        self._line.join(self, shown)
+        return key
+
+    def close(self, ref: str | None, question: str, key: str, ending: str) -> None:
+        """Take the question out of the line, or off the screen with how it ended."""
+        self._line.end(self, question, ending)
+
+    def fetch(self, seconds: float) -> tuple[Reply, ...]:
+        """Ask the next question; the person's answer, and a no if they press Ctrl-C or the terminal goes."""
+        with self._line.turn(self, seconds, self._write) as ticket:
+            reply = None if ticket is None else self._ask(ticket)
+        return () if reply is None else (reply,)
+
+    def _ask(self, ticket: Ticket) -> Reply | None:
+        """Return the person's answer; None if it cannot be asked, or is over."""
         try:
-            with self._line.turn(over, self._write), open_device(self._path) as device:
+            with open_device(self._path) as device:
                 device.keeps_signals = self._keeps_signals
-                return self._ask_and_close(device, asked, over)
+                reply = self._ask_and_close(device, ticket)
+                return msgspec.structs.replace(reply, question=ticket.asked.question.id)
         except QuestionOver:
             return None
         except NoTerminal as why:
@@ -96,29 +115,31 @@ class Terminal:
 
         None where there is no terminal to show it on.
         """
-        never = threading.Event()
+        own = object()  # nobody else takes this turn
+        self._line.join(own, asked)
         try:
-            with self._line.turn(never, self._write), open_device(self._path) as device:
-                return self._confirmed(device, asked, answer, never)
+            with self._line.turn(own, None, self._write) as ticket, open_device(self._path) as device:
+                return ticket is not None and self._confirmed(device, asked, answer, ticket.over)
         except NoTerminal:
             return None
         except PromptEnded:
             return False
 
-    def tell(self, notice: str) -> None:
+    def tell(self, notice: Notice, key: str) -> None:
         """A line at once, or as soon as the open question lets it through."""
-        self._line.tell(notice, self._write)
+        self._line.tell(notice.text, self._write)
 
-    def _ask_and_close(self, device: Device, asked: AskedQuestion, over: threading.Event) -> Reply:
+    def _ask_and_close(self, device: Device, ticket: Ticket) -> Reply:
         """One question, from its card to the line that says how it ended."""
         from sayso.surfaces.terminal.card import answer_word
 
         try:
-            reply = self._converse(device, asked, over)
+            _look_up(ticket.over)
+            reply = self._converse(device, ticket.asked, ticket.over)
             ending = f"You answered: {answer_word(reply.answer)}.\n"
         except QuestionOver:
             with suppress(PromptEnded):
-                device.write(f"\n{_describe_ending(asked)}\n")
+                device.write(f"\n{ticket.ending}\n")
             raise
         except PromptEnded as end:
             reply = Reply("deny", self.by, reason=str(end))
@@ -216,12 +237,3 @@ def _account_name() -> str:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
         return f"user {os.getuid()}"
-
-
-def _describe_ending(asked: AskedQuestion) -> str:
-    """Why the question is no longer asked here: who answered it elsewhere, if somebody did."""
-    try:
-        ended = None if asked.ended is None else asked.ended()
-    except SaysoError:
-        ended = None
-    return ended or "No longer asked here."

@@ -36,7 +36,7 @@ from sayso.gate.questions.answer import cancel_question
 from sayso.gate.questions.asker import Asker
 from sayso.gate.questions.explain import preview_decision
 from sayso.gate.questions.read import find_question
-from sayso.gate.questions.surface import Surface
+from sayso.gate.questions.surface import LocalSurface
 from sayso.gate.questions.wait import seconds_left
 from sayso.gate.sessions import sessions
 from sayso.gate.sessions.messages import ask_in_conversation
@@ -49,7 +49,7 @@ NOBODY = "nobody can be asked: there is no surface that could show the question"
 class EmbeddedDoor(Door):
     """A gate of this process."""
 
-    def __init__(self, gate: Gate, surfaces: Sequence[Surface]) -> None:
+    def __init__(self, gate: Gate, surfaces: Sequence[LocalSurface]) -> None:
         super().__init__()
         self._gate = gate
         self.asker = Asker(gate, surfaces)

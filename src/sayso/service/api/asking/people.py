@@ -46,13 +46,16 @@ class PeopleView(msgspec.Struct, frozen=True):
     rules: tuple[str, ...]
     break_glass: tuple[str, ...]
     delegations: tuple[DelegationView, ...]
+    you: str | None = None
+    """Who of them you are; null if the policy names nobody for your id."""
 
 
 def get_people(context: Context) -> PeopleView:
     found: TeamView = load_team_view(context.gate)
     people = tuple(PersonView(name, one.groups, one.ids) for name, one in found.people.items())
     delegations = tuple(map(_describe_delegation, found.delegations))
-    return PeopleView(people, found.rules, found.break_glass, delegations)
+    you = context.gate.policy.team.person_of(answerer_of(context).identity)
+    return PeopleView(people, found.rules, found.break_glass, delegations, you)
 
 
 def post_delegation(context: Context) -> DelegationView:

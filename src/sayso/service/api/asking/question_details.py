@@ -7,7 +7,7 @@ import msgspec
 from sayso.core import words
 from sayso.core.deciding.questions import describe_operation, only_declared
 from sayso.core.deciding.titles import has_sentence, title_of
-from sayso.core.decision import Item, Question
+from sayso.core.decision import Item, Offer, Question
 from sayso.core.digest import decode_canonical
 from sayso.core.model import Request
 from sayso.core.policy import Policy
@@ -15,11 +15,13 @@ from sayso.gate.gate import Gate
 from sayso.gate.questions.coverage import measure_coverage
 from sayso.gate.questions.editable import find_editable
 from sayso.gate.questions.expiry import ends_at
-from sayso.gate.questions.quorum import load_progress
 from sayso.gate.questions.read import Read
 from sayso.gate.questions.retell import retell
+from sayso.gate.questions.team.progress import keep_only_deny, load_progress
+from sayso.gate.questions.team.quorum import ApprovalProgress
 from sayso.gate.sessions.last_message import load_last_message
 from sayso.service.api.asking.signed_answers import must_sign
+from sayso.service.http.callers import answerer_of
 from sayso.service.http.endpoints import Context
 from sayso.service.live.waiters import Waits
 from sayso.service.shapes import ItemView, OfferView, QuestionDetails
@@ -29,6 +31,7 @@ from sayso.store.contract import Reader
 def describe_question(context: Context, tx: Reader, found: Read) -> QuestionDetails:
     """The question without what costs more than a look-up: what its answers would have covered."""
     row, asked = found.row, retell(context.gate, tx, found.question)
+    approvals = load_progress(context.gate, tx, row, found.question, answerer_of(context))
     call, worst = asked.request.call, max(asked.items, key=lambda item: item.risk)
     expired = row.state == "open" and tx.now >= ends_at(context.gate, row)
     state = "expired" if expired else row.state
@@ -53,7 +56,7 @@ def describe_question(context: Context, tx: Reader, found: Read) -> QuestionDeta
         why=worst.ruling.reason,
         rule=worst.ruling.rule,
         items=_describe_items(context.gate, asked),
-        offers=tuple(OfferView(offer.answer, offer.words) for offer in asked.offers),
+        offers=tuple(OfferView(offer.answer, offer.words) for offer in _offers_to(asked, approvals)),
         bundle=asked.bundle,
         later=asked.later,
         digest=asked.request.digest,
@@ -73,8 +76,14 @@ def describe_question(context: Context, tx: Reader, found: Read) -> QuestionDeta
         by=row.by,
         reason=row.reason,
         closed_at=row.closed_at,
-        approvals=None if expired else load_progress(context.gate, tx, row, found.question),
+        approvals=None if expired else approvals,
     )
+
+
+def _offers_to(asked: Question, approvals: ApprovalProgress | None) -> tuple[Offer, ...]:
+    """The answers that would count from whoever looks: a yes only from those whose approval would."""
+    own = None if approvals is None else approvals.yours
+    return asked.offers if own is None or own.counts else keep_only_deny(asked).offers
 
 
 def add_coverage(gate: Gate, told: QuestionDetails, asked: Question) -> QuestionDetails:

@@ -32,9 +32,17 @@ export function view(place, page) {
   const found = h("section", { "aria-label": "The policy in force" });
   const read = () => fill(found, "the policy", () => get("/v1/policy"), draw);
   const file = policyFile({ live: page.live, applied: read });
-  const way = h("a", { href: "/review", class: "way-on" }, "Review what agents may do unasked →");
+  const way = h("a", { href: "/review" }, "Review what agents may do unasked →");
+  const team = h("a", { href: "/people" }, "The people who approve →");
   const readAll = () => [read(), file.read()];
-  show(place, title("Policy", way), file.element, found, suggestions(), comparing());
+  show(
+    place,
+    title("Policy", h("span", { class: "way-on" }, team, " ", way)),
+    file.element,
+    found,
+    suggestions(),
+    comparing(),
+  );
   readAll();
   return {
     keys: rowKeys(found),

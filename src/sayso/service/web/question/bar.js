@@ -9,6 +9,7 @@ import { say } from "../lib/parts.js";
 import { inline, told } from "../lib/visible.js";
 import { sleeper } from "../lib/wake.js";
 import { isClaim } from "./facts.js";
+import { askGlassReason } from "./glass.js";
 import { HOLD_HINT, holdButton, typedAllow } from "./hold.js";
 import { NAMES, offers, oneByOne, tellCoverage } from "./offers.js";
 
@@ -42,6 +43,7 @@ export const HOW_TO_READ = {
   lost: `${UNREAD} A part of it does not fit here: make the window wider or the text smaller, or answer elsewhere.`,
 };
 export const EDITING = "Allow the edited call or discard the changes first.";
+const NO_YES = "An allow from you does not count";
 const NOT_OFFERED = "This question does not offer that answer.";
 /** @type {Record<string, string>} */
 const UNDER_WAY = { deny: "denying …", items: "answering …" };
@@ -65,7 +67,7 @@ const EXPLAINS_FOR = 8000;
 export function bar(question, { give, live, sent, edit, why, reading, form }) {
   /** @type {Record<string, string>} */
   const names = isClaim(question) ? { ...NAMES, once: "I wrote this" } : NAMES;
-  const offered = question.offers.map((offer) => offer.answer);
+  const offered = () => question.offers.map((offer) => offer.answer); // it changes with the approvals of a team
   const reason = h("input", {
     class: "reason",
     placeholder: "reason for the agent",
@@ -166,18 +168,43 @@ export function bar(question, { give, live, sent, edit, why, reading, form }) {
     if (underWay.textContent !== told) underWay.textContent = told;
     if (tellCoverage(wider, question)) careful.rest();
     next = edited?.problem ? "" : unread();
-    const state = JSON.stringify([next, risk(), deliberate(), edited?.problem, Boolean(edited), answer]);
+    const own = question.approvals?.yours;
+    const state = JSON.stringify([
+      next,
+      risk(),
+      deliberate(),
+      edited?.problem,
+      Boolean(edited),
+      answer,
+      offered(),
+      own,
+    ]);
     if (state === drawn) return;
     const focused = yeses.contains(document.activeElement);
     drawn = state;
     if (edited) open(false);
     show(extras, edited ? null : extraButtons());
-    const once = () => offered.includes("once") && allow("once", names.once ?? "", "solid allow");
-    show(yeses, edited ? editYes(edited) : once());
+    show(yeses, edited ? editYes(edited) : yesOf(own ?? null));
     if (!wider.hidden) drawWider();
     careful.rest();
     calm.marked();
     if (focused) /** @type {HTMLElement | null} */ (yeses.lastElementChild)?.focus();
+  }
+  /**
+   * Allow once; or, where an allow of whoever looks would not count, that it does not. They may break the glass, if the
+   * policy lets them.
+   *
+   * @param {Sayso.OwnApproval | null} own
+   */
+  function yesOf(own) {
+    if (offered().includes("once")) return allow("once", names.once ?? "", "solid allow");
+    if (own?.glass) return button("Break the glass…", "outlined deny", breakGlass);
+    return own && h("span", { class: "small no-yes" }, `${NO_YES}.`);
+  }
+  async function breakGlass() {
+    if (next) return readOn();
+    const reason = await askGlassReason(called());
+    if (reason) await give({ answer: "once", break_glass: true, reason });
   }
   const extraButtons = () => [
     opener("Why", "why", why),
@@ -206,8 +233,10 @@ export function bar(question, { give, live, sent, edit, why, reading, form }) {
       if (calm.awake()) deny();
       return;
     }
+    const own = question.approvals?.yours;
+    if (own && !own.counts) return explain(`${NO_YES}: ${own.why_not}.`);
     if (!careful.awake()) return;
-    if (!offered.includes(answer)) return explain(NOT_OFFERED);
+    if (!offered().includes(answer)) return explain(NOT_OFFERED);
     if (form()) return explain(EDITING);
     if (unread()) return readOn();
     if (!deliberate() || (await typedAllow(names[answer] ?? answer, called()))) await give({ answer });

@@ -193,6 +193,7 @@ export function card(question, { give, live, sent, tooLate = null }) {
     if (now === counted) return;
     counted = now;
     show(team, approvals(question));
+    answering?.draw();
   }
 
   show(

@@ -170,8 +170,22 @@ export function asker(question) {
 export function approvals(question) {
   const there = question.approvals;
   if (!there) return null;
+  const own =
+    there.yours?.counts === false
+      ? ` An allow from you does not count: ${visible(there.yours.why_not)}.`
+      : "";
   const gave = there.approved.length ? ` (approved: ${there.approved.map(visible).join(", ")})` : "";
-  return h("p", { class: "approvals" }, "Approvals: ", visible(there.missing), gave, ".");
+  return h(
+    "p",
+    { class: "approvals" },
+    "Approvals: ",
+    visible(there.missing),
+    gave,
+    ".",
+    own,
+    " ",
+    h("a", { href: "/people" }, "Who approves"),
+  );
 }
 
 /**

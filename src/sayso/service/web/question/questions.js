@@ -219,7 +219,8 @@ function take(rows) {
   keep(
     rows.map((one) => {
       const known = questions.get(one.id);
-      return known?.whole ? { ...one, offers: known.offers, whole: true } : one;
+      const same = known?.whole && known.offers.length === one.offers.length;
+      return same ? { ...one, offers: known.offers, whole: true } : one;
     }),
   );
 }

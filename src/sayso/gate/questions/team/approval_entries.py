@@ -11,7 +11,7 @@ from sayso.core.decision import Question
 from sayso.core.text.foreign import visible
 from sayso.gate import words
 from sayso.gate.gate import Gate
-from sayso.gate.questions.quorum import Approval, Count, save_approvals
+from sayso.gate.questions.team.quorum import Approval, Count, save_approvals
 from sayso.gate.rows.journal import record
 from sayso.store.contract import QuestionRow, Writer
 

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 import msgspec
 
 from sayso.core import words
-from sayso.core.deciding.questions import subjects_of
 from sayso.core.decision import Question
 from sayso.core.errors import SaysoError
 from sayso.core.team import (
@@ -34,8 +33,7 @@ from sayso.gate.people.answerers import Answerer, Requesters, find_requesters, i
 from sayso.gate.people.delegations import load_delegations
 from sayso.gate.people.passkeys import lock_passkeys
 from sayso.gate.policy.in_force import ROW, read_policy, read_row
-from sayso.gate.questions.read import Read
-from sayso.gate.sealed_values import TamperedValue, lock_values, read_value, value_name, write_value
+from sayso.gate.sealed_values import lock_values, read_value, value_name, write_value
 from sayso.store.contract import QuestionRow, Reader, Writer
 
 LEAST_REASON = 10
@@ -61,6 +59,14 @@ class ApprovalSet(msgspec.Struct, frozen=True):
     approvals: tuple[Approval, ...] = ()
 
 
+class OwnApproval(msgspec.Struct, frozen=True):
+    """Whether an allow of one person would count, or why not; and whether they may break the glass."""
+
+    counts: bool
+    why_not: str = ""
+    glass: bool = False
+
+
 class ApprovalProgress(msgspec.Struct, frozen=True):
     """The state of a question: who approved, how many are needed, and in words whose are missing."""
 
@@ -69,6 +75,8 @@ class ApprovalProgress(msgspec.Struct, frozen=True):
     needed: int
     missing: str
     complete: bool = False
+    yours: OwnApproval | None = None
+    """What an allow of whoever looks would do, where it is known who looks."""
 
 
 class Count(msgspec.Struct, frozen=True):
@@ -93,32 +101,6 @@ def find_team_in_force(gate: Gate, tx: Reader) -> Team | None:
     return read_policy(gate, tx, row).team
 
 
-def load_progress(gate: Gate, tx: Reader, row: QuestionRow, question: Question) -> ApprovalProgress | None:
-    """Return how far the approvals of an open question are; None if it needs none by the team."""
-    if question.claim is not None or row.state != "open":
-        return None
-    subjects = subjects_of(question.items)
-    try:
-        team = _find_team(gate, tx, row, question)
-        if not rules_for(team, subjects):
-            return None
-        requesters = find_requesters(gate, tx, row.session, team)
-        requirements = _requirements(gate, tx, row, team, subjects, requesters)
-        kept = read_value(gate, tx, _name(row.id), ApprovalSet) or ApprovalSet()
-    except TamperedValue:
-        return ApprovalProgress((), 0, 0, words.APPROVALS_TAMPERED)
-    ours = [one for one in kept.approvals if one.digest == row.digest]
-    return describe_progress(requirements, _counting(gate, tx, team, requesters, ours))
-
-
-def describe_approvals(gate: Gate, tx: Reader, read: Read) -> str | None:
-    """Return in words how far the approvals of a question are; None if it needs none by the team."""
-    progress = load_progress(gate, tx, read.row, read.question)
-    if progress is None:
-        return None
-    return words.approvals_line(progress.approved, progress.missing)
-
-
 def count_approval(
     gate: Gate,
     tx: Writer,
@@ -137,7 +119,7 @@ def count_approval(
     """
     if question.claim is not None:
         return None
-    team = _find_team(gate, tx, row, question)
+    team = find_team(gate, tx, row, question)
     if not rules_for(team, subjects):
         return None
     if gate.live is not None:
@@ -146,18 +128,21 @@ def count_approval(
         raise OtherPolicy(words.OTHER_POLICY_APPROVES, hint=words.NAME_POLICY_IN_FORCE)
     _hold_what_counts(gate, tx)
     requesters = find_requesters(gate, tx, row.session, team)
-    person = _check_person(gate, tx, team, requesters, who)
-    requirements = _requirements(gate, tx, row, team, subjects, requesters)
+    person = check_person(gate, tx, team, requesters, who)
+    requirements = load_requirements(gate, tx, row, team, subjects, requesters)
     if glass is not None:
-        _check_glass(team, person, requesters, load_delegations(gate, tx), tx.now, glass)
+        if len("".join(glass.split())) < LEAST_REASON:
+            raise NotApprover(words.GLASS_NEEDS_REASON)
+        if not may_break_glass(team, person, requesters, load_delegations(gate, tx)):
+            raise NotApprover(words.may_not_break_glass(person))
     elif not may_approve(requirements, person):
         raise NotApprover(words.not_approver(person), hint=words.APPROVE_ONCE)
     assert who is not None  # noqa: S101  nobody is a person without an id
     given = Approval(person, who.identity, digest, tx.now, who.passkey)
-    kept = read_value(gate, tx, _name(row.id), ApprovalSet) or ApprovalSet()
-    every = (*(one for one in kept.approvals if one.person != person), given)
+    kept = load_approvals(gate, tx, row.id)
+    every = (*(one for one in kept if one.person != person), given)
     same = [one for one in every if one.digest == digest]
-    counting = _counting(gate, tx, team, requesters, same)
+    counting = still_counting(gate, tx, team, requesters, same)
     progress = describe_progress(requirements, counting)
     if glass is not None:
         return Count((given,), progress, glass=True)
@@ -171,15 +156,23 @@ def save_approvals(gate: Gate, tx: Writer, row: QuestionRow, count: Count) -> No
 
 def describe_progress(requirements: Sequence[Requirement], approvals: Sequence[Approval]) -> ApprovalProgress:
     """Return how far these approvals are, in words."""
-    people = tuple(dict.fromkeys(one.person for one in approvals))
+    every = tuple(dict.fromkeys(one.person for one in approvals))
+    seated = {name for one in requirements for name in one.seat(every)}
+    people = tuple(name for name in every if name in seated)
     missing = [
-        words.missing_approvals(one.count(people), one.rule, sorted(one.fillers - set(people)))
+        words.missing_approvals(one.count(people), one.rule, find_missing(one, every))
         for one in requirements
         if one.count(people) < one.rule.needed
     ]
     needed = max((one.rule.needed for one in requirements), default=0)
     there = min((one.count(people) for one in requirements), default=0)
     return ApprovalProgress(people, there, needed, "; ".join(missing), is_met(requirements, people))
+
+
+def find_missing(requirement: Requirement, approved: Sequence[str]) -> list[str]:
+    """Return whose approval would bring this requirement further, beside those that are there."""
+    there = requirement.count(approved)
+    return sorted(one for one in requirement.fillers if requirement.count((*approved, one)) > there)
 
 
 def _hold_what_counts(gate: Gate, tx: Writer) -> None:
@@ -190,7 +183,7 @@ def _hold_what_counts(gate: Gate, tx: Writer) -> None:
     tx.head(gate.stream)  # whoever revokes a token holds every stream
 
 
-def _find_team(gate: Gate, tx: Reader, row: QuestionRow, question: Question) -> Team:
+def find_team(gate: Gate, tx: Reader, row: QuestionRow, question: Question) -> Team:
     """Return the team that a question is approved by: also as the project's own file says."""
     other = find_team_in_force(gate, tx)
     if other is not None:
@@ -201,7 +194,7 @@ def _find_team(gate: Gate, tx: Reader, row: QuestionRow, question: Question) -> 
     return here if here is there else join_teams(here, there)
 
 
-def _requirements(
+def load_requirements(
     gate: Gate,
     tx: Reader,
     row: QuestionRow,
@@ -219,7 +212,7 @@ def _requirements(
     )
 
 
-def _check_person(gate: Gate, tx: Reader, team: Team, requesters: Requesters, who: Answerer | None) -> str:
+def check_person(gate: Gate, tx: Reader, team: Team, requesters: Requesters, who: Answerer | None) -> str:
     """Return who answers; an error if that is nobody of the team, or whoever asked."""
     identity = None if who is None else who.identity
     person = team.person_of(identity)
@@ -232,23 +225,20 @@ def _check_person(gate: Gate, tx: Reader, team: Team, requesters: Requesters, wh
     return person
 
 
-def _check_glass(
-    team: Team,
-    person: str,
-    requesters: Requesters,
-    delegations: Sequence[Delegation],
-    now: float,
-    reason: str,
-) -> None:
-    """Refuse to break the glass without a reason, or for somebody who may not do so."""
-    if len("".join(reason.split())) < LEAST_REASON:
-        raise NotApprover(words.GLASS_NEEDS_REASON)
+def may_break_glass(
+    team: Team, person: str, requesters: Requesters, delegations: Sequence[Delegation]
+) -> bool:
+    """Return whether this person may allow alone what others have to approve."""
     stands_in = any(one.to == person and one.giver in requesters.people for one in delegations)
-    if person not in team.members(team.break_glass) or stands_in:
-        raise NotApprover(words.may_not_break_glass(person))
+    return person in team.members(team.break_glass) and not stands_in
 
 
-def _counting(
+def load_approvals(gate: Gate, tx: Reader, question: str) -> tuple[Approval, ...]:
+    """Return the approvals that were given so far; an error if they were tampered with."""
+    return (read_value(gate, tx, _name(question), ApprovalSet) or ApprovalSet()).approvals
+
+
+def still_counting(
     gate: Gate, tx: Reader, team: Team, requesters: Requesters, approvals: Sequence[Approval]
 ) -> list[Approval]:
     """Return the approvals that still count: whose id is still that person's, and still vouched for."""
