@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from collections.abc import Callable, Mapping
@@ -10,12 +11,21 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import httpx
 import jwt
+import msgspec
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import RSAAlgorithm
 
-from sayso.service.provider_pages import ATTEMPT_COOKIE
-from sayso.service.providers.settings_file import ProviderSettings
+from sayso.gate.gate import Gate
+from sayso.service.app import make_app
+from sayso.service.http.state import ServiceSettings
+from sayso.service.pages import page_routes
+from sayso.service.provider_pages import ATTEMPT_COOKIE, provider_routes
+from sayso.service.providers.provider import Provider
+from sayso.service.providers.settings_file import GroupsSettings, ProviderSettings
+from tests.support.authenticator import ORIGIN as DEVICE_ORIGIN
+from tests.support.gates import Clock
 from tests.support.service import HOST, Service
 
 ORIGIN = f"http://{HOST}"
@@ -152,3 +162,43 @@ class Visitor:
         times = {"iat": now, "exp": now + 300}
         said = {"iss": provider.url, "aud": CLIENT, "nonce": self.asked["nonce"], **times, **who}
         return {name: value for name, value in {**said, **other}.items() if value is not None}
+
+
+class ProviderPlace:
+    """A service with one honest-looking provider, and another one beside it."""
+
+    def __init__(
+        self, gate: Gate, runner: asyncio.Runner, clock: Clock, groups: GroupsSettings | None = None
+    ) -> None:
+        self.clock, self.seconds = clock, 0.0
+        self.provider, self.other = LoopbackProvider(), LoopbackProvider()
+        settings = (self.provider.settings(label="Example Corp", groups=groups), self.other.settings("other"))
+        known = {one.name: one.identity_provider for one in settings}
+        self.gate = msgspec.structs.replace(gate, providers=known)
+        self.service = Service(self.gate, runner)
+        providers = {one.name: Provider(one, clock=lambda: self.seconds) for one in settings}
+        pages = [*page_routes(self.gate), *provider_routes(self.gate, providers, (ORIGIN,))]
+        wanted = ServiceSettings(origins=(DEVICE_ORIGIN,))
+        self.service.app = make_app(self.gate, hosts=(HOST, "other.test"), pages=pages, settings=wanted)
+        self.service.running = self.service.app.state.running
+
+    def visitor(self) -> Visitor:
+        return Visitor(self.service)
+
+    def attempt(self, **other: Any) -> httpx.Response:
+        """Somebody signs in, and the token says this besides, or leaves it out."""
+        who = self.visitor()
+        who.begin()
+        told: httpx.Response = who.come_back(
+            self.provider.give_code(who.claims(self.provider, self.clock.now, **other))
+        )
+        return told
+
+    def signed_in(self) -> list[Any]:
+        with self.gate.store.read() as tx:
+            rows = [one for one in tx.entries("main") if one.event == "SIGNED_IN"]
+        return [json.loads(one.body or b"{}")["details"] for one in rows]
+
+    def stop(self) -> None:
+        self.provider.stop()
+        self.other.stop()
