@@ -42,7 +42,7 @@ fast: lint ## lint, and the tests that need no process, browser or disk: for eve
 # Checks of the linters themselves: each of their tests starts one.
 not_quick := --ignore=tests/architecture/test_arrows.py --ignore=tests/architecture/test_page_code.py
 
-test: lint chromium .venv/.obsidian $(quick_agent) ## lint, then every test: what CI runs
+test: lint chromium .venv/.obsidian .venv/.provider $(quick_agent) ## lint, then every test: what CI runs
 	@$(say) 'tests'
 	@$(bin)/python -m pytest -n $(workers) --dist worksteal --hypothesis-profile="$$HYPOTHESIS_PROFILE" $(no_skips) $(ARGS)
 
@@ -131,6 +131,14 @@ pins := pyproject.toml constraints.txt
 	@$(say) 'installing what builds the plugin for Obsidian into .venv'
 	@mkdir -p .venv/obsidian && cp plugins/obsidian/package.json .venv/obsidian
 	@$(bin)/npm install --prefix .venv/obsidian --no-package-lock --ignore-scripts --no-audit --no-fund \
+	  >.venv/npm.out 2>&1 || { cat .venv/npm.out >&2; exit 1; }
+	@touch $@
+
+# The provider of OpenID Connect that the tests sign people in with (tests/e2e/test_real_provider.py).
+.venv/.provider: tools/provider/package.json | .venv/.dev
+	@$(say) 'installing a provider of OpenID Connect into .venv'
+	@mkdir -p .venv/provider && cp tools/provider/package.json .venv/provider
+	@$(bin)/npm install --prefix .venv/provider --no-package-lock --ignore-scripts --no-audit --no-fund \
 	  >.venv/npm.out 2>&1 || { cat .venv/npm.out >&2; exit 1; }
 	@touch $@
 

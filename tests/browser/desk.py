@@ -24,6 +24,9 @@ from sayso.reading.resolve import operations_for
 from sayso.service.app import make_app
 from sayso.service.http.state import ServiceSettings, ServiceState
 from sayso.service.pages import page_routes
+from sayso.service.provider_pages import provider_routes
+from sayso.service.providers.provider import make_providers
+from sayso.service.providers.settings_file import ProviderSettings
 from sayso.service.serve import Address, open_sockets
 
 PING = 60.0
@@ -84,13 +87,15 @@ class Desk(msgspec.Struct, frozen=True):
 
 
 @contextmanager
-def serving(gate: Gate) -> Iterator[Desk]:
+def serving(gate: Gate, providers: Sequence[ProviderSettings] = ()) -> Iterator[Desk]:
     """The service in a thread of this process, until the test is over."""
+    gate = msgspec.structs.replace(gate, providers={one.name: one.identity_provider for one in providers})
     held = ExitStack()
     sockets = open_sockets(Address(port=0), held)
     address = Address(port=sockets[0].getsockname()[1])
     settings = ServiceSettings(origins=address.origins, ping=PING)
-    app = make_app(gate, hosts=address.names, pages=page_routes(gate), settings=settings)
+    pages = [*page_routes(gate), *provider_routes(gate, make_providers(providers), address.origins)]
+    app = make_app(gate, hosts=address.names, pages=pages, settings=settings)
     server = uvicorn.Server(
         uvicorn.Config(slowed(app), log_config=None, lifespan="off", timeout_graceful_shutdown=1)
     )

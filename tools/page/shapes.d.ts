@@ -76,6 +76,10 @@ declare namespace Sayso {
     findings: string[];
     tampering: string | null;
   }
+  interface BegunView {
+    url: string;
+    page: string;
+  }
   interface BrokenGlass {
     at: number;
     question: string;
@@ -472,6 +476,10 @@ declare namespace Sayso {
     undo_change: FileDiff | null;
     effect: PolicyEffect | null;
   }
+  interface ProviderView {
+    name: string;
+    label: string;
+  }
   interface PushKeys {
     p256dh: string;
     auth: string;
@@ -566,6 +574,12 @@ declare namespace Sayso {
     resumed: number;
     tampered: number;
     busy: number;
+  }
+  interface ReturnBody {
+    code: string;
+    state: string;
+    page: string;
+    iss?: string | null;
   }
   interface ReviewBody {
     digest: string;
@@ -717,6 +731,7 @@ declare namespace Sayso {
     Path extends "/v1/sessions" ? SessionView[] :
     Path extends "/v1/stats" ? StatsView :
     Path extends "/notify" ? NotifyView :
+    Path extends "/sign-in-providers" ? ProviderView[] :
     Path extends "/signed-in" ? SignedInUser :
     Path extends `/v1/questions/${string}/why` ? QuestionReason :
     Path extends `/v1/history/${string}` ? DecisionRecord :
@@ -756,6 +771,8 @@ declare namespace Sayso {
     Path extends `/v1/questions/${string}/rating` ? Rating :
     Path extends `/v1/sessions/${string}/resume` ? Resumed :
     Path extends `/v1/sessions/${string}/stop` ? Stopped :
+    Path extends `/sign-in/${string}/begin` ? BegunView :
+    Path extends `/sign-in/${string}` ? SignedInUser :
     unknown;
   type PostBody<Path extends string> =
     Path extends "/v1/policy/apply/challenge" ? ApplyBody :
@@ -790,6 +807,8 @@ declare namespace Sayso {
     Path extends `/v1/questions/${string}/rating` ? RatingBody :
     Path extends `/v1/sessions/${string}/resume` ? undefined :
     Path extends `/v1/sessions/${string}/stop` ? undefined :
+    Path extends `/sign-in/${string}/begin` ? undefined :
+    Path extends `/sign-in/${string}` ? ReturnBody :
     unknown;
   type DeleteAnswer<Path extends string> =
     Path extends "/notify" ? NotifyView :

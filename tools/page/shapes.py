@@ -16,6 +16,7 @@ from msgspec import inspect
 from sayso.service.app import GROUPS
 from sayso.service.notifying import NotifyView, SubscriptionBody
 from sayso.service.pages import CodeBody, SignedInUser
+from sayso.service.provider_pages import BegunView, ProviderView, ReturnBody
 from sayso.service.shapes import LiveEvent
 
 FILE = Path(__file__).with_name("shapes.d.ts")
@@ -147,6 +148,9 @@ def _asks() -> Iterator[Ask]:
     yield Ask("GET", "/signed-in", None, SignedInUser)
     yield Ask("POST", "/sign-in", CodeBody, SignedInUser)
     yield Ask("POST", "/sign-out", None, None)
+    yield Ask("GET", "/sign-in-providers", None, list[ProviderView])
+    yield Ask("POST", "/sign-in/{provider}/begin", None, BegunView)
+    yield Ask("POST", "/sign-in/{provider}", ReturnBody, SignedInUser)
     yield Ask("GET", "/notify", None, NotifyView)
     yield Ask("POST", "/notify", SubscriptionBody, NotifyView)
     yield Ask("DELETE", "/notify", None, NotifyView)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from sayso.core.errors import SaysoError
 
-BROUGHT = frozenset({"h11", "mcp", "segno", "starlette", "textual", "uvicorn", "webauthn"})
+BROUGHT = frozenset({"h11", "jwt", "mcp", "segno", "starlette", "textual", "uvicorn", "webauthn"})
 """Packages that extras bring. Parts of others are always there, unless a file hides them."""
 
 

@@ -1,7 +1,7 @@
 """A team: who its people are, whose approvals a call needs, and whether those that are there are enough.
 
-- An id (`account:ana`, `page:ana`, `token:t_12ab`, `surface:phone/4711`) belongs to one person. Whoever
-  answers counts as the person their id belongs to, once. Nobody else counts.
+- An id (`account:ana`, `page:ana`, `token:t_12ab`, `surface:phone/4711`, `oidc:corp/1234`) belongs to one
+  person. Whoever answers counts as the person their id belongs to, once. Nobody else counts.
 - Every rule that covers an operation at its risk has to be met by itself.
 - A seat is a person who may approve. People fill seats: their own, or that of somebody who delegated to them.
   Nobody fills two, and nobody takes one of somebody else's twice.
@@ -17,6 +17,8 @@ import msgspec
 from sayso.core.model import Risk
 
 TERMINAL, PAGE, TOKEN, SURFACE = "account", "page", "token", "surface"
+SUBJECT, EMAIL = "oidc", "email"
+"""Ids that a provider vouches for: by the subject it knows somebody under, or by an address it verified."""
 
 
 class Person(msgspec.Struct, frozen=True):
@@ -24,6 +26,31 @@ class Person(msgspec.Struct, frozen=True):
 
     groups: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
+
+
+class ProvenIdentity(msgspec.Struct, frozen=True):
+    """The id that a provider proved of somebody, by which issuer, and the groups that it named."""
+
+    identity: str
+    issuer: str
+    groups: tuple[str, ...] = ()
+
+    @property
+    def provider(self) -> str:
+        """Return our name for the provider."""
+        return self.identity.partition(":")[2].partition("/")[0]
+
+
+class IdentityProvider(msgspec.Struct, frozen=True):
+    """Who says who somebody is: the issuer, and its names for groups of the policy that it has to confirm."""
+
+    issuer: str
+    groups: Mapping[str, str] = {}
+
+    def confirms(self, proven: ProvenIdentity, person: Person) -> bool:
+        """Return whether it proved this, and named every group that it has to confirm of this person."""
+        wanted = {self.groups[one] for one in person.groups if one in self.groups}
+        return proven.issuer == self.issuer and wanted <= set(proven.groups)
 
 
 class Escalation(msgspec.Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -17,6 +17,7 @@ from sayso.core.grants import GrantKey, was_tightened
 from sayso.core.model import Request, Tier
 from sayso.core.policy import Policy
 from sayso.core.session import OuterCall, Scope, Session, View, apply_effects, join_outers
+from sayso.core.team import IdentityProvider
 from sayso.gate import words
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import SigningKey
@@ -111,6 +112,8 @@ class Gate(msgspec.Struct, frozen=True):
     stream: str = "main"
     surfaces: tuple[str, ...] | None = None
     """The surfaces that notices can be sent to; None where nobody here knows them."""
+    providers: Mapping[str, IdentityProvider] = {}
+    """The providers that people sign in with, by the names that ids in the policy call them."""
     mark: Watermark | None = None
     key: SigningKey | None = None
     live: LivePolicy | None = None

@@ -25,10 +25,11 @@ Value = TypeVar("Value", bound=msgspec.Struct)
 ValueKind = Literal[
     "token", "link", "browser", "handoff", "said", "session-of", "session-key", "passkeys", "trusted-id",
     "running-time", "proposal", "in-force", "decay-notice", "delegations", "approvals", "ratings", "push",
+    "sign-in",
 ]  # fmt: skip
 LockedKind = Literal[
     "link", "session-key", "passkeys", "trusted-id", "running-time", "proposal", "in-force", "decay-notice",
-    "delegations", "approvals", "ratings", "push",
+    "delegations", "approvals", "ratings", "push", "sign-in",
 ]  # fmt: skip
 _PREFIXES = tuple(f"{kind}/" for kind in get_args(ValueKind))
 _LOCKS = {kind: f"{kind}/held" for kind in get_args(LockedKind)}

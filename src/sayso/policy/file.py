@@ -112,9 +112,9 @@ TeamName = Annotated[
 PersonId = Annotated[
     str,
     Meta(
-        pattern=r"^(account|page|token):[^\s].*$|^surface:[^\s/]+/[^\s].*$",
+        pattern=r"^(account|page|token):[^\s].*$|^(surface|oidc|email):[^\s/]+/[^\s].*$",
         max_length=300,
-        description="an id is account:NAME, page:NAME, token:ID or surface:NAME/ID",
+        description="an id is account:, page: or token: and a name, or surface:, oidc: or email: and NAME/ID",
         examples=["token:t_12ab"],
     ),
 ]

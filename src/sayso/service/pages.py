@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from hashlib import sha256
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from typing import TypeVar
 
 import msgspec
 from starlette.requests import Request
@@ -48,6 +49,7 @@ TYPES = {
     "webmanifest": "application/manifest+json",
 }
 LARGEST_CODE = 1_000
+Body = TypeVar("Body", bound=msgspec.Struct)
 
 
 class CodeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -81,7 +83,7 @@ def page_routes(gate: Gate) -> list[BaseRoute]:
         ("GET", "/signed-in", _get_user),
         *NOTIFY_ACTS,
     )
-    return [*(_act_route(gate, *act) for act in acts), *routes]
+    return [*(act_route(gate, *act) for act in acts), *routes]
 
 
 def missing_page_response(request: Request, status: int) -> Response | None:
@@ -135,9 +137,16 @@ def _file_route(path: str, file: WebFile) -> Route:
     return Route(path, answer, methods=["GET"])
 
 
-def _act_route(
+def index_route(path: str) -> Route:
+    """A page at one more address. Its script looks at that, as for all of them."""
+    return _file_route(path, web_files()["index.html"])
+
+
+def act_route(
     gate: Gate, method: str, path: str, act: Callable[[Gate, Request], Awaitable[Response]]
 ) -> Route:
+    """An act of the page. What is wrong with it is told as a problem."""
+
     async def answer(request: Request) -> Response:
         try:
             return await act(gate, request)
@@ -150,7 +159,7 @@ def _act_route(
 async def _sign_in(gate: Gate, request: Request) -> Response:
     """The code of a link becomes a cookie. Only this page may ask, so nobody is signed in by another site."""
     check_same_origin(request)
-    browser = await asyncio.to_thread(use_link, gate, await _code(request))
+    browser = await asyncio.to_thread(use_link, gate, (await read_body(request, CodeBody, LARGEST_CODE)).code)
     name = user_of_browser(gate, browser) or ""
     return sign_in_response(gate, name, browser, secure=request.url.scheme == "https")
 
@@ -176,14 +185,15 @@ async def _get_user(gate: Gate, request: Request) -> Response:
     return _user_response(SignedInUser(name))
 
 
-async def _code(request: Request) -> str:
+async def read_body(request: Request, kind: type[Body], most: int) -> Body:
+    """Read the body of an act, of so many bytes at most."""
     raw = b""
     async for part in request.stream():
         raw += part
-        if len(raw) > LARGEST_CODE:
-            raise RequestRefused(413, "too_large", f"a code holds {LARGEST_CODE} bytes at most")
+        if len(raw) > most:
+            raise RequestRefused(413, "too_large", f"this holds {most:,} bytes at most")
     try:
-        return msgspec.convert(parse_json(raw), CodeBody).code
+        return msgspec.convert(parse_json(raw), kind)
     except msgspec.ValidationError as error:
         raise RequestRefused(422, "malformed", str(error)) from error
 

@@ -43,6 +43,9 @@ from sayso.service.http.connections import LARGEST_HEAD, Strangers, protocol_for
 from sayso.service.http.state import ServiceSettings, ServiceState
 from sayso.service.logs import AccessLog
 from sayso.service.pages import page_routes
+from sayso.service.provider_pages import provider_routes
+from sayso.service.providers.provider import make_providers
+from sayso.service.providers.settings_file import ProviderSettings
 from sayso.surfaces.remote.browser import CONTACT, browser_surfaces
 from sayso.wire import SOCKET_HOST, HookDialect
 
@@ -108,6 +111,7 @@ def serve_gate(
     settings: ServiceSettings | None = None,
     agents: Mapping[str, HookDialect] | None = None,
     surfaces: Sequence[RemoteSurface] = (),
+    providers: Sequence[ProviderSettings] = (),
     started: Callable[[Address], object] = lambda address: None,
 ) -> None:
     """Serve until told to stop. Callers that wait are let go with an answer they can come back after."""
@@ -116,14 +120,15 @@ def serve_gate(
     with contextlib.ExitStack() as held:
         sockets = open_sockets(address, held)
         gate = claim_stream(gate)
+        known = {one.name: one.identity_provider for one in providers}
+        gate = msgspec.structs.replace(gate, providers=known)
         if gate.live is not None:
             gate.live.follow(gate)
         held.callback(sign_off, gate)
         real = msgspec.structs.replace(address, port=sockets[0].getsockname()[1])
         wanted = msgspec.structs.replace(wanted, origins=real.origins)
-        app = make_app(
-            gate, hosts=real.names, pages=page_routes(gate), settings=wanted, agents=agents, remote=surfaces
-        )
+        pages = [*page_routes(gate), *provider_routes(gate, make_providers(providers), real.origins)]
+        app = make_app(gate, hosts=real.names, pages=pages, settings=wanted, agents=agents, remote=surfaces)
         refused = app.state.running.refused_messages
         held.callback(record_missed, gate, refused)
         held.enter_context(_dispatching(gate, surfaces, real))

@@ -483,12 +483,13 @@ class LinkMade(AuditEvent, frozen=True):
 
 
 class SignedIn(AuditEvent, frozen=True):
-    """a browser signed in; says whether by link or passkey"""
+    """a browser signed in; says whether by link, passkey or provider (then with the id that it proved)"""
 
     event = "SIGNED_IN"
     name: str
     by: str
     passkey: Text = UNSET
+    identity: Text = UNSET
 
 
 class SignedOut(AuditEvent, frozen=True):

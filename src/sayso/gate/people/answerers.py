@@ -46,9 +46,9 @@ def at_terminal(account: str) -> Answerer:
     return Answerer(f"{TERMINAL}:{account}")
 
 
-def on_page(name: str, passkey: str | None = None) -> Answerer:
-    """Return who answers in a browser that signed in under this name."""
-    return Answerer(f"{PAGE}:{name}", passkey)
+def on_page(name: str, passkey: str | None = None, identity: str = "") -> Answerer:
+    """Return who answers in a browser that signed in under this name, or by the id that a provider proved."""
+    return Answerer(identity or f"{PAGE}:{name}", passkey)
 
 
 def with_token(token: str) -> Answerer:
@@ -82,6 +82,8 @@ def find_requesters(gate: Gate, tx: Reader, session: str, team: Team) -> Request
             break
         ids = _ids_of_owner(gate, tx, row.owner, team)
         local = local or not ids
+        if row.owner.startswith(BROWSER_OWNER):
+            people.add(row.owner.removeprefix(BROWSER_OWNER))  # whichever way they signed in
         if row.user:
             people.add(row.user)  # also somebody whom a policy that is not applied yet leaves out
             ids |= {f"{TERMINAL}:{row.user}", f"{PAGE}:{row.user}"}

@@ -1,4 +1,8 @@
-"""Signing in to the page: a one-time link made at a terminal, and the browser that used it."""
+"""Signing in to the page: a one-time link made at a terminal, and the browser that used it.
+
+A browser that signed in with a provider is somebody of the policy's team: whoever loses their place there, or
+the provider its place in the operator's settings, is signed out with that.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,8 @@ from msgspec import UNSET
 from sayso.core.audit import events
 from sayso.core.durations import HOUR
 from sayso.core.errors import SaysoError
-from sayso.gate.gate import Gate, writing
+from sayso.core.team import ProvenIdentity
+from sayso.gate.gate import Gate, act_under_current_policy, current_gate, writing
 from sayso.gate.people.passkeys import has_passkey
 from sayso.gate.rows.journal import record
 from sayso.gate.sealed_values import find_value, lock_values, secret_value_name, value_name, write_value
@@ -30,20 +35,26 @@ class SignInRecord(msgspec.Struct, frozen=True):
     """The record of a link or a browser: for whom, until when, and whether it is over.
 
     `passkey` is the one that a browser signed in with: once that is removed, the browser is signed out.
+    `proven` is what a provider proved of its user: once that is not this person any more, likewise.
     """
 
     name: str
     until: float
     over: bool = False
     passkey: str | None = None
+    proven: ProvenIdentity | None = None
 
 
 class Browser(msgspec.Struct, frozen=True):
-    """A browser that is signed in: as whom, and since when."""
+    """A browser that is signed in: as whom, and since when.
+
+    `identity` is the id of its user that a provider proved; empty if a link or a passkey signed them in.
+    """
 
     name: str
     since: float
     passkey: str | None = None
+    identity: str = ""
 
 
 def make_link(gate: Gate, name: str, *, by: str | None = None) -> str:
@@ -82,12 +93,22 @@ def _check_link(kept: SignInRecord | None) -> SignInRecord:
     return kept
 
 
-def sign_in(gate: Gate, tx: Writer, name: str, by: str, *, passkey: events.Text = UNSET) -> str:
+def sign_in(
+    gate: Gate,
+    tx: Writer,
+    name: str,
+    by: str,
+    *,
+    passkey: events.Text = UNSET,
+    proven: ProvenIdentity | None = None,
+) -> str:
     """Sign a browser in; return the secret of its cookie."""
     browser = secrets.token_urlsafe(32)
-    kept = SignInRecord(name, tx.now + BROWSER_LASTS, passkey=None if passkey is UNSET else passkey)
-    write_value(gate, tx, secret_value_name("browser", browser), kept, until=kept.until)
-    record(tx, events.SignedIn(name, by, passkey), stream=gate.stream)
+    until = tx.now + BROWSER_LASTS
+    kept = SignInRecord(name, until, passkey=None if passkey is UNSET else passkey, proven=proven)
+    write_value(gate, tx, secret_value_name("browser", browser), kept, until=until)
+    identity = UNSET if proven is None else proven.identity
+    record(tx, events.SignedIn(name, by, passkey, identity), stream=gate.stream)
     return browser
 
 
@@ -98,9 +119,13 @@ def user_of_browser(gate: Gate, secret: str) -> str | None:
 
 
 def find_browser(gate: Gate, secret: str) -> Browser | None:
-    """The same, with since when."""
-    with gate.store.read() as tx:
-        return find_browser_by_key(gate, tx, browser_key(secret))
+    """The same, with since when; under the policy in force now."""
+
+    def find(now: Gate) -> Browser | None:
+        with now.store.read() as tx:
+            return find_browser_by_key(now, tx, browser_key(secret))
+
+    return act_under_current_policy(current_gate(gate), find)
 
 
 def browser_key(secret: str) -> str:
@@ -109,11 +134,30 @@ def browser_key(secret: str) -> str:
 
 
 def find_browser_by_key(gate: Gate, tx: Reader, key: str) -> Browser | None:
-    """Return the browser of this sign-in, and since when; None if it is over."""
+    """Return the browser of this sign-in, and since when; None if it is over.
+
+    PolicyMoved if that depends on a policy which is not in force any more.
+    """
     kept = _find_valid_record(gate, tx, value_name("browser", key))
     if kept is None or (kept.passkey is not None and not has_passkey(gate, tx, kept.passkey)):
         return None
-    return Browser(kept.name, kept.until - BROWSER_LASTS, kept.passkey)
+    since = kept.until - BROWSER_LASTS
+    if kept.proven is None:
+        return Browser(kept.name, since, kept.passkey)
+    if find_proven_person(gate, tx, kept.proven) != kept.name:
+        return None
+    return Browser(kept.name, since, kept.passkey, kept.proven.identity)
+
+
+def find_proven_person(gate: Gate, tx: Reader, proven: ProvenIdentity) -> str | None:
+    """Return who of the team in force this is, by the word of a provider that counts; None if nobody."""
+    policy = gate.base or gate.policy
+    if gate.live is not None:
+        gate.live.check(tx, policy)
+    person, provider = policy.team.person_of(proven.identity), gate.providers.get(proven.provider)
+    if person is None or provider is None:
+        return None
+    return person if provider.confirms(proven, policy.team.people[person]) else None
 
 
 def page_key(gate: Gate, secret: str) -> str:

@@ -52,17 +52,21 @@ class NoLibrary(SaysoError):
     code = "no_passkeys"
 
 
-def begin_registration(gate: Gate, user: str) -> dict[str, Any]:
-    """The options for `navigator.credentials.create`. The browser puts in the name of its own place."""
-    mine = [one.credential for one in list_passkeys(gate, user)]
+def begin_registration(gate: Gate, user: str, identity: str = "") -> dict[str, Any]:
+    """The options for `navigator.credentials.create`. The browser puts in the name of its own place.
+
+    `identity` is the id of this operator that a provider proved; the passkey is then bound to it.
+    """
+    mine = [one.credential for one in list_passkeys(gate, user, identity)]
+    holder = _holder(user, identity)
     with gate.store.read() as tx:
         store = tx.meta("name") or ""
-        challenge = _make_challenge(gate, tx, f"{REGISTER}\n{user}")
+        challenge = _make_challenge(gate, tx, _registration(user, identity))
     return {
         "challenge": encode_base64url(challenge),
         "rp": {"name": "Sayso"},
         "user": {
-            "id": encode_base64url(sha256(f"sayso/user/1\n{store}\n{user}".encode()).digest()),
+            "id": encode_base64url(sha256(f"sayso/user/1\n{store}\n{holder}".encode()).digest()),
             "name": user,
             "displayName": user,
         },
@@ -75,7 +79,13 @@ def begin_registration(gate: Gate, user: str) -> dict[str, Any]:
 
 
 def finish_registration(
-    gate: Gate, user: str, name: str, made: Mapping[str, Any], origins: Collection[str]
+    gate: Gate,
+    user: str,
+    name: str,
+    made: Mapping[str, Any],
+    origins: Collection[str],
+    *,
+    identity: str = "",
 ) -> Passkey:
     """Keep the passkey that a browser made. `made` is its credential as JSON."""
     if not name or not name.isprintable() or len(name) > 100:
@@ -86,7 +96,7 @@ def finish_registration(
         raise BadProof("it was made for another page")
     challenge = decode_base64url(said.challenge)
     with gate.store.read() as tx:  # again, for good, when it is kept
-        _check_challenge(gate, challenge, f"{REGISTER}\n{user}", PasskeySet(), tx.now)
+        _check_challenge(gate, challenge, _registration(user, identity), PasskeySet(), tx.now)
     credential, key, count = _verify_registration(made, challenge, place, said.origin)
     passkey = Passkey(
         id=f"p_{sha256(credential).hexdigest()[:12]}",
@@ -97,8 +107,10 @@ def finish_registration(
         key=encode_base64url(key),
         count=count,
         made_at=0.0,
+        identity=identity,
     )
-    return add_passkey(gate, passkey, check=_single_use_check(gate, challenge, f"{REGISTER}\n{user}"))
+    once = _single_use_check(gate, challenge, _registration(user, identity))
+    return add_passkey(gate, passkey, check=once)
 
 
 def begin_sign_in(gate: Gate) -> dict[str, Any]:
@@ -132,6 +144,16 @@ def sign_in_options(challenge: bytes, credentials: Collection[str] = ()) -> dict
         "userVerification": "required",
         "timeout": int(LASTS * 1000),
     }
+
+
+def _registration(user: str, identity: str) -> str:
+    """Return what a challenge to register is for."""
+    return f"{REGISTER}\n{_holder(user, identity)}"
+
+
+def _holder(user: str, identity: str) -> str:
+    """Tell people apart who have one name, and signed in by different ways."""
+    return f"{user}\n{identity}" if identity else user
 
 
 def _make_challenge(gate: Gate, tx: Reader, purpose: str) -> bytes:

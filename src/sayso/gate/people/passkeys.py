@@ -60,6 +60,12 @@ class Passkey(msgspec.Struct, frozen=True):
     count: int
     made_at: float
     used_at: float | None = None
+    identity: str = ""
+    """The id that a provider proved of whoever registered it. It signs their answers, and signs nobody in."""
+
+    def is_of(self, user: str, identity: str) -> bool:
+        """Return whether it is this operator's, who signed in in this way."""
+        return (self.user, self.identity) == (user, identity)
 
 
 class PasskeySet(msgspec.Struct, frozen=True):
@@ -71,17 +77,21 @@ class PasskeySet(msgspec.Struct, frozen=True):
 
 
 class Signing(msgspec.Struct, frozen=True):
-    """An answer from a surface that can sign: the proof, if there is one, and the origins of its pages."""
+    """An answer from a surface that can sign: the proof, if there is one, and the origins of its pages.
+
+    `identity` is the id of whoever answers that a provider proved; empty if they signed in another way.
+    """
 
     proof: Proof | None
     origins: tuple[str, ...]
+    identity: str = ""
 
 
-def list_passkeys(gate: Gate, user: str | None = None) -> list[Passkey]:
-    """The passkeys of an operator, or of all, oldest first."""
+def list_passkeys(gate: Gate, user: str | None = None, identity: str = "") -> list[Passkey]:
+    """The passkeys of an operator who signed in in this way, or of all, oldest first."""
     with gate.store.read() as tx:
         kept = load_passkeys(gate, tx)
-    return [one for one in kept.passkeys if user in (None, one.user)]
+    return [one for one in kept.passkeys if user is None or one.is_of(user, identity)]
 
 
 def has_passkey(gate: Gate, tx: Reader, passkey: str) -> bool:
@@ -133,12 +143,15 @@ def require_passkeys(gate: Gate, level: Level, *, by: str) -> None:
         record(tx, events.PasskeysRequired(level, was=kept.require or "", by=by), stream=gate.stream)
 
 
-def remove_passkey(gate: Gate, passkey: str, *, by: str, of: str | None = None) -> Passkey:
-    """From now on it signs nothing. `of`: only if it is this operator's."""
+def remove_passkey(
+    gate: Gate, passkey: str, *, by: str, of: str | None = None, identity: str = ""
+) -> Passkey:
+    """From now on it signs nothing. `of`: only if it is this operator's, who signed in in this way."""
     with operator_act(gate) as tx:
         lock_passkeys(tx)
         kept = load_passkeys(gate, tx)
-        found = next((one for one in kept.passkeys if one.id == passkey and of in (None, one.user)), None)
+        theirs = (one for one in kept.passkeys if of is None or one.is_of(of, identity))
+        found = next((one for one in theirs if one.id == passkey), None)
         if found is None:
             raise UnknownPasskey(f"there is no passkey {passkey}", hint="`sayso passkey list` shows them")
         left = tuple(one for one in kept.passkeys if one.id != passkey)
@@ -172,7 +185,7 @@ def add_passkey(gate: Gate, passkey: Passkey, *, check: Callable[[PasskeySet, fl
         kept = check(load_passkeys(gate, tx), tx.now)
         if any(one.credential == passkey.credential for one in kept.passkeys):
             raise BadProof("this passkey is registered already")
-        if sum(one.user == passkey.user for one in kept.passkeys) >= MOST:
+        if sum(one.is_of(passkey.user, passkey.identity) for one in kept.passkeys) >= MOST:
             raise SaysoError(f"an operator has {MOST} passkeys at most", hint="remove one first")
         added = msgspec.structs.replace(passkey, made_at=tx.now)
         save_passkeys(gate, tx, msgspec.structs.replace(kept, passkeys=(*kept.passkeys, added)))
@@ -189,11 +202,15 @@ def use_passkey(
     origins: Collection[str],
     *,
     by: str | None = None,
+    identity: str = "",
     check: Callable[[PasskeySet, float], PasskeySet] = lambda kept, now: kept,
 ) -> Passkey:
-    """The passkey that signed this, with its count moved on. `by`: only one of this operator."""
+    """The passkey that signed this, with its count moved on. `by`: only one of this operator.
+
+    `identity` is the id that a provider proved of them; without one, no passkey of such a person counts.
+    """
     lock_passkeys(tx)
-    kept, after = verify_passkey(gate, tx, proof, challenge, origins, by=by, check=check)
+    kept, after = verify_passkey(gate, tx, proof, challenge, origins, by=by, identity=identity, check=check)
     passkeys = tuple(after if one.id == after.id else one for one in kept.passkeys)
     save_passkeys(gate, tx, msgspec.structs.replace(kept, passkeys=passkeys))
     return after
@@ -207,12 +224,13 @@ def verify_passkey(
     origins: Collection[str],
     *,
     by: str | None = None,
+    identity: str = "",
     check: Callable[[PasskeySet, float], PasskeySet] = lambda kept, now: kept,
 ) -> tuple[PasskeySet, Passkey]:
     """Return what to store, and the passkey that signed this with its count raised. Nothing is written."""
     kept = check(load_passkeys(gate, tx), tx.now)
     found = next((one for one in kept.passkeys if one.credential == proof.credential), None)
-    if found is None or by not in (None, found.user):
+    if found is None or found.identity != identity or by not in (None, found.user):
         raise BadProof("it is not by a passkey that is registered for you here")
     count = check_passkey_proof(proof, decode_base64url(found.key), found.place, challenge, origins)
     if (count or found.count) and count <= found.count:

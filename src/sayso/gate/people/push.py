@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import msgspec
 
 from sayso.core.errors import SaysoError
-from sayso.gate.gate import Gate, writing
+from sayso.gate.gate import Gate, act_under_current_policy, current_gate, writing
 from sayso.gate.people.browsers import Browser, browser_key, find_browser_by_key
 from sayso.gate.sealed_values import find_value, lock_values, value_name, write_value
 from sayso.store.contract import Reader, Writer
@@ -46,6 +46,7 @@ class _Subscriptions(msgspec.Struct, frozen=True):
 def subscribe(gate: Gate, secret: str, endpoint: str, p256dh: str, auth: str) -> PushSubscription:
     """Tell this signed-in browser of questions from now on. A subscription that it had before is replaced."""
     made = PushSubscription(browser_key(secret), endpoint, p256dh, auth)
+    gate = current_gate(gate)
     with writing(gate) as tx:
         lock_values(tx, "push")
         others = [
@@ -64,6 +65,7 @@ def unsubscribe(gate: Gate, browser: str, endpoint: str | None = None) -> None:
     with gate.store.read() as look:
         if not any(one.browser == browser for one in _load(gate, look)):
             return
+    gate = current_gate(gate)
     with writing(gate) as tx:
         lock_values(tx, "push")
         kept = [
@@ -76,14 +78,22 @@ def unsubscribe(gate: Gate, browser: str, endpoint: str | None = None) -> None:
 
 def live_subscriptions(gate: Gate) -> Sequence[PushSubscription]:
     """Return the subscriptions of the browsers that are signed in now."""
-    with gate.store.read() as tx:
-        return _live(gate, tx)
+
+    def find(now: Gate) -> Sequence[PushSubscription]:
+        with now.store.read() as tx:
+            return _live(now, tx)
+
+    return act_under_current_policy(current_gate(gate), find)
 
 
 def find_subscriber(gate: Gate, subscription: PushSubscription) -> Browser | None:
     """Return whose browser it is; None if it is not signed in any more."""
-    with gate.store.read() as tx:
-        return find_browser_by_key(gate, tx, subscription.browser)
+
+    def find(now: Gate) -> Browser | None:
+        with now.store.read() as tx:
+            return find_browser_by_key(now, tx, subscription.browser)
+
+    return act_under_current_policy(current_gate(gate), find)
 
 
 def _load(gate: Gate, tx: Reader) -> tuple[PushSubscription, ...]:

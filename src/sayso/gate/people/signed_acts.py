@@ -54,7 +54,9 @@ def sign_act(
         raise NotSeen("it is not as you were shown it", hint="look at it again")
     if signing is not None and signing.proof is not None:
         challenge = act_challenge(act, subject, digest)
-        passkey = use_passkey(gate, tx, signing.proof, challenge, signing.origins, by=by)
+        passkey = use_passkey(
+            gate, tx, signing.proof, challenge, signing.origins, by=by, identity=signing.identity
+        )
         return {"digest": digest, "proof": proof_to_details(signing.proof, passkey)}
     if not must_sign_acts(gate, tx):
         return {}

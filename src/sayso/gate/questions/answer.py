@@ -386,7 +386,9 @@ def _check_signature(
     """
     if signing is not None and signing.proof is not None:
         challenge = answer_challenge(asked.id, asked.request.digest, given, reply.edited_digest)
-        passkey = use_passkey(gate, tx, signing.proof, challenge, signing.origins, by=by)
+        passkey = use_passkey(
+            gate, tx, signing.proof, challenge, signing.origins, by=by, identity=signing.identity
+        )
         return proof_to_details(signing.proof, passkey), True
     if given == "deny" or not needs_proof(gate, tx, max(asked.risk, reply.risk)):
         return UNSET, True

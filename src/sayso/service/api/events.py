@@ -59,6 +59,8 @@ async def _stream_messages(context: Context) -> AsyncIterator[bytes]:
             continue
         mine = [_message(trail.name(one.number), one.event) for one in news if _may_hear(context, one)]
         at = news[-1].number if news else at
+        if any(one.event.kind == "policy" for one in news) and not await _is_still_known(context):
+            return  # somebody whom the policy in force does not name any more
         if mine:
             yield b"".join(mine)
             due = _time() + every

@@ -1,7 +1,7 @@
 """Passkeys over HTTP: registering and removing them, signing in, and what an answer has to have signed.
 
-Only a browser that signed in within the last minutes, by link or passkey, adds and removes passkeys: a cookie
-that was stolen, or a token, must not bring a passkey of its own.
+Only a browser that signed in within the last minutes, in any way, adds and removes passkeys: a cookie that
+was stolen, or a token, must not bring a passkey of its own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sayso.gate.rows.webauthn import Proof
 from sayso.service.api.asking.answers import check_answer_body
 from sayso.service.api.asking.edits import request_from_edit
 from sayso.service.api.asking.signed_answers import challenge_for_answer
-from sayso.service.http.auth import BROWSER
+from sayso.service.http.auth import BROWSER, proven_identity
 from sayso.service.http.endpoints import OPERATORS, Context, Endpoint
 from sayso.service.http.problems import RequestRefused
 from sayso.service.pages import SignedInUser, sign_in_response
@@ -64,25 +64,29 @@ def post_passkey_options(context: Context) -> dict[str, Any]:
     _check_fresh(context)
     if not _origins(context):
         raise RequestRefused(409, "no_passkeys_here", ELSEWHERE, hint=UNSAFE_PLACE)
-    return begin_registration(context.gate, context.token.name)
+    return begin_registration(context.gate, context.token.name, proven_identity(context.token))
 
 
 def post_passkey(context: Context) -> PasskeyView:
     _check_fresh(context)
     body: NewPasskeyBody = context.body
     user, made = context.token.name, body.credential
-    return _describe_passkey(finish_registration(context.gate, user, body.name, made, _origins(context)))
+    identity = proven_identity(context.token)
+    return _describe_passkey(
+        finish_registration(context.gate, user, body.name, made, _origins(context), identity=identity)
+    )
 
 
 def list_own_passkeys(context: Context) -> PasskeysView:
-    passkeys = list_passkeys(context.gate, context.token.name)
+    passkeys = list_passkeys(context.gate, context.token.name, proven_identity(context.token))
     return PasskeysView(tuple(map(_describe_passkey, passkeys)), load_required_level(context.gate))
 
 
 def delete_passkey(context: Context) -> PasskeyView:
     _check_fresh(context)
     user = context.token.name
-    return _describe_passkey(remove_passkey(context.gate, context.parameters["passkey"], by=user, of=user))
+    passkey, identity = context.parameters["passkey"], proven_identity(context.token)
+    return _describe_passkey(remove_passkey(context.gate, passkey, by=user, of=user, identity=identity))
 
 
 def post_sign_in_options(context: Context) -> dict[str, Any]:
@@ -108,7 +112,8 @@ def post_answer_challenge(context: Context) -> dict[str, Any]:
 
 def signing_options(context: Context, challenge: bytes) -> dict[str, Any]:
     """The options for `navigator.credentials.get` to sign this with a passkey of whoever asks."""
-    mine = [one.credential for one in list_passkeys(context.gate, context.token.name)]
+    found = list_passkeys(context.gate, context.token.name, proven_identity(context.token))
+    mine = [one.credential for one in found]
     if not mine:
         raise RequestRefused(
             409, "no_passkey", "you have no passkey here", hint="add one, or answer at a terminal"

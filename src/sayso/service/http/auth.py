@@ -26,9 +26,10 @@ MOST_KNOWN = 10_000
 
 
 class BrowserCaller(Token, frozen=True):
-    """A signed-in browser as a caller, and the passkey it signed in with, if it did so with one."""
+    """A signed-in browser as a caller, and the passkey it signed in with, or the id a provider proved."""
 
     passkey: str | None = None
+    identity: str = ""
 
 
 class KnownCallers:
@@ -98,8 +99,15 @@ def find_caller(gate: Gate, request: Request) -> Token:
     check_same_origin(request)
     if request.url.path != EVENTS:
         check_page(gate, request, secret or "")
-    name = browser.name
-    return BrowserCaller(f"{BROWSER}{name}", "operator", name, browser.since, passkey=browser.passkey)
+    name, passkey, identity = browser.name, browser.passkey, browser.identity
+    return BrowserCaller(
+        f"{BROWSER}{name}", "operator", name, browser.since, passkey=passkey, identity=identity
+    )
+
+
+def proven_identity(token: Token) -> str:
+    """Return the id of this caller that a provider proved; empty if they came another way."""
+    return token.identity if isinstance(token, BrowserCaller) else ""
 
 
 def check_same_origin(request: Request) -> None:

@@ -18,7 +18,7 @@ def answerer_of(context: Context) -> Answerer:
     """Return the id of who makes this request: their token's, or the name their browser signed in under."""
     token = context.token
     if isinstance(token, BrowserCaller):
-        return on_page(token.id.removeprefix(BROWSER), token.passkey)
+        return on_page(token.id.removeprefix(BROWSER), token.passkey, token.identity)
     return with_token(token.id)
 
 

@@ -26,6 +26,7 @@ from sayso.gate.ledger.workflows import BeyondPolicy
 from sayso.gate.people.delegations import DelegationRefused, UnknownDelegation
 from sayso.gate.people.passkey_sign_in import SignInRefused
 from sayso.gate.people.passkeys import PasskeysVoid, ProofNeeded, UnknownPasskey
+from sayso.gate.people.provider_sign_in import NotOnTeam
 from sayso.gate.people.tokens import UnknownToken
 from sayso.gate.policy_acts.apply import CannotApply
 from sayso.gate.questions.answer import EditRefused
@@ -61,6 +62,7 @@ STATUSES: tuple[tuple[type[SaysoError], int], ...] = (
     (UnknownDelegation, 404),
     (NotAnswered, 409),
     (SignInRefused, 403),
+    (NotOnTeam, 403),
     (AuditError, 409),
     (EditRefused, 409),
     (GrantRefused, 409),

@@ -63,10 +63,12 @@ let at = ""; // the path of the view on show
 const PATIENCE = 2_000;
 const page = { live: () => holds === true };
 
+const signingIn = () => location.pathname === "/sign-in" || location.pathname.startsWith("/sign-in/");
+
 async function start() {
   whenSignedOut(leave);
   whenSlow(slowChanged);
-  if (location.pathname === "/sign-in" && !(await useCode(main))) return;
+  if (signingIn() && !(await useCode(main))) return;
   const asked = whoAmI().catch((problem) => (problem.status === 0 ? "" : null));
   const name = await Promise.race([asked, later("")]);
   if (name === null) return leave();

@@ -80,7 +80,7 @@ class BrowserSurface:
     def answerer(self) -> Answerer | None:
         """Return the id of who signed in with it: the same as on the page."""
         found = find_subscriber(self._gate, self._subscription)
-        return None if found is None else on_page(found.name, found.passkey)
+        return None if found is None else on_page(found.name, found.passkey, found.identity)
 
     def show(self, card: QuestionCard, key: str) -> str:
         deny = next(one.token for one in card.answers if one.answer == "deny")

@@ -65,15 +65,29 @@ def post(
     url: str, body: bytes, headers: Mapping[str, str], *, timeout: float = LONGEST_EXCHANGE, secret: str = ""
 ) -> bytes:
     """Post this and return the answer; an error unless it was taken. `secret` is left out of what is said."""
+    return _exchange("POST", url, body, headers, timeout=timeout, secret=secret)
+
+
+def fetch(url: str, *, timeout: float = LONGEST_EXCHANGE) -> bytes:
+    """Return what is at this address; an error unless it is there. Redirections are not followed."""
+    return _exchange("GET", url, None, {"accept": "application/json"}, timeout=timeout, secret="")
+
+
+def _exchange(
+    method: str, url: str, body: bytes | None, headers: Mapping[str, str], *, timeout: float, secret: str
+) -> bytes:
     where = urlsplit(url)
     if where.scheme not in ("http", "https") or not where.hostname:
         raise SendingFailed("this is not an address of the web", hint="write https://…")
     speak = http.client.HTTPSConnection if where.scheme == "https" else http.client.HTTPConnection
     connection = speak(where.hostname, where.port, timeout=timeout)
     try:
-        with cut_off_after(timeout, lambda: connection.sock):
+        opened: list[socket.socket] = []  # the connection forgets its own before the answer was read
+        with cut_off_after(timeout, lambda: opened[0] if opened else connection.sock):
+            connection.connect()
+            opened.append(connection.sock)
             path = where.path + (f"?{where.query}" if where.query else "")
-            connection.request("POST", path, body, dict(headers))
+            connection.request(method, path, body, dict(headers))
             answer = connection.getresponse()
             content = answer.read(LARGEST_REPLY)
     except ValueError as error:  # whose words would repeat what was to be sent

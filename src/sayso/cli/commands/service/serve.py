@@ -126,6 +126,7 @@ def run_service(
         from sayso.doors.agents import AGENTS
         from sayso.doors.agents.settings.installed import guard_installed_files
         from sayso.doors.mcp.gateway.dialect import DIALECT
+        from sayso.service.providers.settings_file import load_provider_settings
         from sayso.service.serve import PORT, Address
         from sayso.service.serve import serve_gate as run
         from sayso.service.settings import load_service_settings
@@ -158,11 +159,14 @@ def run_service(
     surfaces = make_surfaces(load_surface_settings())
     names = notice_places(surfaces)
     check_notices(chosen.settings.notices, names)  # before the file is in force
+    providers = load_provider_settings()
     gate = open_gate(chosen, store, source=find_policy_source(policy, preset, approval))
     check_notices(gate.policy.settings.notices, names)
     gate = msgspec.structs.replace(gate, surfaces=names)
     if host not in LOOPBACK:
         print_note("this address can be reached from other machines, and what is sent there is not encrypted")
+    if providers and not gate.policy.team.people:
+        print_note("the policy names no people, so nobody can sign in with a provider (docs/team.md)")
     guard_installed_files()
     with ExitStack() as open_until_end:
         open_until_end.callback(gate.store.close)
@@ -172,6 +176,7 @@ def run_service(
             settings=settings,
             agents={**AGENTS, DIALECT.name: DIALECT},
             surfaces=surfaces,
+            providers=providers,
             started=lambda real: _print_started(gate, real, store, open_until_end),
         )
 

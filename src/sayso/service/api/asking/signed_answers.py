@@ -7,7 +7,8 @@ from sayso.core.decision import Question
 from sayso.core.errors import UnknownAnswer
 from sayso.gate.gate import Gate
 from sayso.gate.people.passkeys import Signing, needs_proof
-from sayso.gate.rows.webauthn import answer_challenge
+from sayso.gate.rows.webauthn import Proof, answer_challenge
+from sayso.service.http.auth import proven_identity
 from sayso.service.http.endpoints import Context
 from sayso.service.shapes import AnswerBody
 from sayso.store.contract import Reader
@@ -20,7 +21,12 @@ def must_sign(gate: Gate, tx: Reader, question: Question) -> bool:
 
 def signing_from_body(context: Context, body: AnswerBody) -> Signing:
     """Return what came to prove the answer; the gate refuses it where that is not enough."""
-    return Signing(body.proof, context.running.settings.origins)
+    return signing_with(context, body.proof)
+
+
+def signing_with(context: Context, proof: Proof | None) -> Signing:
+    """Return this proof as one that whoever makes this request gives on the page."""
+    return Signing(proof, context.running.settings.origins, proven_identity(context.token))
 
 
 def challenge_for_answer(question: Question, body: AnswerBody, edited: str = "") -> bytes:

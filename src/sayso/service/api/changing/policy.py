@@ -11,7 +11,6 @@ from sayso.core.policy import Domain
 from sayso.core.proposals.proposal import Proposal
 from sayso.gate.figures.last_uses import load_last_uses
 from sayso.gate.gate import Gate
-from sayso.gate.people.passkeys import Signing
 from sayso.gate.people.signed_acts import Acknowledgement
 from sayso.gate.policy_acts.apply import (
     SUBJECT,
@@ -35,6 +34,7 @@ from sayso.policy import load_text
 from sayso.policy.build import settings_to_dict
 from sayso.policy.compare.diff import DecisionChange, compare_policies
 from sayso.policy.compare.other_change import OtherChange
+from sayso.service.api.asking.signed_answers import signing_with
 from sayso.service.api.passkeys import OPTIONS, signing_options
 from sayso.service.http.endpoints import OPERATORS, Context, Endpoint
 from sayso.service.shapes import DomainView, LastUse, PolicyView
@@ -120,7 +120,7 @@ def get_policy_file(context: Context) -> PolicyStatus:
 def post_policy_apply(context: Context) -> PolicyStatus:
     """Put the file that the service was started with in force, as the operator saw it."""
     body: ApplyBody = context.body
-    shown = Acknowledgement(body.shown, Signing(body.proof, context.running.settings.origins))
+    shown = Acknowledgement(body.shown, signing_with(context, body.proof))
     file, by = _find_file(context), context.token.name
     return apply_policy(context.gate, file, by=by, content=body.content, shown=shown)
 
@@ -148,7 +148,7 @@ def get_reviews(context: Context) -> list[DomainReview]:
 def post_review(context: Context) -> list[DomainReview]:
     """Keep the autonomous permissions of a domain for another interval, as they were shown."""
     body: ReviewBody = context.body
-    shown = Acknowledgement(body.digest, Signing(body.proof, context.running.settings.origins))
+    shown = Acknowledgement(body.digest, signing_with(context, body.proof))
     keep_domain(context.gate, context.parameters["domain"], by=context.token.name, shown=shown)
     return load_domain_reviews(context.gate)
 

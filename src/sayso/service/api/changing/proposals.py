@@ -8,7 +8,6 @@ import msgspec
 
 from sayso.core.proposals.proposal import Proposal
 from sayso.gate.open import gate_data_folder
-from sayso.gate.people.passkeys import Signing
 from sayso.gate.people.signed_acts import Acknowledgement
 from sayso.gate.proposals.carry_out import apply_proposal, undo_proposal, withdraw_proposal
 from sayso.gate.proposals.file_proposal import (
@@ -21,6 +20,7 @@ from sayso.gate.proposals.roots import load_roots
 from sayso.gate.proposals.settle import LOCK, recover_here
 from sayso.gate.proposals.view import ProposalView, view_proposal, view_proposals
 from sayso.gate.rows.webauthn import Proof, act_challenge
+from sayso.service.api.asking.signed_answers import signing_with
 from sayso.service.api.passkeys import OPTIONS, signing_options
 from sayso.service.http.endpoints import OPERATORS, Context, Endpoint, Paged
 
@@ -80,7 +80,7 @@ def post_challenge(context: Context) -> dict[str, Any]:
 
 def _read_acknowledgement(context: Context) -> Acknowledgement:
     body: SignedBody = context.body
-    return Acknowledgement(body.digest, Signing(body.proof, context.running.settings.origins))
+    return Acknowledgement(body.digest, signing_with(context, body.proof))
 
 
 def post_rejection(context: Context) -> Proposal:

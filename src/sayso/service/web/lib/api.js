@@ -130,6 +130,32 @@ export async function signIn(code) {
   return keep(await post("/sign-in", { code }));
 }
 
+const ATTEMPT = "sayso-sign-in";
+
+/**
+ * Go to a provider to sign in there. It sends this browser back to `/sign-in/NAME`.
+ *
+ * @param {string} provider
+ */
+export async function goSignIn(provider) {
+  const begun = await post(`/sign-in/${encodeURIComponent(provider)}/begin`);
+  localStorage.setItem(ATTEMPT, begun.page);
+  location.assign(begun.url);
+}
+
+/**
+ * Sign in with what the provider sent back in the address; who it was.
+ *
+ * @param {string} provider
+ * @param {URLSearchParams} given
+ */
+export async function finishSignIn(provider, given) {
+  const [code, state, iss] = [given.get("code") ?? "", given.get("state") ?? "", given.get("iss")];
+  const page = localStorage.getItem(ATTEMPT) ?? "";
+  localStorage.removeItem(ATTEMPT);
+  return keep(await post(`/sign-in/${encodeURIComponent(provider)}`, { code, state, iss, page }));
+}
+
 /**
  * Keep the key of this page, which the service told when somebody signed in; who it was.
  *

@@ -1,6 +1,6 @@
-// Signing in: the code of a one-time link is used up here, and leaves the address bar at once.
+// Signing in: the code of a link, or of a provider, is used up here, and leaves the address bar at once.
 
-import { faultIn, signIn } from "../lib/api.js";
+import { faultIn, finishSignIn, get, goSignIn, Problem, signIn } from "../lib/api.js";
 import { h, show } from "../lib/dom.js";
 import { act, title } from "../lib/parts.js";
 import { signIn as signInWith, unusable } from "../lib/passkeys.js";
@@ -14,31 +14,49 @@ import { capital } from "../lib/visible.js";
  * @param {Element} place
  */
 export async function useCode(place) {
+  const { provider, given } = fromProvider();
   const code = location.hash.slice(1);
   window.history.replaceState(null, "", "/sign-in");
-  if (!code) return true;
+  if (!code && !provider) return true;
   show(place, h("div", { class: "state", role: "status" }, h("p", {}, "Signing in …")));
   try {
-    await signIn(code);
+    if (!provider) await signIn(code);
+    else if (given.has("code")) await finishSignIn(provider, given);
+    else throw new Problem(403, { detail: "the provider signed nobody in" });
     return true;
   } catch (thrown) {
-    show(place, signInHelp(faultIn(thrown)));
+    show(place, signInHelp(faultIn(thrown), provider ? "You are not signed in" : NO_LINK));
     return false;
   }
 }
 
-/** @param {Fault | null} [problem] */
-export function signInHelp(problem = null) {
+const NO_LINK = "This link does not sign you in";
+
+/** The provider that sent this browser back, and what it gave along. */
+function fromProvider() {
+  const [, where, provider = ""] = location.pathname.split("/");
+  const found = where === "sign-in" ? decodeURIComponent(provider) : "";
+  return { provider: found, given: new URLSearchParams(location.search) };
+}
+
+/**
+ * @param {Fault | null} [problem]
+ * @param {string} [heading]
+ */
+export function signInHelp(problem = null, heading = NO_LINK) {
+  const others = h("div", { class: "providers" });
+  showProviders(others);
   return h(
     "section",
     { class: "sign-in" },
-    title(problem ? "This link does not sign you in" : "Sign in"),
+    title(problem ? heading : "Sign in"),
     problem &&
       h(
         "p",
         { class: "fault", role: "alert" },
         `${capital(problem.message)}. ${problem.status === 0 ? "Is it running?" : ""}`,
       ),
+    others,
     h(
       "p",
       {},
@@ -52,6 +70,20 @@ export function signInHelp(problem = null) {
     ),
     !unusable() && h("p", {}, "Or use your passkey: ", withPasskey()),
   );
+}
+
+/**
+ * The providers that people can sign in with here, if there are any.
+ *
+ * @param {HTMLElement} place
+ */
+async function showProviders(place) {
+  const found = await get("/sign-in-providers").catch(() => []);
+  if (!found.length) return;
+  const buttons = found.map(({ name, label }) =>
+    act(`Sign in with ${label}`, { class: "solid" }, () => goSignIn(name)),
+  );
+  show(place, ...buttons);
 }
 
 function withPasskey() {
