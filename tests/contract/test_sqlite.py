@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from sayso.store.contract import EntryRow, StoreError
+from sayso.store.contract import EntryRow, StoreError, SummaryRow
 from sayso.store.sql import statements
 from sayso.store.sqlite import file, log_sync
 from sayso.store.sqlite import store as sqlite_store
@@ -280,3 +280,16 @@ def test_after_many_have_read_at_once_few_connections_are_kept(path: Path) -> No
             thread.join()
         kept = [one for one in gc.get_objects() if isinstance(one, sqlite3.Connection)]
         assert 0 < len(kept) - before <= sqlite_store.MOST_IDLE + 1
+
+
+def test_lists_of_every_length_are_read_and_written_with_few_statements(path: Path) -> None:
+    """A connection keeps each statement it prepared, and one for hundreds of rows is large."""
+    with closing(SqliteStore(path)) as store:
+        statements.repeat_groups.cache_clear()
+        for length in range(1, 300, 7):
+            mine = [SummaryRow("main", "hour", "one", place, b"%d" % length) for place in range(length)]
+            with store.write() as w:
+                w.put_summaries(mine)
+                wanted = [(row.name, row.place) for row in mine]
+                assert sorted(w.summaries("main", "hour", wanted), key=lambda row: row.place) == mine
+    assert statements.repeat_groups.cache_info().currsize <= 20

@@ -13,7 +13,6 @@ from sayso.store.contract import CallRow, SessionRow
 from sayso.store.sql import statements as sql
 from sayso.store.sql.waiting import MOVE_CALL_FROM_ONE_STATE, JoinedWrite
 
-LARGEST = 64
 _TYPES = {str: "text", bytes: "bytea", int: "bigint", float: "double precision"}
 
 
@@ -58,17 +57,10 @@ _JOINED = {
 
 def statements_for(write: JoinedWrite) -> Iterator[tuple[str, Sequence[object]]]:
     """The statements and their parameters. One with an error to give fails if a row of it was not changed."""
-    rows, start = write.rows, 0
-    while start < len(rows):
-        size = _fitting(len(rows) - start) if write.statement in _JOINED else 1
-        values = rows[start] if size == 1 else [*chain.from_iterable(rows[start : start + size])]
-        yield _text(write.statement, size, bool(write.otherwise)), values
-        start += size
-
-
-def _fitting(left: int) -> int:
-    """The largest power of two that fits."""
-    return min(LARGEST, 1 << (left.bit_length() - 1))
+    joined = sql.split_rows(write.rows) if write.statement in _JOINED else ([row] for row in write.rows)
+    for rows in joined:
+        values = rows[0] if len(rows) == 1 else [*chain.from_iterable(rows)]
+        yield _text(write.statement, len(rows), bool(write.otherwise)), values
 
 
 @cache

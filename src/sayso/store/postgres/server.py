@@ -20,6 +20,12 @@ except ImportError as error:
 
 CONNECT = 5
 """How many seconds to wait for the server to answer the door."""
+SETTINGS: dict[str, Any] = {
+    "autocommit": True,
+    "application_name": "sayso",
+    "cursor_factory": psycopg.RawCursor,
+}
+"""How every connection is made."""
 MIGRATING = "SELECT pg_advisory_xact_lock(7019267328)"
 """One process migrates at a time; the number only has to be the same for all of them."""
 
@@ -78,7 +84,7 @@ def connect_to_server(dsn: str, *, busy: float) -> psycopg.Connection[tuple[Any,
     place = describe_database(dsn)
     timeout = max(1, round(busy))
     try:
-        connection = psycopg.connect(dsn, autocommit=True, connect_timeout=timeout, application_name="sayso")
+        connection = psycopg.connect(dsn, connect_timeout=timeout, **SETTINGS)
         set_session_limits(connection, busy=busy)
     except psycopg.Error as error:
         raise explain_connection_error(error, place) from error
@@ -133,9 +139,13 @@ def translate_statement(statement: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def to_psycopg_parameters(statement: str) -> str:
-    """A statement with its parameters as psycopg marks them."""
-    return statement.replace("?", "%s")
+def number_parameters(statement: str) -> bytes:
+    """A statement as PostgreSQL takes it, with its parameters numbered.
+
+    So psycopg has nothing to look for in it, which takes longer than all else with one that has hundreds.
+    """
+    first, *rest = statement.split("?")
+    return "".join((first, *(f"${number}{part}" for number, part in enumerate(rest, 1)))).encode()
 
 
 class _StatementRunner:
@@ -147,7 +157,7 @@ class _StatementRunner:
 
     def rows(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
         try:
-            cursor = self._connection.execute(to_psycopg_parameters(statement), parameters)
+            cursor = self._connection.execute(number_parameters(statement), parameters)
             return cursor.fetchall() if cursor.description else []
         except psycopg.Error as error:
             raise explain_postgres_error(error, self._place) from error

@@ -42,8 +42,8 @@ Well under the bound, which leaves time for a lost connection to be made again.
 
 _READ = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {NOW}, ''"
 _WRITE = f"BEGIN; {NOW_AND_NAME}"
-_CLAIM = "SELECT pg_try_advisory_lock(hashtextextended('claim/' || current_schema() || '/' || %s, 0))"
-_FATE = "SELECT pg_xact_status(%s::xid8)"
+_CLAIM = "SELECT pg_try_advisory_lock(hashtextextended('claim/' || current_schema() || '/' || $1, 0))"
+_FATE = "SELECT pg_xact_status($1::xid8)"
 _UNKNOWN = "{place}: the connection was lost while committing, and nobody can say whether it was kept"
 _CAREFUL = "look at what is stored before you try again"
 _SNAPSHOT = "SELECT pg_current_snapshot()::text"
@@ -188,11 +188,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
             if self._pool is None:
                 self._pool = psycopg_pool.ConnectionPool(
                     self._dsn,
-                    kwargs={
-                        "autocommit": True,
-                        "connect_timeout": server.CONNECT,
-                        "application_name": "sayso",
-                    },
+                    kwargs={"connect_timeout": server.CONNECT, **server.SETTINGS},
                     configure=lambda connection: server.set_session_limits(connection, busy=self._busy),
                     min_size=1,
                     max_size=self._most,

@@ -15,7 +15,7 @@ from typing import Any
 from sayso.core.extras import install_command
 from sayso.store.contract import Ahead, EntryRow, StoreError
 from sayso.store.postgres.joined import statements_for
-from sayso.store.postgres.server import explain_postgres_error, to_psycopg_parameters
+from sayso.store.postgres.server import explain_postgres_error, number_parameters
 from sayso.store.sql import statements as sql
 from sayso.store.sql.ahead import ReadAhead, new_sessions_and_calls, reads_ahead
 from sayso.store.sql.known import KnownRows
@@ -28,6 +28,7 @@ except ImportError as error:
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 Cursor = psycopg.Cursor[tuple[Any, ...]]
+BACKSLASH, QUOTE = "\\", '"'
 Said = tuple[str, Sequence[object]]
 """A statement and its parameters."""
 
@@ -135,7 +136,7 @@ class PostgresTransaction(WaitingTransaction):
         self._begun = True
 
     def _execute(self, said: Said) -> Cursor:
-        return self.connection.execute(to_psycopg_parameters(said[0]), said[1])
+        return self.connection.execute(number_parameters(said[0]), said[1])
 
     # --- parts of a batch ---
 
@@ -162,7 +163,7 @@ class PostgresTransaction(WaitingTransaction):
         return True
 
     def _hold_sessions(self, sessions: list[str], calls: list[str]) -> None:
-        said: list[Said] = [(_HOLD_SESSIONS, (sessions, calls))]
+        said: list[Said] = [(_HOLD_SESSIONS, (array_of(sessions), array_of(calls)))]
         found, *told = self._send([*said, *self._time_again()])
         self._held |= {f"session/{row[0]}" for row in found.fetchall()}
         self._note_time(told)
@@ -183,7 +184,9 @@ class PostgresTransaction(WaitingTransaction):
         sessions, calls = new_sessions_and_calls(wanted, known)
         streams = sorted(wanted.streams - known.heads.keys())
         reads = reads_ahead(wanted, known)
-        locks: list[Said] = [(_HOLD_SESSIONS, (sessions, calls))] if sessions or calls else []
+        locks: list[Said] = (
+            [(_HOLD_SESSIONS, (array_of(sessions), array_of(calls)))] if sessions or calls else []
+        )
         time = self._time_again() if locks else []
         then: list[Said] = [(_HOLD, (f"stream/{stream}",)) for stream in streams]
         if not self._writes:
@@ -194,7 +197,7 @@ class PostgresTransaction(WaitingTransaction):
         if not said:
             return
         again = sorted(known.metas) if then else []
-        said += [(_METAS, (again,))] if again else []  # whatever is in the stream by now counts
+        said += [(_METAS, (array_of(again),))] if again else []  # whatever is in the stream by now counts
         cursors = self._send([*locks, *time, *said[len(locks) :]])
         self._note_time(cursors[len(locks) : len(locks) + len(time)])
         del cursors[len(locks) : len(locks) + len(time)]
@@ -216,10 +219,16 @@ class PostgresTransaction(WaitingTransaction):
 def _said(read: ReadAhead, calls: list[str]) -> Said:
     """The words for this read: every part of its keys is a list of its own."""
     if read.kind == "sessions":
-        return _SESSIONS, ([key[0] for key in read.keys], calls)
+        return _SESSIONS, (array_of([key[0] for key in read.keys]), array_of(calls))
     statement, width = _AHEAD[read.kind]
     return statement, _columns(read.keys, width)
 
 
-def _columns(rows: Sequence[tuple[Any, ...]], width: int) -> tuple[list[Any], ...]:
-    return tuple([row[place] for row in rows] for place in range(width))
+def _columns(rows: Sequence[tuple[str, ...]], width: int) -> tuple[str, ...]:
+    return tuple(array_of([row[place] for row in rows]) for place in range(width))
+
+
+def array_of(texts: Sequence[str]) -> str:
+    """An array of these texts as PostgreSQL reads it; psycopg would look at each of them by itself."""
+    quoted = [f'"{text.replace(BACKSLASH, BACKSLASH * 2).replace(QUOTE, BACKSLASH + QUOTE)}"' for text in texts]
+    return f"{{{','.join(quoted)}}}"

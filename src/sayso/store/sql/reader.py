@@ -6,7 +6,6 @@ What differs (opening, beginning, committing, locking) is behind `Connection`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
 from typing import TypeVar
 
 import msgspec
@@ -287,9 +286,8 @@ class SqlReader:
         """The rows for these keys. More keys than fit are asked for in turn, so they come sorted."""
         found: list[Row] = []
         for start in range(0, len(keys), CHUNK):
-            chunk = keys[start : start + CHUNK]
-            text = sql.repeat_groups(statement, len(chunk), len(chunk[0]))
-            found += self._all(row, text, *chain.from_iterable(chunk), *rest)
+            text, values = sql.with_keys(statement, keys[start : start + CHUNK])
+            found += self._all(row, text, *values, *rest)
         return found
 
 

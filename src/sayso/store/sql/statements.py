@@ -6,13 +6,21 @@ outside is ever part of a statement: the texts are put together here, once, from
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
+from typing import TypeVar
 
 import msgspec
 
 from sayso.store import contract
 
 EACH = ":each"
+FEW = 4
+"""So many keys or fewer are asked for as they are: those are the most frequent, and the shortest."""
+MOST_ROWS = 64
+"""How many rows one statement writes at most."""
+T = TypeVar("T")
 
 
 def _column_names(row: type[msgspec.Struct]) -> list[str]:
@@ -52,6 +60,30 @@ def repeat_groups(statement: str, groups: int, width: int) -> str:
     """The statement with room for this many keys of this many parts."""
     group = f"({', '.join('?' * width)})"
     return statement.replace(EACH, ", ".join([group] * groups))
+
+
+def with_keys(statement: str, keys: Sequence[Sequence[object]]) -> tuple[str, list[object]]:
+    """The statement that looks for these keys, and its parameters but the rest.
+
+    Each length is a statement that its connection keeps, the longer the larger. So there are few of them,
+    and what is left over of one is filled with NULL, which finds nothing.
+    """
+    width, size = len(keys[0]), _room_for(len(keys))
+    values = [*chain.from_iterable(keys), *[None] * (width * (size - len(keys)))]
+    return repeat_groups(statement, size, width), values
+
+
+def _room_for(keys: int) -> int:
+    return keys if keys <= FEW else 1 << (keys - 1).bit_length()
+
+
+def split_rows(rows: Sequence[T]) -> Iterator[Sequence[T]]:
+    """The same rows in pieces of few lengths, for statements that write as many at once."""
+    start = 0
+    while start < len(rows):
+        size = min(MOST_ROWS, 1 << ((len(rows) - start).bit_length() - 1))
+        yield rows[start : start + size]
+        start += size
 
 
 TABLES: dict[type[msgspec.Struct], tuple[str, tuple[str, ...]]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 
 import msgspec
 
@@ -155,10 +155,7 @@ class SqlWriter(HoldingReader):
         return self._connection.change(sql.PRUNE_ENTRIES, (stream, before))
 
     def put_summaries(self, rows: Iterable[SummaryRow]) -> None:
-        left = iter(rows)
-        while chunk := [msgspec.structs.astuple(row) for row in islice(left, CHUNK)]:
-            text = sql.repeat_groups(sql.put_summaries_statement(), len(chunk), len(chunk[0]))
-            self._connection.put(text, [part for row in chunk for part in row])
+        self._put_many(sql.put_summaries_statement(), rows)
 
     def drop_summaries(self, source: str) -> None:
         self._connection.put(sql.DROP_SUMMARIES, (source,))
@@ -177,9 +174,14 @@ class SqlWriter(HoldingReader):
         self.urgent = True
         self._known.clear()
         for kind, alike in groupby(rows, type):
-            while chunk := [msgspec.structs.astuple(row) for row in islice(alike, CHUNK)]:
-                text = sql.repeat_groups(sql.put_rows_statement(kind), len(chunk), len(chunk[0]))
-                self._connection.put(text, [part for row in chunk for part in row])
+            self._put_many(sql.put_rows_statement(kind), alike)
+
+    def _put_many(self, statement: str, rows: Iterable[msgspec.Struct]) -> None:
+        left = iter(rows)
+        while page := [msgspec.structs.astuple(row) for row in islice(left, CHUNK)]:
+            for some in sql.split_rows(page):
+                text = sql.repeat_groups(statement, len(some), len(some[0]))
+                self._connection.put(text, [*chain.from_iterable(some)])
 
     def _put(self, statement: str, row: msgspec.Struct) -> None:
         self._connection.put(statement, msgspec.structs.astuple(row))

@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -125,13 +124,7 @@ class SqliteTransaction(WaitingTransaction):
     def _find_all(self, statement: str, keys: Sequence[tuple[str, ...]]) -> list[tuple[Any, ...]]:
         found: list[tuple[Any, ...]] = []
         for start in range(0, len(keys), CHUNK):
-            chunk = keys[start : start + CHUNK]
-            width, size = (
-                len(chunk[0]),
-                1 << (len(chunk) - 1).bit_length(),
-            )  # few sizes: each is prepared once
-            padded = [*chain.from_iterable(chunk), *[None] * (width * (size - len(chunk)))]
-            found += self.rows(sql.repeat_groups(statement, size, width), padded)
+            found += self.rows(*sql.with_keys(statement, keys[start : start + CHUNK]))
         return found
 
 
