@@ -10,16 +10,18 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from sayso.core.audit.events import ProposalChanged
 from sayso.core.proposals.diffs import make_diff
 from sayso.core.signed_messages import decode_secret, sign_message
 from sayso.doors.python.calls.results import ConsentRequired
-from sayso.gate.open import gate_data_folder
+from sayso.gate.open import gate_data_folder, open_to_look
 from sayso.gate.settings import gate_config_folder
 from sayso.gate.trusted.settings_file import load_trusted_file, make_trusted_file
 from tests.e2e.test_policy_file_commands import reads
@@ -259,3 +261,37 @@ def test_an_apply_that_is_killed_leaves_nothing_half_done(team: Team, when: str)
     assert team.read() == [when == "after"] * 2
     state = team.ask(second, "GET", "/v1/policy/file").json()["state"]
     assert state == "in_force"
+
+
+def steps_in_trail(home: Home) -> list[str]:
+    gate = open_to_look(home.store)
+    with closing(gate.store), gate.store.read() as tx:
+        rows = [row for stream in tx.streams() for row in tx.entries(stream, limit=1_000)]
+    found = [json.loads(row.body or b"{}") for row in rows if row.event == ProposalChanged.event]
+    return sorted(one["details"]["state"] for one in found)
+
+
+def test_of_two_who_apply_a_proposal_at_once_one_does(team: Team) -> None:
+    old, new = f"extends: [balanced]\n{ASKS}{COOLS_AT_ONCE}", f"extends: [balanced]\n{FREE}{COOLS_AT_ONCE}"
+    file = own_policy(old)
+    both = team.serve("--policy", str(file)), team.serve("--policy", str(file))
+    team.operator, team.host = team.home.token("operator", "ana"), team.home.token("host")
+    body = {"root": "policy", "diff": make_diff(file.name, old, new), "undo": "reverse", "reason": "free"}
+    proposal = team.ask(both[0], "POST", "/v1/proposals", body).json()["id"]
+    path = f"/v1/proposals/{proposal}"
+    digest = team.ask(both[1], "GET", path).json()["digest"]
+    assert team.ask(both[1], "POST", f"{path}/approve", {"digest": digest}).is_success
+    assert team.read() == [False, False]
+    with ThreadPoolExecutor(8) as pool:
+        asked = [pool.submit(team.ask, one, "POST", f"{path}/apply") for one in both * 4]
+        codes = sorted(one.result().status_code for one in asked)
+    assert codes[0] == 200
+    assert set(codes[1:]) <= {409, 422}, codes
+    assert team.read() == [True, True]
+    assert file.read_text() == new
+    assert steps_in_trail(team.home) == ["applied", "applying", "approved", "proposed"]
+    undone = [team.ask(one, "POST", f"{path}/undo", {"digest": digest}).status_code for one in both]
+    assert undone[0] == 200
+    assert undone[1] in (409, 422)
+    assert team.read() == [False, False]
+    assert file.read_text() == old
