@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 
+from sayso.gate.open import gate_data_folder
+from sayso.gate.running_services import list_running_services
 from tests.e2e.agents.gated import Serving
 from tests.e2e.mcp_place import ERAS, HANDSHAKE
 from tests.support.repository import ROOT
@@ -112,9 +114,11 @@ def wait_for(look: Callable[[], object]) -> None:
 
 
 @pytest.fixture
-def gated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> GatedServer:
+def gated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[GatedServer]:
     a_home(monkeypatch, tmp_path)
-    return GatedServer(tmp_path)
+    yield GatedServer(tmp_path)
+    for one in list_running_services(gate_data_folder()):  # what a gateway's last event has started
+        os.kill(one.process, signal.SIGTERM)
 
 
 @pytest.mark.parametrize("era", ERAS)
