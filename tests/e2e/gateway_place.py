@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -16,6 +17,8 @@ from typing import Any
 
 from mcp import Client, StdioServerParameters, stdio_client
 
+from sayso.gate.open import gate_data_folder
+from sayso.gate.running_services import list_running_services
 from tests.e2e.agents.gated import Serving
 from tests.e2e.mcp_place import HANDSHAKE
 from tests.support.repository import ROOT
@@ -34,6 +37,16 @@ tools:
   - {tool: mcp__files__write, operation: work.write}
   - {tool: mcp__files__wipe, operation: work.wipe}
 """
+
+
+@contextmanager
+def ending_services() -> Iterator[None]:
+    """End the services that still run in this home: a gateway's last event may have started one."""
+    try:
+        yield
+    finally:
+        for one in list_running_services(gate_data_folder()):
+            os.kill(one.process, signal.SIGTERM)
 
 
 class GatedServer:

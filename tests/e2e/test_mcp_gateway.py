@@ -5,20 +5,22 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.gateway_place import PATIENCE, GatedServer, wait_for
+from tests.e2e.gateway_place import PATIENCE, GatedServer, ending_services, wait_for
 from tests.e2e.mcp_place import ERAS
 from tests.support.service_process import a_home
 
 
 @pytest.fixture
-def gated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> GatedServer:
+def gated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[GatedServer]:
     a_home(monkeypatch, tmp_path)
-    return GatedServer(tmp_path)
+    with ending_services():
+        yield GatedServer(tmp_path)
 
 
 @pytest.mark.parametrize("era", ERAS)

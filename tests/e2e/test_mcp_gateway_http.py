@@ -56,7 +56,7 @@ def a_server(folder: Path) -> Iterator[RemoteServer]:
 @pytest.fixture
 def remote(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[RemoteServer]:
     a_home(monkeypatch, tmp_path)
-    with a_server(tmp_path / "made") as server:
+    with a_server(tmp_path / "made") as server, ending_services():
         yield server
 
 

@@ -79,7 +79,7 @@ def note_if_in_the_way(store: str | None) -> None:
     from sayso.cli.policy_choice import print_note
 
     if find_running(store)[0]:
-        print_note("a service runs already; `sayso serve --stop` stops it, so that the unit can start its own")
+        print_note("a service runs already; `sayso serve --stop` stops it, so that the unit can start")
 
 
 def start_in_background(socket: Path | None, store: str | None) -> None:

@@ -244,5 +244,5 @@ def _print_started(gate: Gate, address: Address, store: str | None, held: ExitSt
     typer.echo(f"Sayso serves on {address.url}" + (f" and {address.path}" if address.path else ""))
     if sys.stdout.isatty():
         typer.echo("Sign in within two minutes:\n")
-        typer.echo(f"  {address.page}/sign-in#{make_link(gate, operator_name())}\n")  # a line of its own: it fits
+        typer.echo(f"  {address.page}/sign-in#{make_link(gate, operator_name())}\n")
     echo_line("`sayso link` makes a link to sign in. Ctrl-C or `sayso serve --stop` ends the service.")
