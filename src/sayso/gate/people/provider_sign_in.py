@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from hashlib import sha256
 
 import msgspec
@@ -112,11 +113,18 @@ def _finish(gate: Gate, attempt: Attempt, provider: str, claims: Claims) -> tupl
             if person is not None:
                 write_value(gate, tx, place, _UsedAttempt(attempt.name), until=attempt.until)
                 return person, sign_in(gate, tx, person, "provider", proven=proven)
-    known = " or ".join(one.identity for one in _identities(provider, claims))
-    raise NotOnTeam(
-        f"you are known there, but not here: no person of the policy is {known}, with the groups it asks for",
-        hint="whoever keeps the policy adds that id to `people`",
-    )
+    raise _explain_refusal(gate, _identities(provider, claims))
+
+
+def _explain_refusal(gate: Gate, proven: Sequence[ProvenIdentity]) -> NotOnTeam:
+    """Say what is missing, to somebody whom the provider knows: an id in the policy, or a group."""
+    team = (gate.base or gate.policy).team
+    known = next((one.identity for one in proven if team.person_of(one.identity) is not None), None)
+    if known is not None:
+        told = f"the policy knows you as {known}, but the provider does not confirm your groups"
+        return NotOnTeam(told, hint="the provider's administrator adds you to the group")
+    told = f"the policy names nobody as {' or '.join(one.identity for one in proven)}"
+    return NotOnTeam(told, hint="whoever keeps the policy adds that id to `people`")
 
 
 def _identities(provider: str, claims: Claims) -> list[ProvenIdentity]:
