@@ -12,8 +12,6 @@ from sayso.service.provider_pages import redirect_address
 from sayso.service.providers.provider import ProviderDown, make_providers
 from sayso.service.providers.settings_file import ProviderSettings
 
-USUAL = "http://localhost:7333"
-
 
 class ExaminedProvider(msgspec.Struct, frozen=True):
     """A provider without its secret, whether it answers now, and where it sends people back to."""
@@ -37,7 +35,7 @@ def examine_provider(settings: ProviderSettings, pages: Sequence[str]) -> Examin
         good, text = False, error.why
     except SaysoError as error:
         good, text = False, error.message
-    redirects = tuple(redirect_address(page, settings.name) for page in pages or [USUAL])
+    redirects = tuple(redirect_address(page, settings.name) for page in pages)
     groups = dict(settings.identity_provider.groups)
     return ExaminedProvider(
         settings.name, settings.shown, settings.issuer, settings.client_id, redirects, groups, good, text

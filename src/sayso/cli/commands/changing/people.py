@@ -32,6 +32,7 @@ def people_providers(as_json: JsonOption = False) -> None:
 
     An address of the page is shown with each: the provider has to send people back there.
     """
+    from sayso.cli.commands.link import USUAL
     from sayso.core.extras import needs_extra
     from sayso.gate.open import gate_data_folder
     from sayso.gate.running_services import list_running_services
@@ -41,7 +42,7 @@ def people_providers(as_json: JsonOption = False) -> None:
         from sayso.service.providers.settings_file import load_provider_settings
 
     pages = [one.page for one in list_running_services(gate_data_folder(make=False))]
-    found = [examine_provider(one, pages) for one in load_provider_settings()]
+    found = [examine_provider(one, pages or [USUAL]) for one in load_provider_settings()]
     lines = [line for one in found for line in provider_lines(one)]
     show_or_json(as_json, found, lines or ["People sign in by link and passkey; there is no oidc.json."])
     if not all(one.good for one in found):
