@@ -26,7 +26,7 @@ from tests.browser.test_pages import no_violations_in_any_theme
 
 PHONE = {"width": 360, "height": 740}
 ALIKE = 8
-# The page learns of a scroll with the next frame, so a step is done only after two of them; the last step too.
+# The page learns of a scroll with the next frame, so a step is done only after two of them, the last one too.
 SCROLL_A_STEP = """async (body) => {
   body.scrollTop += 200;
   await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
