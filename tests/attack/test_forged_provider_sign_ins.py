@@ -266,6 +266,17 @@ def test_a_callback_in_another_browser_signs_nobody_in(place: Place) -> None:
     refused(place, victim.come_back(code))  # its own state, a code of somebody else's sign-in: the nonce
 
 
+def test_a_state_that_is_not_the_attempts_own_is_refused_before_the_code_is_used(place: Place) -> None:
+    who, other = place.visitor(), place.visitor()
+    who.begin()
+    other.begin()
+    code = place.provider.give_code(who.claims(place.provider, place.clock.now))
+    for state in ("", other.asked["state"], who.asked["state"][:-1], who.asked["nonce"]):
+        refused(place, who.come_back(code, state=state))
+    assert place.provider.forms == []
+    assert who.come_back(code).status_code == 200
+
+
 def test_a_cookie_that_another_port_of_this_host_set_is_not_enough(place: Place) -> None:
     victim, attacker = place.visitor(), place.visitor()
     attacker.begin()

@@ -122,15 +122,22 @@ def test_two_people_sign_in_approve_and_are_named(corp: Corp, window: Window) ->
     assert "email:corp/bo@example.com" in answers
 
 
-@pytest.mark.parametrize("account", ["stranger", "bo.fake", "cy.3"])
+@pytest.mark.parametrize(
+    ("account", "why"),
+    [
+        ("stranger", "The policy names nobody as"),
+        ("bo.fake", "The policy names nobody as"),
+        ("cy.3", "The policy knows you as"),
+    ],
+)
 def test_somebody_whom_the_policy_or_the_provider_does_not_vouch_for_stays_out(
-    corp: Corp, window: Window, account: str
+    corp: Corp, window: Window, account: str, why: str
 ) -> None:
     """Unknown; an address that is not verified; and a group of the policy that nobody confirms."""
     page = window()
     sign_in(page, corp, account)
     expect(page.get_by_role("heading", name="You are not signed in")).to_be_visible()
-    expect(page.get_by_role("alert")).to_contain_text(f"oidc:corp/{account}")
+    expect(page.get_by_role("alert")).to_contain_text(f"{why} oidc:corp/{account}")
     expect(page.get_by_role("button", name="Sign in with Example Corp")).to_be_visible()
     assert corp.entries("SIGNED_IN") == []
     no_violations(page)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from mcp.types import ElicitResult
 
-from tests.e2e.gateway_place import PATIENCE, POLICY, GatedServer, wait_for
+from tests.e2e.gateway_place import PATIENCE, POLICY, GatedServer, ending_services, wait_for
 from tests.e2e.mcp_place import ERAS, STATELESS
 from tests.support.repository import ROOT
 from tests.support.service_process import a_home

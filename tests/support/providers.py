@@ -178,7 +178,7 @@ class ProviderPlace:
         self.service = Service(self.gate, runner)
         providers = {one.name: Provider(one, clock=lambda: self.seconds) for one in settings}
         pages = [*page_routes(self.gate), *provider_routes(self.gate, providers, (ORIGIN,))]
-        wanted = ServiceSettings(origins=(DEVICE_ORIGIN,))
+        wanted = ServiceSettings(origins=(DEVICE_ORIGIN,), ping=60.0)  # a heartbeat ends no stream here
         self.service.app = make_app(self.gate, hosts=(HOST, "other.test"), pages=pages, settings=wanted)
         self.service.running = self.service.app.state.running
 

@@ -23,18 +23,22 @@ class RealProvider:
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
-        self.issuer = self._line()
+        self.issuer = self._told("issuer")
 
     def serve(self, *redirects: str, accounts: Mapping[str, Mapping[str, Any]]) -> None:
         client = {"client_id": CLIENT, "client_secret": SECRET, "redirect_uris": redirects}
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps({"client": client, "accounts": accounts}) + "\n")
         self._process.stdin.flush()
-        assert self._line() == "ready"
+        self._told("ready")
 
-    def _line(self) -> str:
+    def _told(self, about: str) -> str:
+        """What our script tells about this. The provider itself also writes there, as it pleases."""
         assert self._process.stdout is not None
-        return self._process.stdout.readline().strip()
+        for line in self._process.stdout:
+            if line.startswith(f"{about} "):
+                return line.removeprefix(f"{about} ").strip()
+        raise AssertionError(f"the provider ended before it told its {about}")
 
 
 @contextmanager

@@ -12,7 +12,7 @@ let answer = (_, response) => response.writeHead(503).end();
 const server = createServer((request, response) => answer(request, response));
 await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
 const issuer = `http://127.0.0.1:${server.address().port}`;
-console.log(issuer);
+console.log(`issuer ${issuer}`);
 
 const lines = createInterface({ input: process.stdin });
 lines.on("line", (line) => {
@@ -31,6 +31,6 @@ lines.on("line", (line) => {
     }),
   });
   answer = provider.callback();
-  console.log("ready");
+  console.log(`ready ${client.client_id}`);
 });
 lines.once("close", () => process.exit());

@@ -159,7 +159,9 @@ def act_route(
 async def _sign_in(gate: Gate, request: Request) -> Response:
     """The code of a link becomes a cookie. Only this page may ask, so nobody is signed in by another site."""
     check_same_origin(request)
-    browser = await asyncio.to_thread(use_link, gate, (await read_body(request, CodeBody, LARGEST_CODE)).code)
+    browser = await asyncio.to_thread(
+        use_link, gate, (await read_act_body(request, CodeBody, LARGEST_CODE)).code
+    )
     name = user_of_browser(gate, browser) or ""
     return sign_in_response(gate, name, browser, secure=request.url.scheme == "https")
 
@@ -185,7 +187,7 @@ async def _get_user(gate: Gate, request: Request) -> Response:
     return _user_response(SignedInUser(name))
 
 
-async def read_body(request: Request, kind: type[Body], most: int) -> Body:
+async def read_act_body(request: Request, kind: type[Body], most: int) -> Body:
     """Read the body of an act, of so many bytes at most."""
     raw = b""
     async for part in request.stream():

@@ -23,15 +23,15 @@ from sayso.gate.people.passkey_sign_in import SignInRefused
 from sayso.gate.people.provider_sign_in import (
     BEGIN_AGAIN,
     LASTS,
-    Attempt,
     NotOnTeam,
+    SignInAttempt,
     begin_attempt,
     find_attempt,
     finish_attempt,
 )
 from sayso.service.http.auth import check_same_origin
 from sayso.service.http.problems import RequestRefused
-from sayso.service.pages import act_route, index_route, read_body, sign_in_response
+from sayso.service.pages import act_route, index_route, read_act_body, sign_in_response
 from sayso.service.providers.id_token import BadToken
 from sayso.service.providers.provider import Provider, ProviderDown
 
@@ -110,7 +110,7 @@ def provider_routes(
 
     async def finish(gate: Gate, request: Request) -> Response:
         provider, origin = _check(request, providers, origins)
-        body = await read_body(request, ReturnBody, LARGEST_BODY)
+        body = await read_act_body(request, ReturnBody, LARGEST_BODY)
         secret = request.cookies.get(ATTEMPT_COOKIE, "")
         name, browser = await line.run(lambda: _finish(gate, provider, origin, secret, body))
         response = sign_in_response(gate, name, browser, secure=origin.startswith("https:"))
@@ -130,7 +130,7 @@ def redirect_address(origin: str, provider: str) -> str:
     return origin + PAGE.format(provider=provider)
 
 
-def _begin(gate: Gate, provider: Provider, origin: str) -> tuple[Attempt, str]:
+def _begin(gate: Gate, provider: Provider, origin: str) -> tuple[SignInAttempt, str]:
     name = provider.settings.name
     attempt = begin_attempt(gate, name, origin)
     return attempt, provider.authorization_url(attempt, redirect_address(origin, name))

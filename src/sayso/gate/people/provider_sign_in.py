@@ -10,10 +10,12 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from hashlib import sha256
 
 import msgspec
 
+from sayso.core.durations import MINUTE
 from sayso.core.errors import SaysoError
 from sayso.core.team import EMAIL, SUBJECT, ProvenIdentity
 from sayso.gate.gate import Gate, act_under_current_policy, current_gate, writing
@@ -22,7 +24,7 @@ from sayso.gate.people.passkey_sign_in import SignInRefused
 from sayso.gate.rows.webauthn import BadProof, decode_base64url, encode_base64url
 from sayso.gate.sealed_values import TamperedValue, lock_values, read_value, value_name, write_value
 
-LASTS = 600.0
+LASTS = 10 * MINUTE
 NONCE, TIME, MAC = 16, 8, 32
 NOT_YOURS = "this sign-in was not begun in this browser, took too long, or was used already"
 BEGIN_AGAIN = "begin again on the sign-in page"
@@ -34,7 +36,7 @@ class NotOnTeam(SaysoError):
     code = "not_on_team"
 
 
-class Attempt(msgspec.Struct, frozen=True):
+class SignInAttempt(msgspec.Struct, frozen=True):
     """One try to sign in: what the browser keeps in its cookie, and what the provider is sent."""
 
     secret: str
@@ -65,7 +67,7 @@ class _UsedAttempt(msgspec.Struct, frozen=True):
     name: str
 
 
-def begin_attempt(gate: Gate, provider: str, origin: str) -> Attempt:
+def begin_attempt(gate: Gate, provider: str, origin: str) -> SignInAttempt:
     """Begin to sign in with this provider, on this page of ours."""
     with gate.store.read() as tx:
         until = int(tx.now + LASTS)
@@ -73,7 +75,9 @@ def begin_attempt(gate: Gate, provider: str, origin: str) -> Attempt:
     return _attempt(gate, head, _seal(gate, "attempt", head, provider, origin))
 
 
-def find_attempt(gate: Gate, provider: str, origin: str, *, secret: str, state: str, page: str) -> Attempt:
+def find_attempt(
+    gate: Gate, provider: str, origin: str, *, secret: str, state: str, page: str
+) -> SignInAttempt:
     """Return the attempt that this browser began here, with this provider; else it is refused."""
     try:
         raw = decode_base64url(secret)
@@ -92,12 +96,12 @@ def find_attempt(gate: Gate, provider: str, origin: str, *, secret: str, state: 
     return found
 
 
-def finish_attempt(gate: Gate, attempt: Attempt, provider: str, claims: Claims) -> tuple[str, str]:
+def finish_attempt(gate: Gate, attempt: SignInAttempt, provider: str, claims: Claims) -> tuple[str, str]:
     """Sign in whom the provider proved; return their name in the policy, and the secret of the cookie."""
     return act_under_current_policy(current_gate(gate), lambda now: _finish(now, attempt, provider, claims))
 
 
-def _finish(gate: Gate, attempt: Attempt, provider: str, claims: Claims) -> tuple[str, str]:
+def _finish(gate: Gate, attempt: SignInAttempt, provider: str, claims: Claims) -> tuple[str, str]:
     with writing(gate) as tx:
         lock_values(tx, "sign-in")  # of several who come back with one attempt, one signs in
         place = value_name("sign-in", attempt.name)
@@ -112,11 +116,18 @@ def _finish(gate: Gate, attempt: Attempt, provider: str, claims: Claims) -> tupl
             if person is not None:
                 write_value(gate, tx, place, _UsedAttempt(attempt.name), until=attempt.until)
                 return person, sign_in(gate, tx, person, "provider", proven=proven)
-    known = " or ".join(one.identity for one in _identities(provider, claims))
-    raise NotOnTeam(
-        f"you are known there, but not here: no person of the policy is {known}, with the groups it asks for",
-        hint="whoever keeps the policy adds that id to `people`",
-    )
+    raise _explain_refusal(gate, _identities(provider, claims))
+
+
+def _explain_refusal(gate: Gate, proven: Sequence[ProvenIdentity]) -> NotOnTeam:
+    """Say what is missing, to somebody whom the provider knows: an id in the policy, or a group."""
+    team = (gate.base or gate.policy).team
+    known = next((one.identity for one in proven if team.person_of(one.identity) is not None), None)
+    if known is not None:
+        told = f"the policy knows you as {known}, but the provider does not confirm your groups"
+        return NotOnTeam(told, hint="the provider's administrator adds you to the group")
+    told = f"the policy names nobody as {' or '.join(one.identity for one in proven)}"
+    return NotOnTeam(told, hint="whoever keeps the policy adds that id to `people`")
 
 
 def _identities(provider: str, claims: Claims) -> list[ProvenIdentity]:
@@ -127,12 +138,12 @@ def _identities(provider: str, claims: Claims) -> list[ProvenIdentity]:
     return [ProvenIdentity(one, claims.issuer, claims.groups) for one in found]
 
 
-def _attempt(gate: Gate, head: bytes, mac: bytes) -> Attempt:
+def _attempt(gate: Gate, head: bytes, mac: bytes) -> SignInAttempt:
     until = float(int.from_bytes(head[NONCE:], "big"))
     state, nonce, verifier, page = (
         encode_base64url(_seal(gate, part, head)) for part in ("state", "nonce", "verifier", "page")
     )
-    return Attempt(encode_base64url(head + mac), head.hex(), until, state, nonce, verifier, page)
+    return SignInAttempt(encode_base64url(head + mac), head.hex(), until, state, nonce, verifier, page)
 
 
 def _seal(gate: Gate, part: str, head: bytes, *about: str) -> bytes:

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from sayso.core.digest import parse_json
+from sayso.core.durations import MINUTE
 from sayso.core.errors import SaysoError
 from sayso.core.extras import needs_extra
 from sayso.gate.people.provider_sign_in import Claims
@@ -32,9 +33,9 @@ ALGORITHMS: Mapping[str, tuple[str, str | None]] = {
 """The algorithms that count, and the kind and curve of their keys."""
 PUBLIC = ("kty", "crv", "n", "e", "x", "y")
 """The parts of a key that are looked at."""
-SKEW = 60.0
+SKEW = MINUTE
 """Seconds by which the provider's clock may differ from ours."""
-OLDEST = 600.0
+OLDEST = 10 * MINUTE
 LARGEST_TOKEN = 64 * 1024
 LONGEST_SUBJECT = 255
 Key = Mapping[str, Any]

@@ -16,15 +16,16 @@ from urllib.parse import quote_plus, urlencode, urlsplit
 
 import msgspec
 
+from sayso.core.durations import HOUR
 from sayso.core.extras import needs_extra
 from sayso.gate.people.passkey_sign_in import SignInRefused
-from sayso.gate.people.provider_sign_in import Attempt, Claims
+from sayso.gate.people.provider_sign_in import Claims, SignInAttempt
 from sayso.service.http.problems import RequestRefused
 from sayso.service.providers.id_token import BadToken, Expected, Key, verify_id_token
 from sayso.service.providers.settings_file import ProviderSettings, is_safe_address
 from sayso.surfaces.remote.exchange import SendingFailed, ServiceDown, fetch, post
 
-LASTS = 3_600.0
+LASTS = HOUR
 FETCH_AGAIN = 30.0
 """Seconds between two looks at the keys because of one that is not known."""
 LEFT_ALONE = 5.0
@@ -87,7 +88,7 @@ class Provider:
                 self._metadata_at = self._clock()
             return self._metadata
 
-    def authorization_url(self, attempt: Attempt, redirect: str) -> str:
+    def authorization_url(self, attempt: SignInAttempt, redirect: str) -> str:
         """Return where the browser goes to sign in."""
         address = self.metadata().authorization_endpoint
         asked = {
@@ -108,7 +109,7 @@ class Provider:
         if told != self.settings.issuer and (has_to or told is not None):
             raise SignInRefused("another provider answered", hint="begin again on the sign-in page")
 
-    def redeem(self, code: str, attempt: Attempt, redirect: str, *, now: float) -> Claims:
+    def redeem(self, code: str, attempt: SignInAttempt, redirect: str, *, now: float) -> Claims:
         """Return whom this code signs in."""
         token = self._exchange_code(code, attempt, redirect)
         settings = self.settings
@@ -118,7 +119,7 @@ class Provider:
         known = frozenset(settings.identity_provider.groups.values())
         return msgspec.structs.replace(claims, groups=tuple(sorted(known.intersection(claims.groups))))
 
-    def _exchange_code(self, code: str, attempt: Attempt, redirect: str) -> str:
+    def _exchange_code(self, code: str, attempt: SignInAttempt, redirect: str) -> str:
         metadata, settings = self.metadata(), self.settings
         form = {
             "grant_type": "authorization_code",

@@ -15,15 +15,14 @@ import msgspec
 
 from sayso.core.errors import SaysoError
 from sayso.core.team import IdentityProvider
-from sayso.core.text.patterns import lazy_pattern
 from sayso.gate.open import gate_data_folder
 from sayso.gate.private_files import read_private_file
 from sayso.reading.urls import LOOPBACK
+from sayso.surfaces.remote.settings_file import PLAIN_NAME
 
 FILE_NAME = "oidc.json"
 OPENID = "openid"
 LONGEST_LABEL = 40
-_NAME = lazy_pattern(r"[a-z][a-z0-9-]{0,30}")
 
 
 class ProvidersRefused(SaysoError):
@@ -86,7 +85,7 @@ def load_provider_settings(path: Path | None = None) -> tuple[ProviderSettings, 
 def _check(found: Sequence[ProviderSettings]) -> None:
     names = [one.name for one in found]
     for one in found:
-        if not _NAME.fullmatch(one.name):
+        if not PLAIN_NAME.fullmatch(one.name):
             raise ProvidersRefused(
                 f"{one.name!r} cannot be the name of a provider", hint="use small letters, digits and -"
             )

@@ -49,7 +49,7 @@ SECRET_KEYS = frozenset({"token", "secret", "signing_secret", "password", "topic
 TAKEN_NAMES = frozenset({"notices", "trail", "page", "terminal"})
 BROWSERS = "push-"
 """So begin the names of the browsers that are sent notifications."""
-_NAME = lazy_pattern(r"[a-z][a-z0-9-]{0,30}")
+PLAIN_NAME = lazy_pattern(r"[a-z][a-z0-9-]{0,30}")
 
 
 class SurfacesRefused(SaysoError):
@@ -142,7 +142,7 @@ def _make(one: SurfaceSettings) -> RemoteSurface:
 def _check(found: Sequence[SurfaceSettings]) -> None:
     names = [one.name for one in found]
     for name in names:
-        if not _NAME.fullmatch(name) or name in TAKEN_NAMES or name.startswith(BROWSERS):
+        if not PLAIN_NAME.fullmatch(name) or name in TAKEN_NAMES or name.startswith(BROWSERS):
             raise SurfacesRefused(
                 f"{name!r} cannot be the name of a surface", hint="use small letters, digits and -"
             )

@@ -26,6 +26,29 @@ def people_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
     show_or_json(as_json, found, _team_lines(found))
 
 
+@people.command("providers", short_help="List the providers that people sign in with.")
+def people_providers(as_json: JsonOption = False) -> None:
+    """List the providers in oidc.json, and ask each whether it can sign people in now. Exit 1 if one cannot.
+
+    An address of the page is shown with each: the provider has to send people back there.
+    """
+    from sayso.cli.commands.link import USUAL
+    from sayso.core.extras import needs_extra
+    from sayso.gate.open import gate_data_folder
+    from sayso.gate.running_services import list_running_services
+
+    with needs_extra("service", "the service"):
+        from sayso.cli.views.providers import examine_provider, provider_lines
+        from sayso.service.providers.settings_file import load_provider_settings
+
+    pages = [one.page for one in list_running_services(gate_data_folder(make=False))]
+    found = [examine_provider(one, pages or [USUAL]) for one in load_provider_settings()]
+    lines = [line for one in found for line in provider_lines(one)]
+    show_or_json(as_json, found, lines or ["People sign in by link and passkey; there is no oidc.json."])
+    if not all(one.good for one in found):
+        raise typer.Exit(1)
+
+
 @people.command("delegate", short_help="Let somebody approve in your stead.")
 def people_delegate(
     to: Annotated[str, typer.Argument(help="A person of the policy.")],
