@@ -44,7 +44,7 @@ not_quick := --ignore=tests/architecture/test_arrows.py --ignore=tests/architect
 
 test: lint chromium .venv/.obsidian .venv/.provider $(quick_agent) ## lint, then every test: what CI runs
 	@$(say) 'tests'
-	@$(bin)/python -m pytest -n $(workers) --dist worksteal --hypothesis-profile="$$HYPOTHESIS_PROFILE" $(no_skips) $(ARGS)
+	@sh tools/in_memory.sh $(bin)/python -m pytest -n $(workers) --dist worksteal --hypothesis-profile="$$HYPOTHESIS_PROFILE" $(no_skips) $(ARGS)
 
 # More than there are cores: many tests wait for a process or a page, and others can work meanwhile.
 cores := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)

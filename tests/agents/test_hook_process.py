@@ -26,7 +26,7 @@ from sayso.doors.agents.settings.registration import (
 from tests.agents.hosts import Output
 from tests.agents.listeners import ALLOW, HEAD, answering, hanging_up, listening, never_answering
 
-PATIENCE = 60
+PATIENCE = 180
 AGENT, EVENT = AGENTS["opencode"], "tool.execute.before"
 CALL = b'{"hook_event_name":"tool.execute.before"}'
 

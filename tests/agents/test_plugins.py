@@ -14,7 +14,7 @@ from sayso.doors.agents import AGENTS
 from sayso.doors.agents.agent import Place, WantedFile
 
 NODE = Path(sys.executable).parent / "node"
-PATIENCE = 60
+PATIENCE = 180
 OPENCODE = """
 import { Sayso } from "./plugin.mjs";
 const parents = { "ses-child": "ses-root" };

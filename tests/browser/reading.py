@@ -140,11 +140,14 @@ def stop_clock(page: Page) -> None:
 
 def wake(page: Page, button: Locator) -> None:
     """Let the stopped clock run until this button is awake: what is drawn meanwhile sleeps again."""
-    for _ in range(TRIES):
+
+    def is_awake() -> bool:
         if button.get_attribute("aria-disabled") != "true":
-            return
+            return True
         page.clock.run_for(ASLEEP)
-    expect(button).not_to_have_attribute("aria-disabled", "true")
+        return False
+
+    wait_until(page, is_awake)
 
 
 def read_on(page: Page) -> Locator:

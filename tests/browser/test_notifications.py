@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -120,13 +121,12 @@ class Phone:
 
     def shown(self, is_there: Callable[[list[dict[str, Any]]], bool]) -> list[dict[str, Any]]:
         """Return the notifications on show, once they are so."""
-        found: list[dict[str, Any]] = []
-        for _ in range(300):
-            found = self.worker.evaluate(SHOWN)
-            if is_there(found):
-                return found
+        found: list[dict[str, Any]]
+        end = time.monotonic() + PATIENCE / 1_000
+        while not is_there(found := self.worker.evaluate(SHOWN)):
+            assert time.monotonic() < end, f"never shown; but: {found}"
             self.page.wait_for_timeout(50)
-        raise AssertionError(f"never shown; but: {found}")
+        return found
 
     def click(self, question: str, action: str = "") -> None:
         self.worker.evaluate(CLICK, [question, action])

@@ -17,7 +17,7 @@ from sayso.policy import load_text
 from sayso.store.memory.store import MemoryStore
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk, serving
-from tests.browser.reading import HELD
+from tests.browser.reading import HELD, wait_until
 from tests.browser.test_by_keyboard import tab_to, type_word
 from tests.browser.test_pages import PHONE, no_violations
 from tests.browser.test_passkeys import with_passkey
@@ -55,10 +55,11 @@ def scroll_through(page: Page) -> None:
     """Scroll over all of the page, a screen at a time, as fast as it is drawn."""
     page.evaluate(
         """async () => {
-          const drawn = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+          const frame = () => new Promise(requestAnimationFrame);
           for (let top = 0; top <= document.body.scrollHeight; top += innerHeight / 2) {
             scrollTo(0, top);
-            await drawn();
+            await frame(); // the page learns of a scroll with the next frame
+            await frame();
           }
         }"""
     )
@@ -148,12 +149,16 @@ def test_by_keyboard_alone_a_file_is_read_to_its_end_from_wherever_the_button_st
     button = waiting.get_by_role("button")
     button.focus()
     expect(button).to_have_text("read on ↑")
-    for _ in range(40):
+
+    def has_read_all() -> bool:
+        """Whether nothing is left to read; one more press if there is."""
         expect(button).not_to_have_attribute("aria-disabled", "true")
         if "read on" not in button.inner_text():
-            break
+            return True
         page.keyboard.press("Enter")
-        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+        return False
+
+    wait_until(page, has_read_all)
     expect(button).to_have_text("Hold to apply")
     expect(button).to_be_focused()
     expect(button).to_be_in_viewport()

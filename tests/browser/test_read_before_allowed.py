@@ -221,11 +221,16 @@ def test_a_button_that_turns_into_yes_under_the_thumb_sleeps_first(desk: Desk, s
     expect(read_on(page)).not_to_have_attribute("aria-disabled", "true")
     stop_clock(page)
     page.evaluate(NOTE_THE_YES)
-    for _ in range(TRIES):
+
+    def has_turned() -> bool:
+        """Whether the button has become a yes; otherwise its clock runs on."""
         page.evaluate(PRESS_IF_AWAKE)
         if page.evaluate("window.yes") is not None:
-            break
+            return True
         page.clock.run_for(ASLEEP)
+        return False
+
+    wait_until(page, has_turned)
     assert page.evaluate("window.yes") == "asleep"
     expect_open(desk, page, question)
     expect(page.get_by_role("button", name="Hold to allow once")).to_be_visible()

@@ -20,7 +20,7 @@ from sayso.store.postgres.store import PostgresStore
 from tests.contract import rows
 from tests.support.postgres_place import Server, new_schema
 
-PATIENCE = 10.0
+PATIENCE = 60.0
 
 
 @pytest.fixture

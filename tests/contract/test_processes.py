@@ -21,7 +21,7 @@ from tests.support.places import kept
 from tests.support.postgres_place import new_schema
 from tests.support.repository import ROOT
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 OPEN = """
 import sys

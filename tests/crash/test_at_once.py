@@ -36,7 +36,7 @@ RESUMED = 1_000 if EVERY else 30
 OPPOSED = 300 if EVERY else 25
 SESSIONS = 50
 TOO_MANY = 3
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

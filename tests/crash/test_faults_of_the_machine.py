@@ -37,7 +37,7 @@ from tests.support.postgres_place import Server, new_schema
 from tests.support.repository import ROOT
 
 POLICY = load_preset("chat")
-PATIENCE = 60.0
+PATIENCE = 180.0
 PAGE = 4_096
 
 HOLD = """

@@ -27,7 +27,7 @@ from tests.support.postgres_place import new_url
 from tests.support.service_process import POLICY, Home, Service, a_home
 
 CALLERS = 6
-PATIENCE = 60.0
+PATIENCE = 180.0
 MOST_CALLS = 2_000
 CREATE = {"tool": "create", "operations": [{"operation": "tasks.create"}]}
 

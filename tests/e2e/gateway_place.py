@@ -23,7 +23,7 @@ from tests.e2e.agents.gated import Serving
 from tests.e2e.mcp_place import HANDSHAKE
 from tests.support.repository import ROOT
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 SERVER = Path(__file__).with_name("sdk_server.py")
 POLICY = """
 sayso: 1

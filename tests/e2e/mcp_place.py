@@ -24,7 +24,7 @@ from tests.support.answers import digest_of
 
 SERVED = Path(__file__).with_name("served.py")
 ERAS = HANDSHAKE, STATELESS = ("legacy", "2026-07-28")
-PATIENCE = 60.0
+PATIENCE = 180.0
 BEGIN = {
     "jsonrpc": "2.0",
     "id": 1,

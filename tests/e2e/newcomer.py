@@ -30,7 +30,7 @@ def without_terminal(home: Path, *program: str) -> subprocess.CompletedProcess[s
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=180,
     )
 
 

@@ -23,7 +23,7 @@ from sayso.policy import load_preset
 from tests.support.commands import LOCALE, run_forked
 from tests.support.terminals import Screen
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 CHAT = ("--preset", "chat")
 
 

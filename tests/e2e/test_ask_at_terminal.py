@@ -43,7 +43,7 @@ def person_at(program: str, *, before: bytes = b"") -> Iterator[int]:
             start_new_session=True,
         )
         yield person
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=180) == 0
     finally:
         os.close(terminal)
         os.close(person)

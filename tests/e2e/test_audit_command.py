@@ -49,7 +49,7 @@ class Place:
             capture_output=True,
             check=False,
             text=True,
-            timeout=60,
+            timeout=180,
             input=given,
             env=clean | places | {"XDG_CONFIG_HOME": str(self.home / "config")} | more,
         )

@@ -33,7 +33,7 @@ def test_a_bad_policy_file_is_one_readable_error_and_allows_nothing(what: str, t
         [sys.executable, "-m", "sayso", "check", "--policy", str(file), "email", "read", "1"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
     assert (ran.returncode, ran.stdout) == (1, "")

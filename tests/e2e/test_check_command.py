@@ -18,7 +18,7 @@ def sayso(*words: str, home: Path, **environment: str) -> subprocess.CompletedPr
         capture_output=True,
         check=False,
         text=True,
-        timeout=60,
+        timeout=180,
         env=clean | {"HOME": str(home), "XDG_CONFIG_HOME": str(home / "config")} | environment,
     )
 
@@ -190,6 +190,6 @@ def test_a_settings_file_that_names_the_mode_twice_allows_nothing(tmp_path: Path
 def test_an_answer_that_nobody_can_read_is_a_failure(tmp_path: Path) -> None:
     command = f'exec "{sys.executable}" -m sayso check --preset graph email read >&-'
     ran = subprocess.run(
-        ["/bin/sh", "-c", command], env=os.environ | {"HOME": str(tmp_path)}, timeout=60, check=False
+        ["/bin/sh", "-c", command], env=os.environ | {"HOME": str(tmp_path)}, timeout=180, check=False
     )
     assert ran.returncode == 1

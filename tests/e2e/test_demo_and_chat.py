@@ -20,7 +20,7 @@ def play(*words: str, typed: str = "") -> subprocess.CompletedProcess[str]:
         capture_output=True,
         check=False,
         text=True,
-        timeout=60,
+        timeout=180,
         env=os.environ | {"COLUMNS": "80", "NO_COLOR": "1"},
     )
 

@@ -35,7 +35,7 @@ class Machine:
             capture_output=True,
             check=False,
             text=True,
-            timeout=60,
+            timeout=180,
             cwd=self.work,
             env=self.environment(),
         )

@@ -49,5 +49,5 @@ def test_the_next_decision_after_another_process_revoked_a_grant_does_not_use_it
         assert authorize(gate, edit(session)).decision.rule == "operation_grant"
         (grant,) = [one for one in list_grants(gate, session) if one.kind == "operation"]
         command = [sys.executable, "-c", REVOKES, address, str(file), grant.id]
-        subprocess.run(command, cwd=ROOT, check=True, timeout=60)
+        subprocess.run(command, cwd=ROOT, check=True, timeout=180)
         assert authorize(gate, edit(session)).decision.rule == "ask"

@@ -17,7 +17,7 @@ from tests.support.service_process import Home, command
 
 def link(*words: str) -> tuple[str, str]:
     with command("link", *words) as process:
-        out, errors = process.communicate(timeout=60)
+        out, errors = process.communicate(timeout=180)
     assert process.returncode == 0, errors
     return out, errors
 

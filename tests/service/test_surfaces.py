@@ -17,7 +17,7 @@ from sayso.surfaces.remote.settings_file import add_surface, remove_surface
 from tests.support.chat_services import SECRET, FakeReceiver
 from tests.support.service_process import Home, Service, a_home, said
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 
 @pytest.fixture

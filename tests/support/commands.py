@@ -27,7 +27,7 @@ import msgspec
 
 from tests.support.repository import ROOT
 
-PATIENCE = 60
+PATIENCE = 180
 LOADED = ("core", "reading", "policy", "store.sql", "store.sqlite", "store.memory", "gate", "surfaces", "cli")
 LOCALE = "C.UTF-8"
 

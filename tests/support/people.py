@@ -51,7 +51,7 @@ class Person(SayingPerson):
 
     def waits_to_be_asked(self) -> None:
         """Until the next question is in front of the person."""
-        assert self.sees.acquire(timeout=60)
+        assert self.sees.acquire(timeout=180)
 
     @property
     def asked(self) -> list[str]:

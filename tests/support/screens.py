@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pyte
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 
 class ScreenProgram:

@@ -148,7 +148,7 @@ class Stream:
         """The next message, comments too."""
         if not self._parts.empty():
             return self._parts.get_nowait().decode()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             return (await self._parts.get()).decode()
 
     async def _receive(self) -> Message:

@@ -21,7 +21,7 @@ from sayso.gate.people.tokens import Role, issue_token
 from sayso.store.contract import StoreError
 from tests.support.repository import ROOT
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 POLICY = """
 sayso: 1
 settings: {safe: auto}

@@ -23,7 +23,7 @@ from sayso.surfaces.terminal.prompt import ANSWER_PROMPT
 from sayso.surfaces.terminal.terminal import Terminal
 from tests.support.questions import NOW
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 

@@ -23,15 +23,20 @@ def probe(
 ) -> Decision:
     """Decide one operation by the policy. Without a view, it counts as just reviewed."""
     one = Operation(operation) if isinstance(operation, str) else operation
-    request = Request(
+    request = make_probe(one, confidence, origin)
+    return decide(request, policy, view if view is not None else view_with_reviews(policy, now), now)
+
+
+def make_probe(operation: Operation, confidence: float, origin: Origin) -> Request:
+    """Make the request that asks about this operation."""
+    return Request(
         call=Call(tool=PROBE, command=PROBE),
-        operations=(one,),
+        operations=(operation,),
         digest=PROBE,
         arguments_digest=PROBE,
         origin=origin,
         confidence=confidence,
     )
-    return decide(request, policy, view if view is not None else view_with_reviews(policy, now), now)
 
 
 def view_with_reviews(policy: Policy, now: float, session: Session | None = None) -> View:

@@ -17,7 +17,7 @@ from typing import Any
 from sayso.doors.agents.settings.registration import HookSettings, write_settings_text
 from tests.support.repository import ROOT
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 RECORDER = Path(__file__).with_name("recording_server.py")
 Decide = Callable[[str, dict[str, Any]], bytes | None]
 """What the service answers to an event; nothing at all for None."""

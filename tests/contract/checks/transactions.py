@@ -16,7 +16,7 @@ from tests.contract import rows
 from tests.contract.rows import call, entry, question, session
 from tests.support.places import Open
 
-PATIENCE = 10.0
+PATIENCE = 60.0
 """How long to wait for what must happen. Nothing that works waits this long."""
 SOON = 5.0
 """How long to wait for news from elsewhere: longer than any store's bound."""

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from sayso.core.deciding.decide import decide
 from sayso.core.errors import MalformedRequest
-from sayso.core.model import Mode, Operation, Origin, Risk, Tier
+from sayso.core.model import Mode, Operation, Origin, Request, Risk, Tier
 from sayso.core.policy import Domain, Entry, Policy, with_mode
 from sayso.core.rulebook import CONFIDENT
 from sayso.core.session import View
@@ -28,7 +29,7 @@ from sayso.policy.compare.cases import (
 from sayso.policy.compare.conditions import describe_conditions
 from sayso.policy.compare.other_change import OtherChange
 from sayso.policy.compare.other_changes import find_other_changes
-from sayso.policy.probe import probe
+from sayso.policy.probe import make_probe
 
 STRICTNESS = ("allow", "allow and notify", "ask", "deny")
 STAND_IN = "x-unlisted"
@@ -141,37 +142,44 @@ class _Side:
     def __init__(self, policy: Policy, pair: Pair) -> None:
         self._policy = policy
         self._pair = pair
-        self._modes = {mode: with_mode(policy, mode) for mode in Mode}
-        self._views: dict[tuple[str, str], View] = {}
+        self._modes = {mode.value: with_mode(policy, mode) for mode in Mode} | {NOT_CHOSEN: policy}
+        self._views: dict[tuple[str, str], tuple[View, float]] = {}
+        self._requests: dict[tuple[str, ...], Request] = {}
         self._outcomes: dict[Case, str] = {}
 
     def outcome(self, case: Case) -> str:
-        wished = None if case.mode == NOT_CHOSEN else Mode(case.mode)
-        policy = self._policy if wished is None else self._modes[wished]
-        plain = msgspec.structs.replace(case, mode=policy.mode.value)
-        if plain not in self._outcomes:
-            self._outcomes[plain] = self._decide(policy, plain)
-        return self._outcomes[plain]
+        policy = self._modes[case.mode]
+        mode = policy.mode.value
+        plain = case if mode == case.mode else msgspec.structs.replace(case, mode=mode)
+        found = self._outcomes.get(plain)
+        if found is None:
+            found = self._outcomes[plain] = self._decide(policy, plain)
+        return found
 
     def _decide(self, policy: Policy, case: Case) -> str:
-        key = (case.review, case.consent)
-        if key not in self._views:
-            self._views[key] = view_for_case(policy, self._pair, case)
-        name = self._pair.name
-        content = CONTENT if case.consent == "sent" and _content_from(policy, name) else None
-        risk, reading = _parse_risk(case.declared), _parse_risk(case.reading)
+        view, now = self._view(policy, case)
         try:
-            decision = probe(
-                policy,
-                Operation(name, risk=risk, reading=reading, content=content),
-                confidence=float(case.confidence),
-                origin=Origin(case.origin),
-                view=self._views[key],
-                now=decision_time(self._pair, case),
-            )
+            decision = decide(self._request(policy, case), policy, view, now)
         except MalformedRequest:  # a spelling that this policy refuses
             return "deny"
         return "allow and notify" if decision.rule == CONFIDENT.name else decision.verdict.value
+
+    def _view(self, policy: Policy, case: Case) -> tuple[View, float]:
+        """Return the view of this case, and the time in it."""
+        key = (case.review, case.consent)
+        if key not in self._views:
+            self._views[key] = view_for_case(policy, self._pair, case), decision_time(self._pair, case)
+        return self._views[key]
+
+    def _request(self, policy: Policy, case: Case) -> Request:
+        name = self._pair.name
+        content = CONTENT if case.consent == "sent" and _content_from(policy, name) else None
+        key = (content or "", case.declared, case.reading, case.confidence, case.origin)
+        if key not in self._requests:
+            risk, reading = _parse_risk(case.declared), _parse_risk(case.reading)
+            operation = Operation(name, risk=risk, reading=reading, content=content)
+            self._requests[key] = make_probe(operation, float(case.confidence), Origin(case.origin))
+        return self._requests[key]
 
 
 def _parse_risk(word: str) -> Risk | None:
