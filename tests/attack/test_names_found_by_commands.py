@@ -6,8 +6,9 @@ the user's own secrets.
 
 from __future__ import annotations
 
+import shutil
 import subprocess
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
@@ -32,6 +33,18 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
         words = ["git", "-C", str(work), order, "-q" if order == "init" else "."]
         subprocess.run(words, check=True, capture_output=True)
     return Reader(work, home)
+
+
+@pytest.fixture(scope="module")
+def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+    """A workspace with a folder of few names, and one of more than are looked at."""
+    home = tmp_path_factory.mktemp("crowd").resolve()
+    for folder, count in (("few", 3), ("many", MAX_ENTRIES + 1)):
+        (home / "work" / folder).mkdir(parents=True)
+        for number in range(count):
+            (home / "work" / folder / str(number)).touch()
+    yield Reader(home / "work", home)
+    shutil.rmtree(home / "work")
 
 
 @pytest.mark.parametrize(
@@ -118,15 +131,9 @@ def test_what_writes_files_that_no_word_names_is_not_low(reader: Reader, line: s
 
 
 @pytest.mark.parametrize("line", ["rg x", "ag x", "fd . -x cat", "fd -x wc -l", "grep -r x ."])
-def test_more_names_than_are_looked_at_are_not_low(tmp_path: Path, line: str) -> None:
-    home = tmp_path.resolve()
-    work = home / "work"
-    work.mkdir()
-    reader = Reader(work, home)
-    assert reader.risk(line) is Risk.LOW
-    for number in range(MAX_ENTRIES + 1):
-        (work / str(number)).touch()
-    assert reader.risk(line) is not Risk.LOW
+def test_more_names_than_are_looked_at_are_not_low(crowded: Reader, line: str) -> None:
+    assert crowded.risk(f"cd few && {line}") is Risk.LOW
+    assert crowded.risk(f"cd many && {line}") is not Risk.LOW
 
 
 @pytest.mark.parametrize(
