@@ -172,9 +172,9 @@ class GatewayPlace:
         self.file.parent.mkdir(mode=0o700, parents=True)
         self.write_file()
 
-    def write_file(self, wait: int = 60, uid: int | None = None) -> None:
+    def write_file(self, wait: int = 60, uid: int | None = None, start: str | None = None) -> None:
         user = os.getuid() if uid is None else uid
-        settings = HookSettings(self.socket, user, "sayso_agent_x", wait, None, {})
+        settings = HookSettings(self.socket, user, "sayso_agent_x", wait, start, {})
         self.file.write_text(write_settings_text((), settings))
 
     @contextmanager

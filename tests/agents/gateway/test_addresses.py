@@ -112,3 +112,11 @@ def test_a_server_keeps_its_name_when_another_comes() -> None:
     alone, both = name_servers(["my_server"]), name_servers(["my_server", "my.server"])
     assert both["my_server"] == alone["my_server"] == "my_server"
     assert name_servers(["my.server", "my server"])["my.server"] == both["my.server"]
+
+
+def test_where_an_address_is_of_the_older_kind_by_default_only_others_are_gated(tmp_path: Path) -> None:
+    servers = {"a": {"url": URL}, "b": {"httpUrl": URL}, "c": {"url": URL, "type": "http"}}
+    file = a_file(tmp_path, json.dumps({"mcpServers": servers}))
+    found = read_servers(ServerFile(file.path, "Gemini CLI", "gemini", url_is_sse=True))
+    assert [one.name for one in found.addresses] == ["b", "c"]
+    assert found.others == ("a",)

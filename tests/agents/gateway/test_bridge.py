@@ -15,7 +15,7 @@ from sayso.doors.mcp.gateway.messages import VERSION
 from tests.agents.gateway.place import request, tool_call
 from tests.support.rows import each_row
 
-META = {"_meta": {VERSION: "2026-07-28", CLIENT_CAPABILITIES_META_KEY: {}}}
+META: dict[str, Any] = {"_meta": {VERSION: "2026-07-28", CLIENT_CAPABILITIES_META_KEY: {}}}
 MESSAGES = {
     "a call": tool_call(1, **META),
     "a call of a tool with an odd name": tool_call(1, "é\r\nX-Evil: 1", **META),

@@ -196,3 +196,17 @@ def test_without_its_file_nothing_is_started(place: GatewayPlace) -> None:
 def test_a_program_that_is_not_there_is_named(place: GatewayPlace) -> None:
     with place.gateway("", "/no/such/server") as client:
         assert client.process.wait(PATIENCE) == 1
+
+
+def test_no_service_is_started_for_a_goodbye(place: GatewayPlace) -> None:
+    started, script = place.folder / "started", place.folder / "start"
+    script.write_text(f"#!/bin/sh\necho > {started}\n")
+    script.chmod(0o700)
+    place.write_file(start=str(script))
+    with place.gateway() as client:
+        with place.serving(allow) as service:
+            client.send(tool_call(1))
+            assert not is_denied(client.read_answer(1))
+            service.next("end")
+        assert client.leave() == 0
+    assert not started.exists()

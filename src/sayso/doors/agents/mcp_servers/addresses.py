@@ -41,13 +41,16 @@ class AddressServer(msgspec.Struct, frozen=True):
         return (self.address,)
 
 
-def read_address_server(where: tuple[str, ...], node: JsonNode) -> AddressServer | None:
+def read_address_server(
+    where: tuple[str, ...], node: JsonNode, *, url_is_sse: bool = False
+) -> AddressServer | None:
     """Return the server of this entry; None if no gateway can stand in front of it."""
     entry = load_value(node)
     given = [name for name in ADDRESSES if name in entry]
     if len(given) != 1 or "command" in entry or _SIGNS_IN & entry.keys() or find_spec("mcp") is None:
         return None
-    address, kind = entry[given[0]], entry.get("type", "http")
+    usual = "sse" if url_is_sse and given == ["url"] else "http"
+    address, kind = entry[given[0]], entry.get("type", usual)
     headers = entry.get("headers", {})
     plain = isinstance(headers, dict) and all(isinstance(one, str) for one in headers.values())
     if not isinstance(address, str) or not plain or kind not in _HTTP or address.rstrip("/").endswith("/sse"):

@@ -54,7 +54,9 @@ class ServerChange(msgspec.Struct, frozen=True):
 
 
 def find_servers(file: ServerFile, text: str) -> FoundServers:
-    return find_toml_servers(text) if file.is_toml else find_json_servers(text)
+    if file.is_toml:
+        return find_toml_servers(text)
+    return find_json_servers(text, url_is_sse=file.url_is_sse)
 
 
 def read_servers(file: ServerFile) -> FoundServers:

@@ -15,14 +15,15 @@ ROOTS = (("mcpServers",), ("servers",), ("projects", "*", "mcpServers"), ("mcp",
 """Where clients keep their servers: most; VS Code; Claude Code by project; VS Code's settings; opencode."""
 
 
-def find_json_servers(text: str) -> FoundServers:
+def find_json_servers(text: str, *, url_is_sse: bool = False) -> FoundServers:
     """Return the servers of the file; refuse one that cannot be read."""
     if not text.strip():
         return FoundServers()
     root = json_edit.parse_text(text)
     stdio, addresses, others = {}, {}, []
     for where, node in _list_objects(root):
-        server, address = _read_server(where, node), read_address_server(where, node)
+        server = _read_server(where, node)
+        address = read_address_server(where, node, url_is_sse=url_is_sse)
         if server is not None:
             stdio[where] = server
         elif address is not None:

@@ -20,6 +20,8 @@ class ServerFile(msgspec.Struct, frozen=True):
     agent: str = ""
     shared: bool = False
     """It belongs to a project, and may be in its repository."""
+    url_is_sse: bool = False
+    """Its client takes `url` for a server of the older kind, unless `type` says otherwise."""
 
     @property
     def is_toml(self) -> bool:
@@ -46,7 +48,7 @@ def _of_user(place: Place) -> Iterator[ServerFile]:
         storage = user / "globalStorage" / "saoudrizwan.claude-dev" / "settings"
         yield ServerFile(storage / "cline_mcp_settings.json", "Cline", "cline")
     yield ServerFile(home / ".copilot" / "mcp-config.json", "Copilot CLI", "copilot")
-    yield ServerFile(gemini_settings_file(place, "user"), "Gemini CLI", "gemini")
+    yield ServerFile(gemini_settings_file(place, "user"), "Gemini CLI", "gemini", url_is_sse=True)
     yield ServerFile(home_of_codex(place) / "config.toml", "Codex CLI", "codex")
     yield from _of_opencode(_opencode_folder(place, config), shared=False)
     yield ServerFile(home / ".codeium" / "windsurf" / "mcp_config.json", "Windsurf")
@@ -59,7 +61,8 @@ def _of_project(place: Place) -> Iterator[ServerFile]:
     yield ServerFile(here / ".mcp.json", "Claude Code", "claude", shared=True)
     yield ServerFile(here / ".cursor" / "mcp.json", "Cursor", "cursor", shared=True)
     yield ServerFile(here / ".vscode" / "mcp.json", "VS Code", "copilot", shared=True)
-    yield ServerFile(gemini_settings_file(place, "project"), "Gemini CLI", "gemini", shared=True)
+    gemini = gemini_settings_file(place, "project")
+    yield ServerFile(gemini, "Gemini CLI", "gemini", shared=True, url_is_sse=True)
     yield ServerFile(here / ".codex" / "config.toml", "Codex CLI", "codex", shared=True)
     yield from _of_opencode(here, shared=True)
 

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from sayso.doors.hook import ask as hook
-from sayso.doors.mcp.gateway.dialect import DIALECT
+from sayso.doors.mcp.gateway.dialect import CLOSE, DIALECT
 from sayso.doors.mcp.gateway.streams import CHUNK
 
 LOOK_AGAIN = 0.05
@@ -47,8 +47,12 @@ class ServiceFile(msgspec.Struct, frozen=True):
 class Inquiry:
     """One request to the service on its way. `done` is called once: with the answer, or why there is none."""
 
-    def __init__(self, request: bytes, seconds: float, done: Callable[[str, str], None]) -> None:
+    def __init__(
+        self, request: bytes, seconds: float, done: Callable[[str, str], None], *, starts: bool
+    ) -> None:
         self.request, self.done = request, done
+        self.starts = starts
+        """Whether a missing service is started for it."""
         now = time.monotonic()
         self.deadline, self.start_by, self.try_at = now + seconds, now + STARTING, now
         self.line: socket.socket | None = None
@@ -74,7 +78,8 @@ class Service:
             f"Authorization: Bearer {self._file.settings['token']}\r\n"
             f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
         )
-        inquiry = Inquiry(head.encode() + content, wait + hook.SLACK, done)
+        starts = event != CLOSE and "start" in self._file.settings  # nobody is woken up for a goodbye
+        inquiry = Inquiry(head.encode() + content, wait + hook.SLACK, done, starts=starts)
         self._begin(inquiry)
         return inquiry
 
@@ -156,7 +161,7 @@ class Service:
         """Try again soon, if the service has no room now, or is only not there yet and ours to start."""
         settings, now = self._file.settings, time.monotonic()
         missing = isinstance(error, OSError) and error.errno in _MISSING
-        soon = isinstance(error, BlockingIOError) or (missing and "start" in settings)
+        soon = isinstance(error, BlockingIOError) or (missing and inquiry.starts)
         if not soon or now >= inquiry.start_by:
             why = "the service is not running" if missing else str(error)
             inquiry.done("", f"{why}; start it with `sayso serve`" if missing else why)

@@ -39,7 +39,7 @@ class States:
         self._key = secrets.token_bytes(32)
 
     def seal(self, waits_for: Waits, name: str, call: ToolCall, inner: str | None = None) -> str:
-        body = msgspec.json.encode(CallState(waits_for, name, describe_call(call), inner))
+        body = msgspec.json.encode(CallState(waits_for, name, digest_judged_call(call), inner))
         return base64.urlsafe_b64encode(self._mac(body) + body).decode("ascii")
 
     def open(self, text: str, call: ToolCall) -> CallState | None:
@@ -54,12 +54,12 @@ class States:
         if not hmac.compare_digest(mac, self._mac(body)):
             return None
         state = msgspec.json.decode(body, type=CallState)
-        return state if state.about == describe_call(call) else None
+        return state if state.about == digest_judged_call(call) else None
 
     def _mac(self, body: bytes) -> bytes:
         return hmac.digest(self._key, b"sayso requestState\n" + body, "sha256")
 
 
-def describe_call(call: ToolCall) -> str:
+def digest_judged_call(call: ToolCall) -> str:
     """Return a digest of what is judged: the tool and its arguments."""
     return sha256(json.dumps([call.tool, call.arguments], sort_keys=True).encode("ascii"))
