@@ -327,8 +327,9 @@ class InboxApp(App[None]):
         if item is None:
             return
         if wanted in ("reason", "glass"):
-            answer, glass = ("once", True) if wanted == "glass" else ("deny", False)
-            await self._give(item, answer, visible(typed.strip()) or None, glass=glass)
+            glass = wanted == "glass"
+            said = visible(typed.strip()) or None
+            await self._give(item, "once" if glass else "deny", said, glass=glass)
             return
         answer = answer_in_words(item, typed)
         if answer is None:
