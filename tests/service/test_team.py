@@ -63,6 +63,31 @@ def test_a_call_of_ones_own_is_for_others_to_approve(service: Service) -> None:
     assert told["approvals"]["missing"] == "0 of 2, waits for leads: ana or bo"
 
 
+def test_each_caller_is_offered_the_answers_that_count_from_them(service: Service) -> None:
+    question = service.asked("agent", PUSH)
+
+    def offered(who: str) -> tuple[list[str], dict[str, object]]:
+        told = service.told(who, "GET", f"/v1/questions/{question}")
+        (listed,) = service.told(who, "GET", "/v1/questions")
+        answers = [one["answer"] for one in told["offers"]]
+        assert answers == [one["answer"] for one in listed["offers"]]
+        return answers, told["approvals"]["yours"]
+
+    assert offered("bo") == (["once", "deny"], {"counts": True, "why_not": "", "glass": False})
+    assert offered("ana") == (["once", "deny"], {"counts": True, "why_not": "", "glass": True})
+    answers, yours = offered("same_name")
+    assert (answers, yours["counts"], yours["glass"]) == (["deny"], False, False)
+    answer(service, "ana", question)
+    answers, yours = offered("ana")
+    assert (answers, yours["why_not"]) == (["deny"], "ana has approved this; it waits for others")
+    assert offered("bo")[0] == ["once", "deny"]
+
+
+def test_the_team_says_who_you_are(service: Service) -> None:
+    assert service.told("ana", "GET", "/v1/people")["you"] == "ana"
+    assert service.told("operator", "GET", "/v1/people")["you"] is None
+
+
 def test_the_glass_is_broken_with_a_reason_and_listed(service: Service) -> None:
     question = service.asked("agent", PUSH)
     assert answer(service, "ana", question, break_glass=True)[0] == 422

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from sayso.cli.operator_name import operator_name
 from sayso.core.model import Declaration, Operation
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
@@ -21,8 +22,9 @@ from sayso.gate.open import open_gate
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.questions.wait import load_question_now
 from sayso.gate.sessions.sessions import open_session
-from sayso.policy import load_preset
+from sayso.policy import load_preset, load_text
 from tests.support.screens import PATIENCE, ScreenProgram
+from tests.support.teams import under
 
 HOSTILE = "\x1b[2J\x1b[H> LOW  all is well\u202egnp\u200b [bold red]markup[/] \x07"
 
@@ -244,3 +246,67 @@ def test_text_of_an_agent_is_shown_as_data(desk: Desk) -> None:
     assert "[bold red]markup[/]" in text
     assert not any(line.startswith("> LOW") for line in screen.lines)
     assert "\u202e" not in text
+
+
+def test_esc_goes_back_from_the_checks_and_from_a_filter_and_never_leaves(desk: Desk) -> None:
+    first = desk.edit("one.py")
+    desk.edit("two.py")
+    screen = desk.open()
+    screen.wait_for("May this run?")
+    assert "Esc back" not in screen.text
+    press(screen, "w")
+    screen.wait_for("Why this is asked:")
+    assert "Esc back" in screen.text
+    screen.type("\x1b")
+    screen.wait_until(lambda text: "Why this is asked:" not in text and "May this run?" in text)
+    press(screen, "/")
+    screen.wait_for("Filter (Esc shows all)")
+    screen.type("two")
+    screen.wait_for("filter: two")
+    screen.type("\r")
+    screen.wait_for("Esc back")
+    screen.type("\x1b")
+    screen.wait_until(lambda text: "filter: two" not in text)
+    assert "2 questions wait" in screen.text
+    assert desk.is_open(first)
+
+
+def test_one_line_more_is_one_line_and_keys_are_not_broken(desk: Desk) -> None:
+    desk.edit("one.py")
+    screen = desk.open()
+    text = screen.wait_for("May this run?")
+    assert "1 more lines" not in text
+    for key in ("D deny with a reason", "j/k move", "space read on", "/ filter", "q quit"):
+        assert any(key in line for line in text.splitlines())
+
+
+TEAM = """
+extends: [coding]
+people:
+  me: {{groups: [oncall], ids: ["account:{account}"]}}
+  bo: {{groups: [leads], ids: [page:bo]}}
+approvals: [{{domain: git, risk: high, from: [leads]}}]
+break_glass: [oncall]
+"""
+
+
+def test_whose_allow_does_not_count_is_offered_none_and_may_break_the_glass(
+    desk: Desk, tmp_path: Path
+) -> None:
+    config = tmp_path / ".config" / "sayso"
+    config.mkdir(parents=True)
+    text = TEAM.format(account=operator_name())
+    (config / "policy.yaml").write_text(text)
+    gate = under(desk.gate, load_text(text))
+    question = msgspec.structs.replace(
+        desk, gate=gate, session=open_session(gate, agent="x", owner="t_x")
+    ).push()
+    screen = desk.open()
+    shown = screen.wait_for("An allow from you")
+    assert "a type allow" not in shown
+    assert "g break the glass" in shown
+    press(screen, " ")
+    press(screen, "g")
+    screen.wait_for("Break the glass")
+    screen.type("the site is down\r")
+    assert desk.answer(question) == "once"

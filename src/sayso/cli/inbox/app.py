@@ -10,8 +10,9 @@ import asyncio
 import os
 import sys
 from contextlib import suppress
+from itertools import chain, repeat
 from time import monotonic, time
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rich.text import Text
 from textual import events
@@ -25,6 +26,7 @@ from sayso.cli.operator_name import operator_name
 from sayso.cli.views.operator import InboxItem, format_span, load_open_questions
 from sayso.cli.views.question_card import load_open_question
 from sayso.core.errors import SaysoError
+from sayso.core.text.counts import count_of
 from sayso.core.words import visible
 from sayso.gate.deliveries.dispatch import describe_question_ending
 from sayso.gate.gate import Gate, act_under_current_policy
@@ -68,7 +70,8 @@ class InboxApp(App[None]):
         self._gate, self._session = gate, session
         self._state = InboxState()
         self._wanted = ""  # what the line at the bottom is for
-        self._drawn: tuple[str | None, bool, int] | None = None
+        self._drawn: tuple[str | None, bool, int, str | None] | None = None
+        self._explained = False  # the checks stand below the question
         self._answering = False
 
     def compose(self) -> ComposeResult:
@@ -129,9 +132,10 @@ class InboxApp(App[None]):
         self._put("head", Text(head))
         self._put("rows", self._row_text())
         self._put("keys", Text(self._keys_text()))
-        shown = (state.chosen, state.open, self.size.width)
+        approvals = None if state.question is None else state.question.approvals
+        shown = (state.chosen, state.open, self.size.width, approvals)
         if shown != self._drawn:
-            self._drawn = shown
+            self._drawn, self._explained = shown, False
             self._draw_question()
 
     def _row_text(self) -> Text:
@@ -156,15 +160,19 @@ class InboxApp(App[None]):
         item, keys = self._state.question, []
         if item is not None and self._state.open:
             keys = [f"{one.key} {one.label}" for one in choices_of(item)]
-            keys += ["a type allow" if item.risk == "high" else "a type an answer"]
+            typed = "a type allow" if item.risk == "high" else "a type an answer"
+            keys += [typed] if item.may_allow else []
+            keys += ["g break the glass"] if item.glass else []
             keys += ["d deny", "D deny with a reason", "w why"]
-        return "  ".join([*keys, "j/k move", "space read on", "/ filter", "q quit"])
+        back = ["Esc back"] if self._explained or self._state.filter else []
+        every = [*keys, *back, "j/k move", "space read on", "/ filter", "q quit"]
+        return "\n".join(_fill_lines(every, self._look.width))
 
     def _draw_question(self) -> None:
         lines = self._question_lines()
         self._put("detail", Text("\n".join(lines), no_wrap=True))
         scroll = self.query_one("#scroll", VerticalScroll)
-        scroll.scroll_home(animate=False)
+        scroll.scroll_home(animate=False, immediate=True)
         self.call_after_refresh(self._note_shown, len(lines))
 
     def _question_lines(self) -> list[str]:
@@ -179,13 +187,12 @@ class InboxApp(App[None]):
         except (UnknownQuestion, SaysoError) as error:
             return [*wrap_text(str(error), look.width, look)]
         lines = [f"May this run? {item.risk.capitalize()} risk."]
-        if item.approvals is not None:
-            lines += [*wrap_text(f"Approvals: {item.approvals}", look.width, look)]
         lines += all_fact_lines(view.asked, look, time())
         lines += ["", "Answers:"]
         for name, covered in item.covers.items():
-            told = f"{answer_word(name):8} {visible(covered, None)}"
-            lines += [f"  {line}" for line in wrap_text(told, look.width - 2, look)]
+            heads = chain([f"  {answer_word(name):8} "], repeat(" " * 11))
+            told = wrap_text(visible(covered, None), look.width - 11, look)
+            lines += [f"{head}{line}" for head, line in zip(heads, told, strict=False)]
         return lines
 
     def _note_shown(self, lines: int) -> None:
@@ -199,7 +206,7 @@ class InboxApp(App[None]):
         top, height = int(scroll.scroll_y), scroll.scrollable_content_region.height
         self._state.see(top, top + height)
         left = self._state.length - top - height
-        scroll.border_title = f"{left} more lines: space reads on" if left > 0 else ""
+        scroll.border_title = f"{count_of(left, 'more line')}: space reads on" if left > 0 else ""
 
     def _put(self, name: str, text: Text) -> None:
         self.query_one(f"#{name}", Static).update(text)
@@ -229,8 +236,18 @@ class InboxApp(App[None]):
             self._scroll(SCROLLS[event.key])
         elif event.key == "slash":
             self._open_line("filter", "Filter (Esc shows all): ", self._state.filter)
+        elif event.key == "escape":
+            self._go_back()
         else:
             await self._answer_by_key(event)
+
+    def _go_back(self) -> None:
+        """Close what was opened last: the checks, then the filter. Esc never leaves, and never answers."""
+        if not self._explained and self._state.filter:
+            self._state.sift("")
+        self._drawn = None
+        self._say("")
+        self._draw()
 
     async def _answer_by_key(self, event: events.Key) -> None:
         item = self._state.question
@@ -244,7 +261,11 @@ class InboxApp(App[None]):
             await self._give(item, "deny", None)
         elif event.character == "D":
             self._open_line("reason", "Deny, because: ")
-        elif event.character == "a":
+        elif event.character == "g" and item.glass and not self._state.whole:
+            self._say(FOLDED)
+        elif event.character == "g" and item.glass:
+            self._open_line("glass", "Break the glass and allow alone, because (Esc leaves it): ")
+        elif event.character == "a" and item.may_allow:
             asks = "Type allow to approve this: " if item.risk == "high" else "Your answer: "
             self._open_line("answer", asks)
         else:
@@ -268,6 +289,8 @@ class InboxApp(App[None]):
         lines = [*self._question_lines(), "", "Why this is asked:"]
         lines += [*wrap_text(why, self._look.width, self._look)]
         self._put("detail", Text("\n".join(lines), no_wrap=True))
+        self._explained = True
+        self._put("keys", Text(self._keys_text()))
         self.call_after_refresh(lambda: self._scroll(0.99))
 
     def _open_line(self, wanted: str, prompt: str, value: str = "") -> None:
@@ -303,8 +326,10 @@ class InboxApp(App[None]):
         self._close_line()
         if item is None:
             return
-        if wanted == "reason":
-            await self._give(item, "deny", visible(typed.strip()) or None)
+        if wanted in ("reason", "glass"):
+            glass = wanted == "glass"
+            said = visible(typed.strip()) or None
+            await self._give(item, "once" if glass else "deny", said, glass=glass)
             return
         answer = answer_in_words(item, typed)
         if answer is None:
@@ -314,7 +339,7 @@ class InboxApp(App[None]):
 
     # --- answers ---
 
-    async def _give(self, item: InboxItem, answer: str, reason: str | None) -> None:
+    async def _give(self, item: InboxItem, answer: str, reason: str | None, *, glass: bool = False) -> None:
         if answer != "deny" and item.risk == "high" and not self._state.whole:
             self._say(FOLDED)
             return
@@ -323,7 +348,7 @@ class InboxApp(App[None]):
         self._answering = True
         seen = item.digest if self._state.whole else None
         try:
-            stands = await asyncio.to_thread(self._send, item.id, answer, reason, seen)
+            stands = await asyncio.to_thread(self._send, item.id, answer, reason, seen, glass)
         except SaysoError as error:
             self._say(f"Nothing was answered: {error}")
             return
@@ -340,16 +365,31 @@ class InboxApp(App[None]):
             self._state.move_on()
         self._draw()
 
-    def _send(self, question: str, answer: str, reason: str | None, seen: str | None) -> QuestionStanding:
-        by, who = operator_name(), at_terminal(operator_name())
+    def _send(
+        self, question: str, answer: str, reason: str | None, seen: str | None, glass: bool
+    ) -> QuestionStanding:
+        by = operator_name()
+        how: dict[str, Any] = {"reason": reason or ("" if glass else None), "seen": seen, "glass": glass}
         return act_under_current_policy(
             self._gate,
-            lambda gate: answer_question(gate, question, answer, by=by, reason=reason, seen=seen, who=who),
+            lambda gate: answer_question(gate, question, answer, by=by, who=at_terminal(by), **how),
         )
 
 
 MOVES = {"j": 1, "down": 1, "k": -1, "up": -1}
 SCROLLS = {"space": 1.0, "pagedown": 1.0, "pageup": -1.0, "b": -1.0, "home": -1e9, "end": 1e9}
+
+
+def _fill_lines(parts: list[str], width: int) -> list[str]:
+    """Lines of whole parts: none is broken in the middle."""
+    lines = [""]
+    for part in parts:
+        longer = f"{lines[-1]}  {part}" if lines[-1] else part
+        if len(longer) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(part)
+    return lines
 
 
 def _one_line(text: str, width: int, look: Screen) -> str:

@@ -1,0 +1,45 @@
+"""A team's question where the program asks: nothing there proves who answers, so no yes is offered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from sayso.gate.gate import Gate
+from sayso.gate.open import open_gate
+from sayso.gate.questions.wait import load_question_now
+from sayso.store.memory.store import MemoryStore
+from tests.support.gates import KEY, no_settings
+from tests.support.teams import asks, team_policy
+from tests.surfaces.local_seats import LOCAL
+
+__all__ = ["no_settings"]
+
+
+@pytest.fixture
+def gate() -> Iterator[Gate]:
+    with closing(MemoryStore()) as store:
+        yield open_gate(team_policy(), store, key=KEY)
+
+
+@pytest.mark.parametrize("kind", LOCAL.values(), ids=LOCAL)
+def test_it_says_whose_approvals_are_missing_and_offers_deny_alone(
+    gate: Gate, kind: Callable[[str], Any]
+) -> None:
+    seat = kind("full")
+    _, question = asks(gate)
+    seat.begin(gate)
+    seat.put(question)
+    shown = " ".join(seat.shown().split())
+    assert "0 of 2, waits for finance: ana, bo or cy. An allow from you" in shown
+    assert "allow once" not in shown
+    seat.answer("once")
+    assert load_question_now(gate, question).state == "open"
+    if kind is not LOCAL["terminal"]:
+        seat.put(question)  # a form that is filled in is gone
+    seat.answer("deny")
+    assert load_question_now(gate, question).answer == "deny"
+    seat.stop()
