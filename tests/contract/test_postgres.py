@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
+import msgspec
 import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from sayso.store.contract import StoreBusy, StoreError
+from sayso.store.contract import Ahead, StoreBusy, StoreError
 from sayso.store.postgres.store import PostgresStore
 from tests.contract import rows
 from tests.support.postgres_place import Server, new_schema
@@ -245,3 +246,18 @@ except Exception as error:
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == 'StoreError PostgreSQL needs the extra postgres (pip install "sayso[postgres]")\n'
+
+
+@pytest.mark.parametrize(
+    "name", ['a"b', "a\\b", '\\"', "a,b", "{a}", "", "NULL", " a ", "a\nb", "ä😀", "$1", "%s"]
+)
+def test_names_of_any_spelling_are_found_among_others(store: PostgresStore, name: str) -> None:
+    """Many are looked for at once, in a list that PostgreSQL reads."""
+    row = msgspec.structs.replace(rows.SESSION, id=name, parent=None)
+    with store.write() as w:
+        w.put_session(row)
+    with store.batch() as batch:
+        batch.read_ahead(Ahead(sessions=frozenset({"before", name, "after"})))
+        with batch.read() as r:
+            assert r.session(name) == row
+            assert (r.session("before"), r.session("after")) == (None, None)

@@ -14,6 +14,7 @@ import socket
 import stat
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -56,8 +57,14 @@ BACKLOG = 2_048
 AT_ONCE = 256
 """How many connections are taken in before those that are there are heard."""
 MOST_FILES = 8_192
+CHORE_THREADS = 2
+"""Threads for what the service does by itself: each keeps memory of its own, however seldom it is needed."""
 COLLECT_AFTER = 20_000
 """How many more objects there are than before when garbage is looked for."""
+
+
+Chore = tuple[float, Callable[[Gate], object]]
+"""What is done again and again, after so many seconds."""
 
 
 class CannotListen(SaysoError):
@@ -334,10 +341,10 @@ def _lifespan(
 ) -> Callable[[Starlette], contextlib.AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        chores = [asyncio.create_task(_repeat(seconds, job, gate)) for seconds, job in CHORES]
+        threads = ThreadPoolExecutor(CHORE_THREADS, "sayso-chores")
+        jobs: tuple[Chore, ...] = (*CHORES, (MINUTE, partial(record_missed, log=refused)))
+        chores = [asyncio.create_task(_repeat(seconds, job, gate, threads)) for seconds, job in jobs]
         chores.append(asyncio.create_task(strangers.keep_sweeping()))
-        missed = partial(record_missed, log=refused)
-        chores.append(asyncio.create_task(_repeat(MINUTE, missed, gate)))
         started()
         try:
             yield
@@ -345,17 +352,19 @@ def _lifespan(
             for chore in chores:
                 chore.cancel()
             await asyncio.gather(*chores, return_exceptions=True)
+            await asyncio.to_thread(threads.shutdown)
 
     return lifespan
 
 
-async def _repeat(seconds: float, job: Callable[[Gate], object], gate: Gate) -> None:
+async def _repeat(seconds: float, job: Callable[[Gate], object], gate: Gate, threads: Executor) -> None:
     """A chore, again and again; one that fails is told and tried again."""
+    here = asyncio.get_running_loop()
     while True:
         await asyncio.sleep(seconds)
         try:
-            gate = await asyncio.to_thread(current_gate, gate)  # so that its file is looked at, too
-            await asyncio.to_thread(job, gate)
+            gate = await here.run_in_executor(threads, current_gate, gate)  # which looks at its file, too
+            await here.run_in_executor(threads, job, gate)
         except SaysoError as error:
             log.warning("%s failed: %s", _name(job), error)
         except Exception:
@@ -366,7 +375,7 @@ def _name(job: Callable[[Gate], object]) -> str:
     return (job.func if isinstance(job, partial) else job).__name__
 
 
-CHORES: tuple[tuple[float, Callable[[Gate], object]], ...] = (
+CHORES: tuple[Chore, ...] = (
     (1.0, sign_in_turn),
     (5.0, expire_questions),
     (10.0, recover_calls),

@@ -83,8 +83,10 @@ def rows_ahead_of_end(gate: Gate, call: str) -> Ahead:
     here = Ahead(calls=frozenset({call}), streams=frozenset({gate.stream}))
     if kept is None:
         return here
-    used = [name for item in kept.items for name in item.ruling.grants]
+    used = _grants_used(kept)
     grants = [gate.sealer.last_grant(name) for name in used]
+    if not _may_use_up(kept.request.workflow, grants):
+        return here
     keys = _keys_of(call, kept.request.digest, grants)
     by_key = frozenset({(kept.request.session, keys)})
     return msgspec.structs.replace(here, grants=frozenset(used), grants_by_key=by_key)
@@ -177,12 +179,21 @@ def _select_rows_of(gate: Gate, tx: Reader, row: CallRow, kept: Record) -> RowSe
 
     None of them, where each can be used any number of times: then its end changes none, and uses none up.
     """
-    names = [name for item in kept.items for name in item.ruling.grants]
+    names = _grants_used(kept)
     known = [gate.sealer.last_grant(name) for name in names]
-    if row.workflow is None and all(grant is not None and grant.uses is None for grant in known):
+    if not _may_use_up(row.workflow, known):
         return RowSelection(keys=())
     used = [found or tx.grant(name) for name, found in zip(names, known, strict=True)]  # keys never change
     return RowSelection(_keys_of(row.id, row.digest, used))
+
+
+def _grants_used(kept: Record) -> list[str]:
+    return [name for item in kept.items for name in item.ruling.grants]
+
+
+def _may_use_up(workflow: str | None, grants: Iterable[Grant | None]) -> bool:
+    """Return whether the end of a call with these grants may change one: it is a run, or uses are counted."""
+    return workflow is not None or not all(grant is not None and grant.uses is None for grant in grants)
 
 
 def _keys_of(call: str, digest: str, grants: Iterable[Grant | GrantRow | None]) -> tuple[GrantKey, ...]:

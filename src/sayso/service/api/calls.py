@@ -152,13 +152,13 @@ def post_outcome(context: Context) -> BatchedStep:
 
 def _end_call(context: Context) -> CallView:
     body: OutcomeBody = context.body
-    call = _find_own_row(context).id
+    row = _find_own_row(context)
     result = None if body.result is msgspec.UNSET else msgspec.json.encode(body.result)
     claimed = context.token.role == "agent"
     report = outcome.end_call(
-        context.gate, call, body.fence, body.state, result, body.unkept, claimed=claimed
+        context.gate, row.id, body.fence, body.state, result, body.unkept, claimed=claimed
     )
-    ended = describe_call(context.gate, find_own_call(context))
+    ended = describe_call(context.gate, attempts.load_attempt_now(context.gate, row.id, row.session))
     return msgspec.structs.replace(ended, announced=report.announced, cleared=report.cleared)
 
 

@@ -12,7 +12,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -83,6 +83,42 @@ def mark_caller_known() -> None:
         known()
 
 
+class JoiningTransport:
+    """A connection on which the head of an answer leaves together with the body that follows it at once.
+
+    Each write is a word to the system, and on most a packet, by itself. What nothing follows leaves as soon
+    as the loop comes round.
+    """
+
+    __slots__ = ("_held", "_loop", "_real")
+
+    def __init__(self, real: asyncio.Transport) -> None:
+        self._real = real
+        self._loop = asyncio.get_running_loop()
+        self._held = b""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def write(self, data: bytes) -> None:
+        held = self._held
+        if held:
+            self._held = b""
+            self._real.writelines((held, data))
+        else:
+            self._held = data
+            self._loop.call_soon(self._let_go)
+
+    def close(self) -> None:
+        self._let_go()
+        self._real.close()
+
+    def _let_go(self) -> None:
+        held, self._held = self._held, b""
+        if held:
+            self._real.write(held)
+
+
 def protocol_for(strangers: Strangers) -> type[asyncio.Protocol]:
     """The HTTP protocol whose connections are strangers until they show a token.
 
@@ -92,7 +128,7 @@ def protocol_for(strangers: Strangers) -> type[asyncio.Protocol]:
 
     class Guarded(base):  # type: ignore[misc]  # one of the two
         def connection_made(self, transport: asyncio.BaseTransport) -> None:
-            super().connection_made(transport)
+            super().connection_made(JoiningTransport(cast("asyncio.Transport", transport)))
             strangers.come(self)
 
         def connection_lost(self, exc: Exception | None) -> None:

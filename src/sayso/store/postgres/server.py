@@ -26,6 +26,8 @@ SETTINGS: dict[str, Any] = {
     "cursor_factory": psycopg.RawCursor,
 }
 """How every connection is made."""
+PREPARED = 200
+"""Statements that a connection keeps prepared: each for the lengths of lists it was needed with."""
 MIGRATING = "SELECT pg_advisory_xact_lock(7019267328)"
 """One process migrates at a time; the number only has to be the same for all of them."""
 
@@ -96,6 +98,7 @@ def set_session_limits(connection: psycopg.Connection[Any], *, busy: float) -> N
     connection.execute(f"SET lock_timeout = {max(1, round(busy * 1000))}")  # 0 would be for ever
     connection.execute("SET idle_in_transaction_session_timeout = '60s'")
     connection.execute("SET default_transaction_isolation = 'read committed'")
+    connection.prepared_max = PREPARED
 
 
 def set_up_database(dsn: str, *, busy: float, upgrade: bool) -> None:

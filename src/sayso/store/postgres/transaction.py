@@ -28,7 +28,6 @@ except ImportError as error:
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 Cursor = psycopg.Cursor[tuple[Any, ...]]
-BACKSLASH, QUOTE = "\\", '"'
 Said = tuple[str, Sequence[object]]
 """A statement and its parameters."""
 
@@ -230,5 +229,5 @@ def _columns(rows: Sequence[tuple[str, ...]], width: int) -> tuple[str, ...]:
 
 def array_of(texts: Sequence[str]) -> str:
     """An array of these texts as PostgreSQL reads it; psycopg would look at each of them by itself."""
-    quoted = [f'"{text.replace(BACKSLASH, BACKSLASH * 2).replace(QUOTE, BACKSLASH + QUOTE)}"' for text in texts]
-    return f"{{{','.join(quoted)}}}"
+    quoted = (text.replace("\\", r"\\").replace('"', r"\"") for text in texts)
+    return "{" + ",".join([f'"{text}"' for text in quoted]) + "}"

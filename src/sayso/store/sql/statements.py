@@ -6,6 +6,7 @@ outside is ever part of a statement: the texts are put together here, once, from
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -18,8 +19,8 @@ from sayso.store import contract
 EACH = ":each"
 FEW = 4
 """So many keys or fewer are asked for as they are: those are the most frequent, and the shortest."""
-MOST_ROWS = 64
-"""How many rows one statement writes at most."""
+LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 48, 64)
+"""How many rows one statement writes: most lists are one or two of these."""
 T = TypeVar("T")
 
 
@@ -81,7 +82,7 @@ def split_rows(rows: Sequence[T]) -> Iterator[Sequence[T]]:
     """The same rows in pieces of few lengths, for statements that write as many at once."""
     start = 0
     while start < len(rows):
-        size = min(MOST_ROWS, 1 << ((len(rows) - start).bit_length() - 1))
+        size = LENGTHS[bisect_right(LENGTHS, len(rows) - start) - 1]
         yield rows[start : start + size]
         start += size
 
