@@ -32,7 +32,7 @@ def people_providers(as_json: JsonOption = False) -> None:
 
     An address of the page is shown with each: the provider has to send people back there.
     """
-    from sayso.cli.commands.link import USUAL
+    from sayso.cli.commands.service.link import USUAL
     from sayso.core.extras import needs_extra
     from sayso.gate.open import gate_data_folder
     from sayso.gate.running_services import list_running_services
