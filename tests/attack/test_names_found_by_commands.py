@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -192,7 +193,22 @@ def test_the_guard_found_by_a_command_is_blocked(reader: Reader, line: str) -> N
         "grep -rl sayso src | xargs sed -i s/a/b/",
         'git commit -m "docs: $(date +%s) of sayso"',
         "kill -9 999999",
+        "pkill -u s node",
+        "killall node",
+        "pkill -f vite",
     ],
 )
 def test_what_only_speaks_of_the_guard_is_not_blocked(reader: Reader, line: str) -> None:
     assert not any(one.barred for one in reader.read(line).findings)
+
+
+def test_a_pattern_that_fits_the_guards_own_process_is_blocked(reader: Reader) -> None:
+    own = Path("/proc/self/comm").read_text().strip()
+    for line in (f"pkill {own}", f"pkill {own[:-1]}", f"killall {own}", f"pkill -x {own}"):
+        assert any(one.barred for one in reader.read(line).findings), line
+    assert not any(one.barred for one in reader.read(f"killall {own}-not").findings)
+
+
+def test_a_pattern_for_processes_is_never_run_as_an_expression(reader: Reader) -> None:
+    """It would take for ever; here it takes as long as it is."""
+    assert reader.risk(f"pkill -f '(a*)*{'a.*' * 2_000}!'") is Risk.HIGH

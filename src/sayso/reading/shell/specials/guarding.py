@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,13 +11,14 @@ from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.shell.commands.usage import judge_by_data
 from sayso.reading.shell.files.guard import finds_program
 from sayso.reading.shell.programs.known import KnownProgram, default_effect, named_set
-from sayso.reading.shell.programs.options import Argument
+from sayso.reading.shell.programs.options import Argument, ParsedOptions
 
 if TYPE_CHECKING:
     from sayso.reading.shell.commands.invocation import Invocation
     from sayso.reading.shell.judge import Judge
 
 FREE_COMMANDS = frozenset({"check", "explain", "wait", "retry"})
+_SPECIAL = lazy_pattern(r"\[[^\]]*\]?|[.*+?^$(){}\\]+")
 _NAMED = lazy_pattern(r"(?i)say?so|s[*?\[.]|\.\*|^[*.?]+$")
 
 
@@ -71,31 +71,42 @@ def judge_process(judge: Judge, value: Argument, invocation: Invocation) -> None
 
 def judge_signals(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`kill`, `pkill`, `killall`: as their data says; `kill -9 -1` is for every process there is."""
-    judge_by_data(judge, program, invocation)
+    parsed = judge_by_data(judge, program, invocation)
     for one in invocation.arguments:
         if one.text is None and one.value.source:  # kill $(pgrep sayso)
             bar(judge, "stop_guard", "it may end a process of Sayso", one.start, one.end)
-    texts = [one.text for one in invocation.arguments]
-    if program.name == "kill" and "-1" in texts[1:] and (texts[0] or "")[:1] == "-":
+    texts = [one.text or "" for one in invocation.arguments]
+    if program.name == "kill" and "-1" in texts[1:] and texts[0][:1] == "-":
         bar(judge, "stop_guard", "it ends every process, Sayso's too", invocation.start, invocation.end)
-    if program.name != "kill":
-        _judge_names_of_processes(judge, texts, invocation)
+    elif program.name != "kill" and _names_own_process(program, parsed):
+        bar(judge, "stop_guard", "it ends the process of Sayso", invocation.start, invocation.end)
 
 
-def _judge_names_of_processes(judge: Judge, texts: list[str | None], invocation: Invocation) -> None:
-    """A name or pattern that fits the process which judges this."""
-    whole = any((one or "").startswith("-") and "f" in (one or "").partition("=")[0] for one in texts)
-    own = _describe_own_process("cmdline" if whole else "comm")
-    for one in texts:
-        if one and one[0] != "-" and own and _fits(one, own):
-            bar(judge, "stop_guard", "it ends the process of Sayso", invocation.start, invocation.end)
+def _names_own_process(program: KnownProgram, parsed: ParsedOptions) -> bool:
+    """Return whether a name or pattern fits the process which judges this."""
+    chosen = {option.name for option, _ in parsed.options}
+    own = _describe_own_process("cmdline" if "-f" in chosen else "comm").strip()
+    whole = "-x" in chosen or (program.name == "killall" and "-r" not in chosen)
+    named = [one.text for one in parsed.operands if one.text]
+    return bool(own) and any(one == own if whole else _fits(one, own) for one in named)
 
 
 def _fits(pattern: str, text: str) -> bool:
-    try:
-        return re.search(pattern, text) is not None
-    except (re.error, RecursionError):
-        return pattern in text
+    """Return whether a pattern may fit: the plain letters of one of its alternatives stand there in order.
+
+    It comes from the line, so it is not run as the expression that it is: that may take for ever.
+    """
+    return any(_stand_in_order(_SPECIAL.split(one), text) for one in pattern.split("|"))
+
+
+def _stand_in_order(pieces: list[str], text: str) -> bool:
+    here = 0
+    for one in pieces:
+        at = text.find(one, here)
+        if at < 0:
+            return False
+        here = at + len(one)
+    return True
 
 
 def _describe_own_process(kind: str) -> str:
