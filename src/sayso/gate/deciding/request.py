@@ -135,7 +135,7 @@ def request_in_session(
         state=said.state,
         door=said.door,
     )
-    who = {**requester_of_session(row), **_reader_of(gate), "confidence": confidence}
+    who = {**requester_of_session(row), "read_by": _name_reader(gate), "confidence": confidence}
     if said.subagent:
         who |= {"agent": f"{row.agent}, sub-agent {said.subagent}", "origin": Origin.SUBAGENT}
     if said.workflow is not None:
@@ -155,7 +155,7 @@ def request_for_function(
     row = gate.sealer.last_session(session) or find_session_row(gate, session)
     gate = in_workspace(gate, row.workspace, look=False)
     here = msgspec.structs.replace(call, workspace=row.workspace)
-    who = {**requester_of_session(row), **_reader_of(gate)}
+    who = {**requester_of_session(row), "read_by": _name_reader(gate)}
     if workflow is not None:
         return make_request(here, declared.operations, workflow=workflow, **who)
     return read_request(here, declared, gate.policy, **who)
@@ -167,10 +167,10 @@ def requester_of_session(row: SessionRow) -> dict[str, Any]:
     return {"agent": row.agent, "session": row.id, "origin": origin}
 
 
-def _reader_of(gate: Gate) -> dict[str, str]:
+def _name_reader(gate: Gate) -> str:
     """Name the policy that reads, if it may be another one by the time the call is decided."""
     alone = gate.base is None and (gate.live is None or gate.live.is_own(gate.policy))
-    return {"read_by": "" if alone else gate.policy.digest}
+    return "" if alone else gate.policy.digest
 
 
 def as_read_now(gate: Gate, request: Request) -> Request:
@@ -181,7 +181,7 @@ def as_read_now(gate: Gate, request: Request) -> Request:
 def gate_and_reading(gate: Gate, request: Request) -> tuple[Gate, Request]:
     """The gate for the workspace of this request, and the request as its policy reads the call now."""
     gate = in_workspace(gate, request.call.workspace)
-    if request.read_by == _reader_of(gate)["read_by"]:
+    if request.read_by == _name_reader(gate):
         return gate, request
     return gate, read_again(request, gate.policy)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import partial
 from typing import Any, NamedTuple, cast
 
@@ -217,8 +217,10 @@ class MarkedStore:
 
         If that cannot be written, it is tried again, and told, when the disk has it.
         """
-        with suppress(StoreError):
+        try:
             self.mark.learn(raised)
+        except StoreError:
+            log.debug("the mark is written once the disk has it")
 
     def _raise(self, kept: _Kept) -> None:
         """What was kept is committed."""

@@ -68,8 +68,11 @@ class MarkLog:
         if self._forks != _forks:
             self._begin()
         with self._versions.guard:
-            while not self._try_write(self._path, entries, raised, follow=follow):
-                self._file = None
+            while True:
+                try:
+                    return self._write_to(self._open_file(), entries, raised, follow=follow)
+                except MarkReplaced:  # the log continues in another file
+                    self._file = None
 
     def write_unsynced(self, raised: Raised) -> None:
         """Add these versions for as long as this machine runs, if the system tells one start from another."""
@@ -77,43 +80,35 @@ class MarkLog:
         if boot and raised:
             self.write((), {unsynced_key(place): (one[0], boot) for place, one in raised.items()})
 
-    def _try_write(
-        self, path: Path, entries: Sequence[EntryRow], raised: Raised, *, follow: bool = False
-    ) -> bool:
-        """False if the log continues in another file."""
-        try:
-            self._write_to(self._open_file(path), entries, raised, follow=follow)
-        except MarkReplaced:
-            return False
-        return True
-
     def _write_to(self, file: MarkFile, entries: Sequence[EntryRow], raised: Raised, *, follow: bool) -> None:
         file.lock()  # without a context manager, as this is done for every commit
         try:
             self._take(file)
-            records = [(place, *one) for place, one in raised.items()]
-            newest, others = None, []
-            for entry in entries:
-                if entry.stream == MAIN:
-                    newest = entry
-                else:
-                    others.append(entry)
-            if others or follow:
-                heads = (records_to_follow if follow else records_to_raise)(self.heads, others)
-                learn_head_records(self.heads, heads)
-                records += heads
+            records = [(place, version, until) for place, (version, until) in raised.items()]
+            newest = None
+            if entries or follow:
+                newest = next((entry for entry in entries if entry.stream == MAIN), None)
+                records += self._move_heads([one for one in entries if one is not newest], follow=follow)
             file.write(newest, records, follow=follow)
             if entries and file.long_for(self._versions.count):  # an entry says what time it is
                 self._shorten(file, entries[-1].at)
         finally:
             file.unlock()
 
-    def _open_file(self, path: Path) -> MarkFile:
+    def _move_heads(self, entries: Sequence[EntryRow], *, follow: bool) -> list[Record]:
+        """Move the heads of the streams beside `main` to these entries; return the records that say so."""
+        if not (entries or follow):
+            return []
+        heads = (records_to_follow if follow else records_to_raise)(self.heads, entries)
+        learn_head_records(self.heads, heads)
+        return heads
+
+    def _open_file(self) -> MarkFile:
         """Return the file, reopened now and then. A deleted file is made again, with all we know."""
         self._left -= 1
         if self._file is not None and self._left >= 0:
             return self._file
-        file = MarkFile(path, make=True)
+        file = MarkFile(self._path, make=True)
         self._left = OPENED_AGAIN
         if self._file is not None and self._file.same_as(file):
             return self._file
@@ -147,18 +142,18 @@ class MarkLog:
                 self._looks = LOOKED_AGAIN
                 if self._file is not None and not self._file.is_at(self._path):
                     self._file = None
-            while not self._try_read(self._path):
-                self._file = None
+            self._read_news()
 
-    def _try_read(self, path: Path) -> bool:
-        """False if the log continues in another file."""
-        if self._file is None:
-            self._file = MarkFile(path, make=False)
-        try:
-            self._take(self._file)
-        except MarkReplaced:
-            return False
-        return True
+    def _read_news(self) -> None:
+        while True:
+            if self._file is None:
+                self._file = MarkFile(self._path, make=False)
+            try:
+                self._take(self._file)
+            except MarkReplaced:  # the log continues in another file
+                self._file = None
+            else:
+                return
 
     def _take(self, file: MarkFile) -> list[Record]:
         if file.is_unread:
