@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
 import re
 from pathlib import Path
@@ -35,9 +36,14 @@ def exists(name: str) -> bool:
             return True
     path, _, last = name.rpartition(".")
     try:
-        return bool(path) and hasattr(importlib.import_module(f"sayso.{path}"), last)
+        return bool(path) and (hasattr(importlib.import_module(f"sayso.{path}"), last) or is_module(name))
     except ModuleNotFoundError:
         return False
+
+
+def is_module(name: str) -> bool:
+    """Whether it is a module or a room, imported so far or not."""
+    return importlib.util.find_spec(f"sayso.{name}") is not None
 
 
 def has_member(kind: object, member: str) -> bool:

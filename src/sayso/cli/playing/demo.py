@@ -189,7 +189,7 @@ class Demo:
             def take_down() -> None:
                 over.set()
                 for thread in threading.enumerate():
-                    if thread.name == f"sayso-terminal-{name}":
+                    if thread.name == "sayso-terminal":
                         thread.join(TAKES_DOWN_WITHIN)
 
             self._take_down = take_down
