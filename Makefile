@@ -1,7 +1,7 @@
 # Everything here works on a fresh clone with Python 3.11 or newer and make: what is needed goes into .venv.
 
 .DEFAULT_GOAL := help
-.PHONY: help run fast test test-all chromium lint format bench mutants clean
+.PHONY: help run fast test test-all warm chromium lint format bench mutants clean
 .SUFFIXES:
 .NOTPARALLEL:
 
@@ -42,9 +42,14 @@ fast: lint ## lint, and the tests that need no process, browser or disk: for eve
 # Checks of the linters themselves: each of their tests starts one.
 not_quick := --ignore=tests/architecture/test_arrows.py --ignore=tests/architecture/test_page_code.py
 
-test: lint chromium .venv/.obsidian .venv/.provider $(quick_agent) ## lint, then every test: what CI runs
+test: warm lint chromium .venv/.obsidian .venv/.provider $(quick_agent) ## lint, then every test: what CI runs
 	@$(say) 'tests'
 	@sh tools/in_memory.sh $(bin)/python -m pytest -n $(workers) --dist worksteal --hypothesis-profile="$$HYPOTHESIS_PROFILE" $(no_skips) $(ARGS)
+
+# pytest compiles every test anew for its asserts, and each worker of a fresh clone would: while mypy, which uses
+# one core, is at work, another does it for all of them.
+warm: .venv/.dev
+	@$(bin)/python -m pytest --collect-only -q >/dev/null 2>&1 &
 
 # More than there are cores: many tests wait for a process or a page, and others can work meanwhile.
 cores := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
