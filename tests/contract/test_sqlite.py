@@ -185,6 +185,18 @@ def test_the_write_ahead_log_does_not_grow_without_end(path: Path) -> None:
         assert Path(f"{path}-wal").stat().st_size < 1.5 * once
 
 
+def test_the_write_ahead_log_does_not_grow_with_the_size_of_batches(path: Path) -> None:
+    log, largest = Path(f"{path}-wal"), 0
+    with closing(SqliteStore(path)) as store:
+        for number in range(sqlite_store.COMMITS):
+            with store.batch() as batch:
+                for part in range(32):
+                    with batch.write() as w:
+                        w.set_meta(f"{number} {part}", "x" * 1_000)
+            largest = max(largest, log.stat().st_size)
+    assert largest < 2 * sqlite_store.LONG_LOG
+
+
 def test_one_process_at_a_time_checkpoints_and_the_others_go_on(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
         before = path.stat().st_mtime_ns

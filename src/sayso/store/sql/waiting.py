@@ -88,6 +88,8 @@ class WaitingTransaction(Transaction):
         self._waiting: list[Write] = []
         self._part: int | None = None
         """Where in what waits the part under way begins; None once it was sent."""
+        self.parts = 0
+        """How many parts were kept."""
 
     def put(self, statement: str, parameters: Sequence[object], otherwise: str = "") -> None:
         self.check()
@@ -103,6 +105,7 @@ class WaitingTransaction(Transaction):
         self._waiting.append(Write(f"SAVEPOINT {PART}", ()))
 
     def keep_part(self) -> None:
+        self.parts += 1
         if self._part is not None:
             del self._waiting[self._part]  # nobody else will go back to it
             self._part = None

@@ -37,6 +37,8 @@ MOST_IDLE = 3
 """How many connections that read are kept for the next: each fills a cache of 2 MB with pages of the file."""
 COMMITS = 256
 """After how many commits of its own a process offers to move the write-ahead log into the file."""
+PARTS = 4
+"""So many parts of a batch count as a commit: the log grows with what is written, not with commits."""
 LONG_LOG = 8 * 2**20
 """From this size on, readers are waited for, so that the log starts over, empty, instead of growing."""
 READERS_WAITED_FOR = 0.2
@@ -259,9 +261,13 @@ class SqliteStore(SqlStore[SqliteTransaction]):
 
     def _commit(self, transaction: SqliteTransaction, *, urgent: bool) -> None:
         transaction.change("COMMIT", ())
+<<<<<<< HEAD
         transaction.known.keep_for_next()
         self._kept = _KeptRows(transaction.connection, transaction.version, transaction.known)
         self._commits += 1
+=======
+        self._commits += max(1, transaction.parts // PARTS)
+>>>>>>> hot13
         transaction.commit = self._log.count_commit()
 
     def _settle(self, transaction: SqliteTransaction) -> None:
