@@ -261,13 +261,9 @@ class SqliteStore(SqlStore[SqliteTransaction]):
 
     def _commit(self, transaction: SqliteTransaction, *, urgent: bool) -> None:
         transaction.change("COMMIT", ())
-<<<<<<< HEAD
         transaction.known.keep_for_next()
         self._kept = _KeptRows(transaction.connection, transaction.version, transaction.known)
-        self._commits += 1
-=======
         self._commits += max(1, transaction.parts // PARTS)
->>>>>>> hot13
         transaction.commit = self._log.count_commit()
 
     def _settle(self, transaction: SqliteTransaction) -> None:
