@@ -27,15 +27,22 @@ CORE = [
 
 
 def exists(name: str) -> bool:
-    """Whether this is a name of core, with or without a member, or a module path with a name at its end."""
+    """Return whether this is a name of core, with or without a member, a module, or a name in a module."""
     first, _, member = name.partition(".")
     for module in CORE:
         found = getattr(module, first, None)
         if found is not None and (not member or has_member(found, member)):
             return True
     path, _, last = name.rpartition(".")
+    return is_module(f"sayso.{name}") or (
+        bool(path) and is_module(f"sayso.{path}") and hasattr(importlib.import_module(f"sayso.{path}"), last)
+    )
+
+
+def is_module(path: str) -> bool:
+    """Return whether this can be imported, whatever other tests have imported before."""
     try:
-        return bool(path) and hasattr(importlib.import_module(f"sayso.{path}"), last)
+        return importlib.import_module(path) is not None
     except ModuleNotFoundError:
         return False
 

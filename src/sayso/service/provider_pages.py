@@ -53,7 +53,7 @@ class ProviderView(msgspec.Struct, frozen=True):
 
 
 class BegunView(msgspec.Struct, frozen=True):
-    """Where the browser goes now, and what the page keeps until it is back."""
+    """The address the browser goes to, and what the page keeps until it is back."""
 
     url: str
     page: str
@@ -64,7 +64,7 @@ Opaque = Annotated[str, msgspec.Meta(pattern=r"^[ -~]*$", max_length=4_000)]
 
 
 class ReturnBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the provider sent back with the browser, and what the page kept."""
+    """The parameters the provider sent back with the browser, and what the page kept."""
 
     code: Opaque
     state: Opaque

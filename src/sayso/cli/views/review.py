@@ -57,7 +57,7 @@ def _ask_which(one: DomainReview) -> list[str]:
 
 
 def outcome_lines(chosen: ReviewChoice, filed: list[str]) -> list[str]:
-    """What came of a review."""
+    """Describe the outcome of a review."""
     kept = f"Kept: {', '.join(chosen.keep)}." if chosen.keep else NOTHING_KEPT
     asks = [
         f"Proposed that {operation} asks: sayso propose approve {proposal}"

@@ -60,7 +60,7 @@ class ApprovalSet(msgspec.Struct, frozen=True):
 
 
 class OwnApproval(msgspec.Struct, frozen=True):
-    """Whether an allow of one person would count, or why not; and whether they may break the glass."""
+    """The effect of one person's allow: whether it counts, why not, and whether they may break the glass."""
 
     counts: bool
     why_not: str = ""
