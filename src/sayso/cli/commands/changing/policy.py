@@ -10,7 +10,7 @@ import typer
 
 from sayso.cli.commands.changing.hindsight import replay_past, suggest_from_past
 from sayso.cli.commands.changing.policy_file import policy_apply, policy_lock, policy_status, policy_unlock
-from sayso.cli.commands.operator import open_gate_to_look, show_or_json
+from sayso.cli.opening import open_gate_to_look, show_or_json
 from sayso.cli.policy_choice import (
     ApprovalOption,
     JsonOption,
@@ -257,7 +257,7 @@ def policy_review(
     decay. What you do not keep decays by itself: from then on it asks. What is to ask at once is filed as a
     proposal for your policy file. `--keep`, `--keep-all` and `--tighten` answer without asking.
     """
-    from sayso.cli.commands.operator import open_gate_to_act
+    from sayso.cli.opening import open_gate_to_act
     from sayso.cli.operator_name import operator_name
     from sayso.cli.views.review import (
         ReviewChoice,
