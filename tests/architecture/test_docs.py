@@ -104,3 +104,23 @@ def test_no_page_names_a_file_that_is_gone(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     places = (ROOT, ROOT / "src" / "sayso")
     assert [path for path in PATH.findall(text) if not any((place / path).exists() for place in places)] == []
+
+
+def unnamed_rooms(page: str) -> list[str]:
+    """Return the rooms of the source, and the suites, that the tables of CONTRIBUTING leave out."""
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    named = {name for row in rows for name in re.findall(r"`([\w/]+)`", row)}
+    source = ROOT / "src" / "sayso"
+    rooms = [path.relative_to(source) for path in (*source.glob("*/"), *source.glob("*/*/")) if path.is_dir()]
+    suites = [path.relative_to(ROOT) for path in (ROOT / "tests").glob("*/") if path.is_dir()]
+    found = [str(one) for one in (*rooms, *suites) if not one.name.startswith("_")]
+    return sorted(one for one in found if one not in named and one.rpartition("/")[2] not in named)
+
+
+def test_every_room_and_suite_is_in_the_tables() -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert unnamed_rooms(page) == []
+    assert unnamed_rooms(page.replace("`gate/hindsight`", "").replace("`tests/crash`", "")) == [
+        "gate/hindsight",
+        "tests/crash",
+    ]
