@@ -58,7 +58,8 @@ def open_gate_to_act(store: str | None, policy: Policy | None = None) -> Iterato
 
     A store that was made and never used is begun here, under your own policy.
     """
-    from sayso.gate.open import UnusedStore, open_gate, open_to_act, policy_in_force
+    from sayso.gate.open import UnusedStore, open_gate, open_to_act
+    from sayso.gate.policy.acting_policy import policy_in_force
 
     try:
         gate = open_to_act(policy, store)

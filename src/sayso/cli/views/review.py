@@ -124,7 +124,7 @@ def find_decay_notes(gate: Gate) -> list[str]:
     import msgspec
 
     from sayso.core.errors import SaysoError
-    from sayso.gate.open import policy_in_force
+    from sayso.gate.policy.acting_policy import policy_in_force
     from sayso.gate.settings import load_own_policy
     from sayso.gate.upkeep.decay_notices import find_near_decays
     from sayso.policy import load_preset
