@@ -29,9 +29,10 @@ from sayso.gate.people.provider_sign_in import (
     find_attempt,
     finish_attempt,
 )
+from sayso.service.http.act_body import read_act_body
 from sayso.service.http.auth import check_same_origin
 from sayso.service.http.problems import RequestRefused
-from sayso.service.pages import act_route, index_route, read_act_body, sign_in_response
+from sayso.service.pages import act_route, index_route, sign_in_response
 from sayso.service.providers.id_token import BadToken
 from sayso.service.providers.provider import Provider, ProviderDown
 
