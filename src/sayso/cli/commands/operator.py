@@ -49,7 +49,7 @@ def show_inbox(
 ) -> None:
     """Read and answer open questions on the whole screen, live; or print them, or one in full.
 
-    At a terminal, with the extra `tui`, keys answer; a yes at high risk wants the word allow.
+    At a terminal, with the extra `tui`, keys answer; at high risk you type the word allow.
     Elsewhere the list is printed and folds long values; `sayso inbox ID` shows them in full.
     """
     from sayso.cli.views import operator, question_card, review

@@ -242,7 +242,7 @@ def policy_review(
         typer.Option(
             "--tighten",
             metavar="OPERATION",
-            help="Propose that this permission asks from now on; may be given again.",
+            help="Propose that this permission asks from now on; may be repeated.",
         ),
     ] = None,
     store: StoreOption = None,
@@ -253,7 +253,7 @@ def policy_review(
 ) -> None:
     """Walk through each domain: how often each permission was used, asked about and refused since last time.
 
-    In a terminal it asks for each domain whether to keep it, to make permissions of it ask, or to let it
+    In a terminal it asks for each domain whether to keep it, to make its permissions ask, or to let it
     decay. What you do not keep decays by itself: from then on it asks. What is to ask at once is filed as a
     proposal for your policy file. `--keep`, `--keep-all` and `--tighten` answer without asking.
     """

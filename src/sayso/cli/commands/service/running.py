@@ -155,7 +155,7 @@ def _describe(one: AnnouncedService) -> list[str]:
         *([f"  socket   {one.socket}"] if one.socket else []),
         "  open     sayso link, which signs your browser in",
         "  stop     sayso serve --stop",
-        "  restart  sayso serve --restart (--background: without this terminal)",
+        "  restart  sayso serve --restart (--background: not in this terminal)",
     ]
 
 
