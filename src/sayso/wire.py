@@ -170,7 +170,7 @@ class HookOutput(msgspec.Struct, frozen=True):
 
 
 class HookDialect(msgspec.Struct, frozen=True):
-    """How one coding agent speaks to its hooks, or the MCP gateway to the service.
+    """The dialect of one coding agent and its hooks, or of the MCP gateway.
 
     `read_event` takes the name of the event and the host's payload, and raises `MalformedRequest` for what is
     not this agent's. `render_answer` gives the decision in the host's words.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import pkgutil
 import re
 from pathlib import Path
@@ -28,22 +27,24 @@ CORE = [
 
 
 def exists(name: str) -> bool:
-    """Whether this is a name of core, with or without a member, or a module path with a name at its end."""
+    """Return whether this is a name of core, with or without a member, a module, or a name in a module."""
     first, _, member = name.partition(".")
     for module in CORE:
         found = getattr(module, first, None)
         if found is not None and (not member or has_member(found, member)):
             return True
     path, _, last = name.rpartition(".")
+    return is_module(f"sayso.{name}") or (
+        bool(path) and is_module(f"sayso.{path}") and hasattr(importlib.import_module(f"sayso.{path}"), last)
+    )
+
+
+def is_module(path: str) -> bool:
+    """Return whether this can be imported, whatever other tests have imported before."""
     try:
-        return bool(path) and (hasattr(importlib.import_module(f"sayso.{path}"), last) or is_module(name))
+        return importlib.import_module(path) is not None
     except ModuleNotFoundError:
         return False
-
-
-def is_module(name: str) -> bool:
-    """Whether it is a module or a room, imported so far or not."""
-    return importlib.util.find_spec(f"sayso.{name}") is not None
 
 
 def has_member(kind: object, member: str) -> bool:
@@ -103,3 +104,23 @@ def test_no_page_names_a_file_that_is_gone(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     places = (ROOT, ROOT / "src" / "sayso")
     assert [path for path in PATH.findall(text) if not any((place / path).exists() for place in places)] == []
+
+
+def unnamed_rooms(page: str) -> list[str]:
+    """Return the rooms of the source, and the suites, that the tables of CONTRIBUTING leave out."""
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    named = {name for row in rows for name in re.findall(r"`([\w/]+)`", row)}
+    source = ROOT / "src" / "sayso"
+    rooms = [path.relative_to(source) for path in (*source.glob("*/"), *source.glob("*/*/")) if path.is_dir()]
+    suites = [path.relative_to(ROOT) for path in (ROOT / "tests").glob("*/") if path.is_dir()]
+    found = [str(one) for one in (*rooms, *suites) if not one.name.startswith("_")]
+    return sorted(one for one in found if one not in named and one.rpartition("/")[2] not in named)
+
+
+def test_every_room_and_suite_is_in_the_tables() -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert unnamed_rooms(page) == []
+    assert unnamed_rooms(page.replace("`gate/hindsight`", "").replace("`tests/crash`", "")) == [
+        "gate/hindsight",
+        "tests/crash",
+    ]

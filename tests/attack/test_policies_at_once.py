@@ -14,8 +14,9 @@ import pytest
 from sayso.core.model import Tier
 from sayso.core.policy import Policy
 from sayso.gate.gate import Gate, current_gate
-from sayso.gate.open import PolicySource, open_gate
+from sayso.gate.open import open_gate
 from sayso.gate.policy import live
+from sayso.gate.policy.acting_policy import PolicySource
 from sayso.gate.policy.in_force import find_pinned, put_in_force, read_policy, read_row
 from sayso.gate.policy_acts.file_flags import unprotect_file
 from sayso.gate.policy_acts.lock import CannotLock, lock_policy

@@ -11,7 +11,8 @@ from sayso import Sayso
 from sayso.core.policy import Policy
 from sayso.doors.python.session import Session
 from sayso.gate.gate import Gate, current_gate
-from sayso.gate.open import PolicySource, open_gate
+from sayso.gate.open import open_gate
+from sayso.gate.policy.acting_policy import PolicySource
 from sayso.gate.policy_acts.apply import apply_policy, load_policy_status
 from sayso.policy import load_text
 from sayso.policy.compare.tightenings import find_tightenings

@@ -11,7 +11,8 @@ from sayso.core.audit import events
 from sayso.core.policy import Policy
 from sayso.doors.python.calls.results import ConsentDenied, ConsentRequired
 from sayso.doors.sayso import Sayso
-from sayso.gate.open import OtherPolicy, check_in_force, open_to_act
+from sayso.gate.open import open_to_act
+from sayso.gate.policy.acting_policy import OtherPolicy, check_in_force
 from sayso.gate.policy.in_force import PIN, ROW
 from sayso.gate.policy_acts.apply import CannotApply, apply_policy, load_policy_status
 from sayso.gate.policy_acts.file_flags import unprotect_file

@@ -14,7 +14,8 @@ from sayso.core.proposals.diffs import make_diff
 from sayso.core.proposals.proposal import ProposalRefused
 from sayso.core.signed_messages import decode_secret, sign_message
 from sayso.gate.gate import Gate
-from sayso.gate.open import OtherPolicy, open_gate
+from sayso.gate.open import open_gate
+from sayso.gate.policy.acting_policy import OtherPolicy
 from sayso.gate.proposals.file_proposal import ProposalBody, file_proposal
 from sayso.gate.proposals.view import view_proposal
 from sayso.gate.trusted.settings_file import load_trusted_file, make_trusted_file

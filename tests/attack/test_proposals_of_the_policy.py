@@ -12,7 +12,8 @@ from sayso.core.model import Tier
 from sayso.core.proposals.diffs import make_diff
 from sayso.core.proposals.proposal import Proposal, ProposalRefused
 from sayso.gate.gate import current_gate
-from sayso.gate.open import PolicySource, open_gate
+from sayso.gate.open import open_gate
+from sayso.gate.policy.acting_policy import PolicySource
 from sayso.gate.policy_acts.file_flags import unprotect_file
 from sayso.gate.policy_acts.lock import lock_policy, unlock_policy
 from sayso.gate.proposals.file_proposal import approve_proposal

@@ -11,7 +11,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from sayso.gate.gate import current_gate
-from sayso.gate.open import PolicySource, open_gate
+from sayso.gate.open import open_gate
+from sayso.gate.policy.acting_policy import PolicySource
 from sayso.gate.policy_acts.apply import apply_policy, load_policy_status
 from sayso.policy import load_text
 from sayso.store.memory.store import MemoryStore

@@ -15,8 +15,9 @@ from sayso.doors.python.calls.results import ConsentDenied, ConsentRequired
 from sayso.doors.sayso import Sayso
 from sayso.gate.deciding.request import request_in_session
 from sayso.gate.gate import Gate
-from sayso.gate.open import PolicySource, as_if_watching, open_to_act, open_to_look
+from sayso.gate.open import open_to_act, open_to_look
 from sayso.gate.people.signed_acts import Acknowledgement
+from sayso.gate.policy.acting_policy import PolicySource, as_if_watching
 from sayso.gate.policy.in_force import PRESET
 from sayso.gate.policy_acts.apply import apply_policy, load_policy_status
 from sayso.gate.policy_acts.file_flags import unprotect_file

@@ -13,7 +13,8 @@ from sayso.core.errors import SaysoError
 from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate
-from sayso.gate.open import NoStore, open_audit, open_gate, open_to_act, open_to_look, policy_in_force
+from sayso.gate.open import NoStore, open_audit, open_gate, open_to_act, open_to_look
+from sayso.gate.policy.acting_policy import policy_in_force
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.sessions.operator_grants import list_grants
 from sayso.gate.sessions.sessions import open_session

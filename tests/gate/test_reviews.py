@@ -14,9 +14,10 @@ from sayso.core.model import Operation, Verdict
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
-from sayso.gate.open import OtherPolicy, open_gate
+from sayso.gate.open import open_gate
 from sayso.gate.people.passkeys import Signing
 from sayso.gate.people.signed_acts import Acknowledgement
+from sayso.gate.policy.acting_policy import OtherPolicy
 from sayso.gate.sessions.sessions import open_session
 from sayso.gate.upkeep.review import UnknownDomain, keep_domain, load_domain_reviews
 from sayso.policy import load_preset, load_text

@@ -16,7 +16,7 @@ from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
-from sayso.gate.open import OtherPolicy, open_gate
+from sayso.gate.open import open_gate
 from sayso.gate.people.answerers import (
     Answerer,
     at_terminal,
@@ -28,6 +28,7 @@ from sayso.gate.people.answerers import (
 from sayso.gate.people.delegations import DelegationRefused, delegate, end_delegation
 from sayso.gate.people.team_view import load_team_view
 from sayso.gate.people.tokens import issue_token, revoke_token
+from sayso.gate.policy.acting_policy import OtherPolicy
 from sayso.gate.questions.read import question_of
 from sayso.gate.questions.team.progress import load_progress
 from sayso.gate.questions.team.quorum import ApprovalProgress, NotApprover

@@ -13,10 +13,11 @@ import pytest
 
 from sayso.core.team import IdentityProvider
 from sayso.gate.gate import Gate
-from sayso.gate.open import PolicySource, open_gate
+from sayso.gate.open import open_gate
 from sayso.gate.people.browsers import make_link, page_key, use_link
 from sayso.gate.people.passkeys import list_passkeys
 from sayso.gate.people.push import live_subscriptions, subscribe
+from sayso.gate.policy.acting_policy import PolicySource
 from sayso.policy import read_file
 from sayso.service.http.auth import COOKIE, PAGE
 from sayso.service.providers.settings_file import GroupsSettings, ProvidersRefused, load_provider_settings

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sayso.core.policy import Policy
     from sayso.gate.deciding.check import CheckResult
     from sayso.gate.gate import Gate
-    from sayso.gate.open import PolicySource
+    from sayso.gate.policy.acting_policy import PolicySource
 
 STATELESS = (
     "decided without a store: domains count as just reviewed unless the file gives a date,"
@@ -51,7 +51,7 @@ class Decider:
         if gate is not None and waits:
             self._remarks = (FILE_WAITS,)
         elif gate is not None:
-            from sayso.gate.open import policy_in_force
+            from sayso.gate.policy.acting_policy import policy_in_force
 
             self._remarks = () if policy_in_force(gate) in (None, policy.digest) else (OTHER_POLICY,)
 
@@ -136,7 +136,7 @@ def open_decider(
         )
     gate = None if preset is not None else _open_existing_store(policy, store, session)
     if gate is not None and not draft:
-        from sayso.gate.open import as_if_watching
+        from sayso.gate.policy.acting_policy import as_if_watching
 
         gate = as_if_watching(gate, own)
     if gate is not None:

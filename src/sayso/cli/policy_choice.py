@@ -10,7 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from sayso.core.policy import Policy
-    from sayso.gate.open import PolicySource
+    from sayso.gate.policy.acting_policy import PolicySource
     from sayso.policy import LoadedPolicy
 
 
@@ -65,7 +65,7 @@ def choose_policy(policy: Path | None, preset: str | None, approval: str | None)
 
 def find_policy_source(policy: Path | None, preset: str | None, approval: str | None) -> PolicySource | None:
     """The file that `choose_policy` loads, or your own that is to come, to be watched; None for a preset."""
-    from sayso.gate.open import PolicySource, own_policy_source
+    from sayso.gate.policy.acting_policy import PolicySource, own_policy_source
     from sayso.gate.settings import chosen_mode
 
     if preset is not None:

@@ -42,7 +42,7 @@ class ProvenIdentity(msgspec.Struct, frozen=True):
 
 
 class IdentityProvider(msgspec.Struct, frozen=True):
-    """Who says who somebody is: the issuer, and its names for groups of the policy that it has to confirm."""
+    """A provider that authenticates people: its issuer, and its names for the groups it has to confirm."""
 
     issuer: str
     groups: Mapping[str, str] = {}

@@ -25,7 +25,8 @@ from sayso.gate.deciding.authorize import Authorization
 from sayso.gate.gate import Gate
 from sayso.gate.ledger import workflows
 from sayso.gate.ledger.recovery import reconcile_calls, recover_calls
-from sayso.gate.open import PolicySource, open_gate, own_policy_source
+from sayso.gate.open import open_gate
+from sayso.gate.policy.acting_policy import PolicySource, own_policy_source
 from sayso.gate.questions import answer, wait
 from sayso.gate.questions.answer import QuestionStanding
 from sayso.gate.questions.surface import LocalSurface

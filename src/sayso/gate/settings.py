@@ -72,7 +72,7 @@ def find_own_policies() -> list[Path]:
 
 
 def own_policy_places() -> tuple[Path, ...]:
-    """Where your own policy file may lie; the first that is there counts."""
+    """Return the places of your own policy file; the first that exists counts."""
     return tuple(gate_config_folder() / name for name in POLICY_NAMES)
 
 

@@ -292,7 +292,7 @@ NOT_THE_DOCTORS = "A session of sayso doctor is for the call that must be blocke
 
 
 def doctor_name(agent: str) -> str:
-    """Who makes the call that must be blocked, and through which agent's hook."""
+    """Name the caller of the canary, with the agent whose hook it goes through."""
     return f"sayso doctor ({agent})"
 
 

@@ -9,10 +9,10 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from sayso.core.digest import parse_json
 from sayso.gate.gate import Gate
 from sayso.gate.people.browsers import browser_key, find_browser
 from sayso.gate.people.push import live_subscriptions, subscribe, unsubscribe
+from sayso.service.http.act_body import read_act_body
 from sayso.service.http.auth import COOKIE, check_page, check_same_origin
 from sayso.service.http.problems import RequestRefused
 from sayso.surfaces.remote.browser import public_push_key
@@ -38,7 +38,7 @@ class SubscriptionBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NotifyView(msgspec.Struct, frozen=True):
-    """Says if this browser is told; and the key that its push service has to know us by."""
+    """The switch of this browser, and the key by which its push service knows us."""
 
     on: bool
     key: str
@@ -51,7 +51,7 @@ async def get_notify(gate: Gate, request: Request) -> Response:
 
 async def switch_on(gate: Gate, request: Request) -> Response:
     secret = await _check_browser(gate, request)
-    body = await _read(request)
+    body = await read_act_body(request, SubscriptionBody, LARGEST_BODY)
     check_subscription(body.endpoint, body.keys.p256dh, body.keys.auth)
     await asyncio.to_thread(subscribe, gate, secret, body.endpoint, body.keys.p256dh, body.keys.auth)
     return await asyncio.to_thread(_view, gate, secret)
@@ -86,15 +86,3 @@ def _view(gate: Gate, secret: str) -> Response:
     mine = browser_key(secret)
     on = any(one.browser == mine for one in live_subscriptions(gate))
     return Response(msgspec.json.encode(NotifyView(on, public_push_key(gate))), media_type="application/json")
-
-
-async def _read(request: Request) -> SubscriptionBody:
-    raw = b""
-    async for part in request.stream():
-        raw += part
-        if len(raw) > LARGEST_BODY:
-            raise RequestRefused(413, "too_large", f"a subscription holds {LARGEST_BODY} bytes at most")
-    try:
-        return msgspec.convert(parse_json(raw), SubscriptionBody)
-    except msgspec.ValidationError as error:
-        raise RequestRefused(422, "malformed", str(error)) from error

@@ -7,14 +7,12 @@ from collections.abc import Awaitable, Callable, Iterator
 from hashlib import sha256
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import TypeVar
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from sayso.core.digest import parse_json
 from sayso.core.errors import SaysoError
 from sayso.gate.gate import Gate
 from sayso.gate.people.browsers import (
@@ -26,6 +24,7 @@ from sayso.gate.people.browsers import (
     user_of_browser,
 )
 from sayso.gate.people.push import unsubscribe
+from sayso.service.http.act_body import read_act_body
 from sayso.service.http.auth import COOKIE, check_page, check_same_origin
 from sayso.service.http.problems import RequestRefused, problem_response
 from sayso.service.notifying import ACTS as NOTIFY_ACTS
@@ -49,7 +48,6 @@ TYPES = {
     "webmanifest": "application/manifest+json",
 }
 LARGEST_CODE = 1_000
-Body = TypeVar("Body", bound=msgspec.Struct)
 
 
 class CodeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -185,19 +183,6 @@ async def _get_user(gate: Gate, request: Request) -> Response:
         )
     check_page(gate, request, request.cookies[COOKIE])
     return _user_response(SignedInUser(name))
-
-
-async def read_act_body(request: Request, kind: type[Body], most: int) -> Body:
-    """Read the body of an act, of so many bytes at most."""
-    raw = b""
-    async for part in request.stream():
-        raw += part
-        if len(raw) > most:
-            raise RequestRefused(413, "too_large", f"this holds {most:,} bytes at most")
-    try:
-        return msgspec.convert(parse_json(raw), kind)
-    except msgspec.ValidationError as error:
-        raise RequestRefused(422, "malformed", str(error)) from error
 
 
 def _user_response(signed_in: SignedInUser) -> Response:

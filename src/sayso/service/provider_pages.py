@@ -29,9 +29,10 @@ from sayso.gate.people.provider_sign_in import (
     find_attempt,
     finish_attempt,
 )
+from sayso.service.http.act_body import read_act_body
 from sayso.service.http.auth import check_same_origin
 from sayso.service.http.problems import RequestRefused
-from sayso.service.pages import act_route, index_route, read_act_body, sign_in_response
+from sayso.service.pages import act_route, index_route, sign_in_response
 from sayso.service.providers.id_token import BadToken
 from sayso.service.providers.provider import Provider, ProviderDown
 
@@ -53,7 +54,7 @@ class ProviderView(msgspec.Struct, frozen=True):
 
 
 class BegunView(msgspec.Struct, frozen=True):
-    """Where the browser goes now, and what the page keeps until it is back."""
+    """The address the browser goes to, and what the page keeps until it is back."""
 
     url: str
     page: str
@@ -64,7 +65,7 @@ Opaque = Annotated[str, msgspec.Meta(pattern=r"^[ -~]*$", max_length=4_000)]
 
 
 class ReturnBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the provider sent back with the browser, and what the page kept."""
+    """The parameters the provider sent back with the browser, and what the page kept."""
 
     code: Opaque
     state: Opaque

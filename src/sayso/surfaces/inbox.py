@@ -25,7 +25,7 @@ class Inbox:
         return key
 
     def close(self, ref: str | None, question: str, key: str, ending: str) -> None:
-        """Who looks at the store sees how it ended."""
+        """Do nothing: the store shows how it ended."""
 
     def tell(self, notice: Notice, key: str) -> None:
         """Nobody looks here; and a notice may hold what an agent wrote, so it does not go to the log."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sayso.core.words import FOLD_AT, format_question, visible
+from sayso.core.words import FOLD_AT, asker_line, format_question, visible
 from sayso.gate.sessions.play import Player
 from sayso.policy import load_preset
 from tests.support.rows import each_row
@@ -95,3 +95,8 @@ def test_a_value_that_is_not_long_is_never_folded_for_its_escapes(text: str) -> 
 )
 def test_what_a_risky_call_will_do_is_told_in_good_english(does: str, told: str) -> None:
     assert format_question("risky", "", "", [], [], [does]).endswith(f"{told} Proceed?")
+
+
+def test_a_session_is_named_only_where_there_is_one() -> None:
+    assert asker_line("bot", "s_1", 60.0, "d" * 64).startswith("Asked by bot in session s_1; open for")
+    assert asker_line("bot", "", 60.0, "d" * 64).startswith("Asked by bot; open for")

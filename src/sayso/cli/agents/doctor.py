@@ -29,7 +29,7 @@ def examine_gates(
     as_json: JsonOption = False,
 ) -> None:
     """Check that coding agents are gated, with a call that must be blocked. Exit 1 if something is wrong."""
-    from sayso.cli.commands.operator import show_or_json
+    from sayso.cli.opening import show_or_json
     from sayso.doors.agents.doctor.examine import find_level
     from sayso.doors.agents.settings.installed import installed_socket
 
@@ -53,7 +53,7 @@ def examine_gates(
 
 
 def _service_lines() -> list[str]:
-    """Where the service is, which hooks start if it does not run; another user's is not announced here."""
+    """Return where the service runs; nothing if it does not, or if it is another user's."""
     from sayso.cli.commands.service.running import find_running
 
     return [f"  --   service: runs at {one.page}; {OPEN_OR_STOP}" for one in find_running(None)[0]]
@@ -62,7 +62,7 @@ def _service_lines() -> list[str]:
 def _examine_servers(*, as_json: bool) -> None:
     """Look at the MCP servers alone; here one without a gateway is wrong, whoever may ask before it."""
     from sayso.cli.agents.mcp_servers import examine_servers
-    from sayso.cli.commands.operator import show_or_json
+    from sayso.cli.opening import show_or_json
 
     found = examine_servers()
     lines = ["MCP servers", *map(_line, found)] if found else ["No MCP server is named here."]

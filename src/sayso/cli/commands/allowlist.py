@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sayso.cli.commands.operator import open_gate_to_act, open_gate_to_look, optional_session_id, show_or_json
+from sayso.cli.opening import open_gate_to_act, open_gate_to_look, optional_session_id, show_or_json
 from sayso.cli.operator_name import operator_name
 from sayso.cli.policy_choice import ApprovalOption, JsonOption, PolicyOption, PresetOption, choose_policy
 from sayso.cli.short_ids import SessionId, SessionOption, StoreOption, expand_open_session_id

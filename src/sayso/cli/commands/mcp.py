@@ -64,7 +64,7 @@ def mcp_serve(
         _on_http(gate, http, tokens, session_name, elicit)
 
 
-@app.command("wrap", short_help="Stand in front of an MCP server, and ask before every tool call.")
+@app.command("wrap", short_help="Gate an MCP server: ask before every tool call.")
 def mcp_wrap(
     words: Annotated[
         list[str] | None, typer.Argument(metavar="-- COMMAND...", help="The command that starts the server.")
@@ -78,24 +78,24 @@ def mcp_wrap(
     url: Annotated[
         str | None,
         typer.Option(
-            "--url", metavar="URL", help="The address of a server (streamable HTTP), for a command."
+            "--url", metavar="URL", help="The address of a server (streamable HTTP), instead of a command."
         ),
     ] = None,
 ) -> None:
-    """Start an MCP server on stdin and stdout, and let only those tool calls through that are allowed.
+    """Start an MCP server on stdin and stdout, and pass on only the tool calls that are allowed.
 
-    With --url the server is at an address; the client is on stdin and stdout all the same.
+    With --url the server is at an address; the client still uses stdin and stdout.
 
-    The service decides about each as about every other call, by the name mcp__NAME__TOOL, and the call waits
-    for your answer. Everything else passes unchanged. MCP clients start this: `sayso install mcp` puts it
-    into their settings.
+    The service decides each call under the name mcp__NAME__TOOL, and the call waits for your answer.
+    Everything else passes unchanged. MCP clients start this: `sayso install mcp` puts it into their
+    settings.
 
     Example: sayso mcp wrap --name files -- npx -y @modelcontextprotocol/server-filesystem .
     """
     from sayso.cli.agents.gateway import run_gateway
 
     if (url is None) == (not words):
-        raise typer.BadParameter("say either -- COMMAND or --url URL")
+        raise typer.BadParameter("give either -- COMMAND or --url URL")
     if url is not None:
         _check_installed()
     raise typer.Exit(run_gateway(words or (), name, url))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sayso.cli.opening import open_gate_to_act, open_gate_to_look, optional_session_id, show_or_json
 from sayso.cli.operator_name import operator_name
 from sayso.cli.policy_choice import (
     ApprovalOption,
@@ -29,24 +28,16 @@ from sayso.cli.short_ids import (
     expand_grant_id,
     expand_open_session_id,
     expand_question_id,
-    expand_session_id,
     expand_shown_question_id,
     open_session_ids,
 )
 from sayso.core.durations import DAY, GRANT_MINUTES, LONGEST_WAIT, USUAL_WAIT
 
 if TYPE_CHECKING:
-    from sayso.core.policy import Policy
     from sayso.gate.gate import Gate
 
 GRANTED, DENIED, TIMED_OUT, NOT_FOUND = 0, 1, 2, 3
 NOT_YOURS = 1
-
-OTHER_POLICY = (
-    "the gate of this store runs under another policy: that one stays in force and decides every call, "
-    "and an answer that is wider than once is pinned to exactly what was asked "
-    "(--policy or --preset names the right one)"
-)
 
 
 def show_inbox(
@@ -58,7 +49,7 @@ def show_inbox(
 ) -> None:
     """Read and answer open questions on the whole screen, live; or print them, or one in full.
 
-    At a terminal, with the extra `tui`, keys answer; a yes at high risk wants the word allow.
+    At a terminal, with the extra `tui`, keys answer; at high risk you type the word allow.
     Elsewhere the list is printed and folds long values; `sayso inbox ID` shows them in full.
     """
     from sayso.cli.views import operator, question_card, review
@@ -336,57 +327,6 @@ def show_stats(
     show_or_json(as_json, found, operator.figure_lines(found))
 
 
-@contextmanager
-def open_gate_to_look(
-    store: str | None, *, sealed: bool = False, policy: Policy | None = None
-) -> Iterator[Gate]:
-    """The store as it stands; nothing in it is changed. `sealed`: what is shown needs the gate's key."""
-    from sayso.gate.audit.tree import require_key
-    from sayso.gate.open import UnusedStore, open_to_look
-
-    try:
-        gate = open_to_look(store, policy=policy)
-    except UnusedStore:
-        gate = _open_empty_gate()
-    try:
-        if sealed:
-            require_key(gate)
-        yield gate
-    finally:
-        gate.store.close()
-
-
-def _open_empty_gate() -> Gate:
-    """Return a gate on an empty store."""
-    from sayso.core.policy import compile_policy
-    from sayso.gate.open import open_gate
-    from sayso.gate.rows.keys import make_key
-    from sayso.store.memory.store import MemoryStore
-
-    return open_gate(compile_policy(), MemoryStore(), key=make_key("empty"))
-
-
-@contextmanager
-def open_gate_to_act(store: str | None, policy: Policy | None = None) -> Iterator[Gate]:
-    """The store for an act of the operator, under this policy where the act depends on one.
-
-    A store that was made and never used is begun here, under your own policy.
-    """
-    from sayso.gate.open import UnusedStore, open_gate, open_to_act, policy_in_force
-
-    try:
-        gate = open_to_act(policy, store)
-    except UnusedStore:
-        open_gate(policy or choose_policy(None, None, None), store, decides=False).store.close()
-        gate = open_to_act(policy, store)
-    try:
-        if policy is not None and policy_in_force(gate) != gate.policy.digest:
-            print_note(OTHER_POLICY)
-        yield gate
-    finally:
-        gate.store.close()
-
-
 def _can_show_screen() -> bool:
     """Return whether there is a terminal that a whole screen can be drawn on, and what draws it."""
     import os
@@ -395,10 +335,6 @@ def _can_show_screen() -> bool:
 
     at_terminal = all(one.isatty() for one in (sys.stdin, sys.stdout, sys.stderr))
     return at_terminal and os.environ.get("TERM", "dumb") != "dumb" and find_spec("textual") is not None
-
-
-def optional_session_id(gate: Gate, session: str | None) -> str | None:
-    return None if session is None else expand_session_id(gate, session)
 
 
 def _give_answer(
@@ -419,14 +355,3 @@ def _give_answer(
     stands = answer_question(gate, question, given, by=by, reason=reason, seen=seen, who=who, glass=glass)
     show_or_json(as_json, stands, [operator.stands_line(stands)])
     raise typer.Exit(0 if stands.yours or stands.answer == given else NOT_YOURS)
-
-
-def show_or_json(as_json: bool, value: object, lines: list[str]) -> None:
-    if as_json:
-        import msgspec
-
-        typer.echo(msgspec.json.encode(value).decode())
-        return
-    from sayso.cli.views.wrapping import echo_wrapped
-
-    echo_wrapped(lines)

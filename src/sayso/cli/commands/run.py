@@ -115,7 +115,7 @@ def _find_token() -> str | None:
 
 def _read_own_token(file: Path) -> str | None:
     """Return the token in this file, if the store still knows it."""
-    from sayso.cli.commands.operator import open_gate_to_look
+    from sayso.cli.opening import open_gate_to_look
     from sayso.gate.people.tokens import find_token
 
     try:
@@ -127,7 +127,7 @@ def _read_own_token(file: Path) -> str | None:
 
 
 def _issue_own_token() -> str:
-    from sayso.cli.commands.operator import open_gate_to_act
+    from sayso.cli.opening import open_gate_to_act
     from sayso.cli.operator_name import operator_name, terminal_identity
     from sayso.gate.people.tokens import issue_token
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sayso.cli.commands.operator import open_gate_to_act
+from sayso.cli.opening import open_gate_to_act
 from sayso.cli.policy_choice import JsonOption, print_note
 from sayso.cli.short_ids import StoreOption
 from sayso.cli.store_places import ADDRESSES, find_store_place, is_store_address

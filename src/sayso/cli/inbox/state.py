@@ -17,7 +17,7 @@ from sayso.surfaces.terminal.terminal import IGNORES_KEYS_FOR
 
 
 class InboxState:
-    """What the inbox shows. It knows no screen, no store and no clock."""
+    """The contents of the inbox, independent of screen, store and clock."""
 
     def __init__(self) -> None:
         self.items: dict[str, InboxItem] = {}

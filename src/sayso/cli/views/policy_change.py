@@ -1,4 +1,4 @@
-"""What a policy file would change: a summary that fits a screen, or every change with its conditions."""
+"""The changes a policy file would make: a summary that fits a screen, or every change with its conditions."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def _ask_which(one: DomainReview) -> list[str]:
 
 
 def outcome_lines(chosen: ReviewChoice, filed: list[str]) -> list[str]:
-    """What came of a review."""
+    """Describe the outcome of a review."""
     kept = f"Kept: {', '.join(chosen.keep)}." if chosen.keep else NOTHING_KEPT
     asks = [
         f"Proposed that {operation} asks: sayso propose approve {proposal}"
@@ -124,7 +124,7 @@ def find_decay_notes(gate: Gate) -> list[str]:
     import msgspec
 
     from sayso.core.errors import SaysoError
-    from sayso.gate.open import policy_in_force
+    from sayso.gate.policy.acting_policy import policy_in_force
     from sayso.gate.settings import load_own_policy
     from sayso.gate.upkeep.decay_notices import find_near_decays
     from sayso.policy import load_preset

@@ -36,7 +36,7 @@ def shell_lines(told: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _strictest_span(told: Mapping[str, Any]) -> tuple[int, int]:
-    """Where the part stands that made the line as risky as it is; nowhere if it is of low risk."""
+    """Return the span of the part that made the line risky; an empty one for a low-risk line."""
     strict = next((part for part in told["parts"] if part["risk"] == told["risk"]), None)
     if strict is None or told["risk"] == "low":
         return 0, 0

@@ -43,7 +43,7 @@ class Answers(msgspec.Struct):
 
     @property
     def answered(self) -> int:
-        """How often somebody answered: questions that an agent lets expire dilute no refusal."""
+        """Count the questions that somebody answered; expired ones do not dilute refusals."""
         return self.approved + self.denied + self.edited
 
     def add(self, row: QuestionRow, agent: str) -> None:

@@ -55,7 +55,7 @@ class SignInAttempt(msgspec.Struct, frozen=True):
 
 
 class Claims(msgspec.Struct, frozen=True):
-    """What a verified ID token says of somebody. `email` is empty unless the provider verified it."""
+    """The claims of a verified ID token. `email` is empty unless the provider verified it."""
 
     issuer: str
     subject: str

@@ -72,7 +72,7 @@ class _Body(msgspec.Struct, frozen=True):
 
 
 class _Before(msgspec.Struct, frozen=True):
-    """What was in force until now; no row for a preset, no policy for nothing at all."""
+    """The policy in force until now: without a row for a preset, without a policy if there was none."""
 
     row: InForce | None = None
     policy: Policy | None = None
@@ -205,7 +205,7 @@ def put_in_force(
 
 
 def _load_before(gate: Gate, tx: Reader) -> _Before | None:
-    """What was in force; None if that cannot be read."""
+    """Load the policy in force; None if it cannot be read."""
     try:
         row = read_row(gate, tx)
         if row is None:

@@ -1,4 +1,4 @@
-"""What follows from the policy in force and the policy file: what to decide under, and what to write."""
+"""Compare the policy in force with the policy file: which to decide under, and what to write."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GUARDED = frozenset({GUARDED_DOMAIN})
 
 
 class FileContent(msgspec.Struct, frozen=True):
-    """What the policy file said at one look: its digest, and its policy unless it was refused."""
+    """One reading of the policy file: its digest, and its policy unless it was refused."""
 
     digest: str
     policy: Policy | None
@@ -27,7 +27,7 @@ class FileContent(msgspec.Struct, frozen=True):
 
 
 class Resolution(msgspec.Struct, frozen=True):
-    """What follows from the row and the file: the policy to decide under, and what is to be written."""
+    """The result of comparing row and file: the policy to decide under, and what to write."""
 
     effective: Policy
     in_force: Policy | None = None

@@ -29,8 +29,8 @@ from sayso.core.proposals.proposal import (
 )
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate, writing
-from sayso.gate.open import check_in_force
 from sayso.gate.people.signed_acts import AT_A_TERMINAL, Acknowledgement, recording_bad_proofs, sign_act
+from sayso.gate.policy.acting_policy import check_in_force
 from sayso.gate.proposals.files import LARGEST_FILE, digest_text, read_file_text
 from sayso.gate.proposals.roots import POLICY_ROOT, ProposalRoots, Proposer, check_may_propose
 from sayso.gate.proposals.running_time import MachineClock, look_at_time, read_machine_time

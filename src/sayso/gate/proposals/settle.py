@@ -1,4 +1,4 @@
-"""What became of proposals that are carried out: written down, also by whoever comes after a crash.
+"""Record how proposals ended that were being carried out, also after a crash.
 
 - A proposal in between is `applying` or `undoing`. Whoever finds one whose carrier is gone looks at the file:
   the old text means it did not happen, the new one that it did, and any other that somebody changed the file.

@@ -373,7 +373,7 @@ class Sealer:
         return compute_seal(self._key, tag, where, text.encode())
 
     def _session_parts(self, row: SessionRow, head: bytes | None = None) -> tuple[bytes, ...]:
-        """What is sealed of a row, with another head in it if one is given."""
+        """Return the sealed parts of a row, with another head if one is given."""
         rest = (row.id, row.owner, row.agent, row.user, row.workspace, row.parent)
         beside = _encode((*rest, row.opened_at, row.ended_at, row.spends))
         return (self._where, row.head if head is None else head, beside)

@@ -214,7 +214,7 @@ def _as_under_way(name: str, row: CallRow | None, sealer: Sealer) -> CallUnderWa
 
 
 def with_call(calls: Mapping[str, OfCall], call: str, one: OfCall | None) -> Mapping[str, OfCall]:
-    """What is kept of each call, with this of one of them; without that one if there is nothing of it."""
+    """Return the map with this entry for one call, or without that call if the entry is None."""
     if calls.get(call) == one:
         return calls
     rest = {name: other for name, other in calls.items() if name != call}

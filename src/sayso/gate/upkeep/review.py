@@ -16,7 +16,6 @@ from sayso.core.policy import NEVER_REVIEWED, Domain, Policy, decayed, find_revi
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.figures.totals import load_totals
 from sayso.gate.gate import Gate, load_reviews, time_trusted
-from sayso.gate.open import check_in_force
 from sayso.gate.people.signed_acts import (
     AT_A_TERMINAL,
     Acknowledgement,
@@ -24,6 +23,7 @@ from sayso.gate.people.signed_acts import (
     recording_bad_proofs,
     sign_act,
 )
+from sayso.gate.policy.acting_policy import check_in_force
 from sayso.gate.rows.journal import record
 from sayso.gate.summaries.shapes import VerdictCounts
 from sayso.store.contract import Reader

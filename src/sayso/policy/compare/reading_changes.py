@@ -94,7 +94,7 @@ def _listed(domain: str, policy: Policy) -> Mapping[str, Tier]:
 
 
 def _program_changes(name: str, a: object, b: object) -> Iterator[OtherChange]:
-    """What is said of a program makes command lines low risk as well as high: every change may loosen."""
+    """Compare the programs: an entry can lower or raise risk, so every change may loosen."""
     if a != b:
         before, after = ("not described" if one is None else "described otherwise" for one in (a, b))
         yield OtherChange(f"program {name}", "described" if a is not None else before, after, True)

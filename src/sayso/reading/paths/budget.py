@@ -79,7 +79,7 @@ def may_look(cost: int) -> bool:
 
 
 def look_at(path: str) -> os.stat_result | None:
-    """What is there by itself, looked at once for a call; None: nothing."""
+    """Return what is at this path itself, looked up once per call; None if nothing is."""
     files = current_budget().files
     if path not in files:
         try:
@@ -90,7 +90,7 @@ def look_at(path: str) -> os.stat_result | None:
 
 
 def follow_links(path: str) -> str:
-    """What `os.path.realpath` says; each name on the way is looked at once for a call."""
+    """Resolve like `os.path.realpath`, looking up each name on the way once per call."""
     if path[:1] != "/" or _UNEVEN.search(path) is not None:
         return os.path.realpath(path)
     straight = leads_straight(path, current_budget().files, _is_link)

@@ -121,9 +121,9 @@ def find_own_places(home: str) -> OwnPlaces:
 
 
 def own_places_key(home: str) -> tuple[tuple[Any, ...], str, int]:
-    """What the names of the places depend on: this environment, the home folder, the files opened so far.
+    """Return what the places depend on: the environment, the home folder, the files opened so far.
 
-    The variables are read as they are kept, which takes a tenth of the time.
+    It reads the variables in their raw form, which takes a tenth of the time.
     """
     return tuple(map(_KEPT.get, _KEYS)), home, len(_opened)
 

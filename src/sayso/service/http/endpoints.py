@@ -249,7 +249,7 @@ class HttpRequest:
 
 
 class JsonAnswer:
-    """What an endpoint returned, as JSON."""
+    """The result of an endpoint, as JSON."""
 
     __slots__ = ("_body", "headers", "status_code")
 

@@ -48,7 +48,7 @@ class BadToken(SaysoError):
 
 
 class Expected(msgspec.Struct, frozen=True):
-    """What a token has to say: by whom, for whom, in answer to what."""
+    """The values a token must have: issuer, audience, nonce."""
 
     issuer: str
     client_id: str

@@ -49,7 +49,7 @@ class ProviderDown(RequestRefused):
 
 
 class Metadata(msgspec.Struct, frozen=True):
-    """What a provider publishes of itself (OpenID Connect Discovery)."""
+    """The metadata a provider publishes (OpenID Connect Discovery)."""
 
     issuer: str
     authorization_endpoint: str

@@ -140,7 +140,7 @@ def _with_sessions_of_calls(
 
 
 class _KeptRows(NamedTuple):
-    """What the last transaction knew, and on which version of the database."""
+    """Rows known from the last transaction, and the database version they belong to."""
 
     connection: sqlite3.Connection
     version: object
@@ -328,7 +328,7 @@ class SqliteStore(SqlStore[SqliteTransaction]):
 
 
 def _version_of(connection: sqlite3.Connection) -> object:
-    """What changes when another connection has committed anything; None when nobody can say."""
+    """Return a number that changes with every commit of another connection; None if it is unknown."""
     try:
         return connection.execute("PRAGMA data_version").fetchone()
     except sqlite3.Error:

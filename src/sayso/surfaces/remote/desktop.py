@@ -56,7 +56,7 @@ class DesktopSettings(
 
 
 class DesktopMessage(msgspec.Struct, frozen=True):
-    """What is shown: words of ours, names of operations, and the address of a question."""
+    """The text of a notification: our own words, names of operations, the address of a question."""
 
     title: str
     text: str

@@ -40,7 +40,7 @@ SIGNED_FOR = 12 * HOUR
 
 
 class BadSubscription(SaysoError):
-    """What a browser said of its push service cannot be used."""
+    """A subscription from a browser that cannot be used."""
 
     code = "bad_subscription"
 

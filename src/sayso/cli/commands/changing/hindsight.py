@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.commands.operator import open_gate_to_act, open_gate_to_look, show_or_json
+from sayso.cli.opening import open_gate_to_act, open_gate_to_look, show_or_json
 from sayso.cli.policy_choice import (
     ApprovalOption,
     JsonOption,

@@ -98,7 +98,7 @@ def _write_policy(preset: str, to: Path | None, *, keep: bool) -> None:
 
 
 def _waits_for_apply(path: Path) -> bool:
-    from sayso.cli.commands.operator import open_gate_to_look
+    from sayso.cli.opening import open_gate_to_look
     from sayso.core.errors import SaysoError
     from sayso.gate.policy_acts.apply import load_policy_status
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.commands.operator import open_gate_to_act, open_gate_to_look, show_or_json
+from sayso.cli.opening import open_gate_to_act, open_gate_to_look, show_or_json
 from sayso.cli.policy_choice import JsonOption, PolicyOption, PresetOption, choose_policy
 from sayso.cli.short_ids import StoreOption
 
@@ -30,7 +30,7 @@ def people_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
 def people_providers(as_json: JsonOption = False) -> None:
     """List the providers in oidc.json, and ask each whether it can sign people in now. Exit 1 if one cannot.
 
-    An address of the page is shown with each: the provider has to send people back there.
+    Each is shown with the redirect address that the provider must know.
     """
     from sayso.cli.commands.service.link import USUAL
     from sayso.core.extras import needs_extra
@@ -49,7 +49,7 @@ def people_providers(as_json: JsonOption = False) -> None:
         raise typer.Exit(1)
 
 
-@people.command("delegate", short_help="Let somebody approve in your stead.")
+@people.command("delegate", short_help="Let somebody approve for you.")
 def people_delegate(
     to: Annotated[str, typer.Argument(help="A person of the policy.")],
     hours: Annotated[
@@ -64,9 +64,9 @@ def people_delegate(
     preset: PresetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Let somebody approve in your stead: for a while, and never more than you may.
+    """Let somebody approve for you: for a while, and never more than you may approve yourself.
 
-    You are whoever the policy's people say that account:YOU is. They cannot pass it on.
+    You are the person whose ids in the policy include account:YOU. Nobody can pass a delegation on.
     """
     from sayso.cli.operator_name import operator_name
     from sayso.cli.views.operator import format_moment

@@ -10,7 +10,7 @@ import typer
 
 from sayso.cli.commands.changing.hindsight import replay_past, suggest_from_past
 from sayso.cli.commands.changing.policy_file import policy_apply, policy_lock, policy_status, policy_unlock
-from sayso.cli.commands.operator import open_gate_to_look, show_or_json
+from sayso.cli.opening import open_gate_to_look, show_or_json
 from sayso.cli.policy_choice import (
     ApprovalOption,
     JsonOption,
@@ -242,7 +242,7 @@ def policy_review(
         typer.Option(
             "--tighten",
             metavar="OPERATION",
-            help="Propose that this permission asks from now on; may be given again.",
+            help="Propose that this permission asks from now on; may be repeated.",
         ),
     ] = None,
     store: StoreOption = None,
@@ -253,11 +253,11 @@ def policy_review(
 ) -> None:
     """Walk through each domain: how often each permission was used, asked about and refused since last time.
 
-    In a terminal it asks for each domain whether to keep it, to make permissions of it ask, or to let it
+    In a terminal it asks for each domain whether to keep it, to make its permissions ask, or to let it
     decay. What you do not keep decays by itself: from then on it asks. What is to ask at once is filed as a
     proposal for your policy file. `--keep`, `--keep-all` and `--tighten` answer without asking.
     """
-    from sayso.cli.commands.operator import open_gate_to_act
+    from sayso.cli.opening import open_gate_to_act
     from sayso.cli.operator_name import operator_name
     from sayso.cli.views.review import (
         ReviewChoice,

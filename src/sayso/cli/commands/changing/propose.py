@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.commands.operator import open_gate_to_act, show_or_json
+from sayso.cli.opening import open_gate_to_act, show_or_json
 from sayso.cli.policy_choice import ApprovalOption, JsonOption, PolicyOption, PresetOption, choose_policy
 from sayso.cli.short_ids import StoreOption
 

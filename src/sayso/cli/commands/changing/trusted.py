@@ -59,7 +59,7 @@ def replace_secret(
 @app.command("status", short_help="Show whether the channel is ready.")
 def show_status(file: FileOption = None, as_json: JsonOption = False) -> None:
     """Check the file of the channel. Exit 1 if no message would be taken."""
-    from sayso.cli.commands.operator import show_or_json
+    from sayso.cli.opening import show_or_json
     from sayso.doors.trusted.send import read_dead_letters
     from sayso.gate.trusted.settings_file import load_trusted_file
 
@@ -158,7 +158,7 @@ def _send_and_tell(message: OutgoingMessage, path: Path, as_json: bool) -> int:
 
 
 def _tell(sent: Delivery, as_json: bool) -> int:
-    from sayso.cli.commands.operator import show_or_json
+    from sayso.cli.opening import show_or_json
     from sayso.core.words import visible
 
     if not sent.delivered:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.commands.operator import open_gate_to_act, show_or_json
+from sayso.cli.opening import open_gate_to_act, show_or_json
 from sayso.cli.policy_choice import JsonOption, print_note
 from sayso.cli.short_ids import StoreOption
 

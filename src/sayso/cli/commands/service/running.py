@@ -99,7 +99,7 @@ def start_in_background(socket: Path | None, store: str | None) -> None:
 
 
 def _print(services: list[AnnouncedService], lines: list[str], *, as_json: bool) -> None:
-    from sayso.cli.commands.operator import show_or_json
+    from sayso.cli.opening import show_or_json
     from sayso.cli.views.wrapping import echo_line
 
     if as_json:
@@ -127,7 +127,7 @@ def find_running(store: str | None) -> tuple[list[AnnouncedService], list[Announ
 
 
 def _name_of_store(store: str) -> str | None:
-    from sayso.cli.commands.operator import open_gate_to_look
+    from sayso.cli.opening import open_gate_to_look
 
     with open_gate_to_look(store) as gate, gate.store.read() as tx:
         return tx.meta("name")
@@ -155,7 +155,7 @@ def _describe(one: AnnouncedService) -> list[str]:
         *([f"  socket   {one.socket}"] if one.socket else []),
         "  open     sayso link, which signs your browser in",
         "  stop     sayso serve --stop",
-        "  restart  sayso serve --restart (--background: without this terminal)",
+        "  restart  sayso serve --restart (--background: not in this terminal)",
     ]
 
 

@@ -63,14 +63,14 @@ StrangersOption = Annotated[int | None, _limit("--strangers", "Connections that 
 
 def run_service(
     status: Annotated[
-        bool, typer.Option("--status", help="Show the service that runs, and end; exit 1 if none does.")
+        bool, typer.Option("--status", help="Show the running service; exit 1 if none runs.")
     ] = False,
-    stop: Annotated[bool, typer.Option("--stop", help="Stop the service that runs, and end.")] = False,
+    stop: Annotated[bool, typer.Option("--stop", help="Stop the running service.")] = False,
     restart: Annotated[
-        bool, typer.Option("--restart", help="Stop the service that runs, and start it here.")
+        bool, typer.Option("--restart", help="Stop the running service, and start it here.")
     ] = False,
     background: Annotated[
-        bool, typer.Option("--background", help="Start it without this terminal, and end once it listens.")
+        bool, typer.Option("--background", help="Start it in the background; return once it listens.")
     ] = False,
     host: HostOption = "127.0.0.1",
     port: PortOption = None,

@@ -38,7 +38,7 @@ class FoundServers(msgspec.Struct, frozen=True):
 
     @property
     def called(self) -> dict[str, str]:
-        """What each server is called in the policy, by its name here."""
+        """Return the name of each server in the policy, by its name in this file."""
         return name_servers((*(one.name for one in self.gateable), *self.others))
 
 

@@ -50,10 +50,10 @@ def is_wrapped(words: Sequence[str]) -> bool:
 
 
 def name_servers(names: Iterable[str]) -> dict[str, str]:
-    """Return what each of these servers is called in the policy: no two the same.
+    """Return the name of each server in the policy; no two are the same.
 
-    A name that has to be cleaned, and would then be another's, gets a mark of its own. It depends on nothing
-    but the name, so that what was granted to a server never comes to another.
+    If a cleaned name equals that of another server, it gets a suffix. The suffix depends on the name alone,
+    so that a grant for one server never passes to another.
     """
     known = set(names)
     cleaned = Counter(clean_name(name) for name in known)

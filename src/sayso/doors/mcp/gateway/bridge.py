@@ -43,7 +43,7 @@ CONNECTING = 30.0
 
 
 class Eras:
-    """What the headers of a message have to say: its version, and in the stateless era what it asks for."""
+    """The headers a message needs: its version, and in the stateless era its method and name."""
 
     def __init__(self) -> None:
         self._asked: dict[object, str] = {}

@@ -234,7 +234,7 @@ class ServerReply(msgspec.Struct, frozen=True):
 
     @property
     def ends(self) -> Literal["ok", "failed", "asks"] | None:
-        """How the call ended; `asks`: its server has a question first. None if this is no answer."""
+        """Return how the call ended; `asks`: its server has a question first, None: this is not an answer."""
         if self.method is not None:
             return None
         try:

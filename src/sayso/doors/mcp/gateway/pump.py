@@ -60,7 +60,7 @@ class HeldCall(msgspec.Struct):
 
 
 class GatewaySettings(msgspec.Struct, frozen=True):
-    """Whose calls these are, and how long they wait."""
+    """The server, folder and session of the calls, and how long they wait."""
 
     server: str
     folder: str

@@ -35,7 +35,7 @@ _decode = msgspec.json.Decoder(_Answer).decode
 
 
 class ToolSchemas:
-    """What was listed lately."""
+    """The schemas listed most recently."""
 
     def __init__(self) -> None:
         self._asked: dict[object, None] = {}

@@ -16,7 +16,7 @@ class TooLong:
 
 
 class Lookout:
-    """What is looked at: each line, and what for. Only what changes is told to the system."""
+    """The watched lines, and the events each is watched for. Only changes reach the system."""
 
     def __init__(self) -> None:
         self._looked = select.poll()

@@ -35,7 +35,7 @@ from sayso.store.contract import QuestionRow, Reader
 
 
 class TeamApprovals(msgspec.Struct, frozen=True):
-    """How far the approvals of a question are, and what its team says of those who may answer it."""
+    """The progress of a question towards its approvals, and who may still answer it."""
 
     progress: ApprovalProgress
     team: Team

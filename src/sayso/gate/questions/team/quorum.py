@@ -28,10 +28,10 @@ from sayso.core.team import (
     rules_for,
 )
 from sayso.gate.gate import Gate, in_workspace
-from sayso.gate.open import OtherPolicy
 from sayso.gate.people.answerers import Answerer, Requesters, find_requesters, is_vouched_for
 from sayso.gate.people.delegations import load_delegations
 from sayso.gate.people.passkeys import lock_passkeys
+from sayso.gate.policy.acting_policy import OtherPolicy
 from sayso.gate.policy.in_force import ROW, read_policy, read_row
 from sayso.gate.sealed_values import lock_values, read_value, value_name, write_value
 from sayso.store.contract import QuestionRow, Reader, Writer
@@ -60,7 +60,7 @@ class ApprovalSet(msgspec.Struct, frozen=True):
 
 
 class OwnApproval(msgspec.Struct, frozen=True):
-    """Whether an allow of one person would count, or why not; and whether they may break the glass."""
+    """The effect of one person's allow: whether it counts, why not, and whether they may break the glass."""
 
     counts: bool
     why_not: str = ""

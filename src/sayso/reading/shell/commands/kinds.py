@@ -144,7 +144,7 @@ def _judge_inventory(judge: Judge, value: Argument, program: KnownProgram, invoc
 
 
 def _judge_copied(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
-    """Where a copy goes: another machine (`host:path`), or a file or folder of this one."""
+    """Judge the target of a copy: another machine (`host:path`), or a local file or folder."""
     if ":" not in (value.text or value.value.prefix).partition("/")[0]:
         judge_path_into(judge, "files.write", value, invocation.state)
 

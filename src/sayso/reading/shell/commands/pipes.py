@@ -44,7 +44,7 @@ def judge_pipeline(judge: Judge, command: Pipeline, state: ShellState) -> None:
 
 
 def _names_printed(command: Pipeline, state: ShellState) -> Value:
-    """What a row of pipes prints, as words that another command takes."""
+    """Return what a pipeline prints, as words for another command."""
     found = named_value(state) if prints_names(command, state) else Value(None)
     source = " | ".join(" ".join(word.text for word in words_below(one)) for one in command.commands)
     return found if OWN.search(source) is None else msgspec.structs.replace(found, source=source)

@@ -28,7 +28,7 @@ _EXCLUDES = frozenset({"--exclude", "--exclude-dir", "-x"})
 
 
 class LinkUse(NamedTuple):
-    """What a program does with links that it finds: opens those to files, follows those to folders."""
+    """How a program treats links it finds: it opens links to files, it follows links to folders."""
 
     opens: bool = True
     follows: bool = False
@@ -71,7 +71,7 @@ def judge_deep_reading(
 
 
 def texts_of(arguments: Iterable[Argument]) -> list[str | None]:
-    """What these may be, each of several where nobody can tell which."""
+    """Return the possible texts of these values, all of them where the value is uncertain."""
     return [one.text for argument in arguments for one in argument.value.choices or (argument.value,)]
 
 

@@ -97,7 +97,7 @@ class QuickLook:
         return whole is not None and not self._is_inside(whole)
 
     def find_real(self, folder: str) -> str:
-        """Where this folder is by its real name."""
+        """Return the real path of this folder."""
         return folder if self._looks_sound(folder) else follow_links(folder)
 
     def find_inside(self, path: str, folder: str) -> str | None:
@@ -211,7 +211,7 @@ _under: tuple[Policy | None, dict[_OperationKind, Operation]] = (None, {})
 
 
 def _operations_under(policy: Policy) -> dict[_OperationKind, Operation]:
-    """What operations at a kind of place are called under this policy, as far as somebody asked."""
+    """The names of operations for each kind of place under this policy, filled in on demand."""
     global _under  # noqa: PLW0603 - as below
     if _under[0] is not policy:
         _under = (policy, {})

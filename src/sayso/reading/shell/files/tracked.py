@@ -72,7 +72,7 @@ def _is_path(text: str) -> bool:
 
 
 def _patterns(tree: str, folder: str, paths: list[str]) -> list[str]:
-    """What fits the names that lie here or below these paths; git takes a wildcard for slashes as well."""
+    """Return patterns for the names at or below these paths; in git a wildcard matches slashes as well."""
     found: list[str] = []
     for path in paths or ["."]:
         fixed, wild = split_pattern(path) if WILD.search(path) is not None else (path, "")

@@ -35,7 +35,6 @@ _SHOWS_NO_CONTENT = frozenset(
 )
 _CHANGES = frozenset({"write", "edit", "create", "delete"})
 _RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-_LEADING = frozenset({"-H", "-L", "-P", "-E", "-X", "-d", "-s", "-x"})
 
 
 def judge_find(  # noqa: C901 - one branch for each kind of word
@@ -86,7 +85,7 @@ def _is_newer(text: str) -> bool:
 
 
 def _note_words(found: Value, invocation: Invocation) -> Value:
-    """What is found, with the words that find it, if they speak of Sayso."""
+    """Keep the search words with what is found if they name Sayso."""
     words = " ".join([invocation.name, *(one.text or one.value.source for one in invocation.arguments)])
     return found if OWN.search(words) is None else msgspec.structs.replace(found, source=words)
 

@@ -51,7 +51,7 @@ def judge_tar(judge: Judge, program: KnownProgram, invocation: Invocation) -> No
 
 
 def _judge_contents(judge: Judge, parsed: ParsedOptions, invocation: Invocation) -> None:
-    """What lies in the folders that go in."""
+    """Judge the contents of the folders that are packed."""
     given = [(option.name, value.text) for option, value in parsed.options if value is not None]
     excluded = tuple(text for name, text in given if name == "--exclude" and text)
     starts = [text for name, text in given if name == "-C"] or ["."]

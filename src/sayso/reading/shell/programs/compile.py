@@ -8,31 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-KEYS = frozenset(
-    {
-        "is",
-        "risk",
-        "why",
-        "options",
-        "operands",
-        "modes",
-        "adds",
-        "subcommands",
-        "special",
-        "skip",
-        "alone",
-        "helps",
-        "prefixes",
-        "style",
-        "stops",
-        "number",
-        "inherits",
-        "like",
-        "drops",
-        "deep",
-        "follows",
-    }
-)
+_COPIED = (
+    "is", "why", "special", "skip", "alone", "helps", "prefixes", "style", "stops", "number", "inherits",
+    "drops", "deep", "follows",
+)  # fmt: skip
+"""Keys whose values are taken as they are written."""
+KEYS = frozenset({*_COPIED, "risk", "options", "operands", "modes", "adds", "subcommands", "like"})
 _MODE_KEYS = frozenset({"with", "all", "without", "count", "is", "risk", "why", "operands"})
 KINDS = frozenset(
     {
@@ -102,27 +83,8 @@ def compile_entry(
     raw = _inherit(name, dict(entry or {}), table)
     wrong = set(raw) - KEYS
     if wrong:
-        raise WrongEntry(f"{name}: {', '.join(sorted(map(str, wrong)))} is no key of a program")
-    made: dict[str, Any] = {
-        key: raw[key]
-        for key in (
-            "is",
-            "why",
-            "special",
-            "skip",
-            "alone",
-            "helps",
-            "prefixes",
-            "style",
-            "stops",
-            "number",
-            "inherits",
-            "drops",
-            "deep",
-            "follows",
-        )
-        if key in raw
-    }
+        raise WrongEntry(f"{name}: {', '.join(sorted(map(str, wrong)))} is not a key of a program")
+    made: dict[str, Any] = {key: raw[key] for key in _COPIED if key in raw}
     _check_risk(name, raw, made)
     options = _compile_options(name, raw.get("options"))
     canonical = {**(above or {}), **{key: one[0] for key, one in options.items()}}

@@ -115,7 +115,7 @@ def _build_added(name: str, added: Mapping[str, Any]) -> KnownProgram:
 
 @functools.cache
 def find_shipped(name: str) -> KnownProgram | None:
-    """What is known of this program by the data that comes with Sayso."""
+    """Look a program up in the data that comes with Sayso."""
     raw = _data()["programs"].get(name)
     return None if raw is None else build_program(name, raw)
 
@@ -138,12 +138,6 @@ def default_effect(operation: str) -> ProgramEffect:
 def named_set(name: str) -> frozenset[str]:
     """One of the lists of names in the data: variables, git keys and the like."""
     return frozenset(_data()["sets"][name])
-
-
-@functools.cache
-def known_names() -> frozenset[str]:
-    """The names of all programs that are known."""
-    return frozenset(_data()["programs"])
 
 
 def _subcommand(program: KnownProgram, name: str) -> KnownProgram | None:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 MAX_NOTED = 20
 _WILDCARD = lazy_pattern(r"[*?\[]")
-_ONLY_SHOWS = frozenset({"-l", "-t", "-v", "-z", "-Z", "-Z1", "-h", "-hh", "-p", "-c"})
 _UNTOLD = "which files it brings cannot be told"
 
 

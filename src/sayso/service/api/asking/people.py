@@ -16,7 +16,7 @@ from sayso.service.http.endpoints import OPERATORS, Context, Endpoint
 
 
 class DelegationBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A person who approves in your stead, for so many hours, in a domain and up to a risk."""
+    """A person who approves for you: for how long, in which domain, up to which risk."""
 
     to: str
     hours: float
@@ -59,7 +59,7 @@ def get_people(context: Context) -> PeopleView:
 
 
 def post_delegation(context: Context) -> DelegationView:
-    """Let somebody approve in your stead: for a while, and never more than you may."""
+    """Let somebody approve for you: for a while, and never more than you may approve yourself."""
     body: DelegationBody = context.body
     made = delegate(
         context.gate,
@@ -102,7 +102,7 @@ ENDPOINTS = (
         "POST",
         "/v1/people/delegations",
         OPERATORS,
-        "Let somebody approve in your stead",
+        "Let somebody approve for you",
         post_delegation,
         DelegationBody,
         DelegationView,

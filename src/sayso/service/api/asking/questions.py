@@ -42,7 +42,7 @@ class QuestionReason(msgspec.Struct, frozen=True):
 
 
 class RatingBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Whether the question was clear to whoever answered it."""
+    """A rating: was the question clear to the person who answered it?"""
 
     clear: bool
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import msgspec
 from starlette.responses import Response
 
@@ -31,13 +34,8 @@ def fetch_cards(context: Context) -> Response:
     surface = context.running.surfaces.get(context.parameters["surface"])
     if not isinstance(surface, Obsidian):
         raise RequestRefused(404, "not_found", "no surface of that name fetches its questions")
-    try:
+    with _refusing(context, surface, "this asks for nothing"):
         message = surface.check_fetch(body.headers, body.content)
-    except BadMessage as error:
-        record_forgery(context.gate, surface, error.message, context.running.refused_answers)
-        raise
-    except (msgspec.MsgspecError, UnicodeError) as error:
-        raise RequestRefused(400, "malformed", "this asks for nothing") from error
     cards = open_cards(context.gate, surface, lambda question: f"{context.base}/#/question/{question}")
     content = msgspec.json.encode(cards)
     return Response(content, headers=surface.sign(message, content), media_type="application/json")
@@ -51,18 +49,25 @@ def receive_answer(context: Context) -> SurfaceAnswer:
     surface = surface or find_browser_surface(context.gate, name)
     if surface is None:
         raise RequestRefused(404, "not_found", "there is no such surface here")
-    try:
+    with _refusing(context, surface, "this is not an answer"):
         given = surface.receive(body.headers, body.content)
-    except BadMessage as error:
-        record_forgery(context.gate, surface, error.message, context.running.refused_answers)
-        raise
-    except (msgspec.MsgspecError, UnicodeError) as error:
-        raise RequestRefused(400, "malformed", "this is not an answer") from error
     if given is None:
         return SurfaceAnswer("", "not answered", None, yours=False)
     who = surface.answerer if isinstance(surface, BrowserSurface) else None
     stands = take_answer(context.gate, surface, given, context.running.refused_answers, who=who)
     return SurfaceAnswer(stands.question, stands.state, stands.answer, stands.yours)
+
+
+@contextmanager
+def _refusing(context: Context, surface: RemoteSurface, malformed: str) -> Iterator[None]:
+    """Record a forged message, and refuse one that cannot be read."""
+    try:
+        yield
+    except BadMessage as error:
+        record_forgery(context.gate, surface, error.message, context.running.refused_answers)
+        raise
+    except (msgspec.MsgspecError, UnicodeError) as error:
+        raise RequestRefused(400, "malformed", malformed) from error
 
 
 ENDPOINTS = (

@@ -104,9 +104,9 @@ class ApplyBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def get_policy_file(context: Context) -> PolicyStatus:
-    """Whether the file that the service was started with is in force, and what it would change.
+    """Return whether the policy file of the service is in force, and what it would change.
 
-    With `brief` nothing is compared, and a service without a file says that nothing waits.
+    With `brief` nothing is compared, and without a file nothing waits.
     """
     if not context.whole_number("brief", 0, 0, 1):
         return load_policy_status(context.gate, _find_file(context))

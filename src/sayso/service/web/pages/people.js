@@ -89,11 +89,11 @@ export function view(place) {
   /** @param {Sayso.PeopleView} team */
   function whoYouAre({ you }) {
     return you === null
-      ? "The policy names nobody for your sign-in here: you can deny, and neither approve nor delegate."
+      ? "The policy names nobody for your sign-in here: you can deny, but not approve or delegate."
       : ["You are ", h("strong", {}, visible(you)), "."];
   }
   /**
-   * Let somebody approve in your stead. The service sees to it that it is never more than you may.
+   * Let somebody approve for you. The service makes sure that it is never more than you may approve.
    *
    * @param {Sayso.PeopleView} team
    * @param {string[]} domains
@@ -126,7 +126,7 @@ export function view(place) {
         up_to: upTo.value,
       };
       const made = await post("/v1/people/delegations", body);
-      say(`${visible(made.to)} approves in your stead until the end you chose.`);
+      say(`${visible(made.to)} approves for you until the time you chose.`);
       await read();
     });
     return h(
