@@ -66,6 +66,14 @@ def test_a_policy_whose_notices_go_nowhere_is_refused_before_it_is_in_force(home
         assert reads(running, home.token("host"))
 
 
+def test_on_a_store_that_nothing_decided_on_a_file_loosens_nothing(home: Home) -> None:
+    assert said("store", "init", "--store", home.store)[0] == 0
+    code, told = policy(home, "status")
+    assert code == 0
+    assert "Nothing is in force on this store yet." in told
+    assert "loosen" not in told
+
+
 def test_a_loosened_file_is_applied_by_command_and_the_running_service_follows(
     home: Home, service: Service
 ) -> None:

@@ -230,3 +230,14 @@ def test_blocking_what_was_unlisted_counts_at_once() -> None:
     assert tightens_only(
         load_text(text), load_text(text.replace("blocked: []", "blocked: [purge, send_unknown]"))
     )
+
+
+TWO_RULES = f"{TEAM}  - {{domain: mail, from: [cy]}}\n".replace("needed: 1", "needed: 2")
+
+
+def test_of_two_rules_for_the_same_calls_both_are_shown_as_loosened(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, TWO_RULES)
+    desk.decide_under(TEAM.replace("needed: 1, from: [leads]", "needed: 1, from: [ana, bob, cy]"))
+    shown = loosened(desk.status())
+    assert "2 of leads" in shown
+    assert "1 of cy" in shown
