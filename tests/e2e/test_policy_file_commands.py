@@ -66,6 +66,36 @@ def test_a_policy_whose_notices_go_nowhere_is_refused_before_it_is_in_force(home
         assert reads(running, home.token("host"))
 
 
+def test_on_a_store_that_nothing_decided_on_a_file_loosens_nothing(home: Home) -> None:
+    assert said("store", "init", "--store", home.store)[0] == 0
+    code, told = policy(home, "status")
+    assert code == 0
+    assert "Nothing is in force on this store yet." in told
+    assert "loosen" not in told
+
+
+FORGED = 'operations: {mail.read: {reason: "x\\ntightened: all of it\\u202e\\e[2K"}}\n'
+
+
+def test_words_of_a_file_write_no_line_of_their_own_into_what_applying_changes(home: Home) -> None:
+    write_in_place(home.policy, f"{version_text((0, 0, 0))}\noperations: {{mail.read: {{reason: looks}}}}\n")
+    assert said("store", "init", "--store", home.store)[0] == policy(home, "apply", "--yes")[0] == 0
+    write_in_place(home.policy, f"{version_text((0, 0, 0))}\n{FORGED}")
+    for command in ("status", "apply"):
+        _, told = policy(home, command)
+        assert r"looks -> x\ntightened: all of it\u202e\x1b[2K" in " ".join(told.split())
+        assert not [line for line in told.splitlines() if line.startswith("tightened")]
+        assert "\u202e" not in told
+
+
+def test_words_of_a_projects_file_write_no_line_of_their_own_into_its_faults(home: Home) -> None:
+    write_in_place(home.policy, f"{version_text((0, 0, 0))}\ncategories: {{out: sends}}\n")
+    project = home.folder / ".sayso.yaml"
+    project.write_text('categories: {out: "x\\nNo findings.\\u202e"}\n')
+    _, told = said("policy", "lint", str(project), "--policy", str(home.policy))
+    assert r"sends -> x\nNo findings.\u202e" in " ".join(told.split())
+
+
 def test_a_loosened_file_is_applied_by_command_and_the_running_service_follows(
     home: Home, service: Service
 ) -> None:

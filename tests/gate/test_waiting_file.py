@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import sayso.policy
+from sayso.core.errors import MalformedRequest
 from sayso.core.model import Verdict
 from sayso.core.policy import Policy
 from sayso.doors.sayso import Sayso
@@ -230,3 +232,25 @@ def test_blocking_what_was_unlisted_counts_at_once() -> None:
     assert tightens_only(
         load_text(text), load_text(text.replace("blocked: []", "blocked: [purge, send_unknown]"))
     )
+
+
+TWO_RULES = f"{TEAM}  - {{domain: mail, from: [cy]}}\n".replace("needed: 1", "needed: 2")
+
+
+def test_of_two_rules_for_the_same_calls_both_are_shown_as_loosened(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, TWO_RULES)
+    desk.decide_under(TEAM.replace("needed: 1, from: [leads]", "needed: 1, from: [ana, bob, cy]"))
+    shown = loosened(desk.status())
+    assert "2 of leads" in shown
+    assert "1 of cy" in shown
+
+
+def test_a_tool_that_is_only_a_presets_any_more_waits(tmp_path: Path) -> None:
+    """Of the operator's own tools other spellings are refused, of a preset's not all."""
+    preset = Path(sayso.policy.__file__).parent / "presets" / "coding.yaml"
+    desk = Desk(tmp_path, preset.read_text())
+    strict = desk.decide_under("extends: [coding]\n")
+    with pytest.raises(MalformedRequest):
+        strict.check_tool_name("taskoutput")
+    assert "TaskOutput" in loosened(desk.status())
+    desk.apply().check_tool_name("taskoutput")

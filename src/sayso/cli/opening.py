@@ -49,7 +49,7 @@ def _open_empty_gate() -> Gate:
     from sayso.gate.rows.keys import make_key
     from sayso.store.memory.store import MemoryStore
 
-    return open_gate(compile_policy(), MemoryStore(), key=make_key("empty"))
+    return open_gate(compile_policy(), MemoryStore(), key=make_key("empty"), decides=False)
 
 
 @contextmanager

@@ -296,6 +296,14 @@ def _asks_as_much(rule: ApprovalRule, before: Team, other: ApprovalRule, after: 
     return wide and same_people and after.members(late.to) <= before.members((*rule.approvers, *early.to))
 
 
+def answers_are_lost(before: Team, after: Team) -> bool:
+    """Return whether what somebody answered may not count any more: by an id, or with the glass broken."""
+    if not before.members(before.break_glass) <= after.members(after.break_glass):
+        return True
+    whose = {one: before.person_of(one) for one in before.owners}
+    return any(name is not None and after.person_of(one) != name for one, name in whose.items())
+
+
 def widened_people(before: Team, after: Team) -> list[str]:
     """Return the people of whom the later team says more or else: a new id, an id less, a group."""
     found = []

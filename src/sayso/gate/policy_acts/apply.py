@@ -112,9 +112,11 @@ def compare_file(strict: Policy, base: Policy | None, file: Policy) -> Differenc
     """
     ends = Difference() if strict.digest == file.digest else compare_policies(strict, file)
     since = Difference() if base is None else compare_policies(base, file)
-    looser = {one.what: one for one in (*since.beyond, *ends.beyond) if one.loosens}
+    ending = [one for one in ends.beyond if one.loosens]
+    told = {one.what for one in ending}
+    looser = [one for one in since.beyond if one.loosens and one.what not in told]
     stricter = (one for one in since.beyond if not one.loosens)
-    return Difference(ends.loosened, since.tightened, (*looser.values(), *stricter))
+    return Difference(ends.loosened, since.tightened, (*looser, *ending, *stricter))
 
 
 def find_file_state(gate: Gate, file: Path) -> FileState:

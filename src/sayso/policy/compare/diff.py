@@ -16,6 +16,7 @@ from sayso.core.model import Mode, Operation, Origin, Request, Risk, Tier
 from sayso.core.policy import Domain, Entry, Policy, with_mode
 from sayso.core.rulebook import CONFIDENT
 from sayso.core.session import View
+from sayso.core.words import visible
 from sayso.policy.compare.cases import (
     CONTENT,
     NO_VALUE,
@@ -45,7 +46,8 @@ class DecisionChange(msgspec.Struct, frozen=True):
     conditions: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"{self.operation}: {self.before} -> {self.after} ({'; '.join(self.conditions)})"
+        said = f"{self.operation}: {self.before} -> {self.after} ({'; '.join(self.conditions)})"
+        return visible(said, fold=None)
 
 
 class Difference(msgspec.Struct, frozen=True):

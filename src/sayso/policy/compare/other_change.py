@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from sayso.core.words import visible
+
 
 class OtherChange(msgspec.Struct, frozen=True):
     """A part of the policy that changed. Whatever cannot be proven stricter counts as loosened."""
@@ -14,4 +16,4 @@ class OtherChange(msgspec.Struct, frozen=True):
     loosens: bool
 
     def __str__(self) -> str:
-        return f"{self.what}: {self.before} -> {self.after}"
+        return visible(f"{self.what}: {self.before} -> {self.after}", fold=None)

@@ -32,12 +32,21 @@ def _ways(policy: Policy) -> tuple[Policy, ...]:
 
 
 def _changes_of_one_way(a: Policy, b: Policy) -> Iterator[OtherChange]:
+    yield from _own_tool_changes(a, b)
     for kind in CONTACTS:
         yield from _contact_changes(kind, a, b)
     for domain in _domains_that_calls_are_read_into(a) | _domains_that_calls_are_read_into(b):
         yield from _list_changes(domain, a, b)
     for name in dict.fromkeys((*a.programs, *b.programs)):
         yield from _program_changes(name, a.programs.get(name), b.programs.get(name))
+
+
+def _own_tool_changes(a: Policy, b: Policy) -> Iterator[OtherChange]:
+    """Yield the tools that only presets list any more: fewer spellings that look like theirs are refused."""
+    listed = {tool.tool for tool in b.tools}
+    lost = sorted(name for name in a.own_tools - b.own_tools if name in listed)
+    if lost:
+        yield OtherChange("tool names of your file", ", ".join(lost), "of presets alone", True)
 
 
 def _contact_changes(kind: str, a: Policy, b: Policy) -> Iterator[OtherChange]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sayso.core.model import Tier
 from sayso.core.policy import Entry, Policy
-from sayso.core.team import rule_is_implied
+from sayso.core.team import answers_are_lost, rule_is_implied
 from sayso.policy.compare.strictest import find_entry, reads_alike, settings_tighten_only
 
 EVERYTHING = ""
@@ -36,10 +36,12 @@ def _find_taken_away(before: Policy, after: Policy) -> list[str]:
 
 
 def _is_stricter_throughout(before: Policy, after: Policy) -> bool:
-    """Return whether more than single operations became stricter: settings, workflows, how calls are read."""
+    """Return whether more than single operations became stricter: settings, people, workflows, readings."""
     if not settings_tighten_only(after, before) or after.barred_domains - before.barred_domains:
         return True
     if not all(rule_is_implied(rule, after.team, before.team) for rule in after.team.approvals):
+        return True
+    if answers_are_lost(before.team, after.team):
         return True
     if after.workflows.keys() - before.workflows.keys():  # before, these could have any operation
         return True

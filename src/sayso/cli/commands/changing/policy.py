@@ -179,7 +179,6 @@ def policy_diff(
 
     Example: sayso policy diff graph policy.yaml
     """
-    from sayso.core.words import visible
     from sayso.policy.compare.diff import compare_policies as difference_of
     from sayso.policy.compare.diff import difference_lines
 
@@ -187,7 +186,7 @@ def policy_diff(
     if as_json:
         _echo_json(difference)
     else:
-        show_or_json(False, difference, [visible(line, fold=None) for line in difference_lines(difference)])
+        show_or_json(False, difference, list(difference_lines(difference)))
     raise typer.Exit(FOUND if difference.loosens else 0)
 
 

@@ -233,6 +233,6 @@ def _detail(one: ProposalView) -> list[str]:
         lines.append(f"It cannot be carried out now: {visible(one.hindrance)}.")
     lines += ["", *(visible(line, fold=None) for line in diff_lines(parse_diff(proposal.diff)))]
     if one.effect is not None:
-        lines += ["", *(f"loosened: {visible(text)}" for text in one.effect.loosened)]
-        lines += [f"tightened: {visible(text)}" for text in one.effect.tightened]
+        lines += ["", *(f"loosened: {visible(text, fold=None)}" for text in one.effect.loosened)]
+        lines += [f"tightened: {visible(text, fold=None)}" for text in one.effect.tightened]
     return lines
