@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
 import re
 from pathlib import Path
@@ -35,7 +36,9 @@ def exists(name: str) -> bool:
             return True
     path, _, last = name.rpartition(".")
     try:
-        return bool(path) and hasattr(importlib.import_module(f"sayso.{path}"), last)
+        if not path or hasattr(importlib.import_module(f"sayso.{path}"), last):
+            return bool(path)
+        return importlib.util.find_spec(f"sayso.{name}") is not None  # a module that nobody imported yet
     except ModuleNotFoundError:
         return False
 
