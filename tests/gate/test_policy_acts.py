@@ -16,6 +16,7 @@ import pytest
 from sayso.core.audit import events
 from sayso.core.errors import NotSeen
 from sayso.core.model import Operation, Verdict
+from sayso.gate import words
 from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
@@ -25,7 +26,7 @@ from sayso.gate.people.passkeys import ProofNeeded, Signing
 from sayso.gate.people.signed_acts import Acknowledgement
 from sayso.gate.policy.in_force import ROW
 from sayso.gate.policy_acts import file_flags
-from sayso.gate.policy_acts.apply import CannotApply, apply_policy, load_policy_status
+from sayso.gate.policy_acts.apply import CannotApply, apply_policy, find_file_state, load_policy_status
 from sayso.gate.policy_acts.lock import CannotLock, load_pin, lock_policy, unlock_policy
 from sayso.gate.rows.webauthn import BadProof, Proof, act_challenge
 from sayso.gate.sessions.sessions import open_session
@@ -198,6 +199,26 @@ def test_a_gate_that_cannot_know_what_was_in_force_denies_everything(mailbox: Ma
         _look_again(mailbox)
     apply_seen(mailbox)
     assert mailbox.outcome() == "allow"
+
+
+@pytest.mark.parametrize("how", ["changed", "deleted"])
+def test_whoever_applies_a_file_where_nobody_can_tell_what_was_in_force_is_shown_all_it_loosens(
+    mailbox: Mailbox, how: str
+) -> None:
+    mailbox.write(BLOCKS)
+    assert mailbox.outcome() == "deny"
+    mailbox.gate.close()
+    mailbox.write(FREE)
+    with closing(SqliteStore(mailbox.folder / "s.db")) as raw, raw.write() as tx:
+        tx.set_meta(ROW, (tx.meta(ROW) or "").replace("a", "b") if how == "changed" else "")
+    mailbox.open()
+    seen = load_policy_status(gate_of(mailbox), mailbox.file)
+    assert (seen.state, seen.problem) == ("waits", words.POLICY_LOST)
+    assert "mail.read" in {one.operation for one in seen.loosened if one.before == "deny"}
+    assert find_file_state(gate_of(mailbox), mailbox.file) == "waits"
+    shown = Acknowledgement(seen.shown)
+    applied = apply_policy(gate_of(mailbox), mailbox.file, by="ana", content=seen.content, shown=shown)
+    assert (applied.state, applied.problem) == ("in_force", "")
 
 
 @pytest.mark.parametrize(("before", "outcome"), [(BLOCKS, "deny"), (FREE, "ask")])

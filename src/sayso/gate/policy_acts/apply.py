@@ -38,6 +38,7 @@ from sayso.gate.sealed_values import TamperedValue, lock_values
 from sayso.gate.telemetry import log_policy_alert
 from sayso.policy.compare.diff import DecisionChange, Difference, compare_policies
 from sayso.policy.compare.other_change import OtherChange
+from sayso.policy.compare.strictest import block_all
 from sayso.store.contract import Reader, Writer
 
 SUBJECT = "policy"
@@ -81,7 +82,7 @@ def load_policy_status(gate: Gate, file: Path) -> PolicyStatus:
     """Compare the file with what is in force, in every situation that can matter."""
     content = read_file_content(file)
     with gate.store.read() as tx:
-        row, before = _load_in_force(gate, tx)
+        row, before, lost = _load_in_force(gate, tx, content)
         pinned, now = find_pinned(gate, tx), tx.now
         must_sign, base = must_sign_acts(gate, tx), read_base(gate, tx, row, before)
     state = _state_of(pinned, row, before, content, now)
@@ -93,7 +94,7 @@ def load_policy_status(gate: Gate, file: Path) -> PolicyStatus:
         None if row is None else row.at,
         "" if row is None else row.by,
         bool(pinned),
-        content.problem,
+        content.problem or lost,
         shown=_digest_shown(row, before, content.digest),
         must_sign=must_sign,
     )
@@ -123,7 +124,7 @@ def find_file_state(gate: Gate, file: Path) -> FileState:
     """Return how the file stands, without comparing all decisions."""
     content = read_file_content(file)
     with gate.store.read() as tx:
-        row, before = _load_in_force(gate, tx)
+        row, before, _ = _load_in_force(gate, tx, content)
         return _state_of(find_pinned(gate, tx), row, before, content, tx.now)
 
 
@@ -141,7 +142,7 @@ def apply_policy(
         raise CannotApply(f"the policy file is refused: {found.problem}", hint="fix the file")
     with recording_bad_proofs(gate, "apply", SUBJECT, by), operator_act(gate) as tx:
         lock_values(tx, "in-force")
-        row, before = _load_in_force(gate, tx)
+        row, before, _ = _load_in_force(gate, tx, found)
         _check_unlocked(find_pinned(gate, tx), found)
         signature = {} if shown is None else _sign(gate, tx, _digest_shown(row, before, content), by, shown)
         put_content_in_force(gate, tx, found, row, by=by, signature=signature)
@@ -188,7 +189,7 @@ def put_proposed_in_force(
     """
     found = read_file_content(file)
     lock_values(tx, "in-force")
-    row, before = _load_in_force(gate, tx)
+    row, before, _ = _load_in_force(gate, tx, found)
     if row is None or before is None or found.policy is None or found.digest != new or find_pinned(gate, tx):
         return
     base = read_base(gate, tx, row, before)
@@ -213,13 +214,16 @@ def _check_unlocked(pinned: str, found: FileContent) -> None:
 UNLOCK = "`sayso policy unlock` first"
 
 
-def _load_in_force(gate: Gate, tx: Reader) -> tuple[InForce | None, Policy | None]:
-    """The row and its policy; without a row, the preset that the store decided under, if it did."""
+def _load_in_force(gate: Gate, tx: Reader, file: FileContent) -> tuple[InForce | None, Policy | None, str]:
+    """The row and its policy; without a row, the preset that the store decided under, if it did.
+
+    If nobody can tell, gates may deny everything: the file is held against that, and the third part says so.
+    """
     try:
         row = read_row(gate, tx)
-        return row, read_preset(gate, tx) if row is None else read_policy(gate, tx, row)
+        return row, read_preset(gate, tx) if row is None else read_policy(gate, tx, row), ""
     except TamperedValue:
-        return None, None
+        return None, None if file.policy is None else block_all(file.policy), words.POLICY_LOST
 
 
 def _state_of(
