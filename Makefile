@@ -113,7 +113,7 @@ clean: ## remove everything make made
 # In CI a skipped test fails the run: what was not run was not tested.
 no_skips := $(if $(CI),-p tests.architecture.no_skips)
 
-# One stamp for each set of packages; each is made anew when pyproject.toml or constraints.txt changes.
+# One stamp for each set of packages; each is made again when pyproject.toml or constraints.txt changes.
 pins := pyproject.toml constraints.txt
 
 .venv/.runtime: .venv/.made $(pins)

@@ -34,7 +34,7 @@ def test_every_session_is_stopped_and_goes_on_at_once(place: Place, gate: Gate, 
     assert {rule(gate, edit(one)) for one in (session, other)} == {"stopped"}
     held = place.sayso("resume", other).stdout
     assert f"{session}, which started it, is stopped" in " ".join(held.split())
-    assert place.sayso("resume", "--all").stdout == "Goes on: 1 session.\n"
+    assert place.sayso("resume", "--all").stdout == "Resumed: 1 session.\n"
     assert {rule(gate, edit(one)) for one in (session, other)} == {"ask"}
 
 

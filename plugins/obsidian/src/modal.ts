@@ -71,7 +71,7 @@ export class QuestionModal extends Modal {
     if (this.sent) return "An answer is under way.";
     if (this.clock() - this.shownAt < RESTS) return "Not so fast: read it first.";
     if (given.answer === "deny" || this.card.risk !== "high") return null;
-    if (!this.readToEnd) return "Read it to its end first: its risk is high.";
+    if (!this.readToEnd) return "Read to the end first: this is high risk.";
     if (this.word.trim().toLowerCase() !== "allow") return "Type the word allow: its risk is high.";
     return null;
   }

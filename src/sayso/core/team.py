@@ -83,7 +83,7 @@ class QuietHours(msgspec.Struct, frozen=True):
 
 
 class Delegation(msgspec.Struct, frozen=True):
-    """One person lets another approve in their stead, for less than they may themselves, for a while."""
+    """One person lets another approve for them, within their own limits, for a while."""
 
     id: str
     giver: str

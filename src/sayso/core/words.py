@@ -95,7 +95,7 @@ def always_ask_reason(entry: Entry, risk: Risk = Risk.HIGH) -> str:
     rules = [rule for rule in entry.approvals if risk >= rule.risk]
     if rules:
         asked = " and ".join(dict.fromkeys(map(approval_rule_phrase, rules)))
-        return f"the policy wants {asked} for {entry.name}" + reason_suffix(entry)
+        return f"the policy requires {asked} for {entry.name}" + reason_suffix(entry)
     return f"the policy asks every time for {entry.name}" + reason_suffix(entry)
 
 
@@ -129,7 +129,7 @@ def already_approved(person: str) -> str:
 
 
 def seat_taken(person: str) -> str:
-    return f"{person} could only approve in the place of somebody who has approved, or who was stood in for"
+    return f"{person} could only stand in for somebody who has approved, or who already has a stand-in"
 
 
 def requester_may_not_approve(person: str) -> str:

@@ -372,7 +372,7 @@ def load_reviews(gate: Gate, tx: Reader, names: Sequence[str]) -> dict[str, floa
     found = {row.name for row in rows}
     marked = [name for name in names if name not in found and gate.sealer.was_reviewed(name)]
     if marked:
-        rows = tx.reviews(names, anew=True)  # another process may have written them just now
+        rows = tx.reviews(names, fresh=True)  # another process may have written them just now
     return gate.sealer.review_times(marked, rows)
 
 

@@ -29,7 +29,7 @@ def check_team(file: PolicyFile, merged: PolicyFile, tree: Node, say: SayProblem
         except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
             say(tree.at("quiet_hours"), f"there is no time zone {quiet.timezone!r}", "write Europe/Berlin")
         if quiet.begin == quiet.end:
-            say(tree.at("quiet_hours"), "quiet hours begin when they end", "leave them out")
+            say(tree.at("quiet_hours"), "quiet hours begin and end at the same time", "leave them out")
 
 
 def _check_people(team: Team, tree: Node, say: SayProblem) -> None:
@@ -49,7 +49,7 @@ def _check_people(team: Team, tree: Node, say: SayProblem) -> None:
 def _check_rule(rule: ApprovalRule, team: Team, place: tuple[int, int], say: SayProblem) -> None:
     names = (*rule.approvers, *(() if rule.escalate is None else rule.escalate.to))
     if not rule.approvers:
-        say(place, "nobody is to approve this", "name groups or people: from: [finance]")
+        say(place, "it names nobody who approves", "name groups or people: from: [finance]")
     elif _check_names(names, team, place, say) and not can_be_met(team, rule):
         there = sum(bool(team.people[name].ids) for name in team.members(names))
         say(

@@ -1,4 +1,4 @@
-"""Lint: what a policy leaves open or says in vain. Nothing here changes a decision."""
+"""Lint: gaps in a policy, and parts of it that have no effect. Nothing here changes a decision."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def _finish(gate: Gate, provider: Provider, origin: str, secret: str, body: Retu
         return finish_attempt(gate, attempt, name, claims)
     except BadToken as error:
         _log_refusal(name, error.message)
-        refused = f"what {provider.settings.shown} answered does not sign you in"
+        refused = f"the answer from {provider.settings.shown} does not sign you in"
         raise SignInRefused(refused, hint=BEGIN_AGAIN) from error
     except NotOnTeam as error:
         _log_refusal(name, error.message)

@@ -185,7 +185,7 @@ def check_reading_ahead_changes_nothing_but_the_time_it_takes(make: Open) -> Non
             assert list(w.grants("s1", (("command", rows.TEXT), ("tool", "x")))) == [rows.GRANT]
             assert (w.open_question("s1", "d1"), w.open_question("s1", "none")) == (rows.QUESTION, None)
             assert list(w.reviews(["email", "none"])) == [rows.REVIEW] == list(w.reviews())
-            assert list(w.reviews(["email", "none"], anew=True)) == [rows.REVIEW]
+            assert list(w.reviews(["email", "none"], fresh=True)) == [rows.REVIEW]
             w.put_review(replace(rows.REVIEW, name="none"))
             w.change_session(session("s1", head=b"new"))
             w.set_meta("epoch", "9")
@@ -212,7 +212,7 @@ def check_a_review_that_others_wrote_meanwhile_is_read_anew(make: Open) -> None:
             w.put_review(rows.REVIEW)
         with batch.read() as r:
             assert list(r.reviews(["email"])) == []
-            assert list(r.reviews(["email"], anew=True)) == [rows.REVIEW]
+            assert list(r.reviews(["email"], fresh=True)) == [rows.REVIEW]
 
 
 MANY = 71

@@ -65,7 +65,7 @@ def _examine_servers(*, as_json: bool) -> None:
     from sayso.cli.opening import show_or_json
 
     found = examine_servers()
-    lines = ["MCP servers", *map(_line, found)] if found else ["No MCP server is named here."]
+    lines = ["MCP servers", *map(_line, found)] if found else ["No MCP server is configured here."]
     show_or_json(as_json, {MCP: found}, lines)
     if not all(one.good for one in found):
         raise typer.Exit(1)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sayso.doors.agents.mcp_servers.found import FoundServers
     from sayso.doors.agents.mcp_servers.places import ServerFile
 
-ASKED_ALREADY = "The MCP servers of {titles}: their tools are asked for by the hook, as any other."
+ASKED_ALREADY = "MCP servers of {titles}: the hook asks before their tools, as before any other."
 NEXT = (
     "Next: let your agent work. Where it must ask, you answer on the page (`sayso link` signs you in) "
     "or in `sayso inbox`. `sayso serve --status` shows the service that runs behind both."

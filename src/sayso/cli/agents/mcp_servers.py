@@ -63,7 +63,7 @@ def gate_file(
     _save_gateway(wait, service or OtherService(), [str(plan.change.path)])
     records.save_gated([*records.load_gated(), *plan.gated])
     apply_changes([plan.change])
-    echo_line(f"Gated. {file.title} starts these servers through Sayso from its next start on.")
+    echo_line(f"Gated. {file.title} starts these servers through Sayso once it is restarted.")
     return True
 
 
@@ -89,7 +89,7 @@ def release_servers(scope: Scope, asking: Asking) -> None:
         records.save_gated(left)
     else:
         _forget_gateway()
-    typer.echo("Their clients start these servers without Sayso from their next start on.")
+    typer.echo("Their clients start these servers without Sayso once they are restarted.")
     note_if_left_running()
 
 
@@ -181,7 +181,7 @@ def _show(file: ServerFile, plan: ServerChange, asking: Asking) -> None:
     first = plan.servers[0]
     gateway = shlex.join(wrap_words("NAME", ["COMMAND"]))
     if not is_wrapped(first.words):
-        echo_line(f"Each is then started by: {gateway}, or with --url ADDRESS for a command")
+        echo_line(f"Each is then started by: {gateway}, or with --url ADDRESS instead of a command")
         if file.shared:
             print_note(SHARED)
     else:

@@ -53,7 +53,7 @@ def passkey_remove(
     from sayso.gate.people.passkeys import forget_passkeys, remove_passkey
 
     if (passkey is None) is not everything:
-        raise MalformedRequest("name a passkey, or say --all", hint="sayso passkey list shows them")
+        raise MalformedRequest("name a passkey, or use --all", hint="sayso passkey list shows them")
     with open_gate_to_act(store) as gate:
         if passkey is None:
             count = forget_passkeys(gate, by=operator_name())

@@ -62,7 +62,7 @@ def resume_sessions(
             show_or_json(as_json, done, [_describe_resume(done.resumed, done.tampered, done.busy)])
             return
         one = resume_session(gate, expand_open_session_id(gate, session), by=operator_name())
-    lines = [f"Was not stopped: {one.session}" if one.already else f"Goes on: {one.session}"]
+    lines = [f"Was not stopped: {one.session}" if one.already else f"Resumed: {one.session}"]
     if one.held_by is not None:
         lines.append(f"  It still asks for everything: {one.held_by}, which started it, is stopped.")
     show_or_json(as_json, one, lines)
@@ -77,7 +77,7 @@ def _check_one(session: str | None, everything: bool) -> None:
         )
     if session is None and not everything:
         raise MalformedRequest(
-            "name a session, or say --all",
+            "name a session, or use --all",
             hint="`sayso sessions` lists them; `sayso serve --stop` stops the service",
         )
 
@@ -90,7 +90,7 @@ def _describe_stop(stopped: int, tampered: int, settled: bool) -> str:
 
 
 def _describe_resume(resumed: int, tampered: int, busy: int) -> str:
-    words = f"Goes on: {count_of(resumed, 'session')}."
+    words = f"Resumed: {count_of(resumed, 'session')}."
     if tampered:
         words += f" {count_of(tampered, 'session')} tampered with: nothing is decided there."
     return f"{words} {count_of(busy, 'session')} busy: try again." if busy else words

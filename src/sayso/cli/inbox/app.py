@@ -41,7 +41,7 @@ from sayso.surfaces.terminal.layout import Screen, count_cells, detect_screen, w
 LIST_LINES = 6
 LOOK_AGAIN = 1.0
 RISK_STYLES = {"low": "green", "moderate": "yellow", "high": "bold red"}
-FOLDED = "Read it to its end first (space or PgDn): its risk is high."
+FOLDED = "Read to the end first (space or PgDn): this is high risk."
 NOT_AN_ANSWER = "That is not an answer to this question."
 
 
@@ -152,7 +152,7 @@ class InboxApp(App[None]):
             text.append(f"{risk.upper():9}", self._styles.get(risk, ""))
             text.append(_one_line(f"{left:>8}  {one.agent}: {one.title}", look.width - 11, look) + "\n")
         if not rows:
-            text.append("Nothing waits for you." if not self._state.items else "Nothing fits the filter.")
+            text.append("Nothing waits for you." if not self._state.items else "Nothing matches the filter.")
         text.rstrip()
         return text
 

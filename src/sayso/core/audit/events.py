@@ -177,7 +177,7 @@ class GlassBroken(AuditEvent, frozen=True):
 
 
 class Delegated(AuditEvent, frozen=True):
-    """somebody lets another approve in their stead, up to a risk, until a time"""
+    """somebody lets another approve for them, up to a risk, until a time"""
 
     event, subject = "DELEGATED", "delegation"
     delegation: str

@@ -42,8 +42,8 @@ BETWEEN: tuple[ProposalState, ...] = ("applying", "undoing")
 """The states of a proposal that somebody carries out, or did when their process ended."""
 _WHAT_ELSE: dict[ProposalState, str] = {
     "applied": "`sayso undo` takes it back",
-    "applying": "somebody carries it out, or their process ended: what became of it is known in ten minutes",
-    "undoing": "somebody undoes it, or their process ended: what became of it is known in ten minutes",
+    "applying": "it is being applied, or its process died: the outcome is known within ten minutes",
+    "undoing": "it is being undone, or its process died: the outcome is known within ten minutes",
 }
 
 

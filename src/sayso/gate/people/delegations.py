@@ -1,4 +1,4 @@
-"""Delegations: one person lets another approve in their stead, for less, for a while.
+"""Delegations: one person lets another approve for them, within limits, for a while.
 
 - Only somebody who is declared in the policy delegates, and only what is theirs by the policy: a delegate
   passes nothing on.
@@ -57,14 +57,14 @@ def delegate(
     domain: str | None = None,
     highest: Risk = Risk.HIGH,
 ) -> Delegation:
-    """Let `to` approve in the stead of whoever asks for it, until this time is over."""
+    """Let `to` approve for the person who delegates, until this time is over."""
     team = gate.policy.team
     if not 0 < seconds <= LONGEST:
         raise DelegationRefused("a delegation ends within 30 days")
     with operator_act(gate) as tx:
         giver = team.person_of(who.identity)
         if giver is None or not is_vouched_for(gate, tx, who.identity, who.passkey):
-            raise DelegationRefused(f"{who.identity} is nobody's id in the policy's people")
+            raise DelegationRefused(f"{who.identity} is not an id of anybody in the policy")
         if to not in team.people or to == giver:
             raise DelegationRefused(f"{to} is not another person of the policy", hint="see people in it")
         lock_values(tx, "delegations")

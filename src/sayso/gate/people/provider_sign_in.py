@@ -125,9 +125,9 @@ def _explain_refusal(gate: Gate, proven: Sequence[ProvenIdentity]) -> NotOnTeam:
     known = next((one.identity for one in proven if team.person_of(one.identity) is not None), None)
     if known is not None:
         told = f"the policy knows you as {known}, but the provider does not confirm your groups"
-        return NotOnTeam(told, hint="the provider's administrator adds you to the group")
+        return NotOnTeam(told, hint="ask the provider's administrator to add you to the group")
     told = f"the policy names nobody as {' or '.join(one.identity for one in proven)}"
-    return NotOnTeam(told, hint="whoever keeps the policy adds that id to `people`")
+    return NotOnTeam(told, hint="ask whoever maintains the policy to add that id to `people`")
 
 
 def _identities(provider: str, claims: Claims) -> list[ProvenIdentity]:

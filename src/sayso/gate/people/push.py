@@ -55,7 +55,7 @@ def subscribe(gate: Gate, secret: str, endpoint: str, p256dh: str, auth: str) ->
         if find_browser_by_key(gate, tx, made.browser) is None:
             raise PushRefused("nobody is signed in here", hint="`sayso link` makes a link")
         if len(others) >= MOST_BROWSERS:
-            raise PushRefused(f"{MOST_BROWSERS} browsers are told already", hint="sign one of them out")
+            raise PushRefused(f"{MOST_BROWSERS} browsers are notified already", hint="sign one of them out")
         _write(gate, tx, [*others, made])
     return made
 

@@ -41,7 +41,7 @@ LONGEST_PROBLEM = 500
 MOST_KEPT = 64
 """How many workspaces are remembered; others are read again when they are needed."""
 SETTLED = 2.0
-"""Seconds after its last change until a file's times tell every further one; it is read anew until then."""
+"""Seconds after its last change until a file's times tell every further one; it is read again until then."""
 Stamp = tuple[int, int, int, int, int]
 
 

@@ -128,7 +128,7 @@ def _move(
     lock_values(tx, "proposal")
     now = load_proposal(gate, tx, one.id)
     if (now.state, now.carrier, now.lease_until) != (one.state, one.carrier, one.lease_until):
-        raise ProposalRefused(f"somebody else went on with it: it is {now.state}")
+        raise ProposalRefused(f"somebody else has continued with it: it is {now.state}")
     return change_state(gate, tx, one.id, to, by=by, why=why, **changes)
 
 

@@ -1,4 +1,4 @@
-"""A project's own file over the operator's policy: what it says in vain, because it only tightens."""
+"""A project's own file over the operator's policy: parts without effect, because it can only tighten."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from sayso.policy.load import lay_over
 
 
 def find_vain_parts(policy: Policy, text: str, *, name: str = ".sayso.yaml") -> list[str]:
-    """Return what a project's file says in vain, because it only tightens; one line for each part.
+    """Return the parts of a project's file that have no effect, because it can only tighten; a line each.
 
-    How it reads calls is not in vain: what both readings find adds up.
+    How it reads calls does have an effect: the findings of both readings add up.
     """
     laid = lay_over(policy, text, name=name)
     found = compare_policies(policy, laid)

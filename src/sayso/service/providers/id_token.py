@@ -90,7 +90,7 @@ def verify_id_token(
     try:
         body = msgspec.convert(claims, _Body)
     except msgspec.ValidationError as error:
-        raise BadToken(f"the token does not say what it has to: {error}") from error
+        raise BadToken(f"the token lacks a claim, or has a wrong one: {error}") from error
     _check_claims(body, expected, now)
     email = body.email if body.email_verified is True and isinstance(body.email, str) else ""
     named = claims.get(groups) if groups is not None else None
@@ -110,7 +110,7 @@ def _verify_signature(token: str, find_keys: Callable[[str | None], Sequence[Key
         signer = jwt.PyJWS(algorithms=[header.alg], options={"enforce_minimum_key_length": True})
         held = signer.decode_complete(token, jwt.PyJWK(key, header.alg), algorithms=[header.alg])
     except (jwt.PyJWTError, msgspec.ValidationError, ValueError) as error:
-        raise BadToken(f"its signature does not hold: {error}") from error
+        raise BadToken(f"its signature is not valid: {error}") from error
     return _read_claims(held["payload"])
 
 
@@ -129,7 +129,7 @@ def _choose_key(header: _Header, keys: Sequence[Key]) -> dict[str, Any]:
     """Return the one published key that this token can have been signed with."""
     kind = ALGORITHMS.get(header.alg)
     if kind is None or header.typ.lower() not in ("jwt", "application/jwt"):
-        raise BadToken("it is not signed as an ID token is, by an algorithm of public keys")
+        raise BadToken("it is not an ID token signed with a public-key algorithm")
     found = [
         one
         for one in keys
@@ -139,7 +139,7 @@ def _choose_key(header: _Header, keys: Sequence[Key]) -> dict[str, Any]:
         and header.kid in (None, one.get("kid"))
     ]
     if len(found) != 1:
-        raise BadToken("it is not clear by which of the provider's keys it would be signed, or by none")
+        raise BadToken("none of the provider's keys fits it, or more than one does")
     return {name: found[0][name] for name in PUBLIC if name in found[0]}
 
 

@@ -160,7 +160,7 @@ class Provider:
         issuer = self.settings.issuer
         found = self._read(fetch(issuer.rstrip("/") + WELL_KNOWN, timeout=LONGEST), Metadata)
         if found.issuer != issuer:
-            raise ProviderDown(self.settings, "it publishes another issuer than the settings name")
+            raise ProviderDown(self.settings, "it publishes another issuer than the one in the settings")
         for address in (found.authorization_endpoint, found.token_endpoint, found.jwks_uri):
             if not is_safe_address(address):
                 raise ProviderDown(self.settings, "it publishes an address that is not safe")

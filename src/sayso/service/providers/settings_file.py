@@ -110,7 +110,7 @@ def _check_provider(one: ProviderSettings) -> None:
     if not is_safe_address(one.issuer) or urlsplit(one.issuer).query:
         raise ProvidersRefused(
             f"{one.name}: the issuer is not an address of the form https://name",
-            hint="as the provider spells it, without what it finds /.well-known under",
+            hint="write it as the provider does, without /.well-known",
         )
     if OPENID not in one.scopes or not all(scope.isascii() and scope.isprintable() for scope in one.scopes):
         raise ProvidersRefused(f"{one.name}: the scopes have to be words, and {OPENID} one of them")

@@ -169,7 +169,9 @@ function notifySwitch() {
     const on = await (flip.getAttribute("aria-pressed") === "true" ? push.turnOff() : push.turnOn());
     draw(on);
     say(
-      on ? "This browser tells you of questions, also while the page is closed." : "Notifications are off.",
+      on
+        ? "This browser notifies you of questions, even while the page is closed."
+        : "Notifications are off.",
     );
   });
   /** @param {boolean} on */
@@ -177,8 +179,8 @@ function notifySwitch() {
     flip.hidden = false;
     flip.setAttribute("aria-pressed", String(on));
     flip.title = on
-      ? "You are told of questions while this page is closed"
-      : "Be told while this page is closed";
+      ? "You are notified of questions while this page is closed"
+      : "Get notified while this page is closed";
   };
   push.isOn().then(draw, () => draw(false));
   return flip;

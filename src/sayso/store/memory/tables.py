@@ -159,8 +159,8 @@ class MemoryReader:
         rows = self._group(self._tables.sendings, session).values()
         return [row for row in rows if (row.domain, row.content) in wanted]
 
-    def reviews(self, names: Iterable[str] | None = None, *, anew: bool = False) -> Sequence[ReviewRow]:
-        del anew
+    def reviews(self, names: Iterable[str] | None = None, *, fresh: bool = False) -> Sequence[ReviewRow]:
+        del fresh
         rows = self._group(self._tables.reviews)
         return [rows[name] for name in sorted(rows if names is None else set(names) & rows.keys())]
 

@@ -126,8 +126,8 @@ class SqlReader:
         self._hold(session)
         return self._for_each(SendingRow, sql.SENDINGS, list(dict.fromkeys(keys)), session)
 
-    def reviews(self, names: Iterable[str] | None = None, *, anew: bool = False) -> Sequence[ReviewRow]:
-        del anew
+    def reviews(self, names: Iterable[str] | None = None, *, fresh: bool = False) -> Sequence[ReviewRow]:
+        del fresh
         if names is None:
             return self._all(ReviewRow, sql.REVIEWS)
         return self._for_each(ReviewRow, sql.REVIEWS_BY_NAME, [(name,) for name in sorted(set(names))])
@@ -338,9 +338,9 @@ class HoldingReader(SqlReader):
             known[wanted] = super().open_question(session, digest)
         return known[wanted]
 
-    def reviews(self, names: Iterable[str] | None = None, *, anew: bool = False) -> Sequence[ReviewRow]:
+    def reviews(self, names: Iterable[str] | None = None, *, fresh: bool = False) -> Sequence[ReviewRow]:
         wanted, known = None if names is None else sorted(set(names)), self._known.reviews
-        if wanted is None or anew or not known.keys() >= set(wanted):
+        if wanted is None or fresh or not known.keys() >= set(wanted):
             return super().reviews(wanted)
         return [row for name in wanted if (row := known[name]) is not None]
 

@@ -146,7 +146,7 @@ class Desktop:
         while message.tag not in self._ids:  # which is the first thing it tells
             if message.tag not in self._watched or time.monotonic() > until:
                 self._drop(message.tag)
-                raise ServiceDown("the desktop took no notification")
+                raise ServiceDown("the desktop did not accept the notification")
             self._look(0.1, [message.tag])
 
     def _toast(self, message: DesktopMessage) -> None:
@@ -163,7 +163,7 @@ class Desktop:
             started.kill()
             raise ServiceDown("the desktop does not answer") from None
         if code != 0:
-            raise ServiceDown("the desktop took no notification")
+            raise ServiceDown("the desktop did not accept the notification")
 
     def _start(
         self, args: Sequence[str], *, environ: Mapping[str, str] | None = None, out: int = subprocess.DEVNULL

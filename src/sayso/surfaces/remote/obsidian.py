@@ -55,7 +55,7 @@ class Obsidian:
         """The plugin sees that it waits no more."""
 
     def tell(self, notice: Notice, key: str) -> None:
-        raise SendingFailed("Obsidian is told no notices", hint="name another surface for them")
+        raise SendingFailed("Obsidian receives no notices", hint="name another surface for them")
 
     def fetch(self, seconds: float) -> Iterable[GivenAnswer]:
         return ()

@@ -85,7 +85,7 @@ def people_delegate(
             domain=domain,
             highest=Risk.parse(risk),
         )
-    line = f"{made.id}: {made.to} approves in the stead of {made.giver} until {format_moment(made.until)}."
+    line = f"{made.id}: {made.to} approves for {made.giver} until {format_moment(made.until)}."
     show_or_json(as_json, made, [line])
 
 
@@ -101,7 +101,7 @@ def people_end(
 
     with open_gate_to_act(store) as gate:
         ended = end_delegation(gate, delegation, by=operator_name())
-    show_or_json(as_json, ended, [f"Ended: {ended.to} no longer approves in the stead of {ended.giver}."])
+    show_or_json(as_json, ended, [f"Ended: {ended.to} no longer approves for {ended.giver}."])
 
 
 @people.command("review", short_help="List every broken glass.")
@@ -128,7 +128,7 @@ def _team_lines(found: TeamView) -> list[str]:
     lines += [f"approvals: {line}" for line in found.rules]
     lines += [f"may break the glass: {', '.join(found.break_glass)}"] if found.break_glass else []
     lines += [
-        f"{one.id}: {one.to} approves in the stead of {one.giver}, {one.domain or 'everything'} up to "
+        f"{one.id}: {one.to} approves for {one.giver}, {one.domain or 'everything'} up to "
         f"{one.highest.word} risk, until {format_moment(one.until)}"
         for one in found.delegations
     ]

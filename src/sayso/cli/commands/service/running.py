@@ -141,7 +141,7 @@ def _stop(services: list[AnnouncedService]) -> None:
     for one in services:
         if not stop_service(one, gate_data_folder()):
             raise SaysoError(
-                f"the service at {one.page} did not stop", hint=f"see what process {one.process} does"
+                f"the service at {one.page} did not stop", hint=f"check what process {one.process} is doing"
             )
 
 

@@ -29,7 +29,7 @@ def load_gated() -> tuple[GatedServer, ...]:
         return ()
     except (OSError, msgspec.MsgspecError) as error:
         raise SaysoError(f"cannot read {_record()}: {error}", hint="remove it; commands are then restored "
-                         "from what stands behind the gateway") from error  # fmt: skip
+                         "from the gateway's command line") from error  # fmt: skip
 
 
 def save_gated(servers: Sequence[GatedServer]) -> None:

@@ -142,7 +142,7 @@ def _refuse(line: bytes) -> bytes:
     known = msgspec.json.decode(line)
     if not isinstance(known, dict) or "id" not in known or "method" not in known:
         return b""
-    return answer_refused(Refused(INVALID, "this is no message of the protocol", known["id"]))
+    return answer_refused(Refused(INVALID, "this is not a message of the protocol", known["id"]))
 
 
 async def _write(out: int, line: bytes) -> None:

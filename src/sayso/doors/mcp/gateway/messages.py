@@ -131,7 +131,7 @@ def _read_call(message: dict[str, Any], known: MessageId | None) -> ToolCall:
         raise NotCanonical(f"the params of {TOOLS_CALL} are name, arguments, _meta and task only")
     state = params.get("requestState")
     if not (state is None or isinstance(state, str)) or (state is None and _GOES_ON & params.keys()):
-        raise NotCanonical("what is answered goes with the requestState that it was asked with")
+        raise NotCanonical("inputResponses need the requestState they answer")
     if not isinstance(tool, str) or not 0 < len(tool) <= LONGEST_TOOL:
         raise NotCanonical("the tool has no name, or one that is too long")
     if not isinstance(arguments, dict) or not isinstance(meta, dict):

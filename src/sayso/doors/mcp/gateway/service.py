@@ -183,7 +183,7 @@ class Service:
         if len(inquiry.answer) > hook.LARGEST:
             raise hook.Refusal("the service's answer is too long")
         if not part:
-            raise hook.Refusal("the service gave no whole answer")
+            raise hook.Refusal("the service sent an incomplete answer")
         if inquiry.unsent or not hook.has_all(inquiry.answer):
             return
         code, out, err = _read_answer(inquiry.answer)

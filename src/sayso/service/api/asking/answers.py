@@ -46,7 +46,7 @@ def check_answer_body(row: QuestionRow, body: AnswerBody) -> None:
             422, "malformed", 'edited arguments belong to the answer "edit", and to no other'
         )
     if body.break_glass and (body.answer != "once" or not body.reason):
-        raise RequestRefused(422, "malformed", "who breaks the glass allows once, and says why")
+        raise RequestRefused(422, "malformed", "breaking the glass allows once, and needs a reason")
     if body.reason is not None and len(body.reason) > MOST_REASON:
         raise RequestRefused(422, "malformed", f"a reason has {MOST_REASON:,} characters at most")
 
