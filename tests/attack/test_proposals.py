@@ -398,7 +398,8 @@ def test_a_link_out_of_the_folder_is_not_followed(desk: Desk, kind: str) -> None
     else:
         (desk.root / "sub").mkdir()
         os.link(outside / "n.md", desk.root / "sub" / "n.md")
-    with pytest.raises(ProposalRefused):
+    said = {"folder": "not inside its folder", "file": "it is a link", "hard": "not a plain file of its own"}
+    with pytest.raises(ProposalRefused, match=said[kind]):
         desk.file(diff=make_diff("sub/n.md", OLD, NEW))
     assert (outside / "n.md").read_text() == OLD
 

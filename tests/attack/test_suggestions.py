@@ -13,7 +13,7 @@ from sayso.core.proposals.diffs import apply_diff, parse_diff
 from sayso.core.proposals.proposal import ProposalRefused
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request, request_in_session
-from sayso.gate.gate import Gate
+from sayso.gate.gate import Gate, with_policy
 from sayso.gate.hindsight.own_file import OwnPolicyFile, find_own_file
 from sayso.gate.hindsight.propose import choose_suggestion, propose_suggestion
 from sayso.gate.hindsight.suggest import Suggestion, suggest_changes
@@ -31,12 +31,14 @@ FILE = """\
 sayso: 1   # my own
 domains:
   tests: {autonomous: [list], requires_approval: [run, drop], blocked: []}   # a comment that stays
+  net: {autonomous: [], requires_approval: [fetch], blocked: []}
   self_modification: {autonomous: [], requires_approval: [propose_behavioral_change], blocked: []}
 operations:
   tests.drop: {risk: high}
 tools:
   - {tool: Bash, operation: tests.run, command: args.command, ignore: [description]}
   - {tool: drop, operation: tests.drop}
+  - {tool: fetch, operation: net.fetch}
   - {tool: change, operation: self_modification.propose_behavioral_change}
 """
 POLICY = load_text(FILE, name="policy.yaml")
@@ -278,3 +280,24 @@ def test_a_suggestion_becomes_a_proposal_and_changes_nothing_by_itself(
         choose_suggestion(found, "99")
     (own / "policy.yaml").write_text(FILE.replace("[list]", "[]"))
     assert find_own_file(gate, roots) is None, "another policy is in force than the file says"
+
+
+def test_what_runs_unasked_by_now_is_not_suggested_again(gate: Gate, session: str, clock: Clock) -> None:
+    """Also if the operator took the suggestion; and what changed since is no work of another suggestion."""
+    for _ in range(TIMES):
+        call(gate, session, "once", command="pytest -q")
+    for number in range(3):
+        call(gate, session, "deny", "fetch", what=str(number))
+    taken, refused = suggest(gate)
+    after = apply_diff(parse_diff(taken.diff or ""), FILE) or ""
+    listed = FILE.replace("[list], requires_approval: [run, drop]", "[list, run], requires_approval: [drop]")
+    for text in (after, listed):
+        changed = with_policy(gate, load_text(text, name="policy.yaml"))
+        (left,) = [
+            one
+            for one in suggest_changes(changed, OwnPolicyFile("policy.yaml", text), days=30)
+            if one.kind != "never_used"
+        ]
+        assert (left.id, left.why_not) == (refused.id, "")
+        assert left.effect is not None
+        assert (left.effect.loosened, left.effect.tightened) == (0, 3)

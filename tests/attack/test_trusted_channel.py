@@ -446,3 +446,12 @@ def test_strangers_do_not_learn_where_the_secret_is(channel: Channel) -> None:
     assert told.status_code == 404
     assert str(channel.file) not in told.text
     assert "others" not in told.text
+
+
+@pytest.mark.parametrize("claim", ["origin", "role", "session"])
+def test_a_message_that_claims_authority_is_refused(channel: Channel, claim: str) -> None:
+    inside = {"type": "sayso.request", "data": {**BODY["data"], claim: "operator"}}
+    for number, body in enumerate(({**BODY, claim: "operator"}, inside)):
+        assert channel.send(body, name=f"msg_{number}").status_code == 401
+    assert channel.refusals() == ["body", "body"]
+    assert not list_proposals(channel.service.gate)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import http.server
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -83,8 +85,10 @@ def test_half_a_line_hides_no_letter_and_is_kept(tmp_path: Path) -> None:
     assert file.stat().st_mode & 0o077 == 0
 
 
-@pytest.mark.parametrize(("status", "stays"), [(401, True), (404, True), (422, False)])
-def test_only_a_letter_that_will_never_be_taken_is_dropped(tmp_path: Path, status: int, stays: bool) -> None:
+@contextmanager
+def receiver(status: int) -> Iterator[str]:
+    """Somebody who answers every message like this, and the address."""
+
     class Receiver(http.server.BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["content-length"]))
@@ -95,11 +99,27 @@ def test_only_a_letter_that_will_never_be_taken_is_dropped(tmp_path: Path, statu
         def log_message(self, *arguments: object) -> None:
             pass
 
-    make_trusted_file(tmp_path / "trusted.json")
-    file = tmp_path / "trusted-undelivered.jsonl"
     with http.server.HTTPServer(("127.0.0.1", 0), Receiver) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        keep_dead_letter(file, letter("one", f"http://127.0.0.1:{server.server_port}"))
-        said("trusted", "send", "--again", "--file", str(tmp_path / "trusted.json"))
+        yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
+
+
+@pytest.mark.parametrize(("status", "stays"), [(401, True), (404, True), (422, False)])
+def test_only_a_letter_that_will_never_be_taken_is_dropped(tmp_path: Path, status: int, stays: bool) -> None:
+    make_trusted_file(tmp_path / "trusted.json")
+    file = tmp_path / "trusted-undelivered.jsonl"
+    with receiver(status) as url:
+        keep_dead_letter(file, letter("one", url))
+        said("trusted", "send", "--again", "--file", str(tmp_path / "trusted.json"))
     assert (ids(file) == ["one"]) is stays
+
+
+def test_letters_are_sent_again_to_the_address_that_is_named(tmp_path: Path) -> None:
+    """What was sent to a wrong address would never arrive otherwise."""
+    secret, file = tmp_path / "trusted.json", tmp_path / "trusted-undelivered.jsonl"
+    make_trusted_file(secret)
+    keep_dead_letter(file, letter("one"))
+    with receiver(202) as url:
+        code, told = said("trusted", "send", "--again", "--url", url, "--file", str(secret))
+    assert (code, ids(file)) == (0, []), told

@@ -1,13 +1,23 @@
-"""Every row that the reference of the consent graph has for self_modification, by `sayso check`."""
+"""Every row that the reference of the consent graph has for self_modification, through three doors."""
 
 from __future__ import annotations
 
+import asyncio
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from sayso import Sayso
+from sayso.gate.open import open_gate
+from sayso.policy import load_preset, load_text
+from sayso.store.memory.store import MemoryStore
+from sayso.surfaces.inbox import Inbox
 from tests.support.commands import run_forked
+from tests.support.gates import KEY
+from tests.support.service import Service
 
 SILENT = ("SILENT -- proceed", 0)
 VISIBLE = ("VISIBLE -- proceed and notify", 0)
@@ -43,3 +53,36 @@ def test_self_modification_is_decided_as_the_reference_says(action: str, tmp_pat
         )
         ran = run_forked(words, surroundings)
         assert (ran.stdout.strip(), ran.returncode) == (line, code), f"confidence {confidence or 'not given'}"
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    gate = open_gate(load_preset("graph"), MemoryStore(), key=KEY)
+    with asyncio.Runner() as runner:
+        yield Service(msgspec.structs.replace(gate, surfaces=("phone",)), runner)
+
+
+def test_every_row_is_decided_so_over_http(service: Service) -> None:
+    session = service.opened()
+    for action, expected in ROWS.items():
+        name = f"self_modification.{action}"
+        for confidence, (line, _) in zip(CONFIDENCES, expected, strict=True):
+            body = {
+                "tool": action,
+                "session": session,
+                "operations": [{"operation": name}],
+                "confidence": float(confidence or 0),
+            }
+            told = service.told("host", "POST", "/v1/check", body)
+            assert told["outcome"] == line.partition(" ")[0], f"{name} at confidence {confidence or 0}"
+
+
+def test_every_row_is_decided_so_in_python() -> None:
+    tools = [f"{{tool: {action}, operation: self_modification.{action}}}" for action in ROWS]
+    policy = load_text(f"extends: [graph]\nsettings: {{notices: terminal}}\ntools: [{', '.join(tools)}]\n")
+    with Sayso.open(policy, MemoryStore(), surfaces=[Inbox()], key=KEY) as gate:
+        for action, expected in ROWS.items():
+            for confidence, (line, _) in zip(CONFIDENCES, expected, strict=True):
+                called = gate.session(agent="claude").call(action, confidence=float(confidence or 0))
+                found = called.decision.outcome
+                assert found == line.partition(" ")[0], f"{action} at confidence {confidence or 0}"

@@ -257,3 +257,15 @@ def test_init_on_a_store_in_use_says_whether_its_policy_waits(home: Home, preset
     code, text = said("init", "--no-agents", "--preset", preset)
     assert code == 0
     assert ("`sayso policy apply` puts it in force" in " ".join(text.split())) is waits
+
+
+def test_a_file_that_is_locked_can_be_locked_again(home: Home, service: Service) -> None:
+    first, again = policy(home, "lock", "--json"), policy(home, "lock", "--json")
+    assert (again[0], json.loads(again[1])["how"]) == (0, json.loads(first[1])["how"])
+
+
+def test_each_problem_of_a_refused_file_is_on_a_line_of_its_own(home: Home, service: Service) -> None:
+    write_in_place(home.policy, "domains:\n  mail: {autonomous: [read]}\n")
+    code, told = policy(home, "status")
+    assert code == 0
+    assert sum(line.startswith(f"{home.policy}:2:") for line in told.splitlines()) == 2

@@ -314,7 +314,8 @@ def guard_alert(name: str, request: Request, reason: str) -> str:
         repr(one)[:LONGEST_TOLD_NAME] for one in (call.tool, request.agent, request.session)
     )
     came = f"origin {request.origin.value}, door {call.door!r}"
-    return f"{block_alert(name)}: tool {tool}, agent {agent}, session {session}, {came}: {reason}"
+    where = f"session {session}" if request.session else "no session"
+    return f"{block_alert(name)}: tool {tool}, agent {agent}, {where}, {came}: {reason}"
 
 
 # --- questions ---

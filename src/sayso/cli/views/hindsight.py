@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from sayso.cli.views.operator import format_moment
+from sayso.core.text.counts import count_of
 from sayso.core.words import visible
 
 if TYPE_CHECKING:
@@ -36,10 +37,12 @@ def replay_lines(report: ReplayReport) -> list[str]:
     lines += _change_lines("LOOSENED", report.loosened)
     lines += _change_lines("tightened", report.tightened)
     if report.by_limits:
-        lines.append(f"{report.by_limits:,} decisions were made by a limit, not by the policy; they stay.")
+        were, stay = ("was", "it stays") if report.by_limits == 1 else ("were", "they stay")
+        counted = count_of(report.by_limits, "decision")
+        lines.append(f"{counted} {were} made by a limit, not by the policy; {stay}.")
     missed = sum(report.not_replayed.values())
     if missed:
-        lines.append(f"{missed:,} decisions cannot be decided again:")
+        lines.append(f"{count_of(missed, 'decision')} cannot be decided again:")
         lines += [f"  {count:,}: {why}" for why, count in report.not_replayed.items()]
     return lines
 

@@ -81,7 +81,7 @@ def send_message(
         try:
             status, answer = _post(message, secret, int(now()))
         except (OSError, http.client.HTTPException) as problem:
-            status, error = 0, f"{type(problem).__name__}: {problem}"
+            status, error = 0, f"{message.url} does not answer: {_reason_of(problem)}"
             continue
         if status < 500:
             had = status == 409 and answer.get("code") == "already_received"
@@ -89,6 +89,11 @@ def send_message(
             return Delivery(message, status < 300 or had, status, answer, tries, told)
         error = str(answer.get("detail") or f"HTTP {status}")
     return Delivery(message, False, status, {}, tries, error)
+
+
+def _reason_of(problem: Exception) -> str:
+    """Return why nobody answered, in the system's words if it has any."""
+    return getattr(problem, "strerror", None) or str(problem) or type(problem).__name__
 
 
 def _post(message: OutgoingMessage, secret: bytes, timestamp: int) -> tuple[int, dict[str, Any]]:

@@ -5,6 +5,7 @@
 - A call is read again only if the changed policy reads calls of its tool otherwise, and counts only if it
   still reads as it did then: otherwise nobody can say what it did.
 - A permission that was not autonomous then counts as just reviewed.
+- What was decided then is compared; for a suggestion, what the policy in force would decide now.
 - Decisions of a limit (too many questions, an effect had already) are not the policy's and stay as they are.
 - What cannot be decided again is counted, with the reason. Nothing is written.
 """
@@ -95,10 +96,14 @@ def replay_decisions(
     *,
     wish: WishedGrant | None = None,
     since: float = 0.0,
+    against_now: bool = False,
     progress: ReplayProgress = lambda done: None,
 ) -> ReplayReport:
-    """Decide everything recorded since a time again: under this policy, or under the one of the gate."""
-    replay, done = _Replay(gate, gate.policy if policy is None else policy, wish), 0
+    """Decide everything recorded since a time again: under this policy, or under the one of the gate.
+
+    With `against_now` the other side is not what was decided, but what the gate's policy would decide now.
+    """
+    replay, done = _Replay(gate, gate.policy if policy is None else policy, wish, against_now=against_now), 0
     for tx, stream, page in read_pages(gate, since):
         for row in page:
             replay.add(tx, stream, row)
@@ -114,9 +119,10 @@ _ChangeKey = tuple[tuple[str, ...], str, str, str, str]
 class _Replay:
     """One replay under way."""
 
-    def __init__(self, gate: Gate, policy: Policy, wish: WishedGrant | None) -> None:
+    def __init__(self, gate: Gate, policy: Policy, wish: WishedGrant | None, *, against_now: bool) -> None:
         self._gate, self._policy, self._wish = gate, policy, wish
         self._decider = PastDecider(policy, gate.policy, wish)
+        self._now = PastDecider(gate.policy, gate.policy, None) if against_now else None
         self._grants: dict[str, Grant | None] = {}
         self._readings: dict[tuple[object, ...], _Read | str] = {}
         self._tools_alike = _read_alike(gate.policy, policy)
@@ -137,15 +143,15 @@ class _Replay:
         if said.details.rule not in BY_CHECKS:
             self._by_limits += 1
             return
-        found = self._decide(tx, row, said)
-        if isinstance(found, str):
-            self._missed[found] += 1
+        found, then = self._decide(tx, row, said), self._decide_before(tx, row, said)
+        if isinstance(found, str) or isinstance(then, str):
+            self._missed[found if isinstance(found, str) else str(then)] += 1
             return
-        before, (after, rule) = DECISIONS[row[5]], found
+        (before, rule_before), (after, rule) = then, found
         self._before[before.value] += 1
         self._after[after.value] += 1
         if before is not after:
-            key = (said.operations, before.value, after.value, said.details.rule, rule)
+            key = (said.operations, before.value, after.value, rule_before, rule)
             self._times[key] += 1
             examples = self._examples.setdefault(key, [])
             if len(examples) < EXAMPLES:
@@ -183,6 +189,22 @@ class _Replay:
             names, facts = read
         return self._decider.decide(
             names, facts, details.origin, row[4], wished=wished, load=lambda name: self._load_grant(tx, name)
+        )
+
+    def _decide_before(self, tx: Reader, row: EntryTuple, said: RecordedDecision) -> Decided:
+        """Return what the change is compared with: the decision as it was, or as it would be now."""
+        details = said.details
+        if self._now is None:
+            return DECISIONS[row[5]], details.rule
+        if not details.facts:
+            return OTHER_FORM
+        return self._now.decide(
+            said.operations,
+            details.facts,
+            details.origin,
+            row[4],
+            wished=False,
+            load=lambda name: self._load_grant(tx, name),
         )
 
     def _load_grant(self, tx: Reader, name: str) -> Grant | None:

@@ -24,6 +24,7 @@ from sayso.core.errors import SaysoError
 from sayso.core.model import Call, Risk, Tier
 from sayso.core.policy import GUARDED_DOMAIN, Policy, with_mode
 from sayso.core.proposals.diffs import make_diff
+from sayso.gate.deciding.request import read_again
 from sayso.gate.figures.last_uses import load_last_uses
 from sayso.gate.figures.totals import load_totals
 from sayso.gate.gate import Gate
@@ -70,7 +71,7 @@ class SuggestionEvidence(msgspec.Struct, frozen=True):
 
 
 class SuggestionEffect(msgspec.Struct, frozen=True):
-    """What the change would have done to the recorded decisions of that time."""
+    """What the change does to the recorded decisions of that time, against the policy in force now."""
 
     decisions: int
     loosened: int
@@ -122,7 +123,7 @@ def _always_approved(policy: Policy, evidence: Evidence, days: float, high: bool
     ]
     for _, one in sorted(always, key=lambda pair: (-pair[1].answers.approved, pair[0])):
         operations = tuple(dict.fromkeys(each.name for each in one.request.operations))
-        if all(_may_loosen(policy, name) for name in operations):
+        if all(_may_loosen(policy, name) for name in operations) and not _runs_unasked(policy, one):
             change, why = find_exact_change(policy, one)
             told = words.suggest_approved(
                 one.answers.approved, one.answers.asked, days, operations, one.title, one.request.call.folder
@@ -171,6 +172,15 @@ def _may_loosen(policy: Policy, name: str) -> bool:
         return False
     protected = entry.domain == GUARDED_DOMAIN or entry.trusted_channel or entry.asks_always(Risk.HIGH)
     return not protected and entry.tier is not Tier.BLOCKED
+
+
+def _runs_unasked(policy: Policy, one: CallAnswers) -> bool:
+    """Return whether the policy lists this call as autonomous by now; a review is all that it may need."""
+    try:
+        read = read_again(one.request, policy).operations
+    except (SaysoError, OSError, ValueError):
+        return False
+    return one.risk < Risk.HIGH and all(policy.entry(each.name).tier is Tier.AUTONOMOUS for each in read)
 
 
 def find_exact_change(policy: Policy, one: CallAnswers) -> tuple[ToolChange | None, str]:
@@ -245,7 +255,7 @@ def _work_out(gate: Gate, file: OwnPolicyFile | None, draft: _Draft, since: floa
     try:
         after = file.change(draft.change)
         changed = with_mode(load_text(after, name="suggestion"), gate.policy.mode)
-        report = replay_decisions(gate, changed, since=since)
+        report = replay_decisions(gate, changed, since=since, against_now=True)
     except SaysoError as error:
         return msgspec.structs.replace(made, why_not=error.message)
     effect = SuggestionEffect(

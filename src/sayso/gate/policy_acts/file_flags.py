@@ -17,6 +17,8 @@ _WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 def protect_file(path: Path) -> Protection:
     """Make the file immutable; where that is not permitted, read-only. Says which it is now."""
+    if _is_immutable(path):  # nobody can change its mode then
+        return "immutable"
     path.chmod(stat.S_IMODE(path.stat().st_mode) & ~_WRITE)
     return "immutable" if _set_immutable(path, on=True) else "read-only"
 

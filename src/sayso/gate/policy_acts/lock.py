@@ -55,7 +55,7 @@ def lock_policy(gate: Gate, file: Path, *, by: str) -> Pin:
         raise CannotLock("the gate's key is not at hand")
     file = file.resolve()
     before = read_protection(file)
-    how = protect_file(file)
+    how = _protect(file)
     try:
         content = read_policy_bytes(file)
         policy = read_content(content, file).policy
@@ -72,6 +72,14 @@ def lock_policy(gate: Gate, file: Path, *, by: str) -> Pin:
             unprotect_file(file)
         raise
     return pin
+
+
+def _protect(file: Path) -> Protection:
+    try:
+        return protect_file(file)
+    except OSError as error:
+        hint = "lock it as the user who owns the file"
+        raise CannotLock(f"{file} cannot be protected: {error.strerror}", hint=hint) from error
 
 
 def _read_row_of(gate: Gate, tx: Reader, digest: str) -> InForce:
@@ -99,7 +107,17 @@ def unlock_policy(gate: Gate, file: Path, *, by: str) -> None:
             save_row(gate, tx, msgspec.structs.replace(row, pin="", told=()))
         record(tx, events.PolicyLocked(pinned, locked=False, by=by, how=""), stream=gate.stream)
     if file.exists():
-        unprotect_file(file.resolve())
+        _unprotect(file.resolve())
+
+
+def _unprotect(file: Path) -> None:
+    try:
+        unprotect_file(file)
+    except OSError as error:
+        hint = "chattr -i (macOS: chflags nouchg), as root or its owner, lets you change the file"
+        raise CannotLock(
+            f"the policy is unlocked, and {file} is still protected: {error.strerror}", hint=hint
+        ) from error
 
 
 def load_pin(gate: Gate, tx: Reader) -> Pin | None:

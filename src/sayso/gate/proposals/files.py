@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 import stat
@@ -143,7 +144,8 @@ def _read(folder: int, name: str) -> str | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise ProposalRefused(f"{name} cannot be opened: {error.strerror}") from error
+        why = "it is a link" if error.errno == errno.ELOOP else error.strerror
+        raise ProposalRefused(f"{name} cannot be opened: {why}") from error
     with os.fdopen(descriptor, "rb") as file:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1 or found.st_size > LARGEST_FILE:

@@ -92,8 +92,8 @@ class TrustedRetry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     call: str
 
 
-class _Envelope(msgspec.Struct, frozen=True):
-    """A message's body, as Standard Webhooks recommends it."""
+class _Envelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A message's body, as Standard Webhooks recommends it. It claims nothing besides: no origin, no role."""
 
     type: str
     data: dict[str, Any]
@@ -246,11 +246,13 @@ def _read_proposal(asked: TrustedRequest | TrustedRetry) -> ProposalBody | None:
     """Return the proposal that a request has to carry; prose alone is refused."""
     if isinstance(asked, TrustedRetry) or not is_proposing(asked.operation):
         return None
+    takes = "args.proposal takes root, diff, undo and reason"
+    if PROPOSAL not in asked.args:
+        raise ProposalRefused(f"the request carries no proposal; {takes}")
     try:
-        return msgspec.convert(asked.args.get(PROPOSAL), ProposalBody)
+        return msgspec.convert(asked.args[PROPOSAL], ProposalBody)
     except msgspec.ValidationError as error:
-        hint = "args.proposal takes root, diff, undo and reason"
-        raise ProposalRefused(f"the request carries no proposal: {error}", hint=hint) from error
+        raise ProposalRefused(f"the proposal cannot be read: {error}", hint=takes) from error
 
 
 def _file_if_allowed(gate: Gate, attempt: Attempt) -> Attempt:

@@ -152,8 +152,7 @@ def _status_lines(found: PolicyStatus, everything: bool) -> list[str]:
     from sayso.gate.policy_acts.file_flags import read_protection
 
     lines = [f"{found.file}: {STATES[found.state]}"]
-    if found.problem:
-        lines.append(found.problem)
+    lines += found.problem.splitlines()
     if found.state in ("waits", "tightens"):
         lines += describe_difference(found.difference, everything=everything)
     if found.locked:

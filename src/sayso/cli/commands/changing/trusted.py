@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sayso.cli.policy_choice import JsonOption, print_note
+from sayso.cli.views.wrapping import echo_line
+from sayso.core.text.counts import count_of
 
 if TYPE_CHECKING:
     from sayso.doors.trusted.send import Delivery, OutgoingMessage
@@ -21,7 +23,15 @@ FileOption = Annotated[
     Path | None,
     typer.Option("--file", metavar="FILE", help="The file with the secret; trusted.json in the data folder."),
 ]
-UrlOption = Annotated[str, typer.Option("--url", metavar="URL", help="Where the service is.")]
+DEFAULT_URL = "http://127.0.0.1:7333"
+UrlOption = Annotated[
+    str | None,
+    typer.Option(
+        "--url",
+        metavar="URL",
+        help=f"Where the service is: {DEFAULT_URL}, or with --again where each message was sent before.",
+    ),
+]
 
 
 @app.command("keygen", short_help="Make the secret of the channel.")
@@ -37,7 +47,7 @@ def make_secret(
 
     path = _path(file)
     make_trusted_file(path, allowed_sources=allow or ())
-    typer.echo(f"The secret is in {path}. The sender needs a copy: it is the only thing that lets them in.")
+    echo_line(f"The secret is in {path}. The sender needs a copy: it is the only thing that lets them in.")
 
 
 @app.command("rotate", short_help="Replace the secret.")
@@ -53,7 +63,7 @@ def replace_secret(
     path = _path(file)
     rotate_secret(path, time.time(), at_once=at_once)
     old = "The old one no longer counts." if at_once else "The old one counts for another 24 hours."
-    typer.echo(f"A new secret is in {path}. {old}")
+    echo_line(f"A new secret is in {path}. {old}")
 
 
 @app.command("status", short_help="Show whether the channel is ready.")
@@ -78,14 +88,15 @@ def show_status(file: FileOption = None, as_json: JsonOption = False) -> None:
 
 
 def _describe_status(told: dict[str, Any]) -> list[str]:
-    lines = [f"{told['file']}: {told['secrets']} secret(s) count now."]
+    lines = [f"{told['file']}: {count_of(told['secrets'], 'secret')} now."]
     lines += [
         f"  the old one until {datetime.fromtimestamp(until, UTC):%Y-%m-%d %H:%M} UTC"
         for until in told["until"]
     ]
     lines.append(f"Messages are taken from {', '.join(told['allowed_sources']) or 'any address'}.")
     if told["undelivered"]:
-        lines.append(f"{told['undelivered']} message(s) were not delivered: sayso trusted send --again")
+        kept = count_of(told["undelivered"], "message")
+        lines.append(f"Not delivered: {kept}. To send again: sayso trusted send --again")
     return lines
 
 
@@ -102,7 +113,7 @@ def send(
         str | None, typer.Option("--retry", metavar="CALL", help="Retry a request that had to be asked.")
     ] = None,
     again: Annotated[bool, typer.Option("--again", help="Send what could not be delivered before.")] = False,
-    url: UrlOption = "http://127.0.0.1:7333",
+    url: UrlOption = None,
     file: FileOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -116,8 +127,8 @@ def send(
         raise MalformedRequest("name an operation, or --retry CALL, or --again", hint="one of the three")
     path = _path(file)
     if again:
-        raise typer.Exit(_send_again(path))
-    data = _parse_arguments(args)
+        raise typer.Exit(_send_again(path, url))
+    data, url = _parse_arguments(args), url or DEFAULT_URL
     message = (
         _new_message(url, "sayso.retry", {"call": retry})
         if operation is None
@@ -179,14 +190,16 @@ def _describe_answer(sent: Delivery) -> list[str]:
     told = sent.answer
     lines = [f"{visible(str(told.get('status')))}: {visible(str(told.get('reason')))}"]
     if told.get("verdict") == "ask":
-        lines.append(
-            f"Once it is answered: sayso trusted send --retry {visible(str(told.get('operation_id')))}"
-        )
+        where = "" if sent.message.url == DEFAULT_URL else f" --url {sent.message.url}"
+        call = visible(str(told.get("operation_id")))
+        lines.append(f"Once it is answered: sayso trusted send --retry {call}{where}")
     return lines
 
 
-def _send_again(path: Path) -> int:
-    """Send every kept message again; keep those that still cannot be delivered."""
+def _send_again(path: Path, url: str | None) -> int:
+    """Send every kept message again, to this address if one is named; keep what still cannot be delivered."""
+    from msgspec.structs import replace
+
     from sayso.core.words import visible
     from sayso.doors.trusted.send import FINAL, forget_dead_letters, read_dead_letters
 
@@ -194,10 +207,10 @@ def _send_again(path: Path) -> int:
     settled = set()
     letters = read_dead_letters(file)
     for one in letters:
-        sent = _deliver(one.message, path)
+        sent = _deliver(one.message if url is None else replace(one.message, url=url), path)
         if sent.delivered or sent.status in FINAL:
             settled.add(one.message.id)
-        typer.echo(f"{one.message.id}: {'delivered' if sent.delivered else visible(sent.error)}")
+        echo_line(f"{one.message.id}: {'delivered' if sent.delivered else visible(sent.error)}")
     forget_dead_letters(file, settled)
     typer.echo(f"{len(settled)} of {len(letters)} settled.")
     return 1 if len(settled) < len(letters) else 0
@@ -209,7 +222,12 @@ def _deliver(message: OutgoingMessage, path: Path) -> Delivery:
     from sayso.gate.trusted.settings_file import load_trusted_file
 
     secret = decode_secret(load_trusted_file(path).secrets[0].secret)
-    return send_message(message, secret, now=time.time, wait=time.sleep)
+    return send_message(message, secret, now=time.time, wait=_wait_to_try_again)
+
+
+def _wait_to_try_again(seconds: float) -> None:
+    print_note(f"not delivered yet; trying again in {count_of(seconds, 'second')}")
+    time.sleep(seconds)
 
 
 def _dead_letters(path: Path) -> Path:
