@@ -202,7 +202,8 @@ def _standing(one: ProposalView) -> str:
 
     state = one.proposal.state
     if state == "proposed":
-        return f"proposed, {_cools(one)} once it is approved"
+        cools = f"in {one.cools_in / 60:.0f} min if you approve it"
+        return f"proposed, applies {cools if one.cools_in > 0 else 'as soon as you approve it'}"
     if state == "approved" and one.proposal.note:
         return f"approved, and could not be applied: {visible(one.proposal.note)}"
     if state == "approved":
@@ -211,10 +212,6 @@ def _standing(one: ProposalView) -> str:
     if state == "applied":
         return f"applied, can be undone for {one.undo_for / HOUR:.0f} h"
     return state
-
-
-def _cools(one: ProposalView) -> str:
-    return f"applies in {one.cools_in / 60:.0f} min" if one.cools_in > 0 else "applies at once"
 
 
 def _detail(one: ProposalView) -> list[str]:

@@ -88,7 +88,7 @@ def show_status(file: FileOption = None, as_json: JsonOption = False) -> None:
 
 
 def _describe_status(told: dict[str, Any]) -> list[str]:
-    lines = [f"{told['file']}: {count_of(told['secrets'], 'secret')} now."]
+    lines = [f"{told['file']}: {count_of(told['secrets'], 'secret')} in use."]
     lines += [
         f"  the old one until {datetime.fromtimestamp(until, UTC):%Y-%m-%d %H:%M} UTC"
         for until in told["until"]
