@@ -14,8 +14,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from sayso.core.audit.entry import read_entry
 from sayso.core.proposals.diffs import make_diff
 from sayso.core.proposals.proposal import Proposal, ProposalRefused
+from sayso.core.words import visible
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.gate.proposals.carry_out import (
@@ -118,6 +120,34 @@ def test_a_proposal_is_approved_cools_applies_and_can_be_undone(desk: Desk) -> N
     assert desk.text() == NEW
     assert desk.undo(one).state == "undone"
     assert desk.text() == OLD
+
+
+OUTSIDE = make_diff("../outside.md", None, "x\n")
+STALE = make_diff("lessons.md", "another text\n", NEW)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"diff": STALE},
+        {"diff": OUTSIDE},
+        {"diff": "prose"},
+        {"reason": " "},
+        {"undo": "no"},
+        {"root": "none\udc80"},
+    ],
+)
+def test_an_operators_proposal_that_is_refused_is_recorded_and_changes_nothing(
+    desk: Desk, wrong: dict[str, str]
+) -> None:
+    with pytest.raises(ProposalRefused) as refusal:
+        desk.file(**wrong)
+    with desk.gate.store.read() as tx:
+        last = list(tx.entries("main"))[-1]
+    assert last.event == "PROPOSAL_REFUSED"
+    details = read_entry(last.body).details
+    assert (details["by"], details["why"]) == ("ana", visible(refusal.value.message))
+    assert (desk.text(), list_proposals(desk.gate)) == (OLD, [])
 
 
 def test_what_nobody_approved_is_not_applied(desk: Desk) -> None:

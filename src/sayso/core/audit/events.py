@@ -586,6 +586,16 @@ class ProposalChanged(AuditEvent, frozen=True):
     signed: bool | UnsetType = UNSET
 
 
+class ProposalNotFiled(AuditEvent, frozen=True):
+    """an operator's proposal was refused, and why; the trusted channel's refusals are TRUSTED_REFUSED"""
+
+    event, topic, sign_of_life = "PROPOSAL_REFUSED", "policy", False
+    by: str
+    origin: str
+    root: str
+    why: str
+
+
 # --- the gate, the store and the trail itself ---
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,6 +28,7 @@ from sayso.core.proposals.proposal import (
     digest_proposal,
     move_proposal,
 )
+from sayso.core.words import visible
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate, writing
 from sayso.gate.people.signed_acts import AT_A_TERMINAL, Acknowledgement, recording_bad_proofs, sign_act
@@ -70,6 +72,34 @@ def file_proposal(
     machine: MachineClock = read_machine_time,
 ) -> Proposal:
     """Check and file a proposal. It changes nothing before an operator approves it and it has cooled."""
+    with _recording_refusal(gate, wanted, by, proposer):
+        return _check_and_file(gate, roots, wanted, by, proposer, operation, machine)
+
+
+@contextmanager
+def _recording_refusal(gate: Gate, wanted: ProposalBody, by: str, proposer: Proposer) -> Iterator[None]:
+    """Record why an operator's proposal was not filed; the trusted channel records its own refusals."""
+    try:
+        yield
+    except ProposalRefused as refusal:
+        if proposer == "operator":
+            with operator_act(gate) as tx:
+                refused = events.ProposalNotFiled(
+                    by, proposer, visible(wanted.root), visible(refusal.message)
+                )
+                record(tx, refused, stream=gate.stream)
+        raise
+
+
+def _check_and_file(
+    gate: Gate,
+    roots: ProposalRoots,
+    wanted: ProposalBody,
+    by: str,
+    proposer: Proposer,
+    operation: str,
+    machine: MachineClock,
+) -> Proposal:
     checked = check_proposal(roots, wanted, proposer=proposer)
     domain = gate.policy.domains.get(SELF, Domain())
     with operator_act(gate) if proposer == "operator" else writing(gate) as tx:
