@@ -122,7 +122,7 @@ def test_a_proposal_is_approved_cools_applies_and_can_be_undone(desk: Desk) -> N
     assert desk.text() == OLD
 
 
-OUTSIDE = make_diff("../outside.md", None, "x\n")
+ELSEWHERE = make_diff("../outside.md", None, "x\n")
 STALE = make_diff("lessons.md", "another text\n", NEW)
 
 
@@ -130,7 +130,7 @@ STALE = make_diff("lessons.md", "another text\n", NEW)
     "wrong",
     [
         {"diff": STALE},
-        {"diff": OUTSIDE},
+        {"diff": ELSEWHERE},
         {"diff": "prose"},
         {"reason": " "},
         {"undo": "no"},
@@ -145,6 +145,7 @@ def test_an_operators_proposal_that_is_refused_is_recorded_and_changes_nothing(
     with desk.gate.store.read() as tx:
         last = list(tx.entries("main"))[-1]
     assert last.event == "PROPOSAL_REFUSED"
+    assert last.body is not None
     details = read_entry(last.body).details
     assert (details["by"], details["why"]) == ("ana", visible(refusal.value.message))
     assert (desk.text(), list_proposals(desk.gate)) == (OLD, [])
