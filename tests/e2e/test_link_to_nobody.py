@@ -7,7 +7,7 @@ import sys
 
 PROGRAM = """
 import sys
-from sayso.cli.commands import link
+from sayso.cli.commands.service import link
 link.note_if_refused("http://127.0.0.1:1")
 print(*(name for name in sys.modules if name.startswith(("sayso.gate", "sayso.store", "cryptography"))))
 """

@@ -264,7 +264,10 @@ def test_a_file_that_is_locked_can_be_locked_again(home: Home, service: Service)
     assert (again[0], json.loads(again[1])["how"]) == (0, json.loads(first[1])["how"])
 
 
-def test_each_problem_of_a_refused_file_is_on_a_line_of_its_own(home: Home, service: Service) -> None:
+def test_each_problem_of_a_refused_file_is_on_a_line_of_its_own(
+    home: Home, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "400")  # however long the path of the file is
     write_in_place(home.policy, "domains:\n  mail: {autonomous: [read]}\n")
     code, told = policy(home, "status")
     assert code == 0

@@ -240,10 +240,10 @@ def test_text_of_an_agent_is_shown_as_data(desk: Desk) -> None:
     desk.ask("files.edit", f"Edit{HOSTILE}", {"x": HOSTILE, HOSTILE: HOSTILE})
     desk.edit("two.py")
     screen = desk.open()
-    text = screen.wait_for("May this run?")
+    screen.wait_for("May this run?")
+    text = screen.wait_for("[bold red]markup[/]")
     assert "2 questions wait" in text, "nothing cleared the screen"
     assert "\\x1b[2J" in text
-    assert "[bold red]markup[/]" in text
     assert not any(line.startswith("> LOW") for line in screen.lines)
     assert "\u202e" not in text
 

@@ -161,7 +161,8 @@ export function follow(body, changed = () => {}) {
     /** Where to read on: a direction, at a "fold", on a "zoomed" page, or "lost"; empty once all was on screen. */
     towards() {
       look();
-      return towards();
+      last = towards(); // whoever asked knows it by this, also before the card is on the page
+      return last;
     },
     /** Bring what is to be read next on screen; unfold it if it is folded. */
     on() {
