@@ -192,6 +192,16 @@ def test_a_filter_shows_those_that_fit(desk: Desk) -> None:
     screen.wait_for("Edit one.py")
 
 
+def test_what_is_typed_right_after_the_filters_key_is_in_the_filter(desk: Desk) -> None:
+    desk.edit("one.py")
+    desk.push()
+    screen = desk.open()
+    screen.wait_for("2 questions wait")
+    press(screen, "/push")
+    screen.wait_until(lambda text: "Edit one.py" not in text)
+    assert "git push --force" in screen.text
+
+
 def test_a_denial_can_have_a_reason(desk: Desk) -> None:
     question = desk.edit("one.py")
     screen = desk.open()

@@ -222,8 +222,11 @@ class InboxApp(App[None]):
 
     async def on_key(self, event: events.Key) -> None:
         if self._wanted:
+            line = self.query_one("#line", Input)
             if event.key == "escape":
                 self._close_line()
+            elif self.focused is not line and event.is_printable and event.character:
+                line.insert_text_at_cursor(event.character)  # typed before the line was drawn
             return
         event.stop()
         if event.key in ("q", "ctrl+c", "ctrl+q"):
