@@ -139,7 +139,7 @@ pins := pyproject.toml constraints.txt
 	  >.venv/npm.out 2>&1 || { cat .venv/npm.out >&2; exit 1; }
 	@touch $@
 
-# The provider of OpenID Connect that the tests sign people in with (tests/e2e/test_real_provider.py).
+# The provider of OpenID Connect that the tests sign people in with (tests/browser/test_provider_sign_in.py).
 .venv/.provider: tools/provider/package.json | .venv/.dev
 	@$(say) 'installing a provider of OpenID Connect into .venv'
 	@mkdir -p .venv/provider && cp tools/provider/package.json .venv/provider
