@@ -319,6 +319,16 @@ def test_a_browser_that_joins_while_the_service_runs_is_served_until_it_leaves(
         dispatcher.stop()
 
 
+def test_a_browser_that_signed_out_is_told_nothing_by_a_sending_already_under_way(
+    gate: Gate, session: str, service: FakePushService
+) -> None:
+    phone = Phone(gate, service)
+    sign_out(gate, phone.cookie)
+    asked(gate, edit(session))
+    send_all(gate, phone)
+    assert phone.messages(service) == []
+
+
 def wait_until(true: Callable[[], bool]) -> None:
     until = time.monotonic() + 30
     while not true():

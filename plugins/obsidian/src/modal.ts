@@ -72,7 +72,7 @@ export class QuestionModal extends Modal {
     if (this.clock() - this.shownAt < RESTS) return "Not so fast: read it first.";
     if (given.answer === "deny" || this.card.risk !== "high") return null;
     if (!this.readToEnd) return "Read to the end first: this is high risk.";
-    if (this.word.trim().toLowerCase() !== "allow") return "Type the word allow: its risk is high.";
+    if (this.word.trim().toLowerCase() !== "allow") return "Type the word allow: this is high risk.";
     return null;
   }
 

@@ -104,7 +104,7 @@ test("high risk wants the word allow, and the call read to its end", async () =>
   const world = await open(made);
   await wait(550);
   await press(world, "Allow once");
-  assert.match(shown(world), /Read it to its end/);
+  assert.match(shown(world), /Read to the end first/);
   const [call] = world.modals[0].contentEl.all("pre");
   call.scrollTop = 400;
   call.fire("scroll");

@@ -110,8 +110,10 @@ class BrowserSurface:
         return GivenAnswer(given.question, "deny", given.token, who.name)
 
     def _send(self, message: PushMessage, *, topic: str, lasts: float, urgent: bool) -> None:
-        """Send it. A browser that its push service knows no more is forgotten, and nothing is tried again."""
+        """Send it, unless this browser signed out. One that is gone is forgotten and not tried again."""
         to = self._subscription
+        if find_subscriber(self._gate, to) is None:
+            return
         key = make_signing_key(_seed(self._gate))
         headers = {
             **sign_headers(key, to.endpoint, contact=self._contact, now=time.time()),
