@@ -18,6 +18,7 @@ from sayso.core.audit.entry import read_entry
 from sayso.core.proposals.diffs import make_diff
 from sayso.core.proposals.proposal import Proposal, ProposalRefused
 from sayso.core.words import visible
+from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.gate.proposals.carry_out import (
@@ -468,6 +469,16 @@ def test_only_the_operator_proposes_to_change_what_is_protected(desk: Desk, name
     with pytest.raises(ProposalRefused, match="only the operator"):
         desk.file(diff=make_diff(name, OLD, NEW), proposer="trusted_channel")
     assert desk.file(diff=make_diff(name, OLD, NEW)).state == "proposed"
+
+
+@pytest.mark.parametrize("name", ["held", "p_", "", "total", "p_0/../held"])
+def test_what_is_no_proposal_is_no_sign_of_tampering(desk: Desk, name: str) -> None:
+    desk.file()
+    with pytest.raises(ProposalRefused, match="there is no proposal"):
+        approve_proposal(desk.gate, name, by="ana")
+    assert verify_audit(desk.gate).clean
+    with desk.gate.store.read() as tx:
+        assert "TAMPERED" not in [row.event for row in tx.entries("main", limit=1000)]
 
 
 def test_a_proposal_whose_row_was_changed_by_hand_does_not_count(desk: Desk, tmp_path: Path) -> None:
