@@ -196,6 +196,8 @@ def find_exact_change(policy: Policy, one: CallAnswers) -> tuple[ToolChange | No
     if len(when) > LONGEST_WHEN:
         return None, "the call is too long for the condition of an entry"
     entry, _ = find_tool_entry(call.tool, find_counting_arguments(call, policy), policy, folder=call.folder)
+    if entry is not None and entry.resolve == "recipient":
+        return None, "whom it goes to is judged by your contacts, which can change"
     risk = max(one.risk, Risk.MODERATE).word
     named = sha256("\n".join((call.tool, when)).encode()).hexdigest()[:12]
     change = ToolChange(call.tool, when, DOMAIN, f"call_{named}", risk)
