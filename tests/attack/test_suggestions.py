@@ -263,6 +263,15 @@ def test_what_nothing_uses_is_suggested_to_ask_once_the_time_is_in_the_trail(
     assert "list" in after.domains["tests"].requires_approval
 
 
+def test_what_would_let_a_confident_agent_run_it_is_no_suggestion_to_ask(clock: Clock) -> None:
+    text = "sayso: 1\nextends: [graph]\n"
+    gate = open_gate(load_text(text), MemoryStore(clock=clock), key=KEY)
+    clock.now += 31 * DAY
+    found = suggest_changes(gate, OwnPolicyFile("policy.yaml", text), days=30)
+    assert {(one.kind, one.diff) for one in found} == {("never_used", None)}
+    assert all("confident agent" in one.why_not for one in found)
+
+
 def test_a_suggestion_becomes_a_proposal_and_changes_nothing_by_itself(
     gate: Gate, session: str, tmp_path: Path
 ) -> None:

@@ -40,6 +40,7 @@ from sayso.gate.hindsight.own_file import OwnPolicyFile
 from sayso.gate.hindsight.policy_text import MovedActions, PolicyChange, ToolChange
 from sayso.gate.hindsight.replay import ReplayReport, replay_decisions
 from sayso.policy import load_text
+from sayso.policy.compare.diff import find_loosened
 from sayso.reading.resolve import find_tool_entry
 
 LEAST_APPROVED = 5
@@ -263,11 +264,18 @@ def _work_out(gate: Gate, file: OwnPolicyFile | None, draft: _Draft, since: floa
     effect = SuggestionEffect(
         report.decisions, report.loosened_calls, report.tightened_calls, sum(report.not_replayed.values())
     )
-    why_not = _does_more(made, report)
+    why_not = _does_more(made, report) or _loosens_its_own(made, gate.policy, changed)
     if why_not:
         return msgspec.structs.replace(made, effect=effect, why_not=why_not)
     diff = make_diff(file.path, file.text, after)
     return msgspec.structs.replace(made, effect=effect, diff=diff, path=file.path)
+
+
+def _loosens_its_own(made: Suggestion, before: Policy, after: Policy) -> str:
+    """Return why a change that is to tighten loosens the very operations that it is about; empty if not."""
+    if made.kind == "always_approved" or not any(find_loosened(one, before, after) for one in made.operations):
+        return ""
+    return "a confident agent would run it unasked where it asks now; set confidence_bypass: false for it"
 
 
 def _does_more(made: Suggestion, report: ReplayReport) -> str:
