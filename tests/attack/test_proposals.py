@@ -453,6 +453,7 @@ def test_a_link_put_there_after_the_approval_is_not_followed(desk: Desk) -> None
         {"diff": "Please be thorough instead of brief."}, {"reason": " "}, {"undo": ""}, {"undo": "trust me"},
         {"undo": make_diff("lessons.md", NEW, "owned\n")}, {"diff": make_diff("lessons.md", "else\n", NEW)},
         {"root": "elsewhere"}, {"diff": make_diff("other.md", OLD, NEW)},
+        {"diff": f"{DIFF.replace('+1,2', '+1,3')}+\n\\ No newline at end of file\n"},
     ],
 )  # fmt: skip
 def test_without_a_diff_that_applies_a_way_back_and_a_reason_nothing_is_filed(
