@@ -343,10 +343,11 @@ def _add_line(
 
 
 def _raise_reading(one: Operation, worst: Operation) -> Operation:
-    """The operation at the risk of the worst that was read, and for that reason."""
+    """The operation at the risk of the worst that was read, and if that is another one, for that reason."""
     if (worst.reading or Risk.LOW) <= (one.reading or Risk.LOW):
         return one
-    return msgspec.structs.replace(one, reading=worst.reading, found=worst.found, because=worst.because)
+    why = {} if one.name == worst.name else {"found": worst.found, "because": worst.because}
+    return msgspec.structs.replace(one, reading=worst.reading, **why)
 
 
 _CHANGED = "runs with an argument beside its command line that may change what it does"
