@@ -273,7 +273,8 @@ def _work_out(gate: Gate, file: OwnPolicyFile | None, draft: _Draft, since: floa
 
 def _loosens_its_own(made: Suggestion, before: Policy, after: Policy) -> str:
     """Return why a change that is to tighten loosens the very operations that it is about; empty if not."""
-    if made.kind == "always_approved" or not any(find_loosened(one, before, after) for one in made.operations):
+    wanted = made.kind == "always_approved"
+    if wanted or not any(find_loosened(one, before, after) for one in made.operations):
         return ""
     return "a confident agent would run it unasked where it asks now; set confidence_bypass: false for it"
 

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.core.proposals.diffs import NO_NEWLINE, DiffRefused, apply_diff, make_diff, parse_diff, reverse_diff
+from sayso.core.proposals.diffs import (
+    NO_NEWLINE,
+    DiffRefused,
+    apply_diff,
+    make_diff,
+    parse_diff,
+    reverse_diff,
+)
 
 LINES = st.lists(
     st.sampled_from(["a", "b", "c", "", " x", "-", "+", "@@ -1 +1 @@", "\\ No", "é\r"]), max_size=12
