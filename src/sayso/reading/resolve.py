@@ -318,7 +318,7 @@ def _resolve_shell(
     declared = [Operation(entry.operation)] if entry.operation else []
     line = _command_line(entry, args)
     if line is None:
-        return [*declared, Operation("shell.run", reading=Risk.HIGH, found=_NO_LINE)]
+        return [*declared, _NOT_READ]
     if change_line(args, entry):
         declared.append(Operation("shell.run", reading=Risk.HIGH, found=_CHANGED))
     folders = folders_of_line(args, entry, where)
@@ -332,11 +332,14 @@ def _add_line(
 
     It raises their risk, and what the policy blocks is blocked under any name.
     """
-    line = None if entry.resolve == "shell" else _command_line(entry, args)
-    if line is None:
+    if entry.resolve == "shell" or not has_value_at(args, entry.command_from or ""):
         return named
-    folders = folders_of_line(args, entry, where)
-    read = [one for each in folders for one in operations_of_line(line, policy, each)]
+    line, folders = _command_line(entry, args), folders_of_line(args, entry, where)
+    read = (
+        [one for each in folders for one in operations_of_line(line, policy, each)]
+        if line is not None
+        else [_NOT_READ]
+    )
     worst = max(read, key=lambda one: one.reading or Risk.LOW)
     blocked = [one for one in read if one.barred or policy.entry(one.name).tier is Tier.BLOCKED]
     return [*(_raise_reading(one, worst) for one in named), *blocked]
@@ -361,6 +364,7 @@ def operations_of_line(line: str, policy: Policy, where: CallFolders) -> tuple[O
 
 
 _NO_LINE = "runs a command that is not one text"
+_NOT_READ = Operation("shell.run", reading=Risk.HIGH, found=_NO_LINE)
 
 
 def _command_line(entry: Tool, args: Mapping[str, Any]) -> str | None:

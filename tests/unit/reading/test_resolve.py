@@ -106,12 +106,16 @@ tools:
         ("git status", None, []),
         ("git push --force", Risk.HIGH, []),
         ("frobnicate", Risk.HIGH, []),
+        ("", None, []),
+        (["git", "status"], None, []),
+        (["git", ["push"]], Risk.HIGH, []),
+        ({"run": "git status"}, Risk.HIGH, []),
         ("sayso approve q_1", Risk.HIGH, ["self_modification.run_guard_command"]),
         ("pytest; echo > ~/.config/sayso/policy.yaml", Risk.HIGH, ["self_modification.modify_policy"]),
     ],
 )
 def test_the_line_of_an_operation_that_an_entry_names_is_read_as_well(
-    line: str, reading: Risk | None, more: list[str], monkeypatch: pytest.MonkeyPatch
+    line: object, reading: Risk | None, more: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     policy, home = load_text(NAMED), home_folder()
