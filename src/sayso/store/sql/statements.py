@@ -148,6 +148,11 @@ CHANGE_SESSION = "UPDATE sessions SET workspace = ?, head = ?, spends = ?, mac =
 
 GRANT = _select("grants", contract.GrantRow, "WHERE id = ?")
 GRANTS = _select("grants", contract.GrantRow, "WHERE session = ? ORDER BY place")
+FIRST_GRANTS = _select(
+    "grants",
+    contract.GrantRow,
+    "WHERE place IN (SELECT place FROM grants WHERE session = ? LIMIT ?) ORDER BY place",
+)
 GRANTS_BY_KEY = _select_pairs(
     "grants", contract.GrantRow, "WHERE session = ? AND kind = one AND value = two ORDER BY place"
 )
@@ -188,6 +193,7 @@ REVIEWS_BY_NAME = _select("reviews", contract.ReviewRow, f"WHERE name IN (VALUES
 PUT_REVIEW = _upsert("reviews", contract.ReviewRow, "name")
 
 QUESTION = _select("questions", contract.QuestionRow, "WHERE id = ?")
+ANY_OPEN_QUESTION = "SELECT 1 FROM questions WHERE session = ? AND state = 'open' LIMIT 1"
 OPEN_QUESTION = _select(
     "questions",
     contract.QuestionRow,
