@@ -16,7 +16,6 @@ from sayso.store.contract import (
     CallRow,
     CheckpointRow,
     DeliveryRow,
-    DenialRow,
     EntryRow,
     EntryTuple,
     GrantRow,
@@ -26,7 +25,6 @@ from sayso.store.contract import (
     ReviewRow,
     RowT,
     SecretRow,
-    SendingRow,
     SessionRow,
     SpendRow,
     SummaryRow,
@@ -117,14 +115,6 @@ class SqlReader:
 
     def spends(self, grants: Iterable[str]) -> Sequence[SpendRow]:
         return self._for_each(SpendRow, sql.SPENDS, [(grant,) for grant in sorted(set(grants))])
-
-    def denial(self, session: str, digest: str) -> DenialRow | None:
-        self._hold(session)
-        return self._one(DenialRow, sql.DENIAL, session, digest)
-
-    def sendings(self, session: str, keys: Iterable[GrantKey]) -> Sequence[SendingRow]:
-        self._hold(session)
-        return self._for_each(SendingRow, sql.SENDINGS, list(dict.fromkeys(keys)), session)
 
     def reviews(self, names: Iterable[str] | None = None, *, fresh: bool = False) -> Sequence[ReviewRow]:
         del fresh
