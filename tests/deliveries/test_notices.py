@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import msgspec
+import pytest
 
 from sayso.core.model import Operation
 from sayso.gate.deciding.authorize import authorize
@@ -14,7 +17,7 @@ from sayso.gate.open import open_gate
 from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
 from sayso.store.contract import DeliveryRow
-from tests.support.boards import Board
+from tests.support.boards import Board, Down
 from tests.support.gates import KEY, Clock
 
 
@@ -143,3 +146,22 @@ def test_no_row_puts_words_into_a_notice(gate: Gate, clock: Clock) -> None:
     settle(dispatcher)
     (notice,) = board.told.values()
     assert "self_modification.modify_soul_md" in notice.text
+
+
+def test_no_notice_is_lost_with_a_write_that_failed(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The store is busy, or its connection is gone, at the moment in which notices are queued."""
+    opened, session = graph(gate)
+    board = Board()
+    dispatcher = dispatching(opened, board)
+    blocked(opened, session, 1)
+
+    def fail(*args: object, **how: object) -> NoReturn:
+        raise Down("the store is gone")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(type(opened.store), "write", fail)
+        with pytest.raises(Down):
+            dispatcher.send_notices()
+    blocked(opened, session, 2)
+    settle(dispatcher)
+    assert len(board.told) == board.tries == 2
