@@ -10,8 +10,9 @@ import pytest
 from sayso.core.model import Operation
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
-from sayso.gate.deliveries.dispatch import HELD_FOR, Dispatcher
+from sayso.gate.deliveries.dispatch import Dispatcher
 from sayso.gate.deliveries.notices import QUEUE
+from sayso.gate.deliveries.outbox import HELD_FOR
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.gate.sessions.sessions import open_session

@@ -16,6 +16,8 @@ from sayso.core.errors import SaysoError
 from sayso.core.model import Risk
 from sayso.gate.questions.surface import Surface
 
+SETTINGS_FILE = "surfaces.json"
+"""In the data folder: the surfaces of the service, its owner's alone."""
 LABELS = {
     "once": "Allow once",
     "task": "For this task",

@@ -15,7 +15,7 @@ import msgspec
 
 from sayso.core.errors import SaysoError
 from sayso.core.text.patterns import lazy_pattern
-from sayso.gate.deliveries.remote_surface import RemoteSurface
+from sayso.gate.deliveries.remote_surface import SETTINGS_FILE, RemoteSurface
 from sayso.gate.open import gate_data_folder
 from sayso.gate.private_files import hold_file, read_private_file, write_private_file
 from sayso.surfaces.remote.desktop import Desktop, DesktopSettings
@@ -26,7 +26,6 @@ from sayso.surfaces.remote.slack import Slack, SlackSettings
 from sayso.surfaces.remote.telegram import Telegram, TelegramSettings
 from sayso.surfaces.remote.webhook import Webhook, WebhookSettings
 
-FILE_NAME = "surfaces.json"
 SurfaceSettings = (
     WebhookSettings
     | NtfySettings
@@ -59,7 +58,7 @@ class SurfacesRefused(SaysoError):
 
 
 def surfaces_path() -> Path:
-    return gate_data_folder() / FILE_NAME
+    return gate_data_folder() / SETTINGS_FILE
 
 
 def load_surface_settings(path: Path | None = None) -> tuple[SurfaceSettings, ...]:
