@@ -16,6 +16,7 @@ MOST_ARGUMENTS = 8
 """How many arguments are named, and how much of a name is shown."""
 
 APPROVALS_MOVED = "Somebody approved, or the approvals changed: see the newer message."
+APPROVALS_MOVED_HERE = "Somebody approved, or the approvals changed. As it is now:"
 IS_STOPPED = "its session, or one above it, is stopped"
 SESSION_OVER = "its session, or one above it, has ended"
 CLEARED_SINCE = "all consent was cleared since it was started"

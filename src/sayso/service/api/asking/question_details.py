@@ -82,7 +82,7 @@ def describe_question(context: Context, tx: Reader, found: Read) -> QuestionDeta
 
 
 def _as_offered(asked: Question, approvals: ApprovalProgress | None) -> Question:
-    """The question with the answers that would count from whoever looks: a yes only if their approval would."""
+    """The question with the answers that would count from whoever looks."""
     own = None if approvals is None else approvals.yours
     return asked if own is None or own.counts else keep_only_deny(asked)
 
