@@ -15,7 +15,7 @@ from sayso.gate.questions.wait import load_question_now
 from sayso.store.memory.store import MemoryStore
 from tests.support.gates import KEY, no_settings
 from tests.support.teams import ANA, BO, allow, asks, team_policy
-from tests.surfaces.local_seats import LOCAL, PATIENCE
+from tests.surfaces.local_seats import LOCAL, PATIENCE, TerminalSeat
 
 __all__ = ["no_settings"]
 
@@ -64,7 +64,7 @@ def test_it_says_so_when_somebody_else_approves(gate: Gate, kind: Callable[[str]
 
 
 def test_with_the_last_approval_it_is_closed_and_not_shown_again(gate: Gate) -> None:
-    seat = LOCAL["terminal"]("full")
+    seat = TerminalSeat("full")
     _, question = asks(gate)
     seat.begin(gate)
     seat.put(question)

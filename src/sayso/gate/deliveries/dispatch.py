@@ -16,8 +16,10 @@ from hashlib import sha256
 
 import msgspec
 
+from sayso.core.decision import Question
 from sayso.core.durations import DAY
 from sayso.core.errors import SaysoError
+from sayso.core.team import Team
 from sayso.gate import words
 from sayso.gate.deliveries.answers import AnswerRefused, answerer, take_answer
 from sayso.gate.deliveries.cards import describe_approvals_on, fit_text, make_card
@@ -59,13 +61,18 @@ class Dispatcher:
         notices_to: Callable[[], str | None],
         link: Callable[[str], str | None] = lambda question: None,
         joining: Callable[[], Sequence[RemoteSurface]] = tuple,
+        hold: Callable[[Team, Question, str, float], float | None] = held_until,
     ) -> None:
-        """`joining` returns the surfaces that come and go while this runs. Notices go to none of them."""
+        """`joining` returns the surfaces that come and go while this runs. Notices go to none of them.
+
+        `hold` says until when a question is not sent to a surface.
+        """
         self._gate = gate
         self._surfaces: Mapping[str, RemoteSurface] = {one.name: one for one in surfaces}
         self._notices_to = notices_to
         self._link = link
         self._joining = joining
+        self._hold = hold
         self._joined: set[str] = set()
         self._outbox = Outbox(gate)
         self._rests = self._outbox.rests
@@ -155,7 +162,7 @@ class Dispatcher:
             asked = question_of(gate, tx, question).question
         except (UnknownQuestion, TamperedQuestion):
             return None  # taken up, and found out, as any other
-        return held_until(gate.policy.team, asked, surface, tx.now)
+        return self._hold(gate.policy.team, asked, surface, tx.now)
 
     def _find_moved(self, gate: Gate, tx: Reader, surface: RemoteSurface) -> list[DeliveryRow]:
         """Return what is shown there and has other approvals by now."""
