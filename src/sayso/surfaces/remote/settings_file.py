@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from sayso.core.errors import SaysoError
+from sayso.core.team import Team
 from sayso.core.text.patterns import lazy_pattern
 from sayso.gate.deliveries.remote_surface import SETTINGS_FILE, RemoteSurface
 from sayso.gate.open import gate_data_folder
@@ -118,6 +119,12 @@ def check_notices(named: str | None, surfaces: Sequence[str]) -> None:
     if named is not None and named not in surfaces:
         hint = f"use {', '.join(surfaces)}" if surfaces else "there is none yet: sayso surfaces add"
         raise SurfacesRefused(f"notices: {named!r} in the policy is not a surface", hint=hint)
+
+
+def find_unknown_escalations(team: Team, surfaces: Sequence[str]) -> list[str]:
+    """Return the surfaces that an escalation of the team names, and that are none."""
+    named = {name for rule in team.approvals if rule.escalate for name in rule.escalate.surfaces}
+    return sorted(named - set(surfaces))
 
 
 def _make(one: SurfaceSettings) -> RemoteSurface:
