@@ -16,8 +16,7 @@ LISTS = "autonomous: [read], requires_approval: [send], blocked: []"
     [
         ("operations: {a.b: {risk: low}}", "warning", "a.b", "is in no list"),
         (
-            "people: {ana: {ids: [page:ana]}, bo: {ids: [page:bo]}}\n"
-            "approvals: [{domain: bnak, from: [ana, bo]}]",
+            "people: {ana: {ids: [page:ana]}, bo: {}}\napprovals: [{domain: bnak, from: [ana]}]",
             "warning",
             "approvals bnak from low",
             "there is no domain bnak",
