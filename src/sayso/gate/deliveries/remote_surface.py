@@ -103,6 +103,10 @@ class RemoteSurface(Surface[QuestionCard, GivenAnswer], Protocol):
     def allows(self) -> bool:
         """Return whether a yes can be given there, and not only a no, or nothing."""
 
+    @property
+    def cuts(self) -> bool:
+        """Return whether a part of what it is sent may be left out where it is shown, beside the buttons."""
+
     def receive(self, headers: Mapping[str, str], body: bytes) -> GivenAnswer | None:
         """Return the answer in a message that was sent to us; an error unless it comes from the surface.
 

@@ -70,6 +70,7 @@ class Desktop:
 
     longest = 1_000
     allows = False
+    cuts = True
     polls = True
     """Nothing is answered there, but clicks are waited for in the same thread."""
     approvers: frozenset[str] = frozenset()

@@ -37,6 +37,7 @@ class Slack:
 
     longest = 2_900
     allows = True
+    cuts = False
     polls = False
 
     def __init__(self, settings: SlackSettings, now: Callable[[], float]) -> None:
@@ -58,20 +59,20 @@ class Slack:
             link = {"type": "button", "action_id": OPENS, "text": _plain("Open"), "url": card.link}
             buttons.append(link)
         blocks: list[dict[str, Any]] = [
-            {"type": "section", "text": _plain(card.title)},
-            {"type": "section", "text": _plain(card.body)},
+            _section(card.title),
+            _section(card.body),
             {"type": "actions", "elements": buttons},
         ]
         told = self._post(card.title, blocks)
         return str(told["ts"])
 
     def close(self, ref: str | None, question: str, key: str, ending: str) -> None:
-        blocks = [{"type": "section", "text": _plain(ending)}]
+        blocks = [_section(ending)]
         if ref is not None:
             self._call("chat.update", {"ts": ref, "text": _escape(ending), "blocks": blocks})
 
     def tell(self, notice: Notice, key: str) -> None:
-        blocks = [{"type": "section", "text": _plain(notice.text)}]
+        blocks = [_section(notice.text)]
         self._post(notice.text, blocks)
 
     def fetch(self, seconds: float) -> Iterable[GivenAnswer]:
@@ -105,6 +106,11 @@ class Slack:
         if not isinstance(told, dict) or told.get("ok") is not True:
             raise SendingFailed(f"Slack did not take {method}")
         return told
+
+
+def _section(text: str) -> dict[str, Any]:
+    """A part of a message, shown whole: otherwise Slack folds what is long."""
+    return {"type": "section", "text": _plain(text), "expand": True}
 
 
 def _plain(text: str) -> dict[str, object]:

@@ -35,6 +35,7 @@ class Telegram:
 
     longest = 3_500
     allows = True
+    cuts = False
     polls = True
 
     def __init__(self, settings: TelegramSettings) -> None:
