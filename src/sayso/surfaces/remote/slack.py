@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -15,9 +16,11 @@ import msgspec
 from sayso.core.audit.notices import Notice
 from sayso.core.signed_messages import WINDOW, BadMessage
 from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard
-from sayso.surfaces.remote.exchange import SendingFailed, post_json
+from sayso.surfaces.remote.exchange import BadRequest, SendingFailed, post_json
 
 OPENS = "sayso-open"
+FINAL = frozenset({"message_not_found", "cant_update_message", "edit_window_closed"})
+"""What Slack says of a message that it never changes any more."""
 
 
 class SlackSettings(msgspec.Struct, frozen=True, tag="slack", tag_field="kind", forbid_unknown_fields=True):
@@ -69,7 +72,8 @@ class Slack:
     def close(self, ref: str | None, question: str, key: str, ending: str) -> None:
         blocks = [_section(ending)]
         if ref is not None:
-            self._call("chat.update", {"ts": ref, "text": _escape(ending), "blocks": blocks})
+            with suppress(BadRequest):  # somebody deleted it, or nobody may change it any more
+                self._call("chat.update", {"ts": ref, "text": _escape(ending), "blocks": blocks})
 
     def tell(self, notice: Notice, key: str) -> None:
         blocks = [_section(notice.text)]
@@ -104,7 +108,8 @@ class Slack:
             secret=token,
         )
         if not isinstance(told, dict) or told.get("ok") is not True:
-            raise SendingFailed(f"Slack did not take {method}")
+            final = isinstance(told, dict) and told.get("error") in FINAL
+            raise (BadRequest if final else SendingFailed)(f"Slack did not take {method}")
         return told
 
 
