@@ -276,7 +276,7 @@ def test_an_answer_is_fetched_again_if_it_could_not_be_taken(
 
 @pytest.mark.parametrize("kind", [TelegramSeat, SlackSeat])
 def test_a_message_that_somebody_deleted_is_not_closed_again_and_again(
-    gate: Gate, session: str, kind: type[RemoteSeat], clock: Clock
+    gate: Gate, session: str, kind: type[TelegramSeat | SlackSeat], clock: Clock
 ) -> None:
     seat = kind("full")
     question = asked(gate, edit(session))

@@ -88,3 +88,21 @@ def test_the_question_says_who_asks_it(gate: Gate) -> None:
     (card,) = board.shown.values()
     assert card.agent == SURFACE_TEST
     assert compute_figures(gate).prompts == 0
+
+
+def test_where_nobody_can_answer_it_says_so_and_does_not_wait(gate: Gate) -> None:
+    class Letter(Board):
+        allows = False
+
+    answered, text, said = try_board(gate, Letter(approvers=()))
+    assert answered
+    assert text == "It was sent to board. Nobody can answer there; look whether it arrived."
+    assert not any("Answer it there" in one for one in said)
+
+
+def test_where_nobody_is_among_the_approvers_it_says_so_and_sends_nothing(gate: Gate) -> None:
+    board = Board(approvers=())
+    answered, text, _ = try_board(gate, board)
+    assert not answered
+    assert "approvers" in text
+    assert not board.shown

@@ -40,6 +40,9 @@ def try_surface(
     gate: Gate, surface: RemoteSurface, seconds: float, *, said: Callable[[str], object]
 ) -> Trial:
     """Send both, and wait for the answer. The question is taken back if nobody gives one."""
+    if surface.allows and not surface.approvers:
+        told = f"Nobody may answer on {surface.name}: it has no approvers. Add it with approvers=ID."
+        return Trial(False, told)
     now = time.time()
     surface.tell(Notice(f"test.{int(now)}", now, "TEST", TEXT), f"test.{int(now)}")
     said(f"A notice was sent to {surface.name}.")
@@ -56,6 +59,9 @@ def try_surface(
         failed = _find_error(gate, surface, question.id)
         if failed is not None:
             return Trial(False, f"The question could not be sent to {surface.name}: {failed}")
+        if not surface.approvers:
+            told = f"It was sent to {surface.name}. Nobody can answer there; look whether it arrived."
+            return Trial(True, told)
         said(f"Question {question.id} was sent to {surface.name}. Answer it there.")
         return _wait_for_answer(gate, surface, dispatcher, question.id, seconds)
     finally:
