@@ -164,7 +164,9 @@ def test_what_was_not_on_the_screen_is_not_allowed_at_high_risk(desk: Desk) -> N
 
 
 def test_one_space_to_the_end_is_enough_and_it_says_so(desk: Desk) -> None:
-    question = desk.push()
+    line = "git push --force origin main"
+    args = {"command": line, "text": "\n".join(f"line {n}" for n in range(10))}
+    question = desk.ask("git.push_force", "shell", args, line)
     screen = desk.open()
     screen.wait_for("more lines")
     press(screen, " ")
