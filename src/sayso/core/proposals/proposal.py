@@ -47,10 +47,21 @@ _WHAT_ELSE: dict[ProposalState, str] = {
 }
 
 
+Reason = Literal[
+    "", "no_proposal", "reason", "not_text", "diff", "does_not_apply", "changes_nothing", "too_large", "undo",
+    "folder", "outside", "not_a_file", "operators_only", "own_files", "too_many",
+]  # fmt: skip
+"""Why a proposal is not filed, as a word for the trail; "" where there is no word for it."""
+
+
 class ProposalRefused(SaysoError):
     """The proposal cannot be made, or this cannot be done with it now."""
 
     code = "proposal"
+
+    def __init__(self, message: str, *, hint: str | None = None, reason: Reason = "") -> None:
+        super().__init__(message, hint=hint)
+        self.reason = reason
 
 
 class FolderElsewhere(ProposalRefused):

@@ -143,7 +143,9 @@ def check_proposal(roots: ProposalRoots, wanted: ProposalBody, *, proposer: Prop
     """Refuse a proposal without a reason, a diff that applies now, or a way back that leads back."""
     reason = wanted.reason.strip()
     if not reason or len(reason) > LONGEST_REASON:
-        raise ProposalRefused(f"a proposal needs a reason of up to {LONGEST_REASON:,} characters")
+        raise ProposalRefused(
+            f"a proposal needs a reason of up to {LONGEST_REASON:,} characters", reason="reason"
+        )
     _check_text(wanted)
     change = _read(wanted.diff)
     check_may_propose(roots, wanted.root, change.path, proposer)
@@ -151,9 +153,9 @@ def check_proposal(roots: ProposalRoots, wanted: ProposalBody, *, proposer: Prop
     before = read_file_text(folder, change.path)
     after = _apply(change, before)
     if after == before:
-        raise ProposalRefused("the diff changes nothing")
+        raise ProposalRefused("the diff changes nothing", reason="changes_nothing")
     if len((after or "").encode()) > LARGEST_FILE:
-        raise ProposalRefused("the file would be too large to be undone")
+        raise ProposalRefused("the file would be too large to be undone", reason="too_large")
     _check_undo(wanted.undo, change.path, before, after)
     if wanted.root == POLICY_ROOT:
         _check_policy(after)
@@ -166,7 +168,9 @@ def _check_text(wanted: ProposalBody) -> None:
     try:
         f"{wanted.diff}{wanted.undo}{wanted.reason}".encode()
     except UnicodeEncodeError:
-        raise ProposalRefused("a proposal is text, and this holds half a character") from None
+        raise ProposalRefused(
+            "a proposal is text, and this holds half a character", reason="not_text"
+        ) from None
 
 
 def is_proposing(operation: str) -> bool:
@@ -213,7 +217,9 @@ def _check_room(gate: Gate, tx: Writer, proposer: Proposer) -> None:
     ]
     if len(waiting) >= MOST_OPEN:
         raise ProposalRefused(
-            f"{MOST_OPEN} proposals wait already", hint="approve, reject or withdraw some of them first"
+            f"{MOST_OPEN} proposals wait already",
+            hint="approve, reject or withdraw some of them first",
+            reason="too_many",
         )
 
 
@@ -280,23 +286,34 @@ def _read(text: str) -> FileDiff:
     try:
         return parse_diff(text)
     except DiffRefused as error:
-        raise ProposalRefused(f"a proposal needs a diff: {error.message}", hint=error.hint) from error
+        raise ProposalRefused(
+            f"a proposal needs a diff: {error.message}", hint=error.hint, reason="diff"
+        ) from error
 
 
 def _apply(change: FileDiff, before: str | None) -> str | None:
     try:
         return apply_diff(change, before)
     except DiffRefused as error:
-        raise ProposalRefused(error.message, hint=error.hint) from error
+        raise ProposalRefused(error.message, hint=error.hint, reason="does_not_apply") from error
 
 
 def _check_undo(undo: str, path: str, before: str | None, after: str | None) -> None:
     """Refuse a way back that does not lead back."""
     if undo == REVERSE:
         return
-    change = _read(undo)
-    if change.path != path or _apply(change, after) != before:
-        raise ProposalRefused("the undo does not lead back", hint=f"write `{REVERSE}`, or a diff that does")
+    if not _leads_back(undo, path, before, after):
+        raise ProposalRefused(
+            "the undo does not lead back", hint=f"write `{REVERSE}`, or a diff that does", reason="undo"
+        )
+
+
+def _leads_back(undo: str, path: str, before: str | None, after: str | None) -> bool:
+    try:
+        change = parse_diff(undo)
+        return change.path == path and apply_diff(change, after) == before
+    except DiffRefused:
+        return False
 
 
 def _check_policy(text: str | None) -> None:
