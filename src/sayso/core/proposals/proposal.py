@@ -23,7 +23,7 @@ ProposalState = Literal[
 ]  # fmt: skip
 NEXT: dict[ProposalState, frozenset[ProposalState]] = {
     "proposed": frozenset({"approved", "rejected", "withdrawn"}),
-    "approved": frozenset({"applying", "withdrawn", "failed"}),
+    "approved": frozenset({"applying", "withdrawn", "failed", "proposed"}),
     "applying": frozenset({"applied", "approved", "failed"}),
     "applied": frozenset({"undoing", "settled"}),
     "undoing": frozenset({"undone", "applied", "failed"}),
@@ -34,8 +34,9 @@ NEXT: dict[ProposalState, frozenset[ProposalState]] = {
     "failed": frozenset(),
     "void": frozenset(),
 }
-"""Which state may follow which. There is no other way. `void`: its row was changed outside Sayso, or is of
-a copy that was restored, so nothing in it is believed."""
+"""Which state may follow which. There is no other way. An approved one is proposed again if whoever approved
+it may approve nothing any more. `void`: its row was changed outside Sayso, or is of a copy that was restored,
+so nothing in it is believed."""
 
 
 BETWEEN: tuple[ProposalState, ...] = ("applying", "undoing")
@@ -82,7 +83,8 @@ class Proposal(msgspec.Struct, frozen=True):
 
     `root` names the declared folder (or `policy`), `folder` is the one it was then, and `path` the file in
     it. `before` and `after` are digests of the whole text; None means no file. Times of the name `_ran`
-    are running time. `carrier` is who carries it out, and until `lease_until` nobody else looks into it.
+    are running time. `approved_as` is the id of whoever approved it, `approved_with` the passkey that vouched
+    for it. `carrier` is who carries it out, and until `lease_until` nobody else looks into it.
     """
 
     id: str
@@ -109,6 +111,8 @@ class Proposal(msgspec.Struct, frozen=True):
     folder: FolderIdentity | None = None
     carrier: str = ""
     lease_until: float = 0.0
+    approved_as: str = ""
+    approved_with: str = ""
 
 
 def digest_proposal(one: Proposal) -> str:

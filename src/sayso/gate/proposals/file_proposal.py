@@ -28,9 +28,11 @@ from sayso.core.proposals.proposal import (
     digest_proposal,
     move_proposal,
 )
+from sayso.core.team import EMAIL, SUBJECT
 from sayso.core.words import visible
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate, writing
+from sayso.gate.people.answerers import Answerer, is_vouched_for
 from sayso.gate.people.signed_acts import AT_A_TERMINAL, Acknowledgement, recording_bad_proofs, sign_act
 from sayso.gate.policy.acting_policy import check_in_force
 from sayso.gate.proposals.files import LARGEST_FILE, digest_text, read_file_text
@@ -180,16 +182,39 @@ def is_proposing(operation: str) -> bool:
 
 
 def approve_proposal(
-    gate: Gate, proposal: str, *, by: str, shown: Acknowledgement = AT_A_TERMINAL
+    gate: Gate,
+    proposal: str,
+    *,
+    by: str,
+    shown: Acknowledgement = AT_A_TERMINAL,
+    who: Answerer | None = None,
 ) -> Proposal:
-    """Approve: it takes effect once it has cooled, counted from when it was proposed."""
+    """Approve: it takes effect once it has cooled, counted from when it was proposed.
+
+    `who` is the id they approve by. If that is taken from them before it is applied, they approved nothing.
+    """
     with recording_bad_proofs(gate, "approve", proposal, by), operator_act(gate) as tx:
         lock_values(tx, "proposal")
         digest = digest_proposal(load_proposal(gate, tx, proposal))
         signature = sign_act(gate, tx, "approve", proposal, digest, by=by, shown=shown)
-        return change_state(
-            gate, tx, proposal, "approved", by=by, signature=signature, decided_by=by, decided_at=tx.now
-        )
+        proof = shown.signing.proof if shown.signing is not None else None
+        vouched = {
+            "approved_as": "" if who is None else who.identity,
+            "approved_with": proof.credential if proof else (who and who.passkey) or "",
+        }
+        decided = {"decided_by": by, "decided_at": tx.now, **vouched}
+        return change_state(gate, tx, proposal, "approved", by=by, signature=signature, **decided)
+
+
+def has_standing_approval(gate: Gate, tx: Reader, one: Proposal) -> bool:
+    """Return whether whoever approved this could still approve it."""
+    if not one.approved_as:
+        return True
+    if one.approved_as.startswith((f"{SUBJECT}:", f"{EMAIL}:")):
+        team = (gate.base or gate.policy).team
+        if team.person_of(one.approved_as) != one.decided_by:
+            return False
+    return is_vouched_for(gate, tx, one.approved_as, one.approved_with or None)
 
 
 def reject_proposal(gate: Gate, proposal: str, *, by: str, why: str = "") -> Proposal:
