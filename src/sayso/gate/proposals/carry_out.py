@@ -149,7 +149,7 @@ def _hold_approval(gate: Gate, tx: Writer) -> None:
 
 def _propose_again(gate: Gate, tx: Writer, one: Proposal, by: str) -> Proposal:
     """Put a proposal back to where nobody had approved it: whoever did may approve nothing any more."""
-    nobody = {"decided_by": "", "decided_at": None, "approved_as": "", "approved_with": ""}
+    nobody: dict[str, Any] = {"decided_by": "", "decided_at": None, "approved_as": "", "approved_with": ""}
     return change_state(gate, tx, one.id, "proposed", by=by, why=APPROVAL_ENDED, **nobody)
 
 

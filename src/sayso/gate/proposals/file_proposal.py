@@ -198,11 +198,12 @@ def approve_proposal(
         digest = digest_proposal(load_proposal(gate, tx, proposal))
         signature = sign_act(gate, tx, "approve", proposal, digest, by=by, shown=shown)
         proof = shown.signing.proof if shown.signing is not None else None
-        vouched = {
+        decided: dict[str, Any] = {
+            "decided_by": by,
+            "decided_at": tx.now,
             "approved_as": "" if who is None else who.identity,
             "approved_with": proof.credential if proof else (who and who.passkey) or "",
         }
-        decided = {"decided_by": by, "decided_at": tx.now, **vouched}
         return change_state(gate, tx, proposal, "approved", by=by, signature=signature, **decided)
 
 
