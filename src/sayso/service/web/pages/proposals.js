@@ -4,7 +4,19 @@ import { faultIn, get, post } from "../lib/api.js";
 import { h, query, queryAll, show } from "../lib/dom.js";
 import { rows as rowKeys } from "../lib/keys.js";
 import { paged } from "../lib/paged.js";
-import { chevron, empty, failed, inWords, line, loading, openByRow, say, table, time, title } from "../lib/parts.js";
+import {
+  chevron,
+  empty,
+  failed,
+  inWords,
+  line,
+  loading,
+  openByRow,
+  say,
+  table,
+  time,
+  title,
+} from "../lib/parts.js";
 import { signProposal } from "../lib/passkeys.js";
 import { now, span } from "../lib/time.js";
 import { capital, inline, visible } from "../lib/visible.js";
