@@ -15,6 +15,7 @@ from typing import Literal
 import msgspec
 
 from sayso.core.digest import sha256
+from sayso.core.durations import describe_left
 from sayso.core.errors import SaysoError
 
 ProposalState = Literal[
@@ -150,7 +151,7 @@ def check_may_apply(one: Proposal, ran: float) -> None:
     left = seconds_to_cool(one, ran)
     if left > 0:
         raise ProposalRefused(
-            f"it takes effect in {left / 60:.0f} minutes at the earliest", hint="try again then"
+            f"it takes effect in {describe_left(left)} at the earliest", hint="try again then"
         )
 
 

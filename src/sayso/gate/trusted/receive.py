@@ -56,7 +56,7 @@ PROPOSAL = "proposal"
 """The argument that holds the proposal of a request to change behaviour or memory."""
 REMEMBERED = 2 * WINDOW
 """How long an id is remembered at least."""
-LONGEST_NAME = 200
+MOST_OF_A_NAME = 200
 """How much of a folder's name and of a path is recorded that a refused proposal was for."""
 
 
@@ -321,6 +321,6 @@ def _describe_proposal(proposal: ProposalBody | None, error: ProposalRefused) ->
         path = ""
     return {
         "reason": error.reason,
-        "root": visible(proposal.root[:LONGEST_NAME]),
-        "path": visible(path[:LONGEST_NAME]),
+        "root": visible(proposal.root[:MOST_OF_A_NAME]),
+        "path": visible(path[:MOST_OF_A_NAME]),
     }

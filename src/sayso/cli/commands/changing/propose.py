@@ -199,22 +199,21 @@ def _line(one: ProposalView) -> str:
 
 def _standing(one: ProposalView) -> str:
     """The state in words, with the time that matters in it."""
-    from sayso.core.durations import HOUR
+    from sayso.core.durations import describe_left
     from sayso.core.words import visible
 
     state = one.proposal.state
     if state == "proposed" and one.proposal.note:
         return f"proposed again: {visible(one.proposal.note)}"
     if state == "proposed":
-        cools = f"in {one.cools_in / 60:.0f} min if you approve it"
+        cools = f"in {describe_left(one.cools_in)} if you approve it"
         return f"proposed, applies {cools if one.cools_in > 0 else 'as soon as you approve it'}"
     if state == "approved" and one.proposal.note:
         return f"approved, and could not be applied: {visible(one.proposal.note)}"
     if state == "approved":
-        minutes = one.cools_in / 60
-        return f"approved, applies in {minutes:.0f} min" if minutes > 0 else "approved, due"
+        return f"approved, applies in {describe_left(one.cools_in)}" if one.cools_in > 0 else "approved, due"
     if state == "applied":
-        return f"applied, can be undone for {one.undo_for / HOUR:.0f} h"
+        return f"applied, can be undone for {describe_left(one.undo_for)}"
     return state
 
 
