@@ -1,4 +1,4 @@
-"""`sayso policy review` in a real terminal: each answer counts at once, whatever comes after it."""
+"""`sayso policy review` and `apply` in a real terminal: each answer counts at once, for what was shown."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from sayso.gate.open import KEY_NAME, open_gate
+from sayso.gate.policy.acting_policy import PolicySource
+from sayso.gate.rows.keys import load_or_make_key
+from sayso.policy import load_file
 from tests.e2e.operator_place import Place, verified
 from tests.support.terminals import Screen
 
@@ -39,8 +43,8 @@ def screen() -> Iterator[Screen]:
 
 
 @contextmanager
-def reviewing(place: Place, screen: Screen) -> Iterator[subprocess.Popen[str]]:
-    with place.at_terminal(screen, "policy", "review") as process:
+def reviewing(place: Place, screen: Screen, command: str = "review") -> Iterator[subprocess.Popen[str]]:
+    with place.at_terminal(screen, "policy", command) as process:
         try:
             yield process
         finally:
@@ -117,3 +121,28 @@ def test_a_permission_that_cannot_be_tightened_loses_no_other_answer(place: Plac
         screen.type("\x03")
         assert end(screen, process) == 1
     assert kept(place) == ["email", "nodes"]
+
+
+def test_what_came_into_force_while_somebody_looked_is_shown_again(place: Place, screen: Screen) -> None:
+    follow_file(place)
+    file = place.home / "config" / "sayso" / "policy.yaml"
+    file.write_text(OWN.replace("blocked: []", "blocked: [wipe]").replace("read, list", "read, list, tag"))
+    with reviewing(place, screen, "apply") as process:
+        screen.wait_for("Put it in force?")
+        follow_file(place)
+        screen.type("y\n")
+        screen.wait_for("changed meanwhile: look at it again")
+        screen.wait_for("Put it in force?")
+        screen.type("y\n")
+        assert end(screen, process) == 0, screen.text
+    assert "Applied. It is in force." in screen.text
+    assert place.told("policy", "status")["state"] == "in_force"
+
+
+def follow_file(place: Place) -> None:
+    """Open a gate that watches the file, as a service does: what the file tightens is in force with it."""
+    file = place.home / "config" / "sayso" / "policy.yaml"
+    folder = place.home / "share" / "sayso"
+    key = load_or_make_key(KEY_NAME, folder / "gate.key")
+    gate = open_gate(load_file(file), place.store, key=key, marks=folder, source=PolicySource(file))
+    gate.store.close()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from sayso.core.durations import DAY, describe_left
 from sayso.core.errors import SaysoError
 from sayso.core.text.counts import count_of
 
@@ -117,14 +118,20 @@ def _holds(one: DomainReview) -> str:
         return "has decayed, and asks until it is reviewed"
     if one.days_left is None:
         return "does not decay"
-    soon = ": keep it now, or it asks from then on" if one.days_left <= SOON else ""
-    return f"decays in {one.days_left:.0f} days{soon}"
+    if one.days_left > SOON:
+        return f"decays in {count_of(round(one.days_left), 'day')}"
+    return f"decays in {describe_left(one.days_left * DAY)}: keep it now, or it asks from then on"
 
 
 def _use(operation: str, used: int, asked: int, refused: int) -> str:
     if not used and not asked and not refused:
         return f"{operation}: not used since the last review"
-    return f"{operation}: used {used} times, asked {asked}, refused {refused}"
+    counts = {"used": used, "asked": asked, "refused": refused}
+    return f"{operation}: {', '.join(f'{word} {_times(many)}' for word, many in counts.items() if many)}"
+
+
+def _times(many: int) -> str:
+    return "once" if many == 1 else f"{many} times"
 
 
 def find_waiting_notes(gate: Gate) -> list[str]:

@@ -146,7 +146,8 @@ def _earliest(domain: Domain, seen: list[float | None]) -> float | None:
 
 
 def _review_of(gate: Gate, tx: Reader, name: str, domain: Domain, decay: DomainDecay) -> DomainReview:
-    counted = load_totals(tx, decay.reviewed_at or 0.0).decided.operations
+    since = decay.reviewed_at or 0.0
+    counted = load_totals(tx, since if since <= tx.now else 0.0).decided.operations  # no review lies ahead
     uses = ((one, counted.get(one, VerdictCounts())) for one in _operations(name, domain))
     left = None if decay.decays_at is None else (decay.decays_at - tx.now) / DAY
     return DomainReview(
