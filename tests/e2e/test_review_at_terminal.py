@@ -143,6 +143,7 @@ def follow_file(place: Place) -> None:
     """Open a gate that watches the file, as a service does: what the file tightens is in force with it."""
     file = place.home / "config" / "sayso" / "policy.yaml"
     folder = place.home / "share" / "sayso"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     key = load_or_make_key(KEY_NAME, folder / "gate.key")
     gate = open_gate(load_file(file), place.store, key=key, marks=folder, source=PolicySource(file))
     gate.store.close()

@@ -69,18 +69,19 @@ def policy_apply(
     """
     from sayso.gate.policy_acts.apply import load_policy_status
 
-    file, found = _find_file(policy), None
+    file = _find_file(policy)
     with open_gate_to_act(store) as gate:
-        for tries_left in reversed(range(TRIES)):
-            before = load_policy_status(gate, file)
+        before, found, tries = load_policy_status(gate, file), None, TRIES
+        while found is None:
             if not as_json:
                 show_or_json(False, before, _status_lines(before, everything))
             if before.state != "in_force" and not yes and not _is_confirmed(before):
                 raise typer.Exit(1)
-            found = _apply_as_shown(gate, file, before, last=not tries_left)
-            if found is not None:
-                break
-            print_note("what is in force changed meanwhile: look at it again")
+            tries -= 1
+            found = _apply_as_shown(gate, file, before, last=not tries)
+            if found is None:
+                print_note("what is in force changed meanwhile: look at it again")
+                before = load_policy_status(gate, file)
     show_or_json(as_json, found, [] if found is before else ["Applied. It is in force."])
 
 
