@@ -118,7 +118,8 @@ def _find_hindrance(roots: ProposalRoots, one: Proposal) -> str:
 def _policy_effect(gate: Gate, roots: ProposalRoots, one: Proposal) -> PolicyEffect | None:
     """Return what the next step changes of the policy in force. Once it is applied, that is undoing it.
 
-    Where the next step leaves no file, what is in force stays so.
+    What it loosens of the file is told as well, if that is not in force. Where the next step leaves no file,
+    what is in force stays so.
     """
     if one.root != POLICY_ROOT or one.state not in ("proposed", "approved", "applied"):
         return None
@@ -130,10 +131,26 @@ def _policy_effect(gate: Gate, roots: ProposalRoots, one: Proposal) -> PolicyEff
     if after is None:
         return PolicyEffect((), (), loosens=False)
     try:
-        before = load_policy_in_force(gate)
+        before = load_policy_in_force(gate) or gate.policy
     except TamperedValue as error:
         return _anything(error.message)
-    return _compare(_PolicyKey(before or gate.policy), after)
+    effect = _compare(_PolicyKey(before), after)
+    own = _load_policy(text)
+    if own is None or own.digest == before.digest:
+        return effect
+    also = _compare(_PolicyKey(own), after)  # a file that waits, or that nobody has looked at yet
+    loosened = tuple(dict.fromkeys((*effect.loosened, *also.loosened)))
+    return PolicyEffect(loosened, effect.tightened, effect.loosens or also.loosens)
+
+
+def _load_policy(text: str | None) -> Policy | None:
+    """Return the policy of this file; None if there is no file, or it is refused."""
+    from sayso.policy import load_text
+
+    try:
+        return None if text is None else load_text(text, name="policy")
+    except PolicyError:
+        return None
 
 
 class _PolicyKey:
