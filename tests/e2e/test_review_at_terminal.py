@@ -88,6 +88,7 @@ def test_what_was_answered_before_the_walk_was_broken_off_counts(
         assert end(screen, process) == 1
     said = " ".join(screen.text.split())
     assert "What was answered counts. Go on with: sayso policy review" in said
+    assert max(map(len, screen.text.splitlines())) <= 80
     assert "Kept: email. Proposed that mail.list asks: sayso propose approve p_" in said
     assert "Traceback" not in said
     assert kept(place) == ["email"]

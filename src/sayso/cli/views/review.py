@@ -21,7 +21,7 @@ FILE_NOTES = {
     "refused": "your policy file is refused: sayso policy status",
     "not_the_locked_one": "your locked policy file was changed: sayso policy status",
 }
-NOT_ASKED = "What was answered counts. Go on with: sayso policy review"
+GO_ON = "Go on with: sayso policy review"
 NOTHING_KEPT = "Nothing was kept: what is not reviewed decays."
 SOON = 3
 """Days before a domain decays from which on it is said."""
@@ -50,22 +50,27 @@ class ReviewOutcome:
 
 def walk_reviews(found: list[DomainReview], outcome: ReviewOutcome) -> bool:
     """Ask what becomes of each domain. What was answered counts at once; False if the walk was broken off."""
-    for done, one in enumerate(found):
-        typer.echo("\n".join(review_lines(one)))
-        try:
+    done = 0
+    try:
+        for one in found:
+            typer.echo("\n".join(review_lines(one)))
             _walk_one(one, outcome)
-        except typer.Abort:
-            typer.echo(f"\n\nStopped with {count_of(len(found) - done, 'domain')} left. {NOT_ASKED}")
-            return False
-        typer.echo()
-    return True
+            typer.echo()
+            done += 1
+    except (typer.Abort, KeyboardInterrupt):  # at a question, or between two
+        left = count_of(len(found) - done, "domain")
+        typer.echo(f"\n\nStopped with {left} left. What was answered counts.\n{GO_ON}")
+    return done == len(found)
 
 
 def _walk_one(one: DomainReview, outcome: ReviewOutcome) -> None:
     answer = _ask_for_one_of(f"{one.domain}: k to keep, t to tighten, Enter to let it decay", ("k", "t", ""))
     if answer == "k":
-        outcome.keep(one.domain)
-        typer.echo(f"{one.domain} is kept.")
+        try:
+            outcome.keep(one.domain)
+            typer.echo(f"{one.domain} is kept.")
+        except SaysoError as error:
+            typer.echo(f"{one.domain} is not kept: {error}")
     for operation in _ask_which(one) if answer == "t" else ():
         try:
             outcome.tighten(operation)
