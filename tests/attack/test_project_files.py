@@ -30,6 +30,7 @@ __all__ = ["no_settings", "served", "world"]
 
 POLICY = "domains:\n  mail: {autonomous: [read], requires_approval: [send], blocked: [forward]}\n"
 ASKS = "operations: {mail.read: {always_ask: true}}"
+MOVES = "domains: {mail: {autonomous: [], requires_approval: [read], blocked: []}}"
 BLOCKS = "domains: {mail: {autonomous: [], requires_approval: [], blocked: [read]}}"
 BALANCED = load_preset("balanced")
 
@@ -218,8 +219,9 @@ def test_an_approval_given_under_the_file_serves(mail: Mail) -> None:
     assert mail.session.retry(call, wait=0).status == "ok"
 
 
-def test_whoever_is_asked_learns_that_the_file_asks(mail: Mail) -> None:
-    mail.write(ASKS)
+@pytest.mark.parametrize("text", [ASKS, MOVES])
+def test_whoever_is_asked_learns_that_the_file_asks(mail: Mail, text: str) -> None:
+    mail.write(text)
     gate = mail.gate.gate
     request = request_in_session(gate, mail.session.id, "mail.read", {}, None, 0.0)
     decision, _ = trace_decision(gate, request)

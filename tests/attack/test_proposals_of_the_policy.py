@@ -18,10 +18,13 @@ from sayso.gate.policy_acts.file_flags import unprotect_file
 from sayso.gate.policy_acts.lock import lock_policy, unlock_policy
 from sayso.gate.proposals.file_proposal import approve_proposal
 from sayso.gate.proposals.files import replace_text
-from sayso.policy import load_file
+from sayso.gate.proposals.view import view_proposal
+from sayso.policy import load_file, load_preset, load_text
+from sayso.policy.compare.diff import compare_policies
 from tests.attack.test_proposals import Desk, crash_while_applying
 from tests.support.changing_file import version_text, write_in_place
 from tests.support.gates import KEY, Clock, embedded
+from tests.support.teams import acting_under
 
 FREE, ASKS = version_text((0, 0, 0)), version_text((1, 0, 0))
 
@@ -122,3 +125,51 @@ def test_after_a_crash_nothing_else_in_the_file_comes_into_force_with_it(desk: P
     desk.carry_on()
     assert desk.state(one) == "failed"
     assert desk.tier() is Tier.REQUIRES_APPROVAL
+
+
+FIRST = "extends: [graph]\nsettings: {confidence_bypass: false}\n"
+
+
+@pytest.mark.parametrize("preset", ["graph", "paranoid", "balanced"])
+def test_a_first_file_is_shown_against_the_preset_that_the_store_decides_under(
+    clock: Clock, tmp_path: Path, preset: str
+) -> None:
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "config").mkdir()
+    with embedded("sqlite", tmp_path, clock) as store:
+        gate = open_gate(load_preset(preset), store, key=KEY, source=PolicySource(None))
+        looks = acting_under(gate, load_preset("balanced"))
+        desk = Desk(gate, tmp_path / "memory", clock)
+        one = desk.file(diff=make_diff("policy.yaml", None, FIRST), root="policy")
+        effect = view_proposal(looks, desk.roots, one.id, machine=desk.machine).effect
+        assert effect is not None
+        found = compare_policies(gate.policy, load_text(FIRST))
+        assert effect.loosens is found.loosens
+        assert effect.loosened[: len(found.loosened)] == tuple(map(str, found.loosened))
+        assert effect.tightened[: len(found.tightened)] == tuple(map(str, found.tightened))
+
+
+def test_a_change_of_a_file_that_waits_is_shown_against_what_is_in_force(desk: PolicyDesk) -> None:
+    write_in_place(desk.policy_file, FREE)
+    one = desk.file(diff=make_diff("policy.yaml", FREE, version_text((0, 0, 1))), root="policy")
+    effect = view_proposal(current_gate(desk.gate), desk.roots, one.id, machine=desk.machine).effect
+    assert effect is not None
+    assert effect.loosens
+    assert any("mail.read" in line for line in effect.loosened)
+
+
+def test_undoing_a_first_file_is_not_shown_to_change_what_stays_in_force(
+    clock: Clock, tmp_path: Path
+) -> None:
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "config").mkdir()
+    with embedded("sqlite", tmp_path, clock) as store:
+        gate = open_gate(load_preset("graph"), store, key=KEY, source=PolicySource(None))
+        desk = Desk(gate, tmp_path / "memory", clock)
+        one = desk.file(diff=make_diff("policy.yaml", None, FIRST), root="policy")
+        approve_proposal(gate, one.id, by="ana")
+        desk.pass_time(7_200)
+        desk.apply(one)
+        effect = view_proposal(gate, desk.roots, one.id, machine=desk.machine).effect
+        assert effect is not None
+        assert (effect.loosened, effect.tightened, effect.loosens) == ((), (), False)

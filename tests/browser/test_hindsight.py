@@ -71,3 +71,21 @@ def test_a_draft_is_replayed_over_the_past(desk: Desk, signed_in: SignedIn) -> N
     line.locator("summary").click()
     expect(page.locator("main b")).to_have_count(0)
     no_violations(page)
+
+
+def test_commands_in_our_own_sentences_are_shown_as_code_and_not_between_backticks(
+    desk: Desk, signed_in: SignedIn, tmp_path: Path
+) -> None:
+    (tmp_path / "config" / "sayso" / "policy.yaml").unlink()
+    session = desk.session("`evil`")
+    for number in range(3):
+        question = desk.ask(session, "tests.run", args={"n": number}, agent="`evil`")
+        answer_question(desk.gate, question, "deny", by="`evil`")
+    page = signed_in("/policy")
+    page.get_by_role("button", name="Look for suggestions").click()
+    one = page.locator("section", has=page.get_by_role("heading", name="Suggestions")).locator("li")
+    expect(one.locator("p", has_text="No proposal")).to_have_text(
+        "No proposal: no policy file of your own is in force (sayso policy status says more)."
+    )
+    expect(one.locator("code")).to_have_text(["sayso policy status"])
+    expect(one).to_contain_text("`evil`")  # what an agent wrote is never styled

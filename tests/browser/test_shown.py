@@ -64,3 +64,15 @@ def test_the_recipient_of_a_message_stands_before_its_text(desk: Desk, signed_in
     page = signed_in()
     expect(page.locator(".arguments dt")).to_have_text(["to", "subject", "body", "format"])
     expect(page.get_by_label("Argument body")).to_have_text("Hello↵\nthere")
+
+
+def test_the_diff_of_a_proposal_that_is_asked_about_has_lines(desk: Desk, signed_in: SignedIn) -> None:
+    diff = "--- a/lessons.md\n+++ b/lessons.md\n@@ -1 +1 @@\n-be brief\n+be thorough\u202e\n"
+    proposal = {"root": "memory", "diff": diff, "undo": "reverse", "reason": "true"}
+    desk.ask(desk.session(), "files.edit", tool="propose", args={"proposal": proposal})
+    page = signed_in()
+    shown = page.get_by_label("Argument proposal › diff")
+    expect(shown).to_contain_text("-be brief↵\n+be thorough\\u202e↵", use_inner_text=True)
+    expect(page.locator(".arguments dt", has_text="proposal ›")).to_have_count(4)
+    expect(page.get_by_label("Argument proposal › reason")).to_have_text('"true"')
+    no_violations(page)

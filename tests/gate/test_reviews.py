@@ -19,8 +19,9 @@ from sayso.gate.people.passkeys import Signing
 from sayso.gate.people.signed_acts import Acknowledgement
 from sayso.gate.policy.acting_policy import OtherPolicy
 from sayso.gate.sessions.sessions import open_session
-from sayso.gate.upkeep.review import UnknownDomain, keep_domain, load_domain_reviews
+from sayso.gate.upkeep.review import ReviewDateWrong, UnknownDomain, keep_domain, load_domain_reviews
 from sayso.policy import load_preset, load_text
+from sayso.store.memory.store import MemoryStore
 from tests.support.gates import KEY, Clock, embedded
 
 READ = "files.read"
@@ -126,3 +127,23 @@ def test_a_review_of_something_else_than_was_shown_keeps_nothing(
     clock.now += DAY
     with pytest.raises(NotSeen):  # a review is for once: what proved it then proves nothing now
         keep_domain(gate, "files", by="ana", shown=Acknowledgement(one.digest, page))
+
+
+def test_what_was_used_is_counted_although_the_date_in_the_file_lies_ahead(clock: Clock) -> None:
+    lists = "autonomous: [read], requires_approval: [], blocked: []"
+    text = f"domains:\n  files: {{{lists}, last_reviewed: 2999-01-01}}\n"
+    gate = open_gate(load_text(text), MemoryStore(clock=clock), key=KEY)
+    assert decide(gate, open_session(gate, agent="claude", owner="me")) is Verdict.ASK
+    (one,) = load_domain_reviews(gate)
+    assert [(use.asked, one.decay.decayed) for use in one.permissions] == [(1, True)]
+
+
+@pytest.mark.parametrize("date", ["2999-01-01", "last spring"])
+def test_a_domain_whose_date_in_the_file_is_wrong_is_not_said_to_be_kept(clock: Clock, date: str) -> None:
+    lists = "autonomous: [read], requires_approval: [], blocked: []"
+    text = f"domains:\n  files: {{{lists}, last_reviewed: {date}}}\n"
+    gate = open_gate(load_text(text), MemoryStore(clock=clock), key=KEY)
+    with pytest.raises(ReviewDateWrong, match="lies ahead or cannot be read"):
+        keep_domain(gate, "files", by="ana")
+    with gate.store.read() as tx:
+        assert "REVIEWED" not in [row.event for row in tx.entries("main", limit=100)]

@@ -462,6 +462,8 @@ declare namespace Sayso {
     folder: FolderIdentity | null;
     carrier: string;
     lease_until: number;
+    approved_as: string;
+    approved_with: string;
   }
   interface ProposalView {
     proposal: Proposal;

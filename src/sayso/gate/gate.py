@@ -357,7 +357,9 @@ def _closing(effects: tuple[Effect, ...], by: str) -> Closing:
 
 
 def _reviewed_names(gate: Gate, request: Request) -> list[str]:
-    entries = (gate.policy.entry(operation.name) for operation in request.operations)
+    """Return whose reviews a decision needs: also those of the policy that a project's file is laid over."""
+    policies = (gate.policy,) if gate.base is None else (gate.policy, gate.base)
+    entries = (policy.entry(operation.name) for policy in policies for operation in request.operations)
     return [name for entry in entries if entry.tier is Tier.AUTONOMOUS for name in (entry.domain, entry.name)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -293,3 +294,9 @@ class PolicyFile(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
 
 GRAPH_KEYS = ("consent_decay", "vip_contacts", "family_contacts", "last_reviewed")
 """The keys allowed beside the domains at the top of a file in graph form."""
+
+
+def is_graph_form(keys: Collection[str]) -> bool:
+    """Return whether these keys at the top of a file are domains: none is of the normal form alone."""
+    normal = {*PolicyFile.__struct_fields__} - {*GRAPH_KEYS}
+    return bool(keys) and normal.isdisjoint(keys)

@@ -15,7 +15,7 @@ from sayso.core.policy import GUARDED_DOMAIN, Policy
 from sayso.policy.build import build_policy, file_from_policy, operations_with_own_risk
 from sayso.policy.checks import check_file, check_merged_file, collect_operations, find_warnings, locate_entry
 from sayso.policy.compiled import CompiledPresets, encode_compiled, find_compiled, read_compiled
-from sayso.policy.file import GRAPH_KEYS, PolicyFile
+from sayso.policy.file import GRAPH_KEYS, PolicyFile, is_graph_form
 from sayso.policy.merge import TIER_LISTS, find_unblocked_actions, merge_files
 from sayso.policy.parsing.conversion import NodeReader
 from sayso.policy.parsing.document import MAX_BYTES, UNREAD, Node, parse_document
@@ -266,7 +266,7 @@ def _read_graph_form(tree: Node, typed: NodeReader) -> tuple[Node, bool]:
         return tree, False
     if not tree.value and not typed.problems:
         typed.say((tree.line, tree.column), "the file is empty", "an empty policy decides nothing")
-    if not tree.value or any(key in POLICY_KEYS and key not in GRAPH_KEYS for key in tree.value):
+    if not is_graph_form(tree.value):
         return tree, False
     top, domains = Node({}, tree.line, tree.column), Node({}, tree.line, tree.column)
     for key, node in tree.value.items():

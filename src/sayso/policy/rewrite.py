@@ -9,10 +9,12 @@ import json
 import re
 
 from sayso.core.errors import PolicyError
+from sayso.policy.file import is_graph_form
 from sayso.policy.parsing.document import Node, parse_document
 
 _PLAIN = re.compile(r"[A-Za-z_][\w-]*")
 _ITEM = re.compile(r"""[ \t]*-[ \t]+(["']?)[\w.-]+\1[ \t]*(#.*)?\n?""")
+_SCALAR = re.compile(r"[^\s,}#]*")
 HINT = "move it to requires_approval yourself"
 
 
@@ -21,7 +23,7 @@ def make_it_ask(text: str, domain: str, action: str) -> str:
     root, _ = parse_document(text.encode(), "policy")
     found = root.find("domains", domain) or root.find(domain)
     if found is None:
-        return _add_domain(text, root, domain, action)
+        return _set_member(text, root, ("domains", domain), _spell_lists(text, action))
     asks = found.find("requires_approval")
     if asks is None or not isinstance(asks.value, list):
         raise PolicyError(f"{domain} has no list requires_approval here", hint=HINT)
@@ -32,21 +34,44 @@ def make_it_ask(text: str, domain: str, action: str) -> str:
     return text
 
 
+def ignore_confidence(text: str, domain: str, action: str) -> str:
+    """Return this policy with an action that asks however confident the agent is.
+
+    A file in graph form has no place for a single action: there, all that asks in its domain does.
+    """
+    root, _ = parse_document(text.encode(), "policy")
+    path = (domain,) if is_graph_form(root.keys) else ("operations", f"{domain}.{action}")
+    return _set_member(text, root, (*path, "confidence_bypass"), "false")
+
+
 Edit = tuple[int, int, str]
 
 
-def _add_domain(text: str, root: Node, domain: str, action: str) -> str:
-    """Return the text with a domain that moves this action, and leaves the rest to the presets."""
-    lists = f"{{autonomous: [], requires_approval: [{_spell(text, action)}], blocked: []}}"
-    added = f"{_spell(text, domain)}: {lists}\n"
-    domains = root.find("domains")
-    if domains is None and not text.lstrip().startswith("{"):
-        return f"{text}{'' if text.endswith(chr(10)) else chr(10)}domains:\n  {added}"
-    first = min(domains.keys.values(), default=None) if domains is not None else None
-    if first is None or first[0] == root.at("domains")[0]:
-        raise PolicyError(f"there is no place for {domain} in this file", hint=HINT)
-    start = _offset(text, first[0], 1)
-    return f"{text[:start]}{' ' * (first[1] - 1)}{added}{text[start:]}"
+def _set_member(text: str, root: Node, path: tuple[str, ...], value: str) -> str:
+    """Return the text with this value at the end of a path of maps; what is missing of the path is added."""
+    found, missing = root, path
+    while missing and isinstance(found.value, dict) and missing[0] in found.value:
+        found, missing = found.value[missing[0]], missing[1:]
+    start = _offset(text, found.line, found.column)
+    if not missing:
+        return text[:start] + _SCALAR.sub(value, text[start:], count=1)
+    if not isinstance(found.value, dict):
+        raise PolicyError(f"there is no place for {'.'.join(path)} in this file", hint=HINT)
+    keys = [f"{_spell(text, key)}: " for key in missing]
+    entry = "{".join(keys) + value + "}" * (len(keys) - 1)
+    if text[start] == "{":
+        return f"{text[: start + 1]}{entry}{', ' if found.value else ''}{text[start + 1 :]}"
+    if found is root:
+        below = "{".join(keys[1:]) + value + "}" * (len(keys) - 2)
+        return f"{text}{'' if text.endswith(chr(10)) else chr(10)}{keys[0].rstrip()}\n  {below}\n"
+    line = _offset(text, found.line, 1)
+    return f"{text[:line]}{' ' * (found.column - 1)}{entry}\n{text[line:]}"
+
+
+def _spell_lists(text: str, action: str) -> str:
+    """Spell the lists of a domain that moves this action, and leaves the rest to the presets."""
+    lists = {"autonomous": "[]", "requires_approval": f"[{_spell(text, action)}]", "blocked": "[]"}
+    return f"{{{', '.join(f'{_spell(text, name)}: {entries}' for name, entries in lists.items())}}}"
 
 
 def _removal(text: str, domain: Node, item: Node) -> Edit:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import typer
+
+from sayso.core.durations import DAY, describe_left
+from sayso.core.errors import SaysoError
+from sayso.core.text.counts import count_of
 
 if TYPE_CHECKING:
     from sayso.gate.gate import Gate
@@ -17,32 +21,70 @@ FILE_NOTES = {
     "refused": "your policy file is refused: sayso policy status",
     "not_the_locked_one": "your locked policy file was changed: sayso policy status",
 }
+GO_ON = "Go on with: sayso policy review"
 NOTHING_KEPT = "Nothing was kept: what is not reviewed decays."
 SOON = 3
 """Days before a domain decays from which on it is said."""
 
 
-class ReviewChoice(NamedTuple):
-    """The domains to keep, and the operations that are to ask."""
+class ReviewOutcome:
+    """Carry out a review's answers, each as soon as it is given, and remember what came of them."""
 
-    keep: list[str]
-    tighten: list[str]
+    def __init__(self, keep: Callable[[str], None], tighten: Callable[[str], str]) -> None:
+        self._keep, self._tighten = keep, tighten
+        self._kept: list[str] = []
+        self._filed: list[tuple[str, str]] = []
+
+    def keep(self, domain: str) -> None:
+        self._keep(domain)
+        self._kept.append(domain)
+
+    def tighten(self, operation: str) -> None:
+        self._filed.append((operation, self._tighten(operation)))
+
+    def lines(self) -> list[str]:
+        kept = f"Kept: {', '.join(self._kept)}." if self._kept else NOTHING_KEPT
+        asks = [f"Proposed that {name} asks: sayso propose approve {one}" for name, one in self._filed]
+        return [kept, *asks]
 
 
-def choose_at_review(found: list[DomainReview]) -> ReviewChoice:
-    """Ask what becomes of each domain. Without a terminal nobody is asked, and nothing is kept."""
-    chosen = ReviewChoice([], [])
-    if not sys.stdin.isatty():
-        return chosen
-    for one in found:
-        typer.echo("\n".join(review_lines(one)))
-        answer = typer.prompt(f"{one.domain}: k to keep, t to tighten, Enter to let it decay", default="-")
-        if answer == "k":
-            chosen.keep.append(one.domain)
-        elif answer == "t":
-            chosen.tighten.extend(_ask_which(one))
-        typer.echo()
-    return chosen
+def walk_reviews(found: list[DomainReview], outcome: ReviewOutcome) -> bool:
+    """Ask what becomes of each domain. What was answered counts at once; False if the walk was broken off."""
+    done = 0
+    try:
+        for one in found:
+            typer.echo("\n".join(review_lines(one)))
+            _walk_one(one, outcome)
+            typer.echo()
+            done += 1
+    except (typer.Abort, KeyboardInterrupt):  # at a question, or between two
+        left = count_of(len(found) - done, "domain")
+        typer.echo(f"\n\nStopped with {left} left. What was answered counts.\n{GO_ON}")
+    return done == len(found)
+
+
+def _walk_one(one: DomainReview, outcome: ReviewOutcome) -> None:
+    answer = _ask_for_one_of(f"{one.domain}: k to keep, t to tighten, Enter to let it decay", ("k", "t", ""))
+    if answer == "k":
+        try:
+            outcome.keep(one.domain)
+            typer.echo(f"{one.domain} is kept.")
+        except SaysoError as error:
+            typer.echo(f"{one.domain} is not kept: {error}")
+    for operation in _ask_which(one) if answer == "t" else ():
+        try:
+            outcome.tighten(operation)
+            typer.echo(f"Proposed that {operation} asks.")
+        except SaysoError as error:  # the other answers still count
+            typer.echo(f"{operation} stays as it is: {error}")
+
+
+def _ask_for_one_of(question: str, answers: tuple[str, ...]) -> str:
+    while True:
+        answer: str = typer.prompt(question, default="", show_default=False).strip().lower()
+        if answer in answers:
+            return answer
+        typer.echo(f"Answer {', '.join(filter(None, answers))}, or press Enter.")
 
 
 def _ask_which(one: DomainReview) -> list[str]:
@@ -54,16 +96,6 @@ def _ask_which(one: DomainReview) -> list[str]:
     if not found:
         typer.echo("None of these is a permission of it: nothing is tightened.")
     return found
-
-
-def outcome_lines(chosen: ReviewChoice, filed: list[str]) -> list[str]:
-    """Describe the outcome of a review."""
-    kept = f"Kept: {', '.join(chosen.keep)}." if chosen.keep else NOTHING_KEPT
-    asks = [
-        f"Proposed that {operation} asks: sayso propose approve {proposal}"
-        for operation, proposal in zip(chosen.tighten, filed, strict=True)
-    ]
-    return [kept, *asks]
 
 
 def review_lines(one: DomainReview) -> list[str]:
@@ -91,19 +123,24 @@ def _holds(one: DomainReview) -> str:
         return "has decayed, and asks until it is reviewed"
     if one.days_left is None:
         return "does not decay"
-    soon = ": keep it now, or it asks from then on" if one.days_left <= SOON else ""
-    return f"decays in {one.days_left:.0f} days{soon}"
+    if one.days_left > SOON:
+        return f"decays in {count_of(round(one.days_left), 'day')}"
+    return f"decays in {describe_left(one.days_left * DAY)}: keep it now, or it asks from then on"
 
 
 def _use(operation: str, used: int, asked: int, refused: int) -> str:
     if not used and not asked and not refused:
         return f"{operation}: not used since the last review"
-    return f"{operation}: used {used} times, asked {asked}, refused {refused}"
+    counts = {"used": used, "asked": asked, "refused": refused}
+    return f"{operation}: {', '.join(f'{word} {_times(many)}' for word, many in counts.items() if many)}"
+
+
+def _times(many: int) -> str:
+    return "once" if many == 1 else f"{many} times"
 
 
 def find_waiting_notes(gate: Gate) -> list[str]:
     """Return what waits besides questions: proposals, and a policy file that is not in force."""
-    from sayso.core.errors import SaysoError
     from sayso.gate.policy_acts.apply import find_file_state
     from sayso.gate.proposals.file_proposal import list_proposals
     from sayso.gate.settings import find_own_policies
@@ -123,7 +160,6 @@ def find_decay_notes(gate: Gate) -> list[str]:
     """Return what to say of domains that decay soon; nothing if your own policy is not the one in force."""
     import msgspec
 
-    from sayso.core.errors import SaysoError
     from sayso.gate.policy.acting_policy import policy_in_force
     from sayso.gate.settings import load_own_policy
     from sayso.gate.upkeep.decay_notices import find_near_decays

@@ -556,7 +556,8 @@ class TrustedMessageReceived(AuditEvent, frozen=True):
 
 
 class TrustedMessageRefused(AuditEvent, frozen=True):
-    """a message to the trusted channel did not count: why, from where, and how many more went unrecorded"""
+    """a message to the trusted channel did not count: why, from where, and how many more went unrecorded;
+    of a proposal that was not filed, the `reason`, and the `root` and `path` that it was for"""
 
     event, sign_of_life = "TRUSTED_REFUSED", False
     why: str
@@ -564,6 +565,9 @@ class TrustedMessageRefused(AuditEvent, frozen=True):
     message: str
     body: str
     unrecorded: int | UnsetType = UNSET
+    reason: str | UnsetType = UNSET
+    root: str | UnsetType = UNSET
+    path: str | UnsetType = UNSET
 
 
 class ProposalChanged(AuditEvent, frozen=True):

@@ -15,6 +15,7 @@ from typing import Literal
 import msgspec
 
 from sayso.core.digest import sha256
+from sayso.core.durations import describe_left
 from sayso.core.errors import SaysoError
 
 ProposalState = Literal[
@@ -23,7 +24,7 @@ ProposalState = Literal[
 ]  # fmt: skip
 NEXT: dict[ProposalState, frozenset[ProposalState]] = {
     "proposed": frozenset({"approved", "rejected", "withdrawn"}),
-    "approved": frozenset({"applying", "withdrawn", "failed"}),
+    "approved": frozenset({"applying", "withdrawn", "failed", "proposed"}),
     "applying": frozenset({"applied", "approved", "failed"}),
     "applied": frozenset({"undoing", "settled"}),
     "undoing": frozenset({"undone", "applied", "failed"}),
@@ -34,8 +35,9 @@ NEXT: dict[ProposalState, frozenset[ProposalState]] = {
     "failed": frozenset(),
     "void": frozenset(),
 }
-"""Which state may follow which. There is no other way. `void`: its row was changed outside Sayso, or is of
-a copy that was restored, so nothing in it is believed."""
+"""Which state may follow which. There is no other way. An approved one is proposed again if whoever approved
+it may approve nothing any more. `void`: its row was changed outside Sayso, or is of a copy that was restored,
+so nothing in it is believed."""
 
 
 BETWEEN: tuple[ProposalState, ...] = ("applying", "undoing")
@@ -47,10 +49,21 @@ _WHAT_ELSE: dict[ProposalState, str] = {
 }
 
 
+Reason = Literal[
+    "", "no_proposal", "reason", "not_text", "diff", "does_not_apply", "changes_nothing", "too_large", "undo",
+    "folder", "outside", "not_a_file", "operators_only", "own_files", "too_many",
+]  # fmt: skip
+"""Why a proposal is not filed, as a word for the trail; "" where there is no word for it."""
+
+
 class ProposalRefused(SaysoError):
     """The proposal cannot be made, or this cannot be done with it now."""
 
     code = "proposal"
+
+    def __init__(self, message: str, *, hint: str | None = None, reason: Reason = "") -> None:
+        super().__init__(message, hint=hint)
+        self.reason = reason
 
 
 class FolderElsewhere(ProposalRefused):
@@ -71,7 +84,8 @@ class Proposal(msgspec.Struct, frozen=True):
 
     `root` names the declared folder (or `policy`), `folder` is the one it was then, and `path` the file in
     it. `before` and `after` are digests of the whole text; None means no file. Times of the name `_ran`
-    are running time. `carrier` is who carries it out, and until `lease_until` nobody else looks into it.
+    are running time. `approved_as` is the id of whoever approved it, `approved_with` the passkey that vouched
+    for it. `carrier` is who carries it out, and until `lease_until` nobody else looks into it.
     """
 
     id: str
@@ -98,6 +112,8 @@ class Proposal(msgspec.Struct, frozen=True):
     folder: FolderIdentity | None = None
     carrier: str = ""
     lease_until: float = 0.0
+    approved_as: str = ""
+    approved_with: str = ""
 
 
 def digest_proposal(one: Proposal) -> str:
@@ -135,7 +151,7 @@ def check_may_apply(one: Proposal, ran: float) -> None:
     left = seconds_to_cool(one, ran)
     if left > 0:
         raise ProposalRefused(
-            f"it takes effect in {left / 60:.0f} minutes at the earliest", hint="try again then"
+            f"it takes effect in {describe_left(left)} at the earliest", hint="try again then"
         )
 
 

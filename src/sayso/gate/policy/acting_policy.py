@@ -8,7 +8,7 @@ import msgspec
 
 from sayso.core.errors import SaysoError
 from sayso.core.model import Mode
-from sayso.core.policy import STRICTNESS, with_mode
+from sayso.core.policy import STRICTNESS, Policy, with_mode
 from sayso.gate.gate import Gate, with_policy
 from sayso.gate.policy.in_force import ROW, InForce, read_policy, read_preset, read_row
 from sayso.gate.sealed_values import TamperedValue, find_value, lock_values
@@ -88,6 +88,16 @@ def under_policy_in_force(gate: Gate) -> Gate:
         return with_policy(gate, msgspec.structs.replace(gate.policy, tightened=found.tightened))
     strict = max(found.mode, gate.policy.mode, key=lambda mode: STRICTNESS[mode])
     return with_policy(gate, msgspec.structs.replace(found, mode=strict))
+
+
+def load_policy_in_force(gate: Gate) -> Policy | None:
+    """Return the policy in force; without a file, what the store last decided under; None if it never did.
+
+    TamperedValue if nobody can tell.
+    """
+    with gate.store.read() as tx:
+        row = read_row(gate, tx)
+        return read_preset(gate, tx) if row is None else read_policy(gate, tx, row)
 
 
 def policy_in_force(gate: Gate) -> str | None:

@@ -30,12 +30,14 @@ from sayso.core.proposals.proposal import (
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate, writing
 from sayso.gate.open import gate_data_folder
+from sayso.gate.people.passkeys import lock_passkeys
 from sayso.gate.people.signed_acts import AT_A_TERMINAL, Acknowledgement, recording_bad_proofs, sign_act
 from sayso.gate.policy.in_force import find_pinned
 from sayso.gate.proposals.file_proposal import (
     REVERSE,
     change_state,
     end_proposal,
+    has_standing_approval,
     list_proposals,
     load_proposal,
 )
@@ -62,7 +64,11 @@ from sayso.gate.proposals.settle import (
     settle_left,
     state_after,
 )
+from sayso.gate.sealed_values import lock_values
 from sayso.store.contract import Reader, Writer
+
+APPROVAL_ENDED = "whoever approved it may approve nothing any more, so the approval does not count"
+APPROVE_AGAIN = "look at it again, then approve or reject it"
 
 
 def apply_proposal(
@@ -82,7 +88,12 @@ def apply_proposal(
             check_may_apply(one, look_at_time(gate, tx, machine))
             _check_place(roots, one)
             _check_unlocked(gate, tx, one)
-            one = _begin(gate, tx, one, "applying", by, carrier)
+            _hold_approval(gate, tx)
+            stands = has_standing_approval(gate, tx, one)
+            begin = _begin(gate, tx, one, "applying", by, carrier) if stands else None
+            one = begin or _propose_again(gate, tx, one, by)
+        if not stands:
+            raise ProposalRefused(APPROVAL_ENDED, hint=APPROVE_AGAIN)
         return _carry_out(gate, roots, one, parse_diff(one.diff), by, machine)
 
 
@@ -127,6 +138,19 @@ def withdraw_proposal(
         with carrying(roots, lock) as carrier:
             settle_left(gate, roots, proposal, carrier, machine)
     return end_proposal(gate, proposal, "withdrawn", by=by, why=why)
+
+
+def _hold_approval(gate: Gate, tx: Writer) -> None:
+    """Let nobody remove a passkey or revoke a token until it is written what comes of the approval."""
+    lock_values(tx, "proposal")
+    lock_passkeys(tx)
+    tx.head(gate.stream)  # whoever revokes a token holds every stream
+
+
+def _propose_again(gate: Gate, tx: Writer, one: Proposal, by: str) -> Proposal:
+    """Put a proposal back to where nobody had approved it: whoever did may approve nothing any more."""
+    nobody: dict[str, Any] = {"decided_by": "", "decided_at": None, "approved_as": "", "approved_with": ""}
+    return change_state(gate, tx, one.id, "proposed", by=by, why=APPROVAL_ENDED, **nobody)
 
 
 def _check_place(roots: ProposalRoots, one: Proposal) -> None:

@@ -28,9 +28,11 @@ from sayso.core.proposals.proposal import (
     digest_proposal,
     move_proposal,
 )
+from sayso.core.team import EMAIL, SUBJECT
 from sayso.core.words import visible
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate, writing
+from sayso.gate.people.answerers import Answerer, is_vouched_for
 from sayso.gate.people.signed_acts import AT_A_TERMINAL, Acknowledgement, recording_bad_proofs, sign_act
 from sayso.gate.policy.acting_policy import check_in_force
 from sayso.gate.proposals.files import LARGEST_FILE, digest_text, read_file_text
@@ -143,7 +145,9 @@ def check_proposal(roots: ProposalRoots, wanted: ProposalBody, *, proposer: Prop
     """Refuse a proposal without a reason, a diff that applies now, or a way back that leads back."""
     reason = wanted.reason.strip()
     if not reason or len(reason) > LONGEST_REASON:
-        raise ProposalRefused(f"a proposal needs a reason of up to {LONGEST_REASON:,} characters")
+        raise ProposalRefused(
+            f"a proposal needs a reason of up to {LONGEST_REASON:,} characters", reason="reason"
+        )
     _check_text(wanted)
     change = _read(wanted.diff)
     check_may_propose(roots, wanted.root, change.path, proposer)
@@ -151,9 +155,9 @@ def check_proposal(roots: ProposalRoots, wanted: ProposalBody, *, proposer: Prop
     before = read_file_text(folder, change.path)
     after = _apply(change, before)
     if after == before:
-        raise ProposalRefused("the diff changes nothing")
+        raise ProposalRefused("the diff changes nothing", reason="changes_nothing")
     if len((after or "").encode()) > LARGEST_FILE:
-        raise ProposalRefused("the file would be too large to be undone")
+        raise ProposalRefused("the file would be too large to be undone", reason="too_large")
     _check_undo(wanted.undo, change, before, after)
     if wanted.root == POLICY_ROOT:
         _check_policy(after)
@@ -166,7 +170,9 @@ def _check_text(wanted: ProposalBody) -> None:
     try:
         f"{wanted.diff}{wanted.undo}{wanted.reason}".encode()
     except UnicodeEncodeError:
-        raise ProposalRefused("a proposal is text, and this holds half a character") from None
+        raise ProposalRefused(
+            "a proposal is text, and this holds half a character", reason="not_text"
+        ) from None
 
 
 def is_proposing(operation: str) -> bool:
@@ -176,16 +182,40 @@ def is_proposing(operation: str) -> bool:
 
 
 def approve_proposal(
-    gate: Gate, proposal: str, *, by: str, shown: Acknowledgement = AT_A_TERMINAL
+    gate: Gate,
+    proposal: str,
+    *,
+    by: str,
+    shown: Acknowledgement = AT_A_TERMINAL,
+    who: Answerer | None = None,
 ) -> Proposal:
-    """Approve: it takes effect once it has cooled, counted from when it was proposed."""
+    """Approve: it takes effect once it has cooled, counted from when it was proposed.
+
+    `who` is the id they approve by. If that is taken from them before it is applied, they approved nothing.
+    """
     with recording_bad_proofs(gate, "approve", proposal, by), operator_act(gate) as tx:
         lock_values(tx, "proposal")
         digest = digest_proposal(load_proposal(gate, tx, proposal))
         signature = sign_act(gate, tx, "approve", proposal, digest, by=by, shown=shown)
-        return change_state(
-            gate, tx, proposal, "approved", by=by, signature=signature, decided_by=by, decided_at=tx.now
-        )
+        proof = shown.signing.proof if shown.signing is not None else None
+        decided: dict[str, Any] = {
+            "decided_by": by,
+            "decided_at": tx.now,
+            "approved_as": "" if who is None else who.identity,
+            "approved_with": proof.credential if proof else (who and who.passkey) or "",
+        }
+        return change_state(gate, tx, proposal, "approved", by=by, signature=signature, **decided)
+
+
+def has_standing_approval(gate: Gate, tx: Reader, one: Proposal) -> bool:
+    """Return whether whoever approved this could still approve it."""
+    if not one.approved_as:
+        return True
+    if one.approved_as.startswith((f"{SUBJECT}:", f"{EMAIL}:")):
+        team = (gate.base or gate.policy).team
+        if team.person_of(one.approved_as) != one.decided_by:
+            return False
+    return is_vouched_for(gate, tx, one.approved_as, one.approved_with or None)
 
 
 def reject_proposal(gate: Gate, proposal: str, *, by: str, why: str = "") -> Proposal:
@@ -213,7 +243,9 @@ def _check_room(gate: Gate, tx: Writer, proposer: Proposer) -> None:
     ]
     if len(waiting) >= MOST_OPEN:
         raise ProposalRefused(
-            f"{MOST_OPEN} proposals wait already", hint="approve, reject or withdraw some of them first"
+            f"{MOST_OPEN} proposals wait already",
+            hint="approve, reject or withdraw some of them first",
+            reason="too_many",
         )
 
 
@@ -280,21 +312,32 @@ def _read(text: str) -> FileDiff:
     try:
         return parse_diff(text)
     except DiffRefused as error:
-        raise ProposalRefused(f"a proposal needs a diff: {error.message}", hint=error.hint) from error
+        raise ProposalRefused(
+            f"a proposal needs a diff: {error.message}", hint=error.hint, reason="diff"
+        ) from error
 
 
 def _apply(change: FileDiff, before: str | None) -> str | None:
     try:
         return apply_diff(change, before)
     except DiffRefused as error:
-        raise ProposalRefused(error.message, hint=error.hint) from error
+        raise ProposalRefused(error.message, hint=error.hint, reason="does_not_apply") from error
 
 
 def _check_undo(undo: str, change: FileDiff, before: str | None, after: str | None) -> None:
     """Refuse a way back that does not lead back."""
-    back = reverse_diff(change) if undo == REVERSE else _read(undo)
-    if back.path != change.path or _apply(back, after) != before:
-        raise ProposalRefused("the undo does not lead back", hint=f"write `{REVERSE}`, or a diff that does")
+    if not _leads_back(undo, change, before, after):
+        raise ProposalRefused(
+            "the undo does not lead back", hint=f"write `{REVERSE}`, or a diff that does", reason="undo"
+        )
+
+
+def _leads_back(undo: str, change: FileDiff, before: str | None, after: str | None) -> bool:
+    try:
+        back = reverse_diff(change) if undo == REVERSE else parse_diff(undo)
+        return back.path == change.path and apply_diff(back, after) == before
+    except DiffRefused:
+        return False
 
 
 def _check_policy(text: str | None) -> None:

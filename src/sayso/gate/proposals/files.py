@@ -128,13 +128,15 @@ def _open(name: str, folder: int, path: str) -> int:
     try:
         return os.open(name, _FOLDER, dir_fd=folder)
     except OSError as error:
-        raise ProposalRefused(f"{path} is not inside its folder, or that cannot be opened") from error
+        raise ProposalRefused(
+            f"{path} is not inside its folder, or that cannot be opened", reason="outside"
+        ) from error
 
 
 def _split_path(path: str) -> list[str]:
     parts = path.split("/")
     if not path.isprintable() or any(part in ("", ".", "..") for part in parts):
-        raise ProposalRefused(f"{path!r} is not a plain path inside its folder")
+        raise ProposalRefused(f"{path!r} is not a plain path inside its folder", reason="outside")
     return parts
 
 
@@ -145,15 +147,15 @@ def _read(folder: int, name: str) -> str | None:
         return None
     except OSError as error:
         why = "it is a link" if error.errno == errno.ELOOP else error.strerror
-        raise ProposalRefused(f"{name} cannot be opened: {why}") from error
+        raise ProposalRefused(f"{name} cannot be opened: {why}", reason="not_a_file") from error
     with os.fdopen(descriptor, "rb") as file:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1 or found.st_size > LARGEST_FILE:
-            raise ProposalRefused(f"{name} is not a plain file of its own, or too large")
+            raise ProposalRefused(f"{name} is not a plain file of its own, or too large", reason="not_a_file")
         try:
             return file.read(LARGEST_FILE + 1).decode()
         except UnicodeDecodeError:
-            raise ProposalRefused(f"{name} is not text") from None
+            raise ProposalRefused(f"{name} is not text", reason="not_a_file") from None
 
 
 def _write(folder: int, name: str, before: str | None, text: str, fresh: str) -> None:

@@ -41,6 +41,7 @@ class ProposalRoots(msgspec.Struct, frozen=True):
             raise ProposalRefused(
                 f"there is no folder {root!r} for proposals",
                 hint=f"use one of: {known}, or add it to settings.json",
+                reason="folder",
             )
         return found
 
@@ -78,14 +79,14 @@ def check_may_propose(roots: ProposalRoots, root: str, path: str, proposer: Prop
     """Refuse anybody but the operator who wants to change what a blocked operation protects."""
     folder = Path(roots.identify(root).path)
     if root == POLICY_ROOT and path not in POLICY_NAMES:
-        raise ProposalRefused(f"the policy is one of: {', '.join(POLICY_NAMES)}")
+        raise ProposalRefused(f"the policy is one of: {', '.join(POLICY_NAMES)}", reason="outside")
     if root != POLICY_ROOT:
         _check_apart(folder)
     if proposer == "operator":
         return
     place = locate(str(folder / path), folder=str(folder), workspace=str(folder), home=home_folder())
     if root == POLICY_ROOT or place.guarded.at is not None or place.secret:
-        raise ProposalRefused(f"only the operator can propose to change {path}")
+        raise ProposalRefused(f"only the operator can propose to change {path}", reason="operators_only")
 
 
 def _check_apart(folder: Path) -> None:
@@ -96,6 +97,7 @@ def _check_apart(folder: Path) -> None:
             raise ProposalRefused(
                 f"{folder} holds Sayso's own files, or lies in a folder of them",
                 hint="declare a folder apart from them; --root policy changes your policy",
+                reason="own_files",
             )
 
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 import msgspec
 
 from sayso.core.errors import PolicyError
+from sayso.core.policy import Policy
 from sayso.core.proposals.diffs import DiffRefused, FileDiff, apply_diff, parse_diff, reverse_diff
 from sayso.core.proposals.proposal import (
     Proposal,
@@ -17,10 +18,12 @@ from sayso.core.proposals.proposal import (
 )
 from sayso.gate.gate import Gate, time_trusted, writing
 from sayso.gate.people.signed_acts import must_sign_acts
+from sayso.gate.policy.acting_policy import load_policy_in_force
 from sayso.gate.proposals.file_proposal import REVERSE, list_proposals, load_proposal
 from sayso.gate.proposals.files import digest_text, read_file_text
 from sayso.gate.proposals.roots import POLICY_ROOT, ProposalRoots, find_folder
 from sayso.gate.proposals.running_time import MachineClock, look_at_time, read_machine_time
+from sayso.gate.sealed_values import TamperedValue
 from sayso.store.contract import Writer
 
 HAS_NEXT_STEP = ("proposed", "approved", "applying", "undoing", "applied")
@@ -88,7 +91,7 @@ def view_proposal(
         view,
         change=parse_diff(one.diff),
         undo_change=None if one.undo == REVERSE else parse_diff(one.undo),
-        effect=_policy_effect(roots, one) if view.fits else None,
+        effect=_policy_effect(gate, roots, one) if view.fits else None,
     )
 
 
@@ -112,8 +115,12 @@ def _find_hindrance(roots: ProposalRoots, one: Proposal) -> str:
     return "" if digest_text(text) == expected else "the file was changed meanwhile"
 
 
-def _policy_effect(roots: ProposalRoots, one: Proposal) -> PolicyEffect | None:
-    """Return what the next step does to the policy: the change, or once it is applied, undoing it."""
+def _policy_effect(gate: Gate, roots: ProposalRoots, one: Proposal) -> PolicyEffect | None:
+    """Return what the next step changes of the policy in force. Once it is applied, that is undoing it.
+
+    What it loosens of the file is told as well, if that is not in force. Where the next step leaves no file,
+    what is in force stays so.
+    """
     if one.root != POLICY_ROOT or one.state not in ("proposed", "approved", "applied"):
         return None
     try:
@@ -121,27 +128,65 @@ def _policy_effect(roots: ProposalRoots, one: Proposal) -> PolicyEffect | None:
         after = apply_diff(_next_change(one), text)
     except (DiffRefused, ProposalRefused):
         return None
-    return _compare_texts(text, after)
+    if after is None:
+        return PolicyEffect((), (), loosens=False)
+    try:
+        before = load_policy_in_force(gate) or gate.policy
+    except TamperedValue as error:
+        return _anything(error.message)
+    effect = _compare(_PolicyKey(before), after)
+    own = _load_policy(text)
+    if own is None or own.digest == before.digest:
+        return effect
+    also = _compare(_PolicyKey(own), after)  # a file that waits, or that nobody has looked at yet
+    loosened = tuple(dict.fromkeys((*effect.loosened, *also.loosened)))
+    return PolicyEffect(loosened, effect.tightened, effect.loosens or also.loosens)
+
+
+def _load_policy(text: str | None) -> Policy | None:
+    """Return the policy of this file; None if there is no file, or it is refused."""
+    from sayso.policy import load_text
+
+    try:
+        return None if text is None else load_text(text, name="policy")
+    except PolicyError:
+        return None
+
+
+class _PolicyKey:
+    """A policy as a key: two of the same digest and mode decide alike."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy, self._key = policy, (policy.digest, policy.mode)
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _PolicyKey) and self._key == other._key
 
 
 @lru_cache(maxsize=16)
-def _compare_texts(text: str | None, after: str | None) -> PolicyEffect:
-    """Compare two policy files. That takes long, and a page that is open asks for it again and again."""
-    from sayso.policy import load_preset, load_text
+def _compare(before: _PolicyKey, after: str) -> PolicyEffect:
+    """Compare a policy with a file. That takes long, and a page that is open asks for it again and again."""
+    from sayso.policy import load_text
     from sayso.policy.compare.diff import compare_policies
 
     try:
-        before = load_preset("balanced") if text is None else load_text(text, name="policy")
-        wanted = load_preset("balanced") if after is None else load_text(after, name="proposal")
+        wanted = load_text(after, name="proposal")
     except PolicyError as error:
-        return PolicyEffect((f"anything: the policy as it is cannot be read ({error.message})",), (), True)
-    found = compare_policies(before, wanted)
+        return _anything(error.message)
+    found = compare_policies(before.policy, wanted)
     beyond = [(str(change), change.loosens) for change in found.beyond]
     return PolicyEffect(
         (*map(str, found.loosened), *(text for text, loosens in beyond if loosens)),
         (*map(str, found.tightened), *(text for text, loosens in beyond if not loosens)),
         found.loosens,
     )
+
+
+def _anything(why: str) -> PolicyEffect:
+    return PolicyEffect((f"anything: the policy cannot be read ({why})",), (), loosens=True)
 
 
 def _next_change(one: Proposal) -> FileDiff:

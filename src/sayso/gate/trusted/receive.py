@@ -23,8 +23,10 @@ from sayso.core.audit import events
 from sayso.core.digest import decode_canonical, parse_json, sha256
 from sayso.core.errors import MalformedRequest, SaysoError
 from sayso.core.model import Declaration, Operation, Origin
+from sayso.core.proposals.diffs import DiffRefused, parse_diff
 from sayso.core.proposals.proposal import ProposalRefused
 from sayso.core.signed_messages import WINDOW, BadMessage, SignedMessage, check_message, is_signed
+from sayso.core.words import visible
 from sayso.gate.call_rows import Attempt, UnknownCall
 from sayso.gate.deciding.request import make_call, read_request
 from sayso.gate.gate import Gate, time_trusted, writing
@@ -54,6 +56,8 @@ PROPOSAL = "proposal"
 """The argument that holds the proposal of a request to change behaviour or memory."""
 REMEMBERED = 2 * WINDOW
 """How long an id is remembered at least."""
+MOST_OF_A_NAME = 200
+"""How much of a folder's name and of a path is recorded that a refused proposal was for."""
 
 
 class MessageRefused(SaysoError):
@@ -64,6 +68,12 @@ class MessageRefused(SaysoError):
     def __init__(self, why: str, message: str, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
         self.why = why
+
+
+class MessageUnreadable(MessageRefused):
+    """The signature fits, and the body says nothing that we understand."""
+
+    code = "message_unreadable"
 
 
 class AlreadyReceived(MessageRefused):
@@ -138,7 +148,7 @@ def receive_message(
     gate: Gate, file: Path, message: SignedMessage, *, source: str, log: RefusalLog
 ) -> Attempt:
     """Check a message and decide what it asks for. A message that does not count is refused, and recorded."""
-    signed = False
+    signed, proposal = False, None
     try:
         trusted = load_trusted_file(file)
         signed = is_signed(message, trusted.every_secret())
@@ -154,7 +164,8 @@ def receive_message(
     except StoreError:  # it is not refused: whoever sent it tries again
         raise
     except SaysoError as error:
-        _record_refusal(gate, message, source, error, log, signed=signed)
+        about = _describe_proposal(proposal, error) if isinstance(error, ProposalRefused) else {}
+        _record_refusal(gate, message, source, error, log, about, signed=signed)
         raise
 
 
@@ -179,10 +190,10 @@ def _parse(body: bytes) -> TrustedRequest | TrustedRetry:
     try:
         told = msgspec.convert(parse_json(body), _Envelope)
         if told.type not in kinds:
-            raise MessageRefused("type", f"unknown type {told.type!r}", hint=f"use {' or '.join(kinds)}")
+            raise MessageUnreadable("type", f"unknown type {told.type!r}", hint=f"use {' or '.join(kinds)}")
         return msgspec.convert(told.data, kinds[told.type])
     except (msgspec.ValidationError, MalformedRequest) as error:
-        raise MessageRefused("body", f"the body cannot be read: {error}") from error
+        raise MessageUnreadable("body", f"the body cannot be read: {error}") from error
 
 
 def _take_id(gate: Gate, message: SignedMessage) -> None:
@@ -248,11 +259,13 @@ def _read_proposal(asked: TrustedRequest | TrustedRetry) -> ProposalBody | None:
         return None
     takes = "args.proposal takes root, diff, undo and reason"
     if PROPOSAL not in asked.args:
-        raise ProposalRefused(f"the request carries no proposal; {takes}")
+        raise ProposalRefused(f"the request carries no proposal; {takes}", reason="no_proposal")
     try:
         return msgspec.convert(asked.args[PROPOSAL], ProposalBody)
     except msgspec.ValidationError as error:
-        raise ProposalRefused(f"the proposal cannot be read: {error}", hint=takes) from error
+        raise ProposalRefused(
+            f"the proposal cannot be read: {error}", hint=takes, reason="no_proposal"
+        ) from error
 
 
 def _file_if_allowed(gate: Gate, attempt: Attempt) -> Attempt:
@@ -281,6 +294,7 @@ def _record_refusal(
     source: str,
     error: SaysoError,
     log: RefusalLog,
+    about: dict[str, str],
     *,
     signed: bool,
 ) -> None:
@@ -291,7 +305,22 @@ def _record_refusal(
         return
     why = error.why if isinstance(error, MessageRefused) else error.code
     refused = events.TrustedMessageRefused(
-        why, source[:60], message.id[:60], sha256(message.body), missed or msgspec.UNSET
+        why, source[:60], message.id[:60], sha256(message.body), missed or msgspec.UNSET, **about
     )
     with writing(gate) as tx:
         record(tx, refused, stream=gate.stream)
+
+
+def _describe_proposal(proposal: ProposalBody | None, error: ProposalRefused) -> dict[str, str]:
+    """Return why a proposal was not filed, and for which file it was, shortened."""
+    if proposal is None:
+        return {"reason": error.reason}
+    try:
+        path = parse_diff(proposal.diff).path
+    except DiffRefused:
+        path = ""
+    return {
+        "reason": error.reason,
+        "root": visible(proposal.root[:MOST_OF_A_NAME]),
+        "path": visible(path[:MOST_OF_A_NAME]),
+    }

@@ -33,6 +33,13 @@ class UnknownDomain(SaysoError):
     code = "unknown_domain"
 
 
+class ReviewDateWrong(SaysoError):
+    """The date in the policy file lies ahead or cannot be read: a review would change nothing."""
+
+    code = "review_date"
+    advice = "correct `last_reviewed` in the policy file, or leave it out"
+
+
 class DomainDecay(msgspec.Struct, frozen=True):
     """When the permissions of a domain were reviewed or first seen, and when they decay, or did."""
 
@@ -100,6 +107,8 @@ def keep_domain(gate: Gate, domain: str, *, by: str, shown: Acknowledgement = AT
         )
     with recording_bad_proofs(gate, "keep", domain, by), operator_act(gate) as tx:
         check_in_force(gate, tx)
+        if (gate.policy.domains[domain].last_reviewed or 0.0) > tx.now:
+            raise ReviewDateWrong(f"{domain} has a date in the policy file that lies ahead or cannot be read")
         digest = _digest_review(gate, domain, load_decays(gate, tx)[domain])
         signature = sign_act(gate, tx, "keep", domain, digest, by=by, shown=shown)
         before = next(iter(tx.reviews([domain])), None)
@@ -146,7 +155,8 @@ def _earliest(domain: Domain, seen: list[float | None]) -> float | None:
 
 
 def _review_of(gate: Gate, tx: Reader, name: str, domain: Domain, decay: DomainDecay) -> DomainReview:
-    counted = load_totals(tx, decay.reviewed_at or 0.0).decided.operations
+    since = decay.reviewed_at or 0.0
+    counted = load_totals(tx, since if since <= tx.now else 0.0).decided.operations  # no review lies ahead
     uses = ((one, counted.get(one, VerdictCounts())) for one in _operations(name, domain))
     left = None if decay.decays_at is None else (decay.decays_at - tx.now) / DAY
     return DomainReview(

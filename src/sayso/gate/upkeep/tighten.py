@@ -17,12 +17,14 @@ from sayso.gate.settings import POLICY_NAMES
 
 BY_HAND = "move it to requires_approval in your policy, and file that with `sayso propose new --new FILE`"
 
+WIDER = (
+    " All that requires approval in {} asks, however confident the agent is: a file in graph form can only"
+    " say so of the whole domain."
+)
+
 
 def propose_to_ask(gate: Gate, roots: ProposalRoots, operation: str, *, by: str) -> Proposal:
     """File the change of your policy file by which this operation asks. It waits like any other."""
-    from sayso.policy.rewrite import make_it_ask
-
-    domain, _, action = operation.partition(".")
     if gate.policy.entry(operation).tier is not Tier.AUTONOMOUS:
         raise ProposalRefused(f"{operation} is not autonomous", hint="it asks already")
     folder = roots.identify(POLICY_ROOT)
@@ -31,25 +33,41 @@ def propose_to_ask(gate: Gate, roots: ProposalRoots, operation: str, *, by: str)
     if text is None:
         raise ProposalRefused("you have no policy file of your own", hint="`sayso init` makes one")
     try:
-        after = make_it_ask(text, domain, action)
-        _check_tightens(text, after, operation)
+        after = _rewrite(text, operation)
+        wider = _find_wider(text, after, operation)
     except PolicyError as error:
         raise ProposalRefused(f"your policy cannot be changed so: {error.message}", hint=BY_HAND) from error
-    reason = f"At a review: {operation} asks from now on."
+    reason = f"At a review: {operation} asks from now on.{WIDER.format(wider) if wider else ''}"
     body = ProposalBody(POLICY_ROOT, make_diff(used[0], text, after), REVERSE, reason)
     return file_proposal(gate, roots, body, by=by, proposer="operator")
 
 
-def _check_tightens(before: str, after: str, operation: str) -> None:
-    """Refuse a change that does anything but tighten this one operation."""
+def _rewrite(text: str, operation: str) -> str:
+    """Return the policy in which this operation asks, however confident the agent is."""
+    from sayso.policy import load_text
+    from sayso.policy.rewrite import ignore_confidence, make_it_ask
+
+    domain, _, action = operation.partition(".")
+    asks = make_it_ask(text, domain, action)
+    if not load_text(asks, name="policy").entry(operation).confidence_bypass:
+        return asks
+    return ignore_confidence(asks, domain, action)
+
+
+def _find_wider(before: str, after: str, operation: str) -> str:
+    """Return the domain that is tightened with this operation, if more of it is; else nothing.
+
+    Refused if anything is loosened, or something beyond the domain changes.
+    """
     from sayso.policy import load_text
     from sayso.policy.compare.diff import compare_policies
 
     wanted = load_text(after, name="policy")
     found = compare_policies(load_text(before, name="policy"), wanted)
+    domain = operation.partition(".")[0]
     others = {change.operation for change in found.tightened} - {operation}
+    beyond = [name for name in others if name.partition(".")[0] != domain]
     asks = wanted.entry(operation).tier is Tier.REQUIRES_APPROVAL
-    if {change.operation for change in found.loosened} == {operation}:
-        raise PolicyError("a confident agent would run it unasked; set confidence_bypass: false for it, too")
-    if found.loosens or found.loosened or found.beyond or others or not asks:
+    if found.loosens or found.loosened or found.beyond or beyond or not asks:
         raise PolicyError("more than this one permission would change")
+    return domain if others else ""

@@ -39,7 +39,7 @@ from sayso.gate.sessions.allowance import GrantRefused
 from sayso.gate.sessions.handoff import NotAgreed
 from sayso.gate.sessions.operator_grants import TamperedGrant, UnknownGrant
 from sayso.gate.sessions.reopen import OtherSession
-from sayso.gate.trusted.receive import AlreadyReceived, MessageRefused
+from sayso.gate.trusted.receive import AlreadyReceived, MessageRefused, MessageUnreadable
 from sayso.gate.trusted.settings_file import TrustedRefused
 from sayso.gate.upkeep.review import UnknownDomain
 from sayso.store.contract import StoreBusy, StoreError
@@ -79,6 +79,7 @@ STATUSES: tuple[tuple[type[SaysoError], int], ...] = (
     (Tampered, 409),
     (ProposalRefused, 409),
     (AlreadyReceived, 409),
+    (MessageUnreadable, 400),
     (MessageRefused, 401),
     (AnswerRefused, 403),
     (BadMessage, 401),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -258,33 +259,34 @@ def policy_review(
     """
     from sayso.cli.opening import open_gate_to_act
     from sayso.cli.operator_name import operator_name
-    from sayso.cli.views.review import (
-        ReviewChoice,
-        broken_glass_lines,
-        choose_at_review,
-        outcome_lines,
-        review_lines,
-    )
+    from sayso.cli.views.review import ReviewOutcome, broken_glass_lines, review_lines, walk_reviews
     from sayso.gate.people.team_view import find_broken_glass
     from sayso.gate.proposals.roots import load_roots
     from sayso.gate.upkeep.review import keep_domain, load_domain_reviews
     from sayso.gate.upkeep.tighten import propose_to_ask
 
+    whole, by = True, operator_name()
     with open_gate_to_act(store, choose_policy(policy, preset, approval)) as gate:
         found = load_domain_reviews(gate)
         if not as_json:
             for line in broken_glass_lines(find_broken_glass(gate)):
                 print_note(line)
-        chosen = ReviewChoice([one.domain for one in found] if keep_all else keep or [], tighten or [])
-        if not chosen.keep and not chosen.tighten and not as_json:
-            chosen = choose_at_review(found)
-        by = operator_name()
-        filed = [propose_to_ask(gate, load_roots(), operation, by=by).id for operation in chosen.tighten]
-        for domain in chosen.keep:
-            keep_domain(gate, domain, by=by)
+        outcome = ReviewOutcome(
+            lambda domain: keep_domain(gate, domain, by=by),
+            lambda operation: propose_to_ask(gate, load_roots(), operation, by=by).id,
+        )
+        for operation in tighten or []:
+            outcome.tighten(operation)
+        for domain in [one.domain for one in found] if keep_all else keep or []:
+            outcome.keep(domain)
+        walks = not (keep or keep_all or tighten or as_json) and sys.stdin.isatty()
+        if walks:
+            whole = walk_reviews(found, outcome)
         found = load_domain_reviews(gate)
-    lines = [line for one in found for line in review_lines(one)]
-    show_or_json(as_json, found, [*lines, *outcome_lines(chosen, filed)])
+    lines = [] if walks else [line for one in found for line in review_lines(one)]
+    show_or_json(as_json, found, [*lines, *outcome.lines()])
+    if not whole:
+        raise typer.Exit(1)
 
 
 def _policy_to_json(policy: Policy) -> dict[str, object]:

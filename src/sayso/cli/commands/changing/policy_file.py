@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sayso.cli.opening import open_gate_to_act, open_gate_to_look, show_or_json
-from sayso.cli.policy_choice import JsonOption, PolicyOption
+from sayso.cli.policy_choice import JsonOption, PolicyOption, print_note
 from sayso.cli.short_ids import StoreOption
 
 if TYPE_CHECKING:
+    from sayso.gate.gate import Gate
     from sayso.gate.policy_acts.apply import PolicyStatus
 
 YesOption = Annotated[bool, typer.Option("--yes", help="Apply it without asking.")]
 AllOption = Annotated[bool, typer.Option("--all", help="Show every change, however many.")]
 ASK_TO_APPLY = "Put it in force? y, n, or a to see every change"
+TRIES = 5
+"""How often a file is shown again that others put something else in force for meanwhile."""
 STATES = {
     "in_force": "It is in force.",
     "waits": (
@@ -61,25 +64,43 @@ def policy_apply(
 ) -> None:
     """Put your policy file in force, after showing what it loosens and tightens.
 
-    A running service or program follows it from its next decision on.
+    A running service or program follows it from its next decision on. What one of them puts in force while
+    you look is shown again.
     """
-    from sayso.cli.operator_name import operator_name
-    from sayso.gate.people.signed_acts import Acknowledgement
-    from sayso.gate.policy_acts.apply import apply_policy, load_policy_status
+    from sayso.gate.policy_acts.apply import load_policy_status
 
     file = _find_file(policy)
     with open_gate_to_act(store) as gate:
-        before = load_policy_status(gate, file)
-        if not as_json:
-            show_or_json(False, before, _status_lines(before, everything))
-        if before.state == "in_force":
-            found = before
-        elif not yes and not _is_confirmed(before):
-            raise typer.Exit(1)
-        else:
-            seen = Acknowledgement(before.shown)
-            found = apply_policy(gate, file, by=operator_name(), content=before.content, shown=seen)
+        before, found, tries = load_policy_status(gate, file), None, TRIES
+        while found is None:
+            if not as_json:
+                show_or_json(False, before, _status_lines(before, everything))
+            if before.state != "in_force" and not yes and not _is_confirmed(before):
+                raise typer.Exit(1)
+            tries -= 1
+            found = _apply_as_shown(gate, file, before, last=not tries)
+            if found is None:
+                print_note("what is in force changed meanwhile: look at it again")
+                before = load_policy_status(gate, file)
     show_or_json(as_json, found, [] if found is before else ["Applied. It is in force."])
+
+
+def _apply_as_shown(gate: Gate, file: Path, before: PolicyStatus, *, last: bool) -> PolicyStatus | None:
+    """Put the file in force as it was shown; None if it is not so by now, and it can be shown again."""
+    from sayso.cli.operator_name import operator_name
+    from sayso.core.errors import NotSeen
+    from sayso.gate.people.signed_acts import Acknowledgement
+    from sayso.gate.policy_acts.apply import apply_policy
+
+    if before.state == "in_force":
+        return before
+    seen = Acknowledgement(before.shown)
+    try:
+        return apply_policy(gate, file, by=operator_name(), content=before.content, shown=seen)
+    except NotSeen:
+        if last:
+            raise
+        return None
 
 
 def _is_confirmed(status: PolicyStatus) -> bool:

@@ -122,10 +122,12 @@ def show_one(proposal: ProposalId, store: StoreOption = None, as_json: JsonOptio
 def approve(proposal: ProposalId, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Approve: it applies once it has cooled. The service does that by itself."""
     from sayso.cli.operator_name import operator_name
+    from sayso.gate.people.answerers import at_terminal
     from sayso.gate.proposals.file_proposal import approve_proposal
 
     with open_gate_to_act(store) as gate:
-        _tell(approve_proposal(gate, proposal, by=operator_name()), as_json)
+        by = operator_name()
+        _tell(approve_proposal(gate, proposal, by=by, who=at_terminal(by)), as_json)
 
 
 @app.command("reject", short_help="Reject a proposal.")
@@ -197,20 +199,21 @@ def _line(one: ProposalView) -> str:
 
 def _standing(one: ProposalView) -> str:
     """The state in words, with the time that matters in it."""
-    from sayso.core.durations import HOUR
+    from sayso.core.durations import describe_left
     from sayso.core.words import visible
 
     state = one.proposal.state
+    if state == "proposed" and one.proposal.note:
+        return f"proposed again: {visible(one.proposal.note)}"
     if state == "proposed":
-        cools = f"in {one.cools_in / 60:.0f} min if you approve it"
+        cools = f"in {describe_left(one.cools_in)} if you approve it"
         return f"proposed, applies {cools if one.cools_in > 0 else 'as soon as you approve it'}"
     if state == "approved" and one.proposal.note:
         return f"approved, and could not be applied: {visible(one.proposal.note)}"
     if state == "approved":
-        minutes = one.cools_in / 60
-        return f"approved, applies in {minutes:.0f} min" if minutes > 0 else "approved, due"
+        return f"approved, applies in {describe_left(one.cools_in)}" if one.cools_in > 0 else "approved, due"
     if state == "applied":
-        return f"applied, can be undone for {one.undo_for / HOUR:.0f} h"
+        return f"applied, can be undone for {describe_left(one.undo_for)}"
     return state
 
 

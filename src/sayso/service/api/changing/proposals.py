@@ -22,6 +22,7 @@ from sayso.gate.proposals.view import ProposalView, view_proposal, view_proposal
 from sayso.gate.rows.webauthn import Proof, act_challenge
 from sayso.service.api.asking.signed_answers import signing_with
 from sayso.service.api.passkeys import OPTIONS, signing_options
+from sayso.service.http.callers import answerer_of
 from sayso.service.http.endpoints import OPERATORS, Context, Endpoint, Paged
 
 PAGE = 50
@@ -69,7 +70,8 @@ def post_proposal(context: Context) -> Proposal:
 def post_approval(context: Context) -> Proposal:
     """Approve the proposal that was shown; refused if it is another one by now."""
     proposal, by = context.parameters["proposal"], context.token.name
-    return approve_proposal(context.gate, proposal, by=by, shown=_read_acknowledgement(context))
+    shown = _read_acknowledgement(context)
+    return approve_proposal(context.gate, proposal, by=by, shown=shown, who=answerer_of(context))
 
 
 def post_challenge(context: Context) -> dict[str, Any]:

@@ -136,6 +136,27 @@ export function loading(what) {
 }
 
 /**
+ * A sentence of Sayso's own: what stands between backticks is shown as code. Never for text of somebody else.
+ *
+ * @param {string} text
+ * @returns {Child}
+ */
+export function sentence(text) {
+  return text.split(/`([^`]+)`/).map((part, at) => (at % 2 ? h("code", {}, part) : part));
+}
+
+/**
+ * What went wrong, and what to do about it.
+ *
+ * @param {Fault} problem
+ * @param {string} [between]
+ * @returns {Child}
+ */
+export function inWords(problem, between = "; ") {
+  return [problem.message, problem.hint && [between, sentence(problem.hint)]];
+}
+
+/**
  * @param {Fault} problem
  * @param {() => unknown} again
  */
@@ -144,7 +165,7 @@ export function failed(problem, again) {
     "div",
     { class: "state failed", role: "alert" },
     h("p", { class: "big" }, "This could not be read."),
-    h("p", {}, `${problem.message}${problem.hint ? `: ${problem.hint}` : ""}`),
+    h("p", {}, inWords(problem, ": ")),
     h("button", { type: "button", class: "outlined", onclick: again }, "Try again"),
   );
 }
@@ -206,7 +227,7 @@ export function act(name, properties, does) {
     try {
       await does(button);
     } catch (thrown) {
-      say(`That failed: ${faultIn(thrown).message}`, "bad");
+      say(["That failed: ", inWords(faultIn(thrown))], "bad");
     } finally {
       button.removeAttribute("aria-disabled");
       done();

@@ -2,7 +2,7 @@
 
 import { get, post } from "../lib/api.js";
 import { h } from "../lib/dom.js";
-import { act, empty, fill, say, time } from "../lib/parts.js";
+import { act, empty, fill, say, sentence, time } from "../lib/parts.js";
 import { foreign, inline, visible } from "../lib/visible.js";
 
 /** @import {Child} from "../lib/dom.js" */
@@ -54,7 +54,7 @@ function suggestion(one) {
         const made = await post(`/v1/policy/suggestions/${one.id}/proposal`, undefined);
         say(`Filed proposal ${made.id}. Approve it with the other proposals.`);
       })
-    : h("p", { class: "small" }, "No proposal: ", visible(one.why_not), ".");
+    : h("p", { class: "small" }, "No proposal: ", sentence(visible(one.why_not)), ".");
   const { agents, people } = one.evidence;
   const asked = agents.length ? `Asked for by ${named(agents)}. ` : "";
   const answered = people.length ? `Answered by ${named(people)}.` : "";

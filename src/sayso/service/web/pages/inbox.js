@@ -2,7 +2,7 @@
 
 import { faultIn } from "../lib/api.js";
 import { h, query, show } from "../lib/dom.js";
-import { empty, failed, loading, say } from "../lib/parts.js";
+import { empty, failed, inWords, loading, say } from "../lib/parts.js";
 import { signAnswer } from "../lib/passkeys.js";
 import { inline } from "../lib/visible.js";
 import { fileWaiting, proposalsWaiting } from "../proposal/waiting.js";
@@ -337,7 +337,7 @@ export function view(place, page) {
       const problem = faultIn(thrown);
       const lost = problem.code === "unreachable";
       const what = lost ? "It is not known whether the answer arrived" : "Nothing was answered";
-      say(`${what}: ${problem.message}${problem.hint ? `; ${problem.hint}` : ""}`, "bad");
+      say([`${what}: `, inWords(problem)], "bad");
       if (lost) all.readOne(question.id);
       shown?.bar?.rest();
     }

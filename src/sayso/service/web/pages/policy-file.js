@@ -3,9 +3,9 @@
 
 import { faultIn, get, post } from "../lib/api.js";
 import { h, query, show } from "../lib/dom.js";
-import { failed, say } from "../lib/parts.js";
+import { failed, inWords, say, sentence } from "../lib/parts.js";
 import { signApplying } from "../lib/passkeys.js";
-import { foreign, inline, linePieces } from "../lib/visible.js";
+import { capital, foreign, inline, linePieces } from "../lib/visible.js";
 import { sleeper, whenReleased } from "../lib/wake.js";
 import { typedWord } from "../proposal/typed.js";
 import { READ_ON } from "../question/bar.js";
@@ -80,7 +80,10 @@ export function policyFile({ live, applied }) {
       h("h2", {}, HEADINGS[found.state] ?? "Your policy file"),
       h("p", {}, inline(found.file, 2000)),
       h("p", { class: found.state === "refused" ? "raised" : null }, MEANS[found.state]),
-      found.problem && foreign(found.problem, { label: "The problem", fold: Infinity }),
+      found.problem &&
+        (found.state === "refused" || found.state === "not_the_locked_one"
+          ? foreign(found.problem, { label: "The problem", fold: Infinity })
+          : h("p", { class: "raised" }, sentence(capital(found.problem)), ".")),
       summary(found),
       h("ul", { class: "changes", data: { read: "parts" } }, changes(found)),
     );
@@ -157,7 +160,7 @@ function applying(found, { reading, live, done }) {
       const problem = faultIn(thrown);
       const what =
         problem.code === "unreachable" ? "It is not known whether that arrived" : "Nothing was done";
-      say(`${what}: ${problem.message}${problem.hint ? `; ${problem.hint}` : ""}`, "bad");
+      say([`${what}: `, inWords(problem)], "bad");
     } finally {
       sent = false;
       careful.rest();

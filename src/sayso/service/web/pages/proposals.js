@@ -4,7 +4,19 @@ import { faultIn, get, post } from "../lib/api.js";
 import { h, query, queryAll, show } from "../lib/dom.js";
 import { rows as rowKeys } from "../lib/keys.js";
 import { paged } from "../lib/paged.js";
-import { chevron, empty, failed, line, loading, openByRow, say, table, time, title } from "../lib/parts.js";
+import {
+  chevron,
+  empty,
+  failed,
+  inWords,
+  line,
+  loading,
+  openByRow,
+  say,
+  table,
+  time,
+  title,
+} from "../lib/parts.js";
 import { signProposal } from "../lib/passkeys.js";
 import { now, span } from "../lib/time.js";
 import { capital, inline, visible } from "../lib/visible.js";
@@ -192,7 +204,7 @@ export function view(place, page) {
       const problem = faultIn(thrown);
       const lost = problem.code === "unreachable";
       const what_ = lost ? "It is not known whether that arrived" : "Nothing was done";
-      say(`${what_}: ${problem.message}${problem.hint ? `; ${problem.hint}` : ""}`, "bad");
+      say([`${what_}: `, inWords(problem)], "bad");
     } finally {
       sent = null;
       shown?.bar?.rest();

@@ -4,7 +4,7 @@ import { faultIn, get, post } from "../lib/api.js";
 import { confirmed } from "../lib/confirm.js";
 import { h, show } from "../lib/dom.js";
 import { pressInRow, rows as rowKeys } from "../lib/keys.js";
-import { act, empty, fill, line, say, table, title } from "../lib/parts.js";
+import { act, empty, fill, inWords, line, say, table, title } from "../lib/parts.js";
 import { signReview } from "../lib/passkeys.js";
 import { day, span } from "../lib/time.js";
 import { visible } from "../lib/visible.js";
@@ -154,7 +154,7 @@ async function proposeToAsk(domain, operation) {
     filed = await post(`/v1/policy/reviews/${encodeURIComponent(domain)}/tighten`, { action });
   } catch (thrown) {
     const problem = faultIn(thrown);
-    return say(`Nothing was proposed: ${problem.message}; ${problem.hint ?? ""}`, "bad");
+    return say(["Nothing was proposed: ", inWords(problem)], "bad");
   }
   const there = h("a", { href: `/proposals#${encodeURIComponent(filed.id)}` }, "Look at it and approve it");
   say(["Proposed that ", h("code", {}, visible(operation)), " asks. ", there, "."]);

@@ -78,6 +78,7 @@ export function nextStep(one) {
   const rest = coolsIn(one);
   switch (state) {
     case "proposed":
+      if (note) return `It was approved before: ${visible(note)}. Look at it again, then decide.`;
       if (!cooling) return "It does not have to cool: once approved, it is applied at once.";
       if (rest <= 0) return "It has cooled: once approved, it is applied at once.";
       return `If it is approved, it takes effect ${whenever(one, rest)}.`;

@@ -5,7 +5,7 @@
 
 import { faultIn } from "../lib/api.js";
 import { h, show, svg } from "../lib/dom.js";
-import { say } from "../lib/parts.js";
+import { inWords, say } from "../lib/parts.js";
 import { inline, told } from "../lib/visible.js";
 import { sleeper } from "../lib/wake.js";
 import { isClaim } from "./facts.js";
@@ -316,6 +316,6 @@ async function run(does) {
   try {
     await does();
   } catch (thrown) {
-    say(`That failed: ${faultIn(thrown).message}`, "bad");
+    say(["That failed: ", inWords(faultIn(thrown))], "bad");
   }
 }

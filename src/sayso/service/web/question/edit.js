@@ -2,7 +2,7 @@
 
 import { faultIn, post } from "../lib/api.js";
 import { h, query, show } from "../lib/dom.js";
-import { risk } from "../lib/parts.js";
+import { inWords, risk } from "../lib/parts.js";
 import { sentence, visible } from "../lib/visible.js";
 import { formOf, Unreadable } from "./form.js";
 
@@ -110,7 +110,7 @@ export function editor(question, editing, { send, close, discard, changed, shows
   }
   /** @param {Fault & { field?: Element } | null} problem */
   function complain(problem) {
-    show(fault, problem && `${problem.message}${problem.hint ? `: ${problem.hint}` : ""}`);
+    show(fault, problem && inWords(problem, ": "));
     for (const one of element.querySelectorAll("[aria-invalid]")) one.removeAttribute("aria-invalid");
     problem?.field?.setAttribute("aria-invalid", "true");
     // Beside the field it is about, where somebody looks; else at the end of the form.

@@ -4,7 +4,7 @@
 
 import { faultIn } from "../lib/api.js";
 import { h, query, show } from "../lib/dom.js";
-import { say } from "../lib/parts.js";
+import { inWords, say } from "../lib/parts.js";
 import { inline } from "../lib/visible.js";
 import { sleeper } from "../lib/wake.js";
 import { ANSWERED } from "../lib/words.js";
@@ -229,10 +229,9 @@ async function answerEach(questions, given) {
     say(`${done} ${word} by you${rest ? `; ${rest} were over already` : ""}`, rest ? "bad" : "");
   } catch (thrown) {
     const problem = faultIn(thrown);
-    const hint = problem.hint ? `; ${problem.hint}` : "";
     const lost = problem.code === "unreachable";
     const then = lost ? ". It is not known whether the next answer arrived" : ", and the next was refused";
-    say(`${done} of ${questions.length} ${word}${then}: ${problem.message}${hint}`, "bad");
+    say([`${done} of ${questions.length} ${word}${then}: `, inWords(problem)], "bad");
     for (const one of questions) all.readOne(one.id);
   }
   return done;

@@ -58,7 +58,8 @@ export function whatRuns({ command, arguments: given, because = [] }) {
   const line = command === null ? null : commandBox(command, because.filter(ofCommand));
   line?.classList.add("hero");
   const change = changeIn(given, because);
-  const rest = ordered(Object.entries(given), (name) => partsOf(name).length > 0);
+  const marked = (/** @type {string} */ name) => partsOf(name).length > 0;
+  const rest = ordered(Object.entries(given), marked).flatMap((one) => (marked(one[0]) ? [one] : apart(one)));
   const list = rest.map(([name, value]) => {
     if (isCommand(value)) return [term(name), h("dd", { class: "small" }, "the command above")];
     if (change?.names.includes(name)) return name === change.names[0] ? change.shown : null;
@@ -67,6 +68,19 @@ export function whatRuns({ command, arguments: given, because = [] }) {
   const kind = line ? "arguments" : "arguments hero";
   const alone = rest.length === 1 && isCommand(given.command);
   return [line, rest.length && !alone ? h("dl", { class: kind, data: { read: "parts" } }, list) : null];
+}
+
+/**
+ * What is in a value that holds longer text: each by itself, so that the text has lines, as in a proposal's diff.
+ *
+ * @param {Named} entry
+ * @returns {Named[]}
+ */
+function apart([name, value]) {
+  if (!isNested(value) || Array.isArray(value)) return [[name, value]];
+  const within = Object.values(value);
+  const hasLines = within.some((one) => typeof one === "string" && one.includes("\n"));
+  return hasLines && !within.some(isNested) ? ways(name, value) : [[name, value]];
 }
 
 /** @param {string} name */
