@@ -10,15 +10,24 @@ import gc
 import os
 import re
 import signal
+import subprocess
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
 import pytest
 
+from tests.support.warm_starts import WarmProcess
+
 EMBEDDED = ("memory", "sqlite")
 LONG = ("crash", "property", "contract", "e2e", "service", "browser")
 """The folders whose single tests take longest. They begin first: no core waits for the last of them."""
+
+WARM = (
+    *("agents", "browser", "contract", "crash", "doors", "e2e", "gate", "property", "service", "surfaces"),
+    "vectors",
+)
+"""The folders whose Python processes begin with our modules loaded (`tests/support/warm_starts.py`)."""
 
 FOLDERS = count()
 
@@ -50,6 +59,12 @@ def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     folder = tmp_path_factory.getbasetemp() / f"{name}{next(FOLDERS)}"
     folder.mkdir(mode=0o700)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def warm_starts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.node.nodeid.startswith(tuple(f"tests/{name}/" for name in WARM)):
+        monkeypatch.setattr(subprocess, "Popen", WarmProcess)
 
 
 @pytest.fixture(scope="session")

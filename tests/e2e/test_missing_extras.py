@@ -37,6 +37,11 @@ except PolicyError as error:
 SERVICE = ("starlette", "uvicorn", "h11", "webauthn")
 
 
+@pytest.fixture
+def warm_starts() -> None:
+    """Nothing is loaded yet in the processes of these tests."""
+
+
 def run(folder: Path, missing: tuple[str, ...], work: str) -> subprocess.CompletedProcess[str]:
     env = {"HOME": str(folder), "PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT / "src")}
     script = PROGRAM.format(missing=missing, work=work)
