@@ -11,12 +11,13 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import count
 from pathlib import Path
 
 import pytest
 
+from sayso.reading.paths import own_places
 from tests.support.warm_starts import WarmProcess
 
 EMBEDDED = ("memory", "sqlite")
@@ -53,12 +54,32 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture
-def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder for this test. Pytest's own fixture lists the folders of all tests to find the next number."""
     name = re.sub(r"\W", "_", request.node.name)[:20]  # addresses of sockets are short
     folder = tmp_path_factory.getbasetemp() / f"{name}{next(FOLDERS)}"
     folder.mkdir(mode=0o700)
-    return folder
+    yield folder
+    forget_guarded_files(folder)
+
+
+class GuardedFiles(dict[str, own_places.OwnKind]):
+    """The files that this process guards. Their number, by which Sayso knows them, is never that of others."""
+
+    def __init__(self, files: Mapping[str, own_places.OwnKind]) -> None:
+        super().__init__(files)
+        self._first = next(FOLDERS) * 1_000_000
+
+    def __len__(self) -> int:
+        return self._first + super().__len__()
+
+
+def forget_guarded_files(folder: Path) -> None:
+    """Guard no file in the folder of a test that is over: a process that guards thousands reads paths slowly."""
+    guarded = dict(own_places.list_opened_files())
+    others = {path: kind for path, kind in guarded.items() if not path.startswith(f"{folder}/")}
+    if others != guarded:
+        own_places._opened = GuardedFiles(others)  # noqa: SLF001  no process but one that runs tests forgets them
 
 
 @pytest.fixture(autouse=True)
