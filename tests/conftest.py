@@ -36,6 +36,7 @@ FOLDERS = count()
 def pytest_configure(config: pytest.Config) -> None:
     """Programs under test are ended by signals, which whoever runs the tests in the background ignores."""
     config.addinivalue_line("markers", "each_store: run on every embedded store")
+    config.addinivalue_line("markers", "cold: its processes begin with nothing loaded")
     config.addinivalue_line("markers", "slow: a second or more, or a process; not in `make fast`")
     for one in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         if signal.getsignal(one) is signal.SIG_IGN:
@@ -64,7 +65,7 @@ def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 
 class GuardedFiles(dict[str, own_places.OwnKind]):
-    """The files that this process guards. Their number, by which Sayso knows them, is never that of others."""
+    """The files that this process guards. Their number, by which Sayso knows them, is that of no others."""
 
     def __init__(self, files: Mapping[str, own_places.OwnKind]) -> None:
         super().__init__(files)
@@ -75,7 +76,7 @@ class GuardedFiles(dict[str, own_places.OwnKind]):
 
 
 def forget_guarded_files(folder: Path) -> None:
-    """Guard no file in the folder of a test that is over: a process that guards thousands reads paths slowly."""
+    """Guard no file of a test that is over: a process that guards thousands reads paths slowly."""
     guarded = dict(own_places.list_opened_files())
     others = {path: kind for path, kind in guarded.items() if not path.startswith(f"{folder}/")}
     if others != guarded:
@@ -83,9 +84,13 @@ def forget_guarded_files(folder: Path) -> None:
 
 
 @pytest.fixture(autouse=True)
-def warm_starts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.node.nodeid.startswith(tuple(f"tests/{name}/" for name in WARM)):
-        monkeypatch.setattr(subprocess, "Popen", WarmProcess)
+def warm_starts(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Undone first of all: with `monkeypatch` here, what a test changes by it would outlive its fixtures."""
+    warm = request.node.nodeid.startswith(tuple(f"tests/{name}/" for name in WARM))
+    with pytest.MonkeyPatch.context() as patch:
+        if warm and request.node.get_closest_marker("cold") is None:
+            patch.setattr(subprocess, "Popen", WarmProcess)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -35,11 +35,7 @@ except PolicyError as error:
     sys.exit(str(error))
 """
 SERVICE = ("starlette", "uvicorn", "h11", "webauthn")
-
-
-@pytest.fixture
-def warm_starts() -> None:
-    """Nothing is loaded yet in the processes of these tests."""
+pytestmark = pytest.mark.cold
 
 
 def run(folder: Path, missing: tuple[str, ...], work: str) -> subprocess.CompletedProcess[str]:

@@ -1,10 +1,10 @@
-"""`python -m sayso`, and programs of the tests, as processes of their own that have our modules loaded already.
+"""`python -m sayso`, and programs of the tests, as processes of their own that have our modules loaded.
 
-Loading them takes longer than most of what those processes do. So a server, one for each process that runs tests,
-loads them once, and is told by a start what to run: words, environment, folder, streams, session. It forks a
-process for that, which becomes a child of whoever started it, is signalled and waited for as any other, and ends
-as Python does. With SAYSO_ALL every process is started from nothing instead, as people start it; what a program
-loads, and when, is tested with such starts only.
+Loading them takes longer than most of what those processes do. So a server, one for each process that runs
+tests, loads them once, and is told by a start what to run: words, environment, folder, streams, session. It
+forks a process for that, which becomes a child of whoever started it, is signalled and waited for as any
+other, and ends as Python does. With SAYSO_ALL, and in tests that are marked `cold`, every process is started
+from nothing instead, as people start it: what a program loads, and when, is tested with such starts only.
 """
 
 from __future__ import annotations

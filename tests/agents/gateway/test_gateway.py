@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from contextlib import ExitStack
 from typing import Any
 
 from tests.agents.gateway.place import (
@@ -203,10 +204,12 @@ def test_no_service_is_started_for_a_goodbye(place: GatewayPlace) -> None:
     script.write_text(f"#!/bin/sh\necho > {started}\n")
     script.chmod(0o700)
     place.write_file(start=str(script))
-    with place.gateway() as client:
-        with place.serving(allow) as service:
+    with ExitStack() as serving:
+        service = serving.enter_context(place.serving(allow))  # first: a gateway that finds none starts one
+        with place.gateway() as client:
             client.send(tool_call(1))
             assert not is_denied(client.read_answer(1))
             service.next("end")
-        assert client.leave() == 0
+            serving.close()
+            assert client.leave() == 0
     assert not started.exists()
