@@ -120,7 +120,8 @@ class HostOutcome(HostEvent, frozen=True, kw_only=True):
     tool: str
     args: dict[str, Any]
     call_id: str | None = None
-    ok: bool = True
+    ok: bool | None = True
+    """None if nobody can say how it ended."""
 
 
 class HostMessage(HostEvent, frozen=True, kw_only=True):

@@ -195,9 +195,9 @@ def test_no_free_retry_survives_the_allowlist_it_stems_from() -> None:
     shell = POLICY + "  - {tool: term, operation: bank.pay, command: args.command}\n"
     with a_gate(shell) as gate, a_service(gate) as service:
         session = service.opened("host")
-        granting = {"text": "Grant standing consent for: pay bill"}
+        granting = {"text": "Grant standing consent for: pytest -q"}
         service.told("host", "POST", f"/v1/sessions/{session}/messages", granting)
-        call = {"session": session, "tool": "term", "args": {"command": "pay bill"}}
+        call = {"session": session, "tool": "term", "args": {"command": "pytest -q"}}
         ran = service.post("host", "/v1/calls", call).json()
         assert ran["rule"] == "allowlist"
         _say_failed(service, "host", ran)

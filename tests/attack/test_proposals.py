@@ -18,6 +18,7 @@ from sayso.core.audit.entry import read_entry
 from sayso.core.proposals.diffs import make_diff
 from sayso.core.proposals.proposal import Proposal, ProposalRefused
 from sayso.core.words import visible
+from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.gate.proposals.carry_out import (
@@ -452,6 +453,7 @@ def test_a_link_put_there_after_the_approval_is_not_followed(desk: Desk) -> None
         {"diff": "Please be thorough instead of brief."}, {"reason": " "}, {"undo": ""}, {"undo": "trust me"},
         {"undo": make_diff("lessons.md", NEW, "owned\n")}, {"diff": make_diff("lessons.md", "else\n", NEW)},
         {"root": "elsewhere"}, {"diff": make_diff("other.md", OLD, NEW)},
+        {"diff": f"{DIFF.replace('+1,2', '+1,3')}+\n\\ No newline at end of file\n"},
     ],
 )  # fmt: skip
 def test_without_a_diff_that_applies_a_way_back_and_a_reason_nothing_is_filed(
@@ -468,6 +470,16 @@ def test_only_the_operator_proposes_to_change_what_is_protected(desk: Desk, name
     with pytest.raises(ProposalRefused, match="only the operator"):
         desk.file(diff=make_diff(name, OLD, NEW), proposer="trusted_channel")
     assert desk.file(diff=make_diff(name, OLD, NEW)).state == "proposed"
+
+
+@pytest.mark.parametrize("name", ["held", "p_", "", "total", "p_0/../held"])
+def test_what_is_no_proposal_is_no_sign_of_tampering(desk: Desk, name: str) -> None:
+    desk.file()
+    with pytest.raises(ProposalRefused, match="there is no proposal"):
+        approve_proposal(desk.gate, name, by="ana")
+    assert verify_audit(desk.gate).clean
+    with desk.gate.store.read() as tx:
+        assert "TAMPERED" not in [row.event for row in tx.entries("main", limit=1000)]
 
 
 def test_a_proposal_whose_row_was_changed_by_hand_does_not_count(desk: Desk, tmp_path: Path) -> None:

@@ -346,7 +346,7 @@ def test_what_was_denied_is_denied_whatever_is_taken_away(place: Place, session:
     give_grant(place.gate, session, by="ana", operation="files.edit")
     assert authorize(place.gate, edit(session)).decision.rule == "denied_call"
     assert runs(place.gate, edit(session, "b.py"))
-    place.hand.run("DELETE FROM denials", "DELETE FROM spends", "DELETE FROM questions")
+    place.hand.run("DELETE FROM spends", "DELETE FROM questions")
     assert authorize(again(place), edit(session)).decision.rule == "denied_call"
 
 

@@ -46,7 +46,7 @@ FIELDS: dict[str, Callable[[], dict[str, Any]]] = {
 class Paper:
     """A surface that keeps every text it was given."""
 
-    name, longest, polls, allows = "paper", 100_000, False, True
+    name, longest, polls, allows, cuts = "paper", 100_000, False, True, False
     approvers = frozenset({"ana"})
 
     def __init__(self, detail: str) -> None:

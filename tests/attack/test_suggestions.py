@@ -23,6 +23,7 @@ from sayso.gate.open import open_gate
 from sayso.gate.proposals.roots import POLICY_ROOT, ProposalRoots
 from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_text
+from sayso.reading.paths import own_places
 from sayso.store.memory.store import MemoryStore
 from tests.support.answers import answer_question
 from tests.support.gates import KEY, Clock
@@ -119,7 +120,7 @@ def test_other_arguments_are_not_covered(gate: Gate, session: str, args: dict[st
     for _ in range(TIMES):
         call(gate, session, "once", command="pytest -q")
     (one,) = suggest(gate)
-    assert decide_under(gate, one, session, **args) is Verdict.ASK
+    assert decide_under(gate, one, session, **args) is not Verdict.ALLOW
 
 
 def test_another_folder_is_not_covered(gate: Gate, session: str, tmp_path: Path) -> None:
@@ -190,7 +191,7 @@ def test_a_tool_that_is_called_like_a_pattern_is_not_proposed(gate: Gate, sessio
 )
 def test_text_of_the_agent_cannot_leave_its_condition(gate: Gate, session: str, text: str) -> None:
     for _ in range(TIMES):
-        call(gate, session, "once", command=text)
+        call(gate, session, "once", "fetch", what=text)
     found = suggest(gate)
     assert len(found) == 1
     (one,) = found
@@ -198,9 +199,9 @@ def test_text_of_the_agent_cannot_leave_its_condition(gate: Gate, session: str, 
     assert "\u202e" not in one.words
     assert "\n" not in one.words
     if one.diff is not None:
-        assert decide_under(gate, one, session, command=text) is Verdict.ALLOW
-        assert decide_under(gate, one, session, command="anything else") is Verdict.ASK
-        assert decide_under(gate, one, session, command="") is Verdict.ASK
+        assert decide_under(gate, one, session, "fetch", what=text) is Verdict.ALLOW
+        assert decide_under(gate, one, session, "fetch", what="anything else") is Verdict.ASK
+        assert decide_under(gate, one, session, "fetch", what="") is Verdict.ASK
 
 
 def test_a_declared_function_gets_evidence_and_no_proposal(gate: Gate, session: str) -> None:
@@ -262,6 +263,15 @@ def test_what_nothing_uses_is_suggested_to_ask_once_the_time_is_in_the_trail(
     assert "list" in after.domains["tests"].requires_approval
 
 
+def test_what_would_let_a_confident_agent_run_it_is_no_suggestion_to_ask(clock: Clock) -> None:
+    text = "sayso: 1\nextends: [graph]\n"
+    gate = open_gate(load_text(text), MemoryStore(clock=clock), key=KEY)
+    clock.now += 31 * DAY
+    found = suggest_changes(gate, OwnPolicyFile("policy.yaml", text), days=30)
+    assert {(one.kind, one.diff) for one in found} == {("never_used", None)}
+    assert all("confident agent" in one.why_not for one in found)
+
+
 def test_a_suggestion_becomes_a_proposal_and_changes_nothing_by_itself(
     gate: Gate, session: str, tmp_path: Path
 ) -> None:
@@ -301,3 +311,66 @@ def test_what_runs_unasked_by_now_is_not_suggested_again(gate: Gate, session: st
         assert (left.id, left.why_not) == (refused.id, "")
         assert left.effect is not None
         assert (left.effect.loosened, left.effect.tightened) == (0, 3)
+
+
+def test_a_call_whose_recipient_is_judged_is_not_proposed(clock: Clock, folder: Path) -> None:
+    text = """\
+sayso: 1
+vip_contacts: {ana: ana@example.com}
+domains:
+  mail: {autonomous: [], requires_approval: [send_vip], blocked: [send_unknown]}
+tools:
+  - {tool: mail, resolve: recipient, domain: mail, from: args.to}
+"""
+    gate = open_gate(load_text(text), MemoryStore(clock=clock), key=KEY)
+    session = open_session(gate, agent="claude", owner="me", workspace=str(folder))
+    for _ in range(TIMES):
+        call(gate, session, "once", "mail", to="ana@example.com")
+    found = suggest_changes(gate, OwnPolicyFile("policy.yaml", text), days=30)
+    (one,) = [each for each in found if each.kind == "always_approved"]
+    assert (one.diff, one.why_not) == (None, "whom it goes to is judged by your contacts, which can change")
+
+
+SHELL = """\
+sayso: 1
+extends: [chat]
+tools:
+  - {tool: Bash, resolve: shell, command: args.command, ignore: [description]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "leads_to", "verdict"),
+    [
+        ("touch notes.txt", "policy.yaml", Verdict.DENY),
+        ("touch notes.txt", ".env", Verdict.DENY),
+        ("cat notes.txt", ".env", Verdict.ASK),
+        ("cp notes.txt copy.txt", ".env", Verdict.ASK),
+        ("touch notes.txt", "/etc/hosts", Verdict.ASK),
+    ],
+)
+def test_a_call_that_was_suggested_is_read_every_time(
+    clock: Clock, folder: Path, command: str, leads_to: str, verdict: Verdict
+) -> None:
+    gate = open_gate(load_text(SHELL), MemoryStore(clock=clock), key=KEY)
+    session = open_session(gate, agent="claude", owner="me", workspace=str(folder))
+    (folder / "notes.txt").write_text("a")
+    (folder / ".env").write_text("KEY=1")
+    for _ in range(TIMES):
+        call(gate, session, "once", command=command)
+    found = suggest_changes(gate, OwnPolicyFile("policy.yaml", SHELL), days=30)
+    (one,) = [each for each in found if each.kind == "always_approved"]
+    after = load_text(apply_diff(parse_diff(one.diff or ""), SHELL) or "")
+    fresh = open_gate(after, MemoryStore(clock=clock), key=KEY)
+    where = open_session(fresh, agent="claude", owner="me", workspace=str(folder))
+    assert _decide(fresh, where, command) is Verdict.ALLOW
+    own_places.guard_policy(folder.parent / "policy.yaml")
+    place = folder.parent / leads_to if leads_to == "policy.yaml" else folder / leads_to
+    (folder / "notes.txt").unlink()
+    (folder / "notes.txt").symlink_to(place)
+    assert _decide(fresh, where, command) is verdict
+
+
+def _decide(gate: Gate, session: str, command: str) -> Verdict:
+    request = request_in_session(gate, session, "Bash", {"command": command}, None, 0.0)
+    return authorize(gate, request).decision.verdict

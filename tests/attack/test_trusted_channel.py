@@ -373,6 +373,7 @@ def test_messages_from_other_addresses_are_refused(channel: Channel, tmp_path: P
         b"", b"[]", b"{", b'{"type":"sayso.request"}', b'{"type":"other","data":{}}',
         b'{"type":"sayso.request","type":"sayso.request","data":{"operation":"a.b"}}',
         b'{"type":"sayso.request","data":{"operation":1}}', b"\xff\xfe",
+        b'{"type":"sayso.retry","data":{"call":"op_\\u0000"}}', b'{"type":"sayso.retry","data":{"call":""}}',
     ],
 )  # fmt: skip
 def test_a_signed_body_that_is_no_request_is_refused(channel: Channel, content: bytes) -> None:

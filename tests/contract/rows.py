@@ -10,7 +10,6 @@ from sayso.store.contract import (
     CallRow,
     CheckpointRow,
     DeliveryRow,
-    DenialRow,
     EntryRow,
     EntryTuple,
     GrantRow,
@@ -19,7 +18,6 @@ from sayso.store.contract import (
     Reader,
     ReviewRow,
     SecretRow,
-    SendingRow,
     SessionRow,
     SpendRow,
     SummaryRow,
@@ -33,8 +31,6 @@ TEXT = "größe 'x' \"y\" ? %s \\ \n 東京 🙂"
 SESSION = SessionRow("s1", "token", "agent", "ana", TEXT, None, NOON, None, BYTES, 2**40, b"\0mac")
 GRANT = GrantRow("g1", "s1", "command", TEXT, BYTES, 7, b"mac\0", NOON + 900)
 SPEND = SpendRow("g1", 1, "s1", "use", "c1", NOON)
-DENIAL = DenialRow("s1", "d1", 3, NOON)
-SENDING = SendingRow("s1", "email", TEXT, "email.send", NOON)
 QUESTION = QuestionRow("q1", "s1", "d1", BYTES, NOON, NOON + 7200)
 CLOSED = replace(QUESTION, state="answered", answer="once", reason=TEXT, by="ana", closed_at=NOON + 1)
 CALL = CallRow("c1", "s1", "d1", "shell", BYTES, "pending", NOON)
@@ -96,8 +92,6 @@ def put_everything(writer: Writer) -> None:
     writer.put_session(SESSION)
     writer.add_grant(GRANT)
     writer.add_spend(SPEND)
-    writer.put_denial(DENIAL)
-    writer.add_sending(SENDING)
     writer.add_question(QUESTION)
     writer.put_call(CALL)
     writer.put_call(FULL_CALL)
@@ -117,8 +111,6 @@ def everything(reader: Reader) -> list[object]:
         reader.session("s1"),
         reader.grant("g1"),
         *reader.spends(["g1"]),
-        reader.denial("s1", "d1"),
-        *reader.sendings("s1", [("email", TEXT)]),
         reader.question("q1"),
         reader.call("c1"),
         reader.call("c2"),
@@ -133,6 +125,6 @@ def everything(reader: Reader) -> list[object]:
 
 
 EVERYTHING: list[object] = [
-    TEXT, SESSION, GRANT, SPEND, DENIAL, SENDING, QUESTION, CALL, FULL_CALL, ENTRY, NODE, CHECKPOINT, SECRET,
+    TEXT, SESSION, GRANT, SPEND, QUESTION, CALL, FULL_CALL, ENTRY, NODE, CHECKPOINT, SECRET,
     REVIEW, SUMMARY, DELIVERY,
 ]  # fmt: skip

@@ -266,7 +266,6 @@ def test_keys_are_looked_up_by_all_their_parts(path: Path) -> None:
     with closing(sqlite3.connect(path)) as file:
         for text, parts in (
             (statements.GRANTS_BY_KEY, "session=? AND kind=? AND value=?"),
-            (statements.SENDINGS, "session=? AND domain=? AND content=?"),
             (statements.NODES, "stream=? AND level=? AND index=?"),
             (statements.SUMMARIES, "source=? AND kind=? AND name=? AND place=?"),
         ):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sayso.store.contract import Batch, StoreError
-from sayso.store.sql.known import MOST_KEPT
+from sayso.store.sql.known import FEW_GRANTS, MOST_KEPT
 from sayso.store.sqlite.store import SqliteStore
 from tests.contract import rows
 
@@ -150,3 +150,77 @@ def test_of_many_rows_none_are_kept(store: SqliteStore) -> None:
     with store.write() as tx:
         assert vars(tx)["_known"].sessions == {}
     assert look(store) == BEFORE
+
+
+# --- the grants and open questions of a session ---
+
+PAY = ("operation", "pay")
+
+
+def look_at_consent(store: SqliteStore) -> tuple[list[str], str | None]:
+    """The grants to pay, and the open question about this call, as a transaction that writes finds them."""
+    with store.write() as tx:
+        found = tx.open_question(NAME, "digest")
+        return [row.id for row in tx.grants(NAME, [PAY])], None if found is None else found.id
+
+
+def give(store: SqliteStore | Batch, grant: str, question: str | None = None) -> None:
+    with store.write() as tx:
+        tx.add_grant(rows.grant(grant, session=NAME, kind=PAY[0], value=PAY[1]))
+        tx.add_grant(rows.grant(f"{grant}-other", session=NAME, kind="operation", value="other"))
+        if question is not None:
+            tx.add_question(rows.question(question, session=NAME, digest="digest"))
+
+
+def test_grants_and_questions_of_this_store_are_known_at_once(store: SqliteStore) -> None:
+    assert look_at_consent(store) == ([], None)
+    give(store, "g1", "q1")
+    assert look_at_consent(store) == (["g1"], "q1")
+    with store.write() as tx:
+        assert tx.close_question(rows.question("q1", session=NAME, digest="digest", state="answered"))
+    assert look_at_consent(store) == (["g1"], None)
+
+
+def test_grants_and_questions_of_others_are_found(path: Path, store: SqliteStore) -> None:
+    assert look_at_consent(store) == ([], None)
+    with closing(SqliteStore(path)) as other:
+        give(other, "g1", "q1")
+    assert look_at_consent(store) == (["g1"], "q1")
+
+
+def test_a_grant_and_a_question_that_are_undone_were_never_known(store: SqliteStore) -> None:
+    def fail_after_giving(place: SqliteStore | Batch) -> None:
+        with place.write() as tx:
+            assert tx.grants(NAME, [PAY]) == []
+            tx.add_grant(rows.grant("g1", session=NAME, kind=PAY[0], value=PAY[1]))
+            tx.add_question(rows.question("q1", session=NAME, digest="digest"))
+            assert [row.id for row in tx.grants(NAME, [PAY])] == ["g1"]
+            raise RuntimeError
+
+    assert look_at_consent(store) == ([], None)
+    with pytest.raises(RuntimeError):
+        fail_after_giving(store)
+    assert look_at_consent(store) == ([], None)
+    with store.batch() as batch:
+        with pytest.raises(RuntimeError):
+            fail_after_giving(batch)
+        give(batch, "g2")
+    assert look_at_consent(store) == (["g2"], None)
+
+
+def test_of_a_session_with_many_grants_those_wanted_are_found(store: SqliteStore) -> None:
+    wanted = [f"g{number}" for number in range(FEW_GRANTS)]
+    for grant in wanted:
+        give(store, grant)
+        assert look_at_consent(store)[0][-1] == grant
+    assert look_at_consent(store) == (wanted, None)
+
+
+def test_few_grants_and_that_nothing_is_asked_are_read_once(store: SqliteStore) -> None:
+    ran: list[str] = []
+    give(store, "g1")
+    assert look_at_consent(store) == (["g1"], None)
+    with store.write() as tx:
+        vars(tx)["_connection"].connection.set_trace_callback(ran.append)
+    assert look_at_consent(store) == (["g1"], None)
+    assert [one for one in ran if "FROM grants" in one or "FROM questions" in one] == []

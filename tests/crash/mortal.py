@@ -11,7 +11,7 @@ from typing import Any, cast
 from sayso.store.contract import Batch, Reader, Store, Writer
 
 WRITES = frozenset({
-    "set_meta", "put_session", "change_session", "add_grant", "add_spend", "put_denial", "add_sending",
+    "set_meta", "put_session", "change_session", "add_grant", "add_spend",
     "put_review", "add_question", "close_question", "put_call", "move_call", "drop_results", "add_entry",
     "add_nodes", "add_checkpoint", "add_secret", "erase_secret", "prune_entries",
 })  # fmt: skip

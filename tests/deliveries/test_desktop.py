@@ -19,6 +19,7 @@ from sayso.gate.questions.wait import load_question_now
 from sayso.surfaces.remote.desktop import PROGRAMS, Desktop, DesktopSettings, mask_name
 from tests.support.asking import asked, edit, push
 from tests.support.gates import Clock
+from tests.support.teams import ANA, BO, allow, asks, team_policy, under
 
 HOSTILE = "x'; touch pwned; $(touch pwned) `id` \x1b[2J\u202e --action=evil=1"
 PROGRAM = """#!{python}
@@ -167,3 +168,27 @@ def test_a_notice_says_of_which_kind_it_is_and_no_more(
 
 def test_what_is_not_a_name_is_masked() -> None:
     assert mask_name("git.push, a$(x)") == "git.push, a?(x)"
+
+
+@pytest.mark.parametrize("platform", ["linux", "darwin"])
+def test_what_a_team_approves_is_closed_too(
+    desktop: Callable[[str], Desktop], gate: Gate, screen: Screen, platform: str
+) -> None:
+    """Its card has a key that names the approvals; the same key takes it down."""
+    team = under(gate, team_policy())
+    _, question = asks(team)
+    surface = desktop(platform)
+    dispatcher = send(team, surface)
+    list(surface.fetch(0.5))
+    allow(team, question, ANA)
+    while dispatcher.send(surface):
+        pass
+    list(surface.fetch(0.5))
+    allow(team, question, BO)
+    while dispatcher.send(surface):
+        pass
+    told = [one["args"] for one in screen.told(PROGRAMS[platform])]
+    shown = {args[args.index("-group") + 1] for args in told if "-group" in args}
+    removed = {args[args.index("-remove") + 1] for args in told if "-remove" in args}
+    replaced = [args for args in told if "--replace-id" in args]
+    assert len(replaced) == 2 if platform == "linux" else shown == removed != set()

@@ -6,7 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from sayso.gate.deliveries.answers import AnswerRefused, take_answer
-from sayso.gate.deliveries.dispatch import HELD_FOR, Dispatcher
+from sayso.gate.deliveries.dispatch import Dispatcher
+from sayso.gate.deliveries.outbox import HELD_FOR
 from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard
 from sayso.gate.gate import Gate
 from sayso.gate.questions.answer import answer_question

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -21,14 +22,16 @@ from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.deliveries.cards import fit_text
 from sayso.gate.deliveries.dispatch import Dispatcher
 from sayso.gate.deliveries.remote_surface import GivenAnswer
+from sayso.gate.deliveries.rests import LONGEST_PAUSE
 from sayso.gate.gate import Gate, current_gate
 from sayso.gate.questions.answer import answer_question
+from sayso.gate.questions.wait import load_question_now
 from sayso.gate.rows.journal import record
 from sayso.surfaces.remote.exchange import SendingFailed, post
 from sayso.surfaces.remote.mail import MailSettings, make_client
 from tests.support.asking import asked, edit
-from tests.support.boards import Board
-from tests.support.gates import KEY
+from tests.support.boards import Board, Down
+from tests.support.gates import KEY, Clock
 from tests.surfaces.seats import ANSWERING, RemoteSeat, SlackSeat, TelegramSeat
 
 CALLS_ALL = "<!channel> <@U1> <https://evil.example|ok> @everyone /start https://evil.example"
@@ -245,3 +248,50 @@ def test_an_answer_counts_under_the_policy_of_now(tmp_path: Path) -> None:
             (answered,) = [one.body for one in tx.entries("main", limit=100) if one.event == "ANSWERED"]
     assert answered is not None
     assert json.loads(answered)["details"]["policy"] == now
+
+
+def test_an_answer_is_fetched_again_if_it_could_not_be_taken(
+    gate: Gate, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The store fails at the moment in which somebody's answer arrives from Telegram."""
+    seat = TelegramSeat("full")
+    question = asked(gate, edit(session))
+    seat.begin(gate)
+    seat.put()
+    seat.server.press("Deny", 41)
+
+    def fail(*args: object, **how: object) -> NoReturn:
+        raise Down("the store is gone")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(type(gate.store), "write", fail)
+        with pytest.raises(Down):
+            seat.dispatcher.fetch_answers(seat.surface, 0)
+    assert load_question_now(gate, question).state == "open"
+    assert seat.dispatcher.fetch_answers(seat.surface, 0) == 1
+    assert load_question_now(gate, question).answer == "deny"
+    assert seat.dispatcher.fetch_answers(seat.surface, 0) == 0
+    seat.stop()
+
+
+@pytest.mark.parametrize("kind", [TelegramSeat, SlackSeat])
+def test_a_message_that_somebody_deleted_is_not_closed_again_and_again(
+    gate: Gate, session: str, kind: type[TelegramSeat | SlackSeat], clock: Clock
+) -> None:
+    seat = kind("full")
+    question = asked(gate, edit(session))
+    seat.begin(gate)
+    seat.put()
+    seat.server.messages.clear()
+    answer_question(gate, question, "deny", by="bo")
+    seat.put()
+    before = len(seat.server.posts)
+    for _ in range(3):
+        clock.now += LONGEST_PAUSE
+        seat.put()
+    assert len(seat.server.posts) == before
+    with gate.store.read() as tx:
+        row = tx.delivery(seat.surface.name, question)
+    assert row is not None
+    assert row.state == "over"
+    seat.stop()

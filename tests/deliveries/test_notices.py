@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import msgspec
+import pytest
 
 from sayso.core.model import Operation
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
-from sayso.gate.deliveries.dispatch import HELD_FOR, Dispatcher
+from sayso.gate.deliveries.dispatch import Dispatcher
 from sayso.gate.deliveries.notices import QUEUE
+from sayso.gate.deliveries.outbox import HELD_FOR
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.gate.sessions.sessions import open_session
 from sayso.policy import load_preset
 from sayso.store.contract import DeliveryRow
-from tests.support.boards import Board
+from tests.support.boards import Board, Down
 from tests.support.gates import KEY, Clock
 
 
@@ -143,3 +147,22 @@ def test_no_row_puts_words_into_a_notice(gate: Gate, clock: Clock) -> None:
     settle(dispatcher)
     (notice,) = board.told.values()
     assert "self_modification.modify_soul_md" in notice.text
+
+
+def test_no_notice_is_lost_with_a_write_that_failed(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The store is busy, or its connection is gone, at the moment in which notices are queued."""
+    opened, session = graph(gate)
+    board = Board()
+    dispatcher = dispatching(opened, board)
+    blocked(opened, session, 1)
+
+    def fail(*args: object, **how: object) -> NoReturn:
+        raise Down("the store is gone")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(type(opened.store), "write", fail)
+        with pytest.raises(Down):
+            dispatcher.send_notices()
+    blocked(opened, session, 2)
+    settle(dispatcher)
+    assert len(board.told) == board.tries == 2

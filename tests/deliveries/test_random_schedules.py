@@ -12,7 +12,8 @@ from collections import Counter
 
 import pytest
 
-from sayso.gate.deliveries.dispatch import HELD_FOR, Dispatcher
+from sayso.gate.deliveries.dispatch import Dispatcher
+from sayso.gate.deliveries.outbox import HELD_FOR
 from sayso.gate.deliveries.rests import LONGEST_PAUSE
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate

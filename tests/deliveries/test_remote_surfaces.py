@@ -6,9 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from sayso.core.errors import SaysoError
+from sayso.gate.deliveries.cards import answer_token
+from sayso.gate.deliveries.remote_surface import GivenAnswer
 from sayso.gate.gate import Gate
 from sayso.gate.questions.answer import answer_question
+from sayso.gate.questions.read import question_of
 from sayso.gate.questions.wait import load_question_now
+from sayso.surfaces.remote.ntfy import READER
 from tests.support.asking import asked, edit, push
 from tests.support.gates import Clock
 from tests.surfaces.seats import ANSWERING, RemoteSeat
@@ -76,3 +81,32 @@ def test_a_service_is_left_alone_for_as_long_as_it_asks(
     clock.now += 2
     seat.put()
     assert "notes.txt" in seat.shown()
+
+
+def test_slack_folds_no_part_of_a_question(gate: Gate, session: str) -> None:
+    """Without being told so, it shows the beginning of a long text, and "see more" in place of the rest."""
+    seat = ANSWERING["slack"]("full")
+    seat.begin(gate)
+    asked(gate, push(session))
+    seat.put()
+    (message,) = seat.server.messages.values()
+    sections = [block for block in message["blocks"] if block["type"] == "section"]
+    assert [block["expand"] for block in sections] == [True, True]
+    seat.stop()
+
+
+def test_a_phone_cuts_a_notification_so_ntfy_allows_nothing_above_moderate(gate: Gate, session: str) -> None:
+    seat = ANSWERING["ntfy"]("full")
+    seat.begin(gate)
+    question = asked(gate, push(session))
+    seat.put()
+    (message,) = seat.server.messages
+    assert "git push" in message["message"]
+    assert [one["label"] for one in message["actions"]] == ["Deny", "Open"]
+    with gate.store.read() as tx:
+        asked_of = question_of(gate, tx, question).question
+    token = answer_token(gate, "phone", asked_of, "once", whole=False)
+    with pytest.raises(SaysoError, match="whole call"):
+        seat.count(GivenAnswer(question, "once", token, READER))
+    assert load_question_now(gate, question).state == "open"
+    seat.stop()

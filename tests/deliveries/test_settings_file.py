@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from typer.testing import CliRunner
 
-from sayso.cli.commands.surfaces import app
+from sayso.cli.commands.surfaces import add_one, app
 from sayso.surfaces.remote.exchange import SendingFailed, post
 from sayso.surfaces.remote.mail import MailSettings
-from sayso.surfaces.remote.settings_file import SurfacesRefused, add_surface, load_surface_settings
+from sayso.surfaces.remote.settings_file import KINDS, SurfacesRefused, add_surface, load_surface_settings
 
 SLACK = {"name": "work", "token": "xoxb-1", "signing_secret": "0123456789abcdef", "channel": "C1"}
 
@@ -45,3 +46,11 @@ def test_a_secret_that_is_left_open_is_asked_for_and_never_shown(
     (kept,) = load_surface_settings()
     assert isinstance(kept, MailSettings)
     assert kept.password == "hush-hush"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_help_names_all_that_a_kind_needs(kind: str) -> None:
+    (line,) = (one for one in (add_one.__doc__ or "").splitlines() if one.split()[:1] == [kind])
+    for field in msgspec.structs.fields(KINDS[kind]):
+        if (field.required and field.name != "name") or field.name in ("approvers", "answers"):
+            assert field.name in line

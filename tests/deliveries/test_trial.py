@@ -6,10 +6,15 @@ from collections.abc import Iterable
 
 from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard
 from sayso.gate.deliveries.trial import try_surface
+from sayso.gate.figures.figures import compute_figures
 from sayso.gate.gate import Gate
 from sayso.gate.questions.answer import answer_question
+from sayso.gate.words import SURFACE_TEST
+from sayso.policy import load_text
 from sayso.surfaces.remote.exchange import SendingFailed
+from tests.support.asking import asked, edit
 from tests.support.boards import Board
+from tests.support.teams import under
 
 
 class Answers(Board):
@@ -64,3 +69,40 @@ def test_a_question_that_could_not_be_sent_is_not_said_to_be_sent(gate: Gate) ->
     assert not answered
     assert "invalid_blocks" in text
     assert [line for line in said if "Question" in line] == []
+
+
+def test_it_is_sent_in_quiet_hours_too_and_nothing_else_is(gate: Gate, session: str) -> None:
+    """Whoever tries a surface at night wants an answer now."""
+    quiet = load_text('extends: [balanced]\nquiet_hours: {from: "00:00", to: "23:59"}')
+    night = under(gate, quiet)
+    waiting = asked(night, edit(session))
+    board = Answers(night)
+    answered, _, _ = try_board(night, board)
+    assert answered
+    assert waiting not in board.questions
+
+
+def test_the_question_says_who_asks_it(gate: Gate) -> None:
+    board = Answers(gate)
+    try_board(gate, board)
+    (card,) = board.shown.values()
+    assert card.agent == SURFACE_TEST
+    assert compute_figures(gate).prompts == 0
+
+
+def test_where_nobody_can_answer_it_says_so_and_does_not_wait(gate: Gate) -> None:
+    class Letter(Board):
+        allows = False
+
+    answered, text, said = try_board(gate, Letter(approvers=()))
+    assert answered
+    assert text == "It was sent to board. Nobody can answer there; look whether it arrived."
+    assert not any("Answer it there" in one for one in said)
+
+
+def test_where_nobody_is_among_the_approvers_it_says_so_and_sends_nothing(gate: Gate) -> None:
+    board = Board(approvers=())
+    answered, text, _ = try_board(gate, board)
+    assert not answered
+    assert "approvers" in text
+    assert not board.shown

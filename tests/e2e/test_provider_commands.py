@@ -14,6 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from sayso.cli.commands.changing.people import people
+from sayso.cli.main import app
+from sayso.gate.settings import gate_config_folder
 from sayso.service.providers.settings_file import providers_path
 from tests.support.providers import CLIENT, SECRET, LoopbackProvider
 from tests.support.service_process import Home, a_home, command
@@ -98,3 +100,26 @@ def test_a_service_offers_the_provider_and_people_providers_shows_it(
     shown = CliRunner().invoke(people, ["providers", "--json"])
     assert shown.exit_code == 1
     assert json.loads(shown.output)[0]["good"] is False
+
+
+@pytest.mark.parametrize(
+    ("mode", "ids", "told", "good"),
+    [
+        (0o600, "oidc:corp/248289761001", "corp: it can sign people in: ana", True),
+        (0o600, "page:ana", "corp: nobody in the policy has an id of it", False),
+        (0o640, "page:ana", "oidc.json: others can read", False),
+    ],
+    ids=["whole", "nobody", "open"],
+)
+def test_doctor_says_whether_people_can_sign_in(
+    home: Home, provider: LoopbackProvider, mode: int, ids: str, told: str, good: bool
+) -> None:
+    write(provider, mode)
+    own = gate_config_folder() / "policy.yaml"
+    own.parent.mkdir(parents=True, exist_ok=True)
+    own.write_text(f'extends: [balanced]\npeople:\n  ana: {{ids: ["{ids}"]}}\n')
+    done = CliRunner().invoke(app, ["doctor"])
+    assert f"{'ok ' if good else 'BAD'}  {told}" in done.output, done.output
+    assert SECRET not in done.output
+    [found] = json.loads(CliRunner().invoke(app, ["doctor", "--json"]).output)["sign_in"]
+    assert found["good"] is good

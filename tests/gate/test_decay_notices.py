@@ -11,6 +11,7 @@ import pytest
 from sayso.core.audit.entry import read_entry
 from sayso.core.durations import DAY
 from sayso.core.model import Operation, Verdict
+from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import Gate
@@ -49,6 +50,20 @@ def recorded(gate: Gate) -> list[str]:
 
 def at(clock: Clock, days: float) -> None:
     clock.now = 1_800_000_000.0 + days * DAY
+
+
+@pytest.mark.parametrize("held_before", [False, True])
+def test_a_domain_may_be_called_as_a_lock_was(held_before: bool, clock: Clock, tmp_path: Path) -> None:
+    with embedded("sqlite", tmp_path, clock) as store:
+        gate = open_gate(load_text(FILE.replace("  files:", "  held:")), store, key=KEY)
+        if held_before:
+            with gate.store.write() as tx:
+                tx.set_meta("decay-notice/held", "")
+        at(clock, 28)
+        assert (given(gate), given(gate)) == (["held"], [])
+        assert verify_audit(gate).clean
+        with gate.store.read() as tx:
+            assert "TAMPERED" not in [row.event for row in tx.entries("main", limit=1000)]
 
 
 def test_a_notice_is_given_three_days_ahead_and_only_once(gate: Gate, clock: Clock) -> None:

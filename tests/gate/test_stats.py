@@ -18,6 +18,7 @@ from sayso.gate.questions.expiry import expire_questions
 from sayso.gate.sessions.messages import record_message, record_task_start
 from sayso.gate.sessions.operator_grants import give_grant
 from sayso.gate.sessions.sessions import open_session
+from sayso.gate.words import SURFACE_TEST, doctor_name
 from tests.support.answers import answer_question
 from tests.support.asking import approve, edit
 from tests.support.gates import Clock
@@ -263,3 +264,32 @@ def test_every_figure_of_a_history_that_was_counted_by_hand(gate: Gate, session:
     assert (found.answers, found.median_time_to_answer, found.answers_too_fast) == (2, 5.25, 1)
     assert found.expired == 1
     assert (found.rated, found.rated_clear) == (0, None)
+
+
+def test_what_sayso_tries_by_itself_is_no_decision_or_question_of_an_agent(gate: Gate, session: str) -> None:
+    """The canaries of the doctor, and the questions of `sayso surfaces test`."""
+    authorize(gate, edit(session))
+    real, charts = compute_figures_and_charts(gate)
+    doctor = open_session(gate, agent=doctor_name("claude-code"), owner="host")
+    never = Operation("self_modification.modify_soul_md")
+    blocked = make_request(make_call("Write", {}), [never], session=doctor)
+    assert authorize(gate, replace(blocked, agent=doctor_name("claude-code"))).decision.rule == "blocked"
+    tried = open_session(gate, agent=SURFACE_TEST, owner="operator")
+    test = make_request(make_call("test", {}), [Operation("sayso.test_surface")], session=tried)
+    question = authorize(gate, replace(test, agent=SURFACE_TEST)).question
+    assert question is not None
+    answer_question(gate, question.id, "once", by="ana")
+    found, after = compute_figures_and_charts(gate)
+    assert (found.decisions, found.denied, found.prompts, found.answers) == (real.decisions, 0, 1, 0)
+    assert found == real
+    assert (after.agents, after.hours) == (charts.agents, charts.hours)
+    assert "sayso.test_surface" not in {one.name for one in after.categories}
+
+
+def test_an_agent_that_takes_such_a_name_hides_nothing_that_ran(gate: Gate) -> None:
+    session = open_session(gate, agent=SURFACE_TEST, owner="host")
+    with writing(gate) as tx:
+        made = replace(edit(session), agent=SURFACE_TEST)
+        record_decision(gate, tx, made, decided(Verdict.ALLOW, "autonomous"))
+    found = compute_figures(gate)
+    assert (found.decisions, found.allowed, found.high_risk_unasked) == (1, 1, {"autonomous": 1})

@@ -297,7 +297,7 @@ def test_a_delegate_takes_one_seat_and_never_a_second(gate: Gate) -> None:
 
 def test_a_delegation_narrows_expires_and_ends(gate: Gate, clock: Clock) -> None:
     low = delegate(gate, ANA, "ed", seconds=600, by="ana", highest=Risk.MODERATE)
-    elsewhere = delegate(gate, ANA, "ed", seconds=600, by="ana", domain="mail")
+    elsewhere = delegate(gate, ANA, "ed", seconds=600, by="ana", domain="files")
     _, question = asks(gate)
     with pytest.raises(NotApprover):
         allow(gate, question, ED)
@@ -348,6 +348,12 @@ def test_nobody_is_told_that_their_allow_would_count_where_it_is_not_known_who_t
     assert "names nobody for page:mallory" in yours.why_not
 
 
+def test_a_delegation_for_a_domain_that_is_none_is_refused(gate: Gate) -> None:
+    """Somebody who misspells it believes that they are represented."""
+    with pytest.raises(DelegationRefused, match="bnak"):
+        delegate(gate, ANA, "ed", seconds=600, by="ana", domain="bnak")
+
+
 def test_a_delegate_passes_nothing_on(gate: Gate) -> None:
     delegate(gate, ANA, "di", seconds=600, by="ana")
     delegate(gate, DI, "ed", seconds=600, by="di")
@@ -374,6 +380,8 @@ def test_breaking_the_glass_allows_alone_with_a_reason_and_an_alarm(gate: Gate) 
     for who, reason in (
         (DI, "short"),
         (DI, "          x"),
+        (DI, "\u200b" * 20),
+        (DI, "\u3164\u2800\ufe0f" * 5 + "ok"),
         (ANA, "the site is down"),
         (ED, "the site is down"),
     ):
@@ -404,3 +412,29 @@ def test_without_rules_everything_is_as_it_was(gate: Gate) -> None:
     request, question = asks(plain)
     assert allow(plain, question, None).state == "answered"
     assert verdict(plain, request) == "allow"
+
+
+def test_a_delegation_ends_with_the_token_it_was_given_by(gate: Gate) -> None:
+    """A stolen token that was found out leaves nobody behind who approves for its owner."""
+    _, token = issue_token(gate, "operator", "ana", by="root")
+    gate = under(gate, team_policy(ana=token.id))
+    delegate(gate, with_token(token.id), "ed", seconds=600, by="ana")
+    _, question = asks(gate)
+    assert allow(gate, question, ED).state == "open"
+    revoke_token(gate, token.id, by="root")
+    assert load_team_view(gate).delegations == ()
+    with pytest.raises(NotApprover):
+        allow(gate, question, ED)
+    assert allow(gate, question, BO).state == "open"  # ed's approval ended with it
+
+
+def test_a_delegation_of_somebody_who_left_serves_nobody_who_gets_their_name(gate: Gate) -> None:
+    delegate(gate, ANA, "ed", seconds=600, by="ana")
+    people = team_policy().team.people
+    other = {**people, "ana": Person(("finance",), ("page:ana-of-sales",))}
+    team = make_team(other, team_policy().team.approvals, (), None)
+    gate = under(gate, msgspec.structs.replace(team_policy(), team=team))
+    _, question = asks(gate)
+    with pytest.raises(NotApprover):
+        allow(gate, question, ED)
+    assert allow(gate, question, on_page("ana-of-sales")).state == "open"

@@ -99,7 +99,11 @@ class TeamMachine(RuleBasedStateMachine):
         team = make_team(people, self.team_rules, (), None)
         entry = msgspec.structs.replace(self.base.policy.table["bank.pay"], approvals=self.team_rules)
         table = {**self.base.policy.table, "bank.pay": entry}
-        return acting_under(self.base, msgspec.structs.replace(self.base.policy, team=team, table=table))
+        often = msgspec.structs.replace(
+            self.base.policy.settings, open_questions=1_000, questions_per_hour=10_000
+        )
+        changed = {"team": team, "table": table, "settings": often}
+        return acting_under(self.base, msgspec.structs.replace(self.base.policy, **changed))
 
     # --- the second count ---
 

@@ -71,6 +71,7 @@ def test_each_caller_is_offered_the_answers_that_count_from_them(service: Servic
         (listed,) = service.told(who, "GET", "/v1/questions")
         answers = [one["answer"] for one in told["offers"]]
         assert answers == [one["answer"] for one in listed["offers"]]
+        assert (told["editing"] is None) == (listed["editing"] is None) == (answers == ["deny"])
         return answers, told["approvals"]["yours"]
 
     assert offered("bo") == (["once", "deny"], {"counts": True, "why_not": "", "glass": False})

@@ -17,6 +17,7 @@ class Board:
 
     longest = 10_000
     allows = polls = True
+    cuts = False
 
     def __init__(
         self, name: str = "board", *, detail: str = "full", approvers: Iterable[str] = ("ana",)

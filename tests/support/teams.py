@@ -59,8 +59,9 @@ def pay(session: str, amount: int = 5) -> Request:
 def asks(gate: Gate, session: str | None = None, amount: int = 5) -> tuple[Request, str]:
     """A payment that is asked about; the request, and the question's id."""
     request = pay(session or open_session(gate, agent="payer", owner="t_agent"), amount)
-    question = authorize(gate, request).question
-    assert question is not None
+    made = authorize(gate, request)
+    question = made.question
+    assert question is not None, (made.decision.rule, made.decision.reason)
     return request, question.id
 
 

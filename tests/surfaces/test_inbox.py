@@ -163,6 +163,21 @@ def test_what_was_not_on_the_screen_is_not_allowed_at_high_risk(desk: Desk) -> N
     assert desk.answer(question) == "once"
 
 
+def test_one_space_to_the_end_is_enough_and_it_says_so(desk: Desk) -> None:
+    line = "git push --force origin main"
+    args = {"command": line, "text": "\n".join(f"line {n}" for n in range(10))}
+    question = desk.ask("git.push_force", "shell", args, line)
+    screen = desk.open()
+    screen.wait_for("more lines")
+    press(screen, " ")
+    screen.wait_until(lambda text: "more line" not in text)
+    press(screen, "a")
+    screen.wait_for("Type allow")
+    screen.wait_for("Enter when you are done")
+    screen.type("allow\r")
+    assert desk.answer(question) == "once"
+
+
 def test_what_was_typed_before_the_question_was_there_does_not_count(desk: Desk) -> None:
     first, second = desk.edit("one.py"), desk.edit("two.py")
     screen = desk.open()

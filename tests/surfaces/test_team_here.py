@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
@@ -12,9 +13,10 @@ from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.gate.questions.wait import load_question_now
 from sayso.store.memory.store import MemoryStore
+from sayso.surfaces.terminal.prompt import ANSWER_PROMPT
 from tests.support.gates import KEY, no_settings
-from tests.support.teams import asks, team_policy
-from tests.surfaces.local_seats import LOCAL
+from tests.support.teams import ANA, BO, allow, asks, team_policy
+from tests.surfaces.local_seats import LOCAL, PATIENCE, TerminalSeat
 
 __all__ = ["no_settings"]
 
@@ -42,4 +44,39 @@ def test_it_says_whose_approvals_are_missing_and_offers_deny_alone(
         seat.put(question)  # a form that is filled in is gone
     seat.answer("deny")
     assert load_question_now(gate, question).answer == "deny"
+    seat.stop()
+
+
+def asks_again(shown: str, *, prompts: bool) -> bool:
+    """Return whether the question is shown with the new approvals; at a prompt, whether keys count again."""
+    _, said, after = shown.partition("1 of 2, waits for finance: bo or cy (approved: ana)")
+    return bool(said) and (not prompts or ANSWER_PROMPT.strip() in after)
+
+
+@pytest.mark.parametrize("kind", LOCAL.values(), ids=LOCAL)
+def test_it_says_so_when_somebody_else_approves(gate: Gate, kind: Callable[[str], Any]) -> None:
+    seat = kind("full")
+    _, question = asks(gate)
+    seat.begin(gate)
+    seat.put(question)
+    allow(gate, question, ANA)
+    until = time.monotonic() + PATIENCE
+    while not asks_again(" ".join(seat.shown().split()), prompts=isinstance(seat, TerminalSeat)):
+        assert time.monotonic() < until, seat.shown()
+    seat.answer("deny")
+    assert load_question_now(gate, question).answer == "deny"
+    seat.settle()
+    assert "still shown" not in seat.ends()
+    seat.stop()
+
+
+def test_with_the_last_approval_it_is_closed_and_not_shown_again(gate: Gate) -> None:
+    seat = TerminalSeat("full")
+    _, question = asks(gate)
+    seat.begin(gate)
+    seat.put(question)
+    allow(gate, question, ANA)
+    allow(gate, question, BO)
+    seat.settle()
+    assert "ana and bo" in " ".join(seat.ends().split())
     seat.stop()

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.vectors.test_vectors import OF_THE_PROGRAM, VECTORS, as_call, door_share, hold, in_mode, named
-from tests.vectors.test_vectors_over_http import UNTOLD, HttpPlayer, tool_of, why_beside
+from tests.vectors.test_vectors import VECTORS, as_call, door_share, hold, in_mode, named
+from tests.vectors.test_vectors_over_http import HttpPlayer, as_served, tool_of, why_beside
 from tests.vectors.vector_files import Vector
 
 EVALUATED = {"evaluated": 611, "command": 653, "beside": 90, "confidence": 38}
@@ -97,9 +97,7 @@ def test_an_evaluation_permits_what_is_allowed_and_changes_nothing(
     player = Evaluating(in_mode(vector), runner)
     for number, step in enumerate(vector.steps, 1):
         result = player.checked(as_call(step.value)) if step.kind == "check" else player.step(step)
-        untold = {key for kind, key in UNTOLD if kind == step.kind}
-        expect = {key: wanted for key, wanted in step.expect.items() if key not in OF_THE_PROGRAM | untold}
-        hold(vector, number, msgspec.structs.replace(step, expect=expect), result)
+        hold(vector, number, as_served(step), result)
 
 
 def test_what_cannot_be_evaluated_is_counted() -> None:

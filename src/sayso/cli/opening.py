@@ -33,7 +33,7 @@ def open_gate_to_look(
     try:
         gate = open_to_look(store, policy=policy)
     except UnusedStore:
-        gate = _open_empty_gate()
+        gate = _open_empty_gate(policy)
     try:
         if sealed:
             require_key(gate)
@@ -42,14 +42,14 @@ def open_gate_to_look(
         gate.store.close()
 
 
-def _open_empty_gate() -> Gate:
-    """Return a gate on an empty store."""
+def _open_empty_gate(policy: Policy | None) -> Gate:
+    """Return a gate on an empty store. Without a policy it blocks all."""
     from sayso.core.policy import compile_policy
     from sayso.gate.open import open_gate
     from sayso.gate.rows.keys import make_key
     from sayso.store.memory.store import MemoryStore
 
-    return open_gate(compile_policy(), MemoryStore(), key=make_key("empty"), decides=False)
+    return open_gate(policy or compile_policy(), MemoryStore(), key=make_key("empty"), decides=False)
 
 
 @contextmanager

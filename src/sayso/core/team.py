@@ -83,7 +83,10 @@ class QuietHours(msgspec.Struct, frozen=True):
 
 
 class Delegation(msgspec.Struct, frozen=True):
-    """One person lets another approve for them, within their own limits, for a while."""
+    """One person lets another approve for them, within their own limits, for a while.
+
+    `identity` is the id by which they did, and `passkey` what vouched for it: it ends with either.
+    """
 
     id: str
     giver: str
@@ -91,6 +94,8 @@ class Delegation(msgspec.Struct, frozen=True):
     until: float
     domain: str | None = None
     highest: Risk = Risk.HIGH
+    identity: str = ""
+    passkey: str | None = None
 
     def covers(self, domain: str, risk: Risk, now: float) -> bool:
         """Return whether it serves here. At the very second of its end it does not."""

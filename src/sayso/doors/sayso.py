@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from sayso.core.conversation.hearing import Heard
 from sayso.core.durations import USUAL_WAIT
+from sayso.core.errors import SaysoError
 from sayso.core.extras import needs_extra
 from sayso.core.model import Assurance, Mode, Request, Risk
 from sayso.core.policy import Policy
@@ -16,6 +17,7 @@ from sayso.doors.python import consent
 from sayso.doors.python.calls.door import workspace_here
 from sayso.doors.python.calls.embedded import EmbeddedDoor
 from sayso.doors.python.calls.holders import PROGRAM
+from sayso.doors.python.notice_places import find_notice_places
 from sayso.doors.python.program import Program
 from sayso.doors.python.session import Session
 from sayso.doors.python.values.inputs import check_workspace
@@ -74,11 +76,19 @@ class Sayso(Program[Session]):
         The policy is a file, a preset by its name, or your own file (without one: preset balanced); the store
         a file, an address, or your own file; the surface is the terminal. The mode is `approval`, else the
         one the environment or the settings file names, else the policy's. Calls left by processes that died
-        are found here.
+        are found here. Notices go where the policy says, else to the first surface.
         """
         chosen, watched = _load_policy(policy, chosen_mode(approval))
         gate = open_gate(in_chosen_mode(chosen, approval), store, key=key, marks=marks, source=watched)
-        opened = cls(gate, _terminal_surface() if surfaces is None else surfaces)
+        shown = _terminal_surface() if surfaces is None else surfaces
+        try:
+            gate, here = find_notice_places(gate, shown, own_store=store is None)
+        except SaysoError:
+            gate.store.close()
+            raise
+        opened = cls(gate, shown)
+        if here:
+            opened.door.tell_notices(here)
         recover_calls(gate)
         return opened
 

@@ -316,7 +316,9 @@ def latest_time(gate: Gate, tx: Reader) -> float | None:
     newest = tx.head(gate.stream)
     own = None if newest is None else newest.at
     others = None if gate.store.local else tx.newest_time()
-    return max((at for at in (own, others) if at is not None), default=None)
+    if own is None or others is None:
+        return others if own is None else own
+    return max(own, others)
 
 
 def apply_and_save(

@@ -32,7 +32,8 @@ LockedKind = Literal[
     "delegations", "approvals", "ratings", "push", "sign-in",
 ]  # fmt: skip
 _PREFIXES = tuple(f"{kind}/" for kind in get_args(ValueKind))
-_LOCKS = {kind: f"{kind}/held" for kind in get_args(LockedKind)}
+_LOCKS = {kind: f"held:{kind}" for kind in get_args(LockedKind)}
+"""What is held while values of a kind are changed. No value has such a name, whatever its key."""
 
 
 class TamperedValue(Tampered):
@@ -107,12 +108,14 @@ def read_value_of_all_epochs(gate: Gate, tx: Reader, name: str, kind: type[Value
 
 
 def is_value(name: str) -> bool:
-    """Return whether a sealed value is stored under this name. A lock has a name as well, but no value."""
-    return f"{name}/".startswith(_PREFIXES) and name not in _LOCKS.values()
+    """Return whether this is the name of a sealed value."""
+    return f"{name}/".startswith(_PREFIXES)
 
 
 def check_value(gate: Gate, name: str, text: str) -> None:
     """Refuse a value that was tampered with. One of an earlier epoch passes: it counts for nothing."""
+    if _was_never_sealed(gate, name, text):
+        return
     kept = _unseal(gate, name, text)
     if kept is None or not gate.sealer.is_current("value", name, kept.version):
         raise TamperedValue(words.changed_outside(name), hint=words.LOOK_AT_AUDIT)
@@ -120,7 +123,7 @@ def check_value(gate: Gate, name: str, text: str) -> None:
 
 def open_value(gate: Gate, name: str, text: str | None, kind: type[Value]) -> Value | None:
     """Return the value in this text, which is stored under this name."""
-    if text is None and not gate.sealer.mark.version("value", name):
+    if _was_never_sealed(gate, name, text):
         return None
     kept = _unseal(gate, name, text)
     current = kept is not None and gate.sealer.is_current("value", name, kept.version)
@@ -130,6 +133,11 @@ def open_value(gate: Gate, name: str, text: str | None, kind: type[Value]) -> Va
         what = name.partition("/")[0]
         raise TamperedValue(words.changed_or_restored(f"a {what}"), hint=words.LOOK_AT_AUDIT)
     return msgspec.json.decode(kept.kept, type=kind)
+
+
+def _was_never_sealed(gate: Gate, name: str, text: str | None) -> bool:
+    """Return whether there never was a value of this name. Locks of earlier versions were empty ones."""
+    return not text and not gate.sealer.mark.version("value", name)
 
 
 def write_value(

@@ -16,6 +16,7 @@ MOST_ARGUMENTS = 8
 """How many arguments are named, and how much of a name is shown."""
 
 APPROVALS_MOVED = "Somebody approved, or the approvals changed: see the newer message."
+APPROVALS_MOVED_HERE = "Somebody approved, or the approvals changed. As it is now:"
 IS_STOPPED = "its session, or one above it, is stopped"
 SESSION_OVER = "its session, or one above it, has ended"
 CLEARED_SINCE = "all consent was cleared since it was started"
@@ -291,9 +292,19 @@ def edited_for_hook(tool: str, arguments: str) -> str:
 NOT_THE_DOCTORS = "A session of sayso doctor is for the call that must be blocked, and for no other"
 
 
+DOCTOR = "sayso doctor"
+SURFACE_TEST, SURFACE_TEST_OPERATION = "sayso surfaces test", "sayso.test_surface"
+"""Who asks the question with which a surface is tried, and about what."""
+
+
 def doctor_name(agent: str) -> str:
     """Name the caller of the canary, with the agent whose hook it goes through."""
-    return f"sayso doctor ({agent})"
+    return f"{DOCTOR} ({agent})"
+
+
+def is_own_name(agent: str) -> bool:
+    """Return whether it is Sayso itself that asks under this name, to try something."""
+    return agent == SURFACE_TEST or agent.startswith(f"{DOCTOR} (")
 
 
 # --- the policy file under a running gate ---

@@ -87,7 +87,7 @@ ReviewDate = Annotated[
     ),
 ]
 Share = Annotated[float, Meta(ge=0, le=1, description="a number from 0 to 1")]
-Length = Annotated[float, Meta(ge=0, description="a number, 0 or more")]
+Length = Annotated[float, Meta(ge=0, le=1_000_000, description="a number from 0 to 1,000,000")]
 
 
 Time = Annotated[

@@ -169,6 +169,7 @@ def _find_bad_threshold(policy: Policy) -> Iterator[LintFinding]:
 def _find_team_faults(policy: Policy) -> Iterator[LintFinding]:
     """Rules of the team that nobody can meet, that need everybody, or that cover what is autonomous."""
     team = policy.team
+    known = {*policy.domains, *(name.partition(".")[0] for name in policy.table)}
     for rule in team.approvals:
         where = f"approvals {rule.domain or 'everything'} from {rule.risk.word}"
         if not can_be_met(team, rule):
@@ -177,6 +178,9 @@ def _find_team_faults(policy: Policy) -> Iterator[LintFinding]:
         elif rule.escalate is None and rule.needed >= len(team.members(rule.approvers)):
             said = "it needs everybody, so what one of them asks for is never approved"
             yield LintFinding("warning", where, said, "add a person, or need one fewer")
+        if rule.domain is not None and rule.domain not in known:
+            said = f"it covers nothing in this file: there is no domain {rule.domain}"
+            yield LintFinding("warning", where, said, "name a domain, or declare it")
     for name, entry in policy.table.items():
         if entry.tier is Tier.AUTONOMOUS and entry.asks_always(entry.floor or Risk.LOW) and entry.approvals:
             said = "is autonomous, and asked about every time because a team rule covers it"

@@ -52,7 +52,7 @@ def load_preset(name: str) -> Policy:
     if name not in preset_names():
         raise PolicyError(f"there is no preset {name!r}", hint=_preset_hint(name))
     whole = _load_builtin_preset(name)
-    return build_policy(whole, _digest_of_merged(preset_texts()[name], whole), (), ())
+    return build_policy(whole, _digest_of_merged(preset_texts()[name], EMPTY_FILE, whole), (), ())
 
 
 def preset_names() -> tuple[str, ...]:
@@ -128,16 +128,16 @@ def _load_content(
 ) -> LoadedPolicy:
     tree, file, whole = _merge_with_presets(content, source, presets, above)
     own, tools = operations_with_own_risk(file), {one.tool for one in file.tools or ()}
-    digest = _digest_of_merged(content, whole)
+    digest = _digest_of_merged(content, file, whole)
     policy = build_policy(whole, digest, *(((), ()) if above else (own, tools)))
     return LoadedPolicy(policy, tuple(sorted(find_warnings(file, tree, source))), sha256(content))
 
 
-def _digest_of_merged(content: bytes, whole: PolicyFile) -> str:
+def _digest_of_merged(content: bytes, file: PolicyFile, whole: PolicyFile) -> str:
     """Of the file's bytes alone if it stands alone; with presets under it, of what they make, too."""
-    if not whole.extends:
+    if merge_files(EMPTY_FILE, file) == whole:
         return sha256(content)
-    return sha256(sha256(content).encode() + msgspec.json.encode(whole))
+    return sha256(sha256(content).encode() + msgspec.json.encode(whole, order="sorted"))
 
 
 def _merge_with_presets(

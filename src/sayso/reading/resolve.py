@@ -12,7 +12,7 @@ import msgspec
 
 from sayso.core.digest import encode_canonical, sha256
 from sayso.core.errors import NotCanonical
-from sayso.core.model import Operation, Piece, Risk
+from sayso.core.model import Operation, Piece, Risk, Tier
 from sayso.core.policy import Domain, Policy, Tool
 from sayso.reading.arguments import arguments_at, has_value_at, values_at
 from sayso.reading.beside import change_line, folders_of_line
@@ -40,9 +40,8 @@ def operations_for(
         return (add_evidence(_operation_of_unlisted_tool(tool, policy), went_by),)
     where = CallFolders(folder, workspace, home)
     resolve = _RESOLVERS[entry.resolve] if entry.resolve else _resolve_plain
-    operations = [
-        add_evidence(_mark_declared(one, entry), went_by) for one in resolve(entry, args, policy, where)
-    ]
+    read = _add_line(list(resolve(entry, args, policy, where)), entry, args, policy, where)
+    operations = [add_evidence(_mark_declared(one, entry), went_by) for one in read]
     if not sure:
         operations = [msgspec.structs.replace(one, reading=Risk.HIGH) for one in operations]
     return merge_same_operations(add_content_digest(one, args, policy) for one in operations)
@@ -91,14 +90,13 @@ def find_declared_targets(entry: Tool | None, args: Mapping[str, Any], where: Ca
 
 def real_places(entry: Tool, args: Mapping[str, Any], where: CallFolders, policy: Policy) -> tuple[str, ...]:
     """The real paths that the arguments of this call lead to now, and the files that it runs, as they are."""
-    if entry.resolve == "shell":
-        line = _command_line(entry, args)
-        folders = () if line is None else folders_of_line(args, entry, where)
-        return tuple(sorted({one for each in folders for one in _places_of_line(line or "", policy, each)}))
-    if entry.resolve not in ("path", "url"):
-        return ()
-    found = (_real_place(value, entry, where) for value in values_at(args, entry.source or ""))
-    return tuple(sorted({place for place in found if place is not None}))
+    line = _command_line(entry, args)
+    folders = () if line is None else folders_of_line(args, entry, where)
+    found = {one for each in folders for one in _places_of_line(line or "", policy, each)}
+    if entry.resolve in ("path", "url"):
+        named = (_real_place(value, entry, where) for value in values_at(args, entry.source or ""))
+        found.update(place for place in named if place is not None)
+    return tuple(sorted(found))
 
 
 def _places_of_line(line: str, policy: Policy, where: CallFolders) -> Iterator[str]:
@@ -320,11 +318,39 @@ def _resolve_shell(
     declared = [Operation(entry.operation)] if entry.operation else []
     line = _command_line(entry, args)
     if line is None:
-        return [*declared, Operation("shell.run", reading=Risk.HIGH, found=_NO_LINE)]
+        return [*declared, _NOT_READ]
     if change_line(args, entry):
         declared.append(Operation("shell.run", reading=Risk.HIGH, found=_CHANGED))
     folders = folders_of_line(args, entry, where)
     return [*declared, *(one for each in folders for one in operations_of_line(line, policy, each))]
+
+
+def _add_line(
+    named: list[Operation], entry: Tool, args: Mapping[str, Any], policy: Policy, where: CallFolders
+) -> list[Operation]:
+    """Return the operations that an entry names for a command line, and what reading that line adds.
+
+    It raises their risk, and what the policy blocks is blocked under any name.
+    """
+    if entry.resolve == "shell" or not has_value_at(args, entry.command_from or ""):
+        return named
+    line, folders = _command_line(entry, args), folders_of_line(args, entry, where)
+    read = (
+        [one for each in folders for one in operations_of_line(line, policy, each)]
+        if line is not None
+        else [_NOT_READ]
+    )
+    worst = max(read, key=lambda one: one.reading or Risk.LOW)
+    blocked = [one for one in read if one.barred or policy.entry(one.name).tier is Tier.BLOCKED]
+    return [*(_raise_reading(one, worst) for one in named), *blocked]
+
+
+def _raise_reading(one: Operation, worst: Operation) -> Operation:
+    """The operation at the risk of the worst that was read, and if that is another one, for that reason."""
+    if (worst.reading or Risk.LOW) <= (one.reading or Risk.LOW):
+        return one
+    why = {} if one.name == worst.name else {"found": worst.found, "because": worst.because}
+    return msgspec.structs.replace(one, reading=worst.reading, **why)
 
 
 _CHANGED = "runs with an argument beside its command line that may change what it does"
@@ -338,6 +364,7 @@ def operations_of_line(line: str, policy: Policy, where: CallFolders) -> tuple[O
 
 
 _NO_LINE = "runs a command that is not one text"
+_NOT_READ = Operation("shell.run", reading=Risk.HIGH, found=_NO_LINE)
 
 
 def _command_line(entry: Tool, args: Mapping[str, Any]) -> str | None:

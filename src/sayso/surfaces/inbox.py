@@ -15,6 +15,7 @@ class Inbox:
 
     name = "inbox"
     polls = False
+    takes_notices = False
 
     def able(self) -> bool:
         return True

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sayso.doors.mcp.gateway.dialect import DIALECT
+from sayso.store.contract import CallRow
 from tests.support.service import Service
 
 ID = "a" * 32
@@ -57,3 +58,15 @@ def test_an_approval_is_for_the_schema_it_was_asked_for(gateway: Service) -> Non
 @pytest.mark.parametrize("schema", ["x", "1" * 63, "1" * 65, "G" * 64, 7, None, ["1" * 64]])
 def test_a_schema_that_is_no_digest_is_refused(gateway: Service, schema: Any) -> None:
     assert send(gateway, "call", schema=schema) == "400"
+
+
+@pytest.mark.parametrize(
+    ("ok", "state"), [(True, "succeeded"), (False, "failed"), (None, "ambiguous"), (1, "failed")]
+)
+def test_a_call_ends_as_the_gateway_saw_it(gateway: Service, ok: object, state: str) -> None:
+    assert not is_allowed(send(gateway, "call"))
+    approve(gateway)
+    assert is_allowed(send(gateway, "call"))
+    send(gateway, "end", ok=ok)
+    with gateway.gate.store.read() as tx:
+        assert [row.state for row in tx.every(CallRow)] == [state]

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 from contextlib import ExitStack
+from operator import itemgetter
 from typing import Any
 
 from tests.agents.gateway.place import (
@@ -166,8 +167,12 @@ def test_a_server_that_dies_ends_the_gateway_with_its_code_and_answers_what_wait
         answers = [client.read(), client.read()]
         assert {one["id"] for one in answers} == {1, 2}
         assert all(is_denied(one) for one in answers)
+        assert ["find out whether it ran" in str(one) for one in sorted(answers, key=itemgetter("id"))] == [
+            False,
+            True,
+        ]
         assert client.process.wait(PATIENCE) == 3
-        assert service.next("end")["ok"] is False
+        assert service.next("end")["ok"] is None
 
 
 def test_a_client_that_leaves_takes_its_waiting_calls_with_it(place: GatewayPlace) -> None:

@@ -1,4 +1,4 @@
-"""What a store promises of grants and what is kept beside them: uses, denials, sendings, reviews."""
+"""What a store promises of grants and what is kept beside them: uses, reviews."""
 
 from __future__ import annotations
 
@@ -140,35 +140,6 @@ def check_a_number_of_a_grant_is_spent_once(make: Open) -> None:
             w.add_spend(replace(rows.SPEND, number=number, call="other"))
     with store.read() as r:
         assert list(r.spends(["g1"])) == [rows.SPEND, replace(rows.SPEND, number=3)]
-
-
-def check_a_denial_put_again_is_the_newer_one(make: Open) -> None:
-    store = make()
-    with store.write() as w:
-        w.put_denial(rows.DENIAL)
-        w.put_denial(replace(rows.DENIAL, turn=4, at=NOON + 1))
-        w.put_denial(replace(rows.DENIAL, session="s2", turn=1))
-    with store.read() as r:
-        assert r.denial("s1", "d1") == replace(rows.DENIAL, turn=4, at=NOON + 1)
-        assert r.denial("s1", "d2") is None
-
-
-def check_sendings_are_found_by_domain_and_content_of_one_session(make: Open) -> None:
-    store = make()
-    sent = [
-        replace(rows.SENDING, session=owner, domain=domain, content=content, operation=operation)
-        for owner, domain, content, operation in (
-            ("s1", "email", "x", "z"), ("s1", "chat", "x", "y"), ("s2", "email", "x", "w"),
-            ("s1", "email", "x", "z"), ("s1", "email", "y", "a"),
-        )
-    ]  # fmt: skip
-    with store.write() as w:
-        for row in sent:
-            w.add_sending(row)
-    with store.read() as r:
-        assert list(r.sendings("s1", [("email", "x")])) == [sent[0], sent[3]]
-        assert list(r.sendings("s1", [("email", "y"), ("chat", "x")])) == [sent[1], sent[4]]
-        assert list(r.sendings("s1", [])) == []
 
 
 def check_a_review_put_again_is_the_newer_one(make: Open) -> None:

@@ -14,7 +14,6 @@ from sayso.store.contract import (
     MetaRow,
     NodeRow,
     Reader,
-    SendingRow,
     SessionRow,
     StoreError,
 )
@@ -43,7 +42,6 @@ def check_what_does_not_exist_is_not_found(make: Open) -> None:
             r.meta("x"),
             r.session("x"),
             r.grant("x"),
-            r.denial("x", "x"),
             r.question("x"),
             r.call("x"),
         ]
@@ -61,7 +59,7 @@ def check_what_does_not_exist_is_not_found(make: Open) -> None:
             r.grants("x", []),
             r.grants("x", [("a", "b")]),
         ]
-        many += [r.spends(["x"]), r.spends([]), r.sendings("x", [("a", "b")]), r.reviews(), r.questions("x")]
+        many += [r.spends(["x"]), r.spends([]), r.reviews(), r.questions("x")]
         many += [r.questions(after="x"), r.calls_by_effect("x"), r.calls(states=["x"]), r.calls(states=[])]
         many += [
             r.entries("x"),
@@ -124,12 +122,10 @@ def check_rows_that_were_put_are_as_good_as_those_that_were_added(make: Open) ->
     with store.write() as w:  # and what is added goes on after them
         w.add_spend(replace(rows.SPEND, number=2))
         w.add_entry(entry(2))
-        w.add_sending(replace(rows.SENDING, at=NOON + 1))
         w.add_checkpoint(replace(rows.CHECKPOINT, at=NOON + 1))
         w.put_session(session("s1", head=b"new"))
         w.set_meta("epoch", "2")
     with store.read() as r:
-        assert [row.at for row in r.every(SendingRow)] == [NOON, NOON + 1]
         assert [row.at for row in r.checkpoints(limit=9)] == [NOON + 1, NOON]
         assert [row.head for row in r.every(SessionRow)] == [b"new"]
         assert [row.value for row in r.every(MetaRow)] == ["2"]
@@ -141,8 +137,8 @@ def check_a_row_that_is_stored_already_is_not_put_again(make: Open) -> None:
         rows.put_everything(w)
     once = [MetaRow("epoch", "other"), *_rows(rows.EVERYTHING[1:])]
     for row in once:
-        if row in (rows.SENDING, rows.CHECKPOINT):
-            continue  # these have no name: the same again is one more
+        if row == rows.CHECKPOINT:
+            continue  # it has no name: the same again is one more
         with pytest.raises(StoreError), store.write() as w:
             w.put_rows([call("new"), row])
     with store.read() as r:

@@ -71,7 +71,6 @@ def _change_everything(w: Writer) -> None:
     w.set_meta("epoch", "2")
     w.put_session(session("s1", head=b"other"))
     w.add_spend(replace(rows.SPEND, number=2, what="revoke"))
-    w.put_denial(replace(rows.DENIAL, turn=9))
     assert w.close_question(rows.CLOSED)
     assert w.move_call(call("c1", state="running", fence=1), states=["pending"], fence=0)
     w.put_call(replace(rows.FULL_CALL, state="failed"))
@@ -355,14 +354,14 @@ def check_a_waiter_is_told_of_the_commit_of_another_handle(make: Open) -> None:
     seen = one.wait_for_change(0, PATIENCE)
     for number in range(1, 4):
         with two.write(durable=number == 2) as w:
-            w.put_denial(replace(rows.DENIAL, turn=number))
+            w.put_session(session("s1", head=bytes([number])))
         while True:  # it may be woken too often, and must be in the end
             mark = one.wait_for_change(seen, SOON)
             assert mark != seen
             seen = mark
             with one.read() as r:
-                denial = r.denial("s1", "d1")
-            if denial is not None and denial.turn == number:
+                found = r.session("s1")
+            if found is not None and found.head == bytes([number]):
                 break
     assert one.bound <= 2.0 < SOON
 

@@ -15,6 +15,12 @@ LISTS = "autonomous: [read], requires_approval: [send], blocked: []"
     ("text", "severity", "where", "words"),
     [
         ("operations: {a.b: {risk: low}}", "warning", "a.b", "is in no list"),
+        (
+            "people: {ana: {ids: [page:ana]}, bo: {}}\napprovals: [{domain: bnak, from: [ana]}]",
+            "warning",
+            "approvals bnak from low",
+            "there is no domain bnak",
+        ),
         ("tools: [{tool: t, operation: a.b}]", "warning", "tool t", "a.b is in no list"),
         ("tools: [{tool: t, resolve: url, domain: a, from: args.u}]", "warning", "tool t", "no domain a"),
         (

@@ -90,6 +90,18 @@ def test_a_problem_is_told_with_file_line_column_and_hint() -> None:
         ("settings: {confidence_threshold: true}", (1, 34), "must be a number, and is true or false", ""),
         ("settings: {confidence_bypass: yes}", (1, 31), "must be true or false, and is text", ""),
         ("settings: {confidence_bypass: 1}", (1, 31), "must be true or false, and is a whole number", ""),
+        (
+            "domains: {a: {autonomous: [], requires_approval: [], blocked: [], cooling_period_hours: 1e308}}",
+            (1, 89),
+            "cannot be 1e+308",
+            "1,000,000",
+        ),
+        (
+            "domains: {a: {autonomous: [], requires_approval: [], blocked: [], undo_window_days: 1000001}}",
+            (1, 85),
+            "cannot be 1000001",
+            "1,000,000",
+        ),
         ("settings: {task_idle_turns: 2.5}", (1, 29), "must be a whole number", ""),
         ("settings: {task_idle_turns: 0}", (1, 29), "cannot be 0", "1 or more"),
         ("settings: {question_lasts: 8d}", (1, 28), "question_lasts cannot be 8d", "7d at most"),

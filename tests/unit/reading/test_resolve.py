@@ -9,6 +9,7 @@ import pytest
 
 from sayso.core.model import Operation, Risk
 from sayso.policy import PolicyProblems, load_preset, load_text
+from sayso.reading.paths.own_places import home_folder
 from tests.support.rows import each_row
 from tests.unit.deciding import bare
 from tests.unit.resolving import read_operations, target_for
@@ -87,6 +88,44 @@ def test_a_tool_that_no_entry_fits_is_an_operation_of_its_own(tool: str, name: s
 def test_a_tool_with_a_changed_name_does_not_borrow_what_another_may_do() -> None:
     assert resolved("calm_tool", {}) == (Operation("tools.calm_tool"),)
     assert resolved("calm tool", {}) == (Operation("tools.calm_tool", reading=Risk.HIGH),)
+
+
+NAMED = """
+extends: [balanced]
+domains:
+  tests: {autonomous: [run], requires_approval: [], blocked: []}
+tools:
+  - {tool: test, operation: tests.run, command: args.line}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "reading", "more"),
+    [
+        ("pytest -q", Risk.MODERATE, []),
+        ("git status", None, []),
+        ("git push --force", Risk.HIGH, []),
+        ("frobnicate", Risk.HIGH, []),
+        ("", None, []),
+        (["git", "status"], None, []),
+        (["git", ["push"]], Risk.HIGH, []),
+        ({"run": "git status"}, Risk.HIGH, []),
+        ("sayso approve q_1", Risk.HIGH, ["self_modification.run_guard_command"]),
+        ("pytest; echo > ~/.config/sayso/policy.yaml", Risk.HIGH, ["self_modification.modify_policy"]),
+    ],
+)
+def test_the_line_of_an_operation_that_an_entry_names_is_read_as_well(
+    line: object, reading: Risk | None, more: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    policy, home = load_text(NAMED), home_folder()
+    first, *rest = read_operations("test", {"line": line}, policy, folder="/w", workspace="/w", home=home)
+    assert (first.name, first.reading, [one.name for one in rest]) == ("tests.run", reading, more)
+
+
+def test_a_named_operation_without_its_line_is_what_the_entry_says() -> None:
+    (one,) = read_operations("test", {}, load_text(NAMED), folder="/w", workspace="/w", home="/home/ana")
+    assert (one.name, one.reading) == ("tests.run", None)
 
 
 def test_a_command_line_is_what_it_does_and_one_that_is_not_understood_is_high() -> None:

@@ -44,9 +44,12 @@ def examine_gates(
     servers = [] if agent else _gated_servers()
     gates = {**found, **({MCP: servers} if servers else {})}
     level = find_level(installed_socket(), gates)
-    told = {**gates, "level": [level]}
+    providers = [] if agent else _examine_sign_in()
+    told = {**gates, "level": [level], **({"sign_in": providers} if providers else {})}
     behind = ["MCP servers behind the gateway", *map(_line, servers)] if servers else []
-    lines = [*_lines(found), *map(_free_line, free), *behind, "all together", _line(level), *_service_lines()]
+    sign_in = ["signing in with a provider", *map(_line, providers)] if providers else []
+    together = ["all together", _line(level), *_service_lines()]
+    lines = [*_lines(found), *map(_free_line, free), *behind, *sign_in, *together]
     show_or_json(as_json, {**told, "not_gated": [one.name for one in free]}, lines)
     if (free and not gated) or not all(one.good for findings in told.values() for one in findings):
         raise typer.Exit(1)
@@ -57,6 +60,26 @@ def _service_lines() -> list[str]:
     from sayso.cli.commands.service.running import find_running
 
     return [f"  --   service: runs at {one.page}; {OPEN_OR_STOP}" for one in find_running(None)[0]]
+
+
+def _examine_sign_in() -> list[Diagnosis]:
+    """Return whether people can sign in with the providers that are set up; nothing if none is."""
+    from sayso.core.errors import SaysoError
+    from sayso.core.extras import needs_extra
+    from sayso.core.team import NO_TEAM
+    from sayso.gate.open import gate_data_folder
+    from sayso.gate.settings import load_own_policy
+    from sayso.service.providers.settings_file import FILE_NAME
+
+    if not (gate_data_folder(make=False) / FILE_NAME).exists():
+        return []
+    with needs_extra("service", "signing in with a provider"):
+        from sayso.cli.views.providers import diagnose_providers
+    try:
+        own = load_own_policy()
+    except SaysoError:  # the service says what is wrong with it
+        own = None
+    return diagnose_providers(NO_TEAM if own is None else own.policy.team)
 
 
 def _examine_servers(*, as_json: bool) -> None:

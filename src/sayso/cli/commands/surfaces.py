@@ -39,14 +39,32 @@ def add_one(
         typer.Argument(metavar="KEY=VALUE", help="Its settings; what is needed and missing is asked for."),
     ] = None,
 ) -> None:
-    """Add a surface. Its secrets are kept in a file that only you can read; you are asked for them."""
+    """Add a surface. Its secrets are kept in a file that only you can read; you are asked for them.
+
+    The keys of each kind, those that are not needed in brackets:
+
+    \b
+    telegram  token chat approvers=ID,ID [detail=full]
+    slack     token signing_secret channel approvers=ID,ID [detail=full]
+    ntfy      topic answers=URL [server token detail=full]
+    mail      host sender to [port security user password detail=full]
+    webhook   url secret approvers=NAME,NAME [detail=masked]
+    obsidian  secret approvers=NAME,NAME [detail=masked]
+    desktop   nothing
+
+    docs/surfaces.md says what they are.
+    """
     from sayso.surfaces.remote.settings_file import KINDS, SurfacesRefused, add_surface, surfaces_path
 
     if kind not in KINDS:
         raise SurfacesRefused(f"{kind!r} is not a kind of surface", hint=f"use {', '.join(KINDS)}")
     given: dict[str, Any] = {"name": name, **_parse_values(values or [])}
-    add_surface(kind, given | _ask_for_missing(kind, given))
+    added = add_surface(kind, given | _ask_for_missing(kind, given))
     typer.echo(f"Added {name} to {surfaces_path()}.")
+    if not getattr(added, "approvers", True):
+        print_note("nobody may answer there yet: remove it, and add it with approvers=ID,ID")
+    if not getattr(added, "answers", True):
+        print_note("there are no buttons without answers=https://YOUR-SERVICE/surfaces/v1/" + name)
     print_note(f"restart the service, and try it: sayso surfaces test {name}")
 
 

@@ -43,6 +43,7 @@ LOOK_AGAIN = 1.0
 RISK_STYLES = {"low": "green", "moderate": "yellow", "high": "bold red"}
 FOLDED = "Read to the end first (space or PgDn): this is high risk."
 NOT_AN_ANSWER = "That is not an answer to this question."
+TYPING_KEYS = "Enter when you are done  Esc back"
 
 
 class InboxApp(App[None]):
@@ -157,6 +158,8 @@ class InboxApp(App[None]):
         return text
 
     def _keys_text(self) -> str:
+        if self._wanted:
+            return TYPING_KEYS
         item, keys = self._state.question, []
         if item is not None and self._state.open:
             keys = [f"{one.key} {one.label}" for one in choices_of(item)]
@@ -280,7 +283,7 @@ class InboxApp(App[None]):
         scroll = self.query_one("#scroll", VerticalScroll)
         height = scroll.scrollable_content_region.height
         lines = pages if abs(pages) > 1 else pages * (height - 1)
-        scroll.scroll_to(y=scroll.scroll_y + lines, animate=False)
+        scroll.scroll_to(y=scroll.scroll_y + lines, animate=False, immediate=True)
         self.call_after_refresh(self._note_seen)
 
     def _show_why(self, item: InboxItem) -> None:
@@ -299,6 +302,7 @@ class InboxApp(App[None]):
     def _open_line(self, wanted: str, prompt: str, value: str = "") -> None:
         self._wanted = wanted
         self._say(prompt)
+        self._put("keys", Text(self._keys_text()))
         line = self.query_one("#line", Input)
         line.value = value
         line.add_class("asked")

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -94,10 +94,10 @@ def spell_facts(request: Request, policy: Policy, view: View, now: float) -> str
     """Return the facts of a decision of this request, in this view, at this time."""
     operations = request.operations
     facts = Facts(
-        tuple(_spell_operation(one, operations) for one in operations),
+        tuple([_spell_operation(one, operations) for one in operations]),
         _find_marks(request, view, now) + ("j" if policy.project else ""),
         _find_names(operations),
-        tuple(_find_held(request, policy, view, now)) if view.session.grants else (),
+        _find_held(request, policy, view, now) if view.session.grants else (),
         _find_reviews(request, policy, view),
         starts=request.workflow or "",
     )
@@ -199,20 +199,23 @@ def _was_denied(request: Request, session: Session, now: float) -> bool:
     return denial is not None and denial.turn == session.turn and now - denial.at <= DENIAL_LASTS
 
 
-def _find_held(request: Request, policy: Policy, view: View, now: float) -> Iterator[str]:
-    """Yield the live grants that a decision of this request may go by, and that fit it."""
+def _find_held(request: Request, policy: Policy, view: View, now: float) -> tuple[str, ...]:
+    """Return the live grants that a decision of this request may go by, and that fit it."""
+    found: list[str] = []
+    names = [one.name for one in request.operations]
     for key, row in view.session.grants.items():
-        if _may_cover(key, request, view.scope):
+        if _may_cover(key, names, request, view.scope):
             for held in row:
                 ended = key[0] in EXACT and ended_by_tightening(held.grant, policy.tightened)
-                if not ended and is_grant_live(held, view, now) and _fits(held.grant.pins, request):
-                    yield held.grant.id
+                if not ended and is_grant_live(held, view, now) and _fits(held.grant.pins, names, request):
+                    found.append(held.grant.id)
+    return tuple(found)
 
 
-def _may_cover(key: GrantKey, request: Request, scope: Scope) -> bool:
+def _may_cover(key: GrantKey, names: Sequence[str], request: Request, scope: Scope) -> bool:
     kind, value = key
     if kind == "operation":
-        return any(one.name == value for one in request.operations)
+        return value in names
     if kind in EXACT:
         return value == request.digest
     if kind == "command":
@@ -225,8 +228,8 @@ def _may_cover(key: GrantKey, request: Request, scope: Scope) -> bool:
     return kind == "category" or value == request.workflow or (run is not None and value == run.workflow)
 
 
-def _fits(pins: Pins, request: Request) -> bool:
-    return any(pins_fit(pins, request, one.name) for one in request.operations)
+def _fits(pins: Pins, names: Sequence[str], request: Request) -> bool:
+    return any(pins_fit(pins, request, name) for name in names)
 
 
 def _find_reviews(request: Request, policy: Policy, view: View) -> Mapping[str, float]:

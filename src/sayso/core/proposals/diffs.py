@@ -165,7 +165,7 @@ def _read_hunk(lines: list[str], place: int) -> tuple[Hunk, int]:
     place += 1
     while place < len(lines) and (left or right or lines[place] == NO_NEWLINE):
         line = lines[place]
-        if line == NO_NEWLINE and found:
+        if line == NO_NEWLINE and found and found[-1].text != "\n":  # without its end such a line is nothing
             found[-1] = DiffLine(found[-1].sign, found[-1].text.removesuffix("\n"))
         elif line[:1] in (" ", "-", "+"):
             sign: Sign = line[0]  # type: ignore[assignment]

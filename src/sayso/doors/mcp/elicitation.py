@@ -51,6 +51,7 @@ class Elicitation:
 
     name = "elicitation"
     polls = True
+    takes_notices = False
 
     def __init__(
         self,

@@ -99,13 +99,13 @@ def authorize_in(
     found = load_open_session(gate, tx, request.session, wanted)
     if found.session.plan is not None:  # an ask may end the plan, and with it grants that are not among these
         found = load_open_session(gate, tx, request.session, msgspec.structs.replace(wanted, keys=None))
-    view = view_of(gate, tx, found, request, scope)
-    decision = decide_here(gate, request, view, tx.now)
+    view, now = view_of(gate, tx, found, request, scope), tx.now
+    decision = decide_here(gate, request, view, now)
     if decision.verdict is Verdict.ASK:
-        decision = with_offers(decision, request, gate.policy, view, tx.now)
+        decision = with_offers(decision, request, gate.policy, view, now)
     question, flood = _find_or_open_question(gate, tx, request, decision, found.session, bundle)
     if flood is not None:
-        decision = _deny(decision, flood, flood_effects(found.session, flood, tx.now))
+        decision = _deny(decision, flood, flood_effects(found.session, flood, now))
     opened = () if question is None else (QuestionOpened(question),)
     stands = None
     if call is not None and fence is not None and decision.verdict is Verdict.ALLOW:
@@ -116,7 +116,7 @@ def authorize_in(
     joined = question is not None and not new
     entry, goes_on = 0, told or joined or is_answer(gate, tx, decision)
     if not (again and joined):
-        facts = spell_facts(request, gate.policy, view, tx.now)
+        facts = spell_facts(request, gate.policy, view, now)
         entry = record_decision(
             gate, tx, request, decision, question, bundle, call, again=goes_on, facts=facts
         )
@@ -244,8 +244,10 @@ def _deny(
 
 def notice_in(effects: tuple[Effect, ...]) -> events.Text:
     """Return the text of the last notice or alert among these effects, if there is one."""
-    texts = [effect.text for effect in effects if isinstance(effect, (Noticed, Alerted))]
-    return texts[-1] if texts else UNSET
+    for effect in reversed(effects):
+        if isinstance(effect, (Noticed, Alerted)):
+            return effect.text
+    return UNSET
 
 
 def record_decision(

@@ -44,12 +44,13 @@ def make_card(
     """
     line = approvals.text
     first = "" if line is None else f"{fit_text(f'Approvals: {line}', LONGEST_TITLE)}\n\n"
-    whole = shows_whole(surface, question, len(first.encode()))
+    full = sends_whole(surface, question, len(first.encode()))
+    whole = full and not surface.cuts
     operations = tuple(dict.fromkeys(item.operation for item in question.items))
     agent, risk = visible(question.request.agent), question.risk.word
     title = f"{agent}: {', '.join(operations)} ({risk} risk)"
     offered = tuple(
-        (offer.answer, visible(offer.words, None) if whole else LABELS.get(offer.answer, offer.answer))
+        (offer.answer, visible(offer.words, None) if full else LABELS.get(offer.answer, offer.answer))
         for offer in (question if approvals.counts else keep_only_deny(question)).offers
         if offer.answer != "edit"
     )
@@ -61,7 +62,7 @@ def make_card(
         agent,
         operations,
         fit_text(title, LONGEST_TITLE),
-        first + (question.text if whole else _mask_call(question, surface.longest - len(first.encode()))),
+        first + (question.text if full else _mask_call(question, surface.longest - len(first.encode()))),
         whole,
         question.request.digest,
         expires_at,
@@ -86,8 +87,8 @@ def describe_approvals_on(gate: Gate, tx: Reader, surface: RemoteSurface, read: 
     return ApprovalLine(words.surface_approvals_line(describe_line(found), people), bool(people))
 
 
-def shows_whole(surface: RemoteSurface, question: Question, beside: int = 0) -> bool:
-    """Return whether the surface shows all of the call: it may, nothing is folded, and there is room."""
+def sends_whole(surface: RemoteSurface, question: Question, beside: int = 0) -> bool:
+    """Return whether the surface is sent all of the call: it may, nothing is folded, and there is room."""
     return surface.detail == "full" and question.complete and _fits(question.text, surface.longest - beside)
 
 

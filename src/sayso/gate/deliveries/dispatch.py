@@ -1,9 +1,7 @@
 """Sending: every open question to every surface, every notice to one, from the store and never from memory.
 
 - Each surface has a thread of its own, so one that is down or slow delays no other. No question has one.
-- Who works on a delivery takes it by its version, for a while. If they die, it comes up again.
-- What cannot be sent is tried again, later each time; a surface that is down is left alone as a whole. A
-  question that was closed meanwhile is not sent.
+- A surface that is down is left alone as a whole. A question that was closed meanwhile is not sent.
 - A question that was answered anywhere is closed on every surface that shows it, with who said what.
 """
 
@@ -18,15 +16,18 @@ from hashlib import sha256
 
 import msgspec
 
+from sayso.core.decision import Question
 from sayso.core.durations import DAY
 from sayso.core.errors import SaysoError
+from sayso.core.team import Team
 from sayso.gate import words
 from sayso.gate.deliveries.answers import AnswerRefused, answerer, take_answer
 from sayso.gate.deliveries.cards import describe_approvals_on, fit_text, make_card
-from sayso.gate.deliveries.notices import QUEUE, NoticeFeed, load_notice
-from sayso.gate.deliveries.remote_surface import RemoteSurface, SurfaceDown
-from sayso.gate.deliveries.rests import FIRST_PAUSE, Rests, pause_after
+from sayso.gate.deliveries.outbox import HELD_FOR, Outbox, delivery_key
+from sayso.gate.deliveries.remote_surface import RemoteSurface
+from sayso.gate.deliveries.rests import FIRST_PAUSE
 from sayso.gate.deliveries.team_timing import held_until
+from sayso.gate.deliveries.telling import NoticeTeller
 from sayso.gate.gate import Gate, current_gate
 from sayso.gate.questions.expiry import as_of, ends_at
 from sayso.gate.questions.read import TamperedQuestion, UnknownQuestion, question_of, questions_in
@@ -35,8 +36,6 @@ from sayso.gate.refusal_limit import RefusalLimit
 from sayso.store.contract import DeliveryRow, QuestionRow, Reader
 
 log = logging.getLogger("sayso.surfaces")
-HELD_FOR = 60.0
-"""Seconds for which a delivery is somebody's, once they have taken it."""
 KEPT_FOR = 30 * DAY
 LOOK_AGAIN = 1.0
 WAIT_FOR_ANSWERS = 20.0
@@ -62,17 +61,23 @@ class Dispatcher:
         notices_to: Callable[[], str | None],
         link: Callable[[str], str | None] = lambda question: None,
         joining: Callable[[], Sequence[RemoteSurface]] = tuple,
+        hold: Callable[[Team, Question, str, float], float | None] = held_until,
     ) -> None:
-        """`joining` returns the surfaces that come and go while this runs. Notices go to none of them."""
+        """`joining` returns the surfaces that come and go while this runs. Notices go to none of them.
+
+        `hold` says until when a question is not sent to a surface.
+        """
         self._gate = gate
         self._surfaces: Mapping[str, RemoteSurface] = {one.name: one for one in surfaces}
         self._notices_to = notices_to
         self._link = link
         self._joining = joining
+        self._hold = hold
         self._joined: set[str] = set()
-        self._feed = NoticeFeed(gate)
+        self._outbox = Outbox(gate)
+        self._rests = self._outbox.rests
+        self._teller = NoticeTeller(gate, self._outbox, self._find_notice_place)
         self._refusals = RefusalLimit()
-        self._rests = Rests()
         self._held: dict[tuple[str, str], float] = {}
         self._over = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -122,21 +127,7 @@ class Dispatcher:
 
     def send_notices(self) -> bool:
         """Queue what the trail says is to be told, and tell what is due; whether there was anything."""
-        queued = self._feed.take_in()
-        name = self._notices_to()
-        surface = None if name is None else self._surfaces.get(name)
-        if surface is None:
-            return False
-        with self._gate.store.read() as tx:
-            now = tx.now
-            due = list(tx.deliveries_due(QUEUE, by=now, limit=PAGE))
-        for row in due:
-            if self._rests.is_resting(surface.name, now):
-                return bool(queued)
-            taken = self._take(row)
-            if taken is not None:
-                self._tell(surface, taken)
-        return bool(queued or due)
+        return self._teller.send()
 
     def fetch_answers(self, surface: RemoteSurface, seconds: float) -> int:
         """Take the answers that came in on this surface; how many counted."""
@@ -147,6 +138,9 @@ class Dispatcher:
             except (AnswerRefused, SaysoError) as error:
                 log.warning("an answer from %s was refused: %s", surface.name, error)
         return counted
+
+    def _find_notice_place(self) -> RemoteSurface | None:
+        return self._surfaces.get(self._notices_to() or "")
 
     def _find_fresh(self, gate: Gate, tx: Reader, surface: str) -> list[str]:
         """Return the questions to show now. Those that are held back come up again later."""
@@ -168,7 +162,7 @@ class Dispatcher:
             asked = question_of(gate, tx, question).question
         except (UnknownQuestion, TamperedQuestion):
             return None  # taken up, and found out, as any other
-        return held_until(gate.policy.team, asked, surface, tx.now)
+        return self._hold(gate.policy.team, asked, surface, tx.now)
 
     def _find_moved(self, gate: Gate, tx: Reader, surface: RemoteSurface) -> list[DeliveryRow]:
         """Return what is shown there and has other approvals by now."""
@@ -187,45 +181,33 @@ class Dispatcher:
 
     def _show_moved(self, surface: RemoteSurface, row: DeliveryRow) -> None:
         """Show the question again with the approvals of now, in place of the one that is shown."""
-        taken = self._take(row)
+        taken = self._outbox.take(row)
         if taken is None:
             return
         try:
             ending = fit_text(words.APPROVALS_MOVED, surface.longest)
             surface.close(taken.ref, taken.subject, _key(taken), ending)
         except Exception as error:  # noqa: BLE001  a foreign surface: the others go on
-            self._try_later(surface, taken, error)
+            self._outbox.try_later(surface.name, taken, error)
             return
-        fresh = self._note(taken, due=HELD_FOR, state="due", ref=None)
+        fresh = self._outbox.note(taken, due=HELD_FOR, state="due", ref=None)
         if fresh is not None:
             self._show(surface, fresh)
 
     def _show_new(self, surface: RemoteSurface, question: str) -> None:
-        row = self._take_new(surface.name, question)
+        row = self._outbox.take_new(surface.name, question)
         if row is not None:
             self._show(surface, row)
 
     def _show_again(self, surface: RemoteSurface, row: DeliveryRow) -> None:
-        taken = self._take(row)
+        taken = self._outbox.take(row)
         if taken is not None:
             self._show(surface, taken)
 
     def _close_shown(self, surface: RemoteSurface, row: DeliveryRow) -> None:
-        taken = self._take(row)
+        taken = self._outbox.take(row)
         if taken is not None:
             self._close(surface, taken)
-
-    def _take_new(self, surface: str, question: str) -> DeliveryRow | None:
-        with self._gate.store.write() as tx:
-            row = DeliveryRow(surface, question, "question", "due", tx.now + HELD_FOR, attempts=1, at=tx.now)
-            return row if tx.add_delivery(row) else None
-
-    def _take(self, row: DeliveryRow) -> DeliveryRow | None:
-        with self._gate.store.write() as tx:
-            return self._move(
-                tx.move_delivery,
-                msgspec.structs.replace(row, due_at=tx.now + HELD_FOR, attempts=row.attempts + 1),
-            )
 
     def _show(self, surface: RemoteSurface, row: DeliveryRow) -> None:
         try:
@@ -242,12 +224,12 @@ class Dispatcher:
             card = make_card(gate, surface, read.question, ends, self._link(row.subject), team)
             ref = surface.show(card, _key(row))
         except (UnknownQuestion, TamperedQuestion):
-            self._note(row, state="over")
+            self._outbox.note(row, state="over")
         except Exception as error:  # noqa: BLE001  a foreign surface: the others go on
-            self._try_later(surface, row, error)
+            self._outbox.try_later(surface.name, row, error)
         else:
             self._rests.end(surface.name)
-            self._note(row, state="shown", ref=ref, due=0.0, error=None)
+            self._outbox.note(row, state="shown", ref=ref, due=0.0, error=None)
 
     def _close(self, surface: RemoteSurface, row: DeliveryRow) -> None:
         try:
@@ -257,42 +239,9 @@ class Dispatcher:
                 ending = fit_text(describe_question_ending(question, surface.name), surface.longest)
                 surface.close(row.ref, row.subject, _key(row), ending)
         except Exception as error:  # noqa: BLE001  a foreign surface: the others go on
-            self._try_later(surface, row, error)
+            self._outbox.try_later(surface.name, row, error)
         else:
-            self._note(row, state="over")
-
-    def _tell(self, surface: RemoteSurface, row: DeliveryRow) -> None:
-        try:
-            with self._gate.store.read() as tx:
-                notice = load_notice(tx, row)
-            if notice is not None:  # else there is nothing to tell: no entry, or one that was pruned
-                fitting = msgspec.structs.replace(notice, text=fit_text(notice.text, surface.longest))
-                surface.tell(fitting, _key(row))
-        except Exception as error:  # noqa: BLE001  a foreign surface: the others go on
-            self._try_later(surface, row, error)
-        else:
-            self._rests.end(surface.name)
-            self._note(row, state="over", ref=surface.name, error=None)
-
-    def _try_later(self, surface: RemoteSurface, row: DeliveryRow, error: Exception) -> None:
-        if isinstance(error, OSError | SurfaceDown):
-            with self._gate.store.read() as tx:
-                pause = self._rests.begin(surface.name, tx.now, getattr(error, "wish", 0.0))
-        else:  # what is wrong may be this one alone
-            pause = pause_after(row.attempts - 1)
-        why = f"{type(error).__name__}: {error}"[:500]
-        log.warning("%s: %s, trying again in %.0f s", surface.name, why, pause)
-        self._note(row, due=pause, error=why)
-
-    def _note(self, row: DeliveryRow, *, due: float = 0.0, **how: object) -> DeliveryRow | None:
-        """Write down how a delivery stands that this thread has taken."""
-        with self._gate.store.write() as tx:
-            return self._move(tx.move_delivery, msgspec.structs.replace(row, due_at=tx.now + due, **how))
-
-    @staticmethod
-    def _move(move: Callable[..., bool], row: DeliveryRow) -> DeliveryRow | None:
-        after = msgspec.structs.replace(row, version=row.version + 1)
-        return after if move(after, version=row.version) else None
+            self._outbox.note(row, state="over")
 
     # --- threads ---
 
@@ -372,6 +321,5 @@ def _body(team: ApprovalLine) -> bytes:
 
 
 def _key(row: DeliveryRow) -> str:
-    """The same at every try, so that a receiver who looks at it takes the delivery once."""
-    told = f".{sha256(row.body).hexdigest()[:8]}" if row.kind == "question" and row.body else ""
-    return f"{row.subject}.{row.kind}{told}"
+    """The key of a question as it is shown: with other approvals it is another one."""
+    return delivery_key(row, f".{sha256(row.body).hexdigest()[:8]}" if row.body else "")

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -39,9 +39,10 @@ class NoticeFeed:
         while True:
             with self._gate.store.read() as tx:
                 self._begin(tx)
-                found, more = self._look(tx)
-            if found or any(self._read[one] - self._saved.get(one, 0) >= SAVE_AFTER for one in self._read):
-                queued += self._queue(found)
+                found, read, more = self._look(tx)
+            if found or any(read[one] - self._saved.get(one, 0) >= SAVE_AFTER for one in read):
+                queued += self._queue(found, read)
+            self._read = read  # not before it is in the queue
             if not more:
                 return queued
 
@@ -57,26 +58,26 @@ class NoticeFeed:
             self._saved[stream] = self._read[stream] if kept is not None else -SAVE_AFTER
         self._begun = True
 
-    def _look(self, tx: Reader) -> tuple[list[Notice], bool]:
-        """One page of each stream: what is to be told, and whether there may be more."""
-        found, more = [], False
-        for stream, after in list(self._read.items()):
+    def _look(self, tx: Reader) -> tuple[list[Notice], dict[str, int], bool]:
+        """One page of each stream: what is to be told, up to where it is read, whether there may be more."""
+        found, read, more = [], dict(self._read), False
+        for stream, after in self._read.items():
             page = tx.entry_tuples(stream, after=after, limit=PAGE)
             for seq, body, _prev, _hash, at, event, _session in page:
                 notice = notice_of(stream, seq, at, event, body)
                 if notice is not None:
                     found.append(notice)
             if page:
-                self._read[stream] = page[-1][0]
+                read[stream] = page[-1][0]
             more = more or len(page) == PAGE
-        return found, more
+        return found, read, more
 
-    def _queue(self, found: Iterable[Notice]) -> int:
+    def _queue(self, found: Iterable[Notice], read: Mapping[str, int]) -> int:
         with self._gate.store.write() as tx:
             queued = sum(_add(tx, notice) for notice in found)
-            for stream, seq in self._read.items():
+            for stream, seq in read.items():
                 _save_place(tx, stream, seq)
-        self._saved = dict(self._read)
+        self._saved = dict(read)
         return queued
 
 

@@ -16,6 +16,8 @@ from sayso.core.errors import SaysoError
 from sayso.core.model import Risk
 from sayso.gate.questions.surface import Surface
 
+SETTINGS_FILE = "surfaces.json"
+"""In the data folder: the surfaces of the service, its owner's alone."""
 LABELS = {
     "once": "Allow once",
     "task": "For this task",
@@ -100,6 +102,10 @@ class RemoteSurface(Surface[QuestionCard, GivenAnswer], Protocol):
     @property
     def allows(self) -> bool:
         """Return whether a yes can be given there, and not only a no, or nothing."""
+
+    @property
+    def cuts(self) -> bool:
+        """Return whether a part of what it is sent may be left out where it is shown, beside the buttons."""
 
     def receive(self, headers: Mapping[str, str], body: bytes) -> GivenAnswer | None:
         """Return the answer in a message that was sent to us; an error unless it comes from the surface.

@@ -9,18 +9,21 @@ from contextlib import suppress
 import msgspec
 
 from sayso.core.audit.notices import Notice
+from sayso.core.decision import Question
 from sayso.core.errors import SaysoError
 from sayso.core.model import Operation
+from sayso.core.team import Team
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.deliveries.dispatch import Dispatcher
 from sayso.gate.deliveries.remote_surface import RemoteSurface
+from sayso.gate.deliveries.team_timing import held_until
 from sayso.gate.gate import Gate
 from sayso.gate.questions.answer import cancel_question
 from sayso.gate.questions.wait import load_question_now
 from sayso.gate.sessions.sessions import close_session, open_session
+from sayso.gate.words import SURFACE_TEST, SURFACE_TEST_OPERATION
 
-OPERATION = "sayso.test_surface"
 TOOL = "test_surface"
 TEXT = "This is a test. Nothing runs, whatever you answer."
 LOOK_AGAIN = 0.2
@@ -37,27 +40,40 @@ def try_surface(
     gate: Gate, surface: RemoteSurface, seconds: float, *, said: Callable[[str], object]
 ) -> Trial:
     """Send both, and wait for the answer. The question is taken back if nobody gives one."""
+    if surface.allows and not surface.approvers:
+        told = f"Nobody may answer on {surface.name}: it has no approvers. Add it with approvers=ID."
+        return Trial(False, told)
     now = time.time()
     surface.tell(Notice(f"test.{int(now)}", now, "TEST", TEXT), f"test.{int(now)}")
     said(f"A notice was sent to {surface.name}.")
-    session = open_session(gate, agent="sayso surfaces test", owner="operator")
+    session = open_session(gate, agent=SURFACE_TEST, owner="operator")
     call = make_call(TOOL, {"text": TEXT})
-    question = authorize(gate, make_request(call, [Operation(OPERATION)], session=session)).question
+    asked = [Operation(SURFACE_TEST_OPERATION)]
+    question = authorize(gate, make_request(call, asked, session=session, agent=SURFACE_TEST)).question
     if question is None:
         close_session(gate, session)
         return Trial(False, "The policy does not ask about an unknown operation, so nothing can be tried.")
-    dispatcher = Dispatcher(gate, (surface,), notices_to=lambda: None)
+    dispatcher = Dispatcher(gate, (surface,), notices_to=lambda: None, hold=_hold_others)
     try:
         dispatcher.send(surface)
         failed = _find_error(gate, surface, question.id)
         if failed is not None:
             return Trial(False, f"The question could not be sent to {surface.name}: {failed}")
+        if not surface.approvers:
+            told = f"It was sent to {surface.name}. Nobody can answer there; look whether it arrived."
+            return Trial(True, told)
         said(f"Question {question.id} was sent to {surface.name}. Answer it there.")
         return _wait_for_answer(gate, surface, dispatcher, question.id, seconds)
     finally:
         cancel_question(gate, question.id, "the test is over")
         dispatcher.send(surface)
         close_session(gate, session)
+
+
+def _hold_others(team: Team, question: Question, surface: str, now: float) -> float | None:
+    """Hold back what waits for its time, but not the question of the trial."""
+    trial = question.request.agent == SURFACE_TEST
+    return None if trial else held_until(team, question, surface, now)
 
 
 def _find_error(gate: Gate, surface: RemoteSurface, question: str) -> str | None:

@@ -9,9 +9,16 @@ import msgspec
 from sayso.core.errors import MalformedRequest
 from sayso.core.policy import Policy
 from sayso.gate.figures.figures import Figures, figures_of, pace_of
-from sayso.gate.figures.totals import SHORTEST, Totals, load_totals, start_of_hour
+from sayso.gate.figures.totals import SHORTEST, Totals, leave_out_trials, load_totals, start_of_hour
 from sayso.gate.gate import Gate
-from sayso.gate.summaries.shapes import ASKED, DECIDED, AnswerCounts, QuestionTotals, VerdictCounts
+from sayso.gate.summaries.shapes import (
+    ASKED,
+    DECIDED,
+    AnswerCounts,
+    DecisionTotals,
+    QuestionTotals,
+    VerdictCounts,
+)
 
 MOST_ROWS = 1_000
 
@@ -60,8 +67,9 @@ def _chart_hours(totals: Totals) -> tuple[Tally, ...]:
     decided: dict[int, VerdictCounts] = {}
     for stream in totals.streams:
         for hour, one in stream.newest_first(DECIDED[SHORTEST], first=first, limit=MOST_ROWS):
-            if one.agents:
-                decided.setdefault(hour, VerdictCounts()).add(one.sum_agents())
+            counted, _ = leave_out_trials(one, QuestionTotals())
+            if counted.agents:
+                decided.setdefault(hour, VerdictCounts()).add(counted.sum_agents())
     newest = sorted(decided)[-MOST_ROWS:]
     asked: Mapping[int, QuestionTotals] = (
         dict(totals.questions.newest_first(ASKED[SHORTEST], first=newest[0], before=newest[-1] + 1))
@@ -69,9 +77,13 @@ def _chart_hours(totals: Totals) -> tuple[Tally, ...]:
         else {}
     )
     return tuple(
-        _tally(str(hour * SHORTEST), decided[hour], asked.get(hour, QuestionTotals()).sum_agents())
+        _tally(str(hour * SHORTEST), decided[hour], _people_asked(asked.get(hour, QuestionTotals())))
         for hour in newest
     )
+
+
+def _people_asked(asked: QuestionTotals) -> AnswerCounts:
+    return leave_out_trials(DecisionTotals(), asked)[1].sum_agents()
 
 
 def _by_category(policy: Policy, totals: Totals) -> dict[str, VerdictCounts]:

@@ -17,8 +17,10 @@ from sayso.gate.summaries.shapes import (
     DecisionTotals,
     QuestionTotals,
     SummaryKind,
+    VerdictCounts,
 )
 from sayso.gate.summaries.source import Body, SourceSummaries
+from sayso.gate.words import SURFACE_TEST_OPERATION, is_own_name
 from sayso.store.contract import Reader
 
 SHORTEST = SPANS[0]
@@ -62,7 +64,24 @@ def _sum_up(streams: tuple[SourceSummaries, ...], questions: SourceSummaries, si
             decided.add(one)
     for each in _since(questions, ASKED, since):
         asked.add(each)
-    return Totals(decided, asked, streams, questions, since)
+    return Totals(*leave_out_trials(decided, asked), streams, questions, since)
+
+
+def leave_out_trials(decided: DecisionTotals, asked: QuestionTotals) -> tuple[DecisionTotals, QuestionTotals]:
+    """The same without what Sayso asked to try itself. What was allowed stays, whatever name asked for it."""
+    ran = {name: _only_allowed(one) if is_own_name(name) else one for name, one in decided.agents.items()}
+    operations = {name: one for name, one in decided.operations.items() if name != SURFACE_TEST_OPERATION}
+    agents = {name: one for name, one in ran.items() if one.total}
+    people = {name: one for name, one in asked.agents.items() if not is_own_name(name)}
+    categories = {name: one for name, one in asked.categories.items() if name != SURFACE_TEST_OPERATION}
+    return (
+        msgspec.structs.replace(decided, agents=agents, operations=operations),
+        msgspec.structs.replace(asked, agents=people, categories=categories),
+    )
+
+
+def _only_allowed(counts: VerdictCounts) -> VerdictCounts:
+    return VerdictCounts(counts.allow, avoided=counts.avoided)
 
 
 def _since(sums: SourceSummaries, shapes: Mapping[int, SummaryKind[Body]], since: float) -> Iterator[Body]:

@@ -40,6 +40,7 @@ from sayso.gate.hindsight.own_file import OwnPolicyFile
 from sayso.gate.hindsight.policy_text import MovedActions, PolicyChange, ToolChange
 from sayso.gate.hindsight.replay import ReplayReport, replay_decisions
 from sayso.policy import load_text
+from sayso.policy.compare.diff import find_loosened
 from sayso.reading.resolve import find_tool_entry
 
 LEAST_APPROVED = 5
@@ -196,6 +197,8 @@ def find_exact_change(policy: Policy, one: CallAnswers) -> tuple[ToolChange | No
     if len(when) > LONGEST_WHEN:
         return None, "the call is too long for the condition of an entry"
     entry, _ = find_tool_entry(call.tool, find_counting_arguments(call, policy), policy, folder=call.folder)
+    if entry is not None and entry.resolve == "recipient":
+        return None, "whom it goes to is judged by your contacts, which can change"
     risk = max(one.risk, Risk.MODERATE).word
     named = sha256("\n".join((call.tool, when)).encode()).hexdigest()[:12]
     change = ToolChange(call.tool, when, DOMAIN, f"call_{named}", risk)
@@ -261,11 +264,19 @@ def _work_out(gate: Gate, file: OwnPolicyFile | None, draft: _Draft, since: floa
     effect = SuggestionEffect(
         report.decisions, report.loosened_calls, report.tightened_calls, sum(report.not_replayed.values())
     )
-    why_not = _does_more(made, report)
+    why_not = _does_more(made, report) or _loosens_its_own(made, gate.policy, changed)
     if why_not:
         return msgspec.structs.replace(made, effect=effect, why_not=why_not)
     diff = make_diff(file.path, file.text, after)
     return msgspec.structs.replace(made, effect=effect, diff=diff, path=file.path)
+
+
+def _loosens_its_own(made: Suggestion, before: Policy, after: Policy) -> str:
+    """Return why a change that is to tighten loosens the very operations that it is about; empty if not."""
+    wanted = made.kind == "always_approved"
+    if wanted or not any(find_loosened(one, before, after) for one in made.operations):
+        return ""
+    return "a confident agent would run it unasked where it asks now; set confidence_bypass: false for it"
 
 
 def _does_more(made: Suggestion, report: ReplayReport) -> str:

@@ -2,6 +2,8 @@
 
 - Only somebody who is declared in the policy delegates, and only what is theirs by the policy: a delegate
   passes nothing on.
+- It counts for as long as the id by which it was given is that person's, and what proves it does. Who gets
+  the name of somebody who left inherits no delegate.
 - All delegations are one sealed value. If it was tampered with, nothing is approved that would depend on it.
 """
 
@@ -15,7 +17,8 @@ from sayso.core.audit import events
 from sayso.core.durations import DAY
 from sayso.core.errors import SaysoError
 from sayso.core.model import Risk
-from sayso.core.team import Delegation
+from sayso.core.team import Delegation, Team
+from sayso.core.text.foreign import visible
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate
 from sayso.gate.people.answerers import Answerer, is_vouched_for
@@ -41,8 +44,16 @@ class DelegationSet(msgspec.Struct, frozen=True):
     delegations: tuple[Delegation, ...] = ()
 
 
-def load_delegations(gate: Gate, tx: Reader) -> tuple[Delegation, ...]:
-    """Return those that have not ended; an error if they were tampered with."""
+def load_delegations(gate: Gate, tx: Reader, team: Team) -> tuple[Delegation, ...]:
+    """Return those that count in this team; an error if they were tampered with."""
+    return tuple(
+        one
+        for one in _load_unexpired(gate, tx)
+        if team.person_of(one.identity) == one.giver and is_vouched_for(gate, tx, one.identity, one.passkey)
+    )
+
+
+def _load_unexpired(gate: Gate, tx: Reader) -> tuple[Delegation, ...]:
     kept = read_value(gate, tx, ROW, DelegationSet)
     return () if kept is None else tuple(one for one in kept.delegations if tx.now < one.until)
 
@@ -61,6 +72,8 @@ def delegate(
     team = gate.policy.team
     if not 0 < seconds <= LONGEST:
         raise DelegationRefused("a delegation ends within 30 days")
+    if domain is not None and domain not in {*gate.policy.domains, *(one.domain for one in team.approvals)}:
+        raise DelegationRefused(f"the policy has no domain {visible(domain)}", hint="see domains in it")
     with operator_act(gate) as tx:
         giver = team.person_of(who.identity)
         if giver is None or not is_vouched_for(gate, tx, who.identity, who.passkey):
@@ -68,10 +81,11 @@ def delegate(
         if to not in team.people or to == giver:
             raise DelegationRefused(f"{to} is not another person of the policy", hint="see people in it")
         lock_values(tx, "delegations")
-        kept = load_delegations(gate, tx)
+        kept = _load_unexpired(gate, tx)
         if len(kept) >= MOST:
             raise DelegationRefused(f"there are {MOST} delegations already", hint="end one first")
-        made = Delegation(f"d_{secrets.token_hex(6)}", giver, to, tx.now + seconds, domain, highest)
+        name, until = f"d_{secrets.token_hex(6)}", tx.now + seconds
+        made = Delegation(name, giver, to, until, domain, highest, who.identity, who.passkey)
         _save(gate, tx, (*kept, made))
         event = events.Delegated(made.id, giver, to, made.until, domain or "", highest.word, by)
         record(tx, event, stream=gate.stream)
@@ -82,7 +96,7 @@ def end_delegation(gate: Gate, name: str, *, by: str) -> Delegation:
     """From now on it serves nobody, also for what was approved under it and is not complete."""
     with operator_act(gate) as tx:
         lock_values(tx, "delegations")
-        kept = load_delegations(gate, tx)
+        kept = _load_unexpired(gate, tx)
         found = next((one for one in kept if one.id == name), None)
         if found is None:
             raise UnknownDelegation(f"there is no delegation {name}")

@@ -56,7 +56,7 @@ def load_team_view(gate: Gate) -> TeamView:
     """Return the team of this gate's policy."""
     team = gate.policy.team
     with gate.store.read() as tx:
-        delegations = load_delegations(gate, tx)
+        delegations = load_delegations(gate, tx, team)
     return TeamView(team.people, tuple(map(describe_rule, team.approvals)), team.break_glass, delegations)
 
 

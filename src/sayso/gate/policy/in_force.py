@@ -50,21 +50,18 @@ MOST_TOLD = 100
 class InForce(msgspec.Struct, frozen=True):
     """Which policy is in force, since when and by whom.
 
-    `content` is the digest of the file that means just this policy, if one does; `pin` that of the locked
-    file, if it is locked. If the policy was joined of several, `base` is the digest of the last whole one as
-    it is kept, and `base_content` that of its file.
+    `pin` is the digest of the locked file, if it is locked. If the policy was joined of several, `base` is
+    the digest of the last whole one as it is kept.
     """
 
     digest: str
     body: str
     at: float
     by: str = ""
-    content: str = ""
     pin: str = ""
     told: tuple[str, ...] = ()
     """The contents of the file that the operator was told about, so that each is told once."""
     base: str = ""
-    base_content: str = ""
 
 
 class _Body(msgspec.Struct, frozen=True):
@@ -182,7 +179,7 @@ def _unpack_text(packed: str) -> Policy:
 
 
 def put_in_force(
-    gate: Gate, tx: Writer, policy: Policy, before: InForce | None, *, by: str = "", content: str = ""
+    gate: Gate, tx: Writer, policy: Policy, before: InForce | None, *, by: str = ""
 ) -> tuple[InForce, Policy]:
     """Put this policy in force, and start the clocks of what it newly allows.
 
@@ -192,17 +189,15 @@ def put_in_force(
     was = _load_before(gate, tx)
     policy = _with_tightenings(policy, was, tx.now)
     pin = find_pinned(gate, tx) if before is None else before.pin
-    packed, (base, base_content) = _pack(policy), _find_base(policy, was)
+    packed, base = _pack(policy), _find_base(policy, was)
     row = InForce(
         policy.digest,
         sha256(packed.encode()),
         tx.now,
         by,
-        content,
         pin,
         () if before is None else before.told,
         sha256(base.encode()) if base else "",
-        base_content,
     )
     write_value(gate, tx, BODY, _Body(packed, base))
     write_value(gate, tx, ROW, row)
@@ -223,13 +218,11 @@ def _load_before(gate: Gate, tx: Reader) -> _Before | None:
         return None
 
 
-def _find_base(policy: Policy, was: _Before | None) -> tuple[str, str]:
-    """Return the last whole policy before this joined one, as it is kept, and the digest of its file."""
+def _find_base(policy: Policy, was: _Before | None) -> str:
+    """Return the last whole policy before this joined one, as it is kept; "" if nobody knows."""
     if not policy.joined or was is None or was.policy is None:
-        return "", ""
-    if was.policy.joined:
-        return was.base, "" if was.row is None else was.row.base_content
-    return _pack(was.policy), "" if was.row is None else was.row.content
+        return ""
+    return was.base if was.policy.joined else _pack(was.policy)
 
 
 def _with_tightenings(policy: Policy, was: _Before | None, now: float) -> Policy:

@@ -234,8 +234,7 @@ class LivePolicyFile:
         """Write what follows, and return the row and the policy in force then."""
         told = self._is_new(row, content, found.alert)
         if found.in_force is not None:
-            written = content.digest if found.in_force is content.policy else ""
-            row, before = put_in_force(self._gate, tx, found.in_force, row, content=written)
+            row, before = put_in_force(self._gate, tx, found.in_force, row)
             self._record(tx, events.PolicyChanged(found.in_force.digest, why=found.why))
             told = bool(found.alert) and content.digest not in row.told
         if told:

@@ -43,9 +43,14 @@ def read_file_content(path: Path, known: FileContent | None = None) -> FileConte
     except PolicyProblems as error:
         missing = FileContent(sha256(str(error).encode()), None, str(error))
         return missing if known is None or known != missing else known
-    digest = sha256(content)
-    if known is not None and known.digest == digest:
+    if known is not None and known.digest == sha256(content):
         return known
+    return parse_file_content(content, path)
+
+
+def parse_file_content(content: bytes, path: Path) -> FileContent:
+    """Return what these bytes of the policy file say."""
+    digest = sha256(content)
     try:
         return FileContent(digest, read_content(content, path).policy)
     except PolicyProblems as error:

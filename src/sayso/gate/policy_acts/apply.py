@@ -32,7 +32,7 @@ from sayso.gate.policy.in_force import (
     read_preset,
     read_row,
 )
-from sayso.gate.policy.resolve import FileContent, read_file_content, resolve
+from sayso.gate.policy.resolve import FileContent, parse_file_content, read_file_content, resolve
 from sayso.gate.rows.journal import record
 from sayso.gate.sealed_values import TamperedValue, lock_values
 from sayso.gate.telemetry import log_policy_alert
@@ -174,27 +174,25 @@ def put_content_in_force(
     """Put what this file says in force, and record whose act it was."""
     if found.policy is None:
         raise CannotApply(f"the policy file is refused: {found.problem}", hint="fix the file")
-    put_in_force(gate, tx, found.policy, row, by=by, content=found.digest)
+    put_in_force(gate, tx, found.policy, row, by=by)
     changed = events.PolicyChanged(found.policy.digest, why=words.POLICY_APPLIED, by=by, **signature)
     record(tx, changed, stream=gate.stream)
 
 
-def put_proposed_in_force(
-    gate: Gate, tx: Writer, file: Path, *, old: str | None, new: str | None, by: str
-) -> None:
-    """Put a file in force that a proposal has changed, if the text that it changed was: that was approved.
+def put_proposed_in_force(gate: Gate, tx: Writer, file: Path, *, old: str, new: str, by: str) -> None:
+    """Put a file in force that a proposal has changed from one text to the other, if the old one was.
 
-    A gate may have seen the change already, and joined the two. If anything else waits in the file, or it is
-    another one by now, this waits as well.
+    That was approved. A gate may have seen the change already, and joined the two. If anything else waits, in
+    the file or in a preset of it, this waits as well.
     """
-    found = read_file_content(file)
+    found, was = (parse_file_content(text.encode(), file) for text in (new, old))
     lock_values(tx, "in-force")
     row, before, _ = _load_in_force(gate, tx, found)
-    if row is None or before is None or found.policy is None or found.digest != new or find_pinned(gate, tx):
+    if row is None or before is None or found.policy is None or was.policy is None or find_pinned(gate, tx):
         return
     base = read_base(gate, tx, row, before)
     seen = base is not None and set(before.joined) == {base.digest, found.policy.digest}
-    if old is not None and (row.content == old or (seen and row.base_content == old)):
+    if was.policy.digest == (base.digest if base is not None and seen else before.digest):
         put_content_in_force(gate, tx, found, row, by=by, signature={})
 
 

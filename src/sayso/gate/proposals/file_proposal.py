@@ -19,7 +19,7 @@ import msgspec
 from sayso.core.audit import events
 from sayso.core.durations import DAY, HOUR
 from sayso.core.policy import COOLING_HOURS, UNDO_DAYS, Domain
-from sayso.core.proposals.diffs import DiffRefused, FileDiff, apply_diff, parse_diff
+from sayso.core.proposals.diffs import DiffRefused, FileDiff, apply_diff, parse_diff, reverse_diff
 from sayso.core.proposals.proposal import (
     FolderIdentity,
     Proposal,
@@ -154,7 +154,7 @@ def check_proposal(roots: ProposalRoots, wanted: ProposalBody, *, proposer: Prop
         raise ProposalRefused("the diff changes nothing")
     if len((after or "").encode()) > LARGEST_FILE:
         raise ProposalRefused("the file would be too large to be undone")
-    _check_undo(wanted.undo, change.path, before, after)
+    _check_undo(wanted.undo, change, before, after)
     if wanted.root == POLICY_ROOT:
         _check_policy(after)
         _check_only_policy(folder, change.path)
@@ -290,12 +290,10 @@ def _apply(change: FileDiff, before: str | None) -> str | None:
         raise ProposalRefused(error.message, hint=error.hint) from error
 
 
-def _check_undo(undo: str, path: str, before: str | None, after: str | None) -> None:
+def _check_undo(undo: str, change: FileDiff, before: str | None, after: str | None) -> None:
     """Refuse a way back that does not lead back."""
-    if undo == REVERSE:
-        return
-    change = _read(undo)
-    if change.path != path or _apply(change, after) != before:
+    back = reverse_diff(change) if undo == REVERSE else _read(undo)
+    if back.path != change.path or _apply(back, after) != before:
         raise ProposalRefused("the undo does not lead back", hint=f"write `{REVERSE}`, or a diff that does")
 
 

@@ -17,7 +17,15 @@ from pathlib import Path
 from typing import Any
 
 from sayso.core.durations import MINUTE
-from sayso.core.proposals.proposal import BETWEEN, FolderElsewhere, Proposal, ProposalRefused, ProposalState
+from sayso.core.proposals.diffs import DiffRefused, apply_diff, parse_diff, reverse_diff
+from sayso.core.proposals.proposal import (
+    BETWEEN,
+    FolderElsewhere,
+    FolderIdentity,
+    Proposal,
+    ProposalRefused,
+    ProposalState,
+)
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate, writing
 from sayso.gate.open import gate_data_folder
@@ -114,11 +122,27 @@ def finish(gate: Gate, one: Proposal, by: str, machine: MachineClock) -> Proposa
             ran = look_at_time(gate, tx, machine, alone=True)
             done = _move(gate, tx, one, "applied", by, applied_at=tx.now, applied_ran=ran)
         if one.root == POLICY_ROOT and one.folder is not None:
-            old, new = find_texts(one)
-            put_proposed_in_force(gate, tx, Path(one.folder.path) / one.path, old=old, new=new, by=by)
+            old, new = _read_texts(one.folder, one)
+            if old is not None and new is not None:
+                put_proposed_in_force(gate, tx, Path(one.folder.path) / one.path, old=old, new=new, by=by)
     if gate.live is not None:
         gate.live.look_again()
     return done
+
+
+def _read_texts(folder: FolderIdentity, one: Proposal) -> tuple[str | None, str | None]:
+    """Return the text that was there before, and the one that is there now; None where there was no file.
+
+    If somebody changed the file just now, neither.
+    """
+    change = parse_diff(one.diff)
+    try:
+        text = read_file_text(folder, one.path)
+        before = apply_diff(change if one.state == "undoing" else reverse_diff(change), text)
+    except (DiffRefused, ProposalRefused):
+        return None, None
+    same = (digest_text(before), digest_text(text)) == find_texts(one)
+    return (before, text) if same else (None, None)
 
 
 def _move(

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from sayso.core.audit.notices import Notice
 from sayso.core.decision import Question
 from sayso.core.durations import LONGEST_WAIT
@@ -21,6 +23,7 @@ from sayso.gate.questions.expiry import ends_at, is_answerable
 from sayso.gate.questions.explain import decide_edit, describe_why_asked
 from sayso.gate.questions.read import question_of
 from sayso.gate.questions.surface import AskedQuestion, LocalSurface, Reply
+from sayso.gate.questions.team.following import ApprovalFollower
 from sayso.gate.questions.team.progress import ApprovalLine, describe_approvals_for, keep_only_deny
 from sayso.gate.questions.wait import load_question_now, load_question_row
 from sayso.gate.row_watcher import RowWatcher
@@ -46,6 +49,7 @@ class Asker:
         self._shown: dict[str, _ShownQuestion] = {}
         self._fetching: list[LocalSurface] = []
         self._answers = RowWatcher(gate, self._is_closed, "sayso-answers")
+        self._approvals = ApprovalFollower(gate, self._show_moved)
 
     @property
     def _gate(self) -> Gate:
@@ -79,19 +83,25 @@ class Asker:
             if shown.interested > 1:
                 return interest
         team = self._describe_approvals(question.id)
-        asked = AskedQuestion(
+        shown.asked, shown.edit = self._make_asked(question, ends_at(self._gate, row), edit, team), edit
+        for surface in self._surfaces:
+            if surface.able():
+                self._put(surface, shown)
+        if team.text is not None:
+            self._approvals.follow(question.id)
+        return interest
+
+    def _make_asked(
+        self, question: Question, expires_at: float, edit: Edit, team: ApprovalLine
+    ) -> AskedQuestion:
+        return AskedQuestion(
             question if team.counts else keep_only_deny(question),
-            ends_at(self._gate, row),
+            expires_at,
             lambda: describe_why_asked(self._gate, question),
             lambda values: decide_edit(self._gate, question, edit(values)),
             find_editable(question) if team.counts else None,
             team.text,
         )
-        shown.asked, shown.edit = asked, edit
-        for surface in self._surfaces:
-            if surface.able():
-                self._put(surface, shown)
-        return interest
 
     def _describe_approvals(self, question: str) -> ApprovalLine:
         """The approvals as they are for whoever answers here, whose id nothing proves."""
@@ -186,6 +196,23 @@ class Asker:
             _tell(surface, str(error))
             if shown is not None and shown.interested:
                 self._put(surface, shown)
+        else:
+            if shown is not None and shown.asked is not None and shown.asked.approvals is not None:
+                self._close(surface, reply.question, NO_LONGER_ASKED)  # shown again while it was answered
+
+    def _show_moved(self, question: str) -> None:
+        """Show the question again with the approvals of now, where it is shown, if they are others."""
+        team = self._describe_approvals(question)
+        with self._lock:
+            shown = self._shown.get(question)
+            if shown is None or shown.asked is None or team.text in (None, shown.asked.approvals):
+                return
+            shown.asked = msgspec.structs.replace(shown.asked, approvals=team.text)
+            places = list(shown.places)
+        for surface in places:
+            self._close(surface, question, words.APPROVALS_MOVED_HERE)
+            self._leave(surface, question)
+            self._put(surface, shown)
 
     def _take_down(self, question: str, shown: _ShownQuestion) -> None:
         with self._lock:
@@ -193,6 +220,7 @@ class Asker:
             if shown.interested:
                 return
             self._shown.pop(question, None)
+            self._approvals.leave(question)
             places, shown.places = shown.places, []
         ending = self._describe_ending(question) if places else ""
         for surface in places:

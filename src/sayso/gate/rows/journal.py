@@ -36,7 +36,7 @@ def record(
         check_goes_on(tx, last)
     at = tx.now if last is None or isinstance(event, ClockTrusted) else max(tx.now, last.at)
     head = genesis(stream) if last is None else ChainHead(last.seq, last.hash, stream)
-    kept = [SaltedValue(name, value, token_bytes(SALT_BYTES)) for name, value in (sensitive or {}).items()]
+    kept = [] if sensitive is None else _salt(sensitive)
     entry = AuditEntry(
         seq=head.seq + 1,
         at=at,
@@ -45,7 +45,7 @@ def record(
         agent=agent,
         operations=operations,
         details=details_of(event),
-        commitments={sealed.name: commitment_of(sealed) for sealed in kept},
+        commitments={sealed.name: commitment_of(sealed) for sealed in kept} if kept else {},
         stream=stream,
     )
     body, after = append_entry(head, entry)
@@ -53,6 +53,10 @@ def record(
     for sealed in kept:
         tx.add_secret(SecretRow(stream, after.seq, sealed.name, sealed.salt, sealed.value))
     return after.seq
+
+
+def _salt(sensitive: Mapping[str, bytes]) -> list[SaltedValue]:
+    return [SaltedValue(name, value, token_bytes(SALT_BYTES)) for name, value in sensitive.items()]
 
 
 def call_for_entry(call: Call) -> dict[str, bytes]:

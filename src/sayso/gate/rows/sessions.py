@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -26,7 +26,8 @@ from sayso.core.model import Request
 from sayso.core.session import CallUnderWay, Sending, Session, SessionHead
 from sayso.gate import words
 from sayso.gate.rows.row_seals import GrantUsage, Sealer, SentOnce, SessionState
-from sayso.store.contract import CallRow, QuestionRow, Reader, SessionRow, SpendKind, SpendRow, Writer
+from sayso.gate.rows.spends import find_entered, find_spends, number_last
+from sayso.store.contract import CallRow, QuestionRow, Reader, SessionRow, SpendRow, Writer
 
 OfCall = TypeVar("OfCall")
 ENDED_LASTS = 30 * DAY
@@ -35,7 +36,6 @@ UNTRIED_LASTS = 30 * DAY
 """How long a call can be tried that nobody has tried: longer than questions and approvals can last."""
 MOST_UNTRIED = 256
 """How many of those a session names. Who polls by making the same call again leaves one each time."""
-COUNTS: dict[SpendKind, int] = {"use": 1, "return": -1, "enter": 0, "revoke": 0}
 
 
 class LoadedSession(msgspec.Struct, frozen=True):
@@ -122,7 +122,7 @@ def save_session(
 
     `stands` is a call and its state from now on, None if it is neither running nor parked.
     """
-    old, was = before.session, before.kept
+    old, was, now = before.session, before.kept, tx.now
     leaves_rest = bool(was.calls) or not (was.ended or old.taken_back)
     if after is old and stands is not None and leaves_rest and not before.missing:
         _save_standing(tx, sealer, before, stands)
@@ -130,18 +130,19 @@ def save_session(
     spent = {name: one for name, one in was.spent.items() if name not in before.missing}
     spends: list[SpendRow] = []
     if after.grants is not old.grants or after.unentered is not old.unentered:
-        known = {held.grant.id for held in old.all_grants}
-        for held in after.all_grants:
-            if held.grant.id not in known:
+        known = {held.grant.id: held for held in old.all_grants}
+        still = {held.grant.id: held for held in after.all_grants}
+        for name, held in still.items():
+            if name not in known:
                 tx.add_grant(sealer.grant(held.grant))
-                spent[held.grant.id] = GrantUsage(until=held.grant.expires_at)
-        spends += _new_spends(old, after, spent, tx.now, call)
-    over = {spend.grant: tx.now + ENDED_LASTS for spend in spends if spend.what == "revoke"}
+                spent[name] = GrantUsage(until=held.grant.expires_at)
+        spends += find_spends(known, still, find_entered(old, after), spent, at=now, call=call)
+    over = {spend.grant: now + ENDED_LASTS for spend in spends if spend.what == "revoke"}
     if over and was.calls:
         over |= _grants_of_same_answers(tx, sealer, old.id, over)
-    over |= dict.fromkeys(old.under_way.keys() - after.under_way.keys(), tx.now + ENDED_LASTS)
+    over |= dict.fromkeys(old.under_way.keys() - after.under_way.keys(), now + ENDED_LASTS)
     for spend in spends:
-        tx.add_spend(_number_last(tx, spend) if spend.what == "revoke" else spend)
+        tx.add_spend(number_last(tx, spend) if spend.what == "revoke" else spend)
     if after.taken_back and not was.calls:
         after = msgspec.structs.replace(after, taken_back=())
     kept = SessionState(
@@ -159,7 +160,7 @@ def save_session(
         was.forgotten,
     )
     if spends or kept != was:
-        kept = _drop_ended(kept, old, after, tx.now)
+        kept = _drop_ended(kept, old, after, now)
         count = before.row.spends + len(spends)
         save_session_row(
             tx, sealer, msgspec.structs.replace(before.row, spends=count, workspace=after.workspace), kept
@@ -278,12 +279,6 @@ def _find_used_up(session: Session) -> set[str]:
     }
 
 
-def _number_last(tx: Reader, spend: SpendRow) -> SpendRow:
-    """A revocation after whatever is in the log: no row added or deleted there keeps it out."""
-    taken = max((row.number for row in tx.spends([spend.grant])), default=0)
-    return msgspec.structs.replace(spend, number=taken + 1)
-
-
 def _save_questions(
     tx: Writer, sealer: Sealer, before: LoadedSession, after: Session, closing: Closing
 ) -> Mapping[str, float]:
@@ -380,7 +375,9 @@ def _load_grants(
         became = kept.spent.get(grant.id)
         one = _dead_grant(grant, kept) if became is None else HeldGrant(grant, became.used)
         held[grant.key] = (*held.get(grant.key, ()), one)
-    missing = frozenset(kept.spent) - found if keys is None else frozenset()
+    if keys is not None:
+        return held, frozenset(), tuple(findings)
+    missing = frozenset(kept.spent) - found
     findings += (words.deleted_outside(f"grant {name}") for name in sorted(missing))
     return held, missing, tuple(findings)
 
@@ -390,39 +387,6 @@ def _dead_grant(grant: Grant, kept: SessionState) -> HeldGrant:
     if grant.uses is None:
         return HeldGrant(grant, revoked=True)
     return HeldGrant(grant, grant.uses, revoked=grant.id in kept.ended)
-
-
-def _new_spends(
-    old: Session, after: Session, spent: dict[str, GrantUsage], now: float, call: str | None
-) -> Iterator[SpendRow]:
-    """Yield what became of each grant that was used, given back, entered on or ended; `spent` is kept up."""
-    still = {held.grant.id: held for held in after.all_grants}
-    entered = [
-        grant for name in old.unentered if name not in after.unentered for grant in old.unentered[name]
-    ]
-    for held in old.all_grants:
-        name = held.grant.id
-        became = still.get(name)
-        if name not in spent:  # it is over; what was started with it may not be
-            if became is not None and became.revoked and not held.revoked:
-                yield SpendRow(name, 0, old.id, "revoke", call, now)
-            continue
-        ended = became is None or became.revoked
-        used = 0 if became is None else became.used - held.used
-        returned = max(-used, 0)
-        kept = max(entered.count(name) - returned, 0)
-        for what in _list_spend_kinds(use=used, back=returned, enter=kept, revoke=ended):
-            before = spent[name]
-            spent[name] = GrantUsage(before.number + 1, before.used + COUNTS[what], before.until)
-            yield SpendRow(name, before.number + 1, old.id, what, call, now)
-        if ended:
-            del spent[name]
-
-
-def _list_spend_kinds(*, use: int, back: int, enter: int, revoke: bool) -> list[SpendKind]:
-    """Each as often as it happened, in an order in which they make sense."""
-    times: dict[SpendKind, int] = {"use": use, "return": back, "enter": enter, "revoke": revoke}
-    return [what for what, count in times.items() for _ in range(count)]
 
 
 def _load_questions(

@@ -278,13 +278,7 @@ class Watermark:
 
     def reach(self, *entries: EntryRow, raised: Raised | None = None) -> None:
         """Raise the mark to these entries and versions, unless another process has raised it further."""
-        raised = {} if raised is None else raised
-        if self._unsynced:
-            with self._versions.guard:
-                unsynced, self._unsynced = self._unsynced, {}
-            known = {place: one for place, one in unsynced.items() if one[0] >= self._versions.version(place)}
-            raised = {**known, **raised}
-        self._versions.learn(raised)
+        raised = self._with_unsynced({} if raised is None else raised)
         try:
             if self._log is not None and self._follow is not None:
                 newest = {one.stream: one for one in (*self._follow, *entries)}
@@ -296,6 +290,17 @@ class Watermark:
             with self._versions.guard:
                 self._unsynced = {**raised, **self._unsynced}  # to be written with the next
             raise self._unwritten(error) from error
+
+    def _with_unsynced(self, raised: Raised) -> Raised:
+        """Learn these, and return them with what was marked until this machine starts again."""
+        with self._versions.guard:
+            unsynced, self._unsynced = self._unsynced, {}
+        if unsynced == raised:  # as they were learned when they were committed
+            return raised
+        version = self._versions.version
+        raised = {**{place: one for place, one in unsynced.items() if one[0] >= version(place)}, **raised}
+        self._versions.learn(raised)
+        return raised
 
     def seal(self, *, moved: bool) -> None:
         """Say whether the store has moved away."""
@@ -310,8 +315,8 @@ class Watermark:
 
     def learn(self, raised: Raised) -> None:
         """Mark these until this machine starts again: they are committed, and not synced yet."""
-        self._versions.learn(raised)
         with self._versions.guard:
+            self._versions.learn(raised)
             self._unsynced.update(raised)
         try:
             if self._log is not None:

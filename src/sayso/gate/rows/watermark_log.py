@@ -85,8 +85,8 @@ class MarkLog:
         try:
             self._take(file)
             records = [(place, version, until) for place, (version, until) in raised.items()]
-            newest = None
-            if entries or follow:
+            newest = entries[0] if len(entries) == 1 and entries[0].stream == MAIN else None
+            if follow or (entries and newest is None):
                 newest = next((entry for entry in entries if entry.stream == MAIN), None)
                 records += self._move_heads([one for one in entries if one is not newest], follow=follow)
             file.write(newest, records, follow=follow)
@@ -97,8 +97,6 @@ class MarkLog:
 
     def _move_heads(self, entries: Sequence[EntryRow], *, follow: bool) -> list[Record]:
         """Move the heads of the streams beside `main` to these entries; return the records that say so."""
-        if not (entries or follow):
-            return []
         heads = (records_to_follow if follow else records_to_raise)(self.heads, entries)
         learn_head_records(self.heads, heads)
         return heads

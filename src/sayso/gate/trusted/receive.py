@@ -15,7 +15,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -89,7 +89,7 @@ class TrustedRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class TrustedRetry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A request of before that the sender wants to try again, once somebody has answered."""
 
-    call: str
+    call: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{1,80}$")]
 
 
 class _Envelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -58,6 +58,7 @@ from sayso.wire import (
 
 LONGEST_SUBAGENT = 60
 NOTHING = HookAnswer("none")
+_ENDINGS = {True: "succeeded", False: "failed", None: "ambiguous"}
 Payload = dict[str, Any]
 
 
@@ -250,7 +251,7 @@ def _note_outcome(context: Context, session: str, event: HostOutcome) -> None:
             row = tx.call_by_host(session, _host_id(event) or "")
         found = None if row is None else row.id
     if found is not None:
-        _end_call(context, found, "succeeded" if event.ok else "failed")
+        _end_call(context, found, _ENDINGS[event.ok])
 
 
 def _end_call(context: Context, call: str, state: Any) -> None:

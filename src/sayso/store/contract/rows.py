@@ -72,21 +72,6 @@ class SpendRow(msgspec.Struct, frozen=True):
     at: float
 
 
-class DenialRow(msgspec.Struct, frozen=True):
-    session: str
-    digest: str
-    turn: int
-    at: float
-
-
-class SendingRow(msgspec.Struct, frozen=True):
-    session: str
-    domain: str
-    content: str
-    operation: str
-    at: float
-
-
 QuestionState = Literal["open", "answered", "expired", "cancelled"]
 
 
@@ -227,14 +212,14 @@ class DeliveryRow(msgspec.Struct, frozen=True):
 
 
 KINDS = (
-    MetaRow, SessionRow, GrantRow, SpendRow, DenialRow, SendingRow, ReviewRow, QuestionRow, CallRow,
+    MetaRow, SessionRow, GrantRow, SpendRow, ReviewRow, QuestionRow, CallRow,
     EntryRow, NodeRow, CheckpointRow, SecretRow, SummaryRow, DeliveryRow,
 )  # fmt: skip
 """Every kind of row. A store holds these and nothing else."""
 
 
 AnyRow = (
-    MetaRow | SessionRow | GrantRow | SpendRow | DenialRow | SendingRow | ReviewRow | QuestionRow | CallRow
+    MetaRow | SessionRow | GrantRow | SpendRow | ReviewRow | QuestionRow | CallRow
     | EntryRow | NodeRow | CheckpointRow | SecretRow | SummaryRow | DeliveryRow
 )  # fmt: skip
 

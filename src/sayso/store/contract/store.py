@@ -19,7 +19,6 @@ from sayso.store.contract.rows import (
     CallRow,
     CheckpointRow,
     DeliveryRow,
-    DenialRow,
     EntryRow,
     EntryTuple,
     GrantRow,
@@ -29,7 +28,6 @@ from sayso.store.contract.rows import (
     ReviewRow,
     RowT,
     SecretRow,
-    SendingRow,
     SessionRow,
     SpendRow,
     SummaryRow,
@@ -78,8 +76,6 @@ class Reader(Protocol):
     def spends(self, grants: Iterable[str]) -> Sequence[SpendRow]:
         """All spends of these grants, by grant and number."""
 
-    def denial(self, session: str, digest: str) -> DenialRow | None: ...
-    def sendings(self, session: str, keys: Iterable[GrantKey]) -> Sequence[SendingRow]: ...
     def reviews(self, names: Iterable[str] | None = None, *, fresh: bool = False) -> Sequence[ReviewRow]:
         """The reviews of these names or all of them, by name. With `fresh`, not as read ahead."""
 
@@ -184,8 +180,6 @@ class Writer(Reader, Protocol):
     def add_spend(self, row: SpendRow) -> None:
         """Refused with StoreError, at the latest on commit, if this number was taken by somebody else."""
 
-    def put_denial(self, row: DenialRow) -> None: ...
-    def add_sending(self, row: SendingRow) -> None: ...
     def put_review(self, row: ReviewRow) -> None: ...
 
     def add_question(self, row: QuestionRow) -> None: ...

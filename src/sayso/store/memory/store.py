@@ -22,7 +22,6 @@ from sayso.store.contract import (
     CallRow,
     CheckpointRow,
     DeliveryRow,
-    DenialRow,
     EntryRow,
     GrantRow,
     MetaRow,
@@ -31,7 +30,6 @@ from sayso.store.contract import (
     Reader,
     ReviewRow,
     SecretRow,
-    SendingRow,
     SessionRow,
     SpendRow,
     StoreBusy,
@@ -95,13 +93,6 @@ class MemoryWriter(MemoryReader):
 
     def add_spend(self, row: SpendRow) -> None:
         self._add("spends", row.grant, row.number, row)
-
-    def put_denial(self, row: DenialRow) -> None:
-        self._touch("denials", row.session)[row.digest] = row
-
-    def add_sending(self, row: SendingRow) -> None:
-        sendings = self._touch("sendings", row.session)
-        sendings[len(sendings)] = row
 
     def put_review(self, row: ReviewRow) -> None:
         self._touch("reviews")[row.name] = row

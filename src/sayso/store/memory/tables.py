@@ -18,7 +18,6 @@ from sayso.store.contract import (
     CallRow,
     CheckpointRow,
     DeliveryRow,
-    DenialRow,
     EntryRow,
     EntryTuple,
     GrantRow,
@@ -29,7 +28,6 @@ from sayso.store.contract import (
     ReviewRow,
     RowT,
     SecretRow,
-    SendingRow,
     SessionRow,
     SpendRow,
     SummaryRow,
@@ -53,8 +51,6 @@ class Tables(msgspec.Struct, frozen=True):
     sessions: Table[SessionRow] = {}  # by ALL, then id
     grants: Table[GrantRow] = {}  # by session, then id
     spends: Table[SpendRow] = {}  # by grant, then number
-    denials: Table[DenialRow] = {}  # by session, then digest
-    sendings: Table[SendingRow] = {}  # by session, then number
     reviews: Table[ReviewRow] = {}  # by ALL, then name
     questions: Table[QuestionRow] = {}  # by ALL, then id
     calls: Table[CallRow] = {}  # by ALL, then id
@@ -71,8 +67,6 @@ PLACES: dict[type[msgspec.Struct], tuple[str, str, tuple[str, ...]]] = {
     SessionRow: ("sessions", "", ("id",)),
     GrantRow: ("grants", "session", ("id",)),
     SpendRow: ("spends", "grant", ("number",)),
-    DenialRow: ("denials", "session", ("digest",)),
-    SendingRow: ("sendings", "session", ()),
     ReviewRow: ("reviews", "", ("name",)),
     QuestionRow: ("questions", "", ("id",)),
     CallRow: ("calls", "", ("id",)),
@@ -150,14 +144,6 @@ class MemoryReader:
     def spends(self, grants: Iterable[str]) -> Sequence[SpendRow]:
         groups = (self._group(self._tables.spends, grant) for grant in sorted(set(grants)))
         return [group[number] for group in groups for number in sorted(group)]
-
-    def denial(self, session: str, digest: str) -> DenialRow | None:
-        return self._group(self._tables.denials, session).get(digest)
-
-    def sendings(self, session: str, keys: Iterable[GrantKey]) -> Sequence[SendingRow]:
-        wanted = set(keys)
-        rows = self._group(self._tables.sendings, session).values()
-        return [row for row in rows if (row.domain, row.content) in wanted]
 
     def reviews(self, names: Iterable[str] | None = None, *, fresh: bool = False) -> Sequence[ReviewRow]:
         del fresh

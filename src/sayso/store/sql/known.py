@@ -11,7 +11,9 @@ from sayso.core.grants import GrantKey
 from sayso.store.contract import Ahead, CallRow, EntryRow, GrantRow, QuestionRow, ReviewRow, SessionRow
 
 MOST_KEPT = 256
-"""How many sessions, and how many calls, are kept for the next transaction."""
+"""Of how many sessions, and how many calls, rows are kept for the next transaction."""
+FEW_GRANTS = 16
+"""Of a session with no more grants than these, all are kept, and chosen from by key."""
 
 
 class KnownRows(msgspec.Struct):
@@ -23,7 +25,11 @@ class KnownRows(msgspec.Struct):
     calls: dict[str, CallRow] = {}
     grants: dict[str, GrantRow] = {}
     grants_by_key: dict[tuple[str, tuple[GrantKey, ...]], list[GrantRow]] = {}
+    few_grants: dict[str, list[GrantRow] | None] = {}
+    """All grants of a session; None if they are too many. Only where whoever writes is alone."""
     open_questions: dict[tuple[str, str], QuestionRow | None] = {}
+    unasked: dict[str, bool] = {}
+    """Whether a session has no open question. Only where whoever writes is alone."""
     reviews: dict[str, ReviewRow | None] = {}
     """Only of what was read ahead, and until any of them is written."""
     heads: dict[str, EntryRow] = {}
@@ -46,7 +52,7 @@ class KnownRows(msgspec.Struct):
 
     def keep_for_next(self) -> None:
         """Forget what only this transaction asks for, and everything if it has become a lot."""
-        if len(self.sessions) > MOST_KEPT or len(self.calls) > MOST_KEPT:
+        if any(len(one) > MOST_KEPT for one in (self.sessions, self.calls, self.few_grants, self.unasked)):
             self.clear()
             return
         self.grants.clear()
@@ -72,6 +78,10 @@ class KnownRows(msgspec.Struct):
         self.grants[row.id] = row
         for key in [one for one in self.grants_by_key if one[0] == row.session]:
             del self.grants_by_key[key]
+        few = self.few_grants.get(row.session)
+        if few is not None:
+            self.few_grants[row.session] = [*few, row] if len(few) < FEW_GRANTS else None
 
     def change_question(self, row: QuestionRow) -> None:
         self.open_questions.pop((row.session, row.digest), None)
+        self.unasked.pop(row.session, None)

@@ -16,7 +16,6 @@ from sayso.store.contract import (
     CallRow,
     CheckpointRow,
     DeliveryRow,
-    DenialRow,
     EntryRow,
     EntryTuple,
     GrantRow,
@@ -26,14 +25,13 @@ from sayso.store.contract import (
     ReviewRow,
     RowT,
     SecretRow,
-    SendingRow,
     SessionRow,
     SpendRow,
     SummaryRow,
 )
 from sayso.store.sql import statements as sql
 from sayso.store.sql.connection import Connection
-from sayso.store.sql.known import KnownRows
+from sayso.store.sql.known import FEW_GRANTS, KnownRows
 
 PAGE = 1000
 CHUNK = 500
@@ -117,14 +115,6 @@ class SqlReader:
 
     def spends(self, grants: Iterable[str]) -> Sequence[SpendRow]:
         return self._for_each(SpendRow, sql.SPENDS, [(grant,) for grant in sorted(set(grants))])
-
-    def denial(self, session: str, digest: str) -> DenialRow | None:
-        self._hold(session)
-        return self._one(DenialRow, sql.DENIAL, session, digest)
-
-    def sendings(self, session: str, keys: Iterable[GrantKey]) -> Sequence[SendingRow]:
-        self._hold(session)
-        return self._for_each(SendingRow, sql.SENDINGS, list(dict.fromkeys(keys)), session)
 
     def reviews(self, names: Iterable[str] | None = None, *, fresh: bool = False) -> Sequence[ReviewRow]:
         del fresh
@@ -323,11 +313,22 @@ class HoldingReader(SqlReader):
     def grants(self, session: str, keys: Iterable[GrantKey] | None = None) -> Sequence[GrantRow]:
         if keys is None:
             return super().grants(session)
+        few = self._find_few_grants(session) if self._connection.local else None
+        if few is not None:
+            chosen = set(keys)
+            return [row for row in few if (row.kind, row.value) in chosen]
         wanted = (session, tuple(keys))
         known = self._known.grants_by_key
         if wanted not in known:
             known[wanted] = list(super().grants(*wanted))
         return known[wanted]
+
+    def _find_few_grants(self, session: str) -> list[GrantRow] | None:
+        known = self._known.few_grants
+        if session not in known:
+            found = self._all(GrantRow, sql.FIRST_GRANTS, session, FEW_GRANTS + 1)
+            known[session] = found if len(found) <= FEW_GRANTS else None
+        return known[session]
 
     def grant(self, grant: str) -> GrantRow | None:
         return self._keep(self._known.grants, grant, super().grant)
@@ -335,8 +336,16 @@ class HoldingReader(SqlReader):
     def open_question(self, session: str, digest: str) -> QuestionRow | None:
         wanted, known = (session, digest), self._known.open_questions
         if wanted not in known:
+            if self._connection.local and self._is_unasked(session):
+                return None
             known[wanted] = super().open_question(session, digest)
         return known[wanted]
+
+    def _is_unasked(self, session: str) -> bool:
+        known = self._known.unasked
+        if session not in known:
+            known[session] = not self._connection.rows(sql.ANY_OPEN_QUESTION, (session,))
+        return known[session]
 
     def reviews(self, names: Iterable[str] | None = None, *, fresh: bool = False) -> Sequence[ReviewRow]:
         wanted, known = None if names is None else sorted(set(names)), self._known.reviews

@@ -92,8 +92,6 @@ TABLES: dict[type[msgspec.Struct], tuple[str, tuple[str, ...]]] = {
     contract.SessionRow: ("sessions", ("place",)),
     contract.GrantRow: ("grants", ("place",)),
     contract.SpendRow: ("spends", ("grant", "number")),
-    contract.DenialRow: ("denials", ("session", "digest")),
-    contract.SendingRow: ("sendings", ("place",)),
     contract.ReviewRow: ("reviews", ("name",)),
     contract.QuestionRow: ("questions", ("place",)),
     contract.CallRow: ("calls", ("place",)),
@@ -148,6 +146,11 @@ CHANGE_SESSION = "UPDATE sessions SET workspace = ?, head = ?, spends = ?, mac =
 
 GRANT = _select("grants", contract.GrantRow, "WHERE id = ?")
 GRANTS = _select("grants", contract.GrantRow, "WHERE session = ? ORDER BY place")
+FIRST_GRANTS = _select(
+    "grants",
+    contract.GrantRow,
+    "WHERE place IN (SELECT place FROM grants WHERE session = ? LIMIT ?) ORDER BY place",
+)
 GRANTS_BY_KEY = _select_pairs(
     "grants", contract.GrantRow, "WHERE session = ? AND kind = one AND value = two ORDER BY place"
 )
@@ -175,19 +178,12 @@ ADD_GRANT = _insert("grants", contract.GrantRow)
 SPENDS = _select("spends", contract.SpendRow, f'WHERE "grant" IN (VALUES {EACH}) ORDER BY "grant", number')
 ADD_SPEND = _insert("spends", contract.SpendRow)
 
-DENIAL = _select("denials", contract.DenialRow, "WHERE session = ? AND digest = ?")
-PUT_DENIAL = _upsert("denials", contract.DenialRow, "session", "digest")
-
-SENDINGS = _select_pairs(
-    "sendings", contract.SendingRow, "WHERE session = ? AND domain = one AND content = two ORDER BY place"
-)
-ADD_SENDING = _insert("sendings", contract.SendingRow)
-
 REVIEWS = _select("reviews", contract.ReviewRow, "ORDER BY name")
 REVIEWS_BY_NAME = _select("reviews", contract.ReviewRow, f"WHERE name IN (VALUES {EACH}) ORDER BY name")
 PUT_REVIEW = _upsert("reviews", contract.ReviewRow, "name")
 
 QUESTION = _select("questions", contract.QuestionRow, "WHERE id = ?")
+ANY_OPEN_QUESTION = "SELECT 1 FROM questions WHERE session = ? AND state = 'open' LIMIT 1"
 OPEN_QUESTION = _select(
     "questions",
     contract.QuestionRow,

@@ -12,14 +12,12 @@ from sayso.store.contract import (
     CallRow,
     CheckpointRow,
     DeliveryRow,
-    DenialRow,
     EntryRow,
     GrantRow,
     NodeRow,
     QuestionRow,
     ReviewRow,
     SecretRow,
-    SendingRow,
     SessionRow,
     SpendRow,
     SummaryRow,
@@ -72,14 +70,6 @@ class SqlWriter(HoldingReader):
         self._hold(row.session)
         self.urgent = self.urgent or row.what == "revoke"
         self._put(sql.ADD_SPEND, row)
-
-    def put_denial(self, row: DenialRow) -> None:
-        self._hold(row.session)
-        self._put(sql.PUT_DENIAL, row)
-
-    def add_sending(self, row: SendingRow) -> None:
-        self._hold(row.session)
-        self._put(sql.ADD_SENDING, row)
 
     def put_review(self, row: ReviewRow) -> None:
         self._known.reviews.clear()

@@ -64,6 +64,7 @@ class BrowserSurface:
     detail = "masked"
     longest = LARGEST_MESSAGE // 3
     allows = False
+    cuts = True
     polls = False
 
     def __init__(self, gate: Gate, subscription: PushSubscription, contact: str = CONTACT) -> None:

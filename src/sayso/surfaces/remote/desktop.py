@@ -70,6 +70,7 @@ class Desktop:
 
     longest = 1_000
     allows = False
+    cuts = True
     polls = True
     """Nothing is answered there, but clicks are waited for in the same thread."""
     approvers: frozenset[str] = frozenset()
@@ -96,12 +97,11 @@ class Desktop:
 
     def close(self, ref: str | None, question: str, key: str, ending: str) -> None:
         """Replace it, where that can be done; how it ended is told on the page."""
-        tag = key.removesuffix(".question") + ".question"
-        if self._platform == "linux" and tag in self._ids:
+        if self._platform == "linux" and key in self._ids:
             self._run(
                 [
                     "--replace-id",
-                    self._ids.pop(tag),
+                    self._ids.pop(key),
                     "--expire-time=4000",
                     "--",
                     "Sayso",
@@ -109,7 +109,7 @@ class Desktop:
                 ]
             )
         elif self._platform == "darwin":
-            self._run(["-remove", tag])
+            self._run(["-remove", key])
 
     def tell(self, notice: Notice, key: str) -> None:
         what = mask_name(notice.event.replace("_", " ").lower())

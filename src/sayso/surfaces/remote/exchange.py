@@ -7,6 +7,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -31,6 +32,10 @@ class SendingFailed(SaysoError):
 
 class NotThere(SendingFailed):
     """There is nothing at this address, or no longer."""
+
+
+class BadRequest(SendingFailed):
+    """The service is there, and does not do what was asked for: it would not do it a second time either."""
 
 
 class ServiceDown(SendingFailed, SurfaceDown):
@@ -100,8 +105,8 @@ def _exchange(
     if answer.status in BUSY or answer.status >= 500:
         raise ServiceDown(f"{where.hostname} answered {answer.status}", _read_wish(answer))
     if not 200 <= answer.status < 300:
-        kind = NotThere if answer.status in GONE else SendingFailed
-        raise kind(f"{where.hostname} answered {answer.status}")
+        kind = {HTTPStatus.BAD_REQUEST: BadRequest, **dict.fromkeys(GONE, NotThere)}
+        raise kind.get(answer.status, SendingFailed)(f"{where.hostname} answered {answer.status}")
     return content
 
 

@@ -39,6 +39,7 @@ class Mail:
 
     longest = 100_000
     allows = False
+    cuts = False
     polls = False
     approvers: frozenset[str] = frozenset()
 

@@ -36,6 +36,8 @@ class Ntfy:
 
     longest = 3_000
     allows = True
+    cuts = True
+    """A phone shows some hundred characters of a notification, and the buttons below them."""
     polls = False
     approvers = frozenset({READER})
 

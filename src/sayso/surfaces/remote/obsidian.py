@@ -41,6 +41,7 @@ class Obsidian:
 
     longest = 100_000
     allows = True
+    cuts = False
     polls = False
 
     def __init__(self, settings: ObsidianSettings, now: Callable[[], float]) -> None:

@@ -14,8 +14,9 @@ from typing import Any
 import msgspec
 
 from sayso.core.errors import SaysoError
+from sayso.core.team import Team
 from sayso.core.text.patterns import lazy_pattern
-from sayso.gate.deliveries.remote_surface import RemoteSurface
+from sayso.gate.deliveries.remote_surface import SETTINGS_FILE, RemoteSurface
 from sayso.gate.open import gate_data_folder
 from sayso.gate.private_files import hold_file, read_private_file, write_private_file
 from sayso.surfaces.remote.desktop import Desktop, DesktopSettings
@@ -26,7 +27,6 @@ from sayso.surfaces.remote.slack import Slack, SlackSettings
 from sayso.surfaces.remote.telegram import Telegram, TelegramSettings
 from sayso.surfaces.remote.webhook import Webhook, WebhookSettings
 
-FILE_NAME = "surfaces.json"
 SurfaceSettings = (
     WebhookSettings
     | NtfySettings
@@ -59,7 +59,7 @@ class SurfacesRefused(SaysoError):
 
 
 def surfaces_path() -> Path:
-    return gate_data_folder() / FILE_NAME
+    return gate_data_folder() / SETTINGS_FILE
 
 
 def load_surface_settings(path: Path | None = None) -> tuple[SurfaceSettings, ...]:
@@ -119,6 +119,12 @@ def check_notices(named: str | None, surfaces: Sequence[str]) -> None:
     if named is not None and named not in surfaces:
         hint = f"use {', '.join(surfaces)}" if surfaces else "there is none yet: sayso surfaces add"
         raise SurfacesRefused(f"notices: {named!r} in the policy is not a surface", hint=hint)
+
+
+def find_unknown_escalations(team: Team, surfaces: Sequence[str]) -> list[str]:
+    """Return the surfaces that an escalation of the team names, and that are none."""
+    named = {name for rule in team.approvals if rule.escalate for name in rule.escalate.surfaces}
+    return sorted(named - set(surfaces))
 
 
 def _make(one: SurfaceSettings) -> RemoteSurface:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -15,9 +16,11 @@ import msgspec
 from sayso.core.audit.notices import Notice
 from sayso.core.signed_messages import WINDOW, BadMessage
 from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard
-from sayso.surfaces.remote.exchange import SendingFailed, post_json
+from sayso.surfaces.remote.exchange import BadRequest, SendingFailed, post_json
 
 OPENS = "sayso-open"
+FINAL = frozenset({"message_not_found", "cant_update_message", "edit_window_closed"})
+"""What Slack says of a message that it never changes any more."""
 
 
 class SlackSettings(msgspec.Struct, frozen=True, tag="slack", tag_field="kind", forbid_unknown_fields=True):
@@ -37,6 +40,7 @@ class Slack:
 
     longest = 2_900
     allows = True
+    cuts = False
     polls = False
 
     def __init__(self, settings: SlackSettings, now: Callable[[], float]) -> None:
@@ -58,20 +62,21 @@ class Slack:
             link = {"type": "button", "action_id": OPENS, "text": _plain("Open"), "url": card.link}
             buttons.append(link)
         blocks: list[dict[str, Any]] = [
-            {"type": "section", "text": _plain(card.title)},
-            {"type": "section", "text": _plain(card.body)},
+            _section(card.title),
+            _section(card.body),
             {"type": "actions", "elements": buttons},
         ]
         told = self._post(card.title, blocks)
         return str(told["ts"])
 
     def close(self, ref: str | None, question: str, key: str, ending: str) -> None:
-        blocks = [{"type": "section", "text": _plain(ending)}]
+        blocks = [_section(ending)]
         if ref is not None:
-            self._call("chat.update", {"ts": ref, "text": _escape(ending), "blocks": blocks})
+            with suppress(BadRequest):  # somebody deleted it, or nobody may change it any more
+                self._call("chat.update", {"ts": ref, "text": _escape(ending), "blocks": blocks})
 
     def tell(self, notice: Notice, key: str) -> None:
-        blocks = [{"type": "section", "text": _plain(notice.text)}]
+        blocks = [_section(notice.text)]
         self._post(notice.text, blocks)
 
     def fetch(self, seconds: float) -> Iterable[GivenAnswer]:
@@ -103,8 +108,14 @@ class Slack:
             secret=token,
         )
         if not isinstance(told, dict) or told.get("ok") is not True:
-            raise SendingFailed(f"Slack did not take {method}")
+            final = isinstance(told, dict) and told.get("error") in FINAL
+            raise (BadRequest if final else SendingFailed)(f"Slack did not take {method}")
         return told
+
+
+def _section(text: str) -> dict[str, Any]:
+    """A part of a message, shown whole: otherwise Slack folds what is long."""
+    return {"type": "section", "text": _plain(text), "expand": True}
 
 
 def _plain(text: str) -> dict[str, object]:

@@ -14,7 +14,7 @@ import msgspec
 
 from sayso.core.audit.notices import Notice
 from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard
-from sayso.surfaces.remote.exchange import LONGEST_EXCHANGE, SendingFailed, post_json
+from sayso.surfaces.remote.exchange import LONGEST_EXCHANGE, BadRequest, SendingFailed, post_json
 
 
 class TelegramSettings(
@@ -35,6 +35,7 @@ class Telegram:
 
     longest = 3_500
     allows = True
+    cuts = False
     polls = True
 
     def __init__(self, settings: TelegramSettings) -> None:
@@ -58,7 +59,8 @@ class Telegram:
     def close(self, ref: str | None, question: str, key: str, ending: str) -> None:
         if ref is not None:
             text = _plain(f"{ending}\n\n", f"Question {question}")
-            self._call("editMessageText", {"message_id": int(ref), **text})
+            with suppress(BadRequest):  # somebody deleted it, or it says so already
+                self._call("editMessageText", {"message_id": int(ref), **text})
 
     def tell(self, notice: Notice, key: str) -> None:
         self._call("sendMessage", _plain(notice.text))
@@ -67,11 +69,11 @@ class Telegram:
         """Wait for buttons that were pressed. What was returned once is not returned again."""
         wanted = {"offset": self._seen + 1, "timeout": int(seconds), "allowed_updates": ["callback_query"]}
         for update in self._ask("getUpdates", wanted, timeout=seconds + 10):
-            self._seen = max(self._seen, int(update["update_id"]))
             pressed = update.get("callback_query")
             given = _read_press(pressed, self._settings.chat)
             if given is not None:
                 yield given
+            self._seen = max(self._seen, int(update["update_id"]))  # not before it was taken
             self._stop_spinning(pressed)
 
     def receive(self, headers: Mapping[str, str], body: bytes) -> GivenAnswer:

@@ -33,6 +33,7 @@ class Webhook:
 
     longest = 100_000
     allows = True
+    cuts = False
     polls = False
 
     def __init__(self, settings: WebhookSettings, now: Callable[[], float]) -> None:

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.core.proposals.diffs import DiffRefused, apply_diff, make_diff, parse_diff, reverse_diff
+from sayso.core.proposals.diffs import (
+    NO_NEWLINE,
+    DiffRefused,
+    apply_diff,
+    make_diff,
+    parse_diff,
+    reverse_diff,
+)
 
 LINES = st.lists(
     st.sampled_from(["a", "b", "c", "", " x", "-", "+", "@@ -1 +1 @@", "\\ No", "é\r"]), max_size=12
@@ -48,6 +55,7 @@ GOOD = "--- a/n.md\n+++ b/n.md\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n"
         GOOD + "rename from x\n", GOOD + GOOD, "--- /dev/null\n+++ /dev/null\n@@ -1 +1 @@\n-a\n+b\n",
         "--- a/n.md\n+++ b/n.md\n@@ -1 +1 @@\n one\n", GOOD + "x" * 70_000,
         '--- "a/n"\n+++ "b/n"\n@@ -1 +1 @@\n-a\n+b\n',
+        f"--- a/n.md\n+++ b/n.md\n@@ -1 +1,2 @@\n-two\n+three\n+\n{NO_NEWLINE}\n",
     ],
 )  # fmt: skip
 def test_what_is_not_the_diff_of_one_file_is_refused(text: str) -> None:

@@ -132,6 +132,7 @@ def run_service(
         from sayso.service.settings import load_service_settings
         from sayso.surfaces.remote.settings_file import (
             check_notices,
+            find_unknown_escalations,
             load_surface_settings,
             make_surfaces,
             notice_places,
@@ -167,6 +168,8 @@ def run_service(
         print_note("this address can be reached from other machines, and what is sent there is not encrypted")
     if providers and not gate.policy.team.people:
         print_note("the policy names no people, so nobody can sign in with a provider (docs/team.md)")
+    for name in find_unknown_escalations(gate.policy.team, [one.name for one in surfaces]):
+        print_note(f"an escalation names {name}, which is not a surface (sayso surfaces list)")
     guard_installed_files()
     with ExitStack() as open_until_end:
         open_until_end.callback(gate.store.close)

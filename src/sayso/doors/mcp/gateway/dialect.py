@@ -58,7 +58,8 @@ def _read_event(event: str, payload: dict[str, Any]) -> HostEvent:
     }
     if event == CALL:
         return HostCall(**where, **what, schema=_digest(payload))
-    return HostOutcome(**where, **what, ok=payload.get("ok") is True)
+    ok = payload.get("ok", False)
+    return HostOutcome(**where, **what, ok=None if ok is None else ok is True)
 
 
 def _digest(payload: dict[str, Any]) -> str:

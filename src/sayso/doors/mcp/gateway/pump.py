@@ -41,6 +41,7 @@ WAITING = "Waiting for your say-so in Sayso"
 NOT_DECIDED = "Sayso could not decide, so nothing runs: "
 CHANGED = "Sayso: the server has changed this tool while it was asked about; make the call again"
 SERVER_ENDED = "Sayso: the MCP server has ended"
+ENDED_IN_CALL = "Sayso: the MCP server ended during this call; find out whether it ran before you repeat it"
 Key = tuple[type, MessageId]
 
 
@@ -121,11 +122,12 @@ class Gateway:
     def answer_all(self) -> None:
         """The server has ended: answer everything that still waits."""
         for key, held in [*self._held.items(), *self._sent.items()]:
-            if key in self._held:
-                self._drop(key)
+            ran = key in self._sent
+            if ran:
+                self._report_end(key, ok=None)
             else:
-                self._report_end(key, ok=False)
-            self._to_client.put(messages.answer_denied(held.call, SERVER_ENDED))
+                self._drop(key)
+            self._to_client.put(messages.answer_denied(held.call, ENDED_IN_CALL if ran else SERVER_ENDED))
         self._forget_paused(0)
 
     def close_session(self) -> None:
@@ -312,7 +314,8 @@ class Gateway:
                 state = self._states.seal("person", held.name, held.call)
                 self._to_client.put(messages.answer_with_state(held.call, state))
 
-    def _report_end(self, key: Key, *, ok: bool) -> None:
+    def _report_end(self, key: Key, *, ok: bool | None) -> None:
+        """Tell the service how a call ended; None if nobody can say."""
         held = self._sent.pop(key)
         self._service.ask(END, {**self._describe(held), "ok": ok}, 0, lambda out, why: None)
 

@@ -27,6 +27,7 @@ from sayso.doors.python.calls.results import ConsentDenied
 from sayso.gate.call_rows import Attempt, UnknownCall
 from sayso.gate.deciding.authorize import Bundle
 from sayso.gate.deciding.request import as_read_now, request_for_function, with_state
+from sayso.gate.deliveries.telling import LocalTelling
 from sayso.gate.gate import Gate, act_under_current_policy, current_gate, find_session_row
 from sayso.gate.ledger import attempts, lease, outcome, retry, start, workflows
 from sayso.gate.ledger.call_endings import CallEndings
@@ -53,6 +54,7 @@ class EmbeddedDoor(Door):
         super().__init__()
         self._gate = gate
         self.asker = Asker(gate, surfaces)
+        self.telling: LocalTelling | None = None
         self.endings = CallEndings(gate)
         self.holder = name_holder()
 
@@ -247,6 +249,18 @@ class EmbeddedDoor(Door):
 
     def end_session(self, session: str) -> None:
         sessions.close_session(self.gate, session)
+
+    def tell_notices(self, surfaces: Sequence[LocalSurface]) -> None:
+        """Tell notices on these surfaces, where they are the place for them, until this is closed."""
+        self.telling = LocalTelling(self._gate, surfaces)
+        self.telling.start()
+
+    def close(self) -> None:
+        """End the session nobody asked for by name, and tell what is still to be told."""
+        super().close()
+        telling, self.telling = self.telling, None
+        if telling is not None:
+            telling.stop()
 
 
 def _wait_result_of(row: QuestionRow) -> WaitResult:

@@ -117,7 +117,7 @@ def find_own_approval(gate: Gate, tx: Reader, found: TeamApprovals, who: Answere
     except NotApprover as refused:
         return OwnApproval(counts=False, why_not=str(refused))
     why_not = _reason_it_adds_nothing(found.requirements, found.given, person)
-    delegations = load_delegations(gate, tx)
+    delegations = load_delegations(gate, tx, found.team)
     glass = may_break_glass(found.team, person, found.requesters, delegations)
     return OwnApproval(not why_not, why_not, glass)
 

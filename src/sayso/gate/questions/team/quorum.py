@@ -27,6 +27,7 @@ from sayso.core.team import (
     requirements_of,
     rules_for,
 )
+from sayso.core.text.foreign import visible
 from sayso.gate.gate import Gate, in_workspace
 from sayso.gate.people.answerers import Answerer, Requesters, find_requesters, is_vouched_for
 from sayso.gate.people.delegations import load_delegations
@@ -131,9 +132,9 @@ def count_approval(
     person = check_person(gate, tx, team, requesters, who)
     requirements = load_requirements(gate, tx, row, team, subjects, requesters)
     if glass is not None:
-        if len("".join(glass.split())) < LEAST_REASON:
+        if sum(one != " " and visible(one) == one for one in glass) < LEAST_REASON:
             raise NotApprover(words.GLASS_NEEDS_REASON)
-        if not may_break_glass(team, person, requesters, load_delegations(gate, tx)):
+        if not may_break_glass(team, person, requesters, load_delegations(gate, tx, team)):
             raise NotApprover(words.may_not_break_glass(person))
     elif not may_approve(requirements, person):
         raise NotApprover(words.not_approver(person), hint=words.APPROVE_ONCE)
@@ -207,7 +208,7 @@ def load_requirements(
         subjects,
         age=tx.now - row.opened_at,
         requesters=asked.people,
-        delegations=load_delegations(gate, tx),
+        delegations=load_delegations(gate, tx, team),
         now=tx.now,
     )
 

@@ -7,7 +7,7 @@ import msgspec
 from sayso.core import words
 from sayso.core.deciding.questions import describe_operation, only_declared
 from sayso.core.deciding.titles import has_sentence, title_of
-from sayso.core.decision import Item, Offer, Question
+from sayso.core.decision import Item, Question
 from sayso.core.digest import decode_canonical
 from sayso.core.model import Request
 from sayso.core.policy import Policy
@@ -32,6 +32,7 @@ def describe_question(context: Context, tx: Reader, found: Read) -> QuestionDeta
     """The question without what costs more than a look-up: what its answers would have covered."""
     row, asked = found.row, retell(context.gate, tx, found.question)
     approvals = load_progress(context.gate, tx, row, found.question, answerer_of(context))
+    theirs = _as_offered(asked, approvals)
     call, worst = asked.request.call, max(asked.items, key=lambda item: item.risk)
     expired = row.state == "open" and tx.now >= ends_at(context.gate, row)
     state = "expired" if expired else row.state
@@ -56,7 +57,7 @@ def describe_question(context: Context, tx: Reader, found: Read) -> QuestionDeta
         why=worst.ruling.reason,
         rule=worst.ruling.rule,
         items=_describe_items(context.gate, asked),
-        offers=tuple(OfferView(offer.answer, offer.words) for offer in _offers_to(asked, approvals)),
+        offers=tuple(OfferView(offer.answer, offer.words) for offer in theirs.offers),
         bundle=asked.bundle,
         later=asked.later,
         digest=asked.request.digest,
@@ -71,7 +72,7 @@ def describe_question(context: Context, tx: Reader, found: Read) -> QuestionDeta
         workflow=asked.request.workflow,
         complete=asked.complete,
         because=asked.because,
-        editing=find_editable(asked, elsewhere=True),
+        editing=find_editable(theirs, elsewhere=True),
         answer=row.answer,
         by=row.by,
         reason=row.reason,
@@ -80,10 +81,10 @@ def describe_question(context: Context, tx: Reader, found: Read) -> QuestionDeta
     )
 
 
-def _offers_to(asked: Question, approvals: ApprovalProgress | None) -> tuple[Offer, ...]:
-    """The answers that would count from whoever looks: a yes only from those whose approval would."""
+def _as_offered(asked: Question, approvals: ApprovalProgress | None) -> Question:
+    """The question with the answers that would count from whoever looks."""
     own = None if approvals is None else approvals.yours
-    return asked.offers if own is None or own.counts else keep_only_deny(asked).offers
+    return asked if own is None or own.counts else keep_only_deny(asked)
 
 
 def add_coverage(gate: Gate, told: QuestionDetails, asked: Question) -> QuestionDetails:

@@ -1,0 +1,52 @@
+"""Where the notices of a program with its own gate go.
+
+- On your own store the service tells notices, if it has surfaces: those of the program go there as well.
+- Otherwise the program tells them itself, on the first of its surfaces where somebody reads them.
+- A place that the policy names is one of the program's surfaces, or one of the service's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from sayso.core.errors import SaysoError
+from sayso.gate.deliveries.remote_surface import SETTINGS_FILE
+from sayso.gate.deliveries.telling import takes_notices
+from sayso.gate.gate import Gate
+from sayso.gate.open import gate_data_folder
+from sayso.gate.questions.surface import LocalSurface
+
+
+def find_notice_places(
+    gate: Gate, surfaces: Sequence[LocalSurface], *, own_store: bool
+) -> tuple[Gate, Sequence[LocalSurface]]:
+    """Return the gate with the places that notices can go to, and the surfaces that are told them here.
+
+    An error if the policy names a place that is none.
+    """
+    named = gate.policy.settings.notices
+    here = [one for one in surfaces if takes_notices(one)]
+    local, remote = tuple(one.name for one in here), _service_places()
+    if named is not None and named not in {*remote, *(one.name for one in surfaces)}:
+        from sayso.surfaces.remote.settings_file import check_notices
+
+        check_notices(named, (*local, *remote))
+    if own_store and remote:
+        places = (*remote, *local)
+    else:
+        places = (*local, *remote) if local or named in remote else ()
+    return msgspec.structs.replace(gate, surfaces=places), here
+
+
+def _service_places() -> tuple[str, ...]:
+    """The surfaces of the service that are told notices; none if their file is not there, or refused."""
+    if not (gate_data_folder(make=False) / SETTINGS_FILE).exists():
+        return ()
+    from sayso.surfaces.remote.settings_file import load_surface_settings, make_surfaces, notice_places
+
+    try:
+        return notice_places(make_surfaces(load_surface_settings()))
+    except SaysoError:
+        return ()

@@ -1,0 +1,68 @@
+"""Spends: the log of what became of each grant, a row for each use, return, entry and end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from sayso.core.grants import HeldGrant
+from sayso.core.session import Session
+from sayso.gate.rows.row_seals import GrantUsage
+from sayso.store.contract import Reader, SpendKind, SpendRow
+
+COUNTS: dict[SpendKind, int] = {"use": 1, "return": -1, "enter": 0, "revoke": 0}
+
+
+def find_entered(old: Session, after: Session) -> list[str]:
+    """Return the grants of the calls that were entered, each as often as it was used for them."""
+    if not old.unentered:
+        return []
+    return [grant for name in old.unentered if name not in after.unentered for grant in old.unentered[name]]
+
+
+def find_spends(
+    known: Mapping[str, HeldGrant],
+    still: Mapping[str, HeldGrant],
+    entered: Sequence[str],
+    spent: dict[str, GrantUsage],
+    *,
+    at: float,
+    call: str | None,
+) -> list[SpendRow]:
+    """Return what became of the grants known before, given those of now. `spent` is kept up.
+
+    `entered`: the grants of the calls that were entered meanwhile.
+    """
+    rows: list[SpendRow] = []
+    for name, held in known.items():
+        became = still.get(name)
+        if name not in spent:  # it is over; what was started with it may not be
+            if became is not None and became.revoked and not held.revoked:
+                rows.append(SpendRow(name, 0, held.grant.session, "revoke", call, at))
+            continue
+        for what in _list_spend_kinds(held, became, entered.count(name)):
+            before = spent[name]
+            spent[name] = GrantUsage(before.number + 1, before.used + COUNTS[what], before.until)
+            rows.append(SpendRow(name, before.number + 1, held.grant.session, what, call, at))
+        if became is None or became.revoked:
+            del spent[name]
+    return rows
+
+
+def _list_spend_kinds(held: HeldGrant, became: HeldGrant | None, entered: int) -> list[SpendKind]:
+    """Return what happened to a grant, each as often as it did, in an order in which it makes sense."""
+    used = 0 if became is None else became.used - held.used
+    returned = max(-used, 0)
+    found: list[SpendKind] = ["use"] * used
+    found += ["return"] * returned
+    found += ["enter"] * (entered - returned)
+    if became is None or became.revoked:
+        found.append("revoke")
+    return found
+
+
+def number_last(tx: Reader, spend: SpendRow) -> SpendRow:
+    """A revocation after whatever is in the log: no row added or deleted there keeps it out."""
+    taken = max((row.number for row in tx.spends([spend.grant])), default=0)
+    return msgspec.structs.replace(spend, number=taken + 1)
