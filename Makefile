@@ -125,34 +125,27 @@ pins := pyproject.toml constraints.txt
 
 # No lock file: each tool is one exact version in package.json, and brings only its own program.
 .venv/.page: tools/page/package.json | .venv/.dev
-	@$(say) 'installing the tools for the page into .venv'
-	@mkdir -p .venv/page && cp tools/page/package.json .venv/page
-	@$(bin)/npm install --prefix .venv/page --no-package-lock --ignore-scripts --no-audit --no-fund \
-	  >.venv/npm.out 2>&1 || { cat .venv/npm.out >&2; exit 1; }
-	@touch $@
+	$(call install_npm,the tools for the page,.venv/page)
 
 # What builds the plugin for Obsidian (plugins/obsidian).
 .venv/.obsidian: plugins/obsidian/package.json | .venv/.dev
-	@$(say) 'installing what builds the plugin for Obsidian into .venv'
-	@mkdir -p .venv/obsidian && cp plugins/obsidian/package.json .venv/obsidian
-	@$(bin)/npm install --prefix .venv/obsidian --no-package-lock --ignore-scripts --no-audit --no-fund \
-	  >.venv/npm.out 2>&1 || { cat .venv/npm.out >&2; exit 1; }
-	@touch $@
+	$(call install_npm,what builds the plugin for Obsidian,.venv/obsidian)
 
 # The provider of OpenID Connect that the tests sign people in with (tests/browser/test_provider_sign_in.py).
 .venv/.provider: tools/provider/package.json | .venv/.dev
-	@$(say) 'installing a provider of OpenID Connect into .venv'
-	@mkdir -p .venv/provider && cp tools/provider/package.json .venv/provider
-	@$(bin)/npm install --prefix .venv/provider --no-package-lock --ignore-scripts --no-audit --no-fund \
-	  >.venv/npm.out 2>&1 || { cat .venv/npm.out >&2; exit 1; }
-	@touch $@
+	$(call install_npm,a provider of OpenID Connect,.venv/provider)
 
 .venv/agents/%/.installed: tools/agents/%/package.json | .venv/.dev
-	@$(say) 'installing $* into .venv'
-	@mkdir -p $(@D) && cp $< $(@D)
-	@$(bin)/npm install --prefix $(@D) --no-package-lock --ignore-scripts --no-audit --no-fund \
-	  >.venv/npm.out 2>&1 || { cat .venv/npm.out >&2; exit 1; }
-	@touch $@
+	$(call install_npm,$*,$(@D))
+
+# What npm says is shown only if it fails.
+define install_npm
+@$(say) 'installing $(1) into .venv'
+@mkdir -p $(2) && cp $< $(2)
+@$(bin)/npm install --prefix $(2) --no-package-lock --ignore-scripts --no-audit --no-fund \
+  >.venv/npm.out 2>&1 || { cat .venv/npm.out >&2; exit 1; }
+@touch $@
+endef
 
 # What we are measured against may hold back what we run on, so it has an environment and pins of its own.
 .venv-bench/.bench: .venv/.made pyproject.toml bench/constraints.txt

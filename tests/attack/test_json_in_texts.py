@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from sayso.core.model import Verdict
 from tests.attack.guarded_home import Agent, coder, home
+from tests.support.rows import each_row
 
 __all__ = ["coder", "home"]
 
@@ -71,22 +73,20 @@ SPELLINGS = (
 
 
 @pytest.fixture
-def editing(coder: Agent) -> Agent:
-    """An agent that may edit for its task."""
+def editing(coder: Agent) -> Iterator[Agent]:
+    """An agent that may edit for its task, and still may after the test."""
     coder.session.hear("let's work on the parser")
     asked = coder.session.call("edit_file", {"path": "a.txt", "old": "a", "new": "b"})
     coder.session.hear("yes")
     asked.retry().succeeded()
-    assert (
-        coder.verdict("MultiEdit", {"file_path": "a.txt", "edits": plain([{"file_path": "b.txt"}])})
-        is Verdict.ALLOW
-    )
-    return coder
+    yield coder
+    args = {"file_path": "a.txt", "edits": plain([{"file_path": "b.txt"}])}
+    assert coder.verdict("MultiEdit", args) is Verdict.ALLOW
 
 
-@pytest.mark.parametrize("path", GUARDED)
 @pytest.mark.parametrize("spell", SPELLINGS)
 @pytest.mark.parametrize("name", ["edits", "options", "target", "file_path"])
+@each_row("path", GUARDED)
 def test_no_json_in_a_text_hides_a_guarded_file(editing: Agent, path: str, spell: Any, name: str) -> None:
     args = {"file_path": "a.txt", name: spell([{"file_path": path, "old_string": "a", "new_string": "b"}])}
     assert editing.verdict("MultiEdit", args) is not Verdict.ALLOW

@@ -234,6 +234,7 @@ def test_an_address_that_is_none_is_told() -> None:
         PostgresStore("sayso.db?")
 
 
+@pytest.mark.cold
 @pytest.mark.parametrize("missing", ["psycopg", "psycopg_pool"])
 def test_a_missing_extra_is_named(missing: str) -> None:
     script = f"""

@@ -5,6 +5,7 @@ Run as a program it takes jobs, a line each, and says how the process of each en
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -69,4 +70,6 @@ if __name__ == "__main__":
     import tests.crash.lives
     import tests.crash.recovery  # noqa: F401  loaded once, for all that are forked
 
+    gc.collect()
+    gc.freeze()  # nobody looks for garbage among the modules, nor copies their pages by doing so
     serve()

@@ -14,7 +14,7 @@ import pytest
 
 from sayso.doors.python.calls.results import ConsentRequired
 from tests.e2e.test_one_policy_two_services import home, own_policy
-from tests.support.commands import run_forked
+from tests.support.commands import run_command
 from tests.support.service_process import Home, Service
 
 __all__ = ["home"]
@@ -67,7 +67,7 @@ def test_decisions_the_page_and_the_commands_say_the_same(home: Home, service: S
     headers = {"Authorization": f"Bearer {operator}"}
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:
-        return run_forked([*words, "--store", home.store], dict(os.environ))
+        return run_command([*words, "--store", home.store], dict(os.environ))
 
     def check_all() -> None:
         assert decide(service, host) == expected

@@ -15,7 +15,7 @@ from sayso.gate.open import open_gate
 from sayso.policy import load_preset, load_text
 from sayso.store.memory.store import MemoryStore
 from sayso.surfaces.inbox import Inbox
-from tests.support.commands import run_forked
+from tests.support.commands import run_command
 from tests.support.gates import KEY
 from tests.support.service import Service
 
@@ -51,7 +51,7 @@ def test_self_modification_is_decided_as_the_reference_says(action: str, tmp_pat
             action,
             *((confidence,) if confidence else ()),
         )
-        ran = run_forked(words, surroundings)
+        ran = run_command(words, surroundings)
         assert (ran.stdout.strip(), ran.returncode) == (line, code), f"confidence {confidence or 'not given'}"
 
 

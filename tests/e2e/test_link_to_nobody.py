@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 PROGRAM = """
 import sys
 from sayso.cli.commands.service import link
@@ -13,6 +15,7 @@ print(*(name for name in sys.modules if name.startswith(("sayso.gate", "sayso.st
 """
 
 
+@pytest.mark.cold
 def test_a_refused_connection_is_reported_before_the_gate_is_even_loaded() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
     assert "nobody answers at http://127.0.0.1:1 now" in " ".join(done.stderr.split())

@@ -98,6 +98,7 @@ def test_tokens_that_would_protect_nothing_are_refused(
         read_tokens(tokens)
 
 
+@pytest.mark.cold
 def test_other_commands_do_not_load_the_sdk() -> None:
     code = "import sys, sayso.cli.main; print('mcp' in sys.modules, 'pydantic' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

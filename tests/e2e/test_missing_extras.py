@@ -35,6 +35,7 @@ except PolicyError as error:
     sys.exit(str(error))
 """
 SERVICE = ("starlette", "uvicorn", "h11", "webauthn")
+pytestmark = pytest.mark.cold
 
 
 def run(folder: Path, missing: tuple[str, ...], work: str) -> subprocess.CompletedProcess[str]:

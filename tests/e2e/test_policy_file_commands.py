@@ -17,7 +17,7 @@ from sayso.gate.open import open_to_look
 from sayso.gate.policy_acts.file_flags import unprotect_file
 from sayso.gate.settings import gate_config_folder
 from tests.support.changing_file import version_text, write_in_place
-from tests.support.commands import run_forked
+from tests.support.commands import run_command
 from tests.support.service_process import Home, Service, a_home, said
 
 
@@ -179,7 +179,7 @@ def test_status_lint_and_check_tell_of_the_projects_own_file(
     own = project / ".sayso.yaml"
 
     def told(*words: str) -> tuple[int, str]:
-        ran = run_forked([*words, "--policy", str(home.policy)], dict(os.environ))
+        ran = run_command([*words, "--policy", str(home.policy)], dict(os.environ))
         return ran.returncode, "".join((ran.stdout + ran.stderr).split())  # lines are folded anywhere
 
     def check() -> int:

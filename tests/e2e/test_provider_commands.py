@@ -65,6 +65,7 @@ def test_a_service_with_half_a_provider_does_not_start(
     assert "Traceback" not in error
 
 
+@pytest.mark.cold
 def test_without_the_extra_it_is_named(home: Home, provider: LoopbackProvider) -> None:
     write(provider)
     where = ["--store", home.store, "--policy", str(home.policy), "--port", "0", "--socket", str(home.socket)]

@@ -21,8 +21,12 @@ PATIENCE = 30.0
 _numbers = itertools.count(1)
 
 
+QUICK = ("fsync = off", "full_page_writes = off", "autovacuum = off")
+"""No test pulls the plug, and no table grows old."""
+
+
 class Server:
-    """A server that has nothing on it yet. Syncing is off: no test pulls the plug."""
+    """A server that has nothing on it yet."""
 
     def __init__(self) -> None:
         with warnings.catch_warnings():
@@ -31,7 +35,8 @@ class Server:
         self._server = get_server(tempfile.mkdtemp(prefix="sayso-pg-"), cleanup_mode="delete")
         self.address = self._server.get_uri()
         with psycopg.connect(self.address, autocommit=True) as connection:
-            connection.execute("ALTER SYSTEM SET fsync = off")
+            for setting in QUICK:
+                connection.execute(f"ALTER SYSTEM SET {setting}")
             connection.execute("SELECT pg_reload_conf()")
 
     def start(self) -> None:

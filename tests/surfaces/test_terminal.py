@@ -496,6 +496,7 @@ def test_the_person_is_the_user_of_the_system_unless_named(
     assert surface.by == f"{surface.who} at the terminal"
 
 
+@pytest.mark.cold
 def test_importing_the_terminal_loads_nothing_heavy() -> None:
     script = "import sys, sayso.surfaces.terminal.terminal; print(*sys.modules)"
     environ = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
+from contextlib import ExitStack
 from operator import itemgetter
 from typing import Any
+
+import pytest
 
 from tests.agents.gateway.place import (
     PATIENCE,
@@ -203,15 +206,18 @@ def test_a_program_that_is_not_there_is_named(place: GatewayPlace) -> None:
         assert client.process.wait(PATIENCE) == 1
 
 
+@pytest.mark.cold
 def test_no_service_is_started_for_a_goodbye(place: GatewayPlace) -> None:
     started, script = place.folder / "started", place.folder / "start"
     script.write_text(f"#!/bin/sh\necho > {started}\n")
     script.chmod(0o700)
     place.write_file(start=str(script))
-    with place.gateway() as client:
-        with place.serving(allow) as service:
+    with ExitStack() as serving:
+        service = serving.enter_context(place.serving(allow))  # first: a gateway that finds none starts one
+        with place.gateway() as client:
             client.send(tool_call(1))
             assert not is_denied(client.read_answer(1))
             service.next("end")
-        assert client.leave() == 0
+            serving.close()
+            assert client.leave() == 0
     assert not started.exists()

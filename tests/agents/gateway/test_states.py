@@ -18,6 +18,7 @@ from sayso.doors.mcp.gateway.states import States
 from tests.agents.gateway.place import (
     PATIENCE,
     Client,
+    Decide,
     GatewayPlace,
     allow,
     deny,
@@ -167,26 +168,29 @@ def a_gateway(place: GatewayPlace) -> Iterator[Ends]:
             thread.join(PATIENCE)
 
 
-def test_a_client_of_the_stateless_era_comes_back_for_a_call_that_waits_for_a_person(
-    place: GatewayPlace,
-) -> None:
+@contextmanager
+def coming_back(place: GatewayPlace, decide: Decide) -> Iterator[Ends]:
+    """A client was sent away while a person is asked about its call, and comes back once that is decided."""
     with place.serving(stay_silent) as service, a_gateway(place) as ends:
         ends.send(stateless(1))
         first = ends.answers.get(timeout=PATIENCE)["result"]
         assert first["resultType"] == "input_required"
         asked = service.next("call")
-        service.decide = allow
+        service.decide = decide
         ends.send(stateless(2, requestState=first["requestState"]))
         assert service.next("call")["id"] == asked["id"]
+        yield ends
+
+
+def test_a_client_of_the_stateless_era_comes_back_for_a_call_that_waits_for_a_person(
+    place: GatewayPlace,
+) -> None:
+    with coming_back(place, allow) as ends:
         sent = ends.reached.get(timeout=PATIENCE)
     assert sent == stateless(2), "and the server hears nothing of a state that is not its own"
 
 
 def test_a_person_who_says_no_meanwhile_is_heard_when_the_client_comes_back(place: GatewayPlace) -> None:
-    with place.serving(stay_silent) as service, a_gateway(place) as ends:
-        ends.send(stateless(1))
-        first = ends.answers.get(timeout=PATIENCE)["result"]
-        service.decide = deny
-        ends.send(stateless(2, requestState=first["requestState"]))
+    with coming_back(place, deny) as ends:
         assert is_denied(ends.answers.get(timeout=PATIENCE))
     assert ends.reached.empty()

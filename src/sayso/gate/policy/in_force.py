@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import zlib
+from functools import lru_cache
 
 import msgspec
 
@@ -160,7 +161,13 @@ def _unpack(body: _Body | None, row: InForce) -> Policy:
 
 
 def _pack(policy: Policy) -> str:
-    return base64.b85encode(zlib.compress(msgspec.msgpack.encode(policy))).decode()
+    return _pack_bytes(msgspec.msgpack.encode(policy))
+
+
+@lru_cache(maxsize=8)
+def _pack_bytes(encoded: bytes) -> str:
+    """A process opens many gates on few policies, and packing takes longer than all else of opening one."""
+    return base64.b85encode(zlib.compress(encoded)).decode()
 
 
 def _unpack_text(packed: str) -> Policy:
