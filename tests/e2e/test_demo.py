@@ -11,6 +11,7 @@ import pytest
 from tests.e2e.newcomer import PROMPT, start_on, without_terminal
 from tests.support.terminals import PATIENCE, Screen
 
+pytestmark = pytest.mark.cold
 OVER = "That was all."
 
 

@@ -7,6 +7,8 @@ import pytest
 from tests.e2e.operator_place import Place
 from tests.support.postgres_place import new_url
 
+pytestmark = pytest.mark.cold
+
 
 @pytest.mark.parametrize("where", ["file", "database"])
 def test_a_store_that_was_just_made_takes_the_first_act_of_its_operator(

@@ -23,6 +23,7 @@ def gated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[GatedServ
         yield GatedServer(tmp_path)
 
 
+@pytest.mark.cold
 @pytest.mark.parametrize("era", ERAS)
 def test_each_tool_runs_only_as_the_policy_and_the_person_say(gated: GatedServer, era: str) -> None:
     with gated.serving("once") as serving:

@@ -45,6 +45,7 @@ def way(place: Place, request: pytest.FixtureRequest) -> Iterator[Way]:
 # --- every way ---
 
 
+@pytest.mark.cold
 def test_an_agent_finds_four_tools_and_none_that_grants(way: Way) -> None:
     async def found() -> dict[str, Any]:
         async with way.client() as client:

@@ -46,6 +46,7 @@ class ScriptedService:
     def __init__(self, path: Path, decide: Decide) -> None:
         self.decide = decide
         self.heard: queue.Queue[tuple[str, dict[str, Any]]] = queue.Queue()
+        self.answered: queue.Queue[str] = queue.Queue()
         self._lines: list[socket.socket] = []
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(str(path))
@@ -65,6 +66,11 @@ class ScriptedService:
                 line.shutdown(socket.SHUT_RDWR)
         for thread in self._threads:
             thread.join(PATIENCE)
+
+    def wait_until_answered(self, event: str) -> None:
+        """Wait for the next event of this kind that is answered."""
+        while self.answered.get(timeout=PATIENCE) != event:
+            pass
 
     def next(self, event: str) -> dict[str, Any]:
         """Return the next event of this kind that is heard."""
@@ -93,6 +99,7 @@ class ScriptedService:
                 answer = self.decide(event, payload)
                 if answer is not None:
                     line.sendall(answer)
+                    self.answered.put(event)
 
 
 class Client:

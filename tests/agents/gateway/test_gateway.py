@@ -9,8 +9,6 @@ from contextlib import ExitStack
 from operator import itemgetter
 from typing import Any
 
-import pytest
-
 from tests.agents.gateway.place import (
     PATIENCE,
     GatewayPlace,
@@ -206,7 +204,6 @@ def test_a_program_that_is_not_there_is_named(place: GatewayPlace) -> None:
         assert client.process.wait(PATIENCE) == 1
 
 
-@pytest.mark.cold
 def test_no_service_is_started_for_a_goodbye(place: GatewayPlace) -> None:
     started, script = place.folder / "started", place.folder / "start"
     script.write_text(f"#!/bin/sh\necho > {started}\n")
@@ -217,7 +214,7 @@ def test_no_service_is_started_for_a_goodbye(place: GatewayPlace) -> None:
         with place.gateway() as client:
             client.send(tool_call(1))
             assert not is_denied(client.read_answer(1))
-            service.next("end")
+            service.wait_until_answered("end")
             serving.close()
             assert client.leave() == 0
     assert not started.exists()
