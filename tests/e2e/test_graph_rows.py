@@ -14,9 +14,9 @@ from sayso import Sayso
 from sayso.gate.open import open_gate
 from sayso.policy import load_preset, load_text
 from sayso.store.memory.store import MemoryStore
-from sayso.surfaces.inbox import Inbox
 from tests.support.commands import run_command
 from tests.support.gates import KEY
+from tests.support.people import Person
 from tests.support.service import Service
 
 SILENT = ("SILENT -- proceed", 0)
@@ -79,8 +79,8 @@ def test_every_row_is_decided_so_over_http(service: Service) -> None:
 
 def test_every_row_is_decided_so_in_python() -> None:
     tools = [f"{{tool: {action}, operation: self_modification.{action}}}" for action in ROWS]
-    policy = load_text(f"extends: [graph]\nsettings: {{notices: terminal}}\ntools: [{', '.join(tools)}]\n")
-    with Sayso.open(policy, MemoryStore(), surfaces=[Inbox()], key=KEY) as gate:
+    policy = load_text(f"extends: [graph]\nsettings: {{notices: person}}\ntools: [{', '.join(tools)}]\n")
+    with Sayso.open(policy, MemoryStore(), surfaces=[Person()], key=KEY) as gate:
         for action, expected in ROWS.items():
             for confidence, (line, _) in zip(CONFIDENCES, expected, strict=True):
                 called = gate.session(agent="claude").call(action, confidence=float(confidence or 0))
