@@ -13,7 +13,7 @@ import msgspec
 from sayso.core.digest import encode_canonical, sha256
 from sayso.core.errors import NotCanonical
 from sayso.core.model import Operation, Piece, Risk, Tier
-from sayso.core.policy import Domain, Policy, Tool
+from sayso.core.policy import Domain, Entry, Policy, Tool
 from sayso.reading.arguments import arguments_at, has_value_at, values_at
 from sayso.reading.beside import change_line, folders_of_line
 from sayso.reading.evidence import add_evidence, merge_same_operations, pieces_from_value, pieces_named_in
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 UNKNOWN = ("send_unknown", "send_to_unknown", "send_to_unknown_channel")
 GROUP = "send_group_without_context"
+UNLISTED_TOOLS = "tools"
+"""The domain of tools that no entry fits."""
 
 
 def operations_for(
@@ -151,7 +153,7 @@ def _operation_of_unlisted_tool(tool: str, policy: Policy) -> Operation:
     plain = unicodedata.normalize("NFC", tool)
     action = re.sub(r"[^\w-]", "_", plain)
     action = action if re.match(r"\w", action) else f"_{action}"
-    name = f"tools.{action}"
+    name = f"{UNLISTED_TOOLS}.{action}"
     borrowed = action != tool and name in policy.table
     return Operation(name, reading=Risk.HIGH if borrowed else None)
 
@@ -330,7 +332,8 @@ def _add_line(
 ) -> list[Operation]:
     """Return the operations that an entry names for a command line, and what reading that line adds.
 
-    It raises their risk, and what the policy blocks is blocked under any name.
+    It raises their risk. What the policy blocks, asks about every time or takes through the trusted channel
+    alone stays what it is under any name.
     """
     if entry.resolve == "shell" or not has_value_at(args, entry.command_from or ""):
         return named
@@ -341,8 +344,20 @@ def _add_line(
         else [_NOT_READ]
     )
     worst = max(read, key=lambda one: one.reading or Risk.LOW)
-    blocked = [one for one in read if one.barred or policy.entry(one.name).tier is Tier.BLOCKED]
-    return [*(_raise_reading(one, worst) for one in named), *blocked]
+    kept = [one for one in read if one.barred or _is_kept(one, policy.entry(one.name))]
+    return [*(_raise_reading(one, worst) for one in named), *kept]
+
+
+def _is_kept(one: Operation, entry: Entry) -> bool:
+    """Return whether the policy says something of this operation that no consent and no name takes away."""
+    risks = (one.reading, entry.floor if entry.floor is not None else Risk.MODERATE)
+    risk = max(risk for risk in risks if risk is not None)
+    return is_marked(entry) or entry.asks_always(risk)
+
+
+def is_marked(entry: Entry) -> bool:
+    """Return whether an operation is blocked, always asked about, or the trusted channel's alone."""
+    return entry.tier is Tier.BLOCKED or entry.trusted_channel or entry.always_ask
 
 
 def _raise_reading(one: Operation, worst: Operation) -> Operation:
