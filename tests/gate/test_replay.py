@@ -212,7 +212,11 @@ family_contacts: {sister: "+1 555 010 0002"}
 domains:
   mail: {autonomous: [send_family], requires_approval: [], blocked: []}
   files: {autonomous: [read], requires_approval: [write], blocked: []}
+  web: {autonomous: [], requires_approval: [], blocked: [fetch]}
+  git: {autonomous: [], requires_approval: [], blocked: [commit]}
 tools:
+  - {tool: get, resolve: url, domain: web, from: args.url}
+  - {tool: run, operation: files.read, command: args.command}
   - {tool: send, resolve: recipient, domain: mail, from: args.to}
   - {tool: Write, resolve: path, operation: files.write, from: args.file_path}
 """
@@ -223,6 +227,8 @@ tools:
     [
         ("send", {"to": "x@example.org"}, "[send_family]", "[send_family, send_unknown]", "deny"),
         ("Write", {"file_path": "notes.txt"}, "[read]", "[read, write_workspace]", "ask"),
+        ("get", {"url": "file:notes.txt"}, "[fetch]", "[]", "deny"),
+        ("run", {"command": "git commit -m done"}, "[commit]", "[]", "deny"),
     ],
 )
 def test_a_call_is_read_again_where_the_draft_lists_what_resolvers_choose_from(

@@ -65,8 +65,15 @@ def read_call(
     operations = found.operations
     if any(is_git_operation(one.name) for one in operations):
         runs = None if found.command is None else _operations_beside(found, policy, where)
-        operations = read_flags(operations, args, runs, found.beside)
+        read = read_flags(operations, args, runs, found.beside)
+        operations = (*read, *(one for one in operations if one not in read and _is_marked(one, policy)))
     return msgspec.structs.replace(found, operations=operations)
+
+
+def _is_marked(operation: Operation, policy: Policy) -> bool:
+    """Return whether the policy marks what was declared: what an argument makes of it is added to that."""
+    entry = policy.table.get(operation.name)
+    return entry is not None and entry.is_marked
 
 
 def _judged_by(one: Policy, joined: Policy) -> Policy:

@@ -12,7 +12,7 @@ import msgspec
 
 from sayso.core.digest import encode_canonical, sha256
 from sayso.core.errors import NotCanonical
-from sayso.core.model import Operation, Piece, Risk, Tier
+from sayso.core.model import Operation, Piece, Risk
 from sayso.core.policy import Domain, Entry, Policy, Tool
 from sayso.reading.arguments import arguments_at, has_value_at, values_at
 from sayso.reading.beside import change_line, folders_of_line
@@ -275,11 +275,23 @@ def _at_address(operation: str, url: object, said: tuple[Piece, ...]) -> Operati
 def _resolve_url(
     entry: Tool, args: Mapping[str, Any], policy: Policy, where: CallFolders
 ) -> Iterable[Operation]:
-    found = arguments_at(args, entry.source or "")
-    return [
+    """Return what the call does at each address; what it does at any of them, too, if that is marked."""
+    found = arguments_at(args, entry.source or "") or [("", None)]
+    plain = _operation_at_any_url(entry, args)
+    at_each = [
         _operation_at_url(entry, value, args, policy, where, pieces_from_value(name, value))
-        for name, value in found or [("", None)]
+        for name, value in found
     ]
+    stays = (marked := policy.table.get(plain)) is not None and marked.is_marked
+    return [*at_each, Operation(plain)] if stays and all(one.name != plain for one in at_each) else at_each
+
+
+def _fetches(args: Mapping[str, Any]) -> bool:
+    return str(args.get("method") or "GET").upper() in ("GET", "HEAD")
+
+
+def _operation_at_any_url(entry: Tool, args: Mapping[str, Any]) -> str:
+    return entry.operation or f"{entry.domain}.{'fetch' if _fetches(args) else 'api'}"
 
 
 def _operation_at_url(
@@ -295,7 +307,7 @@ def _operation_at_url(
     from sayso.reading.urls import read_url
 
     found = read_url(url)
-    fetches = str(args.get("method") or "GET").upper() in ("GET", "HEAD")
+    fetches = _fetches(args)
     at_file = "files.read" if fetches else "files.write"
     if found is not None and found.scheme == "file":
         return operation_at_path(at_file, found.path, policy, where, said)
@@ -305,7 +317,7 @@ def _operation_at_url(
         )
         if guarded is not None:
             return add_evidence(guarded, said)
-    operation = entry.operation or f"{entry.domain}.{'fetch' if fetches else 'api'}"
+    operation = _operation_at_any_url(entry, args)
     sends = () if fetches or entry.operation else pieces_from_value("method", args.get("method"))
     public = found is not None and found.open
     return add_evidence(
@@ -352,12 +364,7 @@ def _is_kept(one: Operation, entry: Entry) -> bool:
     """Return whether the policy says something of this operation that no consent and no name takes away."""
     risks = (one.reading, entry.floor if entry.floor is not None else Risk.MODERATE)
     risk = max(risk for risk in risks if risk is not None)
-    return is_marked(entry) or entry.asks_always(risk)
-
-
-def is_marked(entry: Entry) -> bool:
-    """Return whether an operation is blocked, always asked about, or the trusted channel's alone."""
-    return entry.tier is Tier.BLOCKED or entry.trusted_channel or entry.always_ask
+    return entry.is_marked or entry.asks_always(risk)
 
 
 def _raise_reading(one: Operation, worst: Operation) -> Operation:

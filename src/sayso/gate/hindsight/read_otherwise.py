@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from sayso.core.policy import Policy
+from sayso.core.policy import Policy, Tool
 from sayso.policy.compare.reading_changes import domains_that_calls_are_read_into
-from sayso.reading.resolve import UNLISTED_TOOLS, is_marked
+from sayso.reading.resolve import UNLISTED_TOOLS
+from sayso.reading.verbs import is_git_operation
+
+IN_LINES = ("files", "git")
+"""The domains of what a command line does that arguments can make worse."""
 
 
 class OtherReadings:
@@ -15,7 +19,7 @@ class OtherReadings:
         domains = domains_that_calls_are_read_into(then) | domains_that_calls_are_read_into(now)
         self._any = _names_of_tools(then) != _names_of_tools(now)
         self._resolved = _looked_up(then, domains) != _looked_up(now, domains)
-        self._lines = _marked(then) != _marked(now)
+        self._marks = {name for name, _ in _marked(then).items() ^ _marked(now).items()}
         self._known: dict[str, bool] = {}
 
     def of_tool(self, tool: str) -> bool:
@@ -30,7 +34,16 @@ class OtherReadings:
             return True
         if self._resolved and any(one.resolve or one.command_from for one in entries):
             return True
-        return self._lines and any(one.command_from and one.resolve != "shell" for one in entries)
+        return any(self._finds_marked(one) for one in entries)
+
+    def _finds_marked(self, entry: Tool) -> bool:
+        """Return whether calls of this entry are read by what is marked otherwise: it stays what it is."""
+        if entry.command_from and entry.resolve != "shell":
+            return bool(self._marks)
+        plain = entry.operation or f"{entry.domain}."
+        looks = IN_LINES if entry.resolve == "shell" else (plain.partition(".")[0],)
+        reads = entry.resolve is not None or is_git_operation(plain)
+        return reads and any(name.partition(".")[0] in looks for name in self._marks)
 
 
 def _names_of_tools(policy: Policy) -> set[str]:
@@ -46,6 +59,6 @@ def _looked_up(policy: Policy, domains: set[str]) -> tuple[object, ...]:
 
 
 def _marked(policy: Policy) -> dict[str, object]:
-    """What stays what it is in the command line of an entry that names another operation."""
+    """What stays what it is, in whatever form a call has it."""
     entries = policy.table.items()
-    return {name: (is_marked(one), one.approvals) for name, one in entries if is_marked(one) or one.approvals}
+    return {name: (one.is_marked, one.approvals) for name, one in entries if one.is_marked or one.approvals}
