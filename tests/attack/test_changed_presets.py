@@ -8,10 +8,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from sayso.core.errors import NotSeen
 from sayso.core.model import Tier
 from sayso.core.proposals.diffs import make_diff
 from sayso.gate.gate import current_gate
 from sayso.gate.open import open_gate
+from sayso.gate.people.signed_acts import Acknowledgement
 from sayso.gate.policy.acting_policy import PolicySource
 from sayso.gate.policy_acts.apply import apply_policy, load_policy_status
 from sayso.gate.proposals.file_proposal import approve_proposal
@@ -127,4 +129,42 @@ def test_what_a_preset_loosens_does_not_come_with_a_proposal(
     assert desk.apply(one).state == "applied"
     desk.start_again()
     assert desk.tier("files.purge") is not Tier.AUTONOMOUS
+    assert load_policy_status(desk.gate, desk.file_path).state == "waits"
+
+
+def test_another_version_applies_only_what_it_showed_itself(desk: Desktop, upgrade: Upgrade) -> None:
+    """Two services of different versions: one shows the file, and the other is told to apply it."""
+    desk.file_path.write_text(f"{FILE}settings: {{question_lasts: 3h}}\n")
+    seen = load_policy_status(desk.gate, desk.file_path)
+    assert "files.purge" not in {one.operation for one in seen.loosened}
+    upgrade(LOOSER)
+    with pytest.raises(NotSeen):
+        apply_policy(
+            desk.gate,
+            desk.file_path,
+            by="ana",
+            content=seen.content,
+            shown=Acknowledgement(seen.shown),
+        )
+    assert desk.tier("files.purge") is not Tier.AUTONOMOUS
+
+
+def test_what_a_proposal_means_by_another_version_waits(desk: Desktop, upgrade: Upgrade) -> None:
+    """What guarded against the preset goes, after another version changed that: nobody was shown this."""
+    guarded = f"{FILE}domains: {{files: {{autonomous: [], requires_approval: [], blocked: [purge]}}}}\n"
+    desk.file_path.write_text(guarded)
+    status = load_policy_status(desk.gate, desk.file_path)
+    apply_policy(desk.gate, desk.file_path, by="ana", content=status.content)
+    desk.start_again()
+    diff = make_diff("policy.yaml", guarded, FILE)
+    one = approve_proposal(desk.gate, desk.file(diff=diff, root="policy").id, by="ana")
+    desk.pass_time(7_200)
+    upgrade(LOOSER)
+    desk.start_again()
+    status = load_policy_status(desk.gate, desk.file_path)
+    apply_policy(desk.gate, desk.file_path, by="ana", content=status.content)
+    assert desk.tier("files.purge") is Tier.BLOCKED
+    assert desk.apply(one).state == "applied"
+    desk.start_again()
+    assert desk.tier("files.purge") is Tier.BLOCKED
     assert load_policy_status(desk.gate, desk.file_path).state == "waits"

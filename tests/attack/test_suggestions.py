@@ -331,6 +331,21 @@ tools:
     assert (one.diff, one.why_not) == (None, "whom it goes to is judged by your contacts, which can change")
 
 
+def test_a_call_whose_content_is_watched_is_not_proposed(clock: Clock, folder: Path) -> None:
+    """As an operation of another domain it would hide from this one what went out."""
+    lists = (
+        "autonomous: [], requires_approval: [slack, push], blocked: [], fan_out: single, content_from: text"
+    )
+    text = f"domains:\n  notes: {{{lists}}}\ntools:\n  - {{tool: slack, operation: notes.slack}}\n"
+    gate = open_gate(load_text(text), MemoryStore(clock=clock), key=KEY)
+    session = open_session(gate, agent="claude", owner="me", workspace=str(folder))
+    for _ in range(TIMES):
+        call(gate, session, "once", "slack", text="lunch?")
+    (one,) = suggest_changes(gate, OwnPolicyFile("policy.yaml", text), days=30)
+    assert (one.kind, one.diff) == ("always_approved", None)
+    assert one.why_not.startswith("its domain watches")
+
+
 SHELL = """\
 sayso: 1
 extends: [chat]

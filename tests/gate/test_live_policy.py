@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sayso.core.audit import events
+from sayso.core.digest import sha256
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Tier, Verdict
 from sayso.doors.python.calls.results import ConsentDenied, ConsentRequired
@@ -95,6 +96,18 @@ def test_a_loosened_file_waits(mailbox: Mailbox) -> None:
         mailbox.write(looser)
         assert mailbox.outcome() == "deny"
     assert len(mailbox.events(events.PolicyAlerted)) == 2
+
+
+def test_a_file_that_comes_back_after_the_operator_applied_another_is_told_again(mailbox: Mailbox) -> None:
+    mailbox.write(BLOCKS)
+    mailbox.outcome()
+    looser = sha256(policy_text(FREE).encode())
+    for times in (1, 2):
+        mailbox.write(FREE)
+        assert mailbox.outcome() == "deny"
+        assert sum(looser in one for one in mailbox.events(events.PolicyAlerted)) == times
+        mailbox.write(BLOCKS)
+        apply_file(mailbox)
 
 
 def test_what_was_tightened_beside_a_loosening_stays_when_the_file_is_put_back(mailbox: Mailbox) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import msgspec
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 
 from sayso.core.deciding.facts import spell_facts
@@ -24,13 +26,15 @@ from sayso.gate.hindsight.replay import (
     replay_decisions,
 )
 from sayso.gate.ledger.start import start_call
-from sayso.gate.open import open_gate
+from sayso.gate.open import open_gate, open_to_look
+from sayso.gate.policy.acting_policy import PolicySource
 from sayso.gate.sessions.messages import record_message, record_task_start
 from sayso.gate.sessions.operator_grants import give_grant
 from sayso.gate.sessions.sessions import open_session
-from sayso.policy import load_text
+from sayso.policy import load_file, load_text
 from sayso.store.contract import EntryRow, GrantRow
 from sayso.store.memory.store import MemoryStore
+from sayso.store.sqlite.store import SqliteStore
 from tests.support.answers import answer_question
 from tests.support.gates import KEY, Clock
 
@@ -199,9 +203,60 @@ def test_a_call_that_reads_otherwise_today_cannot_be_told(gate: Gate, session: s
     """It was recorded as another operation than the policy in force reads in it."""
     run(gate, session, "pytest")
     now = policy(("{tool: Bash, operation: tests.run,", "{tool: Bash, operation: files.edit,"))
-    gate = msgspec.structs.replace(gate, policy=now)
-    report = replay_decisions(gate, policy())
+    report = replay_decisions(open_gate(now, gate.store, key=KEY), policy())
     assert report.not_replayed == {READS_OTHERWISE: 1}
+
+
+READ_INTO = """
+family_contacts: {sister: "+1 555 010 0002"}
+domains:
+  mail: {autonomous: [send_family], requires_approval: [], blocked: []}
+  files: {autonomous: [read], requires_approval: [write], blocked: []}
+  web: {autonomous: [], requires_approval: [], blocked: [fetch]}
+  git: {autonomous: [], requires_approval: [], blocked: [commit]}
+tools:
+  - {tool: get, resolve: url, domain: web, from: args.url}
+  - {tool: run, operation: files.read, command: args.command}
+  - {tool: send, resolve: recipient, domain: mail, from: args.to}
+  - {tool: Write, resolve: path, operation: files.write, from: args.file_path}
+"""
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "before", "after", "told_of"),
+    [
+        ("send", {"to": "x@example.org"}, "[send_family]", "[send_family, send_unknown]", "deny"),
+        ("Write", {"file_path": "notes.txt"}, "[read]", "[read, write_workspace]", "ask"),
+        ("get", {"url": "file:notes.txt"}, "[fetch]", "[]", "deny"),
+        ("run", {"command": "git commit -m done"}, "[commit]", "[]", "deny"),
+    ],
+)
+def test_a_call_is_read_again_where_the_draft_lists_what_resolvers_choose_from(
+    clock: Clock, tmp_path: Path, tool: str, args: dict[str, str], before: str, after: str, told_of: str
+) -> None:
+    (tmp_path / "work").mkdir()
+    gate = open_gate(load_text(READ_INTO), MemoryStore(clock=clock), key=KEY)
+    session = open_session(gate, agent="claude", owner="me", workspace=str(tmp_path / "work"))
+    start_call(gate, request_in_session(gate, session, tool, args, None, 0.0), holder="test")
+    report = replay_decisions(gate, load_text(READ_INTO.replace(before, after, 1)))
+    assert [(one.before, one.after) for one in report.loosened] == [(told_of, "allow")]
+    assert (report.tightened, report.not_replayed) == ((), {})
+
+
+def test_an_edited_file_is_held_against_the_past_before_anybody_looked_at_it(
+    clock: Clock, tmp_path: Path
+) -> None:
+    """Whoever edits the file in use and replays it compares it with what decided, and not with itself."""
+    file = tmp_path / "policy.yaml"
+    file.write_text(FILE)
+    with closing(SqliteStore(tmp_path / "s.db", clock=clock)) as store:
+        gate = open_gate(load_file(file), store, key=KEY, source=PolicySource(file))
+        run(gate, open_session(gate, agent="claude", owner="me", workspace="/w/place"), "pytest")
+    file.write_text(FILE.replace("tools:\n", f"tools:\n{PYTEST_FIRST}"))
+    looking = open_to_look(tmp_path / "s.db", policy=load_file(file), key=KEY)
+    with closing(looking.store):
+        report = replay_decisions(looking, load_file(file))
+    assert told(report) == [("loosened", "tests.run", "ask", "allow", "autonomous", 1)]
 
 
 def test_a_call_that_is_gone_cannot_be_read_again(gate: Gate, session: str) -> None:

@@ -72,3 +72,11 @@ def test_in_graph_form_the_whole_domain_stops_to_trust_confidence_and_the_propos
 def test_what_asks_already_is_not_proposed_again(tmp_path: Path) -> None:
     with pytest.raises(ProposalRefused, match="is not autonomous"):
         tighten(tmp_path, GRAPH_FORM, "email.send")
+
+
+def test_nothing_is_proposed_for_a_file_that_is_not_in_force(tmp_path: Path) -> None:
+    """A service that was started with another file: to change your own would make nothing ask."""
+    (tmp_path / "policy.yaml").write_text(GRAPH_FORM.replace("send", "send, forward"))
+    gate = open_gate(load_text(GRAPH_FORM), MemoryStore(), key=KEY)
+    with pytest.raises(ProposalRefused, match="not what is in force"):
+        propose_to_ask(gate, ProposalRoots({"policy": tmp_path}), "email.read", by="ana")

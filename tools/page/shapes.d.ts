@@ -464,6 +464,7 @@ declare namespace Sayso {
     lease_until: number;
     approved_as: string;
     approved_with: string;
+    means: string;
   }
   interface ProposalView {
     proposal: Proposal;

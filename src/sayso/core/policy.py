@@ -154,6 +154,11 @@ class Entry(msgspec.Struct, frozen=True):
     approvals: tuple[ApprovalRule, ...] = ()
     """The team's rules for its domain. Each counts from its own risk on."""
 
+    @property
+    def is_marked(self) -> bool:
+        """Whether it is blocked, always asked about, or the trusted channel's alone: no consent covers it."""
+        return self.tier is Tier.BLOCKED or self.trusted_channel or self.always_ask
+
     def asks_always(self, risk: Risk) -> bool:
         """Return whether it is asked about every time at this risk: by its mark, or by a rule of the team."""
         return self.always_ask or any(risk >= rule.risk for rule in self.approvals)

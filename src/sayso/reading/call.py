@@ -59,13 +59,26 @@ def read_call(
 ) -> CallReading:
     """Read this call as it stands now. Where several policies read, what they find adds up."""
     if policy.readings:
-        return _join_readings([read_call(tool, args, one, where, declared) for one in policy.readings])
+        ways = (_judged_by(one, policy) for one in policy.readings)
+        return _join_readings([read_call(tool, args, one, where, declared) for one in ways])
     found = _read_entry(tool, args, policy, where, declared)
     operations = found.operations
     if any(is_git_operation(one.name) for one in operations):
         runs = None if found.command is None else _operations_beside(found, policy, where)
-        operations = read_flags(operations, args, runs, found.beside)
+        read = read_flags(operations, args, runs, found.beside)
+        operations = (*read, *(one for one in operations if one not in read and _is_marked(one, policy)))
     return msgspec.structs.replace(found, operations=operations)
+
+
+def _is_marked(operation: Operation, policy: Policy) -> bool:
+    """Return whether the policy marks what was declared: what an argument makes of it is added to that."""
+    entry = policy.table.get(operation.name)
+    return entry is not None and entry.is_marked
+
+
+def _judged_by(one: Policy, joined: Policy) -> Policy:
+    """The policy as it reads, with what the joined one says of each operation: that is the strictest."""
+    return msgspec.structs.replace(one, table=joined.table, barred_domains=joined.barred_domains)
 
 
 def _join_readings(found: Sequence[CallReading]) -> CallReading:

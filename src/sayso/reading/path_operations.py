@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from sayso.core import words
-from sayso.core.model import Operation, Piece, Risk
+from sayso.core.model import Operation, Piece, Risk, Tier
 from sayso.core.policy import Policy
 from sayso.reading.evidence import add_evidence
 from sayso.reading.verbs import CONTENT_VERBS, DELETE_VERBS, READ_VERBS, verb_of
@@ -68,10 +68,10 @@ def operation_at_place(operation: str, place: PathPlace, policy: Policy) -> Oper
         unsafe = Risk.HIGH if place.secret or place.telling or doubtful else None
         return Operation(operation, reading=unsafe if place.real else Risk.HIGH)
     if place.secret:
-        return _strict_operation(domain, policy, "modify_secrets")
+        return _strict_operation(operation, policy, "modify_secrets")
     if not place.inside or place.shared:
         kind = "delete" if verb in DELETE_VERBS else "write"
-        outside = _strict_operation(domain, policy, f"{kind}_outside_workspace")
+        outside = _strict_operation(operation, policy, f"{kind}_outside_workspace")
         return msgspec.structs.replace(outside, reading=Risk.HIGH) if place.system else outside
     risky = Risk.HIGH if place.system or place.versions else None
     return Operation(f"{domain}.{_action_inside(domain, action, policy)}", reading=risky)
@@ -85,10 +85,16 @@ def _action_inside(domain: str, action: str, policy: Policy) -> str:
     return first_listed(domain, policy, wanted) or action
 
 
-def _strict_operation(domain: str, policy: Policy, action: str) -> Operation:
-    """This action of the domain; as high risk where the domain does not list it."""
-    listed = first_listed(domain, policy, (action,))
-    return Operation(f"{domain}.{action}", reading=None if listed else Risk.HIGH)
+def _strict_operation(operation: str, policy: Policy, action: str) -> Operation:
+    """This action of the domain; as high risk where the domain does not list it.
+
+    What is blocked is not asked about because it is done in a worse place.
+    """
+    domain, plain = operation.partition(".")[0], policy.table.get(operation)
+    if first_listed(domain, policy, (action,)):
+        return Operation(f"{domain}.{action}")
+    blocked = plain is not None and plain.tier is Tier.BLOCKED
+    return Operation(operation if blocked else f"{domain}.{action}", reading=Risk.HIGH)
 
 
 def first_listed(domain: str, policy: Policy, actions: Iterable[str]) -> str | None:

@@ -12,8 +12,8 @@ import msgspec
 
 from sayso.core.digest import encode_canonical, sha256
 from sayso.core.errors import NotCanonical
-from sayso.core.model import Operation, Piece, Risk, Tier
-from sayso.core.policy import Domain, Policy, Tool
+from sayso.core.model import Operation, Piece, Risk
+from sayso.core.policy import Domain, Entry, Policy, Tool
 from sayso.reading.arguments import arguments_at, has_value_at, values_at
 from sayso.reading.beside import change_line, folders_of_line
 from sayso.reading.evidence import add_evidence, merge_same_operations, pieces_from_value, pieces_named_in
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 UNKNOWN = ("send_unknown", "send_to_unknown", "send_to_unknown_channel")
 GROUP = "send_group_without_context"
+UNLISTED_TOOLS = "tools"
+"""The domain of tools that no entry fits."""
 
 
 def operations_for(
@@ -151,7 +153,7 @@ def _operation_of_unlisted_tool(tool: str, policy: Policy) -> Operation:
     plain = unicodedata.normalize("NFC", tool)
     action = re.sub(r"[^\w-]", "_", plain)
     action = action if re.match(r"\w", action) else f"_{action}"
-    name = f"tools.{action}"
+    name = f"{UNLISTED_TOOLS}.{action}"
     borrowed = action != tool and name in policy.table
     return Operation(name, reading=Risk.HIGH if borrowed else None)
 
@@ -273,11 +275,23 @@ def _at_address(operation: str, url: object, said: tuple[Piece, ...]) -> Operati
 def _resolve_url(
     entry: Tool, args: Mapping[str, Any], policy: Policy, where: CallFolders
 ) -> Iterable[Operation]:
-    found = arguments_at(args, entry.source or "")
-    return [
+    """Return what the call does at each address; what it does at any of them, too, if that is marked."""
+    found = arguments_at(args, entry.source or "") or [("", None)]
+    plain = _operation_at_any_url(entry, args)
+    at_each = [
         _operation_at_url(entry, value, args, policy, where, pieces_from_value(name, value))
-        for name, value in found or [("", None)]
+        for name, value in found
     ]
+    stays = (marked := policy.table.get(plain)) is not None and marked.is_marked
+    return [*at_each, Operation(plain)] if stays and all(one.name != plain for one in at_each) else at_each
+
+
+def _fetches(args: Mapping[str, Any]) -> bool:
+    return str(args.get("method") or "GET").upper() in ("GET", "HEAD")
+
+
+def _operation_at_any_url(entry: Tool, args: Mapping[str, Any]) -> str:
+    return entry.operation or f"{entry.domain}.{'fetch' if _fetches(args) else 'api'}"
 
 
 def _operation_at_url(
@@ -293,7 +307,7 @@ def _operation_at_url(
     from sayso.reading.urls import read_url
 
     found = read_url(url)
-    fetches = str(args.get("method") or "GET").upper() in ("GET", "HEAD")
+    fetches = _fetches(args)
     at_file = "files.read" if fetches else "files.write"
     if found is not None and found.scheme == "file":
         return operation_at_path(at_file, found.path, policy, where, said)
@@ -303,7 +317,7 @@ def _operation_at_url(
         )
         if guarded is not None:
             return add_evidence(guarded, said)
-    operation = entry.operation or f"{entry.domain}.{'fetch' if fetches else 'api'}"
+    operation = _operation_at_any_url(entry, args)
     sends = () if fetches or entry.operation else pieces_from_value("method", args.get("method"))
     public = found is not None and found.open
     return add_evidence(
@@ -330,7 +344,8 @@ def _add_line(
 ) -> list[Operation]:
     """Return the operations that an entry names for a command line, and what reading that line adds.
 
-    It raises their risk, and what the policy blocks is blocked under any name.
+    It raises their risk. What the policy blocks, asks about every time or takes through the trusted channel
+    alone stays what it is under any name.
     """
     if entry.resolve == "shell" or not has_value_at(args, entry.command_from or ""):
         return named
@@ -341,8 +356,15 @@ def _add_line(
         else [_NOT_READ]
     )
     worst = max(read, key=lambda one: one.reading or Risk.LOW)
-    blocked = [one for one in read if one.barred or policy.entry(one.name).tier is Tier.BLOCKED]
-    return [*(_raise_reading(one, worst) for one in named), *blocked]
+    kept = [one for one in read if one.barred or _is_kept(one, policy.entry(one.name))]
+    return [*(_raise_reading(one, worst) for one in named), *kept]
+
+
+def _is_kept(one: Operation, entry: Entry) -> bool:
+    """Return whether the policy says something of this operation that no consent and no name takes away."""
+    risks = (one.reading, entry.floor if entry.floor is not None else Risk.MODERATE)
+    risk = max(risk for risk in risks if risk is not None)
+    return entry.is_marked or entry.asks_always(risk)
 
 
 def _raise_reading(one: Operation, worst: Operation) -> Operation:

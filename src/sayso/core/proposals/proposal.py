@@ -85,7 +85,8 @@ class Proposal(msgspec.Struct, frozen=True):
     `root` names the declared folder (or `policy`), `folder` is the one it was then, and `path` the file in
     it. `before` and `after` are digests of the whole text; None means no file. Times of the name `_ran`
     are running time. `approved_as` is the id of whoever approved it, `approved_with` the passkey that vouched
-    for it. `carrier` is who carries it out, and until `lease_until` nobody else looks into it.
+    for it. `carrier` is who carries it out, and until `lease_until` nobody else looks into it. `means` is the
+    digest of what a change of the policy meant when it was proposed: presets can change with a new version.
     """
 
     id: str
@@ -114,6 +115,7 @@ class Proposal(msgspec.Struct, frozen=True):
     lease_until: float = 0.0
     approved_as: str = ""
     approved_with: str = ""
+    means: str = ""
 
 
 def digest_proposal(one: Proposal) -> str:

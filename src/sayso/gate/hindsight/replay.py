@@ -28,12 +28,14 @@ from sayso.core.policy import Policy
 from sayso.gate.deciding.request import read_again
 from sayso.gate.gate import Gate
 from sayso.gate.hindsight.decide_again import OTHER_FORM, Decided, PastDecider, WishedGrant
+from sayso.gate.hindsight.read_otherwise import OtherReadings
 from sayso.gate.hindsight.recorded import (
     RecordedDecision,
     find_request,
     read_decision_row,
     read_pages,
 )
+from sayso.gate.policy.acting_policy import load_last_whole_policy
 from sayso.store.contract import EntryTuple, Reader
 
 EXAMPLES = 3
@@ -121,11 +123,12 @@ class _Replay:
 
     def __init__(self, gate: Gate, policy: Policy, wish: WishedGrant | None, *, against_now: bool) -> None:
         self._gate, self._policy, self._wish = gate, policy, wish
-        self._decider = PastDecider(policy, gate.policy, wish)
+        self._read_then = gate.policy if against_now else load_last_whole_policy(gate)
+        self._otherwise = OtherReadings(self._read_then, policy)
+        self._decider = PastDecider(policy, self._read_then, wish)
         self._now = PastDecider(gate.policy, gate.policy, None) if against_now else None
         self._grants: dict[str, Grant | None] = {}
         self._readings: dict[tuple[object, ...], _Read | str] = {}
-        self._tools_alike = _read_alike(gate.policy, policy)
         self._before: Counter[str] = Counter()
         self._after: Counter[str] = Counter()
         self._times: Counter[_ChangeKey] = Counter()
@@ -182,7 +185,7 @@ class _Replay:
             if request is None:
                 return NO_COMMAND
             wished = request.call.command_line == self._wish.value
-        if not self._tools_alike and self._reads_otherwise(details.tool):
+        if self._otherwise.of_tool(details.tool):
             read = self._read_again(find_request(self._gate, tx, row[6], details), names, facts)
             if isinstance(read, str):
                 return read
@@ -213,10 +216,6 @@ class _Replay:
             self._grants[name] = None if row is None else self._gate.sealer.open_past_grant(row)
         return self._grants[name]
 
-    def _reads_otherwise(self, tool: str) -> bool:
-        now, then = self._policy, self._gate.policy
-        return now.entries_for(tool) != then.entries_for(tool) or not _same_lists(now, then)
-
     def _read_again(self, request: Request | None, names: tuple[str, ...], facts: str) -> _Read | str:
         """Return operations and facts as the changed policy reads the call, or why nobody can tell."""
         if request is None:
@@ -229,7 +228,7 @@ class _Replay:
 
     def _read(self, request: Request, names: tuple[str, ...], facts: str) -> _Read | str:
         try:
-            as_then = with_operations(facts, read_again(request, self._gate.policy).operations)
+            as_then = with_operations(facts, read_again(request, self._read_then).operations)
             if as_then != (names, facts):
                 return READS_OTHERWISE
             return with_operations(facts, read_again(request, self._policy).operations)
@@ -248,14 +247,3 @@ def _loosens(change: ReplayedChange) -> bool:
 
 def _by_verdict(counts: Counter[str]) -> dict[str, int]:
     return {verdict.value: counts[verdict.value] for verdict in Verdict}
-
-
-def _read_alike(one: Policy, other: Policy) -> bool:
-    """Return whether both policies read every call alike."""
-    return one.tools == other.tools and _same_lists(one, other)
-
-
-def _same_lists(one: Policy, other: Policy) -> bool:
-    """Return whether what resolvers look at besides the tool's entries is the same in both."""
-    contacts = one.vip_contacts == other.vip_contacts and one.family_contacts == other.family_contacts
-    return contacts and one.programs == other.programs

@@ -193,6 +193,8 @@ def find_exact_change(policy: Policy, one: CallAnswers) -> tuple[ToolChange | No
         return None, "what the call runs or works on can change without the call changing"
     if not call.folder or one.request.workflow is not None:
         return None, "the call has no folder that an entry could name"
+    if any(policy.entry(each.name).fan_out for each in one.request.operations):
+        return None, "its domain watches for the same content going out twice, and another one would not"
     when = spell_condition(call, policy)
     if len(when) > LONGEST_WHEN:
         return None, "the call is too long for the condition of an entry"

@@ -10,7 +10,7 @@ from sayso.core.errors import SaysoError
 from sayso.core.model import Mode
 from sayso.core.policy import STRICTNESS, Policy, with_mode
 from sayso.gate.gate import Gate, with_policy
-from sayso.gate.policy.in_force import ROW, InForce, read_policy, read_preset, read_row
+from sayso.gate.policy.in_force import ROW, InForce, read_base, read_policy, read_preset, read_row
 from sayso.gate.sealed_values import TamperedValue, find_value, lock_values
 from sayso.gate.settings import find_own_policies, own_policy_places
 from sayso.store.contract import Reader, Writer
@@ -98,6 +98,19 @@ def load_policy_in_force(gate: Gate) -> Policy | None:
     with gate.store.read() as tx:
         row = read_row(gate, tx)
         return read_preset(gate, tx) if row is None else read_policy(gate, tx, row)
+
+
+def load_last_whole_policy(gate: Gate) -> Policy:
+    """Return what the store decided under before anything waited; the gate's own policy if nobody knows."""
+    if gate.key is None:
+        return gate.policy
+    with gate.store.read() as tx:
+        try:
+            row = read_row(gate, tx)
+            found = read_preset(gate, tx) if row is None else read_policy(gate, tx, row)
+            return read_base(gate, tx, row, found) or gate.policy
+        except TamperedValue:
+            return gate.policy
 
 
 def policy_in_force(gate: Gate) -> str | None:

@@ -95,7 +95,7 @@ def load_policy_status(gate: Gate, file: Path) -> PolicyStatus:
         "" if row is None else row.by,
         bool(pinned),
         content.problem or lost,
-        shown=_digest_shown(row, before, content.digest),
+        shown=_digest_shown(row, before, content),
         must_sign=must_sign,
     )
     if state not in ("waits", "tightens") or before is None or content.policy is None:
@@ -144,7 +144,7 @@ def apply_policy(
         lock_values(tx, "in-force")
         row, before, _ = _load_in_force(gate, tx, found)
         _check_unlocked(find_pinned(gate, tx), found)
-        signature = {} if shown is None else _sign(gate, tx, _digest_shown(row, before, content), by, shown)
+        signature = {} if shown is None else _sign(gate, tx, _digest_shown(row, before, found), by, shown)
         put_content_in_force(gate, tx, found, row, by=by, signature=signature)
     if gate.live is not None:
         gate.live.look_again()
@@ -156,10 +156,15 @@ def _sign(gate: Gate, tx: Writer, digest: str, by: str, shown: Acknowledgement) 
     return {"shown" if name == "digest" else name: said for name, said in signature.items()}
 
 
-def _digest_shown(row: InForce | None, before: Policy | None, content: str) -> str:
-    """Return the digest of what is applied over what. Once it is applied, it is another one."""
+def _digest_shown(row: InForce | None, before: Policy | None, content: FileContent) -> str:
+    """Return the digest of what is applied over what. Once it is applied, it is another one.
+
+    The same file is another policy where another version of Sayso has other presets.
+    """
     over = None if before is None else (before.digest, 0.0, "")
-    return sha256(msgspec.json.encode((content, over if row is None else (row.digest, row.at, row.pin))))
+    over = over if row is None else (row.digest, row.at, row.pin)
+    means = None if content.policy is None else content.policy.digest
+    return sha256(msgspec.json.encode((content.digest, means, over)))
 
 
 def put_content_in_force(
@@ -174,9 +179,16 @@ def put_content_in_force(
     """Put what this file says in force, and record whose act it was."""
     if found.policy is None:
         raise CannotApply(f"the policy file is refused: {found.problem}", hint="fix the file")
-    put_in_force(gate, tx, found.policy, row, by=by)
+    known = None if row is None else msgspec.structs.replace(row, told=())  # what comes next is news again
+    put_in_force(gate, tx, found.policy, known, by=by)
     changed = events.PolicyChanged(found.policy.digest, why=words.POLICY_APPLIED, by=by, **signature)
     record(tx, changed, stream=gate.stream)
+
+
+def digest_change(file: Path, old: str, new: str) -> str:
+    """Return the digest of what a change of the policy file means: from which policy to which."""
+    both = (parse_file_content(text.encode(), file).policy for text in (old, new))
+    return sha256(msgspec.json.encode([None if one is None else one.digest for one in both]))
 
 
 def put_proposed_in_force(gate: Gate, tx: Writer, file: Path, *, old: str, new: str, by: str) -> None:

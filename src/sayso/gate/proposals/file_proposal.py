@@ -35,6 +35,7 @@ from sayso.gate.gate import Gate, writing
 from sayso.gate.people.answerers import Answerer, is_vouched_for
 from sayso.gate.people.signed_acts import AT_A_TERMINAL, Acknowledgement, recording_bad_proofs, sign_act
 from sayso.gate.policy.acting_policy import check_in_force
+from sayso.gate.policy_acts.apply import digest_change
 from sayso.gate.proposals.files import LARGEST_FILE, digest_text, read_file_text
 from sayso.gate.proposals.roots import POLICY_ROOT, ProposalRoots, Proposer, check_may_propose
 from sayso.gate.proposals.running_time import MachineClock, look_at_time, read_machine_time
@@ -126,10 +127,18 @@ def _check_and_file(
             undo_window=UNDO if domain.undo_window_days is None else domain.undo_window_days * DAY,
             operation=operation,
             folder=checked.folder,
+            means=_find_meaning(wanted.root, checked),
         )
         save_proposal(gate, tx, made)
         _record(gate, tx, made, by, made.reason)
     return made
+
+
+def _find_meaning(root: str, checked: CheckedProposal) -> str:
+    """Return the digest of what this means for the policy; nothing for another file, and for a first one."""
+    if root != POLICY_ROOT or checked.before is None or checked.after is None:
+        return ""
+    return digest_change(Path(checked.folder.path) / checked.path, checked.before, checked.after)
 
 
 class CheckedProposal(msgspec.Struct, frozen=True):

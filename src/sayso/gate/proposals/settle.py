@@ -29,7 +29,7 @@ from sayso.core.proposals.proposal import (
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate, writing
 from sayso.gate.open import gate_data_folder
-from sayso.gate.policy_acts.apply import put_proposed_in_force
+from sayso.gate.policy_acts.apply import digest_change, put_proposed_in_force
 from sayso.gate.proposals.file_proposal import change_state, list_proposals, load_proposal
 from sayso.gate.proposals.files import digest_text, drop_text_beside, read_file_text
 from sayso.gate.proposals.roots import POLICY_ROOT, ProposalRoots, is_folder_here, load_roots
@@ -122,12 +122,20 @@ def finish(gate: Gate, one: Proposal, by: str, machine: MachineClock) -> Proposa
             ran = look_at_time(gate, tx, machine, alone=True)
             done = _move(gate, tx, one, "applied", by, applied_at=tx.now, applied_ran=ran)
         if one.root == POLICY_ROOT and one.folder is not None:
-            old, new = _read_texts(one.folder, one)
-            if old is not None and new is not None:
-                put_proposed_in_force(gate, tx, Path(one.folder.path) / one.path, old=old, new=new, by=by)
+            _put_in_force(gate, tx, one, one.folder, by)
     if gate.live is not None:
         gate.live.look_again()
     return done
+
+
+def _put_in_force(gate: Gate, tx: Writer, one: Proposal, folder: FolderIdentity, by: str) -> None:
+    """Put the changed policy in force; if it means something else than when it was proposed, it waits."""
+    old, new = _read_texts(folder, one)
+    if old is None or new is None:
+        return
+    file = Path(folder.path) / one.path
+    if one.state == "undoing" or digest_change(file, old, new) == one.means:
+        put_proposed_in_force(gate, tx, file, old=old, new=new, by=by)
 
 
 def _read_texts(folder: FolderIdentity, one: Proposal) -> tuple[str | None, str | None]:

@@ -33,6 +33,7 @@ def propose_to_ask(gate: Gate, roots: ProposalRoots, operation: str, *, by: str)
     if text is None:
         raise ProposalRefused("you have no policy file of your own", hint="`sayso init` makes one")
     try:
+        _check_counts(gate, text)
         after = _rewrite(text, operation)
         wider = _find_wider(text, after, operation)
     except PolicyError as error:
@@ -40,6 +41,15 @@ def propose_to_ask(gate: Gate, roots: ProposalRoots, operation: str, *, by: str)
     reason = f"At a review: {operation} asks from now on.{WIDER.format(wider) if wider else ''}"
     body = ProposalBody(POLICY_ROOT, make_diff(used[0], text, after), REVERSE, reason)
     return file_proposal(gate, roots, body, by=by, proposer="operator")
+
+
+def _check_counts(gate: Gate, text: str) -> None:
+    """Refuse where another file is in force than this one: changing this one would make nothing ask."""
+    from sayso.policy import load_text
+
+    policy = gate.policy
+    if load_text(text, name="policy").digest not in (policy.digest, *policy.joined):
+        raise ProposalRefused("your policy file is not what is in force here", hint="change the file that is")
 
 
 def _rewrite(text: str, operation: str) -> str:

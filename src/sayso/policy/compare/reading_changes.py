@@ -35,7 +35,7 @@ def _changes_of_one_way(a: Policy, b: Policy) -> Iterator[OtherChange]:
     yield from _own_tool_changes(a, b)
     for kind in CONTACTS:
         yield from _contact_changes(kind, a, b)
-    for domain in _domains_that_calls_are_read_into(a) | _domains_that_calls_are_read_into(b):
+    for domain in domains_that_calls_are_read_into(a) | domains_that_calls_are_read_into(b):
         yield from _list_changes(domain, a, b)
     for name in dict.fromkeys((*a.programs, *b.programs)):
         yield from _program_changes(name, a.programs.get(name), b.programs.get(name))
@@ -77,7 +77,7 @@ def _blocks_strangers(policy: Policy) -> bool:
     )
 
 
-def _domains_that_calls_are_read_into(policy: Policy) -> set[str]:
+def domains_that_calls_are_read_into(policy: Policy) -> set[str]:
     """The domains in which a resolver looks for an action that is listed."""
     found = {
         tool.domain or (tool.operation or FILES).partition(".")[0] for tool in policy.tools if tool.resolve
