@@ -87,8 +87,7 @@ class Sayso(Program[Session]):
             gate.store.close()
             raise
         opened = cls(gate, shown)
-        if here:
-            opened.door.tell_notices(here)
+        opened.door.tell_notices(here)
         recover_calls(gate)
         return opened
 

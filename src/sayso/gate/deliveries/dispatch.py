@@ -85,8 +85,11 @@ class Dispatcher:
     def start(self) -> None:
         """Begin: a thread for each surface, one for what comes back from it, and one for notices.
 
-        Without a place for notices none are queued: whoever gets one later is not told of the past.
+        Without a place for notices none are queued: whoever gets one later is not told of the past. With one,
+        the queue has begun when this returns: nothing that is decided afterwards goes untold.
         """
+        if self._surfaces:
+            self._teller.begin()
         for surface in self._surfaces.values():
             self._run(f"sayso-{surface.name}", partial(self._serve, partial(self.send, surface)))
             if surface.polls:
