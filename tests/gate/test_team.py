@@ -52,6 +52,7 @@ from tests.support.teams import (
     pay,
     team_policy,
     under,
+    under_since,
     verdict,
 )
 
@@ -219,13 +220,13 @@ def test_somebody_removed_from_the_group_does_not_count_any_more(gate: Gate) -> 
 @pytest.mark.parametrize("away", [1.0, 3 * DAY], ids=["a moment", "days"])
 def test_somebody_who_left_and_came_back_approves_again(gate: Gate, clock: Clock, away: float) -> None:
     """What they approved before they left does not count again: it may be why they had to."""
-    gate = under(gate, team_policy(lasts="7d"))
+    gate = under_since(gate, team_policy(lasts="7d"))
     request, question = asks(gate)
     assert allow(gate, question, ANA).missing == "1 of 2, waits for finance: bo or cy"
     clock.now += 1
-    under(gate, team_policy(lasts="7d", without="ana"))
+    under_since(gate, team_policy(lasts="7d", without="ana"))
     clock.now += away
-    gate = under(gate, team_policy(lasts="7d"))
+    gate = under_since(gate, team_policy(lasts="7d"))
     assert approvals_of(gate, question) == "0 of 2, waits for finance: ana, bo or cy"
     assert allow(gate, question, BO).missing == "1 of 2, waits for finance: ana or cy"
     assert allow(gate, question, ANA).state == "answered"
@@ -465,3 +466,14 @@ def test_a_delegation_of_somebody_who_left_serves_nobody_who_gets_their_name(gat
     with pytest.raises(NotApprover):
         allow(gate, question, ED)
     assert allow(gate, question, on_page("ana-of-sales")).state == "open"
+
+
+def test_a_delegation_to_somebody_who_left_serves_nobody_who_gets_their_name(gate: Gate) -> None:
+    delegate(gate, ANA, "ed", seconds=600, by="ana")
+    other = {**team_policy().team.people, "ed": Person((), ("page:ed-of-sales",))}
+    team = make_team(other, team_policy().team.approvals, (), None)
+    gate = under(gate, msgspec.structs.replace(team_policy(), team=team))
+    _, question = asks(gate)
+    with pytest.raises(NotApprover):
+        allow(gate, question, on_page("ed-of-sales"))
+    assert load_team_view(gate).delegations == ()

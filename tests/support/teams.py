@@ -51,6 +51,11 @@ def team_policy(
 
 def under(gate: Gate, policy: Policy) -> Gate:
     """The gate under this policy, which its operator has put in force."""
+    return acting_under(under_since(gate, policy), policy)
+
+
+def under_since(gate: Gate, policy: Policy) -> Gate:
+    """The same, with the times at which the policy was tightened on this store."""
     with writing(gate) as tx:
         _, in_force = put_in_force(gate, tx, policy, None)
     return acting_under(gate, in_force)

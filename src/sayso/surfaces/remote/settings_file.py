@@ -56,6 +56,7 @@ class SurfacesRefused(SaysoError):
     """The file of the surfaces is broken or open to others, or what was to be added is not right."""
 
     code = "surfaces_file"
+OWN_SECRET = "give each person a surface of their own, with a secret of its own"
 
 
 def surfaces_path() -> Path:
@@ -158,8 +159,21 @@ def _check(found: Sequence[SurfaceSettings]) -> None:
         _check_values(one)
         if one.detail not in ("full", "masked"):
             raise SurfacesRefused(f"{one.name}: detail is full or masked, not {one.detail!r}")
-        if isinstance(one, WebhookSettings | ObsidianSettings):
-            _make(one)  # refuses a secret that is none
+
+
+    _check_secrets([one for one in found if isinstance(one, WebhookSettings | ObsidianSettings)])
+
+
+def _check_secrets(found: Sequence[WebhookSettings | ObsidianSettings]) -> None:
+    """Refuse what is no secret, and one with which somebody could answer as another person."""
+    secrets = [one.secret for one in found]
+    for one in found:
+        _make(one)  # refuses a secret that is none
+        if secrets.count(one.secret) > 1:
+            raise SurfacesRefused(f"{one.name}: another surface has the same secret", hint=OWN_SECRET)
+        if isinstance(one, ObsidianSettings) and len(one.approvers) > 1:
+            why = "whoever has its secret could answer as any of its approvers"
+            raise SurfacesRefused(f"{one.name}: {why}", hint=OWN_SECRET)
 
 
 def _check_values(one: SurfaceSettings) -> None:
