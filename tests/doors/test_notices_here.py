@@ -16,6 +16,7 @@ from sayso.gate.deliveries import telling
 from sayso.gate.deliveries.dispatch import Dispatcher
 from sayso.gate.deliveries.notices import QUEUE
 from sayso.gate.deliveries.rests import LONGEST_PAUSE
+from sayso.gate.open import gate_data_folder
 from sayso.policy import load_text
 from sayso.surfaces.remote.settings_file import add_surface
 from tests.support.boards import Board
@@ -77,11 +78,13 @@ def test_a_name_that_is_no_surface_is_refused(tmp_path: Path) -> None:
         open_graph(tmp_path / "own.db", Person(), more="settings: {notices: nowhere}")
 
 
-def test_where_the_operator_has_surfaces_the_service_tells(no_settings: Path) -> None:
-    """On the operator's own store: the program's notices go where all the others do."""
+@pytest.mark.parametrize("named", [False, True])
+def test_where_the_operator_has_surfaces_the_service_tells(no_settings: Path, named: bool) -> None:
+    """On the operator's own store, by whichever name: the program's notices go where all the others do."""
     add_surface("ntfy", {"name": "phone", "topic": "t"})
     person = Person()
-    gate = open_graph(None, person)
+    own = gate_data_folder() / "sayso.db" if named else None
+    gate = Sayso.open(load_text("extends: [graph]"), own, surfaces=[person])
     assert gate.gate.notices_to == "phone"
     assert decide(gate) == "allow confident"
     gate.close()

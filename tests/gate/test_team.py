@@ -477,3 +477,11 @@ def test_a_delegation_to_somebody_who_left_serves_nobody_who_gets_their_name(gat
     with pytest.raises(NotApprover):
         allow(gate, question, on_page("ed-of-sales"))
     assert load_team_view(gate).delegations == ()
+
+
+def test_a_delegation_to_somebody_who_cannot_answer_is_refused(gate: Gate) -> None:
+    other = {**team_policy().team.people, "ed": Person()}
+    team = make_team(other, team_policy().team.approvals, (), None)
+    gate = under(gate, msgspec.structs.replace(team_policy(), team=team))
+    with pytest.raises(DelegationRefused, match="ed has no id"):
+        delegate(gate, ANA, "ed", seconds=600, by="ana")

@@ -82,7 +82,7 @@ class Sayso(Program[Session]):
         gate = open_gate(in_chosen_mode(chosen, approval), store, key=key, marks=marks, source=watched)
         shown = _terminal_surface() if surfaces is None else surfaces
         try:
-            gate, here = find_notice_places(gate, shown, own_store=store is None)
+            gate, here = find_notice_places(gate, shown)
         except SaysoError:
             gate.store.close()
             raise

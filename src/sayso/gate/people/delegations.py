@@ -82,6 +82,8 @@ def delegate(
             raise DelegationRefused(f"{who.identity} is not an id of anybody in the policy")
         if to not in team.people or to == giver:
             raise DelegationRefused(f"{to} is not another person of the policy", hint="see people in it")
+        if not team.people[to].ids:
+            raise DelegationRefused(f"{to} has no id in the policy to answer by", hint="see people in it")
         lock_values(tx, "delegations")
         kept = _load_unexpired(gate, tx)
         if len(kept) >= MOST:

@@ -44,7 +44,7 @@ PRESET = value_name("in-force", "preset")
 NO_FILE = "unknown"
 """Stands for the pin that cannot be read: no file has this digest."""
 LONGEST_APPROVAL = 7 * DAY
-"""As long as a question can be open: what some of a team approved lives no longer, and all else ends before."""
+"""As long as a question is open: what some of a team approved lives no longer, and all else ends before."""
 MOST_TOLD = 100
 """How many contents of files are remembered that the operator was told about."""
 
