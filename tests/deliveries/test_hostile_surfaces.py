@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -27,6 +27,7 @@ from sayso.gate.gate import Gate, current_gate
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.questions.wait import load_question_now
 from sayso.gate.rows.journal import record
+from sayso.store.contract import FateUnknown, StoreBusy
 from sayso.surfaces.remote.exchange import SendingFailed, post
 from sayso.surfaces.remote.mail import MailSettings, make_client
 from tests.support.asking import asked, edit
@@ -250,8 +251,46 @@ def test_an_answer_counts_under_the_policy_of_now(tmp_path: Path) -> None:
     assert json.loads(answered)["details"]["policy"] == now
 
 
+TEAM = """
+people: {{ana: {{ids: [surface:board/ana]}}, bo: {{ids: [page:bo]}}}}
+approvals: [{{domain: mail, from: [ana, bo], needed: {needed}}}]
+"""
+
+
+def test_an_approval_is_counted_again_if_the_policy_moves_meanwhile(tmp_path: Path) -> None:
+    """Another program puts a stricter policy in force at the moment in which somebody's answer is taken."""
+    file = tmp_path / "policy.yaml"
+    file.write_text(POLICY % "wipe" + TEAM.format(needed=1))
+
+    class Moving(Board):
+        moved = True
+
+        def __getattribute__(self, name: str) -> Any:
+            if name == "approvers" and not self.moved:
+                self.moved = True
+                fresh = tmp_path / "fresh.yaml"
+                fresh.write_text(POLICY % "wipe" + TEAM.format(needed=2))
+                fresh.replace(file)
+                Sayso.open(file, tmp_path / "s.db", surfaces=(), key=KEY, marks=tmp_path).close()
+            return super().__getattribute__(name)
+
+    board = Moving()
+    with Sayso.open(file, tmp_path / "s.db", surfaces=(), key=KEY, marks=tmp_path) as opened:
+        gate, session = opened.gate, opened.session(agent="tester").id
+        question = asked(gate, make_request(make_call("send", {}), [Operation("mail.send")], session=session))
+        dispatcher = Dispatcher(gate, (board,), notices_to=lambda: None)
+        dispatcher.send(board)
+        board.press(question, "once")
+        board.moved = False
+        assert dispatcher.fetch_answers(board, 0) == 1
+        with gate.store.read() as tx:
+            assert [one.event for one in tx.entries("main", limit=100)].count("APPROVED") == 1
+        assert load_question_now(gate, question).state == "open"
+
+
+@pytest.mark.parametrize("error", [Down("the store is gone"), StoreBusy("busy"), FateUnknown("gone")])
 def test_an_answer_is_fetched_again_if_it_could_not_be_taken(
-    gate: Gate, session: str, monkeypatch: pytest.MonkeyPatch
+    gate: Gate, session: str, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     """The store fails at the moment in which somebody's answer arrives from Telegram."""
     seat = TelegramSeat("full")
@@ -261,11 +300,11 @@ def test_an_answer_is_fetched_again_if_it_could_not_be_taken(
     seat.server.press("Deny", 41)
 
     def fail(*args: object, **how: object) -> NoReturn:
-        raise Down("the store is gone")
+        raise error
 
     with monkeypatch.context() as broken:
         broken.setattr(type(gate.store), "write", fail)
-        with pytest.raises(Down):
+        with pytest.raises(type(error)):
             seat.dispatcher.fetch_answers(seat.surface, 0)
     assert load_question_now(gate, question).state == "open"
     assert seat.dispatcher.fetch_answers(seat.surface, 0) == 1

@@ -88,6 +88,33 @@ def test_the_past_before_the_first_start_is_not_told(gate: Gate) -> None:
     assert not board.told
 
 
+def test_a_service_that_dies_as_it_starts_has_begun_the_queue(gate: Gate) -> None:
+    """Its threads did nothing yet; what it decided is told by the next one."""
+    opened, session = graph(gate)
+    board = Board()
+    died = Dispatcher(opened, (board,), notices_to=lambda: "board")
+    died.stop()
+    died.start()
+    blocked(opened, session)
+    settle(Dispatcher(opened, (board,), notices_to=lambda: "board"))
+    assert len(board.told) == 1
+
+
+def test_all_that_one_call_has_to_be_told_of_is_in_its_notice(gate: Gate) -> None:
+    opened, session = graph(gate)
+    opened = msgspec.structs.replace(opened, surfaces=("board",))
+    board = Board()
+    dispatcher = dispatching(opened, board)
+    both = ("email.send", "calendar.create_event"), ("calendar.invite_external", "files.modify_secrets")
+    for names in both:
+        operations = [Operation(name) for name in names]
+        authorize(opened, make_request(make_call("do", {}), operations, session=session, confidence=0.95))
+    settle(dispatcher)
+    told = [notice.text for notice in board.told.values()]
+    for names, text in zip(both, told, strict=True):
+        assert all(name in text for name in names), text
+
+
 def test_a_notice_waits_for_a_place_that_is_down(gate: Gate, clock: Clock) -> None:
     opened, session = graph(gate)
     board = Board()

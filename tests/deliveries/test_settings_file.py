@@ -26,6 +26,19 @@ def test_an_empty_or_broken_value_is_refused_and_not_shown(tmp_path: Path, key: 
     assert load_surface_settings(file) == ()
 
 
+def test_nobody_gets_a_secret_to_answer_as_somebody_else(tmp_path: Path) -> None:
+    file = tmp_path / "surfaces.json"
+    vault = {"name": "vault", "secret": f"whsec_{'QUJD' * 10}", "approvers": ["ana"]}
+    with pytest.raises(SurfacesRefused, match="could answer as any of its approvers"):
+        add_surface("obsidian", {**vault, "approvers": ["ana", "bo"]}, file)
+    add_surface("obsidian", vault, file)
+    with pytest.raises(SurfacesRefused, match="another surface has the same secret"):
+        add_surface("obsidian", {**vault, "name": "of-bo", "approvers": ["bo"]}, file)
+    with pytest.raises(SurfacesRefused, match="another surface has the same secret"):
+        add_surface("webhook", {**vault, "name": "hook", "url": "http://127.0.0.1:1/"}, file)
+    assert len(load_surface_settings(file)) == 1
+
+
 def test_what_cannot_be_sent_is_not_repeated() -> None:
     with pytest.raises(SendingFailed) as failed:
         post("http://127.0.0.1:1/", b"", {"authorization": "Bearer hush\r"}, timeout=1.0)

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from sayso.core.audit.notices import notice_of
+from sayso.core.durations import DAY
 from sayso.core.model import Operation, Risk
 from sayso.core.team import Person, join_teams, make_team
 from sayso.core.words import approvals_line
@@ -51,6 +52,7 @@ from tests.support.teams import (
     pay,
     team_policy,
     under,
+    under_since,
     verdict,
 )
 
@@ -148,6 +150,16 @@ def test_whoever_issued_a_token_that_is_nobodys_counts_as_asking_with_it(gate: G
         allow(gate, question, ANA)
 
 
+def test_whoever_issued_a_token_counts_as_asking_with_all_that_it_issues(gate: Gate) -> None:
+    """Ana makes a token for herself, and with that one the agent's: nobody declares either."""
+    _, own = issue_token(gate, "operator", "mine", by="ana", issuer="page:ana")
+    _, token = issue_token(gate, "agent", "second", by="mine", issuer=f"token:{own.id}")
+    revoke_token(gate, own.id, by="ana")
+    _, question = asks(gate, open_session(gate, agent="second", owner=token.id))
+    with pytest.raises(NotApprover, match="asked for this"):
+        allow(gate, question, ANA)
+
+
 def test_a_policy_that_waits_takes_nobody_out_of_those_who_asked(gate: Gate) -> None:
     """Neither by declaring the token as somebody else's, nor by leaving the user out."""
     _, token = issue_token(gate, "agent", "second", by="ana", issuer="page:ana")
@@ -203,6 +215,22 @@ def test_somebody_removed_from_the_group_does_not_count_any_more(gate: Gate) -> 
     assert approvals_of(gate, question) == "0 of 2, waits for finance: bo or cy"
     assert allow(gate, question, BO).missing == "1 of 2, waits for finance: cy"
     assert verdict(gate, request) == "ask"
+
+
+@pytest.mark.parametrize("away", [1.0, 3 * DAY], ids=["a moment", "days"])
+def test_somebody_who_left_and_came_back_approves_again(gate: Gate, clock: Clock, away: float) -> None:
+    """What they approved before they left does not count again: it may be why they had to."""
+    gate = under_since(gate, team_policy(lasts="7d"))
+    request, question = asks(gate)
+    assert allow(gate, question, ANA).missing == "1 of 2, waits for finance: bo or cy"
+    clock.now += 1
+    under_since(gate, team_policy(lasts="7d", without="ana"))
+    clock.now += away
+    gate = under_since(gate, team_policy(lasts="7d"))
+    assert approvals_of(gate, question) == "0 of 2, waits for finance: ana, bo or cy"
+    assert allow(gate, question, BO).missing == "1 of 2, waits for finance: ana or cy"
+    assert allow(gate, question, ANA).state == "answered"
+    assert verdict(gate, request) == "allow"
 
 
 def test_a_policy_tightened_while_a_question_is_open_counts(gate: Gate) -> None:
@@ -438,3 +466,22 @@ def test_a_delegation_of_somebody_who_left_serves_nobody_who_gets_their_name(gat
     with pytest.raises(NotApprover):
         allow(gate, question, ED)
     assert allow(gate, question, on_page("ana-of-sales")).state == "open"
+
+
+def test_a_delegation_to_somebody_who_left_serves_nobody_who_gets_their_name(gate: Gate) -> None:
+    delegate(gate, ANA, "ed", seconds=600, by="ana")
+    other = {**team_policy().team.people, "ed": Person((), ("page:ed-of-sales",))}
+    team = make_team(other, team_policy().team.approvals, (), None)
+    gate = under(gate, msgspec.structs.replace(team_policy(), team=team))
+    _, question = asks(gate)
+    with pytest.raises(NotApprover):
+        allow(gate, question, on_page("ed-of-sales"))
+    assert load_team_view(gate).delegations == ()
+
+
+def test_a_delegation_to_somebody_who_cannot_answer_is_refused(gate: Gate) -> None:
+    other = {**team_policy().team.people, "ed": Person()}
+    team = make_team(other, team_policy().team.approvals, (), None)
+    gate = under(gate, msgspec.structs.replace(team_policy(), team=team))
+    with pytest.raises(DelegationRefused, match="ed has no id"):
+        delegate(gate, ANA, "ed", seconds=600, by="ana")

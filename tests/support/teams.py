@@ -31,19 +31,34 @@ domains:
   bank: {{autonomous: [], requires_approval: [pay, look], blocked: [close]}}
 operations:
   bank.pay: {{risk: high}}
+settings: {{question_lasts: {lasts}}}
 """
 ANA, BO, CY, DI, ED = (on_page(name) for name in ("ana", "bo", "cy", "di", "ed"))
 
 
-def team_policy(needed: int = 2, more: str = "", *, ana: str = "t_a", bo: str = "t_b") -> Policy:
-    return load_text(TEAM.format(needed=needed, more=more, ana=ana, bo=bo))
+def team_policy(
+    needed: int = 2,
+    more: str = "",
+    *,
+    ana: str = "t_a",
+    bo: str = "t_b",
+    lasts: str = "2h",
+    without: str = "nobody",
+) -> Policy:
+    text = TEAM.format(needed=needed, more=more, ana=ana, bo=bo, lasts=lasts)
+    return load_text("\n".join(line for line in text.splitlines() if not line.startswith(f"  {without}:")))
 
 
 def under(gate: Gate, policy: Policy) -> Gate:
     """The gate under this policy, which its operator has put in force."""
+    return acting_under(under_since(gate, policy), policy)
+
+
+def under_since(gate: Gate, policy: Policy) -> Gate:
+    """The same, with the times at which the policy was tightened on this store."""
     with writing(gate) as tx:
-        put_in_force(gate, tx, policy, None)
-    return acting_under(gate, policy)
+        _, in_force = put_in_force(gate, tx, policy, None)
+    return acting_under(gate, in_force)
 
 
 def acting_under(gate: Gate, policy: Policy) -> Gate:

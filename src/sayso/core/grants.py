@@ -106,7 +106,12 @@ def ended_by_tightening(grant: Grant, tightened: Mapping[str, float]) -> bool:
 
 def was_tightened(tightened: Mapping[str, float], operations: Iterable[str], since: float) -> bool:
     """Return whether the policy was tightened for any of these operations at this time or after it."""
-    return any(tightened.get(name, NEVER) >= since for name in ("", *operations))
+    return last_tightening(tightened, operations) >= since
+
+
+def last_tightening(tightened: Mapping[str, float], operations: Iterable[str]) -> float:
+    """Return when the policy was last tightened for any of these operations."""
+    return max(tightened.get(name, NEVER) for name in ("", *operations))
 
 
 def pins_fit(pins: Pins, request: Request, operation: str) -> bool:

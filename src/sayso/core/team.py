@@ -85,7 +85,8 @@ class QuietHours(msgspec.Struct, frozen=True):
 class Delegation(msgspec.Struct, frozen=True):
     """One person lets another approve for them, within their own limits, for a while.
 
-    `identity` is the id by which they did, and `passkey` what vouched for it: it ends with either.
+    `identity` is the id by which they did, and `passkey` what vouched for it: it ends with either. `to_ids`
+    are the ids of the other: it ends once none of them is theirs, so nobody gets it with a name.
     """
 
     id: str
@@ -96,6 +97,7 @@ class Delegation(msgspec.Struct, frozen=True):
     highest: Risk = Risk.HIGH
     identity: str = ""
     passkey: str | None = None
+    to_ids: tuple[str, ...] = ()
 
     def covers(self, domain: str, risk: Risk, now: float) -> bool:
         """Return whether it serves here. At the very second of its end it does not."""

@@ -82,13 +82,12 @@ class Sayso(Program[Session]):
         gate = open_gate(in_chosen_mode(chosen, approval), store, key=key, marks=marks, source=watched)
         shown = _terminal_surface() if surfaces is None else surfaces
         try:
-            gate, here = find_notice_places(gate, shown, own_store=store is None)
+            gate, here = find_notice_places(gate, shown)
         except SaysoError:
             gate.store.close()
             raise
         opened = cls(gate, shown)
-        if here:
-            opened.door.tell_notices(here)
+        opened.door.tell_notices(here)
         recover_calls(gate)
         return opened
 

@@ -35,6 +35,8 @@ from sayso.reading.paths import own_places
 from sayso.store.contract import Reader, ReadOnlyStore, Store, StoreError
 
 KEY_NAME = "sayso"
+OWN_STORE = "sayso.db"
+"""The store in the data folder."""
 _PARAMETERS = re.compile(r"\s*(?:dbname|host|hostaddr|options|password|port|service|user)\s*=")
 """How PostgreSQL's other way to write an address begins. It would make a file of that name."""
 
@@ -235,7 +237,7 @@ def open_store(where: str | Path | None, *, upgrade: bool = True) -> Store:
         return PostgresStore(str(where), upgrade=upgrade)
     from sayso.store.sqlite.store import SqliteStore
 
-    return SqliteStore(Path(where) if where is not None else gate_data_folder() / "sayso.db", upgrade=upgrade)
+    return SqliteStore(Path(where) if where is not None else gate_data_folder() / OWN_STORE, upgrade=upgrade)
 
 
 def check_store_name(where: str | Path | None) -> None:
@@ -285,7 +287,7 @@ def _open_existing_store(store: str | Path | None) -> Store:
 def _check_there(store: str | Path | None) -> str | Path:
     """Return where the store is; an error if there is no file. An address is only checked by connecting."""
     check_store_name(store)
-    where = store if store is not None else gate_data_folder(make=False) / "sayso.db"
+    where = store if store is not None else gate_data_folder(make=False) / OWN_STORE
     if not _is_address(where) and not Path(where).exists():
         raise NoStore(
             f"there is no store at {where} yet",

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -15,13 +16,11 @@ from sayso.core.errors import SaysoError
 from sayso.gate.deliveries.remote_surface import SETTINGS_FILE
 from sayso.gate.deliveries.telling import takes_notices
 from sayso.gate.gate import Gate
-from sayso.gate.open import gate_data_folder
+from sayso.gate.open import OWN_STORE, find_reader_place, gate_data_folder
 from sayso.gate.questions.surface import LocalSurface
 
 
-def find_notice_places(
-    gate: Gate, surfaces: Sequence[LocalSurface], *, own_store: bool
-) -> tuple[Gate, Sequence[LocalSurface]]:
+def find_notice_places(gate: Gate, surfaces: Sequence[LocalSurface]) -> tuple[Gate, Sequence[LocalSurface]]:
     """Return the gate with the places that notices can go to, and the surfaces that are told them here.
 
     An error if the policy names a place that is none.
@@ -33,11 +32,17 @@ def find_notice_places(
         from sayso.surfaces.remote.settings_file import check_notices
 
         check_notices(named, (*local, *remote))
-    if own_store and remote:
+    if remote and _is_own_store(gate):
         places = (*remote, *local)
     else:
         places = (*local, *remote) if local or named in remote else ()
     return msgspec.structs.replace(gate, surfaces=places), here
+
+
+def _is_own_store(gate: Gate) -> bool:
+    """Return whether this is the store that the service has as well, by whichever name it was opened."""
+    place, own = find_reader_place(gate.store), gate_data_folder(make=False) / OWN_STORE
+    return place is not None and bool(place.path) and Path(place.path).resolve() == own.resolve()
 
 
 def _service_places() -> tuple[str, ...]:

@@ -243,11 +243,9 @@ def _deny(
 
 
 def notice_in(effects: tuple[Effect, ...]) -> events.Text:
-    """Return the text of the last notice or alert among these effects, if there is one."""
-    for effect in reversed(effects):
-        if isinstance(effect, (Noticed, Alerted)):
-            return effect.text
-    return UNSET
+    """Return all that the operator is told by these effects, each text once, if there is anything."""
+    told = dict.fromkeys(effect.text for effect in effects if isinstance(effect, (Noticed, Alerted)))
+    return "; ".join(told) or UNSET
 
 
 def record_decision(

@@ -21,19 +21,19 @@ from sayso.core.durations import DAY
 from sayso.core.errors import SaysoError
 from sayso.core.team import Team
 from sayso.gate import words
-from sayso.gate.deliveries.answers import AnswerRefused, answerer, take_answer
+from sayso.gate.deliveries.answers import answerer, take_answer
 from sayso.gate.deliveries.cards import describe_approvals_on, fit_text, make_card
 from sayso.gate.deliveries.outbox import HELD_FOR, Outbox, delivery_key
 from sayso.gate.deliveries.remote_surface import RemoteSurface
 from sayso.gate.deliveries.rests import FIRST_PAUSE
 from sayso.gate.deliveries.team_timing import held_until
 from sayso.gate.deliveries.telling import NoticeTeller
-from sayso.gate.gate import Gate, current_gate
+from sayso.gate.gate import Gate, act_under_current_policy, current_gate
 from sayso.gate.questions.expiry import as_of, ends_at
 from sayso.gate.questions.read import TamperedQuestion, UnknownQuestion, question_of, questions_in
 from sayso.gate.questions.team.progress import ApprovalLine
 from sayso.gate.refusal_limit import RefusalLimit
-from sayso.store.contract import DeliveryRow, QuestionRow, Reader
+from sayso.store.contract import DeliveryRow, QuestionRow, Reader, StoreError
 
 log = logging.getLogger("sayso.surfaces")
 KEPT_FOR = 30 * DAY
@@ -85,8 +85,11 @@ class Dispatcher:
     def start(self) -> None:
         """Begin: a thread for each surface, one for what comes back from it, and one for notices.
 
-        Without a place for notices none are queued: whoever gets one later is not told of the past.
+        Without a place for notices none are queued: whoever gets one later is not told of the past. With one,
+        the queue has begun when this returns: nothing that is decided afterwards goes untold.
         """
+        if self._surfaces:
+            self._teller.begin()
         for surface in self._surfaces.values():
             self._run(f"sayso-{surface.name}", partial(self._serve, partial(self.send, surface)))
             if surface.polls:
@@ -130,12 +133,18 @@ class Dispatcher:
         return self._teller.send()
 
     def fetch_answers(self, surface: RemoteSurface, seconds: float) -> int:
-        """Take the answers that came in on this surface; how many counted."""
+        """Take the answers that came in on this surface; how many counted.
+
+        An error of the store ends it there: nobody refused that answer, and the surface has it again.
+        """
         counted = 0
         for given in surface.fetch(seconds):
+            take = partial(take_answer, surface=surface, given=given, limit=self._refusals)
             try:
-                counted += take_answer(current_gate(self._gate), surface, given, self._refusals).yours
-            except (AnswerRefused, SaysoError) as error:
+                counted += act_under_current_policy(current_gate(self._gate), take).yours
+            except StoreError:
+                raise
+            except SaysoError as error:
                 log.warning("an answer from %s was refused: %s", surface.name, error)
         return counted
 

@@ -33,6 +33,13 @@ class NoticeFeed:
         self._saved: dict[str, int] = {}
         self._begun = False
 
+    def begin(self) -> None:
+        """See to it that what happens from now on is told, whatever happens to this process."""
+        with self._gate.store.read() as tx:
+            begun = any(tx.delivery(_READ, stream) is not None for stream in tx.streams())
+        if not begun:
+            self.take_in()
+
     def take_in(self) -> int:
         """Queue what is new; how many notices that were."""
         queued = 0

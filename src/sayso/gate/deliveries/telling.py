@@ -20,6 +20,8 @@ from sayso.store.contract import DeliveryRow
 log = logging.getLogger("sayso.surfaces")
 PAGE = 50
 LOOK_AGAIN = 1.0
+ENDS_WITHIN = 5.0
+"""Seconds that a program waits at its end for what is still to be told."""
 LONGEST_HERE = 100_000
 """Bytes of a notice on a surface of this process."""
 
@@ -39,6 +41,10 @@ class NoticeTeller:
     def __init__(self, gate: Gate, outbox: Outbox, find_place: Callable[[], NoticePlace | None]) -> None:
         self._gate, self._outbox, self._find_place = gate, outbox, find_place
         self._feed = NoticeFeed(gate)
+
+    def begin(self) -> None:
+        """Begin the queue, if nobody has: before anything is decided that has to be told."""
+        self._feed.begin()
 
     def send(self) -> bool:
         """Queue what is new, and tell what is due; whether there was anything."""
@@ -80,22 +86,31 @@ class LocalTelling:
         self._surfaces = {one.name: one for one in surfaces}
         self._teller = NoticeTeller(gate, Outbox(gate), self._find_place)
         self._over = threading.Event()
+        self._tells_rest = True
         self._thread = threading.Thread(target=self._serve, name="sayso-notices", daemon=True)
 
     def start(self) -> None:
-        """Begin. What happens from now on is told, whatever happens to this process."""
-        self._send()
-        self._thread.start()
+        """Begin. What happens from now on is told, whatever happens to this process: here, or elsewhere."""
+        if self._gate.surfaces:
+            self._teller.begin()
+        if self._surfaces:
+            self._thread.start()
 
     def stop(self, *, tell: bool = True) -> None:
-        """End. What is left is told before, unless whoever ends is in no state to do so."""
+        """End. What is left is told before, unless whoever ends is in no state to do so.
+
+        A surface that hangs is not waited for: what it was to tell comes up again later.
+        """
+        self._tells_rest = tell
         self._over.set()
-        self._thread.join()
-        if tell:
-            self._send()
+        if self._surfaces:
+            self._thread.join(ENDS_WITHIN)
 
     def _serve(self) -> None:
+        self._send()
         while not self._over.wait(LOOK_AGAIN):
+            self._send()
+        if self._tells_rest:
             self._send()
 
     def _send(self) -> None:

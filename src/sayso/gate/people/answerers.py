@@ -95,14 +95,18 @@ def find_requesters(gate: Gate, tx: Reader, session: str, team: Team) -> Request
 def _ids_of_owner(gate: Gate, tx: Reader, owner: str, team: Team) -> set[str]:
     """Return the ids of a session's owner. Whose a token is that nobody declares, its issuer answers for.
 
-    Where two policies are in force, both have to declare it.
+    So does the issuer of a token that it was issued with. Where two policies are in force, both have to
+    declare it.
     """
     if owner.startswith(BROWSER_OWNER):
         return {f"{PAGE}:{owner.removeprefix(BROWSER_OWNER)}"}
-    if not owner.startswith("t_"):
-        return set()
-    identity = f"{TOKEN}:{owner}"
-    if any(identity in one.ids for one in team.people.values()):
-        return {identity}
-    found = find_token_record(gate, tx, owner, revoked=True)
-    return {identity} if found is None or not found.issuer else {identity, found.issuer}
+    ids: set[str] = set()
+    identity = f"{TOKEN}:{owner}" if owner.startswith("t_") else ""
+    while identity and identity not in ids:
+        ids.add(identity)
+        if any(identity in one.ids for one in team.people.values()):
+            break
+        kind, _, name = identity.partition(":")
+        found = find_token_record(gate, tx, name, revoked=True) if kind == TOKEN else None
+        identity = "" if found is None else found.issuer
+    return ids

@@ -2,8 +2,8 @@
 
 - Only somebody who is declared in the policy delegates, and only what is theirs by the policy: a delegate
   passes nothing on.
-- It counts for as long as the id by which it was given is that person's, and what proves it does. Who gets
-  the name of somebody who left inherits no delegate.
+- It counts for as long as the id by which it was given is that person's, and what proves it does; and as
+  some id is still theirs that the other had then. Who gets the name of somebody who left inherits nothing.
 - All delegations are one sealed value. If it was tampered with, nothing is approved that would depend on it.
 """
 
@@ -49,7 +49,9 @@ def load_delegations(gate: Gate, tx: Reader, team: Team) -> tuple[Delegation, ..
     return tuple(
         one
         for one in _load_unexpired(gate, tx)
-        if team.person_of(one.identity) == one.giver and is_vouched_for(gate, tx, one.identity, one.passkey)
+        if team.person_of(one.identity) == one.giver
+        and any(team.person_of(own) == one.to for own in one.to_ids)
+        and is_vouched_for(gate, tx, one.identity, one.passkey)
     )
 
 
@@ -80,12 +82,15 @@ def delegate(
             raise DelegationRefused(f"{who.identity} is not an id of anybody in the policy")
         if to not in team.people or to == giver:
             raise DelegationRefused(f"{to} is not another person of the policy", hint="see people in it")
+        if not team.people[to].ids:
+            raise DelegationRefused(f"{to} has no id in the policy to answer by", hint="see people in it")
         lock_values(tx, "delegations")
         kept = _load_unexpired(gate, tx)
         if len(kept) >= MOST:
             raise DelegationRefused(f"there are {MOST} delegations already", hint="end one first")
         name, until = f"d_{secrets.token_hex(6)}", tx.now + seconds
-        made = Delegation(name, giver, to, until, domain, highest, who.identity, who.passkey)
+        proven, ids = (who.identity, who.passkey), team.people[to].ids
+        made = Delegation(name, giver, to, until, domain, highest, *proven, ids)
         _save(gate, tx, (*kept, made))
         event = events.Delegated(made.id, giver, to, made.until, domain or "", highest.word, by)
         record(tx, event, stream=gate.stream)

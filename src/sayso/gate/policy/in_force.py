@@ -43,6 +43,8 @@ PIN = value_name("in-force", "pin")
 PRESET = value_name("in-force", "preset")
 NO_FILE = "unknown"
 """Stands for the pin that cannot be read: no file has this digest."""
+LONGEST_APPROVAL = 7 * DAY
+"""As long as a question is open: what some of a team approved lives no longer, and all else ends before."""
 MOST_TOLD = 100
 """How many contents of files are remembered that the operator was told about."""
 
@@ -228,14 +230,14 @@ def _find_base(policy: Policy, was: _Before | None) -> str:
 def _with_tightenings(policy: Policy, was: _Before | None, now: float) -> Policy:
     """The policy with the times at which this store was tightened: now, if it is stricter than before.
 
-    Longer than a day no approval lives, so nothing older matters. What cannot be read may have been looser.
+    Nothing older matters than what lives longest. What cannot be read may have been looser.
     """
     if was is None:
         return msgspec.structs.replace(policy, tightened={EVERYTHING: now})
     if was.policy is None:
         return policy
     found = dict.fromkeys(find_tightenings(was.policy, policy), now)
-    lately = {name: at for name, at in was.policy.tightened.items() if now - at <= DAY}
+    lately = {name: at for name, at in was.policy.tightened.items() if now - at <= LONGEST_APPROVAL}
     return msgspec.structs.replace(policy, tightened=found if EVERYTHING in found else {**lately, **found})
 
 

@@ -49,6 +49,7 @@ SECRET_KEYS = frozenset({"token", "secret", "signing_secret", "password", "topic
 TAKEN_NAMES = frozenset({"notices", "trail", "page", "terminal"})
 BROWSERS = "push-"
 """So begin the names of the browsers that are sent notifications."""
+SHARED = "give each person a surface of their own, with a secret of its own"
 PLAIN_NAME = lazy_pattern(r"[a-z][a-z0-9-]{0,30}")
 
 
@@ -158,8 +159,20 @@ def _check(found: Sequence[SurfaceSettings]) -> None:
         _check_values(one)
         if one.detail not in ("full", "masked"):
             raise SurfacesRefused(f"{one.name}: detail is full or masked, not {one.detail!r}")
-        if isinstance(one, WebhookSettings | ObsidianSettings):
-            _make(one)  # refuses a secret that is none
+
+    _check_secrets([one for one in found if isinstance(one, WebhookSettings | ObsidianSettings)])
+
+
+def _check_secrets(found: Sequence[WebhookSettings | ObsidianSettings]) -> None:
+    """Refuse what is no secret, and one with which somebody could answer as another person."""
+    secrets = [one.secret for one in found]
+    for one in found:
+        _make(one)  # refuses a secret that is none
+        if secrets.count(one.secret) > 1:
+            raise SurfacesRefused(f"{one.name}: another surface has the same secret", hint=SHARED)
+        if isinstance(one, ObsidianSettings) and len(one.approvers) > 1:
+            why = "whoever has its secret could answer as any of its approvers"
+            raise SurfacesRefused(f"{one.name}: {why}", hint=SHARED)
 
 
 def _check_values(one: SurfaceSettings) -> None:

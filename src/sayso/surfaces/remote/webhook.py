@@ -1,7 +1,7 @@
 """A webhook of the operator's own: questions and notices go out signed, answers come back signed.
 
 Both ways as Standard Webhooks 1.0 has it. The receiver may send each answer once; its id is not kept, because
-the first answer closes the question.
+the first answer closes the question, and where a team approves nobody counts twice.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ def load_team_approvals(gate: Gate, tx: Reader, row: QuestionRow, question: Ques
     except TamperedValue:
         return TeamApprovals(ApprovalProgress((), 0, 0, words.APPROVALS_TAMPERED), team)
     ours = [one for one in kept if one.digest == row.digest]
-    counting = still_counting(gate, tx, team, requesters, ours)
+    counting = still_counting(gate, tx, team, requesters, ours, question)
     given = tuple(one.person for one in counting)
     return TeamApprovals(describe_progress(requirements, counting), team, requirements, requesters, given)
 

@@ -16,6 +16,7 @@ import msgspec
 from sayso.core import words
 from sayso.core.decision import Question
 from sayso.core.errors import SaysoError
+from sayso.core.grants import last_tightening
 from sayso.core.team import (
     CoveredOperation,
     Delegation,
@@ -143,7 +144,7 @@ def count_approval(
     kept = load_approvals(gate, tx, row.id)
     every = (*(one for one in kept if one.person != person), given)
     same = [one for one in every if one.digest == digest]
-    counting = still_counting(gate, tx, team, requesters, same)
+    counting = still_counting(gate, tx, team, requesters, same, question)
     progress = describe_progress(requirements, counting)
     if glass is not None:
         return Count((given,), progress, glass=True)
@@ -240,13 +241,25 @@ def load_approvals(gate: Gate, tx: Reader, question: str) -> tuple[Approval, ...
 
 
 def still_counting(
-    gate: Gate, tx: Reader, team: Team, requesters: Requesters, approvals: Sequence[Approval]
+    gate: Gate,
+    tx: Reader,
+    team: Team,
+    requesters: Requesters,
+    approvals: Sequence[Approval],
+    question: Question,
 ) -> list[Approval]:
-    """Return the approvals that still count: whose id is still that person's, and still vouched for."""
+    """Return the approvals that still count: whose id is still that person's, and still vouched for.
+
+    Like those that are complete, they end when the policy is tightened, and stay ended: somebody who left the
+    team and comes back approves again.
+    """
+    operations = [item.operation for item in question.items]
+    ended = last_tightening(gate.policy.tightened, operations)
     return [
         one
         for one in approvals
-        if team.person_of(one.identity) == one.person
+        if one.at >= ended
+        and team.person_of(one.identity) == one.person
         and not requesters.asked_as(one.identity)
         and is_vouched_for(gate, tx, one.identity, one.passkey)
     ]
