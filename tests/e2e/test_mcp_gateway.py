@@ -104,10 +104,12 @@ def test_a_service_that_is_killed_while_a_call_waits_lets_nothing_run(gated: Gat
 def test_a_yes_after_the_client_gave_up_serves_the_same_call_made_again(gated: GatedServer) -> None:
     async def give_up() -> None:
         async with gated.client() as client:
+            await client.list_tools()
             call = asyncio.create_task(client.call_tool("write", {"name": "write"}))
             await asyncio.to_thread(wait_for, lambda: serving.questions)
             call.cancel()
             await asyncio.gather(call, return_exceptions=True)
+            await client.list_tools()  # by then the gateway has let the call go
             assert gated.files == set()
             (question,) = serving.questions.values()
             said = {"answer": "once", "digest": question["digest"]}
