@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from sayso.core.proposals.proposal import Proposal, ProposalRefused
-from sayso.gate.open import open_gate
 from sayso.gate.people.answerers import Answerer, at_terminal, on_page, with_token
 from sayso.gate.people.tokens import issue_token, revoke_token
 from sayso.gate.proposals.file_proposal import approve_proposal
-from sayso.policy import load_preset, load_text
-from tests.attack.test_proposals import NEW, OLD, Desk
-from tests.support.gates import KEY, Clock, embedded
+from sayso.policy import load_text
+from tests.attack.test_proposals import NEW, OLD, Desk, desk
 from tests.support.teams import under
 
+__all__ = ["desk"]
 TEAM = 'extends: [balanced]\npeople: {ana: {ids: ["email:work/ana@example.com"]}}\n'
-
-
-@pytest.fixture
-def desk(clock: Clock, tmp_path: Path) -> Iterator[Desk]:
-    root = tmp_path / "memory"
-    root.mkdir()
-    (root / "lessons.md").write_text(OLD)
-    with embedded("sqlite", tmp_path, clock) as store:
-        yield Desk(open_gate(load_preset("graph"), store, key=KEY), root, clock)
 
 
 def approved_by(desk: Desk, who: Answerer) -> Proposal:
