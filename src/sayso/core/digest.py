@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -70,7 +70,7 @@ def decode_canonical(text: bytes) -> Any:
             return value
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         pass
-    return _loads(text, _whole, _fraction)
+    return _loads(text, _CANONICAL)
 
 
 def spell_exactly(text: bytes) -> str:
@@ -83,7 +83,7 @@ def spell_exactly(text: bytes) -> str:
 
 def parse_json(text: bytes | str) -> Any:
     """JSON text to values, refusing duplicate keys instead of letting the last one win."""
-    return _loads(text, int, float)
+    return _loads(text, _STRICT)
 
 
 def sha256(data: bytes) -> str:
@@ -265,15 +265,14 @@ def _place(digits: str, point: int) -> str:
     return f"{digits[0]}{fraction}e{'+' if power > 0 else '-'}{abs(power)}"
 
 
-def _loads(text: bytes | str, whole: Callable[[str], int], fraction: Callable[[str], int | float]) -> Any:
+def _loads(text: bytes | str, decoder: json.JSONDecoder) -> Any:
+    """Read what `json.loads` reads, with a decoder that is made once."""
     try:
-        return json.loads(
-            text,
-            object_pairs_hook=_no_twins,
-            parse_constant=_no_constant,
-            parse_int=whole,
-            parse_float=fraction,
-        )
+        if not isinstance(text, str):
+            text = text.decode(json.detect_encoding(text), "surrogatepass")
+        elif text.startswith("\ufeff"):
+            raise NotCanonical("this is not JSON: it begins with a byte order mark")
+        return decoder.decode(text)
     except (ValueError, RecursionError) as error:
         raise NotCanonical(f"this is not JSON: {error}") from error
 
@@ -305,3 +304,9 @@ def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> Any:
     raise NotCanonical(f"{name} is not a number JSON can hold")
+
+
+_STRICT = json.JSONDecoder(object_pairs_hook=_no_twins, parse_constant=_no_constant)
+_CANONICAL = json.JSONDecoder(
+    object_pairs_hook=_no_twins, parse_constant=_no_constant, parse_int=_whole, parse_float=_fraction
+)

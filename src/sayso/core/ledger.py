@@ -65,6 +65,11 @@ class NotNow(SaysoError):
 
     code = "ledger"
 
+    @classmethod
+    def of_lost_start(cls) -> NotNow:
+        """The error for whoever held an earlier start of the call."""
+        return cls("this start of the call is over", hint="somebody else started or ended it since")
+
 
 def read_state(text: str) -> State:
     """A stored word as the state it is."""
@@ -154,4 +159,4 @@ def reopen_failed(standing: CallStanding) -> CallStanding:
 def check_holder(standing: CallStanding, fence: int) -> None:
     """Refuse whoever does not hold the call."""
     if standing.state != "running" or standing.fence != fence:
-        raise NotNow("this start of the call is over", hint="somebody else started or ended it since")
+        raise NotNow.of_lost_start()

@@ -129,6 +129,9 @@ class PolicyWorkflow(msgspec.Struct, frozen=True):
     operations: tuple[str, ...] = ()
 
 
+MARK_AUTONOMOUS, MARK_TRUSTED_CHANNEL, MARK_ALWAYS_ASK, MARK_FAN_OUT, MARK_CONFIDENT = 1, 2, 4, 8, 16
+
+
 class Entry(msgspec.Struct, frozen=True):
     """Everything the policy says of one operation, in one look-up."""
 
@@ -153,11 +156,21 @@ class Entry(msgspec.Struct, frozen=True):
     """The risk if nothing else is declared; None for what is unlisted and the policy says nothing of."""
     approvals: tuple[ApprovalRule, ...] = ()
     """The team's rules for its domain. Each counts from its own risk on."""
+    marks: int = 0
+    """Which checks have something to look at in this entry (`MARK_…`): always made of the other fields."""
 
-    @property
-    def is_marked(self) -> bool:
-        """Whether it is blocked, always asked about, or the trusted channel's alone: no consent covers it."""
-        return self.tier is Tier.BLOCKED or self.trusted_channel or self.always_ask
+    def __post_init__(self) -> None:
+        """So an entry that was changed has the marks of what it says now, whatever it was made from."""
+        marks = MARK_AUTONOMOUS if self.tier is Tier.AUTONOMOUS else 0
+        if self.trusted_channel:
+            marks |= MARK_TRUSTED_CHANNEL
+        if self.always_ask or self.approvals:
+            marks |= MARK_ALWAYS_ASK
+        if self.fan_out:
+            marks |= MARK_FAN_OUT
+        if self.confidence_bypass:
+            marks |= MARK_CONFIDENT
+        msgspec.structs.force_setattr(self, "marks", marks)
 
     def asks_always(self, risk: Risk) -> bool:
         """Return whether it is asked about every time at this risk: by its mark, or by a rule of the team."""
@@ -212,6 +225,16 @@ class Policy(msgspec.Struct, frozen=True):
         """
         found = self.table.get(name)
         return found if found is not None else self._default_entry(name)
+
+    def mark_of(self, name: str) -> int:
+        """Return how strictly no consent covers an operation: 3 blocked, 2 the channel's, 1 always asked, 0.
+
+        What is blocked because nothing lists it is blocked. No form in which a call comes takes that away.
+        """
+        entry = self.entry(name)
+        if entry.tier is Tier.BLOCKED or (entry.tier is None and self.settings.unlisted == "block"):
+            return 3
+        return 2 if entry.trusted_channel else int(entry.always_ask)
 
     def entries_for(self, tool: str) -> list[Tool]:
         """The entries that are about this tool, in their order; some may fit other arguments only.

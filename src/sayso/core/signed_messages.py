@@ -4,6 +4,8 @@
   so that no part can be shifted into another.
 - A message may carry several signatures, and a receiver may know several secrets, while a secret is replaced.
 - Signatures are compared in constant time, and all of them, whichever fits.
+- What a sender keeps for later is sealed with the same secret. No seal is the signature of a message: it
+  covers a text that begins with a name that holds a slash, and an id holds none.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ LEAST_SECRET, MOST_SECRET = 24, 64
 WINDOW = 300.0
 """How many seconds a timestamp may differ from the clock of whoever receives it."""
 MOST_SIGNATURES = 8
+_KEPT = b"sayso/undelivered."
 _ID = lazy_pattern(r"[A-Za-z0-9_-]{1,120}")
 _TIMESTAMP = lazy_pattern(r"[0-9]{1,12}")
 
@@ -86,6 +89,19 @@ def is_signed(message: SignedMessage, secrets: Iterable[bytes]) -> bool:
         expected = _mac(secret, message.id, message.timestamp, message.body)
         for one in given:
             fits |= one is not None and hmac.compare_digest(expected, one)
+    return fits
+
+
+def seal_kept(secret: bytes, parts: Sequence[str]) -> str:
+    """Return the seal of what a sender keeps: who has not the secret cannot add to it or change it."""
+    return encode_base64(hmac.digest(secret, _KEPT + msgspec.json.encode(parts), sha256))
+
+
+def is_sealed(seal: str, secrets: Iterable[bytes], parts: Sequence[str]) -> bool:
+    """Return whether one of these secrets sealed exactly this."""
+    fits = False
+    for secret in secrets:
+        fits |= hmac.compare_digest(seal_kept(secret, parts).encode(), seal.encode())
     return fits
 
 

@@ -6,6 +6,7 @@
 - A seat is a person who may approve. People fill seats: their own, or that of somebody who delegated to them.
   Nobody fills two, and nobody takes one of somebody else's twice.
 - Whoever asked, and those they delegated to, approve nothing.
+- An approval rests on the very delegations under which it was given: one that is made later revives nothing.
 """
 
 from __future__ import annotations
@@ -156,10 +157,20 @@ class CoveredOperation(msgspec.Struct, frozen=True):
 
 
 class Seat(msgspec.Struct, frozen=True):
-    """The place of one person who may approve, and everybody who may fill it."""
+    """The place of one person who may approve, everybody who may fill it, and by which delegations."""
 
     of: str
     fillers: frozenset[str]
+    delegations: Mapping[str, frozenset[str]] = {}
+
+    def rest_on(self, held: Mapping[str, frozenset[str]]) -> Seat:
+        """Return it without those who approved already, and hold none of the delegations they need here."""
+        lost = {
+            name
+            for name in self.fillers & held.keys()
+            if name != self.of and not held[name] & self.delegations[name]
+        }
+        return Seat(self.of, self.fillers - lost, self.delegations)
 
 
 class Requirement(msgspec.Struct, frozen=True):
@@ -172,6 +183,10 @@ class Requirement(msgspec.Struct, frozen=True):
     def fillers(self) -> frozenset[str]:
         """Return everybody whose approval may count."""
         return frozenset(name for seat in self.seats for name in seat.fillers)
+
+    def rest_on(self, held: Mapping[str, frozenset[str]]) -> Requirement:
+        """Return it as approvals fill it that were given under these delegations, and under no later one."""
+        return Requirement(self.rule, tuple(seat.rest_on(held) for seat in self.seats))
 
     def count(self, approvers: Iterable[str]) -> int:
         """Return how many seats these people fill, at most `needed`."""
@@ -223,25 +238,28 @@ def requirements_of(
         if rule.escalate is not None and age >= rule.escalate.after:
             names = (*names, *rule.escalate.to)
         seats = (
-            Seat(of, _fillers(team, of, covered, delegations, now) - barred)
+            _find_seat(team, of, covered, delegations, now, barred)
             for of in sorted(team.members(names) - requesters)
         )
         found.append(Requirement(rule, tuple(seat for seat in seats if seat.fillers)))
     return tuple(found)
 
 
-def _fillers(
-    team: Team, of: str, covered: Sequence[CoveredOperation], delegations: Sequence[Delegation], now: float
-) -> frozenset[str]:
+def _find_seat(
+    team: Team,
+    of: str,
+    covered: Sequence[CoveredOperation],
+    delegations: Sequence[Delegation],
+    now: float,
+    barred: frozenset[str],
+) -> Seat:
     """Return who may fill this person's seat. A delegation has to cover all that the rule does here."""
-    delegates = {
-        one.to
-        for one in delegations
-        if one.giver == of
-        and one.to in team.people
-        and all(one.covers(subject.domain, subject.risk, now) for subject in covered)
-    }
-    return frozenset({of, *delegates})
+    serving: dict[str, frozenset[str]] = {}
+    for one in delegations:
+        covers = all(one.covers(subject.domain, subject.risk, now) for subject in covered)
+        if one.giver == of and one.to in team.people and covers:
+            serving[one.to] = serving.get(one.to, frozenset()) | {one.id}
+    return Seat(of, frozenset({of, *serving}) - barred, serving)
 
 
 def is_met(requirements: Iterable[Requirement], approvers: Iterable[str]) -> bool:

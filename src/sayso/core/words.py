@@ -11,6 +11,7 @@ from sayso.core.policy import Entry
 from sayso.core.rulebook import RISKY
 from sayso.core.team import ApprovalRule
 from sayso.core.text import foreign
+from sayso.core.text.sentences import add_subject, tell_ahead
 
 LONGEST_NAME = 200
 LONGEST_WORD = 30
@@ -124,6 +125,9 @@ def not_approver(person: str) -> str:
     return f"{person} is not among those who have to approve this"
 
 
+COUNTED_ALREADY = "this answer was counted already; answer once more if you still approve it"
+
+
 def already_approved(person: str) -> str:
     return f"{person} has approved this; it waits for others"
 
@@ -175,7 +179,7 @@ def approval_rule_phrase(rule: ApprovalRule) -> str:
 
 def flags_found(operation: str) -> str:
     """Why a call that is declared as one git operation is read as a riskier one."""
-    return f"declared as {operation}, but an argument or option can make it more than that"
+    return f"may do more than {operation}, as which it is declared: an argument or option can change it"
 
 
 UNKNOWN_FOLDER = "touches a path whose folder is not known"
@@ -203,11 +207,11 @@ def go_back(folder: str) -> str:
 def high_risk_reason(entry: Entry, found: str | None = None, *, every_time: bool = True) -> str:
     """Why high risk asks. Where a policy lets it be granted for longer, it does not ask every time."""
     asks = "high risk asks every time" if every_time else "high risk needs your consent"
-    return asks + (reason_suffix(entry) if found is None else f": {found}")
+    return asks + (reason_suffix(entry) if found is None else f": {add_subject(found)}")
 
 
 def reason_suffix(entry: Entry) -> str:
-    return f": it {entry.reason}" if entry.reason else ""
+    return f": {add_subject(entry.reason)}" if entry.reason else ""
 
 
 def user_initiated_reason(clicked: str) -> str:
@@ -335,7 +339,7 @@ def format_question(
 
     A risky one also says what it will do. `wider` means that some answer covers more than this call.
     """
-    effects = "".join(f"This {_future(what)}. " for what in will) if rule == RISKY.name else ""
+    effects = "".join(f"{tell_ahead(what)} " for what in will) if rule == RISKY.name else ""
     said = [_heading(rule, reason, categories, wider), *lines, "", *notes, f"{effects}Proceed?"]
     return "\n".join(said)
 
@@ -381,7 +385,7 @@ def where_digest_is(question: str) -> str:
 
 def cause_line(found: str | None, argument: str | None = None, part: str = "") -> str:
     """What a reading found, and in which part of the call; the part stands last, as it is the agent's."""
-    why = f"because it {found}" if found else "because of"
+    why = f"because {add_subject(found)}" if found else "because of"
     where = f" {argument}" if argument is not None and not found else f", in {argument}" if argument else ""
     return f"{why}{where}: {part}" if part else why
 
@@ -451,26 +455,6 @@ def _heading(rule: str, reason: str, categories: str, wider: bool) -> str:
 def heading(reason: str) -> str:
     """Return how a question begins: with why it is asked."""
     return f"{reason[0].upper()}{reason[1:]}; need consent:"
-
-
-def _future(what: str) -> str:
-    """'overwrites or deletes remote history' becomes 'will overwrite or delete remote history'."""
-    first, *rest = what.split(" ")
-    verb = _bare_verb(first)
-    if verb is None:
-        return what
-    if rest[:1] == ["or"] and len(rest) > 1:
-        rest[1] = _bare_verb(rest[1]) or rest[1]
-    return " ".join(("will", verb, *rest))
-
-
-def _bare_verb(word: str) -> str | None:
-    """'deletes' becomes 'delete'; None for a word that is no such verb."""
-    if word.endswith("ies"):
-        return f"{word[:-3]}y"
-    if word.endswith(("shes", "ches", "sses", "xes")):
-        return word[:-2]
-    return word[:-1] if word.endswith("s") else None
 
 
 def _plural(category: str, noun: str) -> str:

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 
 from msgspec import UNSET
 
+from sayso.core.command_arguments import NEVER_HARMLESS, fold_argument
 from sayso.core.deciding.titles import check_template
 from sayso.core.durations import parse_duration
 from sayso.core.errors import SaysoError
@@ -16,20 +17,6 @@ from sayso.policy.file import DomainFile, PolicyFile, ToolFile
 from sayso.policy.merge import TIER_LISTS
 from sayso.policy.parsing.document import Node
 from sayso.policy.problems import PolicyProblem
-
-NEVER_HARMLESS = frozenset(
-    {
-        "args", "arguments", "argv", "binary", "chroot", "container", "cwd",
-        "dangerouslydisablesandbox", "dir", "directory", "dirpath", "env", "environ", "environment",
-        "environmentvariables", "envs", "envvars", "executable", "file", "files", "folder", "host",
-        "hostname", "image", "init", "input", "inputs", "interpreter", "machine", "path", "permissions",
-        "prelude", "privileged", "profile", "program", "rcfile", "remote", "root", "runas", "sandbox",
-        "sandboxed", "script", "shell", "stdin", "stdinput", "sudo", "target", "umask", "unsandboxed",
-        "user", "username", "variables", "vars", "workdir", "workingdir", "workingdirectory",
-        "workingfolder",
-    }
-)  # fmt: skip
-"""Arguments that decide what a command does, or to what, as their names are written in lower case."""
 
 ReportProblem = Callable[[tuple[int, int], str, str], None]
 
@@ -201,7 +188,7 @@ def _check_tool_command(tool: ToolFile, path: tuple[str | int, ...], tree: Node,
     if tool.ignore and not command:
         say(tree.at(*path, "ignore"), "ignore belongs to a tool with a command", "add command: args.command")
     for name in tool.ignore or ():
-        if fold_spelling(name.removeprefix("args.")).replace("_", "").replace("-", "") in NEVER_HARMLESS:
+        if fold_argument(fold_spelling(name.removeprefix("args."))) in NEVER_HARMLESS:
             say(
                 locate_entry(tree, name, *path, "ignore"),
                 f"{name} can change what a command does",

@@ -4,6 +4,8 @@
   as harmless.
 - A command line is read in every folder that its call names.
 - Whatever else stands beside it makes it high risk, unless it is known to change nothing about it.
+- Where an entry names the operation of its command lines, an argument that is never harmless does so, and one
+  that nobody knows makes it moderate at least. What the entry itself names is neither.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ from typing import Any
 
 import msgspec
 
+from sayso.core.command_arguments import NEVER_HARMLESS, fold_argument
+from sayso.core.model import Risk
 from sayso.core.policy import Tool
 from sayso.reading.path_operations import CallFolders
 
@@ -24,12 +28,12 @@ _FOLDERS = frozenset(
 )  # fmt: skip
 """Names of arguments that say where a command runs."""
 _CHANGE_NOTHING = frozenset(
-    {"async", "background", "blockuntilms", "callid", "captureoutput", "comment", "description", "detach",
-     "explanation", "goal", "id", "initialwait", "interactive", "isbackground", "justification", "label",
-     "maxoutput", "maxoutputchars", "maxoutputtokens", "note", "pty", "purpose", "reason", "requestid",
-     "requiresapproval", "requireuserapproval", "runinbackground", "sessionid", "shellid", "stream",
-     "summary", "taskid", "timeout", "timeoutms", "timeoutseconds", "timeoutsecs", "title", "toolcallid",
-     "tty", "verbose", "wait", "yieldms", "yieldtimems"}
+    {"async", "background", "blockuntilms", "callid", "captureoutput", "comment", "delayms", "description",
+     "detach", "explanation", "goal", "id", "initialwait", "interactive", "isbackground", "justification",
+     "label", "maxoutput", "maxoutputchars", "maxoutputtokens", "note", "pty", "purpose", "reason",
+     "requestid", "requiresapproval", "requireuserapproval", "runinbackground", "sessionid", "shellid",
+     "stream", "summary", "taskid", "timeout", "timeoutms", "timeoutseconds", "timeoutsecs", "title",
+     "toolcallid", "tty", "verbose", "wait", "yieldms", "yieldtimems"}
 )  # fmt: skip
 """Names of arguments that say why a command is run, or how long and in what way it is waited for."""
 _WAYS_TO_WAIT = ("sync", "async", "foreground", "background")
@@ -53,19 +57,38 @@ def change_line(args: Mapping[str, Any], entry: Tool) -> bool:
     return any(not _changes_nothing(name, args[name]) for name in beside)
 
 
+def risk_beside(args: Mapping[str, Any], entry: Tool) -> Risk:
+    """Return the risk that arguments add to a command line whose operation the entry names."""
+    named = {
+        one.strip().removeprefix("args.").partition(".")[0]
+        for path in (entry.source, entry.target, entry.context)
+        for one in (path or "").split(",")
+    }
+    harmless = {one.removeprefix("args.") for one in entry.ignore}
+    beside = arguments_beside(args, entry, (entry.command_from or "",))
+    changing = {
+        one
+        for one in beside
+        if one in harmless or (one not in named and not _changes_nothing(one, args[one]))
+    }
+    if any(one in harmless or fold_argument(one) in NEVER_HARMLESS for one in changing):
+        return Risk.HIGH
+    return Risk.MODERATE if changing else Risk.LOW
+
+
 def folders_of_line(args: Mapping[str, Any], entry: Tool, where: CallFolders) -> tuple[CallFolders, ...]:
     """Every folder that the command line may run in: the call's own, and those that its arguments name.
 
     A door that knows where the call runs has gone there already, and the argument still says so.
     """
     beside = arguments_beside(args, entry, (entry.command_from or "",))
-    named = (args[name] for name in beside if _fold(name) in _FOLDERS)
+    named = (args[name] for name in beside if fold_argument(name) in _FOLDERS)
     found = (one for path in named if _is_folder(path) for one in _join(where, path))
     return tuple(dict.fromkeys((where, *found)))
 
 
 def _changes_nothing(name: str, value: Any) -> bool:
-    folded = _fold(name)
+    folded = fold_argument(name)
     if not value or (folded in _FOLDERS and _is_folder(value)):
         return True
     if folded == "mode":
@@ -80,10 +103,6 @@ def _is_plain(value: object) -> bool:
 
 def _is_folder(value: object) -> bool:
     return isinstance(value, str) and bool(value) and "\n" not in value and "\0" not in value
-
-
-def _fold(name: str) -> str:
-    return name.casefold().replace("_", "").replace("-", "")
 
 
 def _join(where: CallFolders, path: str) -> tuple[CallFolders, ...]:

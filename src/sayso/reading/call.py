@@ -21,15 +21,16 @@ from sayso.core.errors import MalformedRequest
 from sayso.core.model import Call, Declaration, Operation, Risk
 from sayso.core.policy import Policy, Tool
 from sayso.reading.beside import arguments_beside
+from sayso.reading.command_lines import operations_of_line
 from sayso.reading.git_flags import read_flags
 from sayso.reading.path_operations import CallFolders
 from sayso.reading.resolve import (
     add_content_digest,
     find_declared_targets,
+    find_fitting_entries,
     find_tool_entry,
     join_targets,
     operations_for,
-    operations_of_line,
     real_places,
 )
 from sayso.reading.verbs import is_git_operation
@@ -55,30 +56,37 @@ class CallReading(msgspec.Struct, frozen=True):
 
 
 def read_call(
-    tool: str, args: Mapping[str, Any], policy: Policy, where: CallFolders, declared: Declaration
+    tool: str,
+    args: Mapping[str, Any],
+    policy: Policy,
+    where: CallFolders,
+    declared: Declaration,
+    *,
+    evaluated: bool = False,
 ) -> CallReading:
-    """Read this call as it stands now. Where several policies read, what they find adds up."""
+    """Read this call as it stands now. Where several policies read, what they find adds up.
+
+    `evaluated` says that its arguments are those of an AuthZEN evaluation.
+    """
     if policy.readings:
         ways = (_judged_by(one, policy) for one in policy.readings)
-        return _join_readings([read_call(tool, args, one, where, declared) for one in ways])
+        return _join_readings(
+            [read_call(tool, args, one, where, declared, evaluated=evaluated) for one in ways]
+        )
     found = _read_entry(tool, args, policy, where, declared)
     operations = found.operations
     if any(is_git_operation(one.name) for one in operations):
         runs = None if found.command is None else _operations_beside(found, policy, where)
-        read = read_flags(operations, args, runs, found.beside)
-        operations = (*read, *(one for one in operations if one not in read and _is_marked(one, policy)))
+        read = read_flags(operations, args, runs, found.beside, evaluated=evaluated)
+        stay = (one for one in operations if one not in read and policy.mark_of(one.name))
+        operations = (*read, *stay)  # what an argument makes of it is added to what is marked
     return msgspec.structs.replace(found, operations=operations)
-
-
-def _is_marked(operation: Operation, policy: Policy) -> bool:
-    """Return whether the policy marks what was declared: what an argument makes of it is added to that."""
-    entry = policy.table.get(operation.name)
-    return entry is not None and entry.is_marked
 
 
 def _judged_by(one: Policy, joined: Policy) -> Policy:
     """The policy as it reads, with what the joined one says of each operation: that is the strictest."""
-    return msgspec.structs.replace(one, table=joined.table, barred_domains=joined.barred_domains)
+    says = {name: getattr(joined, name) for name in ("table", "barred_domains", "settings")}
+    return msgspec.structs.replace(one, **says)
 
 
 def _join_readings(found: Sequence[CallReading]) -> CallReading:
@@ -111,9 +119,10 @@ def _read_entry(
     tool: str, args: Mapping[str, Any], policy: Policy, where: CallFolders, declared: Declaration
 ) -> CallReading:
     """Read the matching entry and the declarations, before any flags."""
-    entry, _ = find_tool_entry(tool, args, policy, folder=where.folder)
-    if entry is None:
+    entries = find_fitting_entries(tool, args, policy, folder=where.folder).entries
+    if not entries:
         return CallReading(_operations_without_entry(tool, args, policy, where, declared))
+    entry = entries[0]
     folders = {"folder": where.folder, "workspace": where.workspace, "home": where.home}
     read = operations_for(tool, args, policy, **folders)
     command, targets = command_in(args, entry), find_declared_targets(entry, args, where)
@@ -124,7 +133,7 @@ def _read_entry(
         beside=() if command is None else arguments_beside(args, entry, (entry.command_from or "",)),
         target=join_targets(targets),
         targets=targets,
-        places=real_places(entry, args, where, policy),
+        places=tuple(sorted({place for one in entries for place in real_places(one, args, where, policy)})),
         title=entry.title,
     )
 

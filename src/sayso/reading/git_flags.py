@@ -29,6 +29,7 @@ RISKIER = {
     "git.commit": "git.rewrite",
     "git.branch": "git.branch_force_delete",
     "git.branch_delete": "git.branch_force_delete",
+    "git.checkout": "git.reset_hard",
 }
 _MESSAGES = ("message", "msg", "commit_message")
 """Names of the one argument that is prose, in the operations that record a message."""
@@ -48,11 +49,10 @@ _SWITCHES = frozenset(
 _CHANGES_MEANING = {
     "git.push": frozenset({"all", "create", "tag"}),
     "git.branch": frozenset({"all", "tag"}),
+    "git.checkout": _PATHS,
     "git.stash": frozenset({"name", "ref", "revision", "commit", "target", "source", "branch", "create"}),
 }
 """Names that are harmless elsewhere and not in this operation."""
-_EVALUATED = frozenset({"subject", "action", "resource"})
-"""What an AuthZEN evaluation names of a call that somebody else carries out."""
 _MISSED = lazy_pattern(r"no_|not_|without_|verify|hooks?$|safe|protect|keep_|lease", re.IGNORECASE)
 """Names of arguments that protect something: to say no to one is no default."""
 _NOTHING: tuple[object, ...] = (None, "", [], {})
@@ -66,7 +66,8 @@ _RUNS = lazy_pattern(r"[;|`\\]|\$[({\w]|&&")
 _COUNTED = lazy_pattern(r"\d{1,6}")
 
 _NAMED_FLAG = lazy_pattern(
-    r"(?:force|amend|mirror|delete|prune|flags?|options?|extra_args|argv)(?:_.*)?", re.IGNORECASE
+    r"(?:force|amend|mirror|delete|prune|flags?|options?|extra_args|argv)(?:[_-].*|(?-i:[A-Z].*))?",
+    re.IGNORECASE,
 )
 """Names of arguments beside a command line that could put flags into it."""
 
@@ -76,10 +77,13 @@ def read_flags(
     args: Mapping[str, Any],
     command: Collection[Operation] | None = None,
     beside: Iterable[str] = (),
+    *,
+    evaluated: bool = False,
 ) -> tuple[Operation, ...]:
     """The operations of a call, those of git as its arguments have them.
 
-    `command` is what its command line does, if it has one.
+    `command` is what its command line does, if it has one. `evaluated` says that its arguments are those of
+    an AuthZEN evaluation, which holds a call that somebody else carries out; no call says so of itself.
     """
     named = command is not None and any(
         _NAMED_FLAG.fullmatch(name) and args.get(name) not in _NOTHING for name in beside
@@ -90,7 +94,7 @@ def read_flags(
         and (
             named
             or (command is not None and _does_more(one.name, command))
-            or (command is None and _adds_flags(one.name, args))
+            or (command is None and (_holds_flags(args) if evaluated else _adds_flags(one.name, args)))
         )
         else one
         for one in operations
@@ -111,8 +115,6 @@ def _does_more(operation: str, command: Collection[Operation]) -> bool:
 
 def _adds_flags(operation: str, args: Mapping[str, Any]) -> bool:
     """Return whether any argument is not known to leave the operation what it is."""
-    if args.keys() >= _EVALUATED:
-        return _holds_flags(args)
     prose = next((name for name in _MESSAGES if name in args), None) if operation in _RECORDING else None
     return any(
         not _is_harmless(operation, name, value) for name, value in args.items() if name != prose

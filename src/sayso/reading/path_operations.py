@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from sayso.core import words
-from sayso.core.model import Operation, Piece, Risk, Tier
+from sayso.core.model import Operation, Piece, Risk
 from sayso.core.policy import Policy
 from sayso.reading.evidence import add_evidence
 from sayso.reading.verbs import CONTENT_VERBS, DELETE_VERBS, READ_VERBS, verb_of
@@ -88,13 +88,13 @@ def _action_inside(domain: str, action: str, policy: Policy) -> str:
 def _strict_operation(operation: str, policy: Policy, action: str) -> Operation:
     """This action of the domain; as high risk where the domain does not list it.
 
-    What is blocked is not asked about because it is done in a worse place.
+    What is marked stays so in a worse place, under whichever name it is marked.
     """
-    domain, plain = operation.partition(".")[0], policy.table.get(operation)
+    domain, _, plain = operation.partition(".")
     if first_listed(domain, policy, (action,)):
         return Operation(f"{domain}.{action}")
-    blocked = plain is not None and plain.tier is Tier.BLOCKED
-    return Operation(operation if blocked else f"{domain}.{action}", reading=Risk.HIGH)
+    names = (f"{domain}.{action}", operation, f"{domain}.{_action_inside(domain, plain, policy)}")
+    return Operation(max(names, key=policy.mark_of), reading=Risk.HIGH)
 
 
 def first_listed(domain: str, policy: Policy, actions: Iterable[str]) -> str | None:

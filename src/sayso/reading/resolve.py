@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import re
-import shlex
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
+from sayso.core.command_arguments import fold_argument
 from sayso.core.digest import encode_canonical, sha256
 from sayso.core.errors import NotCanonical
 from sayso.core.model import Operation, Piece, Risk
-from sayso.core.policy import Domain, Entry, Policy, Tool
+from sayso.core.policy import Domain, Policy, Tool
 from sayso.reading.arguments import arguments_at, has_value_at, values_at
-from sayso.reading.beside import change_line, folders_of_line
+from sayso.reading.beside import change_line
+from sayso.reading.command_lines import CHANGES, add_command, operations_of_command, places_of_command
 from sayso.reading.evidence import add_evidence, merge_same_operations, pieces_from_value, pieces_named_in
 from sayso.reading.path_operations import CallFolders, first_listed, operation_at_path
+from sayso.reading.search_below import operations_below
 from sayso.reading.verbs import LIST_VERBS, READ_VERBS, verb_of
-
-if TYPE_CHECKING:
-    pass
-
-if TYPE_CHECKING:
-    from sayso.reading.shell.read import ShellReading
 
 UNKNOWN = ("send_unknown", "send_to_unknown", "send_to_unknown_channel")
 GROUP = "send_group_without_context"
@@ -36,39 +32,67 @@ def operations_for(
     tool: str, args: Mapping[str, Any], policy: Policy, *, folder: str, workspace: str, home: str
 ) -> tuple[Operation, ...]:
     """Everything this call does. A tool that no entry fits is an operation of its own that nothing lists."""
-    entry, sure, asked = _choose_entry(tool, args, policy, folder)
-    went_by = pieces_named_in(asked, args)
-    if entry is None:
-        return (add_evidence(_operation_of_unlisted_tool(tool, policy), went_by),)
+    fitting = find_fitting_entries(tool, args, policy, folder=folder)
+    went_by = pieces_named_in(fitting.conditions, args)
     where = CallFolders(folder, workspace, home)
-    resolve = _RESOLVERS[entry.resolve] if entry.resolve else _resolve_plain
-    read = _add_line(list(resolve(entry, args, policy, where)), entry, args, policy, where)
-    operations = [add_evidence(_mark_declared(one, entry), went_by) for one in read]
-    if not sure:
-        operations = [msgspec.structs.replace(one, reading=Risk.HIGH) for one in operations]
-    return merge_same_operations(add_content_digest(one, args, policy) for one in operations)
+    found: list[Operation] = []
+    for entry in fitting.entries:
+        resolve = _RESOLVERS[entry.resolve] if entry.resolve else _resolve_plain
+        read = list(resolve(entry, args, policy, where))
+        if entry.command_from is not None:
+            read = add_command(read, entry, args, policy, where)
+        found += (_mark_declared(one, entry) for one in read)
+    unlisted = _operation_of_unlisted_tool(tool, policy)
+    if not fitting.entries:
+        return (add_evidence(unlisted, went_by),)
+    if not fitting.ends and policy.mark_of(unlisted.name):
+        found.append(unlisted)
+    if not fitting.sure:
+        found = [msgspec.structs.replace(one, reading=Risk.HIGH) for one in found]
+    told = (add_evidence(one, went_by) for one in found)
+    return merge_same_operations(add_content_digest(one, args, policy) for one in told)
+
+
+class FittingEntries(msgspec.Struct, frozen=True):
+    """The entries that a call may be read by: one, unless a `when` fails.
+
+    Such an entry is used, at high risk; and since nobody can tell whether it fits, so are those after it, up
+    to the first that does. `ends` says whether one does: if not, the call may be one that no entry fits.
+    """
+
+    entries: tuple[Tool, ...]
+    conditions: tuple[str, ...]
+    """Every `when` that had a say in it."""
+    ends: bool
+
+    @property
+    def sure(self) -> bool:
+        return len(self.entries) == 1 and self.ends
 
 
 def find_tool_entry(
     tool: str, args: Mapping[str, Any], policy: Policy, *, folder: str
 ) -> tuple[Tool | None, bool]:
-    """The first entry that fits, and whether that is sure: one whose `when` fails is used, as high."""
-    entry, sure, _ = _choose_entry(tool, args, policy, folder)
-    return entry, sure
+    """The first entry that may fit, and whether that is sure."""
+    found = find_fitting_entries(tool, args, policy, folder=folder)
+    return (found.entries[0], found.sure) if found.entries else (None, True)
 
 
-def _choose_entry(
-    tool: str, args: Mapping[str, Any], policy: Policy, folder: str
-) -> tuple[Tool | None, bool, list[str]]:
-    """The same, with every `when` that had a say in it."""
+def find_fitting_entries(
+    tool: str, args: Mapping[str, Any], policy: Policy, *, folder: str
+) -> FittingEntries:
+    """The entries that this call is read by, the first that may fit at first."""
+    found: list[Tool] = []
     asked: list[str] = []
     for entry in policy.entries_for(tool):
         if entry.when is not None:
             asked.append(entry.when)
         fits = _evaluate_when(entry, args, tool, folder)
         if fits is not False:
-            return entry, fits is True, asked
-    return None, True, asked
+            found.append(entry)
+        if fits:
+            return FittingEntries(tuple(found), tuple(asked), ends=True)
+    return FittingEntries(tuple(found), tuple(asked), ends=False)
 
 
 def join_targets(targets: tuple[str, ...]) -> str | None:
@@ -92,27 +116,11 @@ def find_declared_targets(entry: Tool | None, args: Mapping[str, Any], where: Ca
 
 def real_places(entry: Tool, args: Mapping[str, Any], where: CallFolders, policy: Policy) -> tuple[str, ...]:
     """The real paths that the arguments of this call lead to now, and the files that it runs, as they are."""
-    line = _command_line(entry, args)
-    folders = () if line is None else folders_of_line(args, entry, where)
-    found = {one for each in folders for one in _places_of_line(line or "", policy, each)}
+    found = set() if entry.command_from is None else set(places_of_command(entry, args, policy, where))
     if entry.resolve in ("path", "url"):
         named = (_real_place(value, entry, where) for value in values_at(args, entry.source or ""))
         found.update(place for place in named if place is not None)
     return tuple(sorted(found))
-
-
-def _places_of_line(line: str, policy: Policy, where: CallFolders) -> Iterator[str]:
-    """The files that a command line runs, and where those lead that it names.
-
-    Of a line that nobody can tell, every file that it names, as it is.
-    """
-    from sayso.reading.paths.named_files import digest_named_files, find_named_links
-
-    reading = _read_shell(line, policy, where)
-    yield from reading.pins
-    yield from find_named_links(line, folder=where.folder, home=where.home)
-    if reading.is_doubtful:
-        yield from digest_named_files(line, folder=where.folder, home=where.home)
 
 
 def _real_place(value: object, entry: Tool, where: CallFolders) -> str | None:
@@ -185,7 +193,8 @@ def _resolve_recipient(
     if len(written) > 1 and not (entry.context and has_value_at(args, entry.context)):
         crowd = _first_listed_or_barred(domain, policy, (GROUP,), _CROWD)
         operations.append(add_evidence(crowd, (one for said in written.values() for one in said)))
-    return operations
+    stays = entry.operation is not None and policy.mark_of(entry.operation) > 0
+    return [*operations, Operation(entry.operation or "")] if stays else operations
 
 
 _NOBODY = "goes to a recipient that cannot be determined"
@@ -230,6 +239,7 @@ def _resolve_path(
             if is_address(value)
         ),
         *_operations_at_other_paths(operation, entry, args, policy, where),
+        *operations_below(operation, [value for _, value in found], args, where),
     ]
 
 
@@ -277,17 +287,56 @@ def _resolve_url(
 ) -> Iterable[Operation]:
     """Return what the call does at each address; what it does at any of them, too, if that is marked."""
     found = arguments_at(args, entry.source or "") or [("", None)]
-    plain = _operation_at_any_url(entry, args)
     at_each = [
         _operation_at_url(entry, value, args, policy, where, pieces_from_value(name, value))
         for name, value in found
     ]
-    stays = (marked := policy.table.get(plain)) is not None and marked.is_marked
-    return [*at_each, Operation(plain)] if stays and all(one.name != plain for one in at_each) else at_each
+    if not _fetches(args):
+        at_each += (one for one in _read_at_files(found, policy, where) if policy.mark_of(one.name))
+    named = {one.name for one in at_each}
+    stay = (one for one in _operations_at_any_url(entry, args, policy) if one not in named)
+    return [*at_each, *(Operation(one) for one in stay if policy.mark_of(one))]
+
+
+def _read_at_files(
+    found: Iterable[tuple[str, Any]], policy: Policy, where: CallFolders
+) -> Iterator[Operation]:
+    """Yield the reads of files that are named as addresses: whatever else is done there, they may be read."""
+    from sayso.reading.urls import read_url
+
+    for name, value in found:
+        url = read_url(value)
+        if url is not None and url.scheme == "file":
+            yield operation_at_path("files.read", url.path, policy, where, pieces_from_value(name, value))
+
+
+def _operations_at_any_url(entry: Tool, args: Mapping[str, Any], policy: Policy) -> tuple[str, ...]:
+    """Return what the call does wherever it leads.
+
+    It fetches as well unless its method plainly says that it sends, and the policy lists that.
+    """
+    plain = _operation_at_any_url(entry, args)
+    sends = str(args.get("method")).upper() in ("POST", "PUT", "PATCH", "DELETE")
+    listed = sends and first_listed(entry.domain or "", policy, ("api",))
+    return (plain,) if entry.operation or listed else (plain, f"{entry.domain}.fetch")
+
+
+_METHODS = frozenset({"method", "httpmethod", "requestmethod", "verb", "httpverb"})
+_BODIES = frozenset(
+    {"body", "data", "json", "form", "formdata", "payload", "postdata", "requestbody", "files", "multipart"}
+)
+"""Names of arguments that say how an address is called, and of what is sent there."""
 
 
 def _fetches(args: Mapping[str, Any]) -> bool:
-    return str(args.get("method") or "GET").upper() in ("GET", "HEAD")
+    """Return whether nothing is sent: no argument names another method, and none holds a body."""
+    folded = [(fold_argument(name), value) for name, value in args.items() if value]
+    return all(
+        str(value).upper() in ("GET", "HEAD")
+        if name in _METHODS
+        else name not in _BODIES or isinstance(value, (bool, int, float))
+        for name, value in folded
+    )
 
 
 def _operation_at_any_url(entry: Tool, args: Mapping[str, Any]) -> str:
@@ -330,87 +379,9 @@ def _resolve_shell(
 ) -> Iterable[Operation]:
     """Return what the command line does, command by command. The entry's own operation is added."""
     declared = [Operation(entry.operation)] if entry.operation else []
-    line = _command_line(entry, args)
-    if line is None:
-        return [*declared, _NOT_READ]
     if change_line(args, entry):
-        declared.append(Operation("shell.run", reading=Risk.HIGH, found=_CHANGED))
-    folders = folders_of_line(args, entry, where)
-    return [*declared, *(one for each in folders for one in operations_of_line(line, policy, each))]
-
-
-def _add_line(
-    named: list[Operation], entry: Tool, args: Mapping[str, Any], policy: Policy, where: CallFolders
-) -> list[Operation]:
-    """Return the operations that an entry names for a command line, and what reading that line adds.
-
-    It raises their risk. What the policy blocks, asks about every time or takes through the trusted channel
-    alone stays what it is under any name.
-    """
-    if entry.resolve == "shell" or not has_value_at(args, entry.command_from or ""):
-        return named
-    line, folders = _command_line(entry, args), folders_of_line(args, entry, where)
-    read = (
-        [one for each in folders for one in operations_of_line(line, policy, each)]
-        if line is not None
-        else [_NOT_READ]
-    )
-    worst = max(read, key=lambda one: one.reading or Risk.LOW)
-    kept = [one for one in read if one.barred or _is_kept(one, policy.entry(one.name))]
-    return [*(_raise_reading(one, worst) for one in named), *kept]
-
-
-def _is_kept(one: Operation, entry: Entry) -> bool:
-    """Return whether the policy says something of this operation that no consent and no name takes away."""
-    risks = (one.reading, entry.floor if entry.floor is not None else Risk.MODERATE)
-    risk = max(risk for risk in risks if risk is not None)
-    return entry.is_marked or entry.asks_always(risk)
-
-
-def _raise_reading(one: Operation, worst: Operation) -> Operation:
-    """The operation at the risk of the worst that was read, and if that is another one, for that reason."""
-    if (worst.reading or Risk.LOW) <= (one.reading or Risk.LOW):
-        return one
-    why = {} if one.name == worst.name else {"found": worst.found, "because": worst.because}
-    return msgspec.structs.replace(one, reading=worst.reading, **why)
-
-
-_CHANGED = "runs with an argument beside its command line that may change what it does"
-
-
-def operations_of_line(line: str, policy: Policy, where: CallFolders) -> tuple[Operation, ...]:
-    """The operations of a command line, strictest first."""
-    from sayso.reading.shell.read import operations_of_reading
-
-    return operations_of_reading(_read_shell(line, policy, where), line)
-
-
-_NO_LINE = "runs a command that is not one text"
-_NOT_READ = Operation("shell.run", reading=Risk.HIGH, found=_NO_LINE)
-
-
-def _command_line(entry: Tool, args: Mapping[str, Any]) -> str | None:
-    """The command line of this call; a row of words is one, too."""
-    if entry.command_from is None:
-        return None
-    found: Any = args
-    for step in entry.command_from.removeprefix("args.").split("."):
-        found = found.get(step) if isinstance(found, Mapping) else None
-    if isinstance(found, (list, tuple)) and found and all(isinstance(one, str) for one in found):
-        return shlex.join(found)
-    return found if isinstance(found, str) else None
-
-
-def _read_shell(line: str, policy: Policy, where: CallFolders) -> ShellReading:
-    """The reading of a line, made once for a call."""
-    from sayso.reading.paths.budget import current_budget
-    from sayso.reading.shell.read import read_line
-
-    seen, key = current_budget().seen, ("shell", line, where)
-    if key not in seen:
-        seen[key] = read_line(line, where, policy, policy.programs)
-    found: ShellReading = seen[key]
-    return found
+        declared.append(CHANGES)
+    return [*declared, *operations_of_command(entry, args, policy, where)]
 
 
 Resolver = Callable[[Tool, Mapping[str, Any], Policy, CallFolders], Iterable[Operation]]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import fnmatch
+import functools
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+from sayso.reading.paths.budget import list_folder
 from sayso.reading.paths.places import SECRET_SAMPLES, is_secret
 
 MAX_ENTRIES = 20_000
@@ -16,10 +18,12 @@ _PASSED_OVER = frozenset(
 _SAMPLES = (*SECRET_SAMPLES, ".env", "prod.env", "secrets.yaml", "key.pem", "id_rsa", ".npmrc", "x.tfstate")
 
 
+@functools.lru_cache(maxsize=1024)
 def fits_secret(pattern: str) -> bool:
-    """Return whether a pattern of names may fit a file that holds secrets."""
+    """Return whether a pattern of names, or of paths, may fit a file that holds secrets."""
     lower = pattern.casefold()
-    return is_secret(lower) or any(fnmatch.fnmatchcase(one, lower) for one in _SAMPLES)
+    name = lower.rpartition("/")[2]
+    return is_secret(lower) or any(fnmatch.fnmatchcase(one, name) for one in _SAMPLES)
 
 
 def holds_secrets(folder: str) -> bool:
@@ -28,19 +32,26 @@ def holds_secrets(folder: str) -> bool:
 
 
 def find_secret(
-    folder: str, excluded: tuple[str, ...] = (), *, opens: bool = True, follows: bool = False
+    folder: str,
+    excluded: tuple[str, ...] = (),
+    *,
+    opens: bool = True,
+    follows: bool = False,
+    passed_over: Callable[[str], bool] | None = None,
 ) -> str | None:
     """The name of the first secret here or below; what is in the way, if nobody can tell.
 
     To who `opens` each file that is found, a link to a secret is one. Who `follows` links reads what lies
-    behind a link to a folder, too.
+    behind a link to a folder, too. A secret at a path that is `passed_over` does not count.
     """
     try:
         for entry in _walk(folder, excluded):
             if entry is None:
                 return "more than can be looked at"
             linked = (opens or follows) and entry.is_symlink()
-            if is_secret(entry.name) or (linked and _leads_to_secret(entry, folder, follows)):
+            if not is_secret(entry.name) and not (linked and _leads_to_secret(entry, folder, follows)):
+                continue
+            if passed_over is None or not passed_over(entry.path):
                 return entry.name
     except OSError:
         return "a folder that cannot be read"
@@ -79,18 +90,17 @@ def _walk(folder: str, excluded: tuple[str, ...]) -> Iterator[os.DirEntry[str] |
     waiting, seen = deque([folder]), 0
     while waiting:
         try:
-            entries = os.scandir(waiting.popleft())
+            entries = list_folder(waiting.popleft(), MAX_ENTRIES)
         except (FileNotFoundError, NotADirectoryError):
             continue
-        with entries:
-            for entry in entries:
-                seen += 1
-                if seen > MAX_ENTRIES:
-                    yield None
-                    return
-                name = entry.name
-                if name in _PASSED_OVER or any(fnmatch.fnmatchcase(name, one) for one in excluded):
-                    continue
-                yield entry
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append(entry.path)
+        for entry in entries:
+            seen += 1
+            if seen > MAX_ENTRIES:
+                yield None
+                return
+            name = entry.name
+            if name in _PASSED_OVER or (excluded and any(fnmatch.fnmatchcase(name, one) for one in excluded)):
+                continue
+            yield entry
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(entry.path)

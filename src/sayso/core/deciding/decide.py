@@ -10,26 +10,21 @@ from sayso.core import words
 from sayso.core.deciding.rules import (
     CHECKS,
     CHECKS_ON_ITS_OWN,
-    MARK_ALWAYS_ASK,
-    MARK_AUTONOMOUS,
     MARK_COMMAND,
-    MARK_CONFIDENT,
-    MARK_FAN_OUT,
     MARK_PLAN,
     MARK_SLASH,
     MARK_STOPPED,
-    MARK_TRUSTED_CHANNEL,
     RULES,
     START_CHECKS,
     START_RULES,
     Check,
 )
-from sayso.core.deciding.subject import AUTONOMOUS, RuleInput, subject_of
+from sayso.core.deciding.subject import RuleInput, subject_of
 from sayso.core.decision import Decision, Item, Ruling
 from sayso.core.effects import ContentSent, Effect, PlanDeviated, RetriesEnded, TaskActive
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Mode, Operation, Request, Risk, Verdict
-from sayso.core.policy import Entry, Policy
+from sayso.core.policy import Policy
 from sayso.core.rulebook import ROWS
 from sayso.core.session import Scope, Session, Task, View, apply_effects
 
@@ -154,7 +149,7 @@ def checks_of(subject: RuleInput) -> tuple[Check, ...]:
         return START_CHECKS
     if subject.policy.mode is not BALANCED or (view.scope is not NO_SCOPE and _has_around(view.scope)):
         return CHECKS
-    marks = _marks_of(subject.entry)
+    marks = subject.entry.marks
     if session.stopped is not None or view.parent_stopped:
         marks |= MARK_STOPPED
     if session.slash is not None:
@@ -164,20 +159,6 @@ def checks_of(subject: RuleInput) -> tuple[Check, ...]:
     if request.call.command is not None:
         marks |= MARK_COMMAND
     return CHECKS_ON_ITS_OWN[marks]
-
-
-def _marks_of(entry: Entry) -> int:
-    """Return which of the checks that depend on what the policy says have something to look at."""
-    marks = MARK_AUTONOMOUS if entry.tier is AUTONOMOUS else 0
-    if entry.trusted_channel:
-        marks |= MARK_TRUSTED_CHANNEL
-    if entry.always_ask or entry.approvals:
-        marks |= MARK_ALWAYS_ASK
-    if entry.fan_out:
-        marks |= MARK_FAN_OUT
-    if entry.confidence_bypass:
-        marks |= MARK_CONFIDENT
-    return marks
 
 
 def _has_around(scope: Scope) -> bool:
@@ -249,7 +230,8 @@ def _sending(policy: Policy, operation: Operation, content: str, now: float) -> 
 def _activity(turn: int, task: Task, items: tuple[Item, ...]) -> tuple[Effect, ...]:
     """Mark the task active: once a turn, and when its phase or what has run in it changes."""
     phase, ran = PHASES.get(items[-1].category), task.ran
-    new = tuple(dict.fromkeys([item.category for item in items if item.category not in ran]))
+    fresh = [item.category for item in items if item.category not in ran]
+    new = tuple(dict.fromkeys(fresh)) if fresh else ()
     if task.active == turn and not new and (phase is None or phase == task.phase):
         return ()
     return (TaskActive(turn, phase, new),)

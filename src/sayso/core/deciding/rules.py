@@ -30,7 +30,14 @@ from sayso.core.durations import MINUTE
 from sayso.core.effects import Alerted, GrantUsed, Noticed, PlanStarted, SlashUsed
 from sayso.core.grants import Grant, HeldGrant, pins_fit
 from sayso.core.model import Mode, Origin, Risk, Tier, Verdict
-from sayso.core.policy import GUARDED_DOMAIN
+from sayso.core.policy import (
+    GUARDED_DOMAIN,
+    MARK_ALWAYS_ASK,
+    MARK_AUTONOMOUS,
+    MARK_CONFIDENT,
+    MARK_FAN_OUT,
+    MARK_TRUSTED_CHANNEL,
+)
 from sayso.core.rulebook import Rule
 from sayso.core.session import Suspension
 
@@ -49,6 +56,7 @@ PARANOID, TRUSTING = Mode.PARANOID, Mode.TRUSTING
 AGENT, TRUSTED_CHANNEL = Origin.AGENT, Origin.TRUSTED_CHANNEL
 UNCONFIRMED = "whether the task goes on has not been confirmed"
 _NO_COMMAND = "the call is not a command line, or has arguments beside it that count"
+_NO_OPERATION_GRANT = "no live grant for this operation fits the call"
 UNATTENDED = (Origin.SUBAGENT, Origin.SCHEDULE)
 
 
@@ -187,11 +195,13 @@ def check_reduced_risk(s: RuleInput) -> RuleResult:
 
 def check_operation_grant(s: RuleInput) -> RuleResult:
     """A live grant for this operation, for calls like this one."""
+    if ("operation", s.entry.name) not in s.session.grants:
+        return _NO_OPERATION_GRANT
     standing = s.risk < HIGH or s.policy.settings.risky_grants == "standing"
     for held in find_covering_grants(s, "operation", s.entry.name):
         if held.grant.group is None and (standing or held.grant.uses == 1):
             return _grant(rulebook.OPERATION_GRANT, words.grant_reason(held.grant), held)
-    return "no live grant for this operation fits the call"
+    return _NO_OPERATION_GRANT
 
 
 def check_workflow_grant(s: RuleInput) -> RuleResult:
@@ -413,7 +423,6 @@ _SILENT_ON_ITS_OWN = (
 )
 
 
-MARK_AUTONOMOUS, MARK_TRUSTED_CHANNEL, MARK_ALWAYS_ASK, MARK_FAN_OUT, MARK_CONFIDENT = 1, 2, 4, 8, 16
 MARK_STOPPED, MARK_SLASH, MARK_PLAN, MARK_COMMAND = 32, 64, 128, 256
 ALL_MARKS = 511
 

@@ -15,6 +15,8 @@ from collections.abc import Iterator
 
 from sayso.core.text.patterns import lazy_pattern
 
+NUL = "\x00"
+"""The one character that not every database can hold in a text."""
 FOLD_AT = 2_000
 MOST_MARKS = 2
 MOST_SPACES = 8

@@ -77,6 +77,11 @@ def _describe_mode(values: _Values) -> str:
     return _join_or([*words, "no mode chosen"] if NOT_CHOSEN in values else words)
 
 
+def _describe_declared(values: _Values) -> str:
+    """The risk that code declares: "declared risk low or none"."""
+    return f"declared risk {_join_or(sorted(values, key=lambda value: value == NO_VALUE))}"
+
+
 def _describe_reading(values: _Values) -> str:
     return f"if the call reads as {_join_or(values)}"
 
@@ -110,7 +115,7 @@ _CONSENTS = {
 
 _DESCRIBERS: dict[str, Callable[[_Values], str]] = {
     "mode": _describe_mode,
-    "declared": lambda values: f"declared {_join_or(values)}",
+    "declared": _describe_declared,
     "reading": _describe_reading,
     "origin": lambda values: f"from {_join_or(values)}",
     "confidence": lambda values: f"confidence {_join_or(values)}",

@@ -11,6 +11,7 @@ import os
 import stat
 from collections.abc import Callable
 from contextvars import ContextVar, Token
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -21,6 +22,8 @@ MAX_LOOKS = 20_000
 """Looks for one call. A plain path takes 30 to 60, by how deep its folder is."""
 _UNEVEN = lazy_pattern(r"/\.{0,2}(?:/|$)|\0")
 """An empty name, `.`, `..` or a slash at the end; or what no path has."""
+_WINDING = lazy_pattern(r"/\.\.(?:/|$)|\0")
+_NOWHERE = ("", ".")
 SeenFiles = dict[str, os.stat_result | None]
 """What is there by itself, no link followed; None: nothing."""
 
@@ -89,10 +92,37 @@ def look_at(path: str) -> os.stat_result | None:
     return files[path]
 
 
+def list_folder(folder: str, most: int) -> list[os.DirEntry[str]]:
+    """Return what is in this folder, looked up once per call; of more than so many, one more."""
+    seen, named = current_budget().seen, ("entries", folder, most)
+    found: list[os.DirEntry[str]] | None = seen.get(named)
+    if found is None:
+        with os.scandir(folder) as entries:
+            found = seen[named] = list(islice(entries, most + 1))
+    return found
+
+
+def is_folder(path: str) -> bool:
+    """Answer like `os.path.isdir`, from what was seen of the path itself where that is no link."""
+    try:
+        found = look_at(path)
+    except (OSError, ValueError):
+        return False
+    if found is None or stat.S_ISLNK(found.st_mode):
+        return found is not None and os.path.isdir(path)  # noqa: PTH112 - a Path costs more
+    return stat.S_ISDIR(found.st_mode)
+
+
 def follow_links(path: str) -> str:
     """Resolve like `os.path.realpath`, looking up each name on the way once per call."""
-    if path[:1] != "/" or _UNEVEN.search(path) is not None:
+    if path[:1] != "/":
         return os.path.realpath(path)
+    if _UNEVEN.search(path) is not None:
+        if _WINDING.search(path) is not None:
+            return os.path.realpath(path)
+        path = "/" + "/".join([name for name in path.split("/") if name not in _NOWHERE])
+        if path == "/":
+            return path
     straight = leads_straight(path, current_budget().files, _is_link)
     return path if straight else os.path.realpath(path)
 

@@ -8,7 +8,6 @@ the call says where it leads, and no consent given for the workspace serves it.
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import msgspec
 
@@ -50,7 +49,7 @@ def folder_here() -> str:
 
 
 def _real(path: str, here: str) -> str:
-    if path == here or not Path(path).is_absolute():
+    if path == here or not os.path.isabs(path):  # noqa: PTH117  a Path would be slow here, too
         return path
     try:
         return os.path.realpath(path)
@@ -59,9 +58,6 @@ def _real(path: str, here: str) -> str:
 
 
 def _is_missing(path: str, here: str) -> bool:
-    if path == here or not Path(path).is_absolute():
+    if path == here or not os.path.isabs(path):  # noqa: PTH117
         return False
-    try:
-        return not Path(path).is_dir()
-    except (OSError, ValueError):
-        return True
+    return not os.path.isdir(path)  # noqa: PTH112

@@ -7,6 +7,8 @@ and as whatever the strictest of its plausible readings is.
 from __future__ import annotations
 
 import fnmatch
+import functools
+import itertools
 import os
 import re
 import stat
@@ -36,8 +38,18 @@ from sayso.reading.paths.spellings import MAX_SPELLINGS, WILD, is_plain, spellin
 
 PROJECT_MARKERS = (".git", "pyproject.toml", "package.json", "go.mod")
 SYSTEM_FOLDERS = ("/etc", "/usr", "/bin", "/sbin", "/boot", "/dev", "/proc", "/sys")
-REVEALING_FOLDERS = ("/proc", "/dev", "/sys")
+REVEALING_FOLDERS = ("/proc", "/dev", "/sys", "/run/secrets", "/var/run/secrets")
 """System folders where reading, too, shows more than files."""
+_MACHINE_FACTS = frozenset(
+    f"/proc/{name}"
+    for name in (
+        "cpuinfo", "meminfo", "version", "loadavg", "uptime", "stat", "filesystems", "partitions", "swaps",
+        "devices", "modules", "interrupts", "vmstat", "diskstats", "sys/kernel/hostname",
+        "sys/kernel/osrelease",
+        "sys/kernel/pid_max", "sys/fs/file-max", "sys/vm/swappiness", "sys/vm/overcommit_memory",
+    )
+)  # fmt: skip
+"""What such folders tell of the machine and of no process."""
 
 SECRET_FOLDERS = {
     ".secrets",
@@ -49,6 +61,14 @@ SECRET_FOLDERS = {
     ".password-store",
     "keyrings",
     "keychains",
+    ".thunderbird",
+    ".purple",
+    ".vnc",
+    ".oci",
+    ".jfrog",
+    ".anthropic",
+    ".huggingface",
+    "system-connections",
 }
 SECRET_FILES = (
     ".env*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk",
@@ -59,14 +79,34 @@ SECRET_FILES = (
     ".htpasswd", ".my.cnf", ".s3cfg", ".boto", ".terraformrc", ".dockercfg", ".mysql_history",
     ".psql_history", ".python_history", ".node_repl_history", ".sqlite_history", ".rediscli_history",
     "*.ovpn", "*.keytab", "*.keychain", "*.keychain-db", "key4.db", "logins.json", "cookies.sqlite",
-    "rclone.conf",
+    "rclone.conf", ".*_history", "fish_history", ".authinfo*", ".mylogin.cnf", ".msmtprc", ".fetchmailrc",
+    ".xauthority", ".curlrc", ".wgetrc", ".pause", ".secret", ".credentials", ".token", ".dev.vars*",
+    ".vault_pass*", ".claude.json", "credentials.json", "*-credentials.json", "credentials.toml",
+    "credentials.y*ml", "credentials.clj", "client_secret*.json", "service-account*.json",
+    "service_account*.json", "*-service-account.json", "oauth_creds.json", "kaggle.json", "kubeconfig",
+    "*.kubeconfig", "*.tfvars", "*.tfvars.json", "wp-config.php", "keystore.properties", "ngrok.yml",
+    "password.txt", "passwords.txt", "secret.txt", "secrets.txt", "token.txt", "api_key.txt", "apikey.txt",
+    "chap-secrets",
 )  # fmt: skip
-_SECRET_PAIRS = {
+SECRET_PAIRS = {
     (".docker", "config.json"), ("gh", "hosts.yml"), (".codex", "auth.json"),
     (".claude", ".credentials.json"), ("gcloud", "credentials.db"),
-    (".cargo", "credentials.toml"), (".gem", "credentials"),
+    (".cargo", "credentials.toml"), (".gem", "credentials"), (".cargo", "credentials"),
+    (".m2", "settings.xml"), (".m2", "settings-security.xml"), (".gradle", "gradle.properties"),
+    (".config", "hub"), (".config", "op"), ("glab-cli", "config.yml"), ("doctl", "config.yaml"),
+    ("hcloud", "cli.toml"), (".fly", "config.yml"), ("stripe", "config.toml"), ("twilio-cli", "config.json"),
+    ("configstore", "firebase-tools.json"), ("netlify", "config.json"), (".netlify", "config.json"),
+    (".wrangler", "config"), (".supabase", "access-token"), ("huggingface", "token"), ("age", "keys.txt"),
+    ("composer", "auth.json"), (".composer", "auth.json"), ("opencode", "auth.json"),
+    (".vercel", "auth.json"), ("com.vercel.cli", "auth.json"), ("containers", "auth.json"),
+    ("github-copilot", "hosts.json"), ("github-copilot", "apps.json"), (".hex", "hex.config"),
+    (".cabal", "config"), (".bundle", "config"), ("pip", "pip.conf"), (".pip", "pip.conf"),
+    ("nuget", "nuget.config"), ("helm", "repositories.yaml"), ("helm", "registry"), (".step", "secrets"),
+    ("filezilla", "sitemanager.xml"), (".mozilla", "firefox"), ("firefox", "profiles"),
+    ("google", "chrome"), (".config", "google-chrome"), (".config", "chromium"),
+    (".config", "bravesoftware"), ("etc", "wireguard"), ("etc", "kubernetes"),
 }  # fmt: skip
-"""Files that hold secrets in a folder of this name."""
+"""A folder, and the file or folder in it that holds secrets."""
 PUBLIC_SAMPLES = frozenset({".env.example", ".env.sample", ".env.template", ".env.dist"})
 """Files that show which names a secret file has, and no secret."""
 
@@ -213,7 +253,7 @@ def _locate_spelling(path: str, folder: str, workspace: str, home: str, *, wild:
         inside=inside,
         secret=is_secret(real) or is_secret(written) or (linked is not None and linked.secret),
         system=in_system(real) or in_system(written),
-        telling=any(_within(real, top) for top in REVEALING_FOLDERS),
+        telling=real not in _MACHINE_FACTS and any(_within(real, top) for top in REVEALING_FOLDERS),
         versions=".git" in _parts(real),
         guarded=guarded,
         links=links,
@@ -278,11 +318,9 @@ def is_secret(path: str) -> bool:
         return False
     if SECRET_FOLDERS.intersection(parts) or (parts[0], parts[-1]) in SECRET_PLACES:
         return True
-    if WILD.search(path) is not None and (
-        any(_could_be(part, SECRET_FOLDERS) for part in parts) or _could_be(parts[-1], SECRET_SAMPLES)
-    ):
+    if WILD.search(path) is not None and (any(map(_could_be_folder, parts)) or _could_be_file(parts[-1])):
         return True
-    if tuple(parts[-2:]) in _SECRET_PAIRS:
+    if not SECRET_PAIRS.isdisjoint(itertools.pairwise(parts)):
         return True
     return parts[-1] not in PUBLIC_SAMPLES and _SECRET_FILES.match(parts[-1]) is not None
 
@@ -340,6 +378,16 @@ def _too_wide(folder: str, home: str) -> bool:
 def _within(path: str, folder: str) -> bool:
     folder = folder.rstrip(os.sep)
     return path == (folder or os.sep) or path.startswith(folder + os.sep)
+
+
+@functools.lru_cache(maxsize=1024)
+def _could_be_folder(name: str) -> bool:
+    return _could_be(name, SECRET_FOLDERS)
+
+
+@functools.lru_cache(maxsize=1024)
+def _could_be_file(name: str) -> bool:
+    return _could_be(name, SECRET_SAMPLES)
 
 
 def _could_be(name: str, secrets: Iterable[str]) -> bool:

@@ -256,12 +256,16 @@ def _alike(part: str, wanted: str) -> bool:
     """Return whether a name fits; either side may hold wildcards."""
     if part == wanted:
         return True
-    if WILD.search(wanted) and fnmatch.fnmatchcase(part, wanted):
+    if _is_wild(wanted) and fnmatch.fnmatchcase(part, wanted):
         return True
-    if not WILD.search(part):
+    if not _is_wild(part):
         return False
     samples = ("", "x", ".local") if "*" in wanted else ("",)
     return any(fnmatch.fnmatchcase(wanted.replace("*", sample), part) for sample in samples)
+
+
+def _is_wild(name: str) -> bool:
+    return "*" in name or "?" in name or "[" in name
 
 
 def _only_wild(parts: Sequence[str]) -> bool:

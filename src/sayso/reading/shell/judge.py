@@ -27,7 +27,13 @@ from sayso.reading.shell.files.guard import OWN, judge_given_files, judge_guard_
 from sayso.reading.shell.files.mentions import note_dashes, note_source, vet
 from sayso.reading.shell.files.project_files import PROJECT_WORK, pin_project_files
 from sayso.reading.shell.files.quick import QuickLook
-from sayso.reading.shell.files.split_names import names_may_split, splits_pattern
+from sayso.reading.shell.files.split_names import (
+    may_become_several,
+    may_split,
+    names_may_split,
+    names_test,
+    splits_pattern,
+)
 from sayso.reading.shell.findings import MAX_FINDINGS, Finding, TooMuch
 from sayso.reading.shell.grammar.braces import spread_braces
 from sayso.reading.shell.grammar.parse import parse_line
@@ -59,6 +65,8 @@ from sayso.reading.shell.words import Value, substitutions_in, value_of_word
 MAX_DEPTH = 12
 """Wrappers, scripts and functions inside each other."""
 _UNKNOWN = "shell.run"
+_HIGH = Risk.HIGH
+"""Looked up once: to ask an enumeration for a member takes longer than to make a finding."""
 _CHANGES_ANYTHING = frozenset(
     {"git.checkout", "git.stash", "git.merge", "git.pull", "git.reset_hard", "git.rewrite", "git.clone",
      "files.write", "files.edit", "files.create", "network.fetch"}
@@ -120,7 +128,7 @@ class Judge(msgspec.Struct, gc=False):
 
     def doubt(self, why: str, start: int, end: int) -> None:
         """Something here is not understood."""
-        self.record(_UNKNOWN, Risk.HIGH, why, start, end)
+        self.record(_UNKNOWN, _HIGH, why, start, end)
 
     # Syntax
 
@@ -167,7 +175,9 @@ class Judge(msgspec.Struct, gc=False):
             self.sequence(body, branch)
             state.merge(branch)
         state.input = before
-        if command.kind in ("test", "case"):
+        if command.kind == "[":
+            self.check_test(words, state)
+        if command.kind in ("test", "[", "case"):
             self.effect(default_effect("shell.inspect"), command.start, command.end)
 
     def define(self, command: Function, state: ShellState) -> None:
@@ -241,13 +251,25 @@ class Judge(msgspec.Struct, gc=False):
                 found.append(Argument(Value(word.value), word.start, word.end))
                 continue
             for each in spread_braces(word) if "{" in word.text else (word,):
-                made = Argument(self.value(each, state, shown=shown), each.start, each.end)
+                value = self.value(each, state, shown=shown)
+                named = value.vetted and value.prefix == "./"
+                if value.text is None and not named and may_become_several(each, state):
+                    value = msgspec.structs.replace(value, splits=True)
+                made = Argument(value, each.start, each.end)
                 found.append(made)
                 if odd is None and made.value.odd is not None:
                     odd = made
         if odd is not None:
             self.doubt(odd.value.odd or "", odd.start, odd.end)
+        if names_test(words):
+            self.check_test(words, state)
         return tuple(found)
+
+    def check_test(self, words: tuple[Word, ...], state: ShellState) -> None:
+        """Doubt words of `[` and `test` that the shell splits: `-v a[$(…)]` among them runs commands."""
+        for word in words:
+            if word.value is None and may_split(word, state):
+                self.doubt("what it becomes may be a test that runs commands", word.start, word.end)
 
     def run(
         self,
@@ -292,9 +314,13 @@ class Judge(msgspec.Struct, gc=False):
         """Look at the files that are named to a program which may do with them what nobody can tell."""
         works = high = installs = False
         for one in self.findings[before:]:
-            works = works or one.operation in PROJECT_WORK
-            high = high or one.risk is Risk.HIGH
-            installs = installs or one.operation == "packages.install"
+            operation = one.operation
+            if operation in PROJECT_WORK:
+                works = True
+            if one.risk is _HIGH:
+                high = True
+            if operation == "packages.install":
+                installs = True
         if works:
             for folder in filter(None, invocation.state.folders):
                 pin_project_files(self, folder, invocation.start, invocation.end)

@@ -7,6 +7,7 @@ It never proves anything safe. Where the line was parsed, only words in the plac
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,15 @@ _TOKEN = lazy_pattern(
 )
 _QUOTES = lazy_pattern(r"\\(.)|'([^']*)'|\"((?:\\.|[^\"\\])*)\"", re.DOTALL)
 _ASSIGNS = lazy_pattern(r"[A-Za-z_]\w*\+?=")
-_KEYWORDS = frozenset({"if", "then", "else", "elif", "do", "while", "until", "!", "time", "{", "in"})
+_KEYWORDS = frozenset(
+    {"if", "then", "else", "elif", "do", "while", "until", "!", "time", "{", "in", "coproc"}
+)
+_WRITES = lazy_pattern(
+    r""">[>|]?[ \t]*(?P<file>(?:\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^\s;&|(){}`<>'"\\])+)""", re.DOTALL
+)
+_MOST_WORDS = 200
+_MOST_COMMANDS, _MOST_WRITTEN = 500, 100
+"""How much of a line is looked at that cannot be parsed."""
 _SPLIT = lazy_pattern(r"[\s;&|(){}`<>'\"\\,=]+")
 _NAMES = lazy_pattern(r"[\w.-]+")
 _NO_QUOTES = str.maketrans("", "", "'\"\\\n")
@@ -49,10 +58,47 @@ def find_danger(judge: Judge, line: str, *, parsed: bool) -> list[Finding]:
     return found
 
 
+def find_marked_commands(judge: Judge, line: str) -> list[Finding]:
+    """What the policy marks among the commands of a line that cannot be parsed: a shell runs some of them.
+
+    It runs what stands before an error. Only words in the place of a program count, and files that something
+    is written to.
+    """
+    rows: dict[tuple[str, ...], tuple[int, int]] = {}
+    for words, start, end in (*_written(line)[:_MOST_WRITTEN], *_commands(line)):
+        if find_program(words[0].rpartition("/")[2], judge.added) is not None:
+            rows.setdefault(tuple(words[:_MOST_WORDS]), (start, end))
+    found = (
+        one
+        for words, span in islice(rows.items(), _MOST_COMMANDS)
+        for one in _run_words(judge, list(words), *span)
+    )
+    return find_marked(judge, found)
+
+
+def find_marked(judge: Judge, findings: Iterable[Finding]) -> list[Finding]:
+    """Return those of which the policy says that no consent covers them, each operation once."""
+    return list(
+        {one.operation: one for one in findings if one.barred or judge.policy.mark_of(one.operation)}.values()
+    )
+
+
+def _written(line: str) -> list[tuple[list[str], int, int]]:
+    """Files that output goes to, as words of a program that writes them."""
+    return [(["tee", _unquote(one["file"])], one.start(), one.end()) for one in _WRITES.finditer(line)]
+
+
 def _judge_words(judge: Judge, words: list[str], start: int, end: int) -> list[Finding]:
     """High findings of a known program with these words."""
+    if words[0].rpartition("/")[2] not in named_set("dangerous"):
+        return []
+    return [one for one in _run_words(judge, words, start, end) if one.risk is Risk.HIGH]
+
+
+def _run_words(judge: Judge, words: list[str], start: int, end: int) -> list[Finding]:
+    """Findings of a known program with these words."""
     name = words[0].rpartition("/")[2]
-    if name not in named_set("dangerous") or find_program(name, judge.added) is None:
+    if find_program(name, judge.added) is None:
         return []
     own = judge.start_again(judge.added)
     own.depth = judge.depth + 1
@@ -61,7 +107,7 @@ def _judge_words(judge: Judge, words: list[str], start: int, end: int) -> list[F
         own.run(arguments, ShellState((judge.where.folder,), judge.where.home), start, end)
     except (CannotTell, TooMuch, RecursionError):
         return [Finding("shell.run", Risk.HIGH, "it is nested too deeply", start, end)]
-    return [one for one in own.findings if one.risk is Risk.HIGH]
+    return own.findings
 
 
 def _commands(line: str) -> list[tuple[list[str], int, int]]:
@@ -106,7 +152,7 @@ def _end_of_part(line: str, start: int) -> int:
 
 
 def _unquote(word: str) -> str:
-    if not any(mark in word for mark in "\\'\""):
+    if "'" not in word and '"' not in word and "\\" not in word:
         return word
     return _QUOTES.sub(
         lambda found: next(one for one in (found[1], found[2], found[3], "") if one is not None), word

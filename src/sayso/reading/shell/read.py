@@ -17,9 +17,14 @@ from sayso.reading.path_operations import CallFolders
 from sayso.reading.shell.findings import Finding, TooMuch
 from sayso.reading.shell.grammar.parse import MAX_LENGTH, parse_line
 from sayso.reading.shell.grammar.plain import parse_plain, split_bare
-from sayso.reading.shell.grammar.syntax import CannotTell
+from sayso.reading.shell.grammar.syntax import CannotTell, Sequence
 from sayso.reading.shell.judge import Judge
-from sayso.reading.shell.lenient import find_danger, judge_mentioned_guard
+from sayso.reading.shell.lenient import (
+    find_danger,
+    find_marked,
+    find_marked_commands,
+    judge_mentioned_guard,
+)
 from sayso.reading.shell.programs.known import NO_PROGRAMS
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState
@@ -67,26 +72,25 @@ def _strictest_first(one: Finding) -> tuple[bool, int, int]:
 
 def _read_whole(judge: Judge, line: str, where: CallFolders) -> None:
     """Both readings. Where the strict one gives up, the lenient one looks at every word."""
+    state = ShellState((where.folder or None,), where.home, judge.changes)
+    short = len(line) <= MAX_LENGTH
+    bare = split_bare(line) if short else None
     try:
-        _read(judge, line, where)
+        if bare is not None:
+            judge.run(_arguments(bare), state, 0, len(line))
+        else:
+            _read_syntax(judge, line, state, parse_plain(line) if short else None)
     except CannotTell as found:
         judge.window = None
         judge.doubt(found.why, found.start, found.end)
         _look_for_danger(judge, line, parsed=False)
     except (TooMuch, RecursionError):
-        judge.window, judge.findings = None, judge.findings[:50]
+        judge.window, judge.findings = None, [*judge.findings[:50], *find_marked(judge, judge.findings[50:])]
         judge.doubt("it does more than can be followed", 0, len(line))
         _look_for_danger(judge, line, parsed=False)
 
 
-def _read(judge: Judge, line: str, where: CallFolders) -> None:
-    state = ShellState((where.folder or None,), where.home, judge.changes)
-    short = len(line) <= MAX_LENGTH
-    bare = split_bare(line) if short else None
-    if bare is not None:
-        judge.run(_arguments(bare), state, 0, len(line))
-        return
-    plain = parse_plain(line) if short else None
+def _read_syntax(judge: Judge, line: str, state: ShellState, plain: Sequence | None) -> None:
     judge.sequence(parse_line(line) if plain is None else plain, state)
     if not judge.findings:
         judge.doubt("it is empty", 0, len(line))
@@ -109,11 +113,15 @@ def _look_for_danger(judge: Judge, line: str, *, parsed: bool) -> None:
     judge.depth = 0
     judge.findings += find_danger(judge, line, parsed=parsed)
     if not parsed:
+        judge.findings += find_marked_commands(judge, line)
         judge_mentioned_guard(judge, line, 0, len(line))
 
 
-def operations_of_reading(reading: ShellReading, line: str) -> tuple[Operation, ...]:
-    """The operations of a reading, strictest first, each once, with the parts of the line that made it."""
+def operations_of_reading(reading: ShellReading, line: str, policy: Policy) -> tuple[Operation, ...]:
+    """The operations of a reading, strictest first, each once, with the parts of the line that made it.
+
+    Where they are too many, what the policy marks is among those that are told.
+    """
     kept = [one for one in reading.findings if one.operation != "shell.inspect"]
     merged: dict[str, list[Finding]] = {}
     for one in kept or reading.findings:
@@ -122,7 +130,8 @@ def operations_of_reading(reading: ShellReading, line: str) -> tuple[Operation, 
     if len(found) <= MAX_OPERATIONS:
         return found
     rest = Operation("shell.run", reading=Risk.HIGH, declared=True, found="it does more than can be listed")
-    return (*found[: MAX_OPERATIONS - 1], rest)
+    told = sorted(found, key=lambda one: -policy.mark_of(one.name))
+    return (*told[: MAX_OPERATIONS - 1], rest)
 
 
 def _operation(name: str, same: Iterable[Finding], line: str) -> Operation:

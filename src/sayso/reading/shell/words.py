@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.shell.files.git_refs import may_name_ref_with_dash
+from sayso.reading.shell.files.git_refs import find_only_tree, may_name_ref_with_dash
 from sayso.reading.shell.grammar.syntax import (
     Command,
     Compound,
@@ -30,11 +30,15 @@ from sayso.reading.shell.grammar.syntax import (
     Variable,
     Word,
 )
+from sayso.reading.shell.grammar.tests import prints_number
 from sayso.reading.shell.state import ShellState
 
 _WILD = lazy_pattern(r"[*?\[]|\{[^{}]*(?:,|\.\.)[^{}]*\}")
 _EXTENDED = lazy_pattern(r"[?*+@!]\(")
 _RISKY_VARIABLES = frozenset({"IFS", "BASH_ENV", "PS4", "PROMPT_COMMAND"})
+_PLAIN_PRINTERS = frozenset({"arch", "date", "hostname", "id", "nproc", "uname", "whoami"})
+"""What these print holds no option, unless it is in their own words."""
+_TOP_LEVEL = ["git", "rev-parse", "--show-toplevel"]
 _HARMLESS_SPECIALS = frozenset("?#$!")
 
 
@@ -55,6 +59,8 @@ class Value(msgspec.Struct, frozen=True, gc=False):
     """It is one of these, and nobody can tell which."""
     dashless: bool = False
     """A pattern that fits no name with a dash before it, as the folder is now."""
+    splits: bool = False
+    """Not known, and not quoted: the shell may make several words of it."""
     source: str = ""
     """How the commands are written that make an unknown one, where they speak of Sayso."""
 
@@ -66,6 +72,11 @@ class Value(msgspec.Struct, frozen=True, gc=False):
         if self.text is None:
             return not self.prefix or self.prefix[0] == "-"
         return self.wild and not self.dashless and self.text[:1] in "*?["
+
+    @property
+    def may_bring_options(self) -> bool:
+        """True if the shell may make several words of this, and nobody can tell which."""
+        return self.splits or (self.wild and not self.dashless and (self.text or "")[:1] in ("*", "?", "["))
 
 
 NONE_CHOSEN: Mapping[str, Value] = {}
@@ -127,19 +138,20 @@ def _value_of_parts(  # noqa: C901 - one branch for each kind of part
                 wild = wild or value.wild
         elif isinstance(part, Substitution) and (said := _echoed(part, state)) is not None:
             known.append(said)
-        elif isinstance(part, Substitution) and _is_pwd(part, state):
-            known.append(state.folders[0] or "")
+        elif isinstance(part, Substitution) and (folder := _folder_said(part, state)) is not None:
+            known.append(folder)
         elif isinstance(part, Substitution):
             vetted = (vetted or not unknown) and not part.is_file
             vetted, unknown = vetted or part.is_file, True
-            begins = "/dev/fd/" if part.is_file else "rev" if _is_revision(part, state) else ""
+            begins = "/dev/fd/" if part.is_file else _beginning(part, state)
             prefix = "".join(known) + begins if prefix is None else prefix
         else:
             if part.why is not None:
                 return Value(None, odd=part.why)
             vetted = (vetted or not unknown) and _is_computed(word)
             unknown = True
-            prefix = "".join(known) if prefix is None else prefix
+            begins = "0" if not joined and _is_computed(word) else ""
+            prefix = "".join(known) + begins if prefix is None else prefix
     if unknown:
         whole = not joined or prefix == "/dev/fd/"
         return Value(None, vetted=vetted and whole, prefix=prefix or "")
@@ -171,16 +183,41 @@ def _echoed(part: Substitution, state: ShellState) -> str | None:
     return text if text[:1] != "-" and not re.search(r"[\s*?\[\]\\]", text) else None
 
 
-def _is_pwd(part: Substitution, state: ShellState) -> bool:
-    """True for `$(pwd)`, where the folder is known."""
+def _beginning(part: Substitution, state: ShellState) -> str:
+    """How the output of commands begins, as far as it can be told."""
+    return "rev" if prints_revision(part, state) else "0" if prints_number(part.body) else ""
+
+
+def prints_one_word(part: Substitution, state: ShellState) -> bool:
+    """True for what prints one word, or none that is an option: a number, a date, `echo '*.py'`."""
+    if prints_number(part.body) or prints_revision(part, state) or _folder_said(part, state) is not None:
+        return True
+    command = part.body.items[0][1] if len(part.body.items) == 1 else None
+    words = [one.value for one in command.words] if isinstance(command, Simple) else []
+    if not words or words[0] is None or words[0] in state.functions:
+        return False
+    if words[0] in _PLAIN_PRINTERS:
+        return all(one is not None and " -" not in one for one in words)
+    said = words[1] if len(words) == 2 and words[0] == "echo" else None
+    return said is not None and re.search(r"^-|[\s\\]", said) is None
+
+
+def _folder_said(part: Substitution, state: ShellState) -> str | None:
+    """The folder that `$(pwd)` or `$(git rev-parse --show-toplevel)` prints, where it is known."""
     items = part.body.items
     if len(items) != 1 or len(state.folders) != 1 or not state.folders[0] or " " in state.folders[0]:
-        return False
+        return None
     command = items[0][1]
-    return isinstance(command, Simple) and [word.value for word in command.words] == ["pwd"]
+    if not isinstance(command, Simple):
+        return None
+    words = [word.value for word in command.words]
+    if words == ["pwd"]:
+        return state.folders[0]
+    plain = not command.assignments and not state.variables.keys() & {"GIT_DIR", "GIT_WORK_TREE"}
+    return find_only_tree(state.folders[0]) if plain and words == _TOP_LEVEL else None
 
 
-def _is_revision(part: Substitution, state: ShellState) -> bool:
+def prints_revision(part: Substitution, state: ShellState) -> bool:
     """True for commands of git that print a revision, a branch or a tag that does not begin with a dash."""
     items = part.body.items
     command = items[0][1] if len(items) == 1 else None

@@ -63,7 +63,8 @@ _TITLES = lazy_pattern(r"title|subject", re.IGNORECASE)
 """Texts that a tool may make a file's name of."""
 _LISTED = {"glob", "list", "find", "ls", "tree"}
 """Words for tools that take a pattern of paths."""
-_PATTERNS = lazy_pattern(r"pattern|quer|regex", re.IGNORECASE)
+_PATTERNS = lazy_pattern(r"^(?!.*(?:includ|glob)).*(?:pattern|quer|regex)", re.IGNORECASE)
+"""Names of arguments that hold what is searched for; `include_pattern` holds names of files."""
 _PATCHES = lazy_pattern(r"patch|diff|^(?:input|changes|edits)$", re.IGNORECASE)
 _PATCHING = {"patch", "apply", "diff"}
 """Words for tools that take a patch, under any name."""

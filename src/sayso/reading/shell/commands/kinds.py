@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
+from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.places import is_secret
 from sayso.reading.shell.commands.projects import judge_project, judge_setting, judge_target
 from sayso.reading.shell.files.paths import judge_path, judge_path_into
@@ -25,6 +26,7 @@ _PATHS = {
     "read": "files.read", "list": "files.list", "search": "files.search", "write": "files.write",
     "edit": "files.edit", "create": "files.create", "delete": "files.delete", "folder": "files.list",
 }  # fmt: skip
+_LENDS_RIGHTS = lazy_pattern(r"^0*[2-7][0-7]{3}$|[+=][rwxXt]*s")
 _INTO = {"into": "files.write", "sources": "files.edit"}
 
 
@@ -45,6 +47,10 @@ def judge_kind(
         return int(kind != "folder")
     if kind in _INTO:
         judge_path_into(judge, _INTO[kind], value, invocation.state)
+        if value.text == os.devnull and "edit*" in program.operands:
+            judge.record(
+                "files.delete", Risk.HIGH, "moves files to where they are lost", value.start, value.end
+            )
         return 1
     _OTHERS[kind](judge, value, program, invocation)
     return 0
@@ -82,6 +88,20 @@ def _judge_code(judge: Judge, value: Argument, program: KnownProgram, invocation
 
 def _judge_url(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
     judge.effect(default_effect("network.fetch"), value.start, value.end)
+
+
+def _judge_document(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
+    """A file, or an address that the program fetches."""
+    if "://" in (value.text or value.value.prefix):
+        _judge_url(judge, value, program, invocation)
+    judge_path(judge, "files.read", value, invocation.state)
+
+
+def _judge_rights(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
+    """The mode of `chmod`: one that lends the owner's rights to whoever runs the file is high."""
+    if value.text is None or _LENDS_RIGHTS.search(value.text):
+        why = "lets others run it with the rights of its owner"
+        judge.record("files.edit", Risk.HIGH, why, value.start, value.end)
 
 
 def _judge_revision(judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation) -> None:
@@ -160,6 +180,8 @@ _OTHERS = {
     "config": _judge_config,
     "code": _judge_code,
     "url": _judge_url,
+    "document": _judge_document,
+    "rights": _judge_rights,
     "rev": _judge_revision,
     "public": _judge_public,
     "pair": _judge_pair,

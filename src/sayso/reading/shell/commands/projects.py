@@ -26,7 +26,7 @@ _ELSEWHERE = lazy_pattern(
 """A file of options, an address, a package at a version, or a source of packages."""
 _REMOTE_WORK = lazy_pattern(
     r"(?:^|[:/._-])(?:publish|deploy|upload|push|gh-deploy|gh-pages|unpublish|rollout|promote|ship|provision|destroy|drop|wipe|nuke)(?![a-z])"
-    r"|^(?:pre|post)?release(?![a-z])|^db[:_-]reset|[:-]release:|^scm:|^release:|^site-deploy"
+    r"|^(?:pre|post)?release(?![a-z])|^db[:_-]reset|[:-]release:|^scm:|^wagon:|^dependency:get|^release:|^site-deploy"
 )
 _SYSTEM_WORK = frozenset({"install", "uninstall", "install-strip", "install-data", "system-install"})
 _RUNS = lazy_pattern(

@@ -41,7 +41,7 @@ def judge_path_as_program(judge: Judge, first: Argument, invocation: Invocation)
 
 def judge_unknown_program(judge: Judge, first: Argument, invocation: Invocation) -> None:
     """A program that nothing is known of: what its arguments name of the guard counts all the same."""
-    judge.doubt(f"{invocation.name[:60]} is not a program that is known", first.start, first.end)
+    judge.doubt(f"{invocation.name[:60]} is not a known program", first.start, first.end)
     judge_guard_mentions(judge, invocation.arguments, invocation.state)
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _FOLDERS = frozenset({"search", "read", "list"})
 _PLAIN_TEXT = ("text*",)
+_LANGUAGES = frozenset({"sed", "awk", "jq", "sql"})
 _NOTHING_CHOSEN: frozenset[str] = frozenset()
 
 
@@ -43,15 +44,15 @@ def judge_by_data(judge: Judge, program: KnownProgram, invocation: Invocation) -
     if program.subcommands:
         judge_subcommand(judge, program, parsed, invocation)
         return parsed
-    before, chosen = len(judge.findings), names_chosen(parsed) if parsed.options else _NOTHING_CHOSEN
-    effect, kinds = program.effect, program.operands
+    before, chosen = len(judge.findings), names_chosen(parsed)
+    effect, kinds, operands = program.effect, program.operands, parsed.operands
     if program.modes:
-        effect, kinds = _choose_mode(program, chosen, len(parsed.operands))
+        effect, kinds = _choose_mode(program, chosen, _count(operands))
     if program.additions:
         judge_additions(judge, program, chosen, invocation)
-    touched = judge_option_values(judge, parsed, program, invocation) if parsed.options else 0
-    if parsed.operands and kinds != _PLAIN_TEXT:
-        touched += _judge_operands(judge, kinds, parsed.operands, program, effect, invocation)
+    touched = judge_option_values(judge, parsed, program, invocation) if chosen else 0
+    if operands and kinds != _PLAIN_TEXT:
+        touched += _judge_operands(judge, kinds, operands, program, effect, invocation)
     if program.deep:
         _judge_depth(judge, program, parsed, kinds, chosen, invocation)
     if effect is None:
@@ -206,11 +207,41 @@ def _choose_mode(
     return program.effect, program.operands
 
 
+def may_be_several(one: Argument) -> bool:
+    """Return whether a word may become several: a pattern does, and what is not known may."""
+    value = one.value
+    if value.text is None and value.prefix[:1] == "-":
+        return False
+    return any(each.wild or each.text is None for each in value.choices or (value,))
+
+
+def _count(operands: tuple[Argument, ...]) -> int:
+    """The number of operands; -1 if nobody can tell."""
+    return -1 if any(may_be_several(one) for one in operands) else len(operands)
+
+
 def _match_kinds(kinds: tuple[str, ...], operands: tuple[Argument, ...]) -> list[tuple[str, Argument]]:
-    """Pair operands with kinds: one with `*` takes all that those after it leave."""
+    """Pair operands with kinds: one with `*` takes all that those after it leave.
+
+    A word that may become several is of the kinds after its own, too, and so are those behind it:
+    `uniq *` writes to the second file.
+    """
     if len(kinds) == 1 and kinds[0][-1] == "*":
         only = kinds[0][:-1]
         return [(only, one) for one in operands]
+    found = _match_places(kinds, operands)
+    if len(kinds) < 2:
+        return found
+    many = next((i for i, kind in enumerate(kinds) if kind.endswith("*")), len(kinds) - 1)
+    several = next((i for i, one in enumerate(operands) if may_be_several(one)), many)
+    if several < len(kinds) and kinds[several] in _LANGUAGES:
+        return found
+    for place in range(several, min(many, len(operands))):
+        found += [(kind.rstrip("*"), operands[place]) for kind in kinds[place + 1 : many + 1]]
+    return found
+
+
+def _match_places(kinds: tuple[str, ...], operands: tuple[Argument, ...]) -> list[tuple[str, Argument]]:
     many = next((i for i, kind in enumerate(kinds) if kind.endswith("*")), None)
     if many is None:
         named = [*kinds, *["extra"] * max(0, len(operands) - len(kinds))]

@@ -125,6 +125,6 @@ def set_loop_variable(judge: Judge, command: Compound, values: list[Value], stat
         return
     vetted = all(value.text is not None or value.vetted for value in values)
     starts = {(value.text or value.prefix)[:1] for value in values}
-    dash = not values or not starts.isdisjoint({"-", "", "*", "?", "["})
+    dash = not values or not vetted or not starts.isdisjoint({"-", "", "*", "?", "["})
     source = " ".join(value.source for value in values if value.source)
     state.variables[name] = Value(None, vetted=vetted, prefix="" if dash else "x", source=source)

@@ -57,6 +57,10 @@ def judge_deep_reading(
     included = [text for name, text in texts if name in _INCLUDES and text and text[:1] != "!"]
     if included and not any(fits_secret(text) for text in included):
         return
+    if any(is_secret(text) for text in included):
+        why = "it searches files that hold secrets"
+        judge.record("files.search", Risk.HIGH, why, invocation.start, invocation.end)
+        return
     excluded = [text for name, text in texts if name in _EXCLUDES and text]
     excluded += [text[1:] for name, text in texts if name in _INCLUDES and text and text[:1] == "!"]
     follows = any(option.name in program.follows for option, _ in parsed.options)

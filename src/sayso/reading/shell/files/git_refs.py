@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
+from sayso.reading.paths.budget import follow_links
 from sayso.reading.paths.file_content import read_whole
 
 MAX_REFS = 4_000_000
@@ -45,3 +47,11 @@ def _is_packed(path: str) -> bool:
         return False
     except (OSError, ValueError):
         return True
+
+
+def find_only_tree(folder: str) -> str | None:
+    """The working tree that this folder lies in; None if there is none, or one may lie in another."""
+    above = [folder, *(str(one) for one in Path(folder).parents)]
+    marked = [one for one in above if os.path.lexists(f"{one}/.git")]
+    tree = marked[0] if len(marked) == 1 else ""
+    return tree if os.path.isfile(f"{tree}/.git/HEAD") and follow_links(tree) == tree else None  # noqa: PTH113

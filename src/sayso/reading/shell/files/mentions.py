@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from sayso.core.model import Risk
+from sayso.reading.paths.budget import list_folder
 from sayso.reading.paths.places import is_secret
+from sayso.reading.secrets_below import MAX_ENTRIES
 from sayso.reading.shell.files.guard import GUARD, OWN
 from sayso.reading.shell.files.names import prints_names, prints_words
 from sayso.reading.shell.files.paths import judge_path
@@ -64,7 +66,9 @@ def note_dashes(value: Value, state: ShellState) -> Value:
         for folder in state.folders:
             if folder is None or state.changes.may_include(folder):
                 return value
-            if any(name[:1] == "-" for name in os.listdir(folder)):  # noqa: PTH208
+            entries = list_folder(folder, MAX_ENTRIES)
+            names = [one.name for one in entries] if len(entries) <= MAX_ENTRIES else os.listdir(folder)  # noqa: PTH208
+            if any(name[:1] == "-" for name in names):
                 return value
     except OSError:
         return value

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from sayso.core.model import Risk
 from sayso.reading.path_operations import CallFolders, operation_at_path
+from sayso.reading.paths.budget import is_folder
 from sayso.reading.paths.places import is_secret
 from sayso.reading.shell.files.guard import GUARD, bar_change_of_program, finds_program, judge_guard_mentions
 from sayso.reading.shell.files.patterns import operation_at_pattern, split_pattern
+from sayso.reading.shell.files.quick import effect_of_operation
 from sayso.reading.shell.programs.known import default_effect
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import ShellState, join_path
@@ -52,7 +53,7 @@ def judge_path_into(judge: Judge, operation: str, argument: Argument, state: She
     if value.text is not None and not value.wild and not value.choices:
         at_home = judge.where.home + value.text[1:] if value.home else value.text
         places = [join_path(folder or "/", at_home) for folder in state.folders]
-        if any(map(os.path.isdir, places)):
+        if any(map(is_folder, places)):
             inner = msgspec.structs.replace(value, text=f"{value.text.rstrip('/')}/a-name")
             argument = Argument(inner, argument.start, argument.end)
     judge_path(judge, operation, argument, state)
@@ -98,16 +99,11 @@ def _judge_in(judge: Judge, operation: str, argument: Argument, folder: str | No
     if argument.value.wild:
         where = CallFolders(folder, judge.where.workspace, judge.where.home)
         found = operation_at_pattern(judge, operation, quoted, where)
+        effect = effect_of_operation(found)
     else:
-        found = judge.quick.operation_at(operation, quoted, folder)
-    default = default_effect(found.name)
-    risk = default.risk if found.reading is None else max(found.reading, default.risk)
-    if found.barred is not None:
-        risk = Risk.HIGH
-    why = found.barred or found.found or default.why or found.name
-    if found.reading is Risk.HIGH and why == default.why:
-        why = f"{why}, in a place that holds secrets, belongs to the system or cannot be told"
-    judge.record(found.name, risk, why, argument.start, argument.end, found.barred)
+        found, effect = judge.quick.effect_at(operation, quoted, folder)
+    why = effect.why or found.name
+    judge.record(found.name, effect.risk, why, argument.start, argument.end, found.barred)
 
 
 def _judge_secret_anywhere(judge: Judge, operation: str, argument: Argument) -> None:

@@ -43,7 +43,7 @@ def operation_at_pattern(judge: Judge, operation: str, pattern: str, where: Call
         return found
     top = follow_links(join_path(where.folder, _at_home(fixed, where.home)))
     if where.home and f"{top}/".startswith(f"{where.home}/.") and not where.workspace.startswith(top):
-        return msgspec.structs.replace(found, reading=Risk.HIGH, found="it reads what programs keep for you")
+        return msgspec.structs.replace(found, reading=Risk.HIGH, found="reads what programs keep for you")
     if HIDDEN_PATTERN.search(pattern) or _may_name_secret(
         pattern, fixed, name, where, opens=verb_of(operation) != "list"
     ):

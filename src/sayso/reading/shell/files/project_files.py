@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from sayso.reading.paths.budget import follow_links
+from sayso.reading.paths.budget import follow_links, is_folder
 from sayso.reading.paths.named_files import digest_content
 from sayso.reading.shell.programs.known import named_set
 
@@ -21,7 +21,7 @@ PROJECT_WORK = frozenset({"tests.run", "build.run", "scripts.run", "lint.run"})
 def pin_project_files(judge: Judge, path: str, start: int, end: int) -> None:
     """Pin this file; of a folder, the files that say what to run, in it and above, up to the workspace."""
     here, workspace = follow_links(path), follow_links(judge.where.workspace)
-    if not os.path.isdir(here):  # noqa: PTH112 - asked for every project
+    if not is_folder(here):
         _pin(judge, here, start, end)
         here = here.rpartition("/")[0]
     while f"{here}/".startswith(f"{workspace}/"):

@@ -18,34 +18,49 @@ import time
 
 import msgspec
 
-from sayso.core.model import Operation
+from sayso.core.model import Operation, Risk
 from sayso.core.policy import Policy
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.path_operations import CallFolders, operation_at_path, operation_at_place
 from sayso.reading.paths.budget import SeenFiles, current_budget, follow_links, leads_straight
 from sayso.reading.paths.own_places import Identity, OwnPlaces, find_own_places, own_places_key
-from sayso.reading.paths.places import REVEALING_FOLDERS, SECRET_FILES, SYSTEM_FOLDERS, PathPlace, is_secret
+from sayso.reading.paths.places import (
+    REVEALING_FOLDERS,
+    SECRET_FILES,
+    SECRET_FOLDERS,
+    SECRET_PAIRS,
+    SYSTEM_FOLDERS,
+    PathPlace,
+    is_secret,
+)
 from sayso.reading.paths.protected import GUARDED_AT_ROOTS, GUARDED_FIRST_NAMES, find_named
+from sayso.reading.shell.programs.known import ProgramEffect, default_effect
 from sayso.reading.verbs import READ_VERBS, verb_of
 
 _PLAIN = lazy_pattern(
-    r"\.|(?:/|\./|~/|(?:\.\./)+)?\.?[A-Za-z0-9_][\w+=@-]*(?:\.[\w+=@-]+)*(?:/\.?[A-Za-z0-9_][\w+=@-]*(?:\.[\w+=@-]+)*)*/?|\./\.\.\.",
-    re.ASCII,
+    r"\.|(?:/|\./|~/|(?:\.\./)+)?NAME(?:/NAME)*/?|\./\.\.\.".replace(
+        "NAME", r"\.?[A-Za-z0-9_][A-Za-z0-9_+=@-]*(?:\.[A-Za-z0-9_+=@-]+)*"
+    )
 )
 _PLAIN_FOLDER = lazy_pattern(r"(?:/[^/.][^/]*)+")
 _SYSTEM = tuple(f"{folder}/" for folder in SYSTEM_FOLDERS)
 _REVEALING = tuple(f"{folder}/" for folder in REVEALING_FOLDERS)
 _PLAINLY_NAMED = [one for one in SECRET_FILES if one[0] != "."]
-_SECRET_ENDINGS = (*(one[1:] for one in _PLAINLY_NAMED if one[0] == "*"), "hosts.yml", "credentials.db")
+_SECRET_ENDINGS = tuple(re.split(r"[*?\[]", one)[-1] for one in _PLAINLY_NAMED if one[0] == "*")
 _SECRET_STARTS = tuple(re.split(r"[*?\[]", one)[0] for one in _PLAINLY_NAMED if one[0] != "*")
 """How names of secrets end and begin, where no name on the way begins with a dot; in /etc others are, too."""
+_PLAIN_PLACES = sorted({*SECRET_FOLDERS, *("/".join(pair) for pair in SECRET_PAIRS)})
+_SECRET_WAY = lazy_pattern(
+    rf"/(?:{'|'.join(re.escape(one) for one in _PLAIN_PLACES if one[0] != '.')})(?![^/])"
+)
 _SECONDS = 1.0
 
 
 class _Own(msgspec.Struct, frozen=True):
     """Sayso's own places, ready to be compared with a path in lower case."""
 
-    below: re.Pattern[str]
+    below: tuple[str, ...]
+    """Each with a slash after it."""
     above: frozenset[str]
     folders: frozenset[Identity]
 
@@ -69,27 +84,38 @@ class QuickLook:
 
     def operation_at(self, operation: str, path: str, folder: str) -> Operation:
         """The operation at this path, seen from this folder."""
-        found = self.look(operation, path, folder)
+        return self.effect_at(operation, path, folder)[0]
+
+    def effect_at(self, operation: str, path: str, folder: str) -> OperationEffect:
+        """The same with its risk and sentence."""
+        found = self._look(operation, path, folder)
         if found is not None:
             return found
         where = CallFolders(folder, self._where.workspace, self._where.home)
-        return operation_at_path(operation, path, self._policy, where, ())
+        made = operation_at_path(operation, path, self._policy, where, ())
+        return made, effect_of_operation(made)
 
     def look(self, operation: str, path: str, folder: str) -> Operation | None:
-        """The same at a quick look; None if that takes a closer one."""
+        """The operation at a quick look; None if that takes a closer one."""
+        found = self._look(operation, path, folder)
+        return None if found is None else found[0]
+
+    def _look(self, operation: str, path: str, folder: str) -> OperationEffect | None:
         whole = self._resolve(path, folder)
         if whole is None or (verb_of(operation) not in READ_VERBS and self._is_folder_of_note(whole)):
             return None
         inside = self._is_inside(whole)
         system = not inside and f"{whole}/".startswith(_SYSTEM)
-        secret = (system or _may_be_secret(whole)) and is_secret(whole)
-        versions = "/.git" in whole and ".git" in whole.lower().split("/")
+        hidden = "/." in whole
+        secret = (hidden or system or _may_be_secret(whole)) and is_secret(whole)
+        versions = hidden and "/.git" in whole and ".git" in whole.lower().split("/")
         kind = (operation, inside, secret, system, versions)
-        made = self._made.get(kind)
-        if made is None:
+        found = self._made.get(kind)
+        if found is None:
             place = PathPlace(real=whole, inside=inside, secret=secret, system=system, versions=versions)
-            made = self._made[kind] = operation_at_place(operation, place, self._policy)
-        return made
+            made = operation_at_place(operation, place, self._policy)
+            found = self._made[kind] = (made, effect_of_operation(made))
+        return found
 
     def is_elsewhere(self, path: str, folder: str) -> bool:
         """Return whether this is an ordinary path outside the workspace; False may take a closer look."""
@@ -108,13 +134,15 @@ class QuickLook:
         return whole
 
     def _resolve(self, path: str, folder: str) -> str | None:
-        if _PLAIN.fullmatch(path) is None or not self._looks_sound(folder):
+        if _PLAIN.fullmatch(path) is None or not (self._folders.get(folder) or self._looks_sound(folder)):
             return None
         plain = path[0] not in "./~" and path[-1] != "/"
         whole = f"{folder}/{path}" if plain else self._spell(path, folder)
-        if whole is None or self._is_of_note(whole):
+        if whole is None:
             return None
         start = len(self._start) if whole.startswith(self._start) else 0
+        if self._is_of_note(whole, start):
+            return None
         return whole if leads_straight(whole, self._seen, self._leads_away, start) else None
 
     def _looks_sound(self, folder: str) -> bool:
@@ -176,16 +204,15 @@ class QuickLook:
         _keep_sound(self._seen.get(folder), own, folders)
         return True
 
-    def _is_of_note(self, whole: str) -> bool:
+    def _is_of_note(self, whole: str, start: int) -> bool:
         """Return whether this is the guard's, holds something of it, or lies where more counts than names."""
         own = self._own
         assert own is not None  # noqa: S101 - looked up with the folder
         folded = whole.lower()
-        if folded in own.above or own.below.match(folded) is not None:
+        below = f"{folded}/"
+        if folded in own.above or below.startswith(own.below):
             return True
-        if not whole.startswith(self._start) and (
-            not folded.isascii() or f"{folded}/".startswith(_REVEALING)
-        ):
+        if not start and (not folded.isascii() or below.startswith(_REVEALING)):
             return True
         if GUARDED_FIRST_NAMES.isdisjoint(folded.split("/")):
             return False
@@ -201,17 +228,36 @@ class QuickLook:
 
 def _may_be_secret(whole: str) -> bool:
     """Fast check: False is certain, outside the folders of the system."""
-    name = whole.rpartition("/")[2].lower()
-    return "/." in whole or name.endswith(_SECRET_ENDINGS) or name.startswith(_SECRET_STARTS)
+    if "/." in whole:
+        return True
+    folded = whole.lower()
+    name = folded.rpartition("/")[2]
+    return (
+        name.endswith(_SECRET_ENDINGS) or name.startswith(_SECRET_STARTS) or bool(_SECRET_WAY.search(folded))
+    )
 
 
 _OperationKind = tuple[str, bool, bool, bool, bool]
 """An operation; and of a place: inside, secret, the system's, in `.git`."""
-_under: tuple[Policy | None, dict[_OperationKind, Operation]] = (None, {})
+OperationEffect = tuple[Operation, ProgramEffect]
+"""An operation at a place, and what that is under the operation's name: its risk and a sentence."""
+_under: tuple[Policy | None, dict[_OperationKind, OperationEffect]] = (None, {})
 
 
-def _operations_under(policy: Policy) -> dict[_OperationKind, Operation]:
-    """The names of operations for each kind of place under this policy, filled in on demand."""
+def effect_of_operation(found: Operation) -> ProgramEffect:
+    """The risk and the sentence of an operation at a place."""
+    default = default_effect(found.name)
+    risk = default.risk if found.reading is None else max(found.reading, default.risk)
+    if found.barred is not None:
+        risk = Risk.HIGH
+    why = found.barred or found.found or default.why or found.name
+    if found.reading is Risk.HIGH and why == default.why:
+        why = f"{why}, in a place that holds secrets, belongs to the system or cannot be told"
+    return ProgramEffect(found.name, risk, why)
+
+
+def _operations_under(policy: Policy) -> dict[_OperationKind, OperationEffect]:
+    """The operations for each kind of place under this policy, filled in on demand."""
     global _under  # noqa: PLW0603 - as below
     if _under[0] is not policy:
         _under = (policy, {})
@@ -274,11 +320,6 @@ def _own_places(home: str) -> _Own:
 
 
 def _ready(own: OwnPlaces) -> _Own:
-    below = _pattern(frozenset("/".join(("", *parts)) for parts in own.at))
+    below = tuple("/".join(("", *parts, "")) for parts in own.at)
     above = frozenset("/".join(("", *parts)) for parts in own.above)
     return _Own(below, above, frozenset(own.folders))
-
-
-@functools.lru_cache(maxsize=64)
-def _pattern(places: frozenset[str]) -> re.Pattern[str]:
-    return re.compile("(?:" + "|".join(map(re.escape, sorted(places))) + ")(?:/|$)")

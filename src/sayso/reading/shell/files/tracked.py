@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
-from sayso.reading.paths.budget import look_at
+from sayso.reading.paths.budget import follow_links, look_at
 from sayso.reading.paths.places import is_secret
 from sayso.reading.paths.spellings import WILD
 from sayso.reading.secrets_below import leads_to_secret
@@ -61,7 +61,7 @@ def find_tracked_secret(folder: str, paths: list[str], *, opens: bool = True) ->
 
 def _find_tree(folder: str) -> str | None:
     """The folder with `.git` in it, here or above; None if there is none."""
-    here = os.path.realpath(folder)
+    here = follow_links(folder)
     while here and look_at(f"{here}/.git") is None:
         here = here.rpartition("/")[0]
     return here or None
@@ -76,7 +76,7 @@ def _patterns(tree: str, folder: str, paths: list[str]) -> list[str]:
     found: list[str] = []
     for path in paths or ["."]:
         fixed, wild = split_pattern(path) if WILD.search(path) is not None else (path, "")
-        place = f"{os.path.realpath(join_path(folder, fixed or '.'))}/"
+        place = f"{follow_links(join_path(folder, fixed or '.'))}/"
         if path[:1] == ":" or not place.startswith(f"{tree}/"):
             return ["*"]
         top = glob.escape(place[len(tree) + 1 :])

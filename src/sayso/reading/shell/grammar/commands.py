@@ -87,7 +87,8 @@ class CommandReader(AssignmentReader, RedirectionReader, TestReader):
         words: list[Word] = []
         redirections: list[Redirection] = []
         children = node.children
-        self.check_gaps(children, node.start_byte, node.end_byte)
+        start, end = node.start_byte, node.end_byte
+        self.check_gaps(children, start, end)
         for child in children:
             kind = child.type
             if kind == "command_name":
@@ -103,7 +104,9 @@ class CommandReader(AssignmentReader, RedirectionReader, TestReader):
                 redirections.append(self.redirection(child))
             else:
                 words.append(self.word(child))
-        return Simple(tuple(assignments), tuple(words), tuple(redirections), *self.span(node))
+        if not self.plain:
+            start, end = self.at(start), self.at(end)
+        return Simple(tuple(assignments), tuple(words), tuple(redirections), start, end)
 
     def keyword_command(self, node: Any) -> Simple:
         """`export`, `declare`, `unset` …: the keyword and what follows it, as plain words."""

@@ -35,11 +35,14 @@ class SyntaxNodeReader:
 
     def check_gaps(self, nodes: list[Any], start: int, end: int) -> None:
         """Between nodes, and before and after them, stands nothing but white space."""
-        here = start
+        here, source = start, self.source
         for node in nodes:
-            if node.start_byte > here and has_gap(self.text(here, node.start_byte)):
-                raise CannotTell("a part of it was not read", self.at(here), self.at(node.start_byte))
-            here = max(here, node.end_byte)
+            first = node.start_byte
+            if first > here and (between := source[here:first]) != b" " and has_gap(between.decode()):
+                raise CannotTell("a part of it was not read", self.at(here), self.at(first))
+            last = node.end_byte
+            if last > here:
+                here = last
         if end > here and has_gap(self.text(here, end)):
             raise CannotTell("a part of it was not read", self.at(here), self.at(end))
 
@@ -59,4 +62,6 @@ def has_gap(text: str) -> bool:
 
     A line continuation alone is nothing at all: it joins what stands around it, whatever the grammar says.
     """
-    return bool(text) and (_BLANK.fullmatch(text) is None or not text.replace("\\\n", ""))
+    if not text or text == " ":
+        return False
+    return _BLANK.fullmatch(text) is None or not text.replace("\\\n", "")

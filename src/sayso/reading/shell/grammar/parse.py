@@ -41,9 +41,10 @@ def _read(line: str) -> Sequence:
     root = open_parser().parse(source).root_node
     if root.has_error:
         raise CannotTell("it cannot be parsed", 0, len(line))
-    if has_gap(reader.text(0, root.start_byte)) or has_gap(reader.text(root.end_byte, len(source))):
+    start, end = root.start_byte, root.end_byte
+    if has_gap(reader.text(0, start)) or has_gap(reader.text(end, len(source))):
         raise CannotTell("a part of it was not read", 0, len(line))
-    return reader.sequence(root.children, root.start_byte, root.end_byte)
+    return reader.sequence(root.children, start, end)
 
 
 def open_parser() -> Any:

@@ -30,14 +30,15 @@ from sayso.reading.shell.grammar.syntax import (
 )
 
 _TOKEN = lazy_pattern(
-    r"""[ ]*(?:([\w./:@%+,=*-](?:[\w./:@%+,=*^-]|(?<![:=])~)*|~/[\w./:@%+,=-]*|\{\}|\\;)(?=[ ]|;|$)"""
+    r"""[ ]*(?:([A-Za-z0-9_./:@%+,=*-][A-Za-z0-9_./:@%+,=*^-]*(?:(?<![:=])~[A-Za-z0-9_./:@%+,=*^-]*)*"""
+    r"""|~/[\w./:@%+,=-]*|\{\}|\\;)(?=[ ]|;|$)"""
     r"""|'([^'\n]*)'(?=[ ]|;|$)|"([^"$`\\!\n]*)"(?=[ ]|;|$)|(&&|\|\||\||;)(?=[ ])"""
     r"""|([0-9]?(?:>>|>&(?=[0-9](?:[ ;]|$))|>|<|&>>|&>))[ ]?([\w./:@%+,-]+)(?=[ ]|;|$)"""
     r"""|(-[\w-]*=?)'([^'\n]*)'(?=[ ]|;|$)|"?\$([A-Za-z_]\w*)"?(?=[ ]|;|$))"""
 )
 _WORD, _SINGLE, _DOUBLE, _OPERATOR, _TARGET, _JOINED, _NAME = 1, 2, 3, 4, 6, 8, 9
 """The last group of each kind of token."""
-_BARE_LINE = lazy_pattern(r"[\w./:@%+,=-]+(?: [\w./:@%+,=-]+)*", re.ASCII)
+_BARE_LINE = lazy_pattern(r"[A-Za-z0-9_./:@%+,=-]+(?: [A-Za-z0-9_./:@%+,=-]+)*")
 _ASSIGNS = lazy_pattern(r"([A-Za-z_]\w*)=([\w./:@%+,-]+)")
 _RESERVED = frozenset(
     """if then else elif fi case esac for select while until do done in function coproc { } export
@@ -117,7 +118,7 @@ class _PlainReader(msgspec.Struct, gc=False):
 
 def parse_plain(line: str) -> Sequence | None:
     """The syntax of a line of plain words; None if it is not one."""
-    if not line.isascii():
+    if "\n" in line or not line.isascii():
         return None
     match, reader = _TOKEN.match, _PlainReader()
     here, size = 0, len(line.rstrip(" "))
@@ -125,21 +126,27 @@ def parse_plain(line: str) -> Sequence | None:
         found = match(line, here)
         if found is None:
             return None
-        here = found.end()
-        if found.lastindex == _WORD and reader.words and not reader.redirections:
-            reader.words.append(_bare_word(found[1], found.start(1), here))
+        here, kind = found.end(), found.lastindex
+        if kind == _WORD:
+            text = found[1]
+            start = here - len(text)
+            if not reader.words or reader.redirections:
+                if not reader.take_word(text, start, here):
+                    return None
+                continue
+            reader.words.append(_bare_word(text, start, here))
             reader.end = here
+        elif kind == _OPERATOR:
+            if not reader.end_command(found[4]):
+                return None
         elif not _take(reader, found, line):
             return None
     return Sequence(tuple(reader.items)) if reader.end_command(";") else None
 
 
 def _take(reader: _PlainReader, found: re.Match[str], line: str) -> bool:
+    """A token that is neither a bare word nor an operator between commands."""
     kind, end = found.lastindex, found.end()
-    if kind == _WORD:
-        return reader.take_word(found[1], found.start(1), end)
-    if kind == _OPERATOR:
-        return reader.end_command(found[4])
     if kind == _TARGET:
         return reader.take_redirection(
             found[5], found.start(5), Word(found[6], found.start(6), end, found[6])

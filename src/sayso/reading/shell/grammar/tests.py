@@ -36,7 +36,7 @@ class TestReader(WordReader):
         written = [word.value for word in words]
         if not _COMPUTES.isdisjoint(one for one in written if one) and not all(map(_computes_nothing, words)):
             raise self.fail("a comparison of numbers can run commands", node)
-        return Compound("test", (), tuple(words), None, (), *self.span(node))
+        return Compound("test" if first.type == "[[" else "[", (), tuple(words), None, (), *self.span(node))
 
     def words_below(self, node: Any) -> list[Word]:
         self.enter(node)
@@ -61,11 +61,11 @@ def _computes_nothing(word: Word) -> bool:
     parts = word.parts
     return len(parts) == 1 and (
         (isinstance(parts[0], Variable) and parts[0].name in "?#$!")
-        or (isinstance(parts[0], Substitution) and _counts(parts[0].body))
+        or (isinstance(parts[0], Substitution) and prints_number(parts[0].body))
     )
 
 
-def _counts(body: Sequence) -> bool:
+def prints_number(body: Sequence) -> bool:
     """True if the last command prints a number: `wc` of its input, `date +%s` or `nproc`."""
     last = body.items[-1][1] if len(body.items) == 1 else None
     if isinstance(last, Pipeline):

@@ -20,11 +20,12 @@ from sayso.reading.shell.grammar.syntax import (
     Word,
 )
 
-_PLAIN = lazy_pattern(r"[\w./:@%+,=-]+", re.ASCII)
+_PLAIN = lazy_pattern(r"[A-Za-z0-9_./:@%+,=-]+")
 """A word that is its own value: nothing in it means anything to a shell."""
 _NAME = lazy_pattern(r"[A-Za-z_]\w*", re.ASCII)
 EXPANDS = lazy_pattern(r"(?<!\\)(?:\\\\)*(?:`|\$[\w({\[@*#?$!-])")
 """What a shell would expand, in text of which the grammar says that it is literal."""
+_PLAIN_PATTERN = lazy_pattern(r"\^?[\w./*?+|,:=@%\[\]-]+\$?", re.ASCII)
 _RUNS = lazy_pattern(r"(?<!\\)(?:\\\\)*(?:`|\$[(\[]|\$\{[^}]*[`(\[@!:=]|[<>]\()")
 """What runs commands or computes, in text of which the grammar says that it is a word or a pattern."""
 REDIRECTIONS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
@@ -43,8 +44,10 @@ class WordReader(SyntaxNodeReader):
 
     def word(self, node: Any) -> Word:
         """A word of any kind, with its value where that is plain."""
-        written = self.text(node.start_byte, node.end_byte)
-        start, end = self.span(node)
+        start, end = node.start_byte, node.end_byte
+        written = self.text(start, end)
+        if not self.plain:
+            start, end = self.at(start), self.at(end)
         if _PLAIN.fullmatch(written):
             return Word(written, start, end, written)
         parts = self.parts(node)
@@ -207,15 +210,19 @@ class WordReader(SyntaxNodeReader):
     def braces(self, node: Any) -> tuple[Part, ...]:
         return (Literal(self.text(node.start_byte, node.end_byte)),)
 
-    def refuse(self, node: Any) -> tuple[Part, ...]:
+    def pattern(self, node: Any) -> tuple[Part, ...]:
+        """A pattern of a test or a case: plain text that names no file; anything more is refused."""
+        written = self.text(node.start_byte, node.end_byte)
+        if _PLAIN_PATTERN.fullmatch(written):
+            return (Literal(written, quoted=True),)
         return (Odd("it uses shell grammar that is not understood"),)
 
 
 _PARTS: dict[str, Callable[[WordReader, Any], tuple[Part, ...]]] = {
     "word": WordReader.bare,
     "variable_name": WordReader.bare,
-    "extglob_pattern": WordReader.refuse,
-    "regex": WordReader.refuse,
+    "extglob_pattern": WordReader.pattern,
+    "regex": WordReader.pattern,
     "number": WordReader.number,
     "raw_string": WordReader.raw_string,
     "ansi_c_string": WordReader.ansi_string,

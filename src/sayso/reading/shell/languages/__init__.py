@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from typing import TYPE_CHECKING
 
 from sayso.reading.shell.programs.known import KnownProgram
@@ -12,12 +13,20 @@ if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge
 
 
+def _fits_names(pattern: str, invocation: Invocation) -> bool:
+    """Return whether the shell puts names of files in the place of this text; in doubt, yes."""
+    for folder in invocation.state.folders:
+        if folder is None or next(glob.iglob(pattern, root_dir=folder), None) is not None:  # noqa: PTH207 - as a shell
+            return True
+    return False
+
+
 def read_language(
     name: str, judge: Judge, value: Argument, program: KnownProgram, invocation: Invocation
 ) -> None:
     """Judge a text in this language; one that is not known is never low risk."""
     text = value.text
-    if text is None:
+    if text is None or (value.value.wild and _fits_names(text, invocation)):
         judge.doubt(f"what {program.name} is told to do is not known", value.start, value.end)
         return
     if name == "sed":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from sayso.core.model import Risk
+from sayso.reading.paths.places import is_secret
 from sayso.reading.shell.commands.kinds import judge_kind
 from sayso.reading.shell.commands.usage import judge_option_values, report_problem
 from sayso.reading.shell.files.deep import LinkUse, secret_under, texts_of
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge
 
 _FOUND = Value(None, vetted=True, prefix="./")
+_SECRET = Value(None, prefix="./")
+_NAMES = frozenset({"-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename"})
 _BATCHES = frozenset({"-x", "-X", "--exec", "--exec-batch"})
 _SHOWS_NO_CONTENT = frozenset(
     {"ls", "wc", "stat", "file", "du", "basename", "dirname", "echo", "realpath", "test"}
@@ -64,6 +67,8 @@ def judge_find(  # noqa: C901 - one branch for each kind of word
             count = 2 if option.name == "-fprintf" else 1 if option.takes else 0
             values = words[here : here + count]
             here += count
+            if any(each.value.may_bring_options for each in values):
+                judge.doubt("a word of find's expression is not known", one.start, one.end)
             if option.kind != "text" and values:
                 judge_kind(judge, option.kind, values[0], program, invocation)
         elif text[:1] == "-" and text != "-":
@@ -90,6 +95,14 @@ def _note_words(found: Value, invocation: Invocation) -> Value:
     return found if OWN.search(words) is None else msgspec.structs.replace(found, source=words)
 
 
+def _looks_for_secrets(words: list[str]) -> bool:
+    """Return whether it looks for names that secrets have: then what it finds holds secrets."""
+    return any(
+        name in _NAMES and is_secret(value) and before not in ("!", "-not")
+        for before, name, value in zip(["", *words], words, words[1:], strict=False)
+    )
+
+
 def _found_by(judge: Judge, invocation: Invocation) -> Value:
     """The name of a file that was found: fit to be read where none of them can hold secrets."""
     words = [one.text or "" for one in invocation.arguments]
@@ -99,12 +112,14 @@ def _found_by(judge: Judge, invocation: Invocation) -> Value:
         command + 1 < len(words) and words[command + 1] in _SHOWS_NO_CONTENT
     ):
         return _FOUND
+    if _looks_for_secrets(words):
+        return _SECRET
     follows = not FOLLOWS_LINKS.isdisjoint(words[:command])
     for folder in invocation.state.folders:
         if any(
             secret_under(judge, folder, one, links=LinkUse(follows=follows)) is not None for one in starts
         ):
-            return Value(None, prefix="./")
+            return _SECRET
     return _FOUND
 
 
@@ -115,7 +130,7 @@ def _found_plain(judge: Judge, starts: list[str | None], invocation: Invocation,
             secret_under(judge, folder, one, hidden=False, links=LinkUse(follows=follows)) is not None
             for one in starts
         ):
-            return Value(None, prefix="./")
+            return _SECRET
     return _FOUND
 
 
@@ -177,13 +192,16 @@ def judge_fd(judge: Judge, program: KnownProgram, invocation: Invocation) -> Non
     found = (
         _found_by(judge, invocation) if hidden else _found_plain(judge, starts, invocation, follows=follows)
     )
-    found = _note_words(found, invocation)
+    sought = [(one.text or "").replace("\\", "").strip("^$") for one in parsed.operands[:1]]
+    sought += [
+        f"x.{value.text}" for option, value in parsed.options if option.name == "-e" and value is not None
+    ]
+    shows = at + 1 < len(arguments) and arguments[at + 1].text not in _SHOWS_NO_CONTENT
+    found = _note_words(_SECRET if shows and any(map(is_secret, sought)) else found, invocation)
     inner = tuple(_fill(one, found) for one in arguments[at + 1 :])
     if not inner:
         judge.doubt("fd is given no command", invocation.start, invocation.end)
         return
     if not any("{" in (one.text or "") for one in arguments[at + 1 :]):
         inner = (*inner, Argument(found, invocation.start, invocation.end))
-    if arguments[at].text in ("-X", "--exec-batch"):
-        judge.doubt("fd runs a command on all files at once", arguments[at].start, arguments[at].end)
     judge.run(inner, invocation.state.copy(), inner[0].start, invocation.end)

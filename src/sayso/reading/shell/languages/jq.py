@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _STRINGS = lazy_pattern(r'"(?:\\[^(]|[^"\\])*"', re.DOTALL)
 _RISKY = lazy_pattern(
-    r"\b(?:env|\$ENV|input_filename|import|include|modulemeta|get_search_list|load\w*|strload|envsubst|strenv|system|eval"
+    r"\b(?:env|\$ENV|import|include|modulemeta|get_search_list|load\w*|strload|envsubst|strenv|system|eval"
     r"|exec)\b|\$ENV|\$__prog"
 )
 

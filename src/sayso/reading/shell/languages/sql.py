@@ -24,7 +24,15 @@ _HARMS = lazy_pattern(
     r"(?i)\b(?:drop|delete|truncate|update|attach|load|readfile|writefile|lsdir|fsdir|edit|fts3)"
 )
 """What cannot be undone, or reaches files and programs."""
-_DOTS = lazy_pattern(r"\s*\.(?:tables|schema|indexes|databases|dbinfo|help|show)\b[\w\s]*")
+_PRAGMAS = lazy_pattern(
+    r"(?i)pragma\s+(?:\w+\.)?(?:(?:table_x?info|index_x?info|index_list|foreign_key_list)"
+    r"\s*\(\s*[\w' ]+\s*\)|(?:table_list|database_list|collation_list|compile_options|function_list"
+    r"|module_list|pragma_list|user_version|schema_version|application_id|page_count|page_size|freelist_count|encoding))"
+)
+"""Pragmas that show something and set nothing."""
+_DOTS = lazy_pattern(
+    r"\s*\.(?:tables|schema|indexes|databases|dbinfo|dump|help|show|fullschema|indices|lint)\b[\w\s]*"
+)
 
 
 def judge_sql(judge: Judge, text: str, at: Argument, program: KnownProgram) -> None:
@@ -33,6 +41,8 @@ def judge_sql(judge: Judge, text: str, at: Argument, program: KnownProgram) -> N
         return
     bare = _HIDDEN.sub(" '' ", text).strip().rstrip(";").strip()
     if _READS.match(bare) and not _CHANGES.search(bare) and ";" not in bare and "\\" not in bare:
+        return
+    if _PRAGMAS.fullmatch(bare):
         return
     if bare[:1] == ".":
         judge.record(

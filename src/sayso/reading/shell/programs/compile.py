@@ -29,6 +29,8 @@ KINDS = frozenset(
         "delete",
         "into",
         "sources",
+        "document",
+        "rights",
         "folder",
         "suffix",
         "copied",

@@ -190,7 +190,8 @@ def build_program(name: str, raw: Mapping[str, Any], parent: KnownProgram | None
         stops=bool(raw.get("stops") or raw.get("subcommands")),
         number=bool(raw.get("number")),
         plus=any(key[:1] == "+" for key in named),
-        tame=not harmful
+        tame=name in named_set("tame_programs")
+        and not harmful
         and all(map(_is_tame, modes))
         and not raw.get("subcommands")
         and not raw.get("special"),

@@ -69,7 +69,7 @@ def parse_options(table: OptionTable, arguments: tuple[Argument, ...]) -> Parsed
         index += 1
         value = one.value
         text = value.text
-        if (text is None or value.wild) and not table.tame and value.may_be_option:
+        if (text is None or value.wild) and _may_be_any_option(table, value):
             return ParsedOptions((*found,), (*operands,), ("an argument of it may be any option", one))
         if text == "--":
             rest = arguments[index:]
@@ -78,7 +78,7 @@ def parse_options(table: OptionTable, arguments: tuple[Argument, ...]) -> Parsed
             if table.plus and text is not None and text[:1] == "+":
                 made = table.named.get(text)
                 if made is None:
-                    return ParsedOptions((*found,), (*operands,), (f"{text} is no option that is known", one))
+                    return ParsedOptions((*found,), (*operands,), (f"{text} is not a known option", one))
                 found.append((made, None))
                 continue
             if table.stops:
@@ -95,6 +95,12 @@ def parse_options(table: OptionTable, arguments: tuple[Argument, ...]) -> Parsed
     return ParsedOptions((*found,), (*operands,))
 
 
+def _may_be_any_option(table: OptionTable, value: Value) -> bool:
+    if table.tame:
+        return value.splits and value.prefix[:1] == "-"
+    return value.splits or value.may_be_option
+
+
 _Read = tuple[list[tuple[Option, Argument | None]], int]
 
 
@@ -102,9 +108,14 @@ def _read_option(
     table: OptionTable, text: str, one: Argument, arguments: tuple[Argument, ...], index: int
 ) -> _Read | str:
     """One option word, with its value, and where the next word is; or what is wrong with it."""
-    if text[:2] == "--" or table.style == "single":
-        return _read_long(table, text, one, arguments, index)
-    return _read_cluster(table, text, one, arguments, index)
+    read = (
+        _read_long(table, text, one, arguments, index)
+        if text[:2] == "--" or table.style == "single"
+        else _read_cluster(table, text, one, arguments, index)
+    )
+    if not isinstance(read, str) and read[1] > index and arguments[index].value.may_bring_options:
+        return "what follows it may be any option"
+    return read
 
 
 def _read_long(
@@ -119,7 +130,7 @@ def _read_long(
         if option is None:
             if table.style == "single" and table.number and text[1:].isdigit():
                 return [], index
-            return f"{name} is no option that is known"
+            return f"{name} is not a known option"
         if equals:
             if not option.takes:
                 return f"{name} takes no value"
@@ -162,7 +173,7 @@ def _read_cluster(  # noqa: C901 - the rules of getopt, in their order
         if option is None:
             if table.number and letter.isdigit():
                 continue
-            return f"-{letter} is no option that is known"
+            return f"-{letter} is not a known option"
         joined = text[place + 1 :]
         if not option.takes or (option.takes == "?" and not joined):
             found.append((option, None))

@@ -8,7 +8,12 @@ from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.shell.commands.invocation import Invocation
 from sayso.reading.shell.commands.kinds import judge_kind
-from sayso.reading.shell.commands.usage import judge_by_data, judge_option_values, report_problem
+from sayso.reading.shell.commands.usage import (
+    judge_by_data,
+    judge_option_values,
+    may_be_several,
+    report_problem,
+)
 from sayso.reading.shell.files.deep import secret_under
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
@@ -23,6 +28,27 @@ _READS = lazy_pattern(
     r"(?:describe|list|get|show|ls|view|status|version|help|info|search|lookup|diff|logs?|top|explain|cat|head|history"
     r"|validate|graph|output|plan|check|lint|template|inspect|whoami|tail)(?:-[\w-]+)?|[\w-]+-(?:list|show|get|info)"
 )
+
+_ASKS_FOR_VERSIONS = frozenset(
+    {
+        "kubectl",
+        "oc",
+        "terraform",
+        "istioctl",
+        "linkerd",
+        "flux",
+        "argocd",
+        "vagrant",
+        "nomad",
+        "consul",
+        "tilt",
+    }
+)
+"""Programs whose `version` contacts others, unless it is told to be about itself."""
+_SHORT = frozenset(
+    {"--client", "--short", "--output", "-o", "--json", "-ojson", "-oyaml", "--output=json", "--output=yaml"}
+)
+_LOCAL_CONTEXTS = (["config", "current-context"], ["config", "get-contexts"], ["config", "get-clusters"])
 
 _HARMLESS_WHEN_READONLY = lazy_pattern(
     r"(?i)\s*(?:select|drop|delete|update|insert)\b(?:(?!\b(?:vacuum|attach|pragma|load|into)\b)[\w\s',*=<>])*;?\s*"
@@ -140,6 +166,8 @@ def judge_database(judge: Judge, program: KnownProgram, invocation: Invocation) 
         if not readonly or _HARMLESS_WHEN_READONLY.fullmatch(one.text or "(") is None:
             judge_kind(judge, "sql", one, program, invocation)
     silent = invocation.body is None and ("-readonly" in chosen or "-safe" in chosen)
+    if any(may_be_several(one) for one in parsed.operands[:1]):
+        judge.doubt("the name of a file may be taken for a statement", invocation.start, invocation.end)
     if not given and not commands and not silent:
         judge.doubt("it takes commands from its standard input", invocation.start, invocation.end)
     if parsed.operands and parsed.operands[0].text != ":memory:":
@@ -159,8 +187,11 @@ def judge_cloud(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
     if not invocation.arguments:
         judge.effect(default_effect("remote.read"), invocation.start, invocation.end)
         return
-    local = (words[:1] == ["help"] or words[:1] == ["version"]) and len(words) <= 2
-    if local and program.name not in ("kubectl", "helm", "terraform"):
+    options = {one.text for one in invocation.arguments if one.text is None or one.text[:1] == "-"}
+    local = (words[:1] == ["help"] or words[:1] == ["version"]) and len(words) <= 2 and options <= _SHORT
+    asks = program.name in _ASKS_FOR_VERSIONS and "--client" not in options and words[:1] == ["version"]
+    listed = program.name == "kubectl" and words in _LOCAL_CONTEXTS and options <= _SHORT
+    if (local and not asks) or listed:
         judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
         return
     reads = any(_READS.fullmatch(word) for word in words[:4])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import follow_links
@@ -22,6 +24,7 @@ from sayso.reading.shell.words import Value
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge
 
+_LOW = Risk.LOW
 _RUNS_WHEN_SET = frozenset({"sequence", "init", "alias", "gui", "am", "hooks", "guitool", "gitk"})
 """Sections that run nothing when git reads, and may run something when it does more."""
 _TOKEN_KEY = lazy_pattern(r"(?i)extraheader|token|passw|secret|cookie")
@@ -45,7 +48,7 @@ def judge_git(judge: Judge, program: KnownProgram, invocation: Invocation) -> No
     if _needs_no_repository(parsed):
         return
     for one in judge.findings[before:]:
-        if one.risk is not Risk.LOW:
+        if one.risk is not _LOW:
             _judge_outside(judge, invocation, folders)
             return
     _check_configuration(judge, invocation, folders, named)
@@ -127,9 +130,11 @@ def _may_hold_tokens(judge: Judge) -> bool:
 
 def judge_settings_of_git(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`git config`: as its data says; newer versions have subcommands."""
+    words = [one.text for one in invocation.arguments]
+    if words[:1] == ["get"] and len(words) > 1:
+        invocation = msgspec.structs.replace(invocation, arguments=invocation.arguments[1:])
     parsed = judge_by_data(judge, program, invocation)
     first = parsed.operands[0].text if parsed is not None and parsed.operands else None
-    words = [one.text for one in invocation.arguments]
     if ("-l" in words or "--list" in words or first == "list") and _may_hold_tokens(judge):
         judge.record(
             "git.show", Risk.MODERATE, "shows settings which hold tokens", invocation.start, invocation.end

@@ -37,11 +37,13 @@ def find_running_key(folder: str, named: str | None = None) -> str | None:
     The folder goes by its real name. `named` is the repository where the command names it.
     """
     try:
-        found = [_from_name(named)] if named is not None else _find_repositories(folder)
-        checked = (_check_repository(repository, tree, 0) for repository, tree in found)
-        return next((key for key in checked if key is not None), None)
+        for repository, tree in _find_repositories(folder) if named is None else (_from_name(named),):
+            key = _check_repository(repository, tree, 0)
+            if key is not None:
+                return key
     except (OSError, ValueError, IndexError):
         return _UNREADABLE
+    return None
 
 
 def is_harmless_key(key: str, value: str) -> bool:
@@ -93,11 +95,12 @@ def _is_repository(path: str) -> bool | None:
         return False
     if head is None or not stat.S_ISREG(head.st_mode) or not head.st_mode & stat.S_IRUSR:
         return None
-    folders = all(
-        one is not None and stat.S_ISDIR(one.st_mode) and one.st_mode & stat.S_IXUSR
-        for one in (objects, _stat(f"{path}/refs"))
-    )
+    folders = _is_open_folder(objects) and _is_open_folder(_stat(f"{path}/refs"))
     return True if folders and _names_commit(f"{path}/HEAD", *version_of(head)) else None
+
+
+def _is_open_folder(found: os.stat_result | None) -> bool:
+    return found is not None and stat.S_ISDIR(found.st_mode) and bool(found.st_mode & stat.S_IXUSR)
 
 
 @functools.lru_cache(256)
@@ -147,6 +150,8 @@ def _check_submodules(repository: str, tree: str, depth: int) -> str | None:
     linked = find_gitlinks(repository)
     if keys is None or linked is None:
         return _UNREADABLE
+    if not keys and not linked:
+        return None
     paths = {*(value for key, value in keys if key.endswith(".path")), *linked}
     if paths and (depth > 3 or len(paths) > MAX_SUBMODULES):
         return "more submodules than are looked at"

@@ -111,7 +111,7 @@ def _stand_in_order(pieces: list[str], text: str) -> bool:
 
 def _describe_own_process(kind: str) -> str:
     try:
-        return Path(f"/proc/self/{kind}").read_bytes()[:4096].replace(b"\0", b" ").decode("utf-8", "replace")
+        return _read_start(f"/proc/self/{kind}").replace(b"\0", b" ").decode("utf-8", "replace")
     except OSError:
         return ""
 
@@ -121,10 +121,13 @@ def _is_own_process(number: str) -> bool:
     if int(number) in (0, 1):
         return True
     try:
-        said = Path(f"/proc/{int(number)}/cmdline").read_bytes()[:4096]
+        return b"sayso" in _read_start(f"/proc/{int(number)}/cmdline")
     except OSError:
         return False
-    return b"sayso" in said
+
+
+def _read_start(path: str) -> bytes:
+    return Path(path).read_bytes()[:4096]
 
 
 def judge_unit(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:

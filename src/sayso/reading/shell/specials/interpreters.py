@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,9 @@ def judge_shell(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
         _judge_command_text(judge, program, invocation, parsed)
         return
     if parsed.operands and "-s" not in chosen:
+        if "-n" in chosen and "-i" not in chosen and parsed.problem is None:
+            judge_path(judge, "files.read", parsed.operands[0], invocation.state)
+            return
         judge_kind(judge, "script", parsed.operands[0], program, invocation)
         return
     body = invocation.body
@@ -151,11 +155,15 @@ def _split_module(
 def _judge_module(judge: Judge, invocation: Invocation, words: tuple[Argument, ...]) -> None:
     """`python -m NAME …`: the module, as a program of that name if one is known.
 
-    A module of that name in the folder comes first, so it is never low.
+    A module of that name in the folder comes first, so it is never low; but one of the standard library is
+    what it is where the folder holds nothing by the name of any such module.
     """
     name = (words[0].text or "") if words else ""
     if name in named_set("python_modules") and find_program(name, judge.added) is not None:
-        run_at_least(judge, words, invocation)
+        if name == "json.tool" and _is_untouched(judge, invocation):
+            judge.run(words, invocation.state, invocation.start, invocation.end, invocation.body)
+        else:
+            run_at_least(judge, words, invocation)
         return
     if name.partition(".")[0] == "sayso":
         own = Argument(Value("sayso"), words[0].start, words[0].end)
@@ -166,6 +174,20 @@ def _judge_module(judge: Judge, invocation: Invocation, words: tuple[Argument, .
         judge_script(judge, script, invocation.state, invocation.start, invocation.end)
         return
     judge.doubt(f"the module {name[:60]} is not known", invocation.start, invocation.end)
+
+
+def _is_untouched(judge: Judge, invocation: Invocation) -> bool:
+    """Return whether nothing in the folder takes the place of a module of the standard library."""
+    folders = invocation.state.folders
+    if len(folders) != 1 or folders[0] is None or judge.changes.may_include(folders[0]):
+        return False
+    try:
+        here = [
+            one for one in Path(folders[0]).iterdir() if one.name.partition(".")[0] in sys.stdlib_module_names
+        ]
+        return not any("." in one.name or any(one.glob("__init__.*")) for one in here)
+    except OSError:
+        return False
 
 
 def _module_file(name: str, invocation: Invocation) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
@@ -13,12 +14,15 @@ from sayso.reading.shell.commands.invocation import Invocation
 from sayso.reading.shell.commands.usage import judge_by_data
 from sayso.reading.shell.files.paths import judge_path
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
-from sayso.reading.shell.programs.options import Argument
+from sayso.reading.shell.programs.options import Argument, parse_options
 from sayso.reading.shell.state import ChangedFiles, ShellState, join_path
 from sayso.reading.shell.words import Value
 
 if TYPE_CHECKING:
     from sayso.reading.shell.judge import Judge
+
+
+_PAIRS = frozenset({"--arg", "--argjson", "--slurpfile", "--rawfile", "--argfile"})
 
 
 def judge_options_file(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
@@ -38,6 +42,8 @@ def judge_pairs(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
         if one.text == "--":
             kept += [one, *rest]
             break
+        if one.text in _PAIRS and any(value.value.may_bring_options for value in rest[:2]):
+            judge.doubt("what follows it may be any option", one.start, one.end)
         if one.text in ("--arg", "--argjson") and len(rest) > 1:
             del rest[:2]
         elif one.text in ("--slurpfile", "--rawfile", "--argfile") and len(rest) > 1:
@@ -52,10 +58,11 @@ def judge_pairs(judge: Judge, program: KnownProgram, invocation: Invocation) -> 
 
 def judge_processes(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
     """`ps`: letters without a dash are BSD options, and `e` shows the environment of every process."""
+    for one in parse_options(program.table, invocation.arguments).operands:
+        if (one.text or "").isalpha() and "e" in (one.text or ""):
+            judge.effect(default_effect("shell.environment"), one.start, one.end)
     for one in invocation.arguments:
         text = one.text or ""
-        if text[:1] != "-" and text.isalpha() and "e" in text:
-            judge.effect(default_effect("shell.environment"), one.start, one.end)
         if text[:1] == "-" and text[:2] != "--" and "E" in text:
             judge.effect(default_effect("shell.environment"), one.start, one.end)
     judge_by_data(judge, program, invocation)
@@ -81,11 +88,16 @@ def judge_project_code(judge: Judge, program: KnownProgram, invocation: Invocati
         )
 
 
-_NAMING_FILES = (
+def _by_file(*files: str) -> dict[str, str]:
+    """Files, each with the first name of its path in lower case."""
+    return {file: file.partition("/")[0].lower() for file in files}
+
+
+_NAMING_FILES = _by_file(
     "mypy.ini", ".mypy.ini", "setup.cfg", "pyproject.toml", "tox.ini", ".pylintrc", "pylintrc", ".flake8",
     ".ansible-lint", ".config/ansible-lint.yml", "package.json",
 )  # fmt: skip
-_RUNNING_FILES = (
+_RUNNING_FILES = _by_file(
     ".yarnrc", ".yarnrc.yml", ".pnp.cjs", ".cargo/config", ".cargo/config.toml", "rust-toolchain",
     "rust-toolchain.toml", ".pylint.d",
 )  # fmt: skip
@@ -100,12 +112,27 @@ def names_code(judge: Judge, state: ShellState) -> bool:
         if here is None or not workspace or not f"{here}/".startswith(f"{workspace}/"):
             return True
         while here and f"{here}/".startswith(f"{workspace}/"):
-            if any(os.path.lexists(f"{here}/{name}") for name in _RUNNING_FILES):
+            there = _list_first_names(here)
+            if any(os.path.lexists(f"{here}/{name}") for name in _choose(_RUNNING_FILES, there)):
                 return True
-            if any(_mentions_code(f"{here}/{name}") for name in _NAMING_FILES):
+            if any(_mentions_code(f"{here}/{name}") for name in _choose(_NAMING_FILES, there)):
                 return True
             here = here.rpartition("/")[0]
     return False
+
+
+def _list_first_names(folder: str) -> frozenset[str] | None:
+    """The names in a folder, folded; None if they do not tell which files can be opened there."""
+    try:
+        names = "/".join(os.listdir(folder))  # noqa: PTH208 - names are all that is wanted
+    except OSError:
+        return None
+    return frozenset(names.lower().split("/")) if names.isascii() else None
+
+
+def _choose(files: dict[str, str], there: frozenset[str] | None) -> Iterable[str]:
+    """The files of which the first name is there."""
+    return files if there is None else [file for file, first in files.items() if first in there]
 
 
 def _mentions_code(path: str) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.paths.budget import is_folder
 from sayso.reading.paths.places import is_secret
 from sayso.reading.paths.protected import GUARDED_FIRST_NAMES, find_named
 from sayso.reading.secrets_below import MAX_ENTRIES
@@ -136,7 +137,7 @@ def _may_be_folder(judge: Judge, target: Argument, state: ShellState, earlier: C
     if (target.text or "").endswith("/"):
         return True
     places = [_expand(judge, target, folder or "/") for folder in state.folders]
-    return any(os.path.isdir(one) or earlier.may_include(f"{one}/x") for one in places)  # noqa: PTH112
+    return any(is_folder(one) or earlier.may_include(f"{one}/x") for one in places)
 
 
 def _names_taken_along(judge: Judge, source: Argument, state: ShellState, *, into: bool) -> list[str] | None:
@@ -149,6 +150,8 @@ def _names_taken_along(judge: Judge, source: Argument, state: ShellState, *, int
     found = [top.rstrip("/") for top in tops if top]
     for folder in state.folders:
         start = _expand(judge, source, folder or "/")
+        if not is_folder(start):
+            continue
         seen = 0
         for here, _, names in os.walk(start):
             seen += 1 + len(names)
