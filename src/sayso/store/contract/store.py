@@ -246,11 +246,24 @@ class Ahead(msgspec.Struct, frozen=True):
     """Their heads, and the newest time."""
 
 
+_NO_NAMES: frozenset[str] = frozenset()
+
+
 def join_ahead(wanted: Iterable[Ahead]) -> Ahead:
     """All of it."""
     every = list(wanted)
-    names = Ahead.__struct_fields__
-    return Ahead(*(frozenset().union(*(getattr(one, name) for one in every)) for name in names))
+    if len(every) == 1:
+        return every[0]
+    return Ahead(
+        metas=_NO_NAMES.union(*[one.metas for one in every]),
+        sessions=_NO_NAMES.union(*[one.sessions for one in every]),
+        calls=_NO_NAMES.union(*[one.calls for one in every]),
+        grants=_NO_NAMES.union(*[one.grants for one in every]),
+        grants_by_key=Ahead().grants_by_key.union(*[one.grants_by_key for one in every]),
+        open_questions=Ahead().open_questions.union(*[one.open_questions for one in every]),
+        reviews=_NO_NAMES.union(*[one.reviews for one in every]),
+        streams=_NO_NAMES.union(*[one.streams for one in every]),
+    )
 
 
 class Batch(Protocol):

@@ -70,10 +70,6 @@ class Layers(MutableMapping[Key, Value]):
             both = {key: value for key, value in both.items() if value is not _GONE}
         return Layers(both, {}, self._size)
 
-    def shares_with(self, other: Layers[Key, Value]) -> bool:
-        """Return whether both have the same base, so that one is the other with little changed."""
-        return self._base is other._base
-
     def __reversed__(self) -> Iterator[Key]:
         top, base = self._top, self._base
         yield from (key for key in reversed(top) if key not in base and top[key] is not _GONE)

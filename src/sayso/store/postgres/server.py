@@ -18,6 +18,7 @@ try:
 except ImportError as error:
     raise StoreError("PostgreSQL needs the extra postgres", hint=install_command("postgres")) from error
 
+Connection = psycopg.Connection[tuple[Any, ...]]
 CONNECT = 5
 """How many seconds to wait for the server to answer the door."""
 SETTINGS: dict[str, Any] = {
@@ -26,8 +27,6 @@ SETTINGS: dict[str, Any] = {
     "cursor_factory": psycopg.RawCursor,
 }
 """How every connection is made."""
-PREPARED = 200
-"""Statements that a connection keeps prepared: each for the lengths of lists it was needed with."""
 MIGRATING = "SELECT pg_advisory_xact_lock(7019267328)"
 """One process migrates at a time; the number only has to be the same for all of them."""
 
@@ -81,7 +80,7 @@ def url_without_password(dsn: str) -> str:
     return f"postgresql://{place}{f':{port}' if port else ''}/{quote(database, safe='')}{rest}"
 
 
-def connect_to_server(dsn: str, *, busy: float) -> psycopg.Connection[tuple[Any, ...]]:
+def connect_to_server(dsn: str, *, busy: float) -> Connection:
     """A connection without a transaction."""
     place = describe_database(dsn)
     timeout = max(1, round(busy))
@@ -98,7 +97,6 @@ def set_session_limits(connection: psycopg.Connection[Any], *, busy: float) -> N
     connection.execute(f"SET lock_timeout = {max(1, round(busy * 1000))}")  # 0 would be for ever
     connection.execute("SET idle_in_transaction_session_timeout = '60s'")
     connection.execute("SET default_transaction_isolation = 'read committed'")
-    connection.prepared_max = PREPARED
 
 
 def set_up_database(dsn: str, *, busy: float, upgrade: bool) -> None:
@@ -154,7 +152,7 @@ def number_parameters(statement: str) -> bytes:
 class _StatementRunner:
     """Statements outside the transactions of a store."""
 
-    def __init__(self, connection: psycopg.Connection[tuple[Any, ...]], place: str) -> None:
+    def __init__(self, connection: Connection, place: str) -> None:
         self._connection = connection
         self._place = place
 

@@ -20,8 +20,9 @@ from typing import Any
 from sayso.core.extras import install_command
 from sayso.store.contract import FateUnknown, StoreBusy, StoreError
 from sayso.store.postgres import server
-from sayso.store.postgres.server import explain_postgres_error
-from sayso.store.postgres.transaction import NOW, NOW_AND_NAME, Connection, PostgresTransaction
+from sayso.store.postgres.pipeline import TalkingConnection
+from sayso.store.postgres.server import Connection, explain_postgres_error
+from sayso.store.postgres.transaction import NOW, NOW_AND_NAME, PostgresTransaction
 from sayso.store.sql.transactions import SqlStore
 from sayso.store.threads import ChangeProbe
 
@@ -57,7 +58,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
 
     bound = 2.0
     local = False
-    _pool: psycopg_pool.ConnectionPool[Connection] | None
+    _pool: psycopg_pool.ConnectionPool[TalkingConnection] | None
     _claims: Connection | None
 
     def __init__(self, dsn: str, *, busy: float = 5.0, connections: int = 10, upgrade: bool = True) -> None:
@@ -116,7 +117,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         except psycopg.Error as error:
             raise explain_postgres_error(error, self._place) from error
 
-    def _begin_on(self, connection: Connection, statement: str) -> PostgresTransaction:
+    def _begin_on(self, connection: TalkingConnection, statement: str) -> PostgresTransaction:
         try:
             found = _last_result(connection.execute(statement)).fetchone()
         except psycopg.Error:
@@ -169,7 +170,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         if self._claims is not None:
             self._claims.close()
 
-    def _take(self) -> Connection:
+    def _take(self) -> TalkingConnection:
         try:
             return self._open_pool().getconn()
         except psycopg_pool.PoolTimeout as error:
@@ -180,14 +181,15 @@ class PostgresStore(SqlStore[PostgresTransaction]):
                 f"all {self._most} connections to {self._place} are in use", hint="try again"
             ) from error
 
-    def _give_back(self, connection: Connection) -> None:
+    def _give_back(self, connection: TalkingConnection) -> None:
         self._open_pool().putconn(connection)
 
-    def _open_pool(self) -> psycopg_pool.ConnectionPool[Connection]:
+    def _open_pool(self) -> psycopg_pool.ConnectionPool[TalkingConnection]:
         with self._starting:
             if self._pool is None:
                 self._pool = psycopg_pool.ConnectionPool(
                     self._dsn,
+                    connection_class=TalkingConnection,
                     kwargs={"connect_timeout": server.CONNECT, **server.SETTINGS},
                     configure=lambda connection: server.set_session_limits(connection, busy=self._busy),
                     min_size=1,

@@ -15,6 +15,7 @@ from typing import Any
 from sayso.core.extras import install_command
 from sayso.store.contract import Ahead, EntryRow, StoreError
 from sayso.store.postgres.joined import statements_for
+from sayso.store.postgres.pipeline import StatementAnswer, TalkingConnection
 from sayso.store.postgres.server import explain_postgres_error, number_parameters
 from sayso.store.sql import statements as sql
 from sayso.store.sql.ahead import ReadAhead, new_sessions_and_calls, reads_ahead
@@ -26,13 +27,18 @@ try:
 except ImportError as error:
     raise StoreError("PostgreSQL needs the extra postgres", hint=install_command("postgres")) from error
 
-Connection = psycopg.Connection[tuple[Any, ...]]
-Cursor = psycopg.Cursor[tuple[Any, ...]]
 Said = tuple[str, Sequence[object]]
 """A statement and its parameters."""
 
 NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
 NOW_AND_NAME = f"{NOW}, pg_current_xact_id()::text"
+# In a batch every read finds rows by keys that are indexed. So a statement is planned once for all keys: to
+# plan it again for these takes longer than to find them. Until the tables have grown, a plan must not rely on
+# their being small.
+_BATCH_BEGUN = (
+    f"{NOW_AND_NAME}, set_config('plan_cache_mode', 'force_generic_plan', true),"
+    " set_config('enable_seqscan', 'off', true)"
+)
 _HOLD = "SELECT pg_advisory_xact_lock(hashtextextended(?, 0))"
 # The sessions named, those of the calls named, and all they descend from: the oldest first, then by name, so
 # that no two transactions wait for each other.
@@ -53,7 +59,8 @@ SELECT id, pg_advisory_xact_lock(hashtextextended('session/' || id, 0))::text FR
 """
 _METAS = 'SELECT "name", "value" FROM meta WHERE "name" = ANY (?)'
 _SESSIONS = sql.SESSION.replace(
-    "id = ?", "id = ANY (?) OR id IN (SELECT session FROM calls WHERE id = ANY (?))"
+    "id = ?",
+    'id IN (SELECT unnest(?::text[]) COLLATE "C" UNION SELECT session FROM calls WHERE id = ANY (?))',
 )
 _CALLS = sql.CALL.replace("id = ?", "id = ANY (?)")
 _GRANTS = sql.GRANT.replace("id = ?", "id = ANY (?)")
@@ -85,7 +92,9 @@ class PostgresTransaction(WaitingTransaction):
 
     local = False
 
-    def __init__(self, connection: Connection, place: str, now: float | None = None, xid: str = "") -> None:
+    def __init__(
+        self, connection: TalkingConnection, place: str, now: float | None = None, xid: str = ""
+    ) -> None:
         super().__init__(now or 0.0)
         self.connection = connection
         self.xid = xid
@@ -98,44 +107,39 @@ class PostgresTransaction(WaitingTransaction):
         self._held_before: set[str] = set()
 
     def rows(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
-        return self._send([(statement, parameters)])[0].fetchall()
+        return self._send([(statement, parameters)])[0].rows()
 
     def change(self, statement: str, parameters: Sequence[object]) -> int:
-        return self._send([(statement, parameters)])[0].rowcount
+        return self._send([(statement, parameters)])[0].count
 
     def commit(self, *statements: str) -> str:
         """Send what waits with these statements; what the server says of the last one."""
-        return self._send([(statement, ()) for statement in statements])[-1].statusmessage or ""
+        return self._send([(statement, ()) for statement in statements])[-1].status
 
     def begin_now(self) -> None:
-        super().begin_now()
+        self.check()
         if not self._begun:
             self._send([])
 
-    def _send(self, said: Sequence[Said]) -> list[Cursor]:
-        """Send what waits and then these, in one go; the cursors of these."""
+    def _send(self, said: Sequence[Said]) -> list[StatementAnswer]:
+        """Send what waits and then these, in one go; the answers to these."""
         self.check()
-        begin: list[Said] = [] if self._begun else [("BEGIN", ()), (NOW_AND_NAME, ())]
+        begin: list[Said] = [] if self._begun else [("BEGIN", ()), (_BATCH_BEGUN, ())]
         waiting = [*begin, *(one for write in self._take_waiting() for one in statements_for(write))]
         try:
-            if not waiting and len(said) == 1:
-                return [self._execute(said[0])]
-            with self.connection.pipeline():
-                done = [self._execute(one) for one in (*waiting, *said)]
-            if begin:
-                self._note_begun(done[1].fetchone())
-            return done[len(waiting) :]
+            numbered = [(number_parameters(text), values) for text, values in (*waiting, *said)]
+            answers = self.connection.ask(numbered)
         except (psycopg.Error, UnicodeEncodeError) as error:
             raise self.fail_with(explain_postgres_error(error, self._place)) from error
+        if begin:
+            self._note_begun(answers[1].rows())
+        return answers[len(waiting) :]
 
-    def _note_begun(self, told: tuple[Any, ...] | None) -> None:
-        if told is None:
+    def _note_begun(self, told: Sequence[tuple[Any, ...]]) -> None:
+        if not told:
             raise self.failure(f"{self._place} does not tell the time")
-        self.now, self.xid = told
+        self.now, self.xid, *_ = told[0]
         self._begun = True
-
-    def _execute(self, said: Said) -> Cursor:
-        return self.connection.execute(number_parameters(said[0]), said[1])
 
     # --- parts of a batch ---
 
@@ -164,17 +168,17 @@ class PostgresTransaction(WaitingTransaction):
     def _hold_sessions(self, sessions: list[str], calls: list[str]) -> None:
         said: list[Said] = [(_HOLD_SESSIONS, (array_of(sessions), array_of(calls)))]
         found, *told = self._send([*said, *self._time_again()])
-        self._held |= {f"session/{row[0]}" for row in found.fetchall()}
+        self._held |= {f"session/{row[0]}" for row in found.rows()}
         self._note_time(told)
 
     def _time_again(self) -> list[Said]:
         """What asks for the time, once a session is held."""
         return [] if self._let_in or not self._writes else [(NOW, ())]
 
-    def _note_time(self, told: Sequence[Cursor]) -> None:
-        for cursor in told:
+    def _note_time(self, told: Sequence[StatementAnswer]) -> None:
+        for answer in told:
             self._let_in = True
-            self.now = max(self.now, *(row[0] for row in cursor.fetchall()))
+            self.now = max(self.now, *(row[0] for row in answer.rows()))
 
     def read_ahead(self, wanted: Ahead, known: KnownRows) -> None:
         """All that is wanted and not known, in one go: first the locks, then what they guard."""
@@ -197,10 +201,10 @@ class PostgresTransaction(WaitingTransaction):
             return
         again = sorted(known.metas) if then else []
         said += [(_METAS, (array_of(again),))] if again else []  # whatever is in the stream by now counts
-        cursors = self._send([*locks, *time, *said[len(locks) :]])
-        self._note_time(cursors[len(locks) : len(locks) + len(time)])
-        del cursors[len(locks) : len(locks) + len(time)]
-        found = [cursor.fetchall() for cursor in cursors]
+        answers = self._send([*locks, *time, *said[len(locks) :]])
+        self._note_time(answers[len(locks) : len(locks) + len(time)])
+        del answers[len(locks) : len(locks) + len(time)]
+        found = [answer.rows() for answer in answers]
         self._held |= {f"session/{row[0]}" for rows in found[: len(locks)] for row in rows}
         if self._writes:
             self._held |= {f"stream/{stream}" for stream in streams}
@@ -229,5 +233,7 @@ def _columns(rows: Sequence[tuple[str, ...]], width: int) -> tuple[str, ...]:
 
 def array_of(texts: Sequence[str]) -> str:
     """An array of these texts as PostgreSQL reads it; psycopg would look at each of them by itself."""
-    quoted = (text.replace("\\", r"\\").replace('"', r"\"") for text in texts)
-    return "{" + ",".join([f'"{text}"' for text in quoted]) + "}"
+    joined = '","'.join(texts)
+    if "\\" in joined or joined.count('"') > 2 * (len(texts) - 1):
+        joined = '","'.join([text.replace("\\", r"\\").replace('"', r"\"") for text in texts])
+    return f'{{"{joined}"}}' if texts else "{}"

@@ -120,16 +120,19 @@ def _lost_before_commit() -> Iterator[None]:
 class _PartRead:
     """A read in a batch. There are many of them, so it is no generator."""
 
-    __slots__ = ("_known", "_single", "_transaction")
+    __slots__ = ("_reader", "_single", "_transaction")
 
-    def __init__(self, single: Single, transaction: Transaction, known: KnownRows) -> None:
-        self._single, self._transaction, self._known = single, transaction, known
+    def __init__(self, single: Single, transaction: Transaction, reader: Reader) -> None:
+        self._single, self._transaction, self._reader = single, transaction, reader
 
     def __enter__(self) -> Reader:
-        with self._single:  # left again if it cannot begin
-            self._transaction.begin_now()
         self._single.__enter__()
-        return HoldingReader(self._transaction, self._transaction.now, self._known)
+        try:
+            self._transaction.begin_now()
+        except BaseException:
+            self._single.__exit__()
+            raise
+        return self._reader
 
     def __exit__(self, *error: object) -> None:
         self._single.__exit__()
@@ -143,6 +146,7 @@ class SqlBatch:
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
         self._known = transaction.known
+        self._reader = HoldingReader(transaction, transaction.now, transaction.known)
         self._single = Single()
         self.wrote = False
         self.durable = False
@@ -152,7 +156,7 @@ class SqlBatch:
         self._transaction.read_ahead(wanted, self._known)
 
     def read(self) -> AbstractContextManager[Reader]:
-        return _PartRead(self._single, self._transaction, self._known)
+        return _PartRead(self._single, self._transaction, self._reader)
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[Writer]:
