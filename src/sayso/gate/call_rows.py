@@ -41,6 +41,10 @@ class UnknownCall(SaysoError):
     code = "unknown_call"
     advice = "`sayso calls` lists them"
 
+    @classmethod
+    def of(cls, call: str, *, hint: str | None = None) -> UnknownCall:
+        return cls(f"there is no call {call}", hint=hint)
+
 
 class KeyReused(SaysoError):
     """An id or key that belongs to one call was used for another."""
@@ -139,7 +143,7 @@ def load_call_row(gate: Gate, tx: Reader, call: str) -> CallRow:
     """The row of this call, if it is as this gate left it."""
     row = tx.call(call)
     if row is None:
-        raise UnknownCall(f"there is no call {call}")
+        raise UnknownCall.of(call)
     return check_call_row(gate, tx, row)
 
 
@@ -263,7 +267,7 @@ def move_call_row(gate: Gate, tx: Writer, before: CallRow, after: CallRow, *, na
     """Store the call as it is now, unless somebody moved it since it was read."""
     after = gate.sealer.call(after)
     if not tx.move_call(after, states=(before.state,), fence=before.fence):
-        raise NotNow("this start of the call is over", hint="somebody else started or ended it since")
+        raise NotNow.of_lost_start()
     if not named:
         _name_in_session(gate, tx, before, after)
     return after

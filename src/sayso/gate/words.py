@@ -166,6 +166,7 @@ SESSION_STOPPED = "the session was stopped"
 SESSION_ENDED = "the session ended"
 """Why consent ended, by the audit event that ended it."""
 TIGHTENED = "the policy is stricter now than when this was asked"
+APPROVER_GONE = "somebody who approved it no longer counts"
 
 
 def in_session_above(why: str) -> str:

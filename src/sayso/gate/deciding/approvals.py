@@ -18,6 +18,7 @@ from sayso.gate import words
 from sayso.gate.audit.endings import who_ended
 from sayso.gate.call_rows import Record
 from sayso.gate.gate import Gate
+from sayso.gate.questions.team.complete import is_still_complete
 from sayso.store.contract import CallRow, QuestionRow, Reader, SpendRow
 
 ApprovalEnd = Literal["ran_out", "taken_back"]
@@ -53,6 +54,8 @@ def load_approval(gate: Gate, tx: Reader, question: QuestionRow) -> CallApproval
     ended, at = _find_end(tx, question.session, until, spends)
     if ended is None and all(_is_outdated(gate, tx, grant) for grant in given):
         return CallApproval(until, None, "taken_back", None, None, words.TIGHTENED)
+    if ended is None and any(one.approved and not is_still_complete(gate, tx, one) for one in given):
+        return CallApproval(until, None, "taken_back", None, None, words.APPROVER_GONE)
     if ended is None or _lives_on(gate, tx, question):
         return CallApproval(until)
     if ended == "ran_out" or at is None:

@@ -30,11 +30,11 @@ from sayso.gate.gate import (
     in_workspace,
     load_open_session,
     select_rows_for,
-    view_of,
     writing,
 )
 from sayso.gate.policy.projects import decide_here, record_project_alerts
 from sayso.gate.questions.expiry import expire_in
+from sayso.gate.questions.view import view_of
 from sayso.gate.rows.journal import call_for_entry, record
 from sayso.gate.telemetry import DecidingSpan
 from sayso.store.contract import Reader, Writer

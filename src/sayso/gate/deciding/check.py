@@ -23,11 +23,11 @@ from sayso.gate.gate import (
     load_open_session,
     reviews_for,
     time_trusted,
-    view_of,
     writing,
 )
 from sayso.gate.policy.projects import name_project
 from sayso.gate.questions.explain import select_rows_for_preview
+from sayso.gate.questions.view import view_of
 from sayso.store.contract import Reader
 
 

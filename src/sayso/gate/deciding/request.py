@@ -16,6 +16,7 @@ from sayso.core.digest import action_digest, call_digest, decode_canonical, enco
 from sayso.core.model import Call, Declaration, Operation, Origin, Request
 from sayso.core.policy import Policy
 from sayso.gate.gate import Gate, find_session_row, in_workspace
+from sayso.gate.questions.evaluated_calls import OPERATION as EVALUATED_OPERATION
 from sayso.reading.call import CallReading, add_declared, check_command, read_call
 from sayso.reading.path_operations import CallFolders
 from sayso.reading.paths.budget import share_budget
@@ -229,7 +230,8 @@ def _make_reading(call: Call, declared: Declaration, policy: Policy) -> CallRead
     ):
         return CallReading(add_declared((), declared, {}, policy))
     where = CallFolders(call.folder, call.workspace, home_folder())
-    return read_call(call.tool, decode_canonical(call.arguments), policy, where, declared)
+    args, evaluated = decode_canonical(call.arguments), call.schema == EVALUATED_OPERATION
+    return read_call(call.tool, args, policy, where, declared, evaluated=evaluated)
 
 
 def _requester_fields(request: Request) -> dict[str, Any]:

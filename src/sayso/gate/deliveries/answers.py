@@ -11,12 +11,15 @@ from __future__ import annotations
 
 from functools import partial
 
+import msgspec
 from msgspec import UNSET
 
 from sayso.core.audit import events
+from sayso.core.digest import sha256
 from sayso.core.errors import SaysoError
 from sayso.gate.deliveries.cards import token_fits
-from sayso.gate.deliveries.remote_surface import GivenAnswer, RemoteSurface
+from sayso.gate.deliveries.outbox import note_message, refs_of
+from sayso.gate.deliveries.remote_surface import GivenAnswer, ProvenAnswer, RemoteSurface
 from sayso.gate.gate import Gate, writing
 from sayso.gate.people.answerers import Answerer, on_surface
 from sayso.gate.people.passkeys import Signing
@@ -60,6 +63,11 @@ def take_answer(
     if why is not None:
         _record_refusal(gate, surface.name, given, why, limit.take(now))
         raise AnswerRefused(why)
+    who = who or on_surface(surface.name, given.by)
+    if isinstance(given, ProvenAnswer):
+        who = msgspec.structs.replace(who, press=sha256(f"{surface.name}/{given.press}".encode()))
+        if given.ref is not None and shown is not None and given.ref not in refs_of(shown):
+            note_message(gate, surface.name, given.question, given.ref)  # who sent it did not live to note it
     return answer_question(
         gate,
         given.question,
@@ -68,7 +76,7 @@ def take_answer(
         reason=None if given.reason is None else given.reason[:LONGEST_ANSWER_REASON],
         signing=Signing(None, ()),
         seen=read.question.request.digest if whole else None,
-        who=who or on_surface(surface.name, given.by),
+        who=who,
     )
 
 

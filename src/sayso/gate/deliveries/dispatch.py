@@ -23,7 +23,7 @@ from sayso.core.team import Team
 from sayso.gate import words
 from sayso.gate.deliveries.answers import answerer, take_answer
 from sayso.gate.deliveries.cards import describe_approvals_on, fit_text, make_card
-from sayso.gate.deliveries.outbox import HELD_FOR, Outbox, delivery_key
+from sayso.gate.deliveries.outbox import HELD_FOR, Outbox, delivery_key, refs_of
 from sayso.gate.deliveries.remote_surface import RemoteSurface
 from sayso.gate.deliveries.rests import FIRST_PAUSE
 from sayso.gate.deliveries.team_timing import held_until
@@ -195,7 +195,7 @@ class Dispatcher:
             return
         try:
             ending = fit_text(words.APPROVALS_MOVED, surface.longest)
-            surface.close(taken.ref, taken.subject, _key(taken), ending)
+            _close_messages(surface, taken, ending)
         except Exception as error:  # noqa: BLE001  a foreign surface: the others go on
             self._outbox.try_later(surface.name, taken, error)
             return
@@ -238,7 +238,7 @@ class Dispatcher:
             self._outbox.try_later(surface.name, row, error)
         else:
             self._rests.end(surface.name)
-            self._outbox.note(row, state="shown", ref=ref, due=0.0, error=None)
+            self._outbox.note_shown(row, ref)
 
     def _close(self, surface: RemoteSurface, row: DeliveryRow) -> None:
         try:
@@ -246,7 +246,7 @@ class Dispatcher:
                 question = tx.question(row.subject)
             if question is not None and (row.ref is not None or row.attempts > 1):
                 ending = fit_text(describe_question_ending(question, surface.name), surface.longest)
-                surface.close(row.ref, row.subject, _key(row), ending)
+                _close_messages(surface, row, ending)
         except Exception as error:  # noqa: BLE001  a foreign surface: the others go on
             self._outbox.try_later(surface.name, row, error)
         else:
@@ -322,6 +322,11 @@ def describe_question_ending(row: QuestionRow, surface: str) -> str:
     if row.state == "cancelled":
         return words.describe_question_taken_back(row.by, row.reason)
     return "Nobody answered in time."
+
+
+def _close_messages(surface: RemoteSurface, row: DeliveryRow, ending: str) -> None:
+    for ref in refs_of(row):
+        surface.close(ref, row.subject, _key(row), ending)
 
 
 def _body(team: ApprovalLine) -> bytes:

@@ -6,18 +6,20 @@ If they die, it comes up again. What cannot be sent is tried again, later each t
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from sayso.gate.deliveries.remote_surface import SurfaceDown
 from sayso.gate.deliveries.rests import Rests, pause_after
-from sayso.gate.gate import Gate
+from sayso.gate.gate import TRIES, Gate
 from sayso.store.contract import DeliveryRow
 
 log = logging.getLogger("sayso.surfaces")
 HELD_FOR = 60.0
 """Seconds for which a delivery is somebody's, once they have taken it."""
+MOST_MESSAGES = 8
+"""How many messages of one question are remembered, to be closed."""
 
 
 class Outbox:
@@ -44,6 +46,12 @@ class Outbox:
         with self._gate.store.write() as tx:
             return _move(tx.move_delivery, msgspec.structs.replace(row, due_at=tx.now + due, **how))
 
+    def note_shown(self, row: DeliveryRow, ref: str | None) -> None:
+        """Write down that it is shown, also if somebody else took it meanwhile: nothing stays open unseen."""
+        joined = _join_refs(row.ref, ref)
+        if self.note(row, state="shown", ref=joined, error=None) is None and ref is not None:
+            note_message(self._gate, row.surface, row.subject, ref)
+
     def try_later(self, surface: str, row: DeliveryRow, error: Exception) -> None:
         if isinstance(error, OSError | SurfaceDown):
             with self._gate.store.read() as tx:
@@ -58,6 +66,28 @@ class Outbox:
 def delivery_key(row: DeliveryRow, about: str = "") -> str:
     """Return the key of a delivery: the same at every try, so that a receiver can take it once."""
     return f"{row.subject}.{row.kind}{about}"
+
+
+def note_message(gate: Gate, surface: str, question: str, ref: str) -> None:
+    """Note that this message shows the question too. It is closed with the others; at once if they are."""
+    for _ in range(TRIES):
+        with gate.store.write() as tx:
+            row = tx.delivery(surface, question)
+            if row is None or ref in refs_of(row):
+                return
+            wanted = {"state": "shown", "ref": _join_refs(row.ref, ref), "due_at": tx.now}
+            if _move(tx.move_delivery, msgspec.structs.replace(row, **wanted)) is not None:
+                return
+
+
+def refs_of(row: DeliveryRow) -> Sequence[str | None]:
+    """Return the surface's names for the messages that show it, oldest first; [None] if it has none."""
+    return [None] if row.ref is None else row.ref.split("\n")
+
+
+def _join_refs(known: str | None, ref: str | None) -> str | None:
+    every = dict.fromkeys(one for text in (known, ref) if text is not None for one in text.split("\n"))
+    return "\n".join([*every][-MOST_MESSAGES:]) if every else None
 
 
 def _move(move: Callable[..., bool], row: DeliveryRow) -> DeliveryRow | None:

@@ -12,8 +12,10 @@ from typing import Protocol
 
 import msgspec
 
+from sayso.core.digest import sha256
 from sayso.core.errors import SaysoError
 from sayso.core.model import Risk
+from sayso.core.signed_messages import SignedMessage
 from sayso.gate.questions.surface import Surface
 
 SETTINGS_FILE = "surfaces.json"
@@ -82,6 +84,24 @@ class GivenAnswer(msgspec.Struct, frozen=True):
     token: str
     by: str
     reason: str | None = None
+
+
+class ProvenAnswer(GivenAnswer, frozen=True):
+    """The same with what the surface itself vouches for, and nobody who writes the answer can choose.
+
+    `press` is different for each time somebody answers, and the same if that is passed on again. `ref` is the
+    surface's name for the message that the answer was given on, where it says so.
+    """
+
+    press: str = ""
+    ref: str | None = None
+
+
+def read_signed_answer(message: SignedMessage) -> ProvenAnswer:
+    """Return the answer in a message whose signature fits. What was signed tells it from the next one."""
+    given = msgspec.json.decode(message.body, type=GivenAnswer)
+    signed = f"{message.id}.{message.timestamp}.".encode() + message.body
+    return ProvenAnswer(**msgspec.structs.asdict(given), press=sha256(signed))
 
 
 class RemoteSurface(Surface[QuestionCard, GivenAnswer], Protocol):

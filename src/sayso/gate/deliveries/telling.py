@@ -126,4 +126,9 @@ class LocalTelling:
 
 def takes_notices(surface: LocalSurface) -> bool:
     """Return whether somebody there reads a notice, now."""
-    return getattr(surface, "takes_notices", True) and surface.able()
+    return is_told_notices(surface) and surface.able()
+
+
+def is_told_notices(surface: NoticePlace) -> bool:
+    """Return whether notices are shown there at all."""
+    return getattr(surface, "takes_notices", True)

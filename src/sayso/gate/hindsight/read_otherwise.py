@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sayso.core.policy import Policy, Tool
 from sayso.policy.compare.reading_changes import domains_that_calls_are_read_into
 from sayso.reading.resolve import UNLISTED_TOOLS
@@ -9,6 +11,8 @@ from sayso.reading.verbs import is_git_operation
 
 IN_LINES = ("files", "git")
 """The domains of what a command line does that arguments can make worse."""
+DOUBTFUL = frozenset({"shell.run", "scripts.run"})
+"""What a line does that nobody can tell: whatever is marked may be found in it."""
 
 
 class OtherReadings:
@@ -20,17 +24,18 @@ class OtherReadings:
         self._any = _names_of_tools(then) != _names_of_tools(now)
         self._resolved = _looked_up(then, domains) != _looked_up(now, domains)
         self._marks = {name for name, _ in _marked(then).items() ^ _marked(now).items()}
+        self._unlisted = then.settings.unlisted != now.settings.unlisted
         self._known: dict[str, bool] = {}
 
-    def of_tool(self, tool: str) -> bool:
-        """Return whether some call of this tool may read otherwise."""
+    def of_call(self, tool: str, operations: Iterable[str]) -> bool:
+        """Return whether a call of this tool that did these operations may read otherwise."""
         if tool not in self._known:
             self._known[tool] = self._any or self._look(tool)
-        return self._known[tool]
+        return self._known[tool] or (bool(self._marks) and not DOUBTFUL.isdisjoint(operations))
 
     def _look(self, tool: str) -> bool:
         entries = self._now.entries_for(tool)
-        if entries != self._then.entries_for(tool):
+        if entries != self._then.entries_for(tool) or (self._unlisted and entries):
             return True
         if self._resolved and any(one.resolve or one.command_from for one in entries):
             return True
@@ -60,5 +65,5 @@ def _looked_up(policy: Policy, domains: set[str]) -> tuple[object, ...]:
 
 def _marked(policy: Policy) -> dict[str, object]:
     """What stays what it is, in whatever form a call has it."""
-    entries = policy.table.items()
-    return {name: (one.is_marked, one.approvals) for name, one in entries if one.is_marked or one.approvals}
+    marks = {name: (policy.mark_of(name), one.approvals) for name, one in policy.table.items()}
+    return {name: found for name, found in marks.items() if any(found)}

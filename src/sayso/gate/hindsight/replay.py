@@ -185,7 +185,7 @@ class _Replay:
             if request is None:
                 return NO_COMMAND
             wished = request.call.command_line == self._wish.value
-        if self._otherwise.of_tool(details.tool):
+        if self._otherwise.of_call(details.tool, names):
             read = self._read_again(find_request(self._gate, tx, row[6], details), names, facts)
             if isinstance(read, str):
                 return read

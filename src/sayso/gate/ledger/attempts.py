@@ -33,7 +33,7 @@ def load_attempt(gate: Gate, call: str, session: str) -> Attempt:
     with gate.store.read() as tx:
         row = tx.call(call)
         if row is None or row.session != session:
-            raise UnknownCall(f"there is no call {call}")
+            raise UnknownCall.of(call)
         return attempt_from_row(gate, tx, check_call_row(gate, tx, row))
 
 

@@ -120,7 +120,7 @@ def unpark_call(
             again = msgspec.structs.replace(kept, entries=kept.entries + 1)
             running = with_record(gate, running, again)
         elif fence != row.fence:
-            raise NotNow("this start of the call is over", hint="somebody else started or ended it since")
+            raise NotNow.of_lost_start()
         elif no is not None:
             running = with_record(gate, running, with_refusal(kept, no))
             record_decision(gate, tx, kept.request, no, call=call, again=True)

@@ -56,25 +56,39 @@ def end_call(
     `unkept` is why there is no result: why the returned value is not stored, or how the call failed.
     `claimed`: the holder is the agent itself, whose word tightens and frees nothing.
     """
+    with writing(gate) as tx:
+        return end_call_in(gate, tx, call, fence, state, result, unkept, claimed=claimed)[0]
+
+
+def end_call_in(
+    gate: Gate,
+    tx: Writer,
+    call: str,
+    fence: int,
+    state: ledger.State,
+    result: bytes | None = None,
+    unkept: str | None = None,
+    *,
+    claimed: bool = False,
+) -> tuple[Report, CallRow]:
+    """Do the same as part of a transaction; return the row of the call as well."""
     if state not in OUTCOMES:
         raise NotNow(f"a call does not end as {state}", hint=f"say one of: {', '.join(OUTCOMES)}")
-    with writing(gate) as tx:
-        if not tx.local:
-            tx.read_ahead(rows_ahead_of_end(gate, call))
-        row = load_call_row(gate, tx, call)
-        ended = with_standing(row, ledger.finish_running(standing_of(row), fence, state))
-        if result is not None and len(result) > KEPT_RESULT:
-            result, unkept = None, words.RESULT_TOO_LARGE
-        if row.workflow is not None and state != "succeeded":
-            result = row.result  # how far it has come, for whoever goes on with it
-        ended = msgspec.structs.replace(ended, result=result, ended_at=tx.now)
-        if claimed or unkept is not None:
-            kept = _with_ending(load_record(gate, row), unkept, claimed=claimed)
-            ended = with_record(gate, ended, kept)
-        ended = gate.sealer.call(ended)
-        followed = follow_up(gate, tx, ended, doubted=row.state == "ambiguous")
-        move_call_row(gate, tx, row, ended, named=followed.named)
-        return followed.report
+    if not tx.local:
+        tx.read_ahead(rows_ahead_of_end(gate, call))
+    row = load_call_row(gate, tx, call)
+    ended = with_standing(row, ledger.finish_running(standing_of(row), fence, state))
+    if result is not None and len(result) > KEPT_RESULT:
+        result, unkept = None, words.RESULT_TOO_LARGE
+    if row.workflow is not None and state != "succeeded":
+        result = row.result  # how far it has come, for whoever goes on with it
+    ended = msgspec.structs.replace(ended, result=result, ended_at=tx.now)
+    if claimed or unkept is not None:
+        kept = _with_ending(load_record(gate, row), unkept, claimed=claimed)
+        ended = with_record(gate, ended, kept)
+    ended = gate.sealer.call(ended)
+    followed = follow_up(gate, tx, ended, doubted=row.state == "ambiguous")
+    return followed.report, move_call_row(gate, tx, row, ended, named=followed.named)
 
 
 def rows_ahead_of_end(gate: Gate, call: str) -> Ahead:

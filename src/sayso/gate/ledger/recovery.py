@@ -66,7 +66,7 @@ def resolve_call(gate: Gate, call: str, state: ledger.State, *, by: str) -> None
     with operator_act(gate) as tx:
         row = tx.call(call)
         if row is None:
-            raise UnknownCall(f"there is no call {call}")
+            raise UnknownCall.of(call)
         ended = with_standing(row, ledger.resolve_ambiguous(standing_of(row), state))
         note = row.result if state == "failed" and row.workflow is not None else None
         ended = _save_resolved(gate, tx, row, msgspec.structs.replace(ended, ended_at=tx.now, result=note))
@@ -141,7 +141,7 @@ def _save_resolved(gate: Gate, tx: Writer, row: CallRow, ended: CallRow) -> Call
         return move_call_row(gate, tx, row, ended)
     gate.sealer.doubts.note(finding, row.session)
     if not tx.move_call(ended, states=(row.state,), fence=row.fence):
-        raise NotNow("this start of the call is over", hint="somebody else started or ended it since")
+        raise NotNow.of_lost_start()
     return ended
 
 

@@ -26,7 +26,6 @@ from sayso.gate.gate import (
     in_workspace,
     load_open_session,
     select_rows_for,
-    view_of,
     writing,
 )
 from sayso.gate.ledger.attempts import session_of_call
@@ -34,6 +33,7 @@ from sayso.gate.ledger.effect_keys import check_effect
 from sayso.gate.ledger.resume import reason_not_to_run
 from sayso.gate.ledger.retry import with_state_now
 from sayso.gate.ledger.start import add_decided_call, new_call_id, new_call_row
+from sayso.gate.questions.view import view_of
 from sayso.store.contract import Writer
 
 OWN = ("call", "operation")

@@ -40,10 +40,10 @@ from sayso.gate.gate import (
     in_workspace,
     load_open_session,
     select_rows_for,
-    view_of,
 )
 from sayso.gate.questions.expiry import ends_at
 from sayso.gate.questions.read import read_question, refuse_tampered_question
+from sayso.gate.questions.view import view_of
 from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_session
 from sayso.store.contract import CallRow, QuestionRow, Reader, Writer
 

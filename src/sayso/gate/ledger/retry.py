@@ -5,6 +5,7 @@ What is retried is what was asked for, or what a person edited it to, read and d
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -53,13 +54,14 @@ def retry_call(
     lease: float = LEASE,
     effect_key: str | None = None,
     meant: bytes | None = None,
+    check_awaited: Callable[[], None] | None = None,
 ) -> Attempt:
     """Try a call again that had to be asked or was given back: it runs if it is allowed now, once.
 
     `state` is the state that the tool reports now. If it was another when the call was asked for, that
     approval is for something else, and the call is decided, and if need be asked, again. `meant` are
     the arguments that state and effect key were found out for: if a person has edited them since, it is not
-    run.
+    run. `check_awaited` raises if nobody waits for the call any more: then no grant is used for it.
     """
     ready = _read_ahead(gate, call)
     with reporting(gate, session_of_call(gate, call)) as report, writing(gate) as tx:
@@ -86,6 +88,8 @@ def retry_call(
             check_effect(gate, tx, request, row.effect_key, row.id, again=True)
         own = has_story(gate, tx, row, kept)
         done = authorize_in(gate, tx, request, scope, call=call, fence=row.fence + 1, again=True, told=own)
+        if check_awaited is not None and done.decision.grants:
+            check_awaited()
         report.set_decision(request, done.decision, done.question, opened=done.opened)
         after = _row_after_decision(gate, row, request, done, kept, lease, tx.now)
         if after.state == "allowed":

@@ -7,6 +7,7 @@ try, one runs the call; the others get its state.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -73,13 +74,14 @@ def start_call(
     bundle: Bundle | None = None,
     lease: float = LEASE,
     lasts: bool = True,
+    check_awaited: Callable[[], None] | None = None,
 ) -> Attempt:
     """Decide a call and, if it is allowed, start it. The same host id or key gives the recorded one again.
 
     Without `lasts` an allow of low risk that uses and changes nothing does not wait for the disk: whoever
     makes the call is on this machine, and goes with it if the power fails. With `entered` False the start can
     still be given back, until `enter_call` records that the function was entered; without it the start counts
-    as the entry.
+    as the entry. `check_awaited` raises if nobody waits for the call any more: then no grant is used for it.
     """
     gate, request = gate_and_reading(gate, request)
     with reporting(gate, request.session) as report, writing(gate) as tx:
@@ -92,6 +94,8 @@ def start_call(
         if effect_key is not None:
             check_effect(gate, tx, request, effect_key, name)
         done = authorize_in(gate, tx, request, scope, call=name, bundle=bundle, fence=1)
+        if check_awaited is not None and done.decision.grants:
+            check_awaited()
         report.set_decision(request, done.decision, done.question, opened=done.opened)
         if not lasts and key is None and effect_key is None and tx.local and is_harmless(done.decision):
             tx.durable = not gate.sealer.mark.marks_unsynced

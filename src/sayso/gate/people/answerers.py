@@ -21,10 +21,14 @@ BROWSER_OWNER = "browser:"
 
 
 class Answerer(msgspec.Struct, frozen=True):
-    """Somebody who answers: their id, and the passkey that vouches for it, if there is one."""
+    """Somebody who answers: their id, and the passkey that vouches for it, if there is one.
+
+    `press` tells one answer of theirs from the next, where it came from a surface: it counts once.
+    """
 
     identity: str
     passkey: str | None = None
+    press: str = ""
 
 
 class Requesters(msgspec.Struct, frozen=True):

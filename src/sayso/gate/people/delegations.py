@@ -23,6 +23,7 @@ from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate
 from sayso.gate.people.answerers import Answerer, is_vouched_for
 from sayso.gate.rows.journal import record
+from sayso.gate.rows.moves import hold_streams
 from sayso.gate.sealed_values import lock_values, read_value, write_value
 from sayso.store.contract import Reader, Writer
 
@@ -98,7 +99,7 @@ def delegate(
 
 
 def end_delegation(gate: Gate, name: str, *, by: str) -> Delegation:
-    """From now on it serves nobody, also for what was approved under it and is not complete."""
+    """From now on it serves nobody, also for what was approved under it and has not started."""
     with operator_act(gate) as tx:
         lock_values(tx, "delegations")
         kept = _load_unexpired(gate, tx)
@@ -106,6 +107,7 @@ def end_delegation(gate: Gate, name: str, *, by: str) -> Delegation:
         if found is None:
             raise UnknownDelegation(f"there is no delegation {name}")
         _save(gate, tx, tuple(one for one in kept if one.id != name))
+        hold_streams(tx)  # what is decided in any service after this was committed finds it
         record(tx, events.DelegationEnded(name, found.giver, found.to, by), stream=gate.stream)
     return found
 

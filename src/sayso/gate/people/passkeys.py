@@ -19,6 +19,7 @@ from sayso.gate import words
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate
 from sayso.gate.rows.journal import record
+from sayso.gate.rows.moves import hold_streams
 from sayso.gate.rows.webauthn import BadProof, Proof, check_passkey_proof, decode_base64url, public_key_hash
 from sayso.gate.sealed_values import TamperedValue, lock_values, read_value, write_value
 from sayso.store.contract import Reader, Writer
@@ -149,6 +150,7 @@ def remove_passkey(
     """From now on it signs nothing. `of`: only if it is this operator's, who signed in in this way."""
     with operator_act(gate) as tx:
         lock_passkeys(tx)
+        hold_streams(tx)  # what is decided in any service after this was committed finds it
         kept = load_passkeys(gate, tx)
         theirs = (one for one in kept.passkeys if of is None or one.is_of(of, identity))
         found = next((one for one in theirs if one.id == passkey), None)
@@ -167,6 +169,7 @@ def forget_passkeys(gate: Gate, *, by: str) -> int:
     """
     with operator_act(gate) as tx:
         lock_passkeys(tx)
+        hold_streams(tx)  # what is decided in any service after this was committed finds it
         try:
             kept = load_passkeys(gate, tx)
         except PasskeysVoid:

@@ -21,6 +21,7 @@ from sayso.core.grants import Grant
 from sayso.core.model import Origin, Request, Risk, Verdict
 from sayso.core.policy import Terms, terms_of
 from sayso.core.team import CoveredOperation
+from sayso.core.text.foreign import NUL, visible
 from sayso.gate import words
 from sayso.gate.audit.consent_entries import record_consents, record_lasting_grants
 from sayso.gate.audit.operator_transaction import operator_act
@@ -30,7 +31,6 @@ from sayso.gate.gate import (
     in_workspace,
     load_open_session,
     select_all_rows,
-    view_of,
     writing,
 )
 from sayso.gate.people.answerers import Answerer
@@ -48,7 +48,8 @@ from sayso.gate.questions.editable import reason_not_editable
 from sayso.gate.questions.expiry import ends_at, expire_question
 from sayso.gate.questions.read import UnknownQuestion, refuse_tampered_question
 from sayso.gate.questions.team.approval_entries import record_glass, save_approval, spell_approval
-from sayso.gate.questions.team.quorum import Count, NotApprover, count_approval
+from sayso.gate.questions.team.quorum import Count, NotApprover, count_approval, save_approvals
+from sayso.gate.questions.view import view_of
 from sayso.gate.rows.journal import call_for_entry, record
 from sayso.gate.rows.sessions import LoadedSession, close_question_row
 from sayso.gate.rows.webauthn import BadProof, answer_challenge
@@ -152,7 +153,7 @@ def cancel_question(gate: Gate, question: str, why: str) -> None:
     with writing(gate) as tx:
         row = tx.question(question)
         if row is None:
-            raise UnknownQuestion(f"there is no question {question}")
+            raise UnknownQuestion.of(question)
         found = load_open_session(gate, tx, row.session, select_all_rows())
         closed = {"state": "cancelled", "reason": why, "closed_at": tx.now}
         if question in found.session.questions and close_question_row(tx, gate.sealer, row, **closed):
@@ -270,7 +271,8 @@ def _close_with_answer(
     source: AnswerSource,
     reply_to: Callable[[Writer, Question, LoadedSession], AnswerChange],
 ) -> QuestionStanding:
-    by, reason, signing = source.by, source.reason, source.signing
+    by, signing = source.by, source.signing
+    reason = None if source.reason is None else source.reason.replace(NUL, visible(NUL))
     with operator_act(gate) as tx:
         row = _load_question_row(gate, tx, question)
         if row.state != "open":
@@ -290,13 +292,18 @@ def _close_with_answer(
             save_approval(gate, tx, row, asked, count, by=by, proof=proof, signed=signed)
             missing = count.progress.missing
             return QuestionStanding(row.id, "open", None, by, None, yours=True, missing=missing)
-        by = by if count is None else words.join_names(one.person for one in count.approvals)
+        if count is not None:
+            by = words.join_names(one.person for one in count.approvals)
+            reply = _give_in_name_of(by, reply)
         how: dict[str, Any] = {"answer": given, "reason": reason, "by": by, "edited": reply.edited}
         how |= {"state": "answered", "closed_at": tx.now}
         if not close_question_row(tx, gate.sealer, row, **how):
             return _standing_from_row(tx.question(row.id) or row, yours=False)
         apply_and_save(gate, tx, found, reply.effects)
-        grants = tuple(effect.grant.id for effect in reply.effects if isinstance(effect, GrantAdded))
+        given_grants = [effect.grant for effect in reply.effects if isinstance(effect, GrantAdded)]
+        grants = tuple(one.id for one in given_grants)
+        if count is not None and given_grants:
+            save_approvals(gate, tx, row, count, until=max(one.expires_at for one in given_grants))
         answered = events.Answered(
             row.id,
             given,
@@ -315,6 +322,15 @@ def _close_with_answer(
         if count is not None and count.glass:
             record_glass(gate, tx, asked, count, reason or "")
         return _standing_from_row(msgspec.structs.replace(row, **how), yours=True, grants=grants)
+
+
+def _give_in_name_of(by: str, reply: AnswerChange) -> AnswerChange:
+    """Return the change whose grants are given by everybody who approved, and not by the last one alone."""
+    effects = tuple(
+        GrantAdded(msgspec.structs.replace(one.grant, given_by=by)) if isinstance(one, GrantAdded) else one
+        for one in reply.effects
+    )
+    return msgspec.structs.replace(reply, effects=effects)
 
 
 def _count_approval(
@@ -371,7 +387,7 @@ def _load_question_row(gate: Gate, tx: Writer, question: str) -> QuestionRow:
     """Return the row of this question. Every attempt to answer a tampered one is reported."""
     row = tx.question(question)
     if row is None:
-        raise UnknownQuestion(f"there is no question {question}")
+        raise UnknownQuestion.of(question)
     if gate.sealer.open_question(row) is None:
         refuse_tampered_question(gate, row)
     return row

@@ -13,8 +13,9 @@ from sayso.core.effects import GrantAdded
 from sayso.core.model import Request, Verdict
 from sayso.core.session import Session, apply_effects
 from sayso.core.session.numbering import question_id
-from sayso.gate.gate import Gate, in_workspace, select_all_rows, view_of
+from sayso.gate.gate import Gate, in_workspace, select_all_rows
 from sayso.gate.questions.read import read_question
+from sayso.gate.questions.view import view_of
 from sayso.gate.rows.sessions import LoadedSession, load_session
 from sayso.store.contract import Reader
 

@@ -10,10 +10,11 @@ from sayso.core.model import Request, Verdict
 from sayso.core.session import Scope
 from sayso.core.words import visible
 from sayso.gate import words
-from sayso.gate.gate import NO_SCOPE, Gate, in_workspace, load_open_session, select_rows_for, view_of
+from sayso.gate.gate import NO_SCOPE, Gate, in_workspace, load_open_session, select_rows_for
 from sayso.gate.policy.projects import decide_here, name_project
 from sayso.gate.questions.answer import check_edit
 from sayso.gate.questions.surface import EditDecided
+from sayso.gate.questions.view import view_of
 from sayso.gate.rows.sessions import RowSelection
 
 

@@ -39,7 +39,7 @@ def rate_question(gate: Gate, question: str, *, clear: bool, by: str) -> Rating:
     with writing(gate) as tx:
         row = tx.question(question)
         if row is None:
-            raise UnknownQuestion(f"there is no question {question}")
+            raise UnknownQuestion.of(question)
         if row.state != "answered":
             raise NotAnswered(f"{question} was not answered", hint="a question is rated after its answer")
         lock_values(tx, "ratings")

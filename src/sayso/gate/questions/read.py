@@ -30,6 +30,10 @@ class UnknownQuestion(SaysoError):
     code = "unknown_question"
     advice = "`sayso inbox` lists the open questions"
 
+    @classmethod
+    def of(cls, question: str) -> UnknownQuestion:
+        return cls(f"there is no question {question}")
+
 
 class TamperedQuestion(Tampered, UnknownQuestion):
     """The row of the question is not as this gate left it. It is neither shown nor answered."""
@@ -52,9 +56,9 @@ def find_question(gate: Gate, name: str) -> Read:
 
 def question_of(gate: Gate, tx: Reader, name: str) -> Read:
     """The same in a transaction that does more."""
-    row = tx.question(name)
+    row = tx.question(name) if name.isprintable() else None  # no database is asked for what it cannot hold
     if row is None:
-        raise UnknownQuestion(f"there is no question {name}")
+        raise UnknownQuestion.of(name)
     question = read_question(gate, tx, row)
     if question is None:
         raise TamperedQuestion(finding_of(row), hint=LET_ASK)

@@ -19,7 +19,7 @@ def wait_for_answer(gate: Gate, question: str, timeout: float) -> QuestionRow:
         with gate.store.read() as tx:
             row, now = tx.question(question), tx.now
             if row is None:
-                raise UnknownQuestion(f"there is no question {question}")
+                raise UnknownQuestion.of(question)
             if gate.sealer.open_question(row) is None:
                 refuse_tampered_question(gate, row)
         row = as_of(gate, row, now)

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from math import isnan, nan
 from struct import Struct
@@ -34,7 +35,7 @@ _RECORD = MAC_BYTES + RESULT_BYTES + _LEASE.size
 """Where the record of a call begins in its body."""
 _UNSEALED = bytes(_RECORD)
 MOST_BELIEVED = 10_000
-MOST_CALLS = 256
+MOST_CALLS = 512
 NEVER = 0.0
 """When something was reviewed that was not, or whose row cannot be believed."""
 JUMP = 2**40
@@ -105,7 +106,10 @@ Value = TypeVar("Value")
 
 
 class SealCache(Generic[Row, Value]):
-    """The last row of each name whose seal was right, and what it says. An equal row is as right."""
+    """The last row of each name whose seal was right, and what it says. An equal row is as right.
+
+    Of too many names the first ones are forgotten.
+    """
 
     def __init__(self, most: int = MOST_BELIEVED) -> None:
         self._most = most
@@ -126,10 +130,14 @@ class SealCache(Generic[Row, Value]):
         return None if found is None else found[1]
 
     def put(self, name: str, row: Row, value: Value) -> Value:
-        if len(self._rows) >= self._most:  # a long life with many sessions must not fill the memory
-            self._rows.clear()
+        if len(self._rows) >= self._most and name not in self._rows:
+            self._forget_first()  # a long life with many sessions must not fill the memory
         self._rows[name] = (row, value)
         return value
+
+    def _forget_first(self) -> None:
+        with suppress(KeyError, RuntimeError, StopIteration):  # another thread has made room just now
+            del self._rows[next(iter(self._rows))]
 
 
 class Sealer:

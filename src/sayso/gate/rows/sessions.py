@@ -130,8 +130,8 @@ def save_session(
     spent = {name: one for name, one in was.spent.items() if name not in before.missing}
     spends: list[SpendRow] = []
     if after.grants is not old.grants or after.unentered is not old.unentered:
-        known = {held.grant.id: held for held in old.all_grants}
-        still = {held.grant.id: held for held in after.all_grants}
+        known = {held.grant.id: held for row in old.grants.values() for held in row}
+        still = {held.grant.id: held for row in after.grants.values() for held in row}
         for name, held in still.items():
             if name not in known:
                 tx.add_grant(sealer.grant(held.grant))
@@ -274,7 +274,8 @@ def _drop_ended(kept: SessionState, old: Session, after: Session, now: float) ->
 def _find_used_up(session: Session) -> set[str]:
     return {
         one.grant.id
-        for one in session.all_grants
+        for row in session.grants.values()
+        for one in row
         if one.grant.uses is not None and one.used >= one.grant.uses
     }
 

@@ -239,7 +239,7 @@ def _decide(gate: Gate, message: SignedMessage, asked: TrustedRequest | TrustedR
     session = open_session_at(gate, place, owner=OWNER, describe=lambda: described).session
     if isinstance(asked, TrustedRetry):
         if session_of_call(gate, asked.call) != session:
-            raise UnknownCall(f"there is no call {asked.call}")
+            raise UnknownCall.of(asked.call)
         return retry_call(gate, asked.call, holder=OWNER)
     request = read_request(
         make_call(asked.operation, asked.args, door=DOOR),

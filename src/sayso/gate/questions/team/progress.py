@@ -18,6 +18,7 @@ from sayso.gate.people.answerers import Answerer, Requesters, find_requesters
 from sayso.gate.people.delegations import load_delegations
 from sayso.gate.questions.read import Read
 from sayso.gate.questions.team.quorum import (
+    Approval,
     ApprovalProgress,
     NotApprover,
     OwnApproval,
@@ -41,8 +42,8 @@ class TeamApprovals(msgspec.Struct, frozen=True):
     team: Team
     requirements: tuple[Requirement, ...] = ()
     requesters: Requesters = Requesters(frozenset())
-    given: tuple[str, ...] = ()
-    """Who approved this very call, as far as that still counts."""
+    given: tuple[Approval, ...] = ()
+    """The approvals of this very call, as far as they still count."""
 
 
 def load_progress(
@@ -104,8 +105,8 @@ def load_team_approvals(gate: Gate, tx: Reader, row: QuestionRow, question: Ques
         return TeamApprovals(ApprovalProgress((), 0, 0, words.APPROVALS_TAMPERED), team)
     ours = [one for one in kept if one.digest == row.digest]
     counting = still_counting(gate, tx, team, requesters, ours, question)
-    given = tuple(one.person for one in counting)
-    return TeamApprovals(describe_progress(requirements, counting), team, requirements, requesters, given)
+    progress = describe_progress(requirements, counting)
+    return TeamApprovals(progress, team, requirements, requesters, tuple(counting))
 
 
 def find_own_approval(gate: Gate, tx: Reader, found: TeamApprovals, who: Answerer | None) -> OwnApproval:
@@ -122,11 +123,13 @@ def find_own_approval(gate: Gate, tx: Reader, found: TeamApprovals, who: Answere
     return OwnApproval(not why_not, why_not, glass)
 
 
-def _reason_it_adds_nothing(requirements: Sequence[Requirement], given: Sequence[str], person: str) -> str:
-    if person in given:
-        return words.already_approved(person)
+def _reason_it_adds_nothing(
+    requirements: Sequence[Requirement], given: Sequence[Approval], person: str
+) -> str:
+    if any(person in find_missing(one, given) for one in requirements):
+        return ""
     if not may_approve(requirements, person):
         return words.not_approver(person)
-    if not any(person in find_missing(one, given) for one in requirements):
-        return words.seat_taken(person)
-    return ""
+    if any(one.person == person for one in given):
+        return words.already_approved(person)
+    return words.seat_taken(person)

@@ -39,6 +39,7 @@ from sayso.gate.sealed_values import lock_values, read_value, value_name, write_
 from sayso.store.contract import QuestionRow, Reader, Writer
 
 LEAST_REASON = 10
+MOST_PRESSES = 1_000
 
 
 class NotApprover(SaysoError):
@@ -48,17 +49,24 @@ class NotApprover(SaysoError):
 
 
 class Approval(msgspec.Struct, frozen=True):
-    """One person's approval of one call, and what proved who they are."""
+    """One person's approval of one call, what proved who they are, and the delegations they held then."""
 
     person: str
     identity: str
     digest: str
     at: float
     passkey: str | None = None
+    delegations: tuple[str, ...] = ()
 
 
 class ApprovalSet(msgspec.Struct, frozen=True):
+    """The approvals of a question. Once they are complete, with what they are for, to count them again."""
+
     approvals: tuple[Approval, ...] = ()
+    subjects: tuple[CoveredOperation, ...] = ()
+    glass: bool = False
+    presses: tuple[str, ...] = ()
+    """What came from surfaces and was counted, so that nothing of it is counted again."""
 
 
 class OwnApproval(msgspec.Struct, frozen=True):
@@ -82,11 +90,13 @@ class ApprovalProgress(msgspec.Struct, frozen=True):
 
 
 class Count(msgspec.Struct, frozen=True):
-    """The approvals with the one just given, and how far they are."""
+    """The approvals with the one just given, what they are for, and how far they are."""
 
     approvals: tuple[Approval, ...]
     progress: ApprovalProgress
+    subjects: tuple[CoveredOperation, ...]
     glass: bool = False
+    presses: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -140,41 +150,64 @@ def count_approval(
     elif not may_approve(requirements, person):
         raise NotApprover(words.not_approver(person), hint=words.APPROVE_ONCE)
     assert who is not None  # noqa: S101  nobody is a person without an id
-    given = Approval(person, who.identity, digest, tx.now, who.passkey)
-    kept = load_approvals(gate, tx, row.id)
-    every = (*(one for one in kept if one.person != person), given)
+    held = tuple(one.id for one in load_delegations(gate, tx, team) if one.to == person)
+    given = Approval(person, who.identity, digest, tx.now, who.passkey, held)
+    kept = load_approval_set(gate, tx, row.id)
+    presses = _add_press(kept.presses, who.press)
+    every = (*(one for one in kept.approvals if one.person != person), given)
     same = [one for one in every if one.digest == digest]
     counting = still_counting(gate, tx, team, requesters, same, question)
     progress = describe_progress(requirements, counting)
     if glass is not None:
-        return Count((given,), progress, glass=True)
-    return Count(tuple(counting) if progress.complete else every, progress)
+        return Count((given,), progress, subjects, glass=True, presses=presses)
+    return Count(tuple(counting) if progress.complete else every, progress, subjects, presses=presses)
 
 
-def save_approvals(gate: Gate, tx: Writer, row: QuestionRow, count: Count) -> None:
-    """Keep the approvals that are there so far."""
-    write_value(gate, tx, _name(row.id), ApprovalSet(count.approvals), until=row.expires_at)
+def _add_press(counted: tuple[str, ...], press: str) -> tuple[str, ...]:
+    """Return them with this one; an error if it is among them: somebody passed it on once more."""
+    if press in counted:
+        raise NotApprover(words.COUNTED_ALREADY)
+    return (*counted, press)[-MOST_PRESSES:] if press else counted
+
+
+def save_approvals(gate: Gate, tx: Writer, row: QuestionRow, count: Count, *, until: float = 0.0) -> None:
+    """Keep the approvals that are there: while the question is open, and until what they give has expired."""
+    kept = ApprovalSet(count.approvals, count.subjects, count.glass, count.presses)
+    write_value(gate, tx, _name(row.id), kept, until=max(row.expires_at, until))
 
 
 def describe_progress(requirements: Sequence[Requirement], approvals: Sequence[Approval]) -> ApprovalProgress:
     """Return how far these approvals are, in words."""
     every = tuple(dict.fromkeys(one.person for one in approvals))
-    seated = {name for one in requirements for name in one.seat(every)}
+    resting = rest_on(requirements, approvals)
+    seated = {name for one in resting for name in one.seat(every)}
     people = tuple(name for name in every if name in seated)
     missing = [
-        words.missing_approvals(one.count(people), one.rule, find_missing(one, every))
-        for one in requirements
-        if one.count(people) < one.rule.needed
+        words.missing_approvals(rests.count(people), one.rule, find_missing(one, approvals))
+        for one, rests in zip(requirements, resting, strict=True)
+        if rests.count(people) < one.rule.needed
     ]
     needed = max((one.rule.needed for one in requirements), default=0)
-    there = min((one.count(people) for one in requirements), default=0)
-    return ApprovalProgress(people, there, needed, "; ".join(missing), is_met(requirements, people))
+    there = min((one.count(people) for one in resting), default=0)
+    return ApprovalProgress(people, there, needed, "; ".join(missing), is_met(resting, people))
 
 
-def find_missing(requirement: Requirement, approved: Sequence[str]) -> list[str]:
-    """Return whose approval would bring this requirement further, beside those that are there."""
-    there = requirement.count(approved)
-    return sorted(one for one in requirement.fillers if requirement.count((*approved, one)) > there)
+def rest_on(requirements: Sequence[Requirement], approvals: Sequence[Approval]) -> list[Requirement]:
+    """Return the requirements as these approvals fill them: under the delegations of their time."""
+    held = {one.person: frozenset(one.delegations) for one in approvals}
+    return [one.rest_on(held) for one in requirements]
+
+
+def find_missing(requirement: Requirement, approvals: Sequence[Approval]) -> list[str]:
+    """Return whose approval, given now, would bring this requirement further, beside those that are there."""
+    (there,) = rest_on([requirement], approvals)
+    people = [one.person for one in approvals]
+    found = []
+    for name in requirement.fillers:
+        (after,) = rest_on([requirement], [one for one in approvals if one.person != name])
+        if after.count((*people, name)) > there.count(people):
+            found.append(name)
+    return sorted(found)
 
 
 def _hold_what_counts(gate: Gate, tx: Writer) -> None:
@@ -237,7 +270,12 @@ def may_break_glass(
 
 def load_approvals(gate: Gate, tx: Reader, question: str) -> tuple[Approval, ...]:
     """Return the approvals that were given so far; an error if they were tampered with."""
-    return (read_value(gate, tx, _name(question), ApprovalSet) or ApprovalSet()).approvals
+    return load_approval_set(gate, tx, question).approvals
+
+
+def load_approval_set(gate: Gate, tx: Reader, question: str) -> ApprovalSet:
+    """The same, with what they are for."""
+    return read_value(gate, tx, _name(question), ApprovalSet) or ApprovalSet()
 
 
 def still_counting(
