@@ -62,6 +62,7 @@ from sayso.service.http.endpoints import (
 )
 from sayso.service.http.guard import Guard
 from sayso.service.http.hints import hint_for
+from sayso.service.http.names import SPELLED_NUL, refuse_nul
 from sayso.service.http.problems import Problem, RequestRefused, problem_response
 from sayso.service.http.state import ServiceSettings, ServiceState
 from sayso.service.pages import missing_page_response
@@ -346,8 +347,9 @@ def _query(endpoint: Endpoint, request: HttpRequest) -> Mapping[str, str]:
         raise RequestRefused(
             400, "malformed", f"there is no parameter {unknown[0]!r} here", hint=f"it takes: {known}"
         )
-    if any(len(value) > LONGEST_QUERY or "\x00" in value for value in found.values()):
-        raise RequestRefused(400, "malformed", "a parameter is too long, or holds what no text does")
+    if any(len(value) > LONGEST_QUERY for value in found.values()):
+        raise RequestRefused(400, "malformed", "a parameter is too long")
+    refuse_nul(tuple(found.values()))
     return found
 
 
@@ -373,10 +375,13 @@ async def _body(running: ServiceState, endpoint: Endpoint, request: HttpRequest,
             400, "malformed", "the body has to be JSON", hint="Content-Type: application/json"
         )
     try:
-        return msgspec.convert(parse_json(raw) if raw or not endpoint.bare else {}, endpoint.body)
+        body = msgspec.convert(parse_json(raw) if raw or not endpoint.bare else {}, endpoint.body)
     except msgspec.ValidationError as error:
         hint = hint_for(str(error), endpoint.body)
         raise RequestRefused(400 if endpoint.authzen else 422, "malformed", str(error), hint=hint) from error
+    if SPELLED_NUL in raw:
+        refuse_nul(body, 400 if endpoint.authzen else 404)
+    return body
 
 
 def _media(request: HttpRequest) -> str:

@@ -15,9 +15,9 @@ from sayso.core.durations import COME_BACK_AFTER, LONGEST_WAIT
 from sayso.core.ledger import AWAITING, IN_PROGRESS, NOT_OVER, State
 from sayso.core.model import Declaration, Operation, Request
 from sayso.gate.as_json import decision_to_json
-from sayso.gate.call_rows import Attempt, UnknownCall, find_record, sound_call
+from sayso.gate.call_rows import Attempt, UnknownCall, attempt_from_row, find_record, sound_call
 from sayso.gate.deciding.request import CallDeclaration, request_in_session
-from sayso.gate.gate import rows_ahead
+from sayso.gate.gate import rows_ahead, writing
 from sayso.gate.ledger import attempts, outcome, start
 from sayso.gate.ledger.access_requests import PREFIX as ACCESS_REQUEST
 from sayso.gate.ledger.retry import retry_call
@@ -36,6 +36,7 @@ from sayso.service.api.call_body import (
 )
 from sayso.service.http.batches import BatchedStep
 from sayso.service.http.callers import MOST, is_own, owns, session_for, visible_sessions
+from sayso.service.http.connections import caller_left, check_awaited
 from sayso.service.http.endpoints import ANY, Context, Endpoint
 from sayso.service.http.problems import RequestRefused
 from sayso.store.contract import Ahead, CallRow
@@ -112,7 +113,7 @@ def _start_call(context: Context, wanted: Request, holder: str) -> CallView:
         "lease": lease_of(body),
     }
     scope = scope_from_body(context.gate, wanted.session, body)
-    begin = start.start_ungated if body.ungated else start.start_call
+    begin = start.start_ungated if body.ungated else partial(start.start_call, check_awaited=check_awaited)
     attempt = begin(context.gate, wanted, scope, holder=holder, **keys)
     count_denied(context, attempt, wanted)
     return describe_call(context.gate, restore_fence(context.gate, attempt, holder, body.attempt))
@@ -155,10 +156,12 @@ def _end_call(context: Context) -> CallView:
     row = _find_own_row(context)
     result = None if body.result is msgspec.UNSET else msgspec.json.encode(body.result)
     claimed = context.token.role == "agent"
-    report = outcome.end_call(
-        context.gate, row.id, body.fence, body.state, result, body.unkept, claimed=claimed
-    )
-    ended = describe_call(context.gate, attempts.load_attempt_now(context.gate, row.id, row.session))
+    with writing(context.gate) as tx:
+        report, now = outcome.end_call_in(
+            context.gate, tx, row.id, body.fence, body.state, result, body.unkept, claimed=claimed
+        )
+        attempt = attempt_from_row(context.gate, tx, now)
+    ended = describe_call(context.gate, attempt)
     return msgspec.structs.replace(ended, announced=report.announced, cleared=report.cleared)
 
 
@@ -204,7 +207,7 @@ async def let_wait(
         with context.running.limits.waiting(context.token.id, operator=context.token.role == "operator"):
             await waiting(wait, left)
         if left.done():
-            raise RequestRefused(408, "left", "whoever waited for this has left")
+            raise caller_left()
     finally:
         left.cancel()
     await context.in_thread(context.check_still_known)
@@ -300,6 +303,7 @@ def _retry_own(context: Context, call: str) -> CallView:
         effect_key=body.effect_key,
         meant=None if body.meant is None else encode_canonical(body.meant),
         lease=lease_of(body),
+        check_awaited=check_awaited,
     )
     return describe_call(context.gate, restore_fence(context.gate, again, holder, name))
 
@@ -316,7 +320,7 @@ def _find_own_row(context: Context) -> CallRow:
     with context.gate.store.read() as tx:
         row = tx.call(name)
         if row is None or not is_own(context, tx.session(row.session)):
-            raise UnknownCall(f"there is no call {name}")
+            raise UnknownCall.of(name)
     return row
 
 

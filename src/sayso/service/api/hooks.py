@@ -38,7 +38,9 @@ from sayso.gate.sessions.sessions import close_session
 from sayso.reading.paths.places import find_workspace
 from sayso.service.api.calls import check_room, count_denied, let_wait
 from sayso.service.http.auth import check_caller_again
+from sayso.service.http.connections import check_awaited
 from sayso.service.http.endpoints import AGENTS_AND_HOSTS, Context, Endpoint
+from sayso.service.http.names import refuse_nul
 from sayso.service.http.problems import RequestRefused
 from sayso.service.live.hook_calls import SAME_CALL
 from sayso.wire import (
@@ -69,6 +71,7 @@ async def post_hook(context: Context) -> Response:
     """
     dialect = _find_dialect(context)
     event = dialect.read_event(context.parameters["event"], context.body)
+    refuse_nul(event)
     answer = await _answer_event(context, event)
     return _encode_output(dialect.render_answer(event, _mark_canary(context, event, answer)))
 
@@ -166,7 +169,15 @@ def _start_call(context: Context, session: str, event: HostCall) -> Attempt:
     """Decide the call, or find it where another hook has asked about it just now."""
     wanted = _make_request(context, session, event)
     check_room(context, wanted)
-    begin = partial(start.start_call, context.gate, wanted, holder=context.token.id, lease=DAY, lasts=False)
+    begin = partial(
+        start.start_call,
+        context.gate,
+        wanted,
+        holder=context.token.id,
+        lease=DAY,
+        lasts=False,
+        check_awaited=check_awaited,
+    )
     attempt = _find_joined(context, session, event, wanted)
     if attempt is None:
         try:
@@ -220,7 +231,7 @@ async def _await_person(context: Context, attempt: Attempt, question: str) -> At
     if await context.in_thread(_is_open, context, question):
         return attempt
     retry = partial(retry_call, context.gate, attempt.call, holder=context.token.id, lease=DAY)
-    return await context.in_thread(retry)
+    return await context.in_thread(partial(retry, check_awaited=check_awaited))
 
 
 def _is_open(context: Context, question: str) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
@@ -25,6 +26,10 @@ from sayso.store.contract import Ahead, BatchLost, StoreBusy, join_ahead
 NO_AHEAD = Ahead()
 MOST = 64
 """How many requests share a batch at most."""
+TOGETHER = 8
+"""Up to this many a batch is worth waiting for: beyond, what all requests share costs each but little."""
+A_MOMENT, A_BLINK = 0.002, 0.0005
+"""How many seconds to wait for those that were answered together the last time, and to sleep meanwhile."""
 IDLE = 10.0
 """After so many seconds without a request the thread ends; the next one starts another."""
 
@@ -85,6 +90,8 @@ class Batches:
         self._store = store
         self._queue: SimpleQueue[BatchedRequest] = SimpleQueue()
         self._starting = threading.Lock()
+        self._expected = 1
+        """How many are likely to come together: as many as the last time, within bounds."""
         self._thread: threading.Thread | None = None
 
     async def run(self, prepare: Callable[[], BatchedStep], first: Ahead = NO_AHEAD) -> Any:
@@ -113,13 +120,28 @@ class Batches:
                     return
 
     def _take(self) -> list[BatchedRequest]:
-        """The requests that wait, after one was waited for."""
+        """The requests that wait, after one came; and, for a moment, as many as came together before.
+
+        Agents that were answered together ask again within a moment of each other.
+        """
         found: list[BatchedRequest] = []
         with suppress(Empty):
             found.append(self._queue.get(timeout=IDLE))
+            self._wait_for_others(until=time.monotonic() + A_MOMENT)
             while len(found) < MOST:
                 found.append(self._queue.get_nowait())
+        self._expected = min(TOGETHER, len(found))
         return found
+
+    def _wait_for_others(self, until: float) -> None:
+        """Where a batch costs several words to the database, wait for as many as came together before.
+
+        Asleep, because to be woken by each of them takes longer than all of them are worth.
+        """
+        if self._store.local:
+            return
+        while self._queue.qsize() + 1 < self._expected and time.monotonic() < until:
+            time.sleep(A_BLINK)
 
     def _decide(self, requests: Sequence[BatchedRequest], *, tell: bool = True) -> None:
         try:

@@ -9,12 +9,15 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Protocol, cast
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from sayso.service.http.problems import RequestRefused
 
 SWEEP = 1.0
 LARGEST_HEAD = 64 * 1024
@@ -73,14 +76,35 @@ class Strangers:
         visitor.show_out()
 
 
-_here: ContextVar[Callable[[], None] | None] = ContextVar("sayso_connection", default=None)
+class CallersLine(Visitor, Protocol):
+    """A connection with a request under way on it."""
+
+    def mark_known(self) -> None:
+        """Whoever is there has shown a token."""
+
+    def has_left(self) -> bool:
+        """Return whether whoever was there has closed it. To be asked in any thread."""
+
+
+_here: ContextVar[CallersLine | None] = ContextVar("sayso_connection", default=None)
 
 
 def mark_caller_known() -> None:
     """The request under way has shown a token: while it lasts, its connection is not a stranger's."""
-    known = _here.get()
-    if known is not None:
-        known()
+    here = _here.get()
+    if here is not None:
+        here.mark_known()
+
+
+def check_awaited() -> None:
+    """Refuse to go on with the request under way if whoever made it has left by this very moment."""
+    here = _here.get()
+    if here is not None and here.has_left():
+        raise caller_left()
+
+
+def caller_left() -> RequestRefused:
+    return RequestRefused(408, "left", "whoever waited for this has left")
 
 
 class JoiningTransport:
@@ -137,7 +161,7 @@ def protocol_for(strangers: Strangers) -> type[asyncio.Protocol]:
 
         def data_received(self, data: bytes) -> None:
             strangers.hear(self)
-            _here.set(lambda: strangers.forget(self))
+            _here.set(self)
             super().data_received(data)
 
         def on_response_complete(self) -> None:
@@ -148,7 +172,24 @@ def protocol_for(strangers: Strangers) -> type[asyncio.Protocol]:
         def show_out(self) -> None:
             self.transport.abort()
 
+        def mark_known(self) -> None:
+            strangers.forget(self)
+
+        def has_left(self) -> bool:
+            return self.transport.is_closing() or _is_closed_by_peer(self.transport)
+
     return Guarded
+
+
+def _is_closed_by_peer(transport: asyncio.Transport) -> bool:
+    """Look at the connection itself: the loop may not have come to its end yet."""
+    try:
+        with transport.get_extra_info("socket").dup() as line:
+            return not line.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
 
 
 def _limited_httptools() -> type[asyncio.Protocol] | None:

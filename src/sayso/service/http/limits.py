@@ -49,8 +49,8 @@ class Buckets:
             self._left[token] = (left - amount if enough else left, now)
         return 0 if enough else self._seconds_until(amount, left, rate)
 
-    def look(self, token: str, amount: float) -> int:
-        """Return what `take` would say, without taking anything."""
+    def seconds_to_wait(self, token: str, amount: float) -> int:
+        """Return the seconds until so much is there, 0 if it is; nothing is taken."""
         with self._lock:
             left = self._left_at(token, self._clock())
         return 0 if left >= amount else self._seconds_until(amount, left)
@@ -117,7 +117,7 @@ class Limits:
 
     def check_refused(self, token: str, size: int) -> None:
         """A large call of this size, before it is decided; refused if too much of this token was denied."""
-        seconds = self._refused.look(token, size)
+        seconds = self._refused.seconds_to_wait(token, size)
         if seconds:
             raise RequestRefused(
                 429,

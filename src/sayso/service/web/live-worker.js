@@ -1,8 +1,8 @@
 // The one listener of a browser that has shared workers: it holds the stream, and every tab has a port to it.
 
-import { stream } from "./lib/stream.js";
+import { stream } from "./live/stream.js";
 
-/** @import {Message, Stream} from "./lib/stream.js" */
+/** @import {Message, Stream} from "./live/stream.js" */
 
 const worker = /** @type {SharedWorkerGlobalScope} */ (/** @type {unknown} */ (self));
 /** @type {Set<MessagePort>} */

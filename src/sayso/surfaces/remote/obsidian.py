@@ -2,7 +2,7 @@
 
 - Nothing is sent by us: a question is shown once the plugin has fetched it, and leaves when it waits no more.
 - The plugin holds a secret of this surface and no token: whoever gets it can read and answer what is asked
-  here, as one of the approvers, and do nothing else.
+  here, as its approver, and do nothing else.
 - Requests and answers are signed with it, both ways, and an answer of ours names the request it belongs to:
   nobody in between can put other words on a question than those that the gate has.
 """
@@ -15,7 +15,7 @@ import msgspec
 
 from sayso.core.audit.notices import Notice
 from sayso.core.signed_messages import SignedMessage, check_message, decode_secret, sign_message
-from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard
+from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard, read_signed_answer
 from sayso.surfaces.remote.exchange import SendingFailed
 
 
@@ -43,6 +43,7 @@ class Obsidian:
     allows = True
     cuts = False
     polls = False
+    takes_notices = False
 
     def __init__(self, settings: ObsidianSettings, now: Callable[[], float]) -> None:
         self.name, self.detail = settings.name, settings.detail
@@ -63,12 +64,11 @@ class Obsidian:
 
     def receive(self, headers: Mapping[str, str], body: bytes) -> GivenAnswer:
         """Return the answer in a message of the plugin; an error unless it was signed just now."""
-        self._check(headers, body)
-        return msgspec.json.decode(body, type=GivenAnswer)
+        return read_signed_answer(self._check(headers, body))
 
     def check_fetch(self, headers: Mapping[str, str], body: bytes) -> str:
         """Return the id of a request for what waits; an error unless the plugin signed it just now."""
-        message = self._check(headers, body)
+        message = self._check(headers, body).id
         if msgspec.json.decode(body, type=FetchBody).fetch != "questions":
             raise msgspec.ValidationError("only questions can be fetched")
         return message
@@ -79,7 +79,7 @@ class Obsidian:
         signature = sign_message(self._secret, message, now, body)
         return {"webhook-id": message, "webhook-timestamp": str(now), "webhook-signature": signature}
 
-    def _check(self, headers: Mapping[str, str], body: bytes) -> str:
+    def _check(self, headers: Mapping[str, str], body: bytes) -> SignedMessage:
         sent = SignedMessage(
             headers.get("webhook-id", ""),
             headers.get("webhook-timestamp", ""),
@@ -87,4 +87,4 @@ class Obsidian:
             body,
         )
         check_message(sent, [self._secret], self._now())
-        return sent.id
+        return sent

@@ -17,6 +17,7 @@ from sayso.core.errors import SaysoError
 from sayso.core.team import Team
 from sayso.core.text.patterns import lazy_pattern
 from sayso.gate.deliveries.remote_surface import SETTINGS_FILE, RemoteSurface
+from sayso.gate.deliveries.telling import is_told_notices
 from sayso.gate.open import gate_data_folder
 from sayso.gate.private_files import hold_file, read_private_file, write_private_file
 from sayso.surfaces.remote.desktop import Desktop, DesktopSettings
@@ -50,6 +51,7 @@ TAKEN_NAMES = frozenset({"notices", "trail", "page", "terminal"})
 BROWSERS = "push-"
 """So begin the names of the browsers that are sent notifications."""
 SHARED = "give each person a surface of their own, with a secret of its own"
+OWN_BOT = "make another one: all its answers come to one surface"
 PLAIN_NAME = lazy_pattern(r"[a-z][a-z0-9-]{0,30}")
 
 
@@ -112,7 +114,7 @@ def make_surfaces(settings: Sequence[SurfaceSettings]) -> tuple[RemoteSurface, .
 
 def notice_places(surfaces: Sequence[RemoteSurface]) -> tuple[str, ...]:
     """Return the surfaces that can be told notices, in their order."""
-    return tuple(one.name for one in surfaces if not isinstance(one, Obsidian))
+    return tuple(one.name for one in surfaces if is_told_notices(one))
 
 
 def check_notices(named: str | None, surfaces: Sequence[str]) -> None:
@@ -161,6 +163,22 @@ def _check(found: Sequence[SurfaceSettings]) -> None:
             raise SurfacesRefused(f"{one.name}: detail is full or masked, not {one.detail!r}")
 
     _check_secrets([one for one in found if isinstance(one, WebhookSettings | ObsidianSettings)])
+    _check_bots(found)
+
+
+def _check_bots(found: Sequence[SurfaceSettings]) -> None:
+    """Refuse two surfaces with one bot or app: the answers of both would come to one of them."""
+    owners: dict[tuple[str, str], str] = {}
+    for one in found:
+        if isinstance(one, TelegramSettings):
+            bot = ("bot", one.token)
+        elif isinstance(one, SlackSettings):
+            bot = ("app", one.signing_secret)
+        else:
+            continue
+        first = owners.setdefault(bot, one.name)
+        if first != one.name:
+            raise SurfacesRefused(f"{one.name}: {first} has the same {bot[0]}", hint=OWN_BOT)
 
 
 def _check_secrets(found: Sequence[WebhookSettings | ObsidianSettings]) -> None:

@@ -15,7 +15,7 @@ import msgspec
 
 from sayso.core.audit.notices import Notice
 from sayso.core.signed_messages import WINDOW, BadMessage
-from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard
+from sayso.gate.deliveries.remote_surface import GivenAnswer, ProvenAnswer, QuestionCard
 from sayso.surfaces.remote.exchange import BadRequest, SendingFailed, post_json
 
 OPENS = "sayso-open"
@@ -135,6 +135,8 @@ def _read_press(body: bytes) -> GivenAnswer | None:
         if payload["actions"][0]["action_id"] == OPENS:
             return None
         question, answer, token = str(payload["actions"][0]["value"]).split("|")
-        return GivenAnswer(question, answer, token, str(payload["user"]["id"]))
+        ref = payload.get("container", {}).get("message_ts")
+        press, who = str(payload["actions"][0]["action_ts"]), str(payload["user"]["id"])
+        return ProvenAnswer(question, answer, token, who, press=press, ref=ref and str(ref))
     except (KeyError, IndexError, ValueError, TypeError, msgspec.DecodeError) as error:
         raise BadMessage("body", "this is not a button of ours") from error

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from sayso.core.audit.notices import Notice
-from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard
+from sayso.gate.deliveries.remote_surface import GivenAnswer, ProvenAnswer, QuestionCard
 from sayso.surfaces.remote.exchange import LONGEST_EXCHANGE, BadRequest, SendingFailed, post_json
 
 
@@ -110,6 +110,7 @@ def _read_press(pressed: Any, chat: str) -> GivenAnswer | None:
         answer, _, token = str(pressed["data"]).partition(":")
         question = str(message["text"]).rpartition("Question ")[2].strip()
         here = str(message["chat"]["id"]) == chat
+        press, ref = str(pressed["id"]), str(message["message_id"])
     except (KeyError, TypeError):
         return None
-    return GivenAnswer(question, answer, token, who) if here and question else None
+    return ProvenAnswer(question, answer, token, who, press=press, ref=ref) if here and question else None

@@ -1,7 +1,7 @@
 """A webhook of the operator's own: questions and notices go out signed, answers come back signed.
 
-Both ways as Standard Webhooks 1.0 has it. The receiver may send each answer once; its id is not kept, because
-the first answer closes the question, and where a team approves nobody counts twice.
+Both ways as Standard Webhooks 1.0 has it. The first answer closes the question; where a team approves, each
+message counts once.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import msgspec
 
 from sayso.core.audit.notices import Notice
 from sayso.core.signed_messages import SignedMessage, check_message, decode_secret, sign_message
-from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard
+from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard, read_signed_answer
 from sayso.surfaces.remote.exchange import post
 
 
@@ -63,7 +63,7 @@ class Webhook:
             body,
         )
         check_message(message, [self._secret], self._now())
-        return msgspec.json.decode(body, type=GivenAnswer)
+        return read_signed_answer(message)
 
     def _send(self, kind: str, what: object, key: str) -> None:
         body = msgspec.json.encode({"type": kind, "data": what})

@@ -120,7 +120,7 @@ def _find_own(context: Context) -> Read:
     with context.gate.store.read() as tx:
         row = tx.question(name)
     if row is None or not can_see(context, row.session):
-        raise UnknownQuestion(f"there is no question {name}")
+        raise UnknownQuestion.of(name)
     return find_question(context.gate, name)
 
 

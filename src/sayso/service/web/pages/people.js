@@ -11,7 +11,7 @@ import { inline, visible } from "../lib/visible.js";
 /** @type {Column[]} */
 const PEOPLE = [
   ["Name", "first"],
-  ["Groups", "bare"],
+  ["Groups", ""],
   ["Known by", "wide"],
 ];
 /** @type {Column[]} */

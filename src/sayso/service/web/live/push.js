@@ -1,7 +1,7 @@
 // Notifications while the page is closed: whether this browser gets them, and the switch for it.
 
-import { get, post, remove } from "./api.js";
-import { bytes } from "./passkeys.js";
+import { get, post, remove } from "../lib/api.js";
+import { bytes } from "../lib/passkeys.js";
 
 const WANTED = "sayso-notify";
 
