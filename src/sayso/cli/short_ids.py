@@ -54,6 +54,16 @@ def expand_question_id(gate: Gate, typed: str) -> str:
     return _expand_id(gate, typed, "question", lambda tx: tx.question(typed), question_ids)
 
 
+def expand_waited_id(gate: Gate, typed: str) -> str:
+    """The question meant: by its own id, or by that of the call that waits for it."""
+    if not typed.startswith("op_"):
+        return expand_question_id(gate, typed)
+    name = expand_call_id(gate, typed)
+    with gate.store.read() as tx:
+        row = tx.call(name)
+    return typed if row is None or row.question is None else row.question
+
+
 def expand_shown_question_id(gate: Gate, typed: str) -> str:
     """The question meant, to be looked at: where several fit, the only one of them that is open."""
     still = [name for name, _ in open_question_ids(gate) if len(typed) >= LEAST and shortens_id(name, typed)]
@@ -286,6 +296,7 @@ SessionId = Annotated[str, _id_argument("SESSION", "sayso sessions", open_sessio
 OneStoppedSession = Annotated[str | None, _id_argument("[SESSION]", "sayso sessions", stopped_session_ids)]
 OneSession = Annotated[str | None, _id_argument("[SESSION]", "sayso sessions", open_session_ids)]
 QuestionId = Annotated[str, _id_argument("ID", "sayso inbox", open_question_ids)]
+WaitedId = Annotated[str, _id_argument("ID", "sayso inbox", open_question_ids, call_ids)]
 OneQuestion = Annotated[str | None, _id_argument("[ID]", "sayso inbox", open_question_ids)]
 GrantId = Annotated[str | None, _id_argument("[GRANT]", "sayso grants", live_grants)]
 CallId = Annotated[str, _id_argument("ID", "sayso calls", call_ids)]

@@ -26,12 +26,11 @@ def complete_agents(incomplete: str) -> list[str]:
     return [name for name in (*AGENTS, MCP) if name.startswith(incomplete)]
 
 
+CODING_AGENTS = "claude, codex, gemini, cursor, copilot, opencode, cline or openclaw"
 AgentArg = Annotated[
     str,
     typer.Argument(
-        metavar="AGENT",
-        help="claude, codex, gemini, cursor, copilot, opencode, cline or openclaw; or mcp, for MCP servers.",
-        autocompletion=complete_agents,
+        metavar="AGENT", help=f"{CODING_AGENTS}; or mcp, for MCP servers.", autocompletion=complete_agents
     ),
 ]
 ProjectOption = Annotated[bool, typer.Option("--project", help="Only for the project in this folder.")]
@@ -119,8 +118,9 @@ def uninstall_agent(
     place = installed.find_place()
     file = installed.hook_file(found, scope, place.project)
     earlier = installed.load_installation(file)
-    wanted = installed.wanted_files(found, place, scope, found.wait)
-    planned = changes.plan_uninstall(wanted, () if earlier is None else earlier.files)
+    files = () if earlier is None else earlier.files
+    wanted = changes.add_earlier_places(installed.wanted_files(found, place, scope, found.wait), files)
+    planned = changes.plan_uninstall(wanted, files)
     if earlier is None and not any(one.is_needed for one in planned):
         typer.echo(f"{found.title} is not gated here.")
         return
@@ -135,7 +135,7 @@ def uninstall_agent(
 
 
 def run_hook(
-    agent: AgentArg,
+    agent: Annotated[str, typer.Argument(metavar="AGENT", help=f"{CODING_AGENTS}.")],
     event: Annotated[str, typer.Argument(metavar="EVENT", help="The event, as the agent names it.")],
     project: ProjectOption = False,
 ) -> None:
@@ -297,7 +297,7 @@ def _show_and_confirm(
     else:
         brief = BRIEF_COMMAND.format(agent=agent.name)
         command = brief if asking.brief else hook_command(agent, "EVENT", file)
-        echo_wrapped(summarize_changes(wanted, planned, command))
+        echo_wrapped(summarize_changes(agent.name, wanted, planned, command))
     if not asking.yes and not typer.confirm(asking.question, default=asking.default):
         raise typer.Exit(1)
 

@@ -242,7 +242,7 @@ def audit_prune(
     """
     until = _parse_before(before)
     if not yes:
-        typer.confirm(f"Drop for good what the entries before {before} say?", abort=True, err=True)
+        typer.confirm(f"Drop the bodies of all entries before {before} for good?", abort=True, err=True)
     from sayso.cli.operator_name import operator_name
     from sayso.gate.audit.prune import prune_audit as drop
 
@@ -283,7 +283,7 @@ def audit_erase(
     from sayso.gate.audit.prune import erase_value as forget
 
     if not yes:
-        typer.confirm(f"Forget the value {name!r} of entry {seq} for good?", abort=True, err=True)
+        typer.confirm(f"Erase the value {name!r} of entry {seq} for good?", abort=True, err=True)
     with _open_audit(store) as gate:
         forget(gate, seq, name, by=operator_name(), stream=stream)
     typer.echo("Erased.")

@@ -18,7 +18,7 @@ from sayso.cli.policy_choice import (
     find_own_source,
     print_note,
 )
-from sayso.cli.short_ids import SessionOption, StoreOption
+from sayso.cli.short_ids import StoreOption, complete_ids, open_session_ids
 
 EXIT = {"allow": 0, "ask": 3, "deny": 4}
 
@@ -39,6 +39,15 @@ ToolOption = Annotated[
     str | None,
     typer.Option("--tool", metavar="NAME", help="Decide a call of this tool, instead of DOMAIN and ACTION."),
 ]
+GrantsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--session",
+        metavar="ID",
+        help="Decide in this session, with its grants.",
+        autocompletion=complete_ids(open_session_ids),
+    ),
+]
 ArgsOption = Annotated[str | None, typer.Option("--args", metavar="JSON", help="The arguments of the tool.")]
 
 NOBODY_ALERTED = "nobody was alerted, and nothing was recorded: that takes a store"
@@ -50,7 +59,7 @@ def check_operation(
     confidence: ConfidenceArg = None,
     tool: ToolOption = None,
     args: ArgsOption = None,
-    session: SessionOption = None,
+    session: GrantsOption = None,
     store: StoreOption = None,
     policy: PolicyOption = None,
     preset: PresetOption = None,
@@ -92,7 +101,7 @@ def explain_operation(
     confidence: ConfidenceArg = None,
     tool: ToolOption = None,
     args: ArgsOption = None,
-    session: SessionOption = None,
+    session: GrantsOption = None,
     store: StoreOption = None,
     policy: PolicyOption = None,
     preset: PresetOption = None,

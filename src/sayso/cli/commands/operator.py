@@ -23,12 +23,14 @@ from sayso.cli.short_ids import (
     SessionId,
     SessionOption,
     StoreOption,
+    WaitedId,
     complete_ids,
     complete_words,
     expand_grant_id,
     expand_open_session_id,
     expand_question_id,
     expand_shown_question_id,
+    expand_waited_id,
     open_session_ids,
 )
 from sayso.core.durations import DAY, GRANT_MINUTES, LONGEST_WAIT, USUAL_WAIT
@@ -159,7 +161,7 @@ def rate_asked(
 
 
 def wait_for_question(
-    question: QuestionId,
+    question: WaitedId,
     timeout: Annotated[
         float,
         typer.Option(
@@ -169,7 +171,7 @@ def wait_for_question(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Wait for the answer to a question.
+    """Wait for the answer to a question, or to that of a call (op_…).
 
     Exit 0 granted, 1 denied or cancelled, 2 timed out or expired, 3 not found.
     """
@@ -179,7 +181,7 @@ def wait_for_question(
 
     try:
         with open_gate_to_look(store) as gate:
-            outcome = operator.wait_for_outcome(gate, expand_question_id(gate, question), timeout)
+            outcome = operator.wait_for_outcome(gate, expand_waited_id(gate, question), timeout)
     except NoStore as error:
         print_note(error.message)
         outcome = operator.WaitOutcome(question, "not_found")

@@ -15,7 +15,7 @@ SIGNED = {
     "all": "every answer that allows something",
     "high": "answers that allow high risk",
     "never": "nothing",
-    None: "answers that allow high risk, once there is a passkey (nobody chose)",
+    None: "answers that allow high risk, once there is a passkey (the default)",
 }
 
 
@@ -65,7 +65,7 @@ def passkey_remove(
 
 @passkeys.command("require", short_help="Choose which answers must be signed.")
 def passkey_require(
-    level: Annotated[str, typer.Argument(help="high, all or never.")],
+    level: Annotated[str, typer.Argument(metavar="LEVEL", help="high, all or never.")],
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:

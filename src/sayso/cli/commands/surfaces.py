@@ -32,8 +32,10 @@ def list_surfaces(as_json: JsonOption = False) -> None:
 
 @app.command("add", short_help="Add a surface.")
 def add_one(
-    kind: Annotated[str, typer.Argument(help="telegram, slack, ntfy, mail, webhook, obsidian or desktop.")],
-    name: Annotated[str, typer.Argument(help="What you call it.")],
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help="telegram, slack, ntfy, mail, webhook, obsidian or desktop.")
+    ],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What you call it.")],
     values: Annotated[
         list[str] | None,
         typer.Argument(metavar="KEY=VALUE", help="Its settings; what is needed and missing is asked for."),
@@ -49,7 +51,7 @@ def add_one(
     ntfy      topic answers=URL [server token detail=full]
     mail      host sender to [port security user password detail=full]
     webhook   url secret approvers=NAME,NAME [detail=masked]
-    obsidian  secret approvers=NAME,NAME [detail=masked]
+    obsidian  secret approvers=NAME [detail=masked]
     desktop   nothing
 
     docs/surfaces.md says what they are.
@@ -69,7 +71,7 @@ def add_one(
 
 
 @app.command("remove", short_help="Remove a surface.")
-def remove_one(name: Annotated[str, typer.Argument(help="Its name.")]) -> None:
+def remove_one(name: Annotated[str, typer.Argument(metavar="NAME", help="Its name.")]) -> None:
     """Remove a surface. Questions it still shows can no longer be answered there."""
     from sayso.surfaces.remote.settings_file import remove_surface
 
@@ -80,7 +82,7 @@ def remove_one(name: Annotated[str, typer.Argument(help="Its name.")]) -> None:
 
 @app.command("test", short_help="Send a harmless question, and wait for the answer.")
 def try_one(
-    name: Annotated[str, typer.Argument(help="Its name.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name.")],
     wait: Annotated[float, typer.Option("--wait", metavar="N", help="Seconds to wait for an answer.")] = WAIT,
     store: StoreOption = None,
 ) -> None:

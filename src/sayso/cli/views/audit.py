@@ -77,7 +77,7 @@ def show_verification(verified: AuditReport) -> None:
     if not verified.clean:
         typer.echo(count_of(verified.found, "finding"))
     elif not verified.tampering.entries:
-        typer.echo("Nothing was changed.")
+        typer.echo("Verified: nothing in it was changed.")
     if verified.tampering.entries:
         echo_line(verified.tampering.text(whole=verified.clean))
 

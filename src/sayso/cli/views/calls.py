@@ -89,7 +89,7 @@ def load_call_details(gate: Gate, call: str) -> CallDetails:
     with gate.store.read() as tx:
         row, now = tx.call(call), tx.now
         if row is None:
-            raise UnknownCall(f"there is no call {call}")
+            raise UnknownCall.of(call)
         row, more = _as_it_stands(gate, tx, row)
     kept = find_record(gate, row)
     lease = None if row.lease_until is None else row.lease_until - now

@@ -220,11 +220,11 @@ def figure_lines(found: Figures) -> list[str]:
         f"{count_of(found.prompts, 'question')} asked, {found.avoided} avoided by earlier answers",
         f"prompts per category per task: {_format_number(per)}"
         + ("" if per is None else f", at most {worst}")
-        + " (aim: 1 or less)",
+        + " (aim: at most 1)",
         f"high-risk calls asked: {_format_percent(found.high_risk_asked)} (aim: 100 %)"
         + (f"; unasked by {unasked}" if unasked else ""),
-        f"repeated commands on the allowlist: {repeated} (aim: 50 %)",
-        f"questions rated clear: {_format_rating(found)} (aim: 90 %)",
+        f"repeated commands on the allowlist: {repeated} (aim: at least 50 %)",
+        f"questions rated clear: {_format_rating(found)} (aim: at least 90 %)",
         f"prompts per hour of work: {_format_number(found.prompts_per_hour)}",
         f"median time to answer: {answered}, of {count_of(found.answers, 'answer')}",
         f"answers faster than a person can read: {found.answers_too_fast}",

@@ -13,6 +13,7 @@ from sayso.wire import CANARY_SESSION, HookDialect
 Scope = Literal["user", "project"]
 QUICK = 20
 """Seconds for an event at which nobody is waited for."""
+UNPROVEN = "whether it runs the hook is not proven here"
 NOWHERE = "http://127.0.0.1:9"
 """An address at which nobody listens."""
 
@@ -122,7 +123,7 @@ class Agent(HookDialect, frozen=True, kw_only=True):
     """How many folders above what is written for the user lies the agent's own folder."""
     headless: Callable[[str], Headless] | None = None
     """How to let the program take this message, if its hook runs before any model is asked."""
-    unproven: str = "it was not started, so whether it runs the hook is not proven here"
+    unproven: str = f"it was not started, so {UNPROVEN}"
     """What is not proven where the program cannot be started without a model."""
     is_blocked: Callable[[int, str], bool] = blocked_by_exit
     """Whether the host blocks the call, by the hook's exit code and what it printed."""

@@ -14,6 +14,7 @@ from sayso.doors.agents.answers import NOT_DECIDED, to_json
 from sayso.doors.agents.payload import (
     check_event,
     first_root,
+    name_call,
     object_of,
     optional_text,
     refuse_event,
@@ -55,7 +56,7 @@ def _read_event(event: str, payload: dict[str, Any]) -> HostEvent:
 
 
 def _tool(told: dict[str, Any]) -> dict[str, Any]:
-    return {"tool": text_of(told, "toolName"), "args": object_of(told, "parameters")}
+    return name_call(text_of(told, "toolName"), object_of(told, "parameters"))
 
 
 def _render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:
@@ -115,5 +116,6 @@ AGENT = Agent(
     is_blocked=_is_blocked,
     wait=15,
     most_wait=15,
+    condition="hooks are on in its settings, and not before",
     advice=("Turn hooks on in Cline's settings (Features); without that it does not run them.",),
 )

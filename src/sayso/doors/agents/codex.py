@@ -4,13 +4,11 @@
 - Hooks run only once the user has trusted them in `/hooks`; until then Codex skips them without a word.
 - `codex app-server` lists the hooks that Codex would run, one JSON message a line. Only it knows whether it
   trusts them as they are now, and whether a project's own file switches them off.
-- A patch is shown with the files it changes, so that each of them is judged.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -38,9 +36,6 @@ from sayso.doors.agents.answers import (
 from sayso.doors.agents.payload import optional_text, read_place, read_tool, refuse_event
 from sayso.wire import HookAnswer, HookOutput, HostCall, HostEvent, HostMessage, HostOutcome
 
-_FILES = re.compile(r"^\*\*\* (?:Add File|Update File|Delete File|Move to): ?(.*?)\s*$", re.MULTILINE)
-_DELETES = re.compile(r"^\*\*\* (?:Delete File|Move to):", re.MULTILINE)
-PATCH = "apply_patch"
 LISTING_PATIENCE = 30
 LISTED = 2
 LISTING = (
@@ -52,23 +47,12 @@ LISTING = (
 def _read_event(event: str, payload: dict[str, Any]) -> HostEvent:
     where = read_place(event, payload)
     if event in ("PreToolUse", "PermissionRequest"):
-        return HostCall(**where, **_tool(payload), prompts=event == "PermissionRequest")
+        return HostCall(**where, **read_tool(payload), prompts=event == "PermissionRequest")
     if event == "PostToolUse":
-        return HostOutcome(**where, **_tool(payload))
+        return HostOutcome(**where, **read_tool(payload))
     if event == "UserPromptSubmit":
         return HostMessage(**where, text=optional_text(payload, "prompt"))
     raise refuse_event(event)
-
-
-def _tool(payload: dict[str, Any]) -> dict[str, Any]:
-    found = read_tool(payload)
-    return {**found, "args": name_patched_files(found["args"])} if found["tool"] == PATCH else found
-
-
-def name_patched_files(args: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a patch with the files it changes, and whether it removes any."""
-    text = "\n".join(value for value in args.values() if isinstance(value, str))
-    return {**args, "paths": _FILES.findall(text), "deletes": _DELETES.search(text) is not None}
 
 
 def _render_answer(event: HostEvent, answer: HookAnswer) -> HookOutput:

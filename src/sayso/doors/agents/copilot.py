@@ -10,7 +10,7 @@ from typing import Any
 
 from sayso.doors.agents.agent import Agent, CommandFor, HookEvent, Place, Scope, Wanted, WantedFile
 from sayso.doors.agents.answers import NOT_DECIDED, to_json
-from sayso.doors.agents.payload import check_event, object_of, optional_text, refuse_event, text_of
+from sayso.doors.agents.payload import check_event, name_call, object_of, optional_text, refuse_event, text_of
 from sayso.wire import (
     CANARY_SESSION,
     HookAnswer,
@@ -60,8 +60,7 @@ def _read_event(event: str, payload: dict[str, Any]) -> HostEvent:
 def _tool(payload: dict[str, Any]) -> dict[str, Any]:
     args = "toolArgs" if "toolArgs" in payload else "tool_input"
     return {
-        "tool": text_of(payload, "toolName", "tool_name"),
-        "args": object_of(payload, args),
+        **name_call(text_of(payload, "toolName", "tool_name"), object_of(payload, args)),
         "call_id": optional_text(payload, "toolUseId", "tool_use_id") or None,
     }
 

@@ -110,5 +110,6 @@ AGENT = Agent(
     canary=canary_of("before_tool_call", "write", "path"),
     levels=3,
     scopes=("user",),
+    condition="its plugin is enabled, and not before",
     advice=("Switch the plugin on: openclaw plugins enable sayso, then restart the gateway.",),
 )

@@ -1,13 +1,21 @@
-"""Reading a host's payload: every field has its type, or the payload is refused."""
+"""Reading a host's payload: every field has its type, or the payload is refused.
+
+A patch is read with the files it changes, so that each of them is judged.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from sayso.core.digest import parse_json
 from sayso.core.errors import MalformedRequest
+
+PATCH = "apply_patch"
+_FILES = re.compile(r"^\*\*\* (?:Add File|Update File|Delete File|Move to): ?(.*?)\s*$", re.MULTILINE)
+_DELETES = re.compile(r"^\*\*\* (?:Delete File|Move to):", re.MULTILINE)
 
 
 def text_of(payload: Mapping[str, Any], *names: str) -> str:
@@ -61,10 +69,18 @@ def _read_subagent(payload: Mapping[str, Any]) -> str:
 def read_tool(payload: Mapping[str, Any]) -> dict[str, Any]:
     """Read tool, arguments and id of a call, as Claude Code and its like name them."""
     return {
-        "tool": text_of(payload, "tool_name"),
-        "args": object_of(payload, "tool_input"),
+        **name_call(text_of(payload, "tool_name"), object_of(payload, "tool_input")),
         "call_id": optional_text(payload, "tool_use_id") or None,
     }
+
+
+def name_call(tool: str, args: dict[str, Any]) -> dict[str, Any]:
+    """Return tool and arguments; those of a patch with the files it changes, and whether it removes any."""
+    if tool != PATCH:
+        return {"tool": tool, "args": args}
+    text = "\n".join(value for value in args.values() if isinstance(value, str))
+    found = {"paths": _FILES.findall(text), "deletes": _DELETES.search(text) is not None}
+    return {"tool": tool, "args": {**args, **found}}
 
 
 def first_root(payload: Mapping[str, Any], name: str) -> str:

@@ -3,6 +3,7 @@
 - Network errors and answers from 500 on are tried again; any other answer is final.
 - Every try has the same id and a new timestamp, so that a message whose answer got lost counts once.
 - What could not be delivered is appended to a file, one message a line, and can be sent again from there.
+  Each line is sealed with the secret: what anybody else wrote there is never signed.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import http.client
 import os
 import secrets
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -18,7 +19,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from sayso.core.errors import MalformedRequest
-from sayso.core.signed_messages import sign_message
+from sayso.core.signed_messages import is_sealed, seal_kept, sign_message
 from sayso.gate.private_files import hold_file
 from sayso.wire import TRUSTED_PATH
 
@@ -56,6 +57,7 @@ class DeadLetter(msgspec.Struct, frozen=True):
     error: str
     tries: int
     at: float
+    seal: str = ""
 
 
 def make_message(url: str, kind: str, data: dict[str, Any], timestamp: str) -> OutgoingMessage:
@@ -124,6 +126,20 @@ def _connect(url: str) -> http.client.HTTPConnection:
         raise MalformedRequest(f"{url!r} is not the address of a service", hint="write http://127.0.0.1:7333")
     kind = http.client.HTTPSConnection if where.scheme == "https" else http.client.HTTPConnection
     return kind(where.hostname, where.port, timeout=TIMEOUT)
+
+
+def seal_letter(letter: DeadLetter, secret: bytes) -> DeadLetter:
+    """Return the letter as the holder of this secret keeps it."""
+    return msgspec.structs.replace(letter, seal=seal_kept(secret, _sealed_parts(letter)))
+
+
+def is_ours(letter: DeadLetter, secrets: Iterable[bytes]) -> bool:
+    """Return whether a holder of one of these secrets kept this letter, with this message and address."""
+    return is_sealed(letter.seal, secrets, _sealed_parts(letter))
+
+
+def _sealed_parts(letter: DeadLetter) -> tuple[str, str, str]:
+    return (letter.message.id, letter.message.url, letter.message.body)
 
 
 def keep_dead_letter(file: Path, letter: DeadLetter) -> None:

@@ -51,7 +51,7 @@ def people_providers(as_json: JsonOption = False) -> None:
 
 @people.command("delegate", short_help="Let somebody approve for you.")
 def people_delegate(
-    to: Annotated[str, typer.Argument(help="A person of the policy.")],
+    to: Annotated[str, typer.Argument(metavar="PERSON", help="A person of the policy.")],
     hours: Annotated[
         float, typer.Option("--hours", metavar="N", min=0.01, max=720, help="For how long.")
     ] = 8.0,
@@ -91,7 +91,7 @@ def people_delegate(
 
 @people.command("end", short_help="End a delegation.")
 def people_end(
-    delegation: Annotated[str, typer.Argument(help="Its id, as `sayso people list` shows it.")],
+    delegation: Annotated[str, typer.Argument(metavar="ID", help="Its id, as `sayso people list` shows it.")],
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:

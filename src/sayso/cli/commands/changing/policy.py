@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from sayso.core.policy import Domain, Policy
     from sayso.policy.lint import LintFinding
 
-app = typer.Typer(help="Read, check and compare policies.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="Read, check, compare and apply policies.", no_args_is_help=True, rich_markup_mode=None
+)
 app.command("status", short_help="Show whether your file is in force, and locked.")(policy_status)
 app.command("apply", short_help="Put your policy file in force.")(policy_apply)
 app.command("lock", short_help="Lock your policy file.")(policy_lock)

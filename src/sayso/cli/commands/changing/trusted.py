@@ -24,6 +24,10 @@ FileOption = Annotated[
     typer.Option("--file", metavar="FILE", help="The file with the secret; trusted.json in the data folder."),
 ]
 DEFAULT_URL = "http://127.0.0.1:7333"
+NOT_OURS = (
+    "not sent: it was not kept by this sender, or with a secret that no longer counts. "
+    "If you want it, make the request again"
+)
 UrlOption = Annotated[
     str | None,
     typer.Option(
@@ -103,7 +107,10 @@ def _describe_status(told: dict[str, Any]) -> list[str]:
 @app.command("send", short_help="Send a signed request.")
 def send(
     operation: Annotated[
-        str | None, typer.Argument(help="What you ask for, such as self_modification.prune_stale_memory.")
+        str | None,
+        typer.Argument(
+            metavar="[OPERATION]", help="What you ask for, such as self_modification.prune_stale_memory."
+        ),
     ] = None,
     args: Annotated[str, typer.Option("--args", metavar="JSON", help="Its arguments, an object.")] = "{}",
     confidence: Annotated[
@@ -157,12 +164,14 @@ def _new_message(url: str, kind: str, data: dict[str, Any]) -> OutgoingMessage:
 
 def _send_and_tell(message: OutgoingMessage, path: Path, as_json: bool) -> int:
     from sayso.core.words import visible
-    from sayso.doors.trusted.send import DeadLetter, keep_dead_letter
+    from sayso.doors.trusted.send import DeadLetter, keep_dead_letter, seal_letter
 
-    sent = _deliver(message, path)
+    secret = _secret_in_use(path)
+    sent = _deliver(message, secret)
     if not sent.delivered and (sent.status == 0 or sent.status >= 500):
         kept = _dead_letters(path)
-        keep_dead_letter(kept, DeadLetter(message, sent.error, sent.tries, time.time()))
+        letter = DeadLetter(message, sent.error, sent.tries, time.time())
+        keep_dead_letter(kept, seal_letter(letter, secret))
         print_note(f"not delivered, kept in {kept}: {visible(sent.error)}")
         return 1
     return _tell(sent, as_json)
@@ -197,17 +206,25 @@ def _describe_answer(sent: Delivery) -> list[str]:
 
 
 def _send_again(path: Path, url: str | None) -> int:
-    """Send every kept message again, to this address if one is named; keep what still cannot be delivered."""
+    """Send every kept message again, to this address if one is named; keep what still cannot be delivered.
+
+    A line that the secret did not seal is left as it is: somebody else wrote it, and it would be signed.
+    """
     from msgspec.structs import replace
 
     from sayso.core.words import visible
-    from sayso.doors.trusted.send import FINAL, forget_dead_letters, read_dead_letters
+    from sayso.doors.trusted.send import FINAL, forget_dead_letters, is_ours, read_dead_letters
+    from sayso.gate.trusted.settings_file import load_trusted_file
 
-    file = _dead_letters(path)
+    file, secret = _dead_letters(path), _secret_in_use(path)
+    known = load_trusted_file(path).live_secrets(time.time())
     settled = set()
     letters = read_dead_letters(file)
     for one in letters:
-        sent = _deliver(one.message if url is None else replace(one.message, url=url), path)
+        if not is_ours(one, known):
+            echo_line(f"{visible(one.message.id[:60])}: {NOT_OURS}")
+            continue
+        sent = _deliver(one.message if url is None else replace(one.message, url=url), secret)
         if sent.delivered or sent.status in FINAL:
             settled.add(one.message.id)
         echo_line(f"{one.message.id}: {'delivered' if sent.delivered else visible(sent.error)}")
@@ -216,12 +233,15 @@ def _send_again(path: Path, url: str | None) -> int:
     return 1 if len(settled) < len(letters) else 0
 
 
-def _deliver(message: OutgoingMessage, path: Path) -> Delivery:
-    from sayso.core.signed_messages import decode_secret
-    from sayso.doors.trusted.send import send_message
+def _secret_in_use(path: Path) -> bytes:
     from sayso.gate.trusted.settings_file import load_trusted_file
 
-    secret = decode_secret(load_trusted_file(path).secrets[0].secret)
+    return load_trusted_file(path).every_secret()[0]
+
+
+def _deliver(message: OutgoingMessage, secret: bytes) -> Delivery:
+    from sayso.doors.trusted.send import send_message
+
     return send_message(message, secret, now=time.time, wait=_wait_to_try_again)
 
 

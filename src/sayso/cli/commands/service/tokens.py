@@ -18,8 +18,8 @@ tokens = typer.Typer(no_args_is_help=True, help="Tokens for agents, hosts and op
 
 @tokens.command("new", short_help="Create a token; it is shown only once.")
 def token_new(
-    role: Annotated[str, typer.Argument(help="agent, host or operator.")],
-    name: Annotated[str, typer.Argument(help="The holder's name.")],
+    role: Annotated[str, typer.Argument(metavar="ROLE", help="agent, host or operator.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The holder's name.")],
     assured: Annotated[
         bool, typer.Option("--assured", help="For a host: the agent's user cannot read this token.")
     ] = False,

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from sayso.core.errors import SaysoError
-from sayso.doors.agents.agent import Agent, Place, Scope
+from sayso.doors.agents.agent import UNPROVEN, Agent, Place, Scope
 from sayso.doors.agents.doctor.canary import PATIENCE, Diagnosis, try_canary, try_program, try_without_service
 from sayso.doors.agents.doctor.caveats import list_caveats
 from sayso.doors.agents.settings.changes import plan_install
@@ -54,7 +54,8 @@ def find_level(path: Path | None, gates: Mapping[str, Sequence[Diagnosis]]) -> D
 def _look_at_program(agent: Agent) -> Diagnosis:
     path = shutil.which(agent.program)
     if path is None:
-        return Diagnosis("program", good=True, text=f"{agent.title}: no command {agent.program} found")
+        missing = f"{agent.title}: no command {agent.program} found, so {UNPROVEN}"
+        return Diagnosis("program", good=True, text=missing)
     try:
         done = subprocess.run(  # noqa: S603  the user's own agent, asked for its version
             [path, "--version"], capture_output=True, text=True, timeout=PATIENCE, check=False

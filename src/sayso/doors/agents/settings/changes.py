@@ -11,6 +11,7 @@ import difflib
 import os
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,8 @@ class Change(msgspec.Struct, frozen=True):
     before: str | None
     after: str | None
     executable: bool = False
+    folders: tuple[str, ...] = ()
+    """Folders that are made for it, or removed with it if nothing else is in them; the innermost first."""
 
     @property
     def is_needed(self) -> bool:
@@ -47,6 +50,8 @@ class InstalledFile(msgspec.Struct, frozen=True):
     path: str
     before: str | None
     after: str
+    folders: tuple[str, ...] = ()
+    """Those that were made for it."""
 
 
 def plan_install(wanted: Sequence[Wanted], inside: Path | None = None) -> list[Change]:
@@ -58,6 +63,13 @@ def plan_uninstall(wanted: Sequence[Wanted], installed: Sequence[InstalledFile])
     """Return what has to change for every trace of an installation to go."""
     known = {one.path: one for one in installed}
     return [_plan_removal(one, known.get(str(resolve_link(one.path)))) for one in wanted]
+
+
+def add_earlier_places(wanted: Sequence[Wanted], installed: Sequence[InstalledFile]) -> list[Wanted]:
+    """Return what is wanted, also where an installation wrote it and a variable of today leads elsewhere."""
+    known = {str(resolve_link(one.path)) for one in wanted}
+    moved = [one for one in installed if one.path not in known]
+    return [*wanted, *(msgspec.structs.replace(wanted[0], path=Path(one.path)) for one in moved)]
 
 
 def apply_changes(changes: Sequence[Change]) -> None:
@@ -88,8 +100,12 @@ def _plan_file(one: Wanted, inside: Path | None) -> Change:
             raise CannotInstall(
                 f"{path} is there already, and not Sayso's", hint="move it away, or call Sayso from it"
             )
-        return Change(path, before, one.text, one.executable)
-    return Change(path, before, _with_entries(path, before or "", one))
+        return Change(path, before, one.text, one.executable, _missing_folders(path))
+    return Change(path, before, _with_entries(path, before or "", one), folders=_missing_folders(path))
+
+
+def _missing_folders(path: Path) -> tuple[str, ...]:
+    return tuple(str(folder) for folder in path.parents if not folder.exists())
 
 
 def _with_entries(path: Path, text: str, one: WantedEntries) -> str:
@@ -109,6 +125,7 @@ def _refuse_dropped(path: Path, text: str, one: WantedEntries) -> None:
     """Refuse a file that the agent would not take: it drops it as a whole, and our hooks with it."""
     if not text.strip():
         return
+    json_edit.refuse_mark(text)
     value = json_edit.load_value(json_edit.parse_text(text))
     json_edit.refuse_loose(text, comments=one.comments)
     fault = one.find_fault(value) if one.find_fault is not None else ""
@@ -124,10 +141,11 @@ def _plan_removal(one: Wanted, installed: InstalledFile | None) -> Change:
     before = read_settings_file(path)
     if before is None:
         return Change(path, None, None)
+    folders = () if installed is None else installed.folders
     if installed is not None and before == installed.after:
-        return Change(path, before, installed.before)
+        return Change(path, before, installed.before, folders=folders)
     if isinstance(one, WantedFile):
-        return Change(path, before, None if is_own_file(before) else before)
+        return Change(path, before, None if is_own_file(before) else before, folders=folders)
     try:
         return Change(path, before, _without_entries(before, one))
     except json_edit.BrokenFile as error:
@@ -207,6 +225,7 @@ def _write(change: Change) -> None:
     try:
         if change.after is None:
             path.unlink(missing_ok=True)
+            _remove_empty(change.folders)
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o755 if change.executable else 0o600
@@ -217,3 +236,9 @@ def _write(change: Change) -> None:
         os.replace(name, path)  # noqa: PTH105  one step, whoever reads it meanwhile
     except OSError as error:
         raise CannotInstall(f"cannot write {path}: {error.strerror}") from error
+
+
+def _remove_empty(folders: Sequence[str]) -> None:
+    with suppress(OSError):
+        for folder in folders:
+            Path(folder).rmdir()

@@ -89,14 +89,18 @@ def forget_installation(file: Path) -> None:
 
 
 def note_files(changes: Sequence[Change], earlier: Installation | None) -> tuple[InstalledFile, ...]:
-    """Return the files as they are after these changes, and as they were before the first installation."""
+    """Return the files as they are after these changes, and as they were before the first installation.
+
+    A file that an earlier installation wrote elsewhere, under another variable, is kept in mind.
+    """
     known = {one.path: one for one in earlier.files} if earlier is not None else {}
     noted = []
     for change in changes:
-        old = known.get(str(change.path))
+        old = known.pop(str(change.path), None)
         before = old.before if old is not None and old.after == change.before else change.before
-        noted.append(InstalledFile(str(change.path), before, change.after or ""))
-    return tuple(noted)
+        folders = change.folders or (old.folders if old is not None else ())
+        noted.append(InstalledFile(str(change.path), before, change.after or "", folders))
+    return (*noted, *known.values())
 
 
 def list_hook_tokens(agent: str, file: Path) -> list[str]:

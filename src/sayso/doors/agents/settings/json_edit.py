@@ -21,6 +21,7 @@ _PLAIN = re.compile(r"-?\d[\d.eE+-]*|true|false|null")
 _ONLY_COMMA = re.compile(r"\s*,\s*\Z")
 _STRING_OR_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\r\n]*|/\*.*?\*/', re.DOTALL)
 DEEPEST = 60
+MARK = "\ufeff"
 
 
 class BrokenFile(SaysoError):
@@ -42,11 +43,17 @@ class JsonNode(msgspec.Struct):
 
 def parse_text(text: str) -> JsonNode:
     """Return the value of the text; refuse what is not JSON with or without comments."""
-    start = _skip(text, 1 if text.startswith("\ufeff") else 0)
+    start = _skip(text, 1 if text.startswith(MARK) else 0)
     node = _read(text, start, 0)
     if _skip(text, node.end) != len(text):
         raise BrokenFile(f"{_line(text, node.end)}: something follows the end of the JSON")
     return node
+
+
+def refuse_mark(text: str) -> None:
+    """Refuse a byte order mark, which is not JSON to most programs."""
+    if text.startswith(MARK):
+        raise BrokenFile("line 1: the file begins with a byte order mark, which is not JSON; save it without")
 
 
 def refuse_loose(text: str, *, comments: bool) -> None:
@@ -191,8 +198,10 @@ def _insert(text: str, node: JsonNode, depth: int, shape: str, value: Any) -> st
 
 
 def _indentation(text: str) -> str:
-    found = re.search(r"\{[ \t]*\r?\n([ \t]+)\"", text)
-    return found[1] if found else "  "
+    """Return what stands before the first key, if that has a line of its own."""
+    root = parse_text(text)
+    before = text[: _item_start(text, root, 0)].rpartition("\n") if root.items else ("", "", "")
+    return before[2] if before[1] and before[2] and not before[2].strip() else "  "
 
 
 def _read(text: str, place: int, depth: int) -> JsonNode:

@@ -14,10 +14,12 @@ from sayso.doors.agents.settings.registration import is_hook_command
 LABEL = 28
 
 
-def summarize_changes(wanted: Sequence[Wanted], changes: Sequence[Change], command: str) -> list[str]:
-    """Return what changes in each file, and once the command that all the hooks run."""
+def summarize_changes(
+    agent: str, wanted: Sequence[Wanted], changes: Sequence[Change], command: str
+) -> list[str]:
+    """Return what changes in each file of this agent, and once the command that all the hooks run."""
     needed = [pair for pair in zip(wanted, changes, strict=True) if pair[1].is_needed]
-    lines = [line for one, change in needed for line in _describe(one, change)]
+    lines = [line for one, change in needed for line in _describe(agent, one, change)]
     adds = any(
         any(_own_entries(one, change.after).values())
         for one, change in needed
@@ -26,9 +28,9 @@ def summarize_changes(wanted: Sequence[Wanted], changes: Sequence[Change], comma
     return [*lines, f"Each of them runs: {command}"] if adds else lines
 
 
-def _describe(one: Wanted, change: Change) -> Iterator[str]:
+def _describe(agent: str, one: Wanted, change: Change) -> Iterator[str]:
     if isinstance(one, WantedFile):
-        yield f"{change.path}: {_describe_own_file(change)}"
+        yield f"{change.path}: {_describe_own_file(agent, change)}"
         return
     before, after = _own_entries(one, change.before), _own_entries(one, change.after)
     if change.after is None:
@@ -49,12 +51,14 @@ def _describe(one: Wanted, change: Change) -> Iterator[str]:
         yield from (f"  + {name:{LABEL}} {_facts(entry)}" for entry in entries)
 
 
-def _describe_own_file(change: Change) -> str:
+def _describe_own_file(agent: str, change: Change) -> str:
     if change.after is None:
         return "removed"
     kind = "a new file" if change.before is None else "Sayso's own file, replaced"
     executable = ", executable" if change.executable else ""
-    return f"{kind} of {len(change.after.splitlines())} lines{executable}; `sayso install --diff` shows them"
+    count = len(change.after.splitlines())
+    lines, them = ("line", "it") if count == 1 else ("lines", "them")
+    return f"{kind} of {count} {lines}{executable} (sayso install {agent} --diff shows {them})"
 
 
 def _own_entries(one: WantedEntries, text: str | None) -> dict[tuple[str, ...], list[Any]]:

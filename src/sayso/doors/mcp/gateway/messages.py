@@ -30,7 +30,11 @@ LONGEST_CHECKED = 4 * 1024 * 1024
 _REQUEST, _RESPONSE = frozenset(("jsonrpc", "id", "method", "params")), frozenset(("result", "error"))
 _CALL = frozenset(("name", "arguments", "_meta", "task"))
 _GOES_ON = frozenset(("inputResponses", "requestState"))
+_spell = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 MessageId = int | str
+UNKNOWN_END = {"sayso": "ambiguous"}
+"""With an error, in its data: the call was sent, and nobody can say how it ended."""
+BROKEN_OFF = "the MCP server broke this call off; find out whether it ran before you repeat it"
 
 
 class Passed(msgspec.Struct, frozen=True):
@@ -153,6 +157,8 @@ def _read_call(message: dict[str, Any], known: MessageId | None) -> ToolCall:
 
 def fold(text: str) -> str:
     """Return the text as the most lenient reader would compare it."""
+    if text.isascii() and text.isidentifier():  # as most keys are: there is nothing else to fold
+        return text.lower()
     folded = unicodedata.normalize("NFKC", text).casefold()
     return "".join(letter for letter in folded if letter.isprintable() and not letter.isspace())
 
@@ -204,6 +210,12 @@ def answer_refused(refused: Refused) -> bytes:
     return _encode({"jsonrpc": "2.0", "id": refused.id, "error": error})
 
 
+def answer_broken_off(known: MessageId) -> bytes:
+    """Answer a call that was sent to a server, of which nobody can say whether it ran."""
+    error = {"code": REFUSED, "message": f"Sayso: {BROKEN_OFF}", "data": UNKNOWN_END}
+    return _encode({"jsonrpc": "2.0", "id": known, "error": error})
+
+
 def write_progress(token: MessageId, times: int, why: str) -> bytes:
     """Tell the client that its call waits. The numbers grow, and stay below all that the server may send."""
     params = {"progressToken": token, "progress": -1e-6 / times, "message": why}
@@ -211,7 +223,7 @@ def write_progress(token: MessageId, times: int, why: str) -> bytes:
 
 
 def _encode(message: dict[str, Any]) -> bytes:
-    return json.dumps(message, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
+    return _spell(message).encode("ascii") + b"\n"
 
 
 class _Result(msgspec.Struct, frozen=True):
@@ -233,10 +245,15 @@ class ServerReply(msgspec.Struct, frozen=True):
     error: Any = None
 
     @property
-    def ends(self) -> Literal["ok", "failed", "asks"] | None:
-        """Return how the call ended; `asks`: its server has a question first, None: this is not an answer."""
+    def ends(self) -> Literal["ok", "failed", "unknown", "asks"] | None:
+        """Return how the call ended, `unknown` if nobody can say.
+
+        `asks`: its server has a question first, None: this is not an answer.
+        """
         if self.method is not None:
             return None
+        if isinstance(self.error, dict) and self.error.get("data") == UNKNOWN_END:
+            return "unknown"
         try:
             found = _decode_result(self.result)
         except msgspec.MsgspecError:  # it is none, or no object

@@ -43,6 +43,8 @@ CHANGED = "Sayso: the server has changed this tool while it was asked about; mak
 SERVER_ENDED = "Sayso: the MCP server has ended"
 ENDED_IN_CALL = "Sayso: the MCP server ended during this call; find out whether it ran before you repeat it"
 Key = tuple[type, MessageId]
+_SUCCESS = {"ok": True, "failed": False}
+"""Of how a server's answer ends a call, whether that is a success; of the rest nobody can say."""
 
 
 class HeldCall(msgspec.Struct):
@@ -58,6 +60,8 @@ class HeldCall(msgspec.Struct):
     times: int = 0
     back_at: float = 0.0
     """When the client is told to send it again, if it is of the stateless era and takes no progress."""
+    was_sent: bool = False
+    """Whether its server has heard of it."""
 
 
 class GatewaySettings(msgspec.Struct, frozen=True):
@@ -121,13 +125,13 @@ class Gateway:
 
     def answer_all(self) -> None:
         """The server has ended: answer everything that still waits."""
-        for key, held in [*self._held.items(), *self._sent.items()]:
-            ran = key in self._sent
-            if ran:
-                self._report_end(key, ok=None)
-            else:
-                self._drop(key)
-            self._to_client.put(messages.answer_denied(held.call, ENDED_IN_CALL if ran else SERVER_ENDED))
+        for key, held in [*self._held.items()]:
+            self._drop(key)
+            self._to_client.put(messages.answer_denied(held.call, SERVER_ENDED))
+        while self._sent:
+            held = self._sent.popitem()[1]
+            self._report_end(held, ok=None)
+            self._to_client.put(messages.answer_denied(held.call, ENDED_IN_CALL))
         self._forget_paused(0)
 
     def close_session(self) -> None:
@@ -209,8 +213,7 @@ class Gateway:
         elif state.waits_for == "person":
             self._hold(HeldCall(call, paused.name, paused.began))
         else:
-            self._sent[_key(call.id)] = HeldCall(call, paused.name, paused.began)
-            self._to_server.put(call.spell_with(state.inner))
+            self._send(_key(call.id), HeldCall(call, paused.name, paused.began), state.inner)
 
     def _hold(self, held: HeldCall) -> None:
         call, now = held.call, time.monotonic()
@@ -235,13 +238,18 @@ class Gateway:
         if out != spell_allow(held.name):
             self._to_client.put(messages.answer_denied(held.call, _explain(out, why)))
             return
-        self._sent[key] = held
         changed = held.schema != self._schemas.find(held.call.tool)
         if changed or self.client_left:  # it was started, and will not run
-            self._report_end(key, ok=False)
+            self._report_end(held, ok=False)
             self._to_client.put(messages.answer_denied(held.call, CHANGED))
         else:
-            self._to_server.put(held.call.spell_with(None))
+            self._send(key, held, None)
+
+    def _send(self, key: Key, held: HeldCall, state: str | None) -> None:
+        """From here on only its server can say how the call ended."""
+        held.was_sent = True
+        self._sent[key] = held
+        self._to_server.put(held.call.spell_with(state))
 
     def _drop(self, key: Key) -> None:
         held = self._held.pop(key)
@@ -282,7 +290,7 @@ class Gateway:
                 return
             self._to_client.put(line)
             if key in self._sent:
-                self._report_end(key, ok=reply.ends == "ok")
+                self._report_end(self._sent.pop(key), ok=_SUCCESS.get(reply.ends))
 
     def _pause(self, key: Key, line: bytes) -> bool:
         """The server asks something first: pass that on with a state that lets this very call go on."""
@@ -303,7 +311,7 @@ class Gateway:
         """The oldest go on no more."""
         while len(self._paused) > most:
             held = self._paused.pop(next(iter(self._paused)))
-            self._service.ask(END, {**self._describe(held), "ok": False}, 0, lambda out, why: None)
+            self._report_end(held, ok=None if held.was_sent else False)
 
     def _hand_back(self, now: float) -> None:
         """Let clients of the stateless era come back for calls that still wait for a person."""
@@ -314,9 +322,8 @@ class Gateway:
                 state = self._states.seal("person", held.name, held.call)
                 self._to_client.put(messages.answer_with_state(held.call, state))
 
-    def _report_end(self, key: Key, *, ok: bool | None) -> None:
+    def _report_end(self, held: HeldCall, *, ok: bool | None) -> None:
         """Tell the service how a call ended; None if nobody can say."""
-        held = self._sent.pop(key)
         self._service.ask(END, {**self._describe(held), "ok": ok}, 0, lambda out, why: None)
 
     def _report_progress(self, now: float) -> None:

@@ -139,7 +139,7 @@ class EmbeddedDoor(Door):
             session = None if row is None else tx.session(row.session)
             here = None if around is None else tx.session(around)
         if session is None or not self._is_ours(session, here):
-            raise UnknownCall(f"there is no call {call}", hint=words.NAME_ITS_SESSION)
+            raise UnknownCall.of(call, hint=words.NAME_ITS_SESSION)
         return session.id
 
     def _is_ours(self, session: SessionRow, here: SessionRow | None) -> bool:
