@@ -1,4 +1,4 @@
-"""A service under preset coding, and each of the eight hosts in front of it."""
+"""A service under preset coding, and each host in front of it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def service(gate: Gate, runner: asyncio.Runner) -> Service:
 
 
 def name_of(host: Host) -> str:
-    return host.name
+    return host.label or host.name
 
 
 with_ids = pytest.mark.parametrize("host", [one for one in HOSTS if one.has_ids], ids=name_of, indirect=True)

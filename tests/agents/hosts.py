@@ -1,4 +1,4 @@
-"""The eight hosts as their documents describe them: the payloads they send, and what they do with an answer.
+"""The hosts as their documents describe them: the payloads they send, and what they do with an answer.
 
 `runs` is what the host does in its most permissive mode, with nobody at its own prompt: the call runs unless
 the answer stops it in that host's terms.
@@ -40,6 +40,8 @@ class Host(msgspec.Struct, frozen=True):
     """Of `read`, `write` and `shell`: the tool, and the argument that names the file or the command."""
     runs: Callable[[Output], bool]
     has_ids: bool = True
+    label: str = ""
+    """What it is called, if one agent's hooks serve several programs."""
 
     @property
     def name(self) -> str:
@@ -104,6 +106,11 @@ def copilot_runs(output: Output) -> bool:
         return False
     found = _json(output)
     return (found.get("permissionDecision") or _hook_specific(output).get("permissionDecision")) != "deny"
+
+
+def vs_code_runs(output: Output) -> bool:
+    """Exit 2 and a deny stop it; every other code is a warning, and the call goes on."""
+    return output.code != 2 and _decision(output, "permissionDecision") != "deny"
 
 
 def plugin_runs(output: Output) -> bool:
@@ -231,6 +238,40 @@ def _copilot() -> Host:
     )  # fmt: skip
 
 
+def _vs_code() -> Host:
+    """It takes the file of Copilot CLI, sends events by its own names, and tools with its own arguments."""
+
+    def base(event: str, session: str, folder: Path, **more: Any) -> Payload:
+        return {
+            "timestamp": "2026-11-17T12:00:00.000Z",
+            "cwd": str(folder),
+            "sessionId": session,
+            "hookEventName": event,
+            "transcript_path": "/nowhere/transcript.json",
+            **more,
+        }
+
+    def call(session: str, folder: Path, tool: str, args: Payload, id_: str) -> Payload:
+        return base("PreToolUse", session, folder, tool_name=tool, tool_input=args, tool_use_id=id_)
+
+    def ended(session: str, folder: Path, tool: str, args: Payload, id_: str) -> Payload:
+        done = {"tool_use_id": id_, "tool_response": "ok"}
+        return base("PostToolUse", session, folder, tool_name=tool, tool_input=args, **done)
+
+    def message(session: str, folder: Path, text: str) -> Payload:
+        return base("UserPromptSubmit", session, folder, prompt=text)
+
+    tools = {
+        "read": ("read_file", "filePath"),
+        "write": ("create_file", "filePath"),
+        "shell": ("run_in_terminal", "command"),
+    }
+    return Host(
+        AGENTS["copilot"], "preToolUse", "postToolUse", "userPromptSubmitted", call, ended, message, tools,
+        vs_code_runs, label="vscode",
+    )  # fmt: skip
+
+
 def _plugin(name: str, before: str, after: str, prompt: str | None, file: str) -> Host:
     def base(event: str, session: str, folder: Path, **more: Any) -> Payload:
         return {"session_id": session, "cwd": str(folder), "hook_event_name": event, **more}
@@ -291,6 +332,7 @@ HOSTS = (
     _gemini(),
     _cursor(),
     _copilot(),
+    _vs_code(),
     _plugin("opencode", "tool.execute.before", "tool.execute.after", "chat.message", "filePath"),
     _cline(),
     _plugin("openclaw", "before_tool_call", "after_tool_call", None, "path"),

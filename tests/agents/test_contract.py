@@ -178,8 +178,8 @@ def test_a_payload_that_is_none_is_refused(desk: Desk, garbage: bytes) -> None:
 
 
 READ = {
-    "session_id", "sessionId", "conversation_id", "taskId", "cwd", "hook_event_name", "hookName", "tool_name",
-    "toolName", "tool_input", "toolArgs", "tool_use_id", "preToolUse",
+    "session_id", "sessionId", "conversation_id", "taskId", "cwd", "hook_event_name", "hookEventName",
+    "hookName", "tool_name", "toolName", "tool_input", "toolArgs", "tool_use_id", "preToolUse",
 }  # fmt: skip
 """The fields of payloads that say what is to be decided."""
 

@@ -61,7 +61,7 @@ def test_the_service_signs_its_no_to_a_canary_and_to_no_other_call(desk: Desk) -
     def deny(session: str) -> str:
         event, payload = desk.host.agent.canary(str(gate_config_folder() / "policy.yaml"), desk.file())
         answer = desk.fire(event, json.loads(json.dumps(payload).replace(CANARY_SESSION, session)))
-        assert not desk.host.runs(answer)
+        assert desk.host.agent.is_blocked(answer.code, answer.out)
         return answer.out + answer.err
 
     assert canary_word(f"{CANARY_SESSION}-1") in deny(f"{CANARY_SESSION}-1")
@@ -71,7 +71,7 @@ def test_the_service_signs_its_no_to_a_canary_and_to_no_other_call(desk: Desk) -
 def send_canary(desk: Desk, what: str) -> str:
     event, payload = desk.host.agent.canary(what, desk.file())
     answer = desk.fire(event, payload)
-    assert not desk.host.runs(answer)
+    assert desk.host.agent.is_blocked(answer.code, answer.out)
     return answer.out + answer.err
 
 
@@ -340,8 +340,27 @@ def test_a_program_is_started_and_must_run_the_hook(one_gated: Place, script: st
     assert told.returncode == (0 if good else 1)
 
 
-def test_codex_is_said_to_ask_only_once_its_hooks_are_trusted(place: Place) -> None:
-    said = " ".join(sayso("install", "codex", "--yes", cwd=place.project).stdout.split())
-    assert "asks Sayso before every tool call, once you have trusted its hooks" in said
-    again = " ".join(sayso("install", "codex", "--yes", cwd=place.project).stdout.split())
-    assert "once you have trusted its hooks" in again
+ONCE = {
+    "codex": "you have trusted its hooks",
+    "cline": "hooks are on in its settings",
+    "openclaw": "its plugin is enabled",
+}
+
+
+@pytest.mark.parametrize(("name", "condition"), ONCE.items())
+def test_an_agent_that_needs_more_is_said_to_ask_only_once_that_is_done(
+    place: Place, name: str, condition: str
+) -> None:
+    for _ in range(2):
+        said = " ".join(sayso("install", name, "--yes", cwd=place.project).stdout.split())
+        assert f"asks Sayso before every tool call, once {condition}, and not before" in said
+
+
+@pytest.mark.parametrize("agent", AGENTS.values(), ids=AGENTS)
+def test_a_program_that_is_not_here_is_not_said_to_run_the_hook(
+    agent: Agent, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    program, *_ = examine_agent(agent, place, "user", None)
+    assert f"no command {agent.program} found, so" in program.text
+    assert "whether it runs the hook is not proven here" in program.text

@@ -161,6 +161,49 @@ def test_settings_follow_the_variables_that_move_them(place: Place, tmp_path: Pa
     assert found == ["c/settings.json", "x/hooks.json", "g/.gemini/settings.json", "o/plugins/sayso.js"]
 
 
+@pytest.mark.parametrize("agent", [AGENTS["claude"], AGENTS["opencode"]], ids=["claude", "opencode"])
+def test_settings_that_have_moved_since_are_restored_where_they_were(
+    place: Place, tmp_path: Path, agent: Agent
+) -> None:
+    variable = {"claude": "CLAUDE_CONFIG_DIR", "opencode": "OPENCODE_CONFIG_DIR"}[agent.name]
+    before, noted = files_of(place.home), None
+    for folder in ("one", "two"):
+        there = Place(place.home, place.project, {variable: str(tmp_path / folder)})
+        planned = changes.plan_install(installed.wanted_files(agent, there, "user", 60))
+        changes.apply_changes(planned)
+        kept = installed.note_files(planned, noted)
+        noted = installed.Installation(agent.name, "user", "", 60, "t", kept)
+    assert noted is not None
+    assert len(files_of(place.home)) == len(before) + 2
+    wanted = changes.add_earlier_places(installed.wanted_files(agent, place, "user", 60), noted.files)
+    changes.apply_changes(changes.plan_uninstall(wanted, noted.files))
+    assert files_of(place.home) == before
+
+
+def test_no_folder_is_left_that_installing_made(agent: Agent, place: Place) -> None:
+    wanted = installed.wanted_files(agent, place, "user", agent.wait)
+    kept = wanted[0].path.parents[agent.levels - 1]
+    kept.mkdir(parents=True)
+    (kept / "mine").write_text("mine")
+    before = sorted(place.home.rglob("*"))
+    planned = changes.plan_install(wanted)
+    changes.apply_changes(planned)
+    files = installed.note_files(planned, None)
+    assert not any(one.is_needed for one in changes.plan_install(wanted))
+    changes.apply_changes(changes.plan_uninstall(wanted, files))
+    assert sorted(place.home.rglob("*")) == before
+
+
+def test_a_folder_of_the_users_stays_though_it_is_empty(place: Place) -> None:
+    agent = AGENTS["opencode"]
+    wanted = installed.wanted_files(agent, place, "user", agent.wait)
+    wanted[0].path.parent.mkdir(parents=True)
+    planned = changes.plan_install(wanted)
+    changes.apply_changes(planned)
+    changes.apply_changes(changes.plan_uninstall(wanted, installed.note_files(planned, None)))
+    assert wanted[0].path.parent.is_dir()
+
+
 def test_times_are_in_the_hosts_own_unit(place: Place) -> None:
     def hooks(name: str, *path: str) -> object:
         [one] = AGENTS[name].wanted(place, "user", lambda event: event, 330)

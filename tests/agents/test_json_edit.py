@@ -56,6 +56,15 @@ def test_taking_the_entry_off_restores_every_byte(name: str) -> None:
     assert json_edit.remove_items(after, PATH, [ENTRY]) == text.replace("{\n}", "{}")
 
 
+@pytest.mark.parametrize("before", ["    // mine\n", "    /* mine */\n", "\n", ""])
+def test_every_entry_is_indented_as_the_file_is(before: str) -> None:
+    text = f'{{\n{before}    "ui": {{"theme": "x"}}\n}}\n'
+    for event in ("PreToolUse", "PostToolUse"):
+        text = json_edit.append_to_list(text, ("hooks", event), ENTRY)
+    wanted = json.dumps({"hooks": {"PreToolUse": [ENTRY], "PostToolUse": [ENTRY]}}, indent=4)
+    assert text.endswith(",\n" + wanted.removeprefix("{\n") + "\n")
+
+
 BROKEN = (
     "[", "{", '{"a" 1}', '{"a":1,"a":2}', '{"a":1}}', "null", "[]", '{"hooks":[]}', "{'a':1}", '{"a":01}',
     '{"hooks":{"PreToolUse":{}}}', "{a:1}", "/* open", '{"a":"\n"}', "[" * 100_000,

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from sayso.doors.agents import AGENTS
+from sayso.policy import load_preset
 from sayso.wire import HostCall, HostEvent, HostMessage, HostOutcome
 from tests.agents.conftest import Desk
 from tests.agents.hosts import HOSTS
@@ -59,6 +60,12 @@ def test_every_call_of_the_tour_is_read(name: str) -> None:
     events = read_payloads(name)
     assert sorted(one.tool for one in events if isinstance(one, HostCall)) == sorted(CALLS[name])
     assert len({one.session for one in events}) == 1
+
+
+def test_every_tool_of_the_tour_is_declared_for_coding_agents(name: str) -> None:
+    coding = load_preset("coding")
+    tools = {one.tool for one in read_payloads(name) if isinstance(one, HostCall)}
+    assert [tool for tool in sorted(tools) if not coding.entries_for(tool)] == []
 
 
 def test_a_call_and_its_end_are_one_call(name: str) -> None:

@@ -163,3 +163,13 @@ def test_our_entries_go_from_a_file_with_comments(place: Place) -> None:
     assert change.after is not None
     assert "// mine" in change.after
     assert "hook.py" not in change.after
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_byte_order_mark_is_named_and_the_file_left_alone(place: Place, name: str) -> None:
+    one = wanted_entries(place, name)
+    one.path.parent.mkdir(parents=True)
+    one.path.write_bytes(b'\xef\xbb\xbf{"version": 1}')
+    with pytest.raises(changes.CannotInstall, match="begins with a byte order mark"):
+        changes.plan_install([one])
+    assert one.path.read_bytes() == b'\xef\xbb\xbf{"version": 1}'

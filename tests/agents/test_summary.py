@@ -24,7 +24,7 @@ def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Place:
 
 def summarize_install(agent: Agent, place: Place, wait: int = 60) -> list[str]:
     wanted = installed.wanted_files(agent, place, "user", wait)
-    return summarize_changes(wanted, changes.plan_install(wanted), COMMAND)
+    return summarize_changes(agent.name, wanted, changes.plan_install(wanted), COMMAND)
 
 
 @pytest.mark.parametrize("agent", AGENTS.values(), ids=AGENTS)
@@ -37,6 +37,13 @@ def test_every_file_and_every_event_is_named(agent: Agent, place: Place) -> None
         if isinstance(one, WantedEntries):
             assert all(".".join(where) in told for where in one.lists)
             assert told.splitlines()[-1] == f"Each of them runs: {COMMAND}"
+
+
+def test_a_file_of_our_own_is_counted_in_lines_and_shown_on_demand(place: Place) -> None:
+    [told] = summarize_install(AGENTS["copilot"], place)
+    assert told.endswith(": a new file of 1 line (sayso install copilot --diff shows it)")
+    [told] = summarize_install(AGENTS["opencode"], place)
+    assert told.endswith(" lines (sayso install opencode --diff shows them)")
 
 
 def test_a_key_that_is_set_beside_the_hooks_is_named(place: Place) -> None:
@@ -69,6 +76,6 @@ def test_what_goes_is_counted(place: Place) -> None:
     settings = place.home / ".claude" / "settings.json"
     settings.write_text(json.dumps({**json.loads(settings.read_text()), "model": "opus"}))
     planned = changes.plan_uninstall(wanted, ())
-    assert summarize_changes(wanted, planned, COMMAND) == [
+    assert summarize_changes(agent.name, wanted, planned, COMMAND) == [
         f"{settings}: 6 hooks of Sayso's go, the rest stays"
     ]

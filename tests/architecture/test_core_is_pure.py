@@ -33,6 +33,8 @@ IMPURE = [
     "show = print",
     "key = hash('git.push')",
     "import msgspec\nmsgspec.structs.force_setattr(grant, 'uses', 9)",
+    "def later(self):\n    msgspec.structs.force_setattr(self, 'uses', 9)",
+    "def __post_init__(self):\n    msgspec.structs.force_setattr(self.grant, 'uses', 9)",
     "async def decide(): ...",
     "count = 0\ndef f():\n    global count\n    count += 1",
 ]
@@ -44,6 +46,7 @@ PURE = [
     "from sayso.core import words",
     "import re, unicodedata, hashlib, enum",
     "class Grant:\n    id: str",
+    "def __post_init__(self):\n    msgspec.structs.force_setattr(self, 'marks', 1)",
     "def later(now: float) -> float:\n    return now + 60",
     "def late(subject):\n    return subject.now > 60",
 ]

@@ -99,6 +99,24 @@ def test_a_dead_link_would_be_noticed() -> None:
     ]
 
 
+def pages_to_find(*left_out: str) -> set[Path]:
+    """The pages that a reader comes to from README; links on pages that are left out are not followed."""
+    found: set[Path] = set()
+    ahead = [ROOT / "README.md"]
+    while ahead:
+        page = ahead.pop()
+        found.add(page)
+        links = [] if page.name in left_out else LINK.findall(page.read_text(encoding="utf-8"))
+        targets = {(page.parent / link.partition("#")[0]).resolve() for link in links}
+        ahead += [one for one in targets if one in PAGES and one not in found]
+    return found
+
+
+def test_a_reader_finds_every_page_from_the_readme() -> None:
+    assert set(PAGES) - pages_to_find("CHANGELOG.md") == set()
+    assert ROOT / "docs" / "adr" / "0001-one-pure-decision.md" not in pages_to_find("README.md")
+
+
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "SECURITY.md"])
 def test_no_page_names_a_file_that_is_gone(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")

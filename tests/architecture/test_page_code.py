@@ -29,6 +29,7 @@ WORKERS: Tool = [*TSC, TOOLS / "workers.json"]
 
 MAY_IMPORT = {
     "lib": {"lib"},
+    "live": {"lib", "live"},
     "question": {"lib", "question"},
     "proposal": {"lib", "question", "proposal"},
     "pages": {"lib", "question", "proposal", "pages"},

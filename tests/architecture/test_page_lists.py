@@ -10,11 +10,11 @@ from sayso.core.audit.events import Topic
 from sayso.core.words import FOLD_AT
 from tests.support.repository import ROOT
 
-WEB = ROOT / "src" / "sayso" / "service" / "web" / "lib"
+WEB = ROOT / "src" / "sayso" / "service" / "web"
 
 
 def test_the_page_has_words_for_every_rule_and_for_no_other() -> None:
-    text = (WEB / "rules.js").read_text("utf-8")
+    text = (WEB / "lib" / "rules.js").read_text("utf-8")
     table = text[text.index("const RULES = {") : text.index("};")]
     named = set(re.findall(r"^\s*(\w+):", table, re.MULTILINE))
     rules = {row.name for row in vars(rulebook).values() if isinstance(row, rulebook.Rule)}
@@ -23,7 +23,7 @@ def test_the_page_has_words_for_every_rule_and_for_no_other() -> None:
 
 
 def test_the_page_listens_to_every_kind_of_event_that_is_sent() -> None:
-    text = (WEB / "stream.js").read_text("utf-8")
+    text = (WEB / "live" / "stream.js").read_text("utf-8")
     found = re.search(r"const KINDS = \[(.*?)\]", text, re.DOTALL)
     assert found is not None
     kinds = set(re.findall(r'"(\w+)"', found[1]))
@@ -31,6 +31,6 @@ def test_the_page_listens_to_every_kind_of_event_that_is_sent() -> None:
 
 
 def test_the_page_folds_foreign_text_where_everybody_does() -> None:
-    found = re.search(r"const FOLD_AT = (\d+);", (WEB / "visible.js").read_text("utf-8"))
+    found = re.search(r"const FOLD_AT = (\d+);", (WEB / "lib" / "visible.js").read_text("utf-8"))
     assert found is not None
     assert int(found[1]) == FOLD_AT

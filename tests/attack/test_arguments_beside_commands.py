@@ -14,7 +14,7 @@ import pytest
 from sayso import Inbox, Sayso
 from sayso.core.deciding.showing import describe_whole_call
 from sayso.gate.open import open_gate
-from sayso.policy import load_preset
+from sayso.policy import load_preset, load_text
 from sayso.store.memory.store import MemoryStore
 from tests.attack.opening import open_questions
 from tests.attack.workplaces import work
@@ -128,3 +128,59 @@ def test_a_question_says_what_stands_beside_a_command_in_a_whole_sentence(work: 
         (question,) = open_questions(gate, session.id)
     told = "\n".join(describe_whole_call(question.request, question.items))
     assert "because it runs with an argument beside its command line that may change what it does" in told
+
+
+NAMED = """
+domains:
+  tests: {autonomous: [run], requires_approval: [], blocked: []}
+  notes: {autonomous: [], requires_approval: [look], blocked: []}
+operations: {notes.look: {risk: low}}
+tools:
+  - {tool: try, operation: tests.run, command: args.line, target: args.target, ignore: [label]}
+  - {tool: look, operation: notes.look, command: args.line}
+"""
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"env": {"PYTEST_ADDOPTS": "-p evil"}},
+        {"Environment": ["PATH=./evil"]},
+        {"stdin": "import os"},
+        {"std-input": "import os"},
+        {"standard_input": "import os"},
+        {"executable": "./pytest"},
+        {"shell": "./sh"},
+        {"args": ["-p", "evil"]},
+        {"run_as": "root"},
+        {"host": "prod"},
+        {"dangerouslyDisableSandbox": True},
+        {"cwd": ["/etc"]},
+        {"label": {"env": 1}},
+    ],
+    ids=repr,
+)
+def test_a_named_command_never_runs_unasked_with_what_is_never_harmless_beside_it(
+    work: Path, beside: dict[str, Any]
+) -> None:
+    with Sayso(open_gate(load_text(NAMED, name="named"), MemoryStore(), key=KEY), [Person()]) as gate:
+        session = gate.session(workspace=str(work))
+        called = session.call("try", {"line": "pytest", **beside})
+        assert (called.asked, called.decision.risk.word) == (True, "high")
+        assert session.call("try", {"line": "pytest"}).decision.rule == "autonomous"
+
+
+@pytest.mark.parametrize(
+    "beside", [{"description": "all of them"}, {"label": "x"}, {"target": "a.py"}, {"timeout": 9}], ids=repr
+)
+def test_a_named_command_runs_with_what_changes_nothing_about_it(work: Path, beside: dict[str, Any]) -> None:
+    with Sayso(open_gate(load_text(NAMED, name="named"), MemoryStore(), key=KEY), [Person()]) as gate:
+        called = gate.session(workspace=str(work)).call("try", {"line": "pytest", **beside})
+        assert called.decision.rule == "autonomous"
+
+
+def test_a_named_command_of_low_risk_is_not_low_with_an_argument_that_nobody_knows(work: Path) -> None:
+    with Sayso(open_gate(load_text(NAMED, name="named"), MemoryStore(), key=KEY), [Person()]) as gate:
+        session = gate.session(workspace=str(work))
+        assert session.call("look", {"line": "ls"}).decision.risk.word == "low"
+        assert session.call("look", {"line": "ls", "then": "x"}).decision.risk.word == "moderate"

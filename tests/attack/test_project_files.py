@@ -12,11 +12,12 @@ from sayso import ConsentDenied, ConsentRequired, Sayso
 from sayso.core.audit import events
 from sayso.core.model import Verdict
 from sayso.gate.deciding.request import request_in_session
-from sayso.gate.gate import PolicyMoved, in_workspace, load_open_session, select_all_rows, view_of
+from sayso.gate.gate import PolicyMoved, in_workspace, load_open_session, select_all_rows
 from sayso.gate.open import open_gate
 from sayso.gate.policy.acting_policy import PolicySource
 from sayso.gate.policy.projects import MOST_BYTES, MOST_KEPT, NAME, ProjectFiles
 from sayso.gate.questions.explain import format_trace, trace_decision
+from sayso.gate.questions.view import view_of
 from sayso.policy import load_preset, load_text
 from sayso.store.memory.store import MemoryStore
 from tests.support.door_rows import Declared, Expected, Row

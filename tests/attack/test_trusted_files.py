@@ -3,32 +3,49 @@
 from __future__ import annotations
 
 import http.server
+import json
 import os
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from sayso.core.signed_messages import SignedMessage, is_signed
 from sayso.doors.trusted.send import (
     DeadLetter,
     OutgoingMessage,
     forget_dead_letters,
     keep_dead_letter,
     read_dead_letters,
+    seal_letter,
 )
 from sayso.gate.trusted.settings_file import (
     TrustedFile,
     TrustedRefused,
     load_trusted_file,
     make_trusted_file,
+    rotate_secret,
 )
 from tests.support.service_process import said
 
 
 def letter(name: str, url: str = "http://127.0.0.1:1") -> DeadLetter:
     return DeadLetter(OutgoingMessage(name, url, "{}"), "no answer", 4, 1.0)
+
+
+def keep(folder: Path, one: DeadLetter) -> Path:
+    """Keep a letter beside the secret in this folder, as the sender does; its file."""
+    file = folder / "trusted-undelivered.jsonl"
+    keep_dead_letter(file, seal_letter(one, load_trusted_file(folder / "trusted.json").every_secret()[0]))
+    return file
+
+
+def send_again(folder: Path, *more: str) -> tuple[int, str]:
+    return said("trusted", "send", "--again", *more, "--file", str(folder / "trusted.json"))
 
 
 def ids(file: Path) -> list[str]:
@@ -86,12 +103,14 @@ def test_half_a_line_hides_no_letter_and_is_kept(tmp_path: Path) -> None:
 
 
 @contextmanager
-def receiver(status: int) -> Iterator[str]:
-    """Somebody who answers every message like this, and the address."""
+def receiver(status: int, got: list[str] | None = None) -> Iterator[str]:
+    """Somebody who answers every message like this, and the address; `got` are the ids that arrived."""
 
     class Receiver(http.server.BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["content-length"]))
+            if got is not None:
+                got.append(self.headers["webhook-id"])
             self.send_response(status)
             self.send_header("content-length", "0")
             self.end_headers()
@@ -108,18 +127,71 @@ def receiver(status: int) -> Iterator[str]:
 @pytest.mark.parametrize(("status", "stays"), [(401, True), (404, True), (422, False)])
 def test_only_a_letter_that_will_never_be_taken_is_dropped(tmp_path: Path, status: int, stays: bool) -> None:
     make_trusted_file(tmp_path / "trusted.json")
-    file = tmp_path / "trusted-undelivered.jsonl"
     with receiver(status) as url:
-        keep_dead_letter(file, letter("one", url))
-        said("trusted", "send", "--again", "--file", str(tmp_path / "trusted.json"))
+        file = keep(tmp_path, letter("one", url))
+        send_again(tmp_path)
     assert (ids(file) == ["one"]) is stays
 
 
 def test_letters_are_sent_again_to_the_address_that_is_named(tmp_path: Path) -> None:
     """What was sent to a wrong address would never arrive otherwise."""
-    secret, file = tmp_path / "trusted.json", tmp_path / "trusted-undelivered.jsonl"
-    make_trusted_file(secret)
-    keep_dead_letter(file, letter("one"))
+    make_trusted_file(tmp_path / "trusted.json")
+    file = keep(tmp_path, letter("one"))
     with receiver(202) as url:
-        code, told = said("trusted", "send", "--again", "--url", url, "--file", str(secret))
+        code, told = send_again(tmp_path, "--url", url)
     assert (code, ids(file)) == (0, []), told
+
+
+def change_body(line: dict[str, Any], elsewhere: str) -> None:
+    line["message"]["body"] = '{"type": "sayso.request", "data": {"operation": "self_modification.x"}}'
+
+
+def change_id(line: dict[str, Any], elsewhere: str) -> None:
+    line["message"]["id"] = "other"
+
+
+def change_address(line: dict[str, Any], elsewhere: str) -> None:
+    line["message"]["url"] = elsewhere
+
+
+def drop_seal(line: dict[str, Any], elsewhere: str) -> None:
+    del line["seal"]
+
+
+@pytest.mark.parametrize("change", [change_body, change_id, change_address, drop_seal])
+def test_a_letter_that_was_tampered_with_is_neither_signed_nor_sent(
+    tmp_path: Path, change: Callable[[dict[str, Any], str], None]
+) -> None:
+    make_trusted_file(tmp_path / "trusted.json")
+    got: list[str] = []
+    with receiver(202, got) as url, receiver(202, got) as elsewhere:
+        file = keep(tmp_path, letter("one", url))
+        line = json.loads(file.read_bytes())
+        change(line, elsewhere)
+        file.write_text(json.dumps(line) + "\n")
+        keep(tmp_path, letter("two", url))
+        code, told = send_again(tmp_path)
+    assert (code, got) == (1, ["two"]), told
+    assert "was not kept by this sender" in told
+    assert json.loads(file.read_bytes()) == line
+
+
+def test_a_letter_of_a_secret_that_counts_no_more_is_not_signed_with_the_new_one(tmp_path: Path) -> None:
+    secret, got = tmp_path / "trusted.json", list[str]()
+    make_trusted_file(secret)
+    with receiver(202, got) as url:
+        file = keep(tmp_path, letter("one", url))
+        rotate_secret(secret, time.time())
+        assert send_again(tmp_path)[0] == 0
+        keep(tmp_path, letter("two", url))
+        rotate_secret(secret, time.time(), at_once=True)
+        code, told = send_again(tmp_path)
+    assert (code, got, ids(file)) == (1, ["one"], ["two"]), told
+
+
+def test_a_seal_of_a_kept_letter_is_no_signature_of_a_message() -> None:
+    key = b"k" * 32
+    sealed = seal_letter(letter("one"), key)
+    for timestamp in ("1", "0", ""):
+        message = SignedMessage("one", timestamp, f"v1,{sealed.seal}", sealed.message.body.encode())
+        assert not is_signed(message, [key])

@@ -18,6 +18,8 @@ from tests.support.gates import KEY
 from tests.support.teams import team_policy
 
 HELD_FOR = 2_500
+LABELLED = """([text, label]) => [...document.querySelectorAll("td")].some(
+  (cell) => cell.textContent === text && getComputedStyle(cell, "::before").content === label)"""
 
 
 @pytest.fixture
@@ -131,3 +133,11 @@ def test_who_is_nobody_of_the_team_can_delegate_nothing(desk: Desk, signed_in: S
     page = signed_in("/people", name="mallory")
     expect(page.get_by_text("The policy names nobody for your sign-in")).to_be_visible()
     expect(page.get_by_role("button", name="Let them stand in")).to_have_count(0)
+
+
+def test_on_a_phone_the_groups_of_somebody_have_a_label(desk: Desk, signed_in: SignedIn) -> None:
+    page = signed_in(name="ana")
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto(f"{desk.url}/people")
+    expect(page.get_by_role("cell", name="finance, leads")).to_be_visible()
+    page.wait_for_function(LABELLED, arg=["finance, leads", '"Groups "'])

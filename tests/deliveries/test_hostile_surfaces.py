@@ -8,7 +8,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -19,20 +19,27 @@ from sayso.core.audit.notices import Notice
 from sayso.core.model import Operation
 from sayso.doors.sayso import Sayso
 from sayso.gate.deciding.request import make_call, make_request
+from sayso.gate.deliveries.answers import take_answer
 from sayso.gate.deliveries.cards import fit_text
 from sayso.gate.deliveries.dispatch import Dispatcher
 from sayso.gate.deliveries.remote_surface import GivenAnswer
 from sayso.gate.deliveries.rests import LONGEST_PAUSE
 from sayso.gate.gate import Gate, current_gate
+from sayso.gate.open import open_gate
 from sayso.gate.questions.answer import answer_question
+from sayso.gate.questions.read import UnknownQuestion
 from sayso.gate.questions.wait import load_question_now
+from sayso.gate.refusal_limit import RefusalLimit
 from sayso.gate.rows.journal import record
+from sayso.policy import load_text
 from sayso.store.contract import FateUnknown, StoreBusy
+from sayso.store.postgres.store import PostgresStore
 from sayso.surfaces.remote.exchange import SendingFailed, post
 from sayso.surfaces.remote.mail import MailSettings, make_client
 from tests.support.asking import asked, edit
 from tests.support.boards import Board, Down
 from tests.support.gates import KEY, Clock
+from tests.support.postgres_place import new_schema
 from tests.surfaces.seats import ANSWERING, RemoteSeat, SlackSeat, TelegramSeat
 
 CALLS_ALL = "<!channel> <@U1> <https://evil.example|ok> @everyone /start https://evil.example"
@@ -334,3 +341,12 @@ def test_a_message_that_somebody_deleted_is_not_closed_again_and_again(
     assert row is not None
     assert row.state == "over"
     seat.stop()
+
+
+def test_an_id_that_no_database_can_hold_is_that_of_no_question(postgres_server: str) -> None:
+    """Whoever sends it is not told which database there is."""
+    with closing(PostgresStore(new_schema(postgres_server))) as store:
+        gate = open_gate(load_text("extends: [balanced]"), store, key=KEY)
+        for name in ("\x00", "s_1.q1\x00"):
+            with pytest.raises(UnknownQuestion):
+                take_answer(gate, Board(), GivenAnswer(name, "once", "", "ana"), RefusalLimit())

@@ -12,6 +12,7 @@ from sayso.gate.deliveries.answers import AnswerRefused, take_answer
 from sayso.gate.deliveries.dispatch import Dispatcher
 from sayso.gate.deliveries.fetching import open_cards
 from sayso.gate.deliveries.remote_surface import QuestionCard
+from sayso.gate.deliveries.trial import try_surface
 from sayso.gate.gate import Gate
 from sayso.gate.questions.answer import QuestionStanding, answer_question
 from sayso.gate.questions.wait import load_question_now
@@ -96,6 +97,20 @@ def test_it_is_told_no_notices_and_they_go_to_the_next_surface(vault: Obsidian) 
     assert notice_places([vault]) == ()
     with pytest.raises(SendingFailed):
         vault.tell(None, "x")  # type: ignore[arg-type]  # it does not look at it
+
+
+def test_it_can_be_tried_though_it_is_told_no_notice(gate: Gate, vault: Obsidian) -> None:
+    said: list[str] = []
+
+    def answer_there(line: str) -> None:
+        said.append(line)
+        for card in open_cards(gate, vault, lambda question: None):
+            give(gate, vault, card, "once")
+
+    told = try_surface(gate, vault, 5.0, said=answer_there)
+    assert (told.answered, told.text) == (True, "vault works: once by ana on vault.")
+    assert len(said) == 1
+    assert "notice" not in said[0]
 
 
 def test_a_secret_that_is_none_is_refused(tmp_path: object) -> None:

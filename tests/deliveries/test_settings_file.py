@@ -39,6 +39,21 @@ def test_nobody_gets_a_secret_to_answer_as_somebody_else(tmp_path: Path) -> None
     assert len(load_surface_settings(file)) == 1
 
 
+BOT = {"name": "work", "token": "1:a", "chat": "1", "approvers": ["1"]}
+
+
+@pytest.mark.parametrize(("kind", "first"), [("telegram", BOT), ("slack", SLACK)])
+def test_no_two_surfaces_have_one_bot_which_would_take_the_answers_of_the_other(
+    tmp_path: Path, kind: str, first: dict[str, object]
+) -> None:
+    """Telegram gives an answer to whoever asks for it first, and an app of Slack has one address for them."""
+    file = tmp_path / "surfaces.json"
+    add_surface(kind, first, file)
+    with pytest.raises(SurfacesRefused, match="home: work has the same"):
+        add_surface(kind, {**first, "name": "home", "chat" if kind == "telegram" else "channel": "2"}, file)
+    assert [one.name for one in load_surface_settings(file)] == ["work"]
+
+
 def test_what_cannot_be_sent_is_not_repeated() -> None:
     with pytest.raises(SendingFailed) as failed:
         post("http://127.0.0.1:1/", b"", {"authorization": "Bearer hush\r"}, timeout=1.0)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import pytest
+
 from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard
 from sayso.gate.deliveries.trial import try_surface
 from sayso.gate.figures.figures import compute_figures
@@ -48,7 +50,7 @@ class Refuses(Board):
 
 def try_board(gate: Gate, board: Board) -> tuple[bool, str, list[str]]:
     said: list[str] = []
-    told = try_surface(gate, board, 60.0, said=said.append)
+    told = try_surface(gate, board, 10.0, said=said.append)
     return told.answered, told.text, said
 
 
@@ -56,6 +58,16 @@ def test_it_works_although_a_service_fetches_answers_as_well(gate: Gate) -> None
     answered, text, _ = try_board(gate, Answers(gate))
     assert answered
     assert "works" in text
+
+
+@pytest.mark.parametrize("needed", [1, 2])
+def test_it_works_where_a_team_approves_everything(gate: Gate, needed: int) -> None:
+    """One answer is enough to know it, however many have to approve what is asked in earnest."""
+    people = 'people: {ana: {ids: ["surface:board/ana"]}, bo: {ids: ["page:bo"]}}'
+    rule = f"approvals: [{{from: [ana, bo], needed: {needed}}}]"
+    team = under(gate, load_text(f"extends: [balanced]\n{people}\n{rule}\n"))
+    answered, text, _ = try_board(team, Answers(team))
+    assert (answered, text) == (True, "board works: once by ana.")
 
 
 def test_an_answer_from_elsewhere_does_not_say_that_it_works(gate: Gate) -> None:

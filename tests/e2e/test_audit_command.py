@@ -103,7 +103,7 @@ def test_verify_is_clean_on_an_intact_store_and_exits_1_on_an_edited_one(place: 
     clean = place.run("verify", "--checkpoint", str(place.home / "kept"))
     assert (clean.returncode, clean.stdout) == (
         0,
-        f"main: {ENTRIES} entries, signed through {ENTRIES}\nNothing was changed.\n",
+        f"main: {ENTRIES} entries, signed through {ENTRIES}\nVerified: nothing in it was changed.\n",
     )
     place.by_hand("UPDATE entries SET body = CAST('{}' AS BLOB) WHERE seq = 42")
     found = place.run("verify", "--json")

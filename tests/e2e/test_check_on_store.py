@@ -196,7 +196,7 @@ def test_a_session_that_is_not_there_decides_nothing(
     [
         ("transfer", '{"amount": 100}', "allow", ["email.read"]),
         ("transfer", '{"amount": 101}', "deny", ["bank.wire"]),
-        ("transfer", '{"amount": "many"}', "ask", ["email.read"]),
+        ("transfer", '{"amount": "many"}', "deny", ["email.read", "bank.wire"]),
         ("open", '{"path": "~/.ssh/id_ed25519"}', "ask", None),
         ("open", '{"path": "notes.txt"}', "allow", ["files.read"]),
         ("save", '{"path": "~/.claude/settings.json"}', "deny", None),

@@ -26,7 +26,7 @@ def test_a_store_that_was_just_made_takes_the_first_act_of_its_operator(
     assert stopped.returncode == 0, stopped.stderr
     verified = place.sayso("audit", "verify", *chosen)
     assert verified.returncode == 0, verified.stdout
-    assert "Nothing was changed." in verified.stdout
+    assert "Verified: nothing in it was changed." in verified.stdout
 
 
 def test_where_the_first_policy_was_written_is_told_in_lines_of_80_columns(place: Place) -> None:

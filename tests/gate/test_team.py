@@ -32,7 +32,7 @@ from sayso.gate.people.tokens import issue_token, revoke_token
 from sayso.gate.policy.acting_policy import OtherPolicy
 from sayso.gate.questions.read import question_of
 from sayso.gate.questions.team.progress import load_progress
-from sayso.gate.questions.team.quorum import ApprovalProgress, NotApprover
+from sayso.gate.questions.team.quorum import ApprovalProgress, NotApprover, OwnApproval
 from sayso.gate.sessions.allowance import GrantRefused
 from sayso.gate.sessions.messages import ask_in_conversation, record_message
 from sayso.gate.sessions.operator_grants import give_grant
@@ -246,7 +246,8 @@ def test_an_approval_given_under_a_looser_rule_does_not_serve_under_a_stricter_o
     request, question = asks(loose)
     assert allow(loose, question, ANA).state == "answered"
     assert verdict(under(gate, team_policy(needed=2)), request) == "ask"
-    assert verdict(loose, request) == "allow"
+    assert verdict(loose, request) == "ask"  # of a gate under a policy that is not in force
+    assert verdict(under(gate, loose.policy), request) == "allow"
 
 
 def test_an_answer_of_a_gate_without_the_team_allows_nothing(gate: Gate) -> None:
@@ -374,6 +375,23 @@ def test_nobody_is_told_that_their_allow_would_count_where_it_is_not_known_who_t
     assert yours is not None
     assert not yours.counts
     assert "names nobody for page:mallory" in yours.why_not
+
+
+def test_an_approval_rests_on_the_very_delegation_it_was_given_under(gate: Gate) -> None:
+    """One that is given again, or later, revives nothing: whoever holds it approves again, and may."""
+    made = delegate(gate, ANA, "ed", seconds=600, by="ana")
+    _, question = asks(gate)
+    assert allow(gate, question, ED).state == "open"
+    end_delegation(gate, made.id, by="ana")
+    delegate(gate, ANA, "ed", seconds=600, by="ana")
+    assert allow(gate, question, BO).state == "open"
+    with gate.store.read() as tx:
+        read = question_of(gate, tx, question)
+        seen = load_progress(gate, tx, read.row, read.question, ED)
+    assert seen is not None
+    assert (seen.approved, seen.there, seen.yours) == (("bo",), 1, OwnApproval(counts=True))
+    assert "ed" in seen.missing
+    assert allow(gate, question, ED).state == "answered"
 
 
 def test_a_delegation_for_a_domain_that_is_none_is_refused(gate: Gate) -> None:

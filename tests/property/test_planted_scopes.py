@@ -21,9 +21,9 @@ from sayso.core.session import OuterCall, Scope, join_outers
 from sayso.doors.python import workflow
 from sayso.doors.python.calls import gated_call, holding, scope
 from sayso.doors.python.calls.scope import Frame
-from sayso.gate import gate
 from sayso.gate.ledger import lease, workflows
 from sayso.gate.ledger import start as gate_calls
+from sayso.gate.questions import view
 from sayso.store.memory.store import MemoryStore
 from tests.property.nesting_draws import seeded
 from tests.property.test_nestings import difference
@@ -151,7 +151,7 @@ def grants_are_never_used_up(m: pytest.MonkeyPatch) -> None:
 
 
 def outer_calls_carry_after_their_consent_has_ended(m: pytest.MonkeyPatch) -> None:
-    m.setattr(gate, "_carries", lambda gate, found, request, outer: True)
+    m.setattr(view, "_carries", lambda gate, found, request, outer: True)
 
 
 def runs_go_on_after_their_consent_has_ended(m: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from ruamel.yaml import YAML
 from sayso.core.model import Operation
 from sayso.policy.load import load_preset
 from sayso.reading.path_operations import CallFolders, operation_at_path
-from sayso.reading.paths.budget import follow_links, share_budget
+from sayso.reading.paths.budget import follow_links, is_folder, share_budget
 from sayso.reading.paths.own_places import guard_store
 from sayso.reading.paths.places import SECRET_FILES
 from sayso.reading.shell.files.quick import QuickLook
@@ -113,6 +113,7 @@ def test_a_real_path_is_what_the_system_says(where: CallFolders) -> None:
             path = make_path(chance, where).replace("~", where.home)
             whole = path if path.startswith("/") else f"{where.folder}/{path}"
             assert follow_links(whole) == os.path.realpath(whole), whole
+            assert is_folder(whole) is os.path.isdir(whole), whole  # noqa: PTH112 - what is compared
 
 
 def test_a_folder_that_a_link_replaces_is_another_one_at_once(tmp_path: Path) -> None:

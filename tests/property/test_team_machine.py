@@ -1,7 +1,8 @@
 """Random teams, with everything that can happen to them while a question is open.
 
-A second, slow count stands beside the gate's: for each person who approved it knows by which id and which
-call, and tries every way to seat them. What the gate allows, that count allows, and the other way round.
+A second, slow count stands beside the gate's: for each person who approved it knows by which id, which call
+and under which delegations, and tries every way to seat them. What the gate allows, that count allows, and
+the other way round.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ EVERY = bool(os.environ.get("SAYSO_ALL"))
 EXAMPLES = {"memory": 1_000 if EVERY else 100, "sqlite": 100 if EVERY else 12, "postgres": 30}
 PEOPLE = ("ana", "bo", "cy", "di")
 GROUPS = ("red", "blue")
+TAKING = ("token", "delegation", "time", "group")
 
 
 class TeamMachine(RuleBasedStateMachine):
@@ -49,7 +51,7 @@ class TeamMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.given: dict[str, tuple[str, str]] = {}
+        self.given: dict[str, tuple[str, str, frozenset[str]]] = {}
         self.opened = 0.0
 
     @initialize(
@@ -111,7 +113,7 @@ class TeamMachine(RuleBasedStateMachine):
         delegations = [one for one in load_team_view(self.base).delegations if self.clock.now < one.until]
         approvers = [
             name
-            for name, (identity, call) in self.given.items()
+            for name, (identity, call, _) in self.given.items()
             if call == digest and not (identity.startswith("token:") and name in self.revoked)
         ]
         barred = {one.to for one in delegations if one.giver == self.asker} | {self.asker}
@@ -127,8 +129,10 @@ class TeamMachine(RuleBasedStateMachine):
         seats = [
             name for name in PEOPLE if name != self.asker and (name in names or names & self.groups[name])
         ]
-        may = {(one.to, one.giver) for one in delegations if one.highest >= Risk.HIGH} | {
-            (n, n) for n in PEOPLE
+        may = {(n, n) for n in PEOPLE} | {
+            (one.to, one.giver)
+            for one in delegations
+            if one.highest >= Risk.HIGH and one.to in self.given and one.id in self.given[one.to][2]
         }
         return any(
             all((person, seat) in may for person, seat in zip(chosen, seated, strict=True))
@@ -138,11 +142,17 @@ class TeamMachine(RuleBasedStateMachine):
 
     # --- what happens ---
 
-    @rule(name=st.sampled_from(PEOPLE), by_token=st.booleans(), edits=st.sampled_from((False, False, True)))
-    def approve(self, name: str, by_token: bool, edits: bool) -> None:
+    @rule(
+        name=st.sampled_from(PEOPLE),
+        by_token=st.booleans(),
+        edits=st.sampled_from((False, False, True)),
+        before_it_runs=st.sampled_from(("nothing", *TAKING)),
+    )
+    def approve(self, name: str, by_token: bool, edits: bool, before_it_runs: str = "nothing") -> None:
         identity = f"token:{self.tokens[name]}" if by_token else f"page:{name}"
         gate, who, call = self.gate(), Answerer(identity), self.edited if edits else self.request
         before = dict(self.given)
+        held = frozenset(one.id for one in load_team_view(self.base).delegations if one.to == name)
         try:
             if edits:
                 stands = edit_and_allow(gate, self.question, call, by=name, who=who, seen_edited=call.digest)
@@ -151,14 +161,26 @@ class TeamMachine(RuleBasedStateMachine):
         except SaysoError:
             self.given = before
             return
-        self.given[name] = (identity, call.digest)
+        self.given[name] = (identity, call.digest, held)
         assert (stands.state == "answered") == self.enough(call.digest)
         if stands.state == "answered":
             other = self.request if edits else self.edited
             assert verdict(gate, other) != "allow"
-            assert verdict(gate, call) == "allow"
-            assert verdict(gate, call) != "allow"
+            self.take_away(before_it_runs, name)
+            assert (verdict(self.gate(), call) == "allow") == self.enough(call.digest)
+            assert verdict(self.gate(), call) != "allow"
             self.ask()
+
+    def take_away(self, how: str, name: str) -> None:
+        """Something happens to the team between the last approval and the call."""
+        if how == "token":
+            self.revoke(name)
+        elif how == "delegation":
+            self.take_back()
+        elif how == "time":
+            self.wait(90.0)
+        elif how == "group":
+            self.groups[name] = set()
 
     @rule(name=st.sampled_from(PEOPLE), by_token=st.booleans())
     def approve_too(self, name: str, by_token: bool) -> None:

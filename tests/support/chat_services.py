@@ -138,9 +138,23 @@ class FakeTelegram(LoopbackService):
         offset = what.get("offset", 0)
         return 200, {"ok": True, "result": [one for one in self.updates if one["update_id"] >= offset]}
 
-    def press(self, text: str, who: int, *, chat: int | None = None, data: str | None = None) -> None:
-        """Somebody presses the button with this text on the newest message that has it."""
-        for message in reversed(self.messages.values()):
+    def with_buttons(self) -> list[int]:
+        """Return the messages that show a button."""
+        return [
+            name for name, one in self.messages.items() if one.get("reply_markup", {}).get("inline_keyboard")
+        ]
+
+    def press(
+        self,
+        text: str,
+        who: int,
+        *,
+        chat: int | None = None,
+        data: str | None = None,
+        on: int | None = None,
+    ) -> None:
+        """Somebody presses the button with this text, on this message or the newest that has it."""
+        for message in [self.messages[on]] if on else reversed(self.messages.values()):
             for row in message.get("reply_markup", {}).get("inline_keyboard", []):
                 for button in row:
                     if button["text"] == text:
@@ -150,8 +164,10 @@ class FakeTelegram(LoopbackService):
 
     def _press(self, message: dict[str, Any], who: int, data: str, chat: int | None) -> None:
         shown = {**message, "chat": {"id": chat or message["chat"]["id"]}}
-        query = {"id": "1", "from": {"id": who, "username": "somebody"}, "message": shown, "data": data}
-        self.updates.append({"update_id": len(self.updates) + 1, "callback_query": query})
+        number = len(self.updates) + 1
+        by = {"id": who, "username": "somebody"}
+        query = {"id": str(number), "from": by, "message": shown, "data": data}
+        self.updates.append({"update_id": number, "callback_query": query})
 
 
 class FakeSlack(LoopbackService):
@@ -159,6 +175,7 @@ class FakeSlack(LoopbackService):
 
     def __init__(self) -> None:
         self.messages: dict[str, dict[str, Any]] = {}
+        self.presses = 0
         super().__init__()
 
     def answer(self, path: str, headers: Mapping[str, str], body: bytes) -> tuple[int, Any]:
@@ -177,17 +194,35 @@ class FakeSlack(LoopbackService):
             return 200, {"ok": True, "ts": what["ts"]}
         return 200, {"ok": False, "error": "message_not_found"}
 
-    def press(self, text: str, who: str, *, secret: str = SIGNING, at: float | None = None) -> Answer:
-        """What Slack sends us when somebody presses this button on the newest message that has it."""
-        for message in reversed(self.messages.values()):
-            for block in message.get("blocks", []):
+    def with_buttons(self) -> list[str]:
+        """Return the messages that show a button."""
+        return [
+            name for name, one in self.messages.items() if any("elements" in block for block in one["blocks"])
+        ]
+
+    def press(
+        self,
+        text: str,
+        who: str,
+        *,
+        secret: str = SIGNING,
+        at: float | None = None,
+        on: str | None = None,
+    ) -> Answer:
+        """What Slack sends us when somebody presses this button, on this or the newest message with it."""
+        for name in [on] if on else reversed(self.messages):
+            for block in self.messages[name].get("blocks", []):
                 for button in block.get("elements", []):
                     if button["text"]["text"] == text:
-                        return self._payload(button, who, secret, at)
+                        return self._payload(name, button, who, secret, at)
         raise AssertionError(f"nothing shows a button {text!r}")
 
-    def _payload(self, button: dict[str, Any], who: str, secret: str, at: float | None) -> Answer:
-        payload = {"type": "block_actions", "user": {"id": who}, "actions": [button]}
+    def _payload(self, name: str, button: dict[str, Any], who: str, secret: str, at: float | None) -> Answer:
+        place = {"type": "message", "message_ts": name, "channel_id": self.messages[name]["channel"]}
+        user = {"id": who}
+        self.presses += 1
+        pressed = {**button, "action_ts": f"{time.time():.6f}{self.presses}"}
+        payload = {"type": "block_actions", "user": user, "container": place, "actions": [pressed]}
         body = f"payload={quote(json.dumps(payload))}".encode()
         sent = str(int(time.time() if at is None else at))
         mac = hmac.new(secret.encode(), f"v0:{sent}:".encode() + body, "sha256").hexdigest()
@@ -224,6 +259,7 @@ class FakeReceiver(LoopbackService):
 
     def __init__(self) -> None:
         self.taken: dict[str, dict[str, Any]] = {}
+        self.replies = 0
         super().__init__()
 
     def answer(self, path: str, headers: Mapping[str, str], body: bytes) -> tuple[int, Any]:
@@ -240,10 +276,12 @@ class FakeReceiver(LoopbackService):
         token = next(one["token"] for one in card["answers"] if one["answer"] == answer)
         told = {"question": card["question"], "answer": answer, "token": token, "by": by, **changed}
         body, sent = json.dumps(told).encode(), int(time.time())
+        self.replies += 1
+        name = f"back{self.replies}"
         headers = {
-            "webhook-id": "back1",
+            "webhook-id": name,
             "webhook-timestamp": str(sent),
-            "webhook-signature": sign_message(secret, "back1", sent, body),
+            "webhook-signature": sign_message(secret, name, sent, body),
         }
         return "hook", headers, body
 

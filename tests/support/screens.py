@@ -66,6 +66,10 @@ class ScreenProgram:
         while self.process.poll() is None:
             assert time.monotonic() < until, f"it did not end:\n{self.text}"
             self._read(0.1)
+        seen = -1
+        while seen < len(self.raw):  # what it said last may still be on its way to us
+            seen = len(self.raw)
+            self._read(0.0)
         return self.process.returncode
 
     def stop(self) -> None:

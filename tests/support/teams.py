@@ -26,7 +26,7 @@ people:
   ed: {{ids: [account:ed, page:ed]}}
 approvals:
   - {{domain: bank, risk: high, from: [finance], needed: {needed}{more}}}
-break_glass: [oncall]
+break_glass: [{glass}]
 domains:
   bank: {{autonomous: [], requires_approval: [pay, look], blocked: [close]}}
 operations:
@@ -44,8 +44,9 @@ def team_policy(
     bo: str = "t_b",
     lasts: str = "2h",
     without: str = "nobody",
+    glass: str = "oncall",
 ) -> Policy:
-    text = TEAM.format(needed=needed, more=more, ana=ana, bo=bo, lasts=lasts)
+    text = TEAM.format(needed=needed, more=more, ana=ana, bo=bo, lasts=lasts, glass=glass)
     return load_text("\n".join(line for line in text.splitlines() if not line.startswith(f"  {without}:")))
 
 

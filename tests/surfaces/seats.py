@@ -118,8 +118,8 @@ class TelegramSeat(RemoteSeat):
         settings = TelegramSettings("chat", TOKEN, "7", ("41",), detail, self.server.url)
         (self.surface,) = make_surfaces([settings])
 
-    def answer(self, word: str, who: str = "ana") -> None:
-        self.server.press(LABELS[word], 41 if who == "ana" else 666)
+    def answer(self, word: str, who: str = "ana", on: int | None = None) -> None:
+        self.server.press(LABELS[word], 41 if who == "ana" else 666, on=on)
         self._fetch()
 
     def forge(self) -> None:
@@ -137,8 +137,8 @@ class SlackSeat(RemoteSeat):
         settings = SlackSettings("slack", TOKEN, SIGNING, "C1", ("U41",), detail, self.server.url)
         (self.surface,) = make_surfaces([settings])
 
-    def answer(self, word: str, who: str = "ana") -> None:
-        self.take(self.server.press(LABELS[word], "U41" if who == "ana" else "U666"))
+    def answer(self, word: str, who: str = "ana", on: str | None = None) -> None:
+        self.take(self.server.press(LABELS[word], "U41" if who == "ana" else "U666", on=on))
 
     def forge(self) -> None:
         self.take(self.server.press("Allow once", "U41", secret="other"))

@@ -135,8 +135,8 @@ def test_rows_have_names_of_their_own_and_say_what_was_found_wherever_code_decla
 
 
 SAID = {
-    "core": 83, "command line": 66, "embedded run": 63, "embedded call": 60, "embedded host": 20,
-    "connected run": 63, "connected call": 60, "connected host": 20, "http": 80, "http agent": 58, "mcp": 63,
+    "core": 91, "command line": 74, "embedded run": 63, "embedded call": 60, "embedded host": 28,
+    "connected run": 63, "connected call": 60, "connected host": 28, "http": 88, "http agent": 65, "mcp": 63,
 }  # fmt: skip
 """How many rows each door decides. One that cannot say a row any more shows here."""
 

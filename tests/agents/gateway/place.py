@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -193,10 +193,18 @@ class GatewayPlace:
             service.close()
             self.socket.unlink()
 
-    @contextmanager
-    def gateway(self, quirk: str = "", *words: str) -> Iterator[Client]:
+    def gateway(self, quirk: str = "", *words: str) -> AbstractContextManager[Client]:
+        """Start a gateway in front of the server that writes down what reaches it, or of another."""
         server = words or (sys.executable, str(RECORDER), str(self.record), quirk)
-        command = [sys.executable, "-P", "-m", "sayso", "mcp", "wrap", "--name", "files", "--", *server]
+        return self._started("--", *server)
+
+    def gateway_to(self, url: str) -> AbstractContextManager[Client]:
+        """Start a gateway in front of a server at an address."""
+        return self._started("--url", url)
+
+    @contextmanager
+    def _started(self, *server: str) -> Iterator[Client]:
+        command = [sys.executable, "-P", "-m", "sayso", "mcp", "wrap", "--name", "files", *server]
         names = {"XDG_CONFIG_HOME": str(self.folder / "config"), "PYTHONPATH": str(ROOT / "src")}
         with subprocess.Popen(
             command, cwd=self.folder, env=os.environ | names, stdin=subprocess.PIPE, stdout=subprocess.PIPE

@@ -109,6 +109,13 @@ def test_a_server_whose_state_is_none_is_passed_on_and_cannot_be_gone_on_with(pl
         assert client.read_answer(2)["error"]["code"] == -32602
 
 
+def test_a_call_that_nobody_comes_back_for_is_ambiguous(place: GatewayPlace) -> None:
+    with place.serving(allow) as service, place.gateway("asks") as client:
+        ask_first(client)
+        client.leave()
+        assert service.next("end")["ok"] is None
+
+
 def test_any_changed_letter_voids_a_state() -> None:
     call = read_client_line(json.dumps(stateless(1)).encode())
     assert isinstance(call, ToolCall)

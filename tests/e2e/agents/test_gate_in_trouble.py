@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
 
-from sayso.doors.agents.settings.registration import find_python
+from sayso.doors.agents import AGENTS
+from sayso.doors.agents.settings.registration import find_python, hook_command
 from tests.e2e.agents.gated import Gated, find_hook, find_service
-from tests.e2e.agents.place import PATIENCE, Place, Program, run_program, start_program
+from tests.e2e.agents.place import PATIENCE, Place, Program, start_program
 
 NOBODY = 65534
 
@@ -67,21 +69,31 @@ def test_a_hook_that_is_killed_allows_nothing(program: Program, place: Place) ->
     assert "Sayso: the hook failed, so nothing runs" in model.results()[0]
 
 
+def break_deciding_hook(gated: Gated, old: str, new: str) -> None:
+    """Change the command of the event that decides. The user's message still comes through."""
+    program, file = gated.program, gated.program.hook_settings(gated.place)
+    event = AGENTS[program.name].events[0].name
+    command = hook_command(AGENTS[program.name], event, gated.settings / "hooks" / program.name)
+    text, written = file.read_text(encoding="utf-8"), json.dumps(command)
+    assert text.count(written) == 1
+    assert old in command
+    file.write_text(text.replace(written, json.dumps(command.replace(old, new))), encoding="utf-8")
+    program.accept_hooks(gated.place)
+
+
 def test_a_hook_whose_python_has_gone_allows_nothing(program: Program, place: Place) -> None:
     gated = Gated(program, place, "autonomous")
     with gated.scripted() as model, gated.serving():
-        file = program.hook_settings(place)
-        text = file.read_text(encoding="utf-8")
-        assert find_python() in text
-        file.write_text(text.replace(find_python(), "/nowhere/python3"), encoding="utf-8")
-        program.accept_hooks(place)
-        run_program(program, place, model)
+        break_deciding_hook(gated, find_python(), "/nowhere/python3")
+        gated.run(model)
     assert not place.made.exists()
+    assert "Sayso: the hook failed, so nothing runs" in model.results()[0]
 
 
 def test_a_hook_that_cannot_read_its_settings_allows_nothing(program: Program, place: Place) -> None:
     gated = Gated(program, place, "autonomous")
     with gated.scripted() as model, gated.serving():
-        (gated.settings / "hooks" / program.name).unlink()
-        run_program(program, place, model)
+        break_deciding_hook(gated, f"/hooks/{program.name}", "/hooks/gone")
+        gated.run(model)
     assert not place.made.exists()
+    assert "Sayso could not decide, so nothing runs" in model.results()[0]

@@ -8,6 +8,11 @@ import pytest
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Mode, Risk, Tier
 from sayso.core.policy import (
+    MARK_ALWAYS_ASK,
+    MARK_AUTONOMOUS,
+    MARK_CONFIDENT,
+    MARK_FAN_OUT,
+    MARK_TRUSTED_CHANNEL,
     NEVER_REVIEWED,
     Decay,
     Detail,
@@ -218,3 +223,18 @@ def test_a_permission_decays_thirty_days_after_its_last_review_and_at_once_with_
     assert decayed(policy, entry, reviewed, NOW) is gone
     kept = compile_policy(domains=domains, decay=Decay(enabled=False))
     assert not decayed(kept, entry, reviewed, NOW)
+
+
+def test_an_entry_that_was_changed_has_the_marks_of_what_it_says_now() -> None:
+    """A mark that was left behind would leave out the check that has to speak."""
+    plain = Entry("a.b", "a", Tier.REQUIRES_APPROVAL, "a.b", "a.b")
+    assert plain.marks == 0
+    channel = msgspec.structs.replace(plain, trusted_channel=True)
+    assert channel.marks == MARK_TRUSTED_CHANNEL
+    assert msgspec.structs.replace(channel, trusted_channel=False, marks=MARK_ALWAYS_ASK).marks == 0
+    assert (
+        msgspec.structs.replace(plain, always_ask=True, fan_out=True).marks == MARK_ALWAYS_ASK | MARK_FAN_OUT
+    )
+    assert msgspec.structs.replace(plain, tier=Tier.AUTONOMOUS, confidence_bypass=True).marks == (
+        MARK_AUTONOMOUS | MARK_CONFIDENT
+    )

@@ -83,18 +83,10 @@ def test_a_value_that_is_not_long_is_never_folded_for_its_escapes(text: str) -> 
     assert "characters in all" not in str(told["question"])
 
 
-@pytest.mark.parametrize(
-    ("does", "told"),
-    [
-        ("overwrites or deletes remote history", "This will overwrite or delete remote history."),
-        ("opens or changes a pull request", "This will open or change a pull request."),
-        ("carries files and runs", "This will carry files and runs."),
-        ("pushes", "This will push."),
-        ("money moves", "This money moves."),
-    ],
-)
-def test_what_a_risky_call_will_do_is_told_in_good_english(does: str, told: str) -> None:
-    assert format_question("risky", "", "", [], [], [does]).endswith(f"{told} Proceed?")
+def test_a_question_about_a_risky_call_ends_with_what_it_will_do() -> None:
+    does = ["overwrites or deletes remote history", "its pattern may name a secret"]
+    told = "This will overwrite or delete remote history. Its pattern may name a secret. Proceed?"
+    assert format_question("risky", "", "", [], [], does).endswith(told)
 
 
 def test_a_session_is_named_only_where_there_is_one() -> None:

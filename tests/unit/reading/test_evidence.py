@@ -55,7 +55,11 @@ def told(tool: str, **args: Any) -> dict[str, list[tuple[str | None, str]]]:
         ("get", {"url": "file:///etc/shadow"}, {"files.read": [("url", "file:///etc/shadow")]}),
         ("get", {"url": "https://example.com"}, {"network.fetch": []}),
         ("get", {"url": "https://example.com", "method": "POST"}, {"network.api": [("method", "POST")]}),
-        ("transfer", {"amount": 7}, {"bank.transfer": [("amount", "7")]}),
+        (
+            "transfer",
+            {"amount": 7},
+            {"bank.transfer": [("amount", "7")], "bank.transfer_large": [("amount", "7")]},
+        ),
         ("sh", {"command": "rm -rf build"}, {"files.delete": [(None, "rm -rf build")]}),
         ("sh", {"command": "ls"}, {"files.list": []}),
     ],

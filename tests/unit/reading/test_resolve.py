@@ -45,8 +45,12 @@ def test_an_entry_whose_condition_is_false_is_passed_over() -> None:
 
 
 @pytest.mark.parametrize("args", [{}, {"amount": "lots"}, {"amount": None}])
-def test_a_condition_that_fails_makes_its_operation_high(args: dict[str, Any]) -> None:
-    assert resolved("transfer", args) == (Operation("bank.transfer", reading=Risk.HIGH),)
+def test_a_condition_that_fails_makes_high_what_it_may_be(args: dict[str, Any]) -> None:
+    """Nobody can tell whether the entry fits, so the next one that does counts as well."""
+    assert resolved("transfer", args) == (
+        Operation("bank.transfer", reading=Risk.HIGH),
+        Operation("bank.transfer_large", risk=Risk.HIGH, reading=Risk.HIGH),
+    )
 
 
 def test_a_condition_that_is_neither_true_nor_false_makes_its_operation_high() -> None:

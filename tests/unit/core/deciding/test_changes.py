@@ -88,9 +88,9 @@ def test_a_change_too_long_to_be_shown_is_folded_and_not_complete() -> None:
 
 def test_a_question_names_what_was_found_and_in_which_part() -> None:
     line = "ls && git push -f"
-    found = Operation("git.push", found="overwrites\nhistory", because=(Piece(None, "git push -f"),))
+    found = Operation("git.push", found="overwrites remote\nhistory", because=(Piece(None, "git push -f"),))
     told = describe_whole_call(*ask({"command": line}, found, command=line))
-    assert "  because it overwrites\\nhistory: git push -f" in told
+    assert "  because it overwrites remote\\nhistory: git push -f" in told
     whole = Operation("git.push", found="overwrites history", because=(Piece(None, line),))
     assert "  because it overwrites history" in describe_whole_call(
         *ask({"command": line}, whole, command=line)

@@ -394,3 +394,9 @@ def test_a_listed_operation_keeps_its_name_whatever_that_is() -> None:
         load_text(lists.replace("[]", "[as-unlisted]", 1).replace("l: [as-unlisted]", "l: []")),
     )
     assert "email.as-unlisted" in operations(loosened.loosened)
+
+
+def test_a_risk_that_nothing_declares_is_named_last() -> None:
+    found = compare_policies(load_preset("balanced"), load_preset("coding"))
+    listed = next(change for change in found.loosened if change.operation == "cron.list")
+    assert listed.conditions[0] == "mode balanced or trusting, declared risk moderate or none, just reviewed"

@@ -54,3 +54,36 @@ def test_a_pattern_may_be_an_option_where_a_file_is_named_like_one(tmp_path: Pat
     assert reader.risk("find * -name x") is Risk.LOW
     (tmp_path / "-delete").write_text("")
     assert reader.risk("find * -name x") is Risk.HIGH
+
+
+def test_a_name_that_the_shell_splits_may_be_a_test_that_runs_commands(tmp_path: Path) -> None:
+    reader = Reader(tmp_path.resolve(), tmp_path.resolve())
+    (tmp_path / "notes.txt").write_text("notes")
+    assert reader.risk("for f in *; do [ -f $f ]; done") is Risk.LOW
+    (tmp_path / "-v a[$(id)]").write_text("")
+    assert reader.risk("for f in *; do [ -f $f ]; done") is Risk.HIGH
+    assert reader.risk('for f in *; do [ -f "$f" ]; done') is Risk.LOW
+
+
+def test_a_module_of_the_library_is_itself_where_nothing_takes_its_place(tmp_path: Path) -> None:
+    reader = Reader(tmp_path.resolve(), tmp_path.resolve())
+    (tmp_path / "cmd").mkdir()
+    assert reader.risk("python3 -m json.tool notes.json") is Risk.LOW
+    (tmp_path / "argparse.py").write_text("")
+    assert reader.risk("python3 -m json.tool notes.json") is Risk.MODERATE
+    (tmp_path / "argparse.py").unlink()
+    (tmp_path / "cmd/__init__.py").write_text("")
+    assert reader.risk("python3 -m json.tool notes.json") is Risk.MODERATE
+
+
+def test_the_top_of_a_repository_is_known_where_there_is_one_only(tmp_path: Path) -> None:
+    work = tmp_path.resolve() / "work"
+    (work / "sub").mkdir(parents=True)
+    reader = Reader(work, tmp_path.resolve())
+    line = 'ls "$(git rev-parse --show-toplevel)/sub"'
+    assert reader.risk(line) is not Risk.LOW
+    (work / ".git").mkdir()
+    (work / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    assert reader.risk(line) is Risk.LOW
+    (tmp_path / ".git").mkdir()
+    assert reader.risk(line) is not Risk.LOW

@@ -94,3 +94,21 @@ def test_what_a_script_activates_is_the_projects_environment(work: Path) -> None
     assert Reader(work, work.parent).read(". .venv/bin/activate").pins
     (work / "activate").write_text("PATH=x")
     assert risk(work, "source ./activate && pytest") is Risk.HIGH
+
+
+@pytest.mark.parametrize("beside", ["plain.txt", "été.txt"])
+@pytest.mark.parametrize("name", [".yarnrc", ".cargo/config.toml", "setup.cfg", ".config/ansible-lint.yml"])
+def test_a_file_that_names_code_is_found_whatever_lies_beside_it(work: Path, name: str, beside: str) -> None:
+    """Names that are not plain letters may be other spellings, so each file is then looked for by itself."""
+    (work / beside).write_text("x\n")
+    assert "scripts.run" not in operations(work, "mypy src")
+    (work / name).parent.mkdir(exist_ok=True)
+    (work / name).write_text("plugins = ./x.py\n")
+    assert "scripts.run" in operations(work, "mypy src")
+
+
+def test_a_line_lists_a_folder_once_and_the_next_line_again(work: Path) -> None:
+    line = "ls | xargs wc -l"
+    assert risk(work, line) is Risk.LOW
+    (work / "x -delete").write_text("x\n")
+    assert risk(work, line) is not Risk.LOW

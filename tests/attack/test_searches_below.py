@@ -1,0 +1,149 @@
+"""A tool that searches shows what it finds: no secret below its folder unasked, as with `grep -r`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sayso.core.model import Verdict
+from tests.attack.opening import a_gate
+
+SEARCHES: list[tuple[str, dict[str, Any]]] = [
+    ("grep_search", {"pattern": "KEY"}),
+    ("grep_search", {"pattern": "KEY", "dir_path": "."}),
+    ("grep_search", {"pattern": "KEY", "include_pattern": ".*"}),
+    ("grep_search", {"query": "KEY", "isRegexp": False, "includePattern": "**"}),
+    ("Grep", {"pattern": "KEY", "path": ".", "output_mode": "content"}),
+    ("Grep", {"pattern": "KEY", "glob": "*"}),
+    ("Grep", {"pattern": "KEY", "glob": "!*.py"}),
+    ("grep", {"pattern": "KEY"}),
+    ("search_files", {"path": ".", "regex": "KEY"}),
+    ("search_file_content", {"pattern": "KEY"}),
+    ("read_many_files", {"include": ["**"]}),
+]
+NAMED = [
+    ("grep_search", {"pattern": "KEY", "dir_path": ".", "include_pattern": ".env"}),
+    ("grep_search", {"pattern": "KEY", "include_pattern": "**/.env*"}),
+    ("grep_search", {"query": "KEY", "isRegexp": False, "includePattern": "*.env"}),
+]
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    folder = tmp_path / "work"
+    (folder / ".git").mkdir(parents=True)
+    (folder / "src").mkdir()
+    (folder / "src" / "a.py").write_text("KEY = 1\n")
+    return folder
+
+
+def decide(work: Path, tool: str, args: dict[str, Any], preset: str = "coding") -> Verdict:
+    with a_gate(f"extends: [{preset}]") as gate:
+        called = gate.session(agent="a", workspace=str(work)).call(tool, args)
+    return called.decision.verdict
+
+
+@pytest.mark.parametrize("preset", ["coding", "balanced"])
+@pytest.mark.parametrize(("tool", "args"), SEARCHES, ids=repr)
+def test_a_search_through_a_folder_with_a_secret_asks(
+    work: Path, tool: str, args: dict[str, Any], preset: str
+) -> None:
+    (work / ".env").write_text("KEY=secret\n")
+    assert decide(work, tool, args, preset) is Verdict.ASK
+
+
+@pytest.mark.parametrize(("tool", "args"), NAMED, ids=repr)
+def test_a_search_for_names_that_only_a_secret_has_is_blocked(
+    work: Path, tool: str, args: dict[str, Any]
+) -> None:
+    (work / ".env").write_text("KEY=secret\n")
+    assert decide(work, tool, args) is Verdict.DENY
+
+
+@pytest.mark.parametrize(("tool", "args"), SEARCHES[:-1], ids=repr)
+def test_a_search_through_a_folder_without_one_runs(work: Path, tool: str, args: dict[str, Any]) -> None:
+    assert decide(work, tool, args) is Verdict.ALLOW
+
+
+@pytest.mark.parametrize(
+    "args", [{"path": "src"}, {"glob": "*.py"}, {"glob": "src/**/*.py"}, {"type": "py"}], ids=repr
+)
+def test_a_search_that_passes_the_secret_over_runs(work: Path, args: dict[str, Any]) -> None:
+    (work / ".env").write_text("KEY=secret\n")
+    assert decide(work, "Grep", {"pattern": "KEY", **args}) is Verdict.ALLOW
+
+
+def test_a_secret_below_the_folder_of_a_pattern_is_found(work: Path) -> None:
+    (work / "src" / "secrets.yaml").write_text("KEY: secret\n")
+    assert decide(work, "Grep", {"pattern": "KEY", "glob": "src/**"}) is Verdict.ASK
+    assert decide(work, "Grep", {"pattern": "KEY", "glob": "*.{json,yaml}"}) is Verdict.ASK
+
+
+IGNORING = [".env\n", "# own\n\n.env*\n!.env.example\n", "/.env\n", "**/.env\n", "*\n"]
+NOT_IGNORING = [
+    "",
+    "#.env\n",
+    ".env/\n",
+    "src/.env\n",
+    ".env\n!.env\n",
+    ".env*\n!.e*\n",
+    "/src\n",
+    "\\.env\n",
+]
+
+
+@pytest.mark.parametrize("text", IGNORING)
+def test_a_secret_that_git_ignores_is_passed_over_as_the_tools_do(work: Path, text: str) -> None:
+    (work / ".env").write_text("KEY=secret\n")
+    (work / ".gitignore").write_text(text)
+    assert decide(work, "Grep", {"pattern": "KEY"}) is Verdict.ALLOW
+    assert decide(work, "Grep", {"pattern": "KEY", "glob": ".*"}) is Verdict.ASK
+
+
+@pytest.mark.parametrize("text", NOT_IGNORING)
+def test_a_secret_that_git_does_not_plainly_ignore_asks(work: Path, text: str) -> None:
+    (work / ".env").write_text("KEY=secret\n")
+    (work / ".gitignore").write_text(text)
+    assert decide(work, "Grep", {"pattern": "KEY"}) is Verdict.ASK
+
+
+def test_an_ignore_file_that_cannot_be_read_ignores_nothing(work: Path) -> None:
+    (work / "src" / ".env").write_text("KEY=secret\n")
+    (work / ".gitignore").write_text(".env\n")
+    (work / "src" / ".gitignore").write_bytes(b"\xff\n")
+    assert decide(work, "Grep", {"pattern": "KEY"}) is Verdict.ASK
+
+
+def test_without_a_repository_nothing_is_ignored(work: Path) -> None:
+    (work / ".git").rmdir()
+    (work / ".env").write_text("KEY=secret\n")
+    (work / ".gitignore").write_text(".env\n")
+    assert decide(work, "Grep", {"pattern": "KEY"}) is Verdict.ASK
+
+
+def test_a_secret_in_a_folder_that_git_ignores_is_passed_over(work: Path) -> None:
+    (work / "keys").mkdir()
+    (work / "keys" / "server.pem").write_text("secret\n")
+    (work / ".gitignore").write_text("keys/\n")
+    assert decide(work, "Grep", {"pattern": "KEY"}) is Verdict.ALLOW
+    (work / ".gitignore").write_text("key/\n")
+    assert decide(work, "Grep", {"pattern": "KEY"}) is Verdict.ASK
+
+
+def test_a_search_that_takes_ignored_files_in_asks(work: Path) -> None:
+    (work / ".env").write_text("KEY=secret\n")
+    (work / ".gitignore").write_text(".env\n")
+    args = {"query": "KEY", "isRegexp": False, "includeIgnoredFiles": True}
+    assert decide(work, "grep_search", args) is Verdict.ASK
+    assert decide(work, "grep_search", {**args, "includeIgnoredFiles": False}) is Verdict.ALLOW
+
+
+def test_a_secret_below_another_folder_asks(work: Path) -> None:
+    other = work.parent / "other"
+    other.mkdir()
+    assert decide(work, "Grep", {"pattern": "KEY", "path": "../other"}) is Verdict.ALLOW
+    (other / ".env").write_text("KEY=secret\n")
+    (other / ".gitignore").write_text(".env\n")
+    assert decide(work, "Grep", {"pattern": "KEY", "path": str(other)}) is Verdict.ASK

@@ -1,0 +1,99 @@
+"""On PostgreSQL a batch has its price: agents that were answered together share the next one."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+import pytest
+
+from sayso.gate.gate import Gate
+from sayso.gate.open import open_gate
+from sayso.gate.rows.sealed_store import MarkedStore
+from sayso.policy import load_text
+from sayso.service.http import batches
+from sayso.service.http.batches import BatchedStep, Batches
+from sayso.store.contract import Batch
+from sayso.store.postgres.store import PostgresStore
+from tests.service.conftest import POLICY
+from tests.support.gates import KEY
+from tests.support.postgres_place import new_schema
+
+AGENTS = 4
+
+
+@pytest.fixture
+def gate(postgres_server: str) -> Iterator[Gate]:
+    with closing(PostgresStore(new_schema(postgres_server))) as store:
+        yield open_gate(load_text(POLICY), store, key=KEY)
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[None]:
+    """A batch is added for each that begins."""
+    begun: list[None] = []
+    before = MarkedStore.batch
+
+    @contextmanager
+    def batch(self: MarkedStore) -> Iterator[Batch]:
+        begun.append(None)
+        with before(self) as one:
+            yield one
+
+    monkeypatch.setattr(MarkedStore, "batch", batch)
+    return begun
+
+
+async def answer_together(running: Batches) -> None:
+    """All agents come while another batch is under way, and so are in one."""
+    begun, all_there = threading.Event(), threading.Event()
+
+    def wait_for_others() -> BatchedStep:
+        begun.set()
+        all_there.wait()
+        return BatchedStep(lambda: 0)
+
+    asked = [asyncio.ensure_future(running.run(wait_for_others))]
+    await asyncio.to_thread(begun.wait)
+    asked += [asyncio.ensure_future(ask(running, number)) for number in range(AGENTS)]
+    await asyncio.sleep(0)  # now they have asked
+    all_there.set()
+    await asyncio.gather(*asked)
+
+
+async def ask(running: Batches, number: int) -> int:
+    found: int = await running.run(lambda: BatchedStep(lambda: number))
+    return found
+
+
+def test_agents_that_were_answered_together_share_the_next_batch(
+    gate: Gate, counted: list[None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "A_MOMENT", 60.0)
+    running = Batches(gate.marked_store)
+
+    async def come_one_by_one() -> list[int]:
+        await answer_together(running)
+        counted.clear()
+        asked = []
+        for number in range(AGENTS):
+            asked.append(asyncio.ensure_future(ask(running, number)))
+            await asyncio.sleep(0.01)
+        return list(await asyncio.gather(*asked))
+
+    assert asyncio.run(come_one_by_one()) == [*range(AGENTS)]
+    assert len(counted) == 1
+
+
+def test_one_that_comes_alone_is_answered_without_the_others(gate: Gate, counted: list[None]) -> None:
+    running = Batches(gate.marked_store)
+
+    async def come_alone() -> list[int]:
+        await answer_together(running)
+        counted.clear()
+        return [await ask(running, number) for number in (1, 2)]
+
+    assert asyncio.run(come_alone()) == [1, 2]
+    assert len(counted) == 2
