@@ -46,7 +46,7 @@ test: warm lint chromium .venv/.obsidian .venv/.provider $(quick_agent) ## lint,
 	@$(say) 'tests'
 	@sh tools/in_memory.sh $(bin)/python -m pytest -n $(workers) --dist worksteal --hypothesis-profile="$$HYPOTHESIS_PROFILE" $(no_skips) $(ARGS)
 
-# pytest compiles every test anew for its asserts, and each worker of a fresh clone would: while mypy, which uses
+# pytest compiles every test again for its asserts, and each worker of a fresh clone would: while mypy, which uses
 # one core, is at work, another does it for all of them.
 warm: .venv/.dev
 	@$(bin)/python -m pytest --collect-only -q >/dev/null 2>&1 &
@@ -131,9 +131,9 @@ pins := pyproject.toml constraints.txt
 .venv/.obsidian: plugins/obsidian/package.json | .venv/.dev
 	$(call install_npm,what builds the plugin for Obsidian,.venv/obsidian)
 
-# The provider of OpenID Connect that the tests sign people in with (tests/browser/test_provider_sign_in.py).
+# The OpenID Connect provider that the tests sign people in with (tests/browser/test_provider_sign_in.py).
 .venv/.provider: tools/provider/package.json | .venv/.dev
-	$(call install_npm,a provider of OpenID Connect,.venv/provider)
+	$(call install_npm,an OpenID Connect provider,.venv/provider)
 
 .venv/agents/%/.installed: tools/agents/%/package.json | .venv/.dev
 	$(call install_npm,$*,$(@D))
@@ -167,7 +167,7 @@ define install
 endef
 
 # A virtual environment knows its own place. If the folder was moved or copied, or its Python has gone, it is made
-# anew: otherwise the tests would run against the files of another folder.
+# again: otherwise the tests would run against the files of another folder.
 here := $(shell pwd -P)
 made := $(shell cat .venv/.made 2>/dev/null)
 sound := $(shell .venv/bin/python -c 'print("yes")' 2>/dev/null)

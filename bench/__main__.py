@@ -24,6 +24,7 @@ from rich.table import Table
 from bench.approvals import calls_after_many_approvals
 from bench.audit import verify_against_hashing
 from bench.chart import draw_charts, scale_table
+from bench.counts import Count, count_everything
 from bench.decide import LARGE, SMALL, decide_against_peers, decide_with_larger_policy
 from bench.decorated import decorated_calls
 from bench.durable import DURABLE_PEERS, allow_against_commit, allow_against_peers
@@ -84,11 +85,11 @@ def main() -> int:
         check(make_world(domains))
     machine = _machine()
     began = time.perf_counter()
-    rows = _measure()
+    counts, rows = count_everything(), _measure()
     if options.json:
-        sys.stdout.write(_json(machine, rows))
+        sys.stdout.write(_json(machine, rows, counts))
     else:
-        _show(machine, rows, time.perf_counter() - began)
+        _show(machine, rows, counts, time.perf_counter() - began)
     return 0
 
 
@@ -191,12 +192,14 @@ def _machine() -> dict[str, str]:
     }
 
 
-def _show(machine: dict[str, str], rows: list[Row], seconds: float) -> None:
+def _show(machine: dict[str, str], rows: list[Row], counts: list[Count], seconds: float) -> None:
     out.print(_mix_table())
     out.print(_row_table(rows))
+    out.print(_count_table(counts))
     out.print(", ".join(f"{name} {value}" for name, value in machine.items()), style="dim", highlight=False)
-    aims = [row for row in rows if row.met is not None]
-    missed = [f"{row.what} against {row.against}" for row in aims if not row.met]
+    aims = [(f"{row.what} against {row.against}", row.met) for row in rows if row.met is not None]
+    aims += [(one.what, one.met) for one in counts if one.met is not None]
+    missed = [what for what, met in aims if not met]
     said = f"{len(aims) - len(missed)} of {len(aims)} aims met, in {seconds:.0f} s."
     if missed:
         said += f" Missed: {'; '.join(missed)}."
@@ -220,9 +223,20 @@ def _row_table(rows: list[Row]) -> Table:
     table = Table(*headings, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), title="measured in this run")
     for row in rows:
         ours, theirs = (_figure(row, side) for side in (0, 1))
-        verdict = "" if row.met is None else "[green]met" if row.met else "[bold red]MISSED"
-        table.add_row(row.what, row.against, ours, theirs, f"{row.ratio:.2f}×", row.aim, verdict)
+        table.add_row(row.what, row.against, ours, theirs, f"{row.ratio:.2f}×", row.aim, _verdict(row.met))
     return table
+
+
+def _count_table(counts: list[Count]) -> Table:
+    headings = ("what", "counted", "aim", "")
+    table = Table(*headings, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), title="counted in this run")
+    for one in counts:
+        table.add_row(one.what, one.figure, one.aim, _verdict(one.met))
+    return table
+
+
+def _verdict(met: bool | None) -> str:
+    return "" if met is None else "[green]met" if met else "[bold red]MISSED"
 
 
 def _figure(row: Row, side: int) -> str:
@@ -231,12 +245,12 @@ def _figure(row: Row, side: int) -> str:
     return f"{digits}{row.unit} ±{row.spread[side] / 2:.0%}"
 
 
-def _json(machine: dict[str, str], rows: list[Row]) -> str:
+def _json(machine: dict[str, str], rows: list[Row], counts: list[Count]) -> str:
     mix = [
         {"percent": case.percent, "verdict": case.verdict.value, "rule": case.rule, "case": case.what}
         for case in MIX
     ]
-    document = {"machine": machine, "requests": REQUESTS, "mix": mix, "rows": rows}
+    document = {"machine": machine, "requests": REQUESTS, "mix": mix, "rows": rows, "counts": counts}
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
 
 
