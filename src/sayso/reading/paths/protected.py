@@ -10,6 +10,7 @@ from __future__ import annotations
 import fnmatch
 import functools
 import os
+import stat
 import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -214,6 +215,8 @@ def _find_by_name(parts: list[str]) -> GuardMatch:
     if len(parts) > _MOST_NAMES or sum(WILD.search(part) is not None for part in parts) > _MOST_WILD:
         return find_mentioned("/".join(parts))
     for start, part in enumerate(parts):
+        if not part.strip("*?.") and _only_wild(parts[start:]):
+            break  # and so is all that follows
         firsts = fnmatch.filter(_FIRST, part) if WILD.search(part) else (part,)
         named = (pattern for first in firsts for pattern in _FIRST.get(first, ()))
         likely = [pattern for pattern in named if start == 0 or not pattern.rooted]
@@ -307,6 +310,7 @@ _AT_ROOTS = tuple(
     if (found := _find_by_name(fold_path(name)).at) is not None
 )  # fmt: skip
 """What a project or a home folder may hold, as it is spelled there."""
+_FOLDERS_AT_ROOTS = tuple(one for one in _AT_ROOTS if one[0] in (".github/hooks", ".opencode/plugins"))
 GUARDED_AT_ROOTS = frozenset(name.partition("/")[0].casefold() for name, _ in _AT_ROOTS)
 """A folder without any of these names in it, folded, holds none of them."""
 
@@ -317,17 +321,25 @@ def _find_by_file(real: str, own: OwnPlaces, roots: Iterable[str]) -> GuardMatch
     found = None if here is None else own.files.get(here)
     if found is not None:
         return GuardMatch(_guard_in_place(found[1], [fold_name(found[0])]))
-    if here is not None and os.lstat(real).st_nlink > 1:
-        linked = [BY_PLACE[known] for path, known in list_opened_files() if identity_of(path) == here]
-        linked += [
-            guarded
-            for root in roots
-            for name, guarded in (_AT_ROOTS if root else ())
-            if identity_of(f"{root}/{name}") == here
-        ]
-        if linked:
-            return GuardMatch(_strictest(linked))
-    return _find_mounted(real, own)
+    linked = [] if here is None else _find_linked(real, here, roots)
+    return GuardMatch(_strictest(linked)) if linked else _find_mounted(real, own)
+
+
+def _find_linked(real: str, here: tuple[int, int], roots: Iterable[str]) -> list[Guarded]:
+    """Guarded files that this one is another name of. A folder is compared with folders alone."""
+    found = os.lstat(real)
+    if found.st_nlink <= 1:
+        return []
+    is_folder = stat.S_ISDIR(found.st_mode)
+    likely = _FOLDERS_AT_ROOTS if is_folder else _AT_ROOTS
+    opened = () if is_folder else list_opened_files()
+    linked = [BY_PLACE[known] for path, known in opened if identity_of(path) == here]
+    return linked + [
+        guarded
+        for root in roots
+        for name, guarded in (likely if root else ())
+        if identity_of(f"{root}/{name}") == here
+    ]
 
 
 def _find_mounted(real: str, own: OwnPlaces) -> GuardMatch:
