@@ -120,12 +120,15 @@ def _end_by_asking(session: Session, decision: Decision, digest: str) -> Session
 def _decide(request: Request, policy: Policy, view: View, now: float) -> Decision:
     if request.session != view.session.id:
         raise MalformedRequest("the request belongs to another session")
-    items: tuple[Item, ...] = ()
-    for operation in request.operations:
-        items += (_judge(subject_of(request, operation, policy, view, now)),)
-    ruling = items[0].ruling if len(items) == 1 else _join_rulings(items)
-    verdict, announce = ruling.verdict, ruling.announce
+    operations = request.operations
+    if len(operations) == 1:  # most calls
+        item = _judge(subject_of(request, operations[0], policy, view, now))
+        items, ruling = (item,), item.ruling
+    else:
+        items = tuple([_judge(subject_of(request, one, policy, view, now)) for one in operations])
+        ruling = _join_rulings(items)
     effects = _effects(request, policy, view.session, items, ruling, now)
+    verdict, announce = ruling.verdict, ruling.announce
     return Decision(verdict, ruling.rule, ruling.reason, announce, items, ruling.grants, effects)
 
 
@@ -230,8 +233,10 @@ def _sending(policy: Policy, operation: Operation, content: str, now: float) -> 
 def _activity(turn: int, task: Task, items: tuple[Item, ...]) -> tuple[Effect, ...]:
     """Mark the task active: once a turn, and when its phase or what has run in it changes."""
     phase, ran = PHASES.get(items[-1].category), task.ran
-    fresh = [item.category for item in items if item.category not in ran]
-    new = tuple(dict.fromkeys(fresh)) if fresh else ()
+    if len(items) == 1:
+        new = () if items[0].category in ran else (items[0].category,)
+    else:
+        new = tuple(dict.fromkeys([item.category for item in items if item.category not in ran]))
     if task.active == turn and not new and (phase is None or phase == task.phase):
         return ()
     return (TaskActive(turn, phase, new),)

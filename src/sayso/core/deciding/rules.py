@@ -58,6 +58,7 @@ UNCONFIRMED = "whether the task goes on has not been confirmed"
 _NO_COMMAND = "the call is not a command line, or has arguments beside it that count"
 _NO_OPERATION_GRANT = "no live grant for this operation fits the call"
 UNATTENDED = (Origin.SUBAGENT, Origin.SCHEDULE)
+_RUN_BY_ITSELF = Ruling(ALLOW, rulebook.AUTONOMOUS.name, words.AUTONOMOUS)
 
 
 RuleResult = Ruling | RuleInput | str
@@ -254,7 +255,7 @@ def check_autonomous(s: RuleInput) -> RuleResult:
         return "the permission has decayed" if s.decayed else "the policy does not list it as autonomous"
     if s.risk >= HIGH:
         return "high risk is never autonomous"
-    return Ruling(ALLOW, rulebook.AUTONOMOUS.name, words.AUTONOMOUS)
+    return _RUN_BY_ITSELF
 
 
 def check_safe(s: RuleInput) -> RuleResult:
