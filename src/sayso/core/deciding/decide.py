@@ -122,8 +122,8 @@ def _decide(request: Request, policy: Policy, view: View, now: float) -> Decisio
         raise MalformedRequest("the request belongs to another session")
     operations = request.operations
     if len(operations) == 1:  # most calls
-        item = _judge(subject_of(request, operations[0], policy, view, now))
-        items, ruling = (item,), item.ruling
+        items: tuple[Item, ...] = (_judge(subject_of(request, operations[0], policy, view, now)),)
+        ruling = items[0].ruling
     else:
         items = tuple([_judge(subject_of(request, one, policy, view, now)) for one in operations])
         ruling = _join_rulings(items)
@@ -232,6 +232,7 @@ def _sending(policy: Policy, operation: Operation, content: str, now: float) -> 
 
 def _activity(turn: int, task: Task, items: tuple[Item, ...]) -> tuple[Effect, ...]:
     """Mark the task active: once a turn, and when its phase or what has run in it changes."""
+    new: tuple[str, ...]
     phase, ran = PHASES.get(items[-1].category), task.ran
     if len(items) == 1:
         new = () if items[0].category in ran else (items[0].category,)
