@@ -40,6 +40,9 @@ PROJECT_MARKERS = (".git", "pyproject.toml", "package.json", "go.mod")
 SYSTEM_FOLDERS = ("/etc", "/usr", "/bin", "/sbin", "/boot", "/dev", "/proc", "/sys")
 REVEALING_FOLDERS = ("/proc", "/dev", "/sys", "/run/secrets", "/var/run/secrets")
 """System folders where reading, too, shows more than files."""
+IN_SYSTEM = tuple(f"{folder}/" for folder in SYSTEM_FOLDERS)
+IN_REVEALING = tuple(f"{folder}/" for folder in REVEALING_FOLDERS)
+"""How a path in such a folder begins, or the folder's own with a slash behind it."""
 _MACHINE_FACTS = frozenset(
     f"/proc/{name}"
     for name in (
@@ -253,7 +256,7 @@ def _locate_spelling(path: str, folder: str, workspace: str, home: str, *, wild:
         inside=inside,
         secret=is_secret(real) or is_secret(written) or (linked is not None and linked.secret),
         system=in_system(real) or in_system(written),
-        telling=real not in _MACHINE_FACTS and any(_within(real, top) for top in REVEALING_FOLDERS),
+        telling=real not in _MACHINE_FACTS and f"{real}/".startswith(IN_REVEALING),
         versions=".git" in _parts(real),
         guarded=guarded,
         links=links,
@@ -336,7 +339,7 @@ def spells_secret(text: str) -> bool:
 
 def in_system(path: str) -> bool:
     """Return whether a path from the root on lies in a folder of the system."""
-    return any(_within(path, top) for top in SYSTEM_FOLDERS)
+    return f"{path}/".startswith(IN_SYSTEM)
 
 
 def _absolute(path: object, folder: str, home: str) -> str | None:

@@ -336,7 +336,7 @@ def _find_linked(real: str, here: tuple[int, int], roots: Iterable[str]) -> list
     linked = [BY_PLACE[known] for path, known in opened if identity_of(path) == here]
     return linked + [
         guarded
-        for root in roots
+        for root in dict.fromkeys(roots)
         for name, guarded in (likely if root else ())
         if identity_of(f"{root}/{name}") == here
     ]
@@ -362,9 +362,16 @@ def _find_inside(real: str) -> GuardMatch:
 
 def find_guarded_in(folder: str, pattern: str = "*") -> Guarded | None:
     """An agent's instructions or a host's settings in this folder that a pattern of git's fits."""
-    wanted = pattern.casefold()
-    fitting = ((name, one) for name, one in _AT_ROOTS if _fits(name.casefold(), wanted))
-    return next((one for name, one in fitting if os.path.lexists(f"{folder}/{name}")), None)
+    wanted, tops = pattern.casefold(), dict[str, bool]()
+    for name, guarded in _AT_ROOTS:
+        if wanted != "*" and not _fits(name.casefold(), wanted):
+            continue
+        top = name.partition("/")[0]
+        if top not in tops:
+            tops[top] = os.path.lexists(f"{folder}/{top}")
+        if tops[top] and (top == name or os.path.lexists(f"{folder}/{name}")):
+            return guarded
+    return None
 
 
 def _fits(name: str, pattern: str) -> bool:

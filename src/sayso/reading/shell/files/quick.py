@@ -25,11 +25,11 @@ from sayso.reading.path_operations import CallFolders, operation_at_path, operat
 from sayso.reading.paths.budget import SeenFiles, current_budget, follow_links, leads_straight
 from sayso.reading.paths.own_places import Identity, OwnPlaces, find_own_places, own_places_key
 from sayso.reading.paths.places import (
-    REVEALING_FOLDERS,
+    IN_REVEALING,
+    IN_SYSTEM,
     SECRET_FILES,
     SECRET_FOLDERS,
     SECRET_PAIRS,
-    SYSTEM_FOLDERS,
     PathPlace,
     is_secret,
 )
@@ -43,8 +43,6 @@ _PLAIN = lazy_pattern(
     )
 )
 _PLAIN_FOLDER = lazy_pattern(r"(?:/[^/.][^/]*)+")
-_SYSTEM = tuple(f"{folder}/" for folder in SYSTEM_FOLDERS)
-_REVEALING = tuple(f"{folder}/" for folder in REVEALING_FOLDERS)
 _PLAINLY_NAMED = [one for one in SECRET_FILES if one[0] != "."]
 _SECRET_ENDINGS = tuple(re.split(r"[*?\[]", one)[-1] for one in _PLAINLY_NAMED if one[0] == "*")
 _SECRET_STARTS = tuple(re.split(r"[*?\[]", one)[0] for one in _PLAINLY_NAMED if one[0] != "*")
@@ -105,7 +103,7 @@ class QuickLook:
         if whole is None or (verb_of(operation) not in READ_VERBS and self._is_folder_of_note(whole)):
             return None
         inside = self._is_inside(whole)
-        system = not inside and f"{whole}/".startswith(_SYSTEM)
+        system = not inside and f"{whole}/".startswith(IN_SYSTEM)
         hidden = "/." in whole
         secret = (hidden or system or _may_be_secret(whole)) and is_secret(whole)
         versions = hidden and "/.git" in whole and ".git" in whole.lower().split("/")
@@ -212,7 +210,7 @@ class QuickLook:
         below = f"{folded}/"
         if folded in own.above or below.startswith(own.below):
             return True
-        if not start and (not folded.isascii() or below.startswith(_REVEALING)):
+        if not start and (not folded.isascii() or below.startswith(IN_REVEALING)):
             return True
         if GUARDED_FIRST_NAMES.isdisjoint(folded.split("/")):
             return False
@@ -275,7 +273,7 @@ def _are_plain(folders: _Folders) -> bool:
     if not workspace or not home or f"{home}/".startswith(f"{workspace}/"):
         return False
     return all(
-        _PLAIN_FOLDER.fullmatch(one) is not None and one.isascii() and not f"{one}/".startswith(_SYSTEM)
+        _PLAIN_FOLDER.fullmatch(one) is not None and one.isascii() and not f"{one}/".startswith(IN_SYSTEM)
         for one in folders
     )
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
+from sayso.reading.paths.budget import follow_links
 from sayso.reading.paths.file_content import read_whole
 from sayso.reading.shell.commands.kinds import judge_kind
 from sayso.reading.shell.commands.usage import judge_additions, report_problem
@@ -109,9 +110,9 @@ def find_environment_program(path: str, state: ShellState, workspace: str) -> st
     where, _, name = written.rpartition("/")
     if name not in _WRAPPED and not where.endswith(("/bin", "/.bin")):
         return None
-    written = os.path.normpath(join_path(os.path.realpath(folder), path))
+    written = os.path.normpath(join_path(follow_links(folder), path))
     where, _, name = written.rpartition("/")
-    if not written.startswith(f"{os.path.realpath(workspace)}/") or os.path.realpath(where) != where:
+    if not written.startswith(f"{follow_links(workspace)}/") or follow_links(where) != where:
         return None
     if name in _WRAPPED or where.endswith("/node_modules/.bin"):
         return written
