@@ -177,3 +177,14 @@ def test_a_message_whose_successor_never_arrives_says_how_the_question_ended(
     seat.stop()
     (message,) = seat.server.messages.values()
     assert "denied by cy" in message["text"]
+
+
+@pytest.mark.parametrize("kind", ["masked", "cuts"])
+def test_nobody_is_named_where_the_call_is_not_shown_whole(gate: Gate, session: str, kind: str) -> None:
+    gate = team(gate)
+    phone = Board("phone", detail="full" if kind == "cuts" else "masked")
+    phone.cuts = kind == "cuts"
+    question = asked(gate, push(session))
+    settle(dispatching(gate, phone), phone)
+    assert [one.answer for one in phone.card(question).buttons] == ["deny"]
+    assert phone.card(question).body.startswith("Approvals: 0 of 2, waits for leads: ana or bo\n\n")
