@@ -279,3 +279,16 @@ def test_no_yes_is_offered_where_it_has_to_be_signed(gate: Gate, session: str) -
     board.press(risky, "deny")
     settle(dispatcher, board)
     assert state(gate, risky) == "answered"
+
+
+def test_a_question_that_was_closed_is_not_closed_again_later(gate: Gate, session: str, clock: Clock) -> None:
+    board = Board()
+    dispatcher = dispatching(gate, board)
+    question = asked(gate, edit(session))
+    settle(dispatcher, board)
+    answer_question(gate, question, "deny", by="bo")
+    settle(dispatcher, board)
+    tries = board.tries
+    clock.now += HELD_FOR
+    settle(dispatcher, board)
+    assert board.tries == tries
