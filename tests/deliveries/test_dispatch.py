@@ -16,6 +16,7 @@ from sayso.gate.refusal_limit import RefusalLimit
 from tests.support.asking import asked, edit, push
 from tests.support.boards import Board
 from tests.support.gates import Clock
+from tests.support.signing import registered
 
 
 def dispatching(gate: Gate, *boards: Board, notices_to: str | None = None) -> Dispatcher:
@@ -265,3 +266,29 @@ def test_a_refused_answer_is_recorded(gate: Gate, session: str) -> None:
         take_answer(gate, board, forged, RefusalLimit())
     with gate.store.read() as tx:
         assert "ANSWER_REFUSED" in [row.event for row in tx.entries("main", limit=1000)]
+
+
+def test_no_yes_is_offered_where_it_has_to_be_signed(gate: Gate, session: str) -> None:
+    registered(gate)
+    board = Board(detail="full")
+    dispatcher = dispatching(gate, board)
+    risky, plain = asked(gate, push(session)), asked(gate, edit(session))
+    settle(dispatcher, board)
+    assert [one.answer for one in board.card(risky).buttons] == ["deny"]
+    assert "once" in [one.answer for one in board.card(plain).buttons]
+    board.press(risky, "deny")
+    settle(dispatcher, board)
+    assert state(gate, risky) == "answered"
+
+
+def test_a_question_that_was_closed_is_not_closed_again_later(gate: Gate, session: str, clock: Clock) -> None:
+    board = Board()
+    dispatcher = dispatching(gate, board)
+    question = asked(gate, edit(session))
+    settle(dispatcher, board)
+    answer_question(gate, question, "deny", by="bo")
+    settle(dispatcher, board)
+    tries = board.tries
+    clock.now += HELD_FOR
+    settle(dispatcher, board)
+    assert board.tries == tries

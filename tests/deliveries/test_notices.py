@@ -193,3 +193,14 @@ def test_no_notice_is_lost_with_a_write_that_failed(gate: Gate, monkeypatch: pyt
     blocked(opened, session, 2)
     settle(dispatcher)
     assert len(board.told) == board.tries == 2
+
+
+def test_a_notice_that_was_told_is_not_told_again_later(gate: Gate, clock: Clock) -> None:
+    opened, session = graph(gate)
+    board = Board()
+    dispatcher = dispatching(opened, board)
+    blocked(opened, session)
+    settle(dispatcher)
+    clock.now += HELD_FOR
+    settle(dispatcher, dispatching(opened, board))
+    assert board.tries == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import UTC, datetime
 
 import msgspec
 import pytest
@@ -10,13 +11,15 @@ import pytest
 from sayso.core.signed_messages import BadMessage, encode_secret, sign_message
 from sayso.gate.deliveries.answers import AnswerRefused, take_answer
 from sayso.gate.deliveries.dispatch import Dispatcher
-from sayso.gate.deliveries.fetching import open_cards
+from sayso.gate.deliveries.fetching import MOST_CARDS, open_cards
 from sayso.gate.deliveries.remote_surface import QuestionCard
 from sayso.gate.deliveries.trial import try_surface
 from sayso.gate.gate import Gate
 from sayso.gate.questions.answer import QuestionStanding, answer_question
 from sayso.gate.questions.wait import load_question_now
 from sayso.gate.refusal_limit import RefusalLimit
+from sayso.gate.sessions.sessions import open_session
+from sayso.policy import load_text
 from sayso.surfaces.remote.exchange import SendingFailed
 from sayso.surfaces.remote.obsidian import Obsidian, ObsidianSettings
 from sayso.surfaces.remote.settings_file import SurfacesRefused, add_surface, notice_places
@@ -24,6 +27,7 @@ from tests.support.asking import asked, edit, push
 from tests.support.boards import Board
 from tests.support.chat_services import SECRET
 from tests.support.gates import Clock
+from tests.support.teams import under
 
 
 @pytest.fixture
@@ -116,3 +120,15 @@ def test_it_can_be_tried_though_it_is_told_no_notice(gate: Gate, vault: Obsidian
 def test_a_secret_that_is_none_is_refused(tmp_path: object) -> None:
     with pytest.raises((SurfacesRefused, BadMessage)):
         add_surface("obsidian", {"name": "vault", "secret": "short"})
+
+
+def test_many_questions_that_are_held_back_hide_none_that_is_sent(
+    gate: Gate, vault: Obsidian, clock: Clock
+) -> None:
+    gate = under(gate, load_text('extends: [chat]\nquiet_hours: {from: "22:00", to: "07:00"}\n'))
+    clock.now = datetime(2027, 1, 15, 23, 30, tzinfo=UTC).timestamp()
+    sessions = [open_session(gate, agent="claude", owner="host") for _ in range(3)]
+    held = [asked(gate, edit(session, f"{number}.py")) for session in sessions for number in range(18)]
+    assert len(held) > MOST_CARDS
+    urgent = asked(gate, push(open_session(gate, agent="claude", owner="host")))
+    assert [card.question for card in fetch(gate, vault)] == [urgent]

@@ -7,9 +7,11 @@ from datetime import UTC, datetime
 import pytest
 
 from sayso.core.team import QuietHours
+from sayso.gate.deliveries.outbox import HELD_FOR
 from sayso.gate.deliveries.team_timing import quiet_until
 from sayso.gate.gate import Gate
 from sayso.gate.people.answerers import on_page
+from sayso.gate.people.delegations import delegate, end_delegation
 from sayso.policy import load_text
 from tests.deliveries.test_dispatch import dispatching, settle, state
 from tests.support.answers import answer_question
@@ -17,6 +19,7 @@ from tests.support.asking import asked, edit, push
 from tests.support.boards import Board
 from tests.support.gates import Clock
 from tests.support.teams import under
+from tests.surfaces.seats import TelegramSeat, WebhookSeat
 
 POLICY = """
 extends: [chat]
@@ -124,3 +127,64 @@ def test_a_surface_of_the_escalation_is_asked_only_then(gate: Gate, session: str
     clock.now += 600
     settle(dispatcher, phone)
     assert question in phone.questions
+
+
+WITH_DELEGATE = """
+extends: [chat]
+people:
+  bo: {groups: [leads], ids: [page:bo]}
+  cy: {groups: [leads], ids: [page:cy]}
+  ed: {ids: [surface:chat/41, surface:hook/ana]}
+approvals:
+  - {domain: git, risk: high, from: [leads], needed: 2}
+"""
+
+
+def test_a_receiver_that_takes_each_id_once_learns_every_change_and_the_end(gate: Gate, session: str) -> None:
+    gate, seat = under(gate, load_text(WITH_DELEGATE)), WebhookSeat("full")
+    question = asked(gate, push(session))
+    seat.begin(gate)
+    seat.put()
+    given = delegate(gate, on_page("bo"), "ed", seconds=600, by="bo")
+    seat.put()
+    end_delegation(gate, given.id, by="bo")  # the approvals are as they were at first
+    seat.put()
+    answer_question(gate, question, "deny", by="cy", who=on_page("cy"))
+    seat.put()
+    seat.stop()
+    types = [one["type"] for one in seat.server.taken.values()]
+    assert types == ["question.asked", "question.closed"] * 3
+    assert len(seat.server.posts) == len(types)
+    assert "denied by cy" in list(seat.server.taken.values())[-1]["data"]["ending"]
+
+
+def test_a_message_whose_successor_never_arrives_says_how_the_question_ended(
+    gate: Gate, session: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, seat = under(gate, load_text(WITH_DELEGATE)), TelegramSeat("full")
+    question = asked(gate, push(session))
+    seat.begin(gate)
+    seat.put()
+    answer_question(gate, question, "once", by="bo", who=on_page("bo"))
+    with monkeypatch.context() as failing:
+        failing.setattr(seat.server, "_send_message", lambda what: (503, {}))
+        seat.put()
+    (message,) = seat.server.messages.values()
+    assert "approvals changed" in message["text"]
+    answer_question(gate, question, "deny", by="cy", who=on_page("cy"))
+    clock.now += HELD_FOR
+    seat.put()
+    seat.stop()
+    (message,) = seat.server.messages.values()
+    assert "denied by cy" in message["text"]
+
+
+@pytest.mark.parametrize("kind", ["masked", "cuts"])
+def test_nobody_is_named_where_the_call_is_not_shown_whole(gate: Gate, session: str, kind: str) -> None:
+    gate = team(gate)
+    phone = Board("phone", detail="full" if kind == "cuts" else "masked")
+    phone.cuts = kind == "cuts"
+    question = asked(gate, push(session))
+    settle(dispatching(gate, phone), phone)
+    assert [one.answer for one in phone.card(question).buttons] == ["deny"]
+    assert phone.card(question).body.startswith("Approvals: 0 of 2, waits for leads: ana or bo\n\n")

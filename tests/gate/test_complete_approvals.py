@@ -171,3 +171,13 @@ def test_the_decision_names_everybody_who_approved(gate: Gate) -> None:
     for who in (BO, CY):
         allow(gate, question, who)
     assert authorize(gate, request).decision.reason == "bo and cy approved exactly this call"
+
+
+def test_the_log_says_answered_of_the_last_one_alone(gate: Gate, caplog: pytest.LogCaptureFixture) -> None:
+    _, question = asks(gate)
+    with caplog.at_level("INFO", "sayso.asking"):
+        for who in (BO, CY):
+            allow(gate, question, who)
+    first, last = caplog.messages
+    assert first == f"question {question} approved by bo: 1 of 2, waits for finance: ana or cy"
+    assert last == f"question {question} answered: once by cy"

@@ -35,12 +35,13 @@ class Desk(msgspec.Struct):
     gate: Gate
     session: str
     open: Callable[..., ScreenProgram]
+    agent: str = "claude"
 
     def ask(self, operation: str, tool: str, args: dict[str, Any], command: str | None = None) -> str:
         named = Operation(operation)
         call = make_call(tool, args, command=command, folder="/home/ana/demo")
         request = make_request(
-            call, [named], session=self.session, agent="claude", declared=Declaration((named,), "host")
+            call, [named], session=self.session, agent=self.agent, declared=Declaration((named,), "host")
         )
         asked = start_call(self.gate, request, holder="desk").question
         assert asked is not None
@@ -72,9 +73,9 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
     started: list[ScreenProgram] = []
     place = str(tmp_path / "store.db")
 
-    def open_inbox(**environ: str) -> ScreenProgram:
+    def open_inbox(*options: str, **environ: str) -> ScreenProgram:
         here = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **environ}
-        made = ScreenProgram([sys.executable, "-m", "sayso", "inbox", "--store", place], here)
+        made = ScreenProgram([sys.executable, "-m", "sayso", "inbox", "--store", place, *options], here)
         started.append(made)
         return made
 
@@ -273,6 +274,12 @@ def test_text_of_an_agent_is_shown_as_data(desk: Desk) -> None:
     assert "\u202e" not in text
 
 
+def test_a_line_end_in_the_name_of_an_agent_is_spelled_out(desk: Desk) -> None:
+    desk.agent = "claude\nApproved by ana"
+    desk.edit("one.py")
+    assert "claude\\nApproved by ana: Edit" in desk.open().wait_for("May this run?")
+
+
 def test_esc_goes_back_from_the_checks_and_from_a_filter_and_never_leaves(desk: Desk) -> None:
     first = desk.edit("one.py")
     desk.edit("two.py")
@@ -334,4 +341,26 @@ def test_whose_allow_does_not_count_is_offered_none_and_may_break_the_glass(
     press(screen, "g")
     screen.wait_for("Break the glass")
     screen.type("the site is down\r")
+    assert desk.answer(question) == "once"
+
+
+def test_another_policy_than_your_own_explains_and_lets_you_answer_if_it_is_named(
+    desk: Desk, tmp_path: Path
+) -> None:
+    text = TEAM.format(account=operator_name()).replace("from: [leads]", "from: [oncall]")
+    (named := tmp_path / "team.yaml").write_text(text)
+    gate = under(desk.gate, load_text(text))
+    question = msgspec.structs.replace(
+        desk, gate=gate, session=open_session(gate, agent="x", owner="t_x")
+    ).push()
+    screen = desk.open()
+    screen.wait_for("May this run?")
+    press(screen, "w")
+    assert "* always_ask" in screen.wait_for("Why this is asked")
+    screen = desk.open("--policy", str(named))
+    screen.wait_for("a type allow")
+    press(screen, " ")
+    press(screen, "a")
+    screen.wait_for("Type allow")
+    screen.type("allow\r")
     assert desk.answer(question) == "once"

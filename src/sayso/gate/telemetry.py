@@ -209,6 +209,12 @@ def log_answer(question: str, answer: str, by: str) -> None:
     _log_line(ASKING, logging.INFO, "question %(question)s answered: %(answer)s by %(by)s", facts)
 
 
+def log_approval(question: str, by: str, missing: str) -> None:
+    """One of several approvals; the question stays open."""
+    facts = {"question": question, "by": printable_name(by), "missing": printable_name(missing)}
+    _log_line(ASKING, logging.INFO, "question %(question)s approved by %(by)s: %(missing)s", facts)
+
+
 def log_run_start(call: str, request: Request) -> None:
     if RUN.isEnabledFor(logging.INFO):
         line = "run %(call)s started: %(tool)s for %(operation)s, session %(session)s"

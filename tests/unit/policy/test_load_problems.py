@@ -63,6 +63,7 @@ def test_a_problem_is_told_with_file_line_column_and_hint() -> None:
     [
         ("mode: balanced\ndomians: {}", (2, 1), "unknown key 'domians'", "did you mean domains?"),
         ("settings: {saef: auto}", (1, 12), "unknown key 'saef'", "did you mean safe?"),
+        ("mode: balanced\nnotices: phone", (2, 1), "unknown key 'notices'", "settings: {notices: …}"),
         ("mode: balanced\nmode: trusting", (2, 1), "stands here twice", "line 1"),
         ('{"mode": "balanced",\n "mode": "trusting"}', (2, 2), "stands here twice", "line 1"),
         ("settings: {safe: auto, safe: ask}", (1, 24), "stands here twice", "line 1"),

@@ -46,6 +46,9 @@ def show_inbox(
     question: OneQuestion = None,
     session: SessionOption = None,
     store: StoreOption = None,
+    policy: PolicyOption = None,
+    preset: PresetOption = None,
+    approval: ApprovalOption = None,
     as_json: JsonOption = False,
     plain: Annotated[bool, typer.Option("--plain", help="Print the list, also at a terminal.")] = False,
 ) -> None:
@@ -60,7 +63,7 @@ def show_inbox(
     if question is None and not as_json and not plain and _can_show_screen():
         from sayso.cli.inbox.app import InboxApp
 
-        with open_gate_to_act(store, choose_policy(None, None, None)) as gate:
+        with open_gate_to_act(store, choose_policy(policy, preset, approval)) as gate:
             InboxApp(gate, optional_session_id(gate, session)).run(mouse=False)
         return
     with open_gate_to_look(store, sealed=True) as gate:

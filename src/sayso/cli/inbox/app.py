@@ -401,7 +401,7 @@ def _fill_lines(parts: list[str], width: int) -> list[str]:
 
 def _one_line(text: str, width: int, look: Screen) -> str:
     """As much of the text as one line holds, and a mark if that is not all."""
-    lines = [*wrap_text(text.replace("\n", " "), width - count_cells(look.ellipsis), look)]
+    lines = [*wrap_text(text.replace("\n", "\\n"), width - count_cells(look.ellipsis), look)]
     return lines[0] + (look.ellipsis if len(lines) > 1 else "")
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import base64
 import hmac
 
+import msgspec
+
 from sayso.core import words
 from sayso.core.decision import Question
+from sayso.core.model import Risk
 from sayso.core.text.foreign import full_length_note, visible
 from sayso.gate.deliveries.remote_surface import LABELS, CardAnswer, QuestionCard, RemoteSurface
 from sayso.gate.gate import Gate
 from sayso.gate.people.answerers import on_surface
+from sayso.gate.people.passkeys import needs_proof
 from sayso.gate.questions.read import Read
 from sayso.gate.questions.team.progress import (
     ApprovalLine,
@@ -39,11 +43,10 @@ def make_card(
 ) -> QuestionCard:
     """Make the card of this question for this surface: all of the call, or only what it does.
 
-    `approvals` says whose approvals it waits for, where a team has to approve. It stands first. Where nobody
-    who answers there can approve it, the card offers a no alone.
+    `approvals` says whose approvals it waits for, where a team has to approve. It stands first. Where no yes
+    would count there, the card offers a no alone.
     """
-    line = approvals.text
-    first = "" if line is None else f"{fit_text(f'Approvals: {line}', LONGEST_TITLE)}\n\n"
+    first = _first_lines(approvals)
     full = sends_whole(surface, question, len(first.encode()))
     whole = full and not surface.cuts
     operations = tuple(dict.fromkeys(item.operation for item in question.items))
@@ -77,14 +80,22 @@ def make_card(
 def describe_approvals_on(gate: Gate, tx: Reader, surface: RemoteSurface, read: Read) -> ApprovalLine:
     """Return how far the approvals of a question are, and whose allow would count on this surface."""
     found = load_team_approvals(gate, tx, read.row, read.question)
-    if found is None:
-        return ApprovalLine()
-    if not surface.allows:
-        return ApprovalLine(describe_line(found), counts=False)
+    can_answer = surface.allows and not needs_proof(gate, tx, read.question.risk)
+    if found is None or not can_answer:
+        return ApprovalLine(None if found is None else describe_line(found), can_answer)
     there = [on_surface(surface.name, one) for one in sorted(surface.approvers)]
     counting = [one for one in there if find_own_approval(gate, tx, found, one).counts]
     people = sorted({found.team.person_of(one.identity) or "" for one in counting})
-    return ApprovalLine(words.surface_approvals_line(describe_line(found), people), bool(people))
+    line = ApprovalLine(words.surface_approvals_line(describe_line(found), people), bool(people))
+    shown = sends_whole(surface, read.question, len(_first_lines(line).encode())) and not surface.cuts
+    if read.question.risk < Risk.HIGH or shown:
+        return line
+    return msgspec.structs.replace(line, text=describe_line(found))  # nobody has a button for a yes
+
+
+def _first_lines(approvals: ApprovalLine) -> str:
+    line = approvals.text
+    return "" if line is None else f"{fit_text(f'Approvals: {line}', LONGEST_TITLE)}\n\n"
 
 
 def sends_whole(surface: RemoteSurface, question: Question, beside: int = 0) -> bool:

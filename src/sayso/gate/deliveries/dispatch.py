@@ -182,14 +182,17 @@ class Dispatcher:
             row = tx.delivery(surface.name, read.row.id)
             if row is None or row.state != "shown" or row.due_at > tx.now:
                 continue
-            if _body(describe_approvals_on(gate, tx, surface, read)) != row.body:
+            if _body(row, describe_approvals_on(gate, tx, surface, read)) != row.body:
                 moved.append(row)
         return moved
 
     # --- one delivery ---
 
     def _show_moved(self, surface: RemoteSurface, row: DeliveryRow) -> None:
-        """Show the question again with the approvals of now, in place of the one that is shown."""
+        """Show the question again with the approvals of now, in place of the one that is shown.
+
+        Until it is shown, what it replaces is remembered: if it is answered before, that says so.
+        """
         taken = self._outbox.take(row)
         if taken is None:
             return
@@ -199,7 +202,8 @@ class Dispatcher:
         except Exception as error:  # noqa: BLE001  a foreign surface: the others go on
             self._outbox.try_later(surface.name, taken, error)
             return
-        fresh = self._outbox.note(taken, due=HELD_FOR, state="due", ref=None)
+        body = _spell_body(_count_replaced(taken) + 1, "")
+        fresh = self._outbox.note(taken, due=HELD_FOR, state="due", body=body)
         if fresh is not None:
             self._show(surface, fresh)
 
@@ -225,7 +229,7 @@ class Dispatcher:
                 read = question_of(gate, tx, row.subject)
                 stands = as_of(gate, read.row, tx.now)
                 team = describe_approvals_on(gate, tx, surface, read)
-            row = msgspec.structs.replace(row, body=_body(team))
+            row = msgspec.structs.replace(row, body=_body(row, team))
             if stands.state != "open":
                 self._close(surface, row)
                 return
@@ -238,7 +242,7 @@ class Dispatcher:
             self._outbox.try_later(surface.name, row, error)
         else:
             self._rests.end(surface.name)
-            self._outbox.note_shown(row, ref)
+            self._outbox.note_shown(msgspec.structs.replace(row, ref=None), ref)  # what it replaces is closed
 
     def _close(self, surface: RemoteSurface, row: DeliveryRow) -> None:
         try:
@@ -329,9 +333,19 @@ def _close_messages(surface: RemoteSurface, row: DeliveryRow, ending: str) -> No
         surface.close(ref, row.subject, _key(row), ending)
 
 
-def _body(team: ApprovalLine) -> bytes:
+def _body(row: DeliveryRow, team: ApprovalLine) -> bytes:
     """The approvals as they were when the question was shown, to tell whether they have changed."""
-    return (team.text or "").encode()
+    return _spell_body(_count_replaced(row), team.text or "")
+
+
+def _spell_body(replaced: int, text: str) -> bytes:
+    """The same after how many messages of this question were replaced before: none is like an earlier one."""
+    return (f"{replaced}\n{text}" if replaced else text).encode()
+
+
+def _count_replaced(row: DeliveryRow) -> int:
+    count, found, _ = row.body.partition(b"\n")
+    return int(count) if found else 0
 
 
 def _key(row: DeliveryRow) -> str:

@@ -12,14 +12,16 @@ from sayso.gate.questions.read import questions_in
 from sayso.gate.questions.retell import retell
 
 MOST_CARDS = 50
+MOST_LOOKED_AT = 1_000
+"""How many open questions are looked through: some are held back, and shown there later or not at all."""
 
 
 def open_cards(gate: Gate, surface: RemoteSurface, link: Callable[[str], str | None]) -> list[QuestionCard]:
     """Return the cards of the questions that wait on this surface, oldest first; 50 at most."""
     with gate.store.read() as tx:
-        rows = tx.questions(limit=MOST_CARDS)
-        here = [one for one in rows if tx.delivery(surface.name, one.id) is not None]
-        found = [one for one in questions_in(gate, tx, here) if is_answerable(gate, one.row, tx.now)]
+        rows = tx.questions(limit=MOST_LOOKED_AT)
+        here = (one for one in rows if tx.delivery(surface.name, one.id) is not None)
+        open_ones = [one for one in here if is_answerable(gate, one, tx.now)][:MOST_CARDS]
         return [
             make_card(
                 gate,
@@ -29,5 +31,5 @@ def open_cards(gate: Gate, surface: RemoteSurface, link: Callable[[str], str | N
                 link(one.row.id),
                 describe_approvals_on(gate, tx, surface, one),
             )
-            for one in found
+            for one in questions_in(gate, tx, open_ones)
         ]

@@ -53,7 +53,7 @@ from sayso.gate.questions.view import view_of
 from sayso.gate.rows.journal import call_for_entry, record
 from sayso.gate.rows.sessions import LoadedSession, close_question_row
 from sayso.gate.rows.webauthn import BadProof, answer_challenge
-from sayso.gate.telemetry import log_answer
+from sayso.gate.telemetry import log_answer, log_approval
 from sayso.store.contract import QuestionRow, Writer
 
 
@@ -259,7 +259,9 @@ def _give_answer(
         with writing(gate) as tx:
             record(tx, refused, stream=gate.stream)
         raise
-    if stands.yours:
+    if stands.missing is not None:
+        log_approval(question, source.by, stands.missing)
+    elif stands.yours:
         log_answer(question, given, source.by)
     return stands
 

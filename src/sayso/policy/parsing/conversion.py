@@ -65,7 +65,7 @@ class NodeReader:
         if not isinstance(node.value, dict):
             return self._wrong(node, "a map", name, hint)
         fields = {field.encode_name: field for field in info.fields}
-        self._check_keys(node, fields, name)
+        self._check_keys(node, fields, name, info)
         found: dict[str, Any] = {}
         for key, field in fields.items():
             if key in node.value:
@@ -75,13 +75,15 @@ class NodeReader:
         empty = {field.name: () for field in info.fields if field.required}
         return info.cls(**empty | {key: value for key, value in found.items() if value is not _BAD})
 
-    def _check_keys(self, node: Node, fields: Iterable[str], name: str) -> None:
+    def _check_keys(self, node: Node, fields: Iterable[str], name: str, info: types.StructType) -> None:
         for key, place in node.keys.items():
             if key not in fields:
+                inner = _find_inner(info, key)
+                hint = spelling_hint(key, fields, f"known: {', '.join(fields)}")
                 self.say(
                     place,
                     f"unknown key {key!r} in {name}",
-                    spelling_hint(key, fields, f"known: {', '.join(fields)}"),
+                    hint if inner is None else f"write {inner}: {{{key}: …}}",
                 )
 
     def _map(self, node: Node, info: types.DictType, name: str, hint: str) -> Any:
@@ -196,3 +198,13 @@ def _is_composed(text: str) -> bool:
 
 def _missing_key_hint(key: str) -> str:
     return f"write {key}: [] if it is empty" if key in TIER_LISTS else f"add {key}"
+
+
+def _find_inner(info: types.StructType, key: str) -> str | None:
+    """Return the key of this map whose own map has the key that somebody wrote a level too high."""
+    for field in info.fields:
+        members = field.type.types if isinstance(field.type, types.UnionType) else (field.type,)
+        for one in members:
+            if isinstance(one, types.StructType) and any(each.encode_name == key for each in one.fields):
+                return field.encode_name
+    return None

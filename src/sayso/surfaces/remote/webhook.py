@@ -46,7 +46,7 @@ class Webhook:
         return card.question
 
     def close(self, ref: str | None, question: str, key: str, ending: str) -> None:
-        self._send("question.closed", {"question": question, "ending": ending}, f"{question}.closed")
+        self._send("question.closed", {"question": question, "ending": ending}, f"{key}.closed")
 
     def tell(self, notice: Notice, key: str) -> None:
         self._send("notice", notice, key)
