@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -56,6 +57,8 @@ PROPOSAL = "proposal"
 """The argument that holds the proposal of a request to change behaviour or memory."""
 REMEMBERED = 2 * WINDOW
 """How long an id is remembered at least."""
+MOST_OF_A_TITLE = 60
+"""How much of a path the title of a question shows; the diff below shows all of it."""
 MOST_OF_A_NAME = 200
 """How much of a folder's name and of a path is recorded that a refused proposal was for."""
 
@@ -158,7 +161,7 @@ def receive_message(
         proposal = _read_proposal(asked)
         if proposal is not None:
             check_proposal(load_roots(), proposal, proposer="trusted_channel")
-        attempt = _decide(gate, message, asked)
+        attempt = _decide(gate, message, asked, proposal)
         _note_call(gate, message, attempt)
         return _file_if_allowed(gate, attempt)
     except StoreError:  # it is not refused: whoever sent it tries again
@@ -233,7 +236,9 @@ def _name_id(message: SignedMessage) -> str:
     return value_name("trusted-id", sha256(message.id.encode()))
 
 
-def _decide(gate: Gate, message: SignedMessage, asked: TrustedRequest | TrustedRetry) -> Attempt:
+def _decide(
+    gate: Gate, message: SignedMessage, asked: TrustedRequest | TrustedRetry, proposal: ProposalBody | None
+) -> Attempt:
     place = value_name("session-of", OWNER)
     described = {"agent": "trusted channel"}
     session = open_session_at(gate, place, owner=OWNER, describe=lambda: described).session
@@ -250,7 +255,18 @@ def _decide(gate: Gate, message: SignedMessage, asked: TrustedRequest | TrustedR
         origin=Origin.TRUSTED_CHANNEL,
         confidence=asked.confidence,
     )
+    if proposal is not None and request.call.title is None:
+        titled = msgspec.structs.replace(request.call, title=_make_title(proposal))
+        request = msgspec.structs.replace(request, call=titled)
     return start_call(gate, request, holder=OWNER, host_id=message.id)
+
+
+def _make_title(proposal: ProposalBody) -> str:
+    """Say which file changes, and by how many lines; never the sender's own words for it."""
+    diff = parse_diff(proposal.diff)
+    signs = [line.sign for hunk in diff.hunks for line in hunk.lines]
+    file = re.sub(r"[{}“”]", "?", visible(f"{proposal.root}/{diff.path}", MOST_OF_A_TITLE))
+    return f"Propose to change “{file}” (+{signs.count('+'):,} −{signs.count('-'):,})"
 
 
 def _read_proposal(asked: TrustedRequest | TrustedRetry) -> ProposalBody | None:
