@@ -126,7 +126,7 @@ def test_a_question_names_the_file_and_shows_the_diff_line_by_line(channel: Chan
     """Never the sender's own words for it: those may say something else than the diff."""
     asked = channel.question(channel.send())
     title = title_of(asked.request.call)
-    assert title.startswith("Propose to change “memory/lessons.md” (+1 −1)")
+    assert title.startswith(f"{PROPOSE} “memory/lessons.md” (+1 −1) ·")
     assert "ask twice" not in title
     shown = describe_whole_call(asked.request, asked.items)
     assert [line.strip() for line in shown if "│" in line][-4:-1] == [
@@ -142,7 +142,7 @@ def test_no_path_breaks_the_title_of_a_question(channel: Channel, name: str) -> 
     change = {**CHANGE, "diff": make_diff(name, None, NEW)}
     told = channel.send({**BODY, "data": {**BODY["data"], "args": {"proposal": change}}})
     title = title_of(channel.question(told).request.call)
-    assert title.startswith("Propose to change “memory/")
+    assert title.startswith(f"{PROPOSE} “memory/")
     assert title.count("”") == 1
     assert len(title) <= 130
 

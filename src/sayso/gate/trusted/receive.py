@@ -14,7 +14,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,7 +24,7 @@ from sayso.core.digest import decode_canonical, parse_json, sha256
 from sayso.core.errors import MalformedRequest, SaysoError
 from sayso.core.model import Declaration, Operation, Origin
 from sayso.core.proposals.diffs import DiffRefused, parse_diff
-from sayso.core.proposals.proposal import ProposalRefused
+from sayso.core.proposals.proposal import ARGUMENT, ProposalRefused
 from sayso.core.signed_messages import WINDOW, BadMessage, SignedMessage, check_message, is_signed
 from sayso.core.words import visible
 from sayso.gate.call_rows import Attempt, UnknownCall
@@ -53,12 +52,8 @@ from sayso.store.contract import StoreError
 DOOR = "trusted"
 OWNER = "trusted-channel"
 REQUEST, RETRY = "sayso.request", "sayso.retry"
-PROPOSAL = "proposal"
-"""The argument that holds the proposal of a request to change behaviour or memory."""
 REMEMBERED = 2 * WINDOW
 """How long an id is remembered at least."""
-MOST_OF_A_TITLE = 60
-"""How much of a path the title of a question shows; the diff below shows all of it."""
 MOST_OF_A_NAME = 200
 """How much of a folder's name and of a path is recorded that a refused proposal was for."""
 
@@ -161,7 +156,7 @@ def receive_message(
         proposal = _read_proposal(asked)
         if proposal is not None:
             check_proposal(load_roots(), proposal, proposer="trusted_channel")
-        attempt = _decide(gate, message, asked, proposal)
+        attempt = _decide(gate, message, asked)
         _note_call(gate, message, attempt)
         return _file_if_allowed(gate, attempt)
     except StoreError:  # it is not refused: whoever sent it tries again
@@ -236,9 +231,7 @@ def _name_id(message: SignedMessage) -> str:
     return value_name("trusted-id", sha256(message.id.encode()))
 
 
-def _decide(
-    gate: Gate, message: SignedMessage, asked: TrustedRequest | TrustedRetry, proposal: ProposalBody | None
-) -> Attempt:
+def _decide(gate: Gate, message: SignedMessage, asked: TrustedRequest | TrustedRetry) -> Attempt:
     place = value_name("session-of", OWNER)
     described = {"agent": "trusted channel"}
     session = open_session_at(gate, place, owner=OWNER, describe=lambda: described).session
@@ -255,18 +248,7 @@ def _decide(
         origin=Origin.TRUSTED_CHANNEL,
         confidence=asked.confidence,
     )
-    if proposal is not None and request.call.title is None:
-        titled = msgspec.structs.replace(request.call, title=_make_title(proposal))
-        request = msgspec.structs.replace(request, call=titled)
     return start_call(gate, request, holder=OWNER, host_id=message.id)
-
-
-def _make_title(proposal: ProposalBody) -> str:
-    """Say which file changes, and by how many lines; never the sender's own words for it."""
-    diff = parse_diff(proposal.diff)
-    signs = [line.sign for hunk in diff.hunks for line in hunk.lines]
-    file = re.sub(r"[{}“”]", "?", visible(f"{proposal.root}/{diff.path}", MOST_OF_A_TITLE))
-    return f"Propose to change “{file}” (+{signs.count('+'):,} −{signs.count('-'):,})"
 
 
 def _read_proposal(asked: TrustedRequest | TrustedRetry) -> ProposalBody | None:
@@ -274,10 +256,10 @@ def _read_proposal(asked: TrustedRequest | TrustedRetry) -> ProposalBody | None:
     if isinstance(asked, TrustedRetry) or not is_proposing(asked.operation):
         return None
     takes = "args.proposal takes root, diff, undo and reason"
-    if PROPOSAL not in asked.args:
+    if ARGUMENT not in asked.args:
         raise ProposalRefused(f"the request carries no proposal; {takes}", reason="no_proposal")
     try:
-        return msgspec.convert(asked.args[PROPOSAL], ProposalBody)
+        return msgspec.convert(asked.args[ARGUMENT], ProposalBody)
     except msgspec.ValidationError as error:
         raise ProposalRefused(
             f"the proposal cannot be read: {error}", hint=takes, reason="no_proposal"
@@ -290,7 +272,7 @@ def _file_if_allowed(gate: Gate, attempt: Attempt) -> Attempt:
     operation = request.operations[0].name
     if not attempt.runs or not is_proposing(operation):
         return attempt
-    body = msgspec.convert(decode_canonical(request.call.arguments)[PROPOSAL], ProposalBody)
+    body = msgspec.convert(decode_canonical(request.call.arguments)[ARGUMENT], ProposalBody)
     try:
         filed = file_proposal(
             gate, load_roots(), body, by=request.agent, proposer="trusted_channel", operation=operation
