@@ -130,3 +130,13 @@ def test_the_rooms_of_the_page_import_in_one_direction(copy: Path) -> None:
         "lib/time.js: ../pages/audit.js",
         "question/card.js: ../app.js",
     ]
+
+
+def test_every_button_looks_like_one() -> None:
+    """Without a class, a button is bare text."""
+    bare = [
+        f"{file.name}: {text}"
+        for file in sorted((ROOT / WEB).glob("*/*.js"))
+        for text in re.findall(r'\bact\(\s*"([^"]*)",\s*\{\s*\}', file.read_text(encoding="utf-8"))
+    ]
+    assert bare == []

@@ -11,16 +11,16 @@ import pytest
 
 from sayso.cli.commands.changing.propose import _detail
 from sayso.core.proposals.diffs import make_diff
-from sayso.core.proposals.proposal import ProposalRefused
+from sayso.core.proposals.proposal import Proposal, ProposalRefused
 from sayso.core.signed_messages import decode_secret, sign_message
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.gate.policy.acting_policy import OtherPolicy
-from sayso.gate.proposals.file_proposal import ProposalBody, file_proposal
+from sayso.gate.proposals.file_proposal import ProposalBody, file_proposal, reject_proposal
 from sayso.gate.proposals.view import view_proposal
 from sayso.gate.trusted.settings_file import load_trusted_file, make_trusted_file
 from sayso.policy import load_text
-from tests.attack.test_proposals import DIFF, OLD, Desk, desk
+from tests.attack.test_proposals import DIFF, NEW, OLD, Desk, desk
 from tests.support.gates import KEY, Clock, embedded
 from tests.support.service_process import a_home, said
 
@@ -37,8 +37,14 @@ domains:
 """
 
 
+UNDOING = "Undoing it now would change:"
+
+
 def shown(desk: Desk, diff: str, root: str = "memory") -> list[str]:
-    one = desk.file(diff=diff, root=root)
+    return detail(desk, desk.file(diff=diff, root=root))
+
+
+def detail(desk: Desk, one: Proposal) -> list[str]:
     return _detail(view_proposal(desk.gate, desk.roots, one.id, machine=desk.machine))
 
 
@@ -87,8 +93,37 @@ def test_the_proposal_that_mends_a_broken_policy_can_be_looked_at(desk: Desk, tm
 
 def test_how_long_it_cools_and_as_what_it_came_is_shown(desk: Desk) -> None:
     text = "\n".join(shown(desk, DIFF))
-    assert "cools for 2 h, can be undone for 7 days" in text
+    assert "cools for 2 hours, can be undone for 7 days" in text
     assert "self_modification.propose_behavioral_change" in text
+
+
+def test_who_decided_and_why_is_shown(desk: Desk) -> None:
+    one = desk.file()
+    assert not any(line.startswith("decided") for line in detail(desk, one))
+    reject_proposal(desk.gate, one.id, by="ana", why="not \x1b[2Jnow")
+    (told,) = [line for line in detail(desk, one) if line.startswith("decided")]
+    assert told.startswith("decided by ana, ")
+    assert told.endswith(": not \\x1b[2Jnow")
+
+
+def test_what_undoing_changes_does_not_pass_for_what_the_proposal_changed(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "policy.yaml").write_text("extends: [graph]\n")
+    after = "extends: [graph]\ndomains:\n  email: {autonomous: [], requires_approval: [], blocked: [read]}\n"
+    one = desk.approved(diff=make_diff("policy.yaml", "extends: [graph]\n", after), root="policy")
+    before = detail(desk, one)
+    assert any(line.startswith("tightened: email.read") for line in before)
+    assert UNDOING not in before
+    desk.pass_time(7_200)
+    desk.apply(one)
+    lines = detail(desk, one)
+    assert lines[lines.index(UNDOING) + 1].startswith("loosened: email.read")
+
+
+def test_a_way_back_of_its_own_is_shown(desk: Desk) -> None:
+    one = desk.file(undo=make_diff("lessons.md", NEW, OLD))
+    lines = detail(desk, one)
+    assert "+be brief" in lines[lines.index("Undoing it is a change of its own:") :]
 
 
 def test_an_operator_files_only_under_the_policy_in_force(clock: Clock, tmp_path: Path, desk: Desk) -> None:

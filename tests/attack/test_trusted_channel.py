@@ -10,14 +10,21 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 
 from sayso.core.audit.events import TrustedMessageRefused
+from sayso.core.deciding.showing import describe_whole_call
+from sayso.core.deciding.titles import title_of
+from sayso.core.decision import Question
 from sayso.core.proposals.diffs import make_diff
 from sayso.core.signed_messages import SignedMessage, decode_secret, sign_message
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
+from sayso.gate.proposals.carry_out import carry_on_here
 from sayso.gate.proposals.file_proposal import list_proposals
+from sayso.gate.questions.read import read_question
+from sayso.gate.questions.wait import load_question_row
 from sayso.gate.trusted.receive import _take_id
 from sayso.gate.trusted.settings_file import load_trusted_file, make_trusted_file, rotate_secret
 from sayso.policy import load_preset
@@ -67,6 +74,15 @@ class Channel:
         content = json.dumps(body).encode()
         return self.post(content, self.headers(content, **more))
 
+    def question(self, answer: httpx.Response) -> Question:
+        """The question that a message opened."""
+        gate = self.service.gate
+        row = load_question_row(gate, answer.json()["question"])
+        with gate.store.read() as tx:
+            found = read_question(gate, tx, row)
+        assert found is not None
+        return found
+
     def events(self) -> list[str]:
         with self.service.gate.store.read() as tx:
             return [row.event for row in tx.entries("main", limit=10_000)]
@@ -94,6 +110,9 @@ def channel(clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
     (tmp_path / "config" / "sayso" / "settings.json").write_text(json.dumps(roots))
     with embedded("sqlite", tmp_path, clock) as store, asyncio.Runner() as runner:
         gate: Gate = open_gate(load_preset("graph"), store, key=KEY)
+        gate = msgspec.structs.replace(
+            gate, surfaces=("desk",)
+        )  # with a place for notices, confidence counts
         yield Channel(Service(gate, runner, ServiceSettings(trusted_file=file)), file, clock)
 
 
@@ -101,6 +120,31 @@ def test_a_signed_request_is_decided_and_asked(channel: Channel) -> None:
     told = channel.send().json()
     assert (told["status"], told["operation"]) == ("pending", PROPOSE)
     assert "TRUSTED_RECEIVED" in channel.events()
+
+
+def test_a_question_names_the_file_and_shows_the_diff_line_by_line(channel: Channel) -> None:
+    """Never the sender's own words for it: those may say something else than the diff."""
+    asked = channel.question(channel.send())
+    title = title_of(asked.request.call)
+    assert title.startswith(f"{PROPOSE} “memory/lessons.md” (+1 −1) ·")
+    assert "ask twice" not in title
+    shown = describe_whole_call(asked.request, asked.items)
+    assert [line.strip() for line in shown if "│" in line][-4:-1] == [
+        "│  be kind",
+        "│ -be brief",
+        "│ +be thorough",
+    ]
+    assert '  proposal > reason: "people ask twice"' in "\n".join(shown)
+
+
+@pytest.mark.parametrize("name", ["{root}.md", "x" * 200 + ".md", "lessons.md” (+0 −0)"])
+def test_no_path_breaks_the_title_of_a_question(channel: Channel, name: str) -> None:
+    change = {**CHANGE, "diff": make_diff(name, None, NEW)}
+    told = channel.send({**BODY, "data": {**BODY["data"], "args": {"proposal": change}}})
+    title = title_of(channel.question(told).request.call)
+    assert title.startswith(f"{PROPOSE} “memory/")
+    assert title.count("”") == 1
+    assert len(title) <= 130
 
 
 def test_once_a_person_said_yes_the_sender_may_try_again(channel: Channel, tmp_path: Path) -> None:
@@ -115,8 +159,10 @@ def test_once_a_person_said_yes_the_sender_may_try_again(channel: Channel, tmp_p
 
 def test_confidence_files_a_proposal_and_approves_nothing(channel: Channel, tmp_path: Path) -> None:
     told = channel.send({**BODY, "data": {**BODY["data"], "confidence": 1.0}}).json()
-    assert told["status"] in ("succeeded", "pending")
-    assert all(one.state == "proposed" for one in list_proposals(channel.service.gate))
+    assert (told["status"], told["rule"]) == ("succeeded", "confident")
+    (filed,) = list_proposals(channel.service.gate)
+    assert (told["result"]["proposal"], filed.state, filed.decided_by) == (filed.id, "proposed", "")
+    carry_on_here(channel.service.gate)
     assert (tmp_path / "memory" / "lessons.md").read_text() == OLD
 
 

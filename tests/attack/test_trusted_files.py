@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.server
 import json
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from sayso.core.proposals.diffs import make_diff
 from sayso.core.signed_messages import SignedMessage, is_signed
 from sayso.doors.trusted.send import (
     DeadLetter,
@@ -30,7 +32,7 @@ from sayso.gate.trusted.settings_file import (
     make_trusted_file,
     rotate_secret,
 )
-from tests.support.service_process import said
+from tests.support.service_process import a_home, said
 
 
 def letter(name: str, url: str = "http://127.0.0.1:1") -> DeadLetter:
@@ -195,3 +197,29 @@ def test_a_seal_of_a_kept_letter_is_no_signature_of_a_message() -> None:
     for timestamp in ("1", "0", ""):
         message = SignedMessage("one", timestamp, f"v1,{sealed.seal}", sealed.message.body.encode())
         assert not is_signed(message, [key])
+
+
+def test_a_request_goes_to_the_service_that_runs_here_and_the_sender_is_told_what_was_filed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On whichever port it runs: what listens on the usual one may be somebody else."""
+    home = a_home(monkeypatch, tmp_path)
+    config, memory = tmp_path / "XDG_CONFIG_HOME" / "sayso", tmp_path / "memory"
+    for folder in (config, memory):
+        folder.mkdir()
+    (memory / "lessons.md").write_text("be kind\n")
+    (config / "settings.json").write_text(json.dumps({"proposal_roots": {"memory": str(memory)}}))
+    make_trusted_file(tmp_path / "XDG_DATA_HOME" / "sayso" / "trusted.json")
+    diff = make_diff("lessons.md", "be kind\n", "be kind\nbe brief\n")
+    change = {"root": "memory", "diff": diff, "undo": "reverse", "reason": "clarity"}
+    with home.serve():
+        asked = ("self_modification.propose_behavioral_change", "--args", json.dumps({"proposal": change}))
+        code, told = said("trusted", "send", *asked)
+        assert (code, "--url" in told) == (3, False), told
+        (call,) = re.findall(r"--retry (op_\w+)", told)
+        (question,) = json.loads(said("inbox", "--json", "--store", home.store)[1])
+        assert said("approve", question["id"], "--store", home.store)[0] == 0
+        code, told = said("trusted", "send", "--retry", call)
+        assert code == 0, told
+        filed = json.loads(said("propose", "list", "--json", "--store", home.store)[1])
+    assert [f"Filed {one['proposal']['id']}." in told for one in filed] == [True]

@@ -86,6 +86,20 @@ def test_a_loosening_waits_until_it_was_read_and_is_applied_by_holding(
     assert state_of(desk, file) == "in_force"
 
 
+def test_a_loosening_that_was_taken_back_is_not_said_to_loosen(
+    desk: Desk, signed_in: SignedIn, file: Path
+) -> None:
+    file.write_text(STRICT.replace("[read], blocked: [send]", "[read, send], blocked: []"))
+    current_gate(desk.gate)
+    file.write_text(STRICT)
+    waiting = signed_in("/policy").get_by_role("region", name="Your policy file")
+    expect(waiting).to_contain_text("Applying it loosens nothing.")
+    expect(waiting).not_to_contain_text("It loosens what is in force")
+    waiting.get_by_role("button", name="Hold to apply").click(delay=HELD)
+    expect(waiting).to_be_empty()
+    assert state_of(desk, file) == "in_force"
+
+
 def test_many_changes_are_summed_up_before_they_are_listed(
     desk: Desk, signed_in: SignedIn, file: Path
 ) -> None:

@@ -20,8 +20,10 @@ from tests.support.answers import answer_question
 
 FILE = """\
 sayso: 1
+categories: {test-build: tests and builds}
 domains:
   tests: {autonomous: [], requires_approval: [run], blocked: []}   # mine
+operations: {tests.run: {category: test-build}}
 tools:
   - {tool: Bash, operation: tests.run, command: args.command, ignore: [description]}
 """
@@ -91,4 +93,7 @@ def test_figures_are_drawn_as_bars(place: Place) -> None:
     assert "questions rated clear: not rated yet (aim: at least 90 %)" in shown
     assert "claude" in shown
     assert "█" in shown
-    assert place.told("stats", "--charts")["charts"]["agents"][0]["prompts"] == 6
+    charts = place.told("stats", "--charts")["charts"]
+    assert charts["agents"][0]["prompts"] == 6
+    by_category = {one["name"]: (one["asked"], one["prompts"]) for one in charts["categories"]}
+    assert by_category == {"test-build": (6, 6)}, "under the category of the policy, as on the page"

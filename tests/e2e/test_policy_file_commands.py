@@ -117,6 +117,20 @@ def test_a_loosened_file_is_applied_by_command_and_the_running_service_follows(
     assert reads(service, host)
 
 
+def test_a_loosening_that_was_taken_back_waits_and_is_not_said_to_loosen(
+    home: Home, service: Service
+) -> None:
+    host = home.token("host")
+    for version in ((2, 0, 0), (1, 0, 0), (2, 0, 0)):
+        write_in_place(home.policy, version_text(version))
+        assert not reads(service, host)
+    code, told = policy(home, "status")
+    assert (code, "loosens what is in force" in told) == (0, False)
+    assert "Applying it loosens nothing" in " ".join(told.split())
+    assert policy(home, "apply", "--yes")[0] == 0
+    assert "It is in force." in policy(home, "status")[1]
+
+
 def test_an_agent_cannot_apply_and_the_operator_is_told_that_it_tried(home: Home, service: Service) -> None:
     agent, operator = home.token("agent", "mallory"), home.token("operator", "ana")
     write_in_place(home.policy, version_text((2, 0, 0)))

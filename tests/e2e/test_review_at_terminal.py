@@ -20,6 +20,7 @@ from tests.support.terminals import Screen
 OWN = """extends: [graph]
 domains:
   mail: {autonomous: [read, list], requires_approval: [send], blocked: []}
+  notes: {autonomous: [read], requires_approval: [], blocked: []}
 """
 ASKS = "Enter to let it decay"
 
@@ -81,7 +82,8 @@ def test_what_was_answered_before_the_walk_was_broken_off_counts(
         screen.wait_for("email is kept.")
         answer(screen, "mail", "t")
         screen.wait_for("Separate them with commas")
-        screen.type("list\n")
+        screen.type("list, lst\n")
+        screen.wait_for("lst is not one of them.")
         screen.wait_for("Proposed that mail.list asks.")
         screen.wait_for(ASKS)
         screen.type(leaves_with)
@@ -106,6 +108,15 @@ def test_an_answer_that_nobody_knows_is_asked_again_and_keeps_nothing(place: Pla
         screen.type("\x03")
         assert end(screen, process) == 1
     assert kept(place) == []
+
+
+def test_the_only_permission_of_a_domain_is_not_asked_for_by_name(place: Place, screen: Screen) -> None:
+    with reviewing(place, screen) as process:
+        answer(screen, "notes", "t")
+        screen.wait_for("Proposed that notes.read asks.")
+        screen.type("\x03")
+        assert end(screen, process) == 1
+    assert "Separate them with commas" not in screen.text
 
 
 def test_a_permission_that_cannot_be_tightened_loses_no_other_answer(place: Place, screen: Screen) -> None:

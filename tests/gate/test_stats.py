@@ -13,12 +13,13 @@ from sayso.gate.deciding.authorize import authorize, record_decision
 from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.figures.charts import compute_figures_and_charts
 from sayso.gate.figures.figures import Figures, compute_figures
-from sayso.gate.gate import Gate, writing
+from sayso.gate.gate import Gate, with_policy, writing
 from sayso.gate.questions.expiry import expire_questions
 from sayso.gate.sessions.messages import record_message, record_task_start
 from sayso.gate.sessions.operator_grants import give_grant
 from sayso.gate.sessions.sessions import open_session
 from sayso.gate.words import SURFACE_TEST, doctor_name
+from sayso.policy import load_text
 from tests.support.answers import answer_question
 from tests.support.asking import approve, edit
 from tests.support.gates import Clock
@@ -207,6 +208,16 @@ def test_an_operation_in_two_categories_of_a_question_counts_in_both(gate: Gate,
     authorize(gate, make_request(make_call("tool", {}), both, session=session))
     _, charts = compute_figures_and_charts(gate)
     assert {tally.name: tally.prompts for tally in charts.categories} == {"file-edit": 1, "git-remote": 1}
+
+
+def test_questions_of_a_category_that_the_policy_renamed_are_not_lost(gate: Gate, session: str) -> None:
+    authorize(gate, make_request(make_call("tool", {}), [Operation("git.push")], session=session))
+    renamed = load_text("extends: [chat]\ncategories: {far: far}\noperations: {git.push: {category: far}}\n")
+    _, charts = compute_figures_and_charts(with_policy(gate, renamed))
+    assert {one.name: (one.asked, one.prompts) for one in charts.categories} == {
+        "far": (1, 0),
+        "git-remote": (0, 1),
+    }
 
 
 def test_an_event_that_records_a_decision_is_in_the_list_of_them() -> None:

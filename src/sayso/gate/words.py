@@ -315,7 +315,7 @@ POLICY_TIGHTENED = "the policy file was tightened"
 POLICY_JOINED = "the policy file changed: the stricter of the two applies until you apply it"
 POLICY_RESTORED = "what was in force before is in force again"
 POLICY_APPLIED = "the operator applied the policy file"
-POLICY_WAITS = "the policy file loosens what is in force; `sayso policy apply` shows it and puts it in force"
+POLICY_WAITS = "the policy file waits: `sayso policy apply` shows what it loosens, and puts it in force"
 POLICY_HELD = (
     "a gate was opened under a policy other than the one in force: there the stricter of the two applies"
 )

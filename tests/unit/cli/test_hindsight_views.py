@@ -79,3 +79,14 @@ def test_bars_fit_into_80_columns() -> None:
     assert not {"\x1b", "\u202e", "\n"} & set("".join(lines))
     assert sum("█" in line for line in lines) == 1 + 24 + 2
     assert chart_lines(Charts((), (), ())) == []
+
+
+def test_bars_are_drawn_of_what_was_asked_or_avoided_and_the_longest_first() -> None:
+    hours = (Tally("1800000000", 1, 1, 0, 0, prompts=1),)
+    quiet = tuple(Tally(f"quiet{n}", 900, 0, 0, 0) for n in range(20))
+    busy = tuple(Tally(f"busy{n:02}", 1, 1, 0, 0, prompts=n) for n in range(1, 11))
+    lines = chart_lines(Charts(hours, quiet, (*quiet, *busy)))
+    assert not any("quiet" in line or "By agent" in line for line in lines)
+    names = [line.split()[0] for line in lines if "busy" in line]
+    assert names == [f"busy{n:02}" for n in range(10, 2, -1)]
+    assert lines[-1] == "  and 2 more (--json lists all)"

@@ -318,13 +318,16 @@ def show_stats(
     from sayso.core.errors import MalformedRequest
     from sayso.gate.figures.charts import compute_figures_and_charts
     from sayso.gate.figures.figures import compute_figures
+    from sayso.gate.gate import with_policy
+    from sayso.gate.policy.acting_policy import load_last_whole_policy
 
     since = 0.0 if days is None else time.time() - days * DAY
     if charts and session is not None:
         raise MalformedRequest("charts are of all sessions", hint="leave --session or --charts out")
     with open_gate_to_look(store) as gate:
         if charts:
-            found, drawn = compute_figures_and_charts(gate, since=since)
+            named = with_policy(gate, load_last_whole_policy(gate))  # it knows the categories
+            found, drawn = compute_figures_and_charts(named, since=since)
             lines = [*operator.figure_lines(found), *figures.chart_lines(drawn)]
             show_or_json(as_json, {"figures": found, "charts": drawn}, lines)
             return

@@ -24,9 +24,19 @@ def chart_lines(charts: Charts) -> list[str]:
         "",
         f"{ASKED} asked  {AVOIDED} avoided by earlier answers",
         *_bars("By hour", charts.hours[-MOST_HOURS:], _format_hour),
-        *_bars("By agent", charts.agents[:MOST_NAMES], _format_name),
-        *_bars("By category", charts.categories[:MOST_NAMES], _format_name),
+        *_named_bars("By agent", charts.agents),
+        *_named_bars("By category", charts.categories),
     ]
+
+
+def _named_bars(title: str, tallies: tuple[Tally, ...]) -> Iterator[str]:
+    """The longest bars. A name that nobody was asked about, and that spared no question, has none."""
+    drawn = [one for one in tallies if one.prompts or one.avoided]
+    drawn.sort(key=lambda one: -(one.prompts + one.avoided))
+    if drawn:
+        yield from _bars(title, tuple(drawn[:MOST_NAMES]), _format_name)
+    if len(drawn) > MOST_NAMES:
+        yield f"  and {len(drawn) - MOST_NAMES:,} more (--json lists all)"
 
 
 def _bars(title: str, tallies: tuple[Tally, ...], name: Callable[[str], str]) -> Iterator[str]:

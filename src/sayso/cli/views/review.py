@@ -88,13 +88,18 @@ def _ask_for_one_of(question: str, answers: tuple[str, ...]) -> str:
 
 
 def _ask_which(one: DomainReview) -> list[str]:
-    """Ask which permissions of a domain are to ask; the names may stand without their domain."""
-    said = typer.prompt("Which are to ask from now on? Separate them with commas", default="-")
-    wanted = {name.strip() for name in said.split(",")}
+    """Ask which permissions of a domain are to ask, if it has several; names may stand without the domain."""
+    from sayso.core.words import visible
+
     known = [use.operation for use in one.permissions]
-    found = [name for name in known if name in wanted or name.partition(".")[2] in wanted]
-    if not found:
-        typer.echo("None of these is a permission of it: nothing is tightened.")
+    if len(known) == 1:
+        return known
+    which = "Which are to ask? Separate them with commas, Enter for none"
+    said = typer.prompt(which, default="", show_default=False)
+    wanted = {name.strip() for name in said.split(",")} - {""}
+    found = [name for name in known if wanted & {name, name.partition(".")[2]}]
+    for name in sorted(wanted - {*found, *(each.partition(".")[2] for each in found)}):
+        typer.echo(f"{visible(name)} is not one of them.")
     return found
 
 

@@ -136,9 +136,33 @@ def _arguments(call: Call, fold: int | None) -> Iterator[str]:
         if change is not None and name in change.names:
             yield from _change_lines(change) if name == change.names[0] else ()
             continue
+        if _has_lines(given, fold):
+            yield from _part_lines(_format_name(name, fold), given)
+            continue
         same = call.command is not None and given == call.command
         value = words.AS_ABOVE if same else _value(given, fold)
         yield f"  {_format_name(name, fold)}: {value}"
+
+
+def _has_lines(given: Any, fold: int | None) -> bool:
+    """Return whether this is an object with a text of several lines in it, such as a proposal with its diff.
+
+    One that is longer than the fold stays on one line, which says how long it is.
+    """
+    if not isinstance(given, dict) or (fold is not None and len(msgspec.json.encode(given)) > fold):
+        return False
+    return any(isinstance(part, str) and "\n" in part for part in given.values())
+
+
+def _part_lines(name: str, given: dict[str, Any]) -> Iterator[str]:
+    """Each part of the object, a text of several lines line by line, each of them behind a sign of ours."""
+    for part, value in given.items():
+        heading = f"  {name} > {_format_name(part, None)}:"
+        if isinstance(value, str) and "\n" in value:
+            yield heading
+            yield from (f"    │ {words.visible(line, None)}" for line in value.split("\n"))
+        else:
+            yield f"{heading} {_value(value, None)}"
 
 
 def _change_lines(change: TextChange) -> Iterator[str]:

@@ -3,6 +3,7 @@
 - A command is shown as it is; else the policy's title for the tool, if all it names is among the arguments;
   else the tool and its arguments, those first that people look for: path, recipient, amount, address. A title
   that could not be filled says so, with the argument it missed.
+- A proposal is shown by the file it changes and by how many lines, never by its sender's words for that.
 - Arguments are foreign text: what does not show is spelled out, and what could pass for a word of the title
   is in quotes. A title never breaks a line, and never grows longer than one.
 - A title that leaves something out, or shows it as another value would be shown, ends in a mark made from all
@@ -22,6 +23,8 @@ from sayso.core import words
 from sayso.core.digest import decode_canonical
 from sayso.core.errors import SaysoError
 from sayso.core.model import Call
+from sayso.core.proposals.diffs import DiffRefused, parse_diff
+from sayso.core.proposals.proposal import ARGUMENT
 from sayso.core.text.foreign import cut_middle, visible
 from sayso.core.text.patterns import lazy_pattern
 
@@ -79,8 +82,28 @@ def make_title(
     missing = () if template is None else find_unfilled(template, given)
     if template is not None and not missing:
         return _line(_fill_template(template, given), whole)
+    change = _proposed_change(given) if template is None else ""
+    if change:
+        return _line((f"{visible(tool, LONGEST_VALUE)} {change}", True), whole)
     note = words.title_misses(missing[0]) if missing else ""
     return _line(_by_arguments(tool, given, target), whole, note)
+
+
+def _proposed_change(given: Mapping[str, Any]) -> str:
+    """The file that a proposal among the arguments changes, and by how many lines; "" without one."""
+    proposal = given.get(ARGUMENT)
+    if len(given) > 1 or not isinstance(proposal, Mapping):
+        return ""
+    root, diff = proposal.get("root"), proposal.get("diff")
+    if not (isinstance(root, str) and isinstance(diff, str)):
+        return ""
+    try:
+        change = parse_diff(diff)
+    except DiffRefused:
+        return ""
+    signs = [line.sign for hunk in change.hunks for line in hunk.lines]
+    file = re.sub("[“”]", "?", visible(f"{root}/{change.path}", LONGEST_VALUE))
+    return f"“{file}” (+{signs.count('+'):,} −{signs.count('-'):,})"
 
 
 def has_sentence(call: Call) -> bool:

@@ -18,6 +18,8 @@ from sayso.core.digest import sha256
 from sayso.core.durations import describe_left
 from sayso.core.errors import SaysoError
 
+ARGUMENT = "proposal"
+"""The argument that holds a proposal, in a request to change behaviour or memory."""
 ProposalState = Literal[
     "proposed", "approved", "rejected", "withdrawn", "applying", "applied", "undoing", "undone", "settled",
     "failed", "void",

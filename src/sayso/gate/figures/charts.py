@@ -104,9 +104,14 @@ def _category_of(policy: Policy, name: str) -> str:
 
 
 def _most(decided: Mapping[str, VerdictCounts], asked: Mapping[str, AnswerCounts]) -> tuple[Tally, ...]:
-    """Those with the most decisions first."""
-    names = sorted(decided, key=lambda name: (-decided[name].total, name))
-    return tuple(_tally(name, decided[name], asked.get(name, AnswerCounts())) for name in names[:MOST_ROWS])
+    """Those with the most decisions first.
+
+    Questions were counted under the category that their operation had then; the policy may have renamed it.
+    """
+    none, nobody = VerdictCounts(), AnswerCounts()
+    tallies = (_tally(name, decided.get(name, none), asked.get(name, nobody)) for name in {*decided, *asked})
+    rows = sorted(tallies, key=lambda one: (-(one.allowed + one.asked + one.denied), -one.prompts, one.name))
+    return tuple(rows[:MOST_ROWS])
 
 
 def _tally(name: str, counts: VerdictCounts, asked: AnswerCounts) -> Tally:

@@ -24,7 +24,7 @@ from sayso.core.digest import decode_canonical, parse_json, sha256
 from sayso.core.errors import MalformedRequest, SaysoError
 from sayso.core.model import Declaration, Operation, Origin
 from sayso.core.proposals.diffs import DiffRefused, parse_diff
-from sayso.core.proposals.proposal import ProposalRefused
+from sayso.core.proposals.proposal import ARGUMENT, ProposalRefused
 from sayso.core.signed_messages import WINDOW, BadMessage, SignedMessage, check_message, is_signed
 from sayso.core.words import visible
 from sayso.gate.call_rows import Attempt, UnknownCall
@@ -52,8 +52,6 @@ from sayso.store.contract import StoreError
 DOOR = "trusted"
 OWNER = "trusted-channel"
 REQUEST, RETRY = "sayso.request", "sayso.retry"
-PROPOSAL = "proposal"
-"""The argument that holds the proposal of a request to change behaviour or memory."""
 REMEMBERED = 2 * WINDOW
 """How long an id is remembered at least."""
 MOST_OF_A_NAME = 200
@@ -258,10 +256,10 @@ def _read_proposal(asked: TrustedRequest | TrustedRetry) -> ProposalBody | None:
     if isinstance(asked, TrustedRetry) or not is_proposing(asked.operation):
         return None
     takes = "args.proposal takes root, diff, undo and reason"
-    if PROPOSAL not in asked.args:
+    if ARGUMENT not in asked.args:
         raise ProposalRefused(f"the request carries no proposal; {takes}", reason="no_proposal")
     try:
-        return msgspec.convert(asked.args[PROPOSAL], ProposalBody)
+        return msgspec.convert(asked.args[ARGUMENT], ProposalBody)
     except msgspec.ValidationError as error:
         raise ProposalRefused(
             f"the proposal cannot be read: {error}", hint=takes, reason="no_proposal"
@@ -274,7 +272,7 @@ def _file_if_allowed(gate: Gate, attempt: Attempt) -> Attempt:
     operation = request.operations[0].name
     if not attempt.runs or not is_proposing(operation):
         return attempt
-    body = msgspec.convert(decode_canonical(request.call.arguments)[PROPOSAL], ProposalBody)
+    body = msgspec.convert(decode_canonical(request.call.arguments)[ARGUMENT], ProposalBody)
     try:
         filed = file_proposal(
             gate, load_roots(), body, by=request.agent, proposer="trusted_channel", operation=operation

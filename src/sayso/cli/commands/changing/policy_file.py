@@ -31,6 +31,10 @@ STATES = {
     "not_the_locked_one": "It is not the file that was locked: the locked policy stays in force.",
     "new": "Nothing is in force on this store yet.",
 }
+LOOSENS_NOTHING = (
+    "It waits, because a version of it before this one was not applied. Applying it loosens nothing: "
+    "`sayso policy apply` puts it in force."
+)
 
 
 def policy_status(
@@ -130,7 +134,10 @@ def policy_lock(policy: PolicyOption = None, store: StoreOption = None, as_json:
 def policy_unlock(
     policy: PolicyOption = None, store: StoreOption = None, as_json: JsonOption = False
 ) -> None:
-    """Unlock your policy file. What was changed in it meanwhile waits until you apply it."""
+    """Unlock your policy file. What was changed in it meanwhile counts as any change does.
+
+    What it tightens counts at once; what it loosens waits until you apply it.
+    """
     from sayso.cli.operator_name import operator_name
     from sayso.gate.policy_acts.lock import unlock_policy
 
@@ -172,7 +179,8 @@ def _status_lines(found: PolicyStatus, everything: bool) -> list[str]:
     from sayso.cli.views.policy_change import describe_difference
     from sayso.gate.policy_acts.file_flags import read_protection
 
-    lines = [f"{found.file}: {STATES[found.state]}"]
+    vain = found.state == "waits" and not found.difference.loosens
+    lines = [f"{found.file}: {LOOSENS_NOTHING if vain else STATES[found.state]}"]
     lines += found.problem.splitlines()
     if found.state in ("waits", "tightens"):
         lines += describe_difference(found.difference, everything=everything)

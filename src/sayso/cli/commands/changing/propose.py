@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="Proposed changes to the policy, memory and prompts.")
 ProposalId = Annotated[str, typer.Argument(metavar="ID", help="Its id, as `sayso propose list` shows it.")]
+DUE = "due: a running service applies it within a minute"
 WhyOption = Annotated[str, typer.Option("--why", metavar="TEXT", help="Why, for the record.")]
 
 
@@ -94,7 +96,7 @@ def _read_exactly(file: Path) -> str:
 
 @app.command("list", short_help="List proposals.")
 def list_all(store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """List every proposal, newest first."""
+    """List every proposal: what waits for you first, then what moves by itself, then the past."""
     from sayso.gate.proposals.roots import load_roots
     from sayso.gate.proposals.settle import recover_here
     from sayso.gate.proposals.view import view_proposals
@@ -122,12 +124,20 @@ def show_one(proposal: ProposalId, store: StoreOption = None, as_json: JsonOptio
 def approve(proposal: ProposalId, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Approve: it applies once it has cooled. The service does that by itself."""
     from sayso.cli.operator_name import operator_name
+    from sayso.core.words import visible
     from sayso.gate.people.answerers import at_terminal
     from sayso.gate.proposals.file_proposal import approve_proposal
+    from sayso.gate.proposals.roots import load_roots
+    from sayso.gate.proposals.view import view_proposal
 
     with open_gate_to_act(store) as gate:
         by = operator_name()
-        _tell(approve_proposal(gate, proposal, by=by, who=at_terminal(by)), as_json)
+        approved = approve_proposal(gate, proposal, by=by, who=at_terminal(by))
+        found = view_proposal(gate, load_roots(), proposal)
+    lines = [f"{approved.id} is {_standing(found)}."]
+    if not found.fits:
+        lines.append(f"It cannot be carried out now: {visible(found.hindrance)}.")
+    show_or_json(as_json, approved, lines)
 
 
 @app.command("reject", short_help="Reject a proposal.")
@@ -207,18 +217,19 @@ def _standing(one: ProposalView) -> str:
         return f"proposed again: {visible(one.proposal.note)}"
     if state == "proposed":
         cools = f"in {describe_left(one.cools_in)} if you approve it"
-        return f"proposed, applies {cools if one.cools_in > 0 else 'as soon as you approve it'}"
+        return f"proposed, applies {cools if one.cools_in > 0 else 'once you approve it'}"
     if state == "approved" and one.proposal.note:
         return f"approved, and could not be applied: {visible(one.proposal.note)}"
     if state == "approved":
-        return f"approved, applies in {describe_left(one.cools_in)}" if one.cools_in > 0 else "approved, due"
+        left = describe_left(one.cools_in)
+        return f"approved, applies in {left}" if one.cools_in > 0 else f"approved, {DUE}"
     if state == "applied":
         return f"applied, can be undone for {describe_left(one.undo_for)}"
     return state
 
 
 def _detail(one: ProposalView) -> list[str]:
-    from sayso.core.durations import DAY, HOUR
+    from sayso.core.durations import describe_left
     from sayso.core.proposals.diffs import diff_lines, parse_diff
     from sayso.core.words import visible
 
@@ -227,12 +238,36 @@ def _detail(one: ProposalView) -> list[str]:
         f"{proposal.id}: {_standing(one)}",
         f"file: {proposal.root}/{visible(proposal.path)}",
         f"by {visible(proposal.by)}, {visible(proposal.operation)}: {visible(proposal.reason)}",
-        f"cools for {proposal.cooling / HOUR:g} h, can be undone for {proposal.undo_window / DAY:g} days",
+        f"{_cools(proposal)}, can be undone for {describe_left(proposal.undo_window)}",
+        *_decided(proposal),
     ]
     if not one.fits:
         lines.append(f"It cannot be carried out now: {visible(one.hindrance)}.")
     lines += ["", *(visible(line, fold=None) for line in diff_lines(parse_diff(proposal.diff)))]
-    if one.effect is not None:
-        lines += ["", *(f"loosened: {visible(text, fold=None)}" for text in one.effect.loosened)]
+    if one.undo_change is not None:
+        lines += ["", "Undoing it is a change of its own:"]
+        lines += [visible(line, fold=None) for line in diff_lines(one.undo_change)]
+    if one.effect is not None and (one.effect.loosened or one.effect.tightened):
+        undoing = ["Undoing it now would change:"] if proposal.state == "applied" else []
+        lines += ["", *undoing, *(f"loosened: {visible(text, fold=None)}" for text in one.effect.loosened)]
         lines += [f"tightened: {visible(text, fold=None)}" for text in one.effect.tightened]
     return lines
+
+
+def _cools(proposal: Proposal) -> str:
+    from sayso.core.durations import describe_left
+
+    return f"cools for {describe_left(proposal.cooling)}" if proposal.cooling else "does not have to cool"
+
+
+def _decided(proposal: Proposal) -> Iterator[str]:
+    """When it was proposed and applied, and who decided about it, with the reason they gave."""
+    from sayso.cli.views.operator import format_moment
+    from sayso.core.words import visible
+
+    yield f"proposed {format_moment(proposal.proposed_at)}"
+    if proposal.decided_at is not None:
+        why = f": {visible(proposal.note)}" if proposal.note else ""
+        yield f"decided by {visible(proposal.decided_by)}, {format_moment(proposal.decided_at)}{why}"
+    if proposal.applied_at is not None:
+        yield f"applied {format_moment(proposal.applied_at)}"

@@ -33,7 +33,8 @@ UrlOption = Annotated[
     typer.Option(
         "--url",
         metavar="URL",
-        help=f"Where the service is: {DEFAULT_URL}, or with --again where each message was sent before.",
+        help=f"Where the service is: the one that runs here, else {DEFAULT_URL}; "
+        "with --again where each message was sent before.",
     ),
 ]
 
@@ -135,7 +136,7 @@ def send(
     path = _path(file)
     if again:
         raise typer.Exit(_send_again(path, url))
-    data, url = _parse_arguments(args), url or DEFAULT_URL
+    data, url = _parse_arguments(args), url or _find_service()
     message = (
         _new_message(url, "sayso.retry", {"call": retry})
         if operation is None
@@ -144,6 +145,15 @@ def send(
         )
     )
     raise typer.Exit(_send_and_tell(message, path, as_json))
+
+
+def _find_service() -> str:
+    """Return the address of the service that runs here; the usual one if none does, or several do."""
+    from sayso.gate.open import gate_data_folder
+    from sayso.gate.running_services import list_running_services
+
+    running = list_running_services(gate_data_folder(make=False))
+    return running[0].page.rstrip("/") if len(running) == 1 else DEFAULT_URL
 
 
 def _parse_arguments(text: str) -> dict[str, Any]:
@@ -199,9 +209,13 @@ def _describe_answer(sent: Delivery) -> list[str]:
     told = sent.answer
     lines = [f"{visible(str(told.get('status')))}: {visible(str(told.get('reason')))}"]
     if told.get("verdict") == "ask":
-        where = "" if sent.message.url == DEFAULT_URL else f" --url {sent.message.url}"
+        where = "" if sent.message.url == _find_service() else f" --url {sent.message.url}"
         call = visible(str(told.get("operation_id")))
         lines.append(f"Once it is answered: sayso trusted send --retry {call}{where}")
+    result = told.get("result")
+    if isinstance(result, dict) and "proposal" in result:
+        filed = visible(str(result["proposal"]))
+        lines.append(f"Filed {filed}. It changes nothing until an operator approves it.")
     return lines
 
 

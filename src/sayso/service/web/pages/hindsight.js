@@ -22,7 +22,7 @@ const times = (count) => (count === 1 ? "once" : `${number(count)} times`);
 export function suggestions() {
   const found = h("div", { role: "status" });
   const read = () => fill(found, "suggestions", () => get("/v1/policy/suggestions"), draw);
-  const look = act("Look for suggestions", {}, async () => read());
+  const look = act("Look for suggestions", { class: "outlined" }, async () => read());
   return h(
     "section",
     { class: "compare", "aria-label": "Suggestions" },

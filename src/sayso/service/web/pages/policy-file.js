@@ -34,6 +34,8 @@ const MEANS = {
     "The locked policy stays in force, and self_modification is denied. Restore the file, or unlock it at a terminal: sayso policy unlock.",
   new: "Nothing valid is in force here, so what it changes cannot be shown. Apply it at a terminal: sayso policy apply.",
 };
+const LOOSENS_NOTHING =
+  "It waits, because a version of it before this one was not applied. Applying it loosens nothing.";
 /** A list of up to so many changes is read at once, and needs no summary. */
 const SHORT = 12;
 const HOLD = "Hold the button for a second to apply it.";
@@ -79,7 +81,7 @@ export function policyFile({ live, applied }) {
       body,
       h("h2", {}, HEADINGS[found.state] ?? "Your policy file"),
       h("p", {}, inline(found.file, 2000)),
-      h("p", { class: found.state === "refused" ? "raised" : null }, MEANS[found.state]),
+      h("p", { class: found.state === "refused" ? "raised" : null }, meaning(found)),
       found.problem &&
         (found.state === "refused" || found.state === "not_the_locked_one"
           ? foreign(found.problem, { label: "The problem", fold: Infinity })
@@ -108,6 +110,12 @@ export function policyFile({ live, applied }) {
       removeEventListener("resize", seen);
     },
   };
+}
+
+/** @param {Status} found */
+function meaning({ state, loosened, beyond }) {
+  const loosens = loosened.length > 0 || beyond.some((one) => one.loosens);
+  return state === "waits" && !loosens ? LOOSENS_NOTHING : MEANS[state];
 }
 
 /**

@@ -211,7 +211,7 @@ function comparing() {
   const compare = act("Compare", { class: "solid" }, async () =>
     show(result, difference(await post("/v1/policy/diff", { text: draft.value }))),
   );
-  const replay = act("Replay 30 days", {}, async () =>
+  const replay = act("Replay 30 days", { class: "outlined" }, async () =>
     show(result, replayed(await post("/v1/policy/replay", { text: draft.value }))),
   );
   return h(

@@ -188,7 +188,7 @@ function facts({ proposal }) {
     ["Channel", CHANNELS[proposal.origin] ?? visible(proposal.origin)],
     ["When", proposal.proposed_at ? time(proposal.proposed_at) : null],
     ["As", proposal.operation && inline(proposal.operation, 120)],
-    ["Cools for", proposal.cooling ? span(proposal.cooling) : "no time: applied at once when approved"],
+    ["Cools for", proposal.cooling ? span(proposal.cooling) : "no time: applied once it is approved"],
     [
       "Decided by",
       proposal.decided_by && [

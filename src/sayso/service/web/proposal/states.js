@@ -79,8 +79,8 @@ export function nextStep(one) {
   switch (state) {
     case "proposed":
       if (note) return `It was approved before: ${visible(note)}. Look at it again, then decide.`;
-      if (!cooling) return "It does not have to cool: once approved, it is applied at once.";
-      if (rest <= 0) return "It has cooled: once approved, it is applied at once.";
+      if (!cooling) return "It does not have to cool: once approved, the service applies it within a minute.";
+      if (rest <= 0) return "It has cooled: once approved, the service applies it within a minute.";
       return `If it is approved, it takes effect ${whenever(one, rest)}.`;
     case "approved":
       if (note) return `It could not be applied: ${visible(note)}. The file was left as it is.`;
