@@ -158,6 +158,32 @@ def test_a_fetch_that_is_blocked_is_no_other_request_by_an_odd_argument(
     assert decide(text, tmp_path, "get", {"url": "https://example.org", **odd}) == "deny blocked"
 
 
+SENT: list[dict[str, Any]] = [
+    {"options": {"method": "POST"}},
+    {"init": {"method": "DELETE", "body": "x"}},
+    {"options": '{"method": "POST"}'},
+    {"requests": [{"method": "PUT"}]},
+    {"headers": {"X-HTTP-Method-Override": "DELETE"}},
+    {"content": "x"},
+    {"json_body": {"a": 1}},
+]
+
+
+@pytest.mark.parametrize("sent", SENT, ids=repr)
+def test_a_request_that_is_blocked_is_so_however_deep_its_method_lies(
+    tmp_path: Path, sent: dict[str, Any]
+) -> None:
+    text = WEB.format(free="fetch", asked="", blocked="api")
+    assert decide(text, tmp_path, "get", {"url": "https://example.org", **sent}) == "deny blocked"
+    assert decide(text, tmp_path, "get", {"url": "https://example.org", "options": {}}) == "allow autonomous"
+
+
+def test_a_fetch_that_is_blocked_is_so_where_a_header_says_get(tmp_path: Path) -> None:
+    text = WEB.format(free="api", asked="", blocked="fetch")
+    args = {"method": "POST", "headers": {"X-HTTP-Method-Override": "GET"}}
+    assert decide(text, tmp_path, "get", {"url": "https://example.org", **args}) == "deny blocked"
+
+
 def test_a_file_that_must_not_be_read_is_not_by_another_method(tmp_path: Path) -> None:
     text = WEB.format(free="fetch, api", asked="", blocked="")
     lists = "files: {autonomous: [write], requires_approval: [], blocked: [read]}"

@@ -75,6 +75,42 @@ def test_a_search_that_passes_the_secret_over_runs(work: Path, args: dict[str, A
     assert decide(work, "Grep", {"pattern": "KEY", **args}) is Verdict.ALLOW
 
 
+NOT_PASSED_OVER: list[tuple[str, dict[str, Any]]] = [
+    *(("Grep", {"type": one}) for one in ("yaml", "json", "all", "tf", ["py", "json"])),
+    *(("Grep", {"glob": one}) for one in ("*.py *", "*.py\t*", "config", "config/", ".", "**/", "[^a-z]env")),
+    *(("Grep", {"glob": one}) for one in ("config*.yaml", "*.{py,yaml}", "*" * 200 + ".py", "(*.py|.env)")),
+    *(("grep_search", {"include_pattern": one}) for one in ("config", ".", ":/", ":!a.py", ":(exclude)*.py")),
+    ("grep_search", {"includePattern": "*.py"}),
+    ("grep_search", {"type": "py"}),
+    ("grep_search", {"glob": "*.py"}),
+    ("grep_search", {"query": "KEY", "include_pattern": "*.py"}),
+    ("search_files", {"path": ".", "regex": "KEY", "glob": "*.py"}),
+    ("codebase_search", {"path": ".", "query": "KEY", "includePattern": "*.py"}),
+]
+
+
+@pytest.mark.parametrize(("tool", "args"), NOT_PASSED_OVER, ids=repr)
+def test_only_a_plain_limit_that_the_tool_knows_passes_a_secret_over(
+    work: Path, tool: str, args: dict[str, Any]
+) -> None:
+    (work / "config").mkdir()
+    (work / "config" / "secrets.yaml").write_text("KEY: secret\n")
+    assert decide(work, tool, {"pattern": "KEY", **args}) is Verdict.ASK
+
+
+@pytest.mark.parametrize("include", ["config", "config/", "./config", "config/+(.)env", "config/{.env,b}"])
+def test_a_folder_that_is_read_whole_shows_the_secrets_in_it(work: Path, include: str) -> None:
+    (work / "config").mkdir()
+    (work / "config" / ".env").write_text("KEY=secret\n")
+    assert decide(work, "read_many_files", {"include": [include]}) is not Verdict.ALLOW
+
+
+def test_a_folder_without_secrets_is_read_whole(work: Path) -> None:
+    (work / ".env").write_text("KEY=secret\n")
+    assert decide(work, "read_many_files", {"include": ["src"]}) is Verdict.ALLOW
+    assert decide(work, "read_many_files", {"include": ["src/a.py"]}) is Verdict.ALLOW
+
+
 def test_a_secret_below_the_folder_of_a_pattern_is_found(work: Path) -> None:
     (work / "src" / "secrets.yaml").write_text("KEY: secret\n")
     assert decide(work, "Grep", {"pattern": "KEY", "glob": "src/**"}) is Verdict.ASK
@@ -138,6 +174,24 @@ def test_a_search_that_takes_ignored_files_in_asks(work: Path) -> None:
     args = {"query": "KEY", "isRegexp": False, "includeIgnoredFiles": True}
     assert decide(work, "grep_search", args) is Verdict.ASK
     assert decide(work, "grep_search", {**args, "includeIgnoredFiles": False}) is Verdict.ALLOW
+
+
+@pytest.mark.parametrize(
+    "switch",
+    [
+        {"no_ignore": "true"},
+        {"no_ignore": 1},
+        {"options": {"no_ignore": True}},
+        {"file_filtering_options": {"respect_git_ignore": False}},
+        {"file_filtering_options": '{"respect_git_ignore": "false"}'},
+        {"-uuu": True},
+    ],
+    ids=repr,
+)
+def test_a_switch_for_ignored_files_counts_in_any_form(work: Path, switch: dict[str, Any]) -> None:
+    (work / ".env").write_text("KEY=secret\n")
+    (work / ".gitignore").write_text(".env\n")
+    assert decide(work, "grep_search", {"pattern": "KEY", **switch}) is Verdict.ASK
 
 
 def test_a_secret_below_another_folder_asks(work: Path) -> None:
