@@ -201,3 +201,54 @@ def test_a_secret_below_another_folder_asks(work: Path) -> None:
     (other / ".env").write_text("KEY=secret\n")
     (other / ".gitignore").write_text(".env\n")
     assert decide(work, "Grep", {"pattern": "KEY", "path": str(other)}) is Verdict.ASK
+
+
+BY_NAME = [
+    "rg -t json KEY",
+    "rg -tjson KEY",
+    "rg --type all KEY",
+    "rg --type-add 'x:*.json' -t x KEY",
+    "rg --type-add 'x:include:json' -t x KEY",
+    "rg -g '*.json' KEY",
+    "rg -g '{a,credentials}.json' KEY",
+    "rg -g '*.{ts,json}' KEY",
+    "rg -g '[^a]redentials.json' KEY",
+    "grep -r --include='*.json' KEY .",
+    "grep -r --include='[^a]*.json' KEY .",
+    "find . -name '*.json' -exec cat {} +",
+    "find . -name '*.json' | xargs cat",
+]
+
+
+@pytest.mark.parametrize("line", BY_NAME)
+def test_a_command_that_takes_files_by_name_asks_if_a_secret_is_so_named(work: Path, line: str) -> None:
+    assert decide(work, "Bash", {"command": line}) is Verdict.ALLOW
+    (work / "src" / "credentials.json").write_text("KEY: secret\n")
+    assert decide(work, "Bash", {"command": line}) is Verdict.ASK
+
+
+@pytest.mark.parametrize("line", [*BY_NAME[5:7], *BY_NAME[9:], "rg -t py KEY", "rg -g '*.{ts,tsx}' KEY"])
+def test_a_command_that_takes_other_names_runs(work: Path, line: str) -> None:
+    (work / "src" / "id_rsa").write_text("KEY\n")
+    assert decide(work, "Bash", {"command": line}) is Verdict.ALLOW
+
+
+@pytest.mark.parametrize(
+    "name", [".docker/config.json", ".m2/settings.xml", ".codex/auth.json", "pip/pip.conf"]
+)
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        ("Grep", {"pattern": "KEY"}),
+        ("Bash", {"command": "grep -r KEY ."}),
+        ("Bash", {"command": "cat $(find .)"}),
+    ],
+    ids=repr,
+)
+def test_a_secret_by_the_name_of_its_folder_is_found(
+    work: Path, name: str, tool: str, args: dict[str, Any]
+) -> None:
+    file = work / "src" / name
+    file.parent.mkdir()
+    file.write_text("KEY\n")
+    assert decide(work, tool, args) is Verdict.ASK

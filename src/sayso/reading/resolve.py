@@ -178,8 +178,7 @@ def _resolve_recipient(
     entry: Tool, args: Mapping[str, Any], policy: Policy, where: CallFolders
 ) -> Iterable[Operation]:
     """One operation for each recipient, by who that is; and one for a group that was given no context."""
-    from sayso.reading.other_recipients import find_other_recipients
-    from sayso.reading.recipients import normalise_recipient, split_recipients
+    from sayso.reading.recipients import find_other_recipients, normalise_recipient, split_recipients
 
     domain = entry.domain or "tools"
     source = entry.source or ""

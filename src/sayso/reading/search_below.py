@@ -35,12 +35,6 @@ _LIMITS: dict[tuple[str, str], frozenset[str]] = {
 }
 """Those that limit a search: by tool, and by the argument that the tool finds what to search for in."""
 _SOUGHT = frozenset(sought for _, sought in _LIMITS)
-_TYPES = frozenset(
-    {"c", "cpp", "cs", "css", "dart", "elixir", "go", "h", "haskell", "html", "js", "kotlin", "less", "lua",
-     "markdown", "md", "perl", "php", "py", "r", "rst", "ruby", "rust", "sass", "scala", "sql", "svg",
-     "swift", "tex", "ts", "vue", "zig"}
-)  # fmt: skip
-"""Types of files, as ripgrep names them, none of which holds secrets."""
 _PLAIN = lazy_pattern(r"(?:[\w.*~-]*/)*[\w.*-]*(\*[\w-]*(?:\.[\w-]+)+)")
 """A pattern of files with a suffix behind its last wildcard, and nothing that tools read in several ways."""
 _LONGEST = 200
@@ -56,11 +50,14 @@ def operations_below(
 ) -> Iterable[Operation]:
     """Return the operation again, as high risk, if a secret lies below a folder that it searches."""
     starts = [start for path in paths if (start := _start_of(tool, operation, path, where)) is not None]
-    if not starts or _passes_secrets_over(tool, args):
+    limits = _find_limits(tool, args)
+    if not starts or (limits and not any(map(_may_fit_secret, limits))):
         return ()
     included = any(_NAMES.match(name) and _texts(value) for name, value in args.items())
     all_files = included or any(_takes_ignored(name, value) for name, value in named_values(args))
-    found = next(filter(None, (_secret_below(one, where, all_files=all_files) for one in starts)), None)
+    found = next(
+        filter(None, (_secret_below(one, where, limits, all_files=all_files) for one in starts)), None
+    )
     if found is None:
         return ()
     return (
@@ -68,14 +65,18 @@ def operations_below(
     )
 
 
-def _passes_secrets_over(tool: str, args: Mapping[str, Any]) -> bool:
-    """Return whether an argument of this tool plainly limits the search to files that hold no secrets."""
+def _find_limits(tool: str, args: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the patterns of files that this tool plainly limits its search to; none if it may see others."""
+    from sayso.reading.secrets_below import type_as_pattern
+
     sought = [name for name in args if name in _SOUGHT]
     limits = _LIMITS.get((tool, sought[0]), ()) if len(sought) == 1 else ()
-    chosen = [(name, one) for name in limits for one in _texts(args.get(name))]
-    return bool(chosen) and all(
-        one in _TYPES if name == "type" else not _may_fit_secret(one) for name, one in chosen
-    )
+    chosen = [
+        type_as_pattern(one) if name == "type" else one for name in limits for one in _texts(args.get(name))
+    ]
+    plain = [_PLAIN.fullmatch(one) for one in chosen if len(one) <= _LONGEST]
+    found = tuple(one[1] for one in plain if one)
+    return found if len(found) == len(chosen) else ()
 
 
 def _start_of(tool: str, operation: str, path: object, where: CallFolders) -> str | None:
@@ -101,13 +102,13 @@ def _locate(start: str, where: CallFolders) -> str:
     return os.path.realpath(os.path.join(where.folder or where.workspace or "/", expanded))  # noqa: PTH118
 
 
-def _secret_below(start: str, where: CallFolders, *, all_files: bool) -> str | None:
+def _secret_below(start: str, where: CallFolders, limits: tuple[str, ...], *, all_files: bool) -> str | None:
     from sayso.reading.paths.git_ignored import is_git_ignored
     from sayso.reading.secrets_below import find_secret
 
     root = os.path.realpath(where.workspace) if where.workspace else ""
     passes = None if all_files or not root else lambda path: is_git_ignored(path, root)
-    return find_secret(_locate(start, where), passed_over=passes)
+    return find_secret(_locate(start, where), included=limits, passed_over=passes)
 
 
 def _may_fit_secret(pattern: str) -> bool:
