@@ -184,6 +184,44 @@ def test_a_fetch_that_is_blocked_is_so_where_a_header_says_get(tmp_path: Path) -
     assert decide(text, tmp_path, "get", {"url": "https://example.org", **args}) == "deny blocked"
 
 
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"urls": ["http://169.254.169.254/"]},
+        {"URL": "http://10.0.0.1"},
+        {"base_url": "http://localhost:8080"},
+        {"options": {"redirect": "http://10.0.0.1/"}},
+        {"headers": {"Host": "169.254.169.254"}},
+        {"headers": {"Host": "localhost:80"}},
+        {"proxy": "http://proxy.example.org"},
+        {"proxies": {"http_proxy": "example.org:80"}},
+    ],
+    ids=repr,
+)
+def test_an_address_that_is_not_declared_leads_nowhere_near_unasked(
+    tmp_path: Path, beside: dict[str, Any]
+) -> None:
+    text = WEB.format(free="fetch", asked="", blocked="")
+    assert decide(text, tmp_path, "get", {"url": "https://example.org", **beside}) == "ask risky"
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"prompt": "compare with http://localhost:8080"},
+        {"urls": ["https://example.com/"]},
+        {"headers": {"Host": "example.com"}},
+        {"location": "Berlin", "callback": "parse", "proxy": ""},
+    ],
+    ids=repr,
+)
+def test_what_leads_nowhere_near_beside_an_address_is_not_asked_about(
+    tmp_path: Path, beside: dict[str, Any]
+) -> None:
+    text = WEB.format(free="fetch", asked="", blocked="")
+    assert decide(text, tmp_path, "get", {"url": "https://example.org", **beside}) == "allow autonomous"
+
+
 def test_a_file_that_must_not_be_read_is_not_by_another_method(tmp_path: Path) -> None:
     text = WEB.format(free="fetch, api", asked="", blocked="")
     lists = "files: {autonomous: [write], requires_approval: [], blocked: [read]}"

@@ -45,6 +45,16 @@ def named_values(value: Any) -> Iterator[tuple[str, Any]]:
             waiting += inner
 
 
+def undeclared_values(args: Mapping[str, Any], paths: str) -> Iterator[tuple[str, Any]]:
+    """Yield every named value but those at these paths; of a declared argument what else is in it."""
+    split = [path.strip().removeprefix("args.").split(".") for path in paths.split(",")]
+    steps = {path[0]: {step for one in split if one[0] == path[0] for step in one} for path in split}
+    for name, value in args.items():
+        if name not in steps:
+            yield name, value
+        yield from (one for one in named_values(value) if one[0] not in steps.get(name, ()))
+
+
 def _parse_json(text: str) -> Any:
     if text.lstrip()[:1] not in ("[", "{"):
         return None

@@ -17,7 +17,7 @@ from typing import Any
 
 from sayso.core.command_arguments import fold_argument
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.arguments import named_values
+from sayso.reading.arguments import undeclared_values
 
 _NUMBER = lazy_pattern(r"\+[0-9][0-9 ().\-/]{3,40}")
 _NAMED = lazy_pattern(r'(?:"[^"<>]*"\s*|[^"<>@]*)<([^<>\s]+)>')
@@ -69,7 +69,9 @@ def split_recipients(value: object) -> list[str]:
 
 def find_other_recipients(args: Mapping[str, Any], source: str) -> list[tuple[str, Any]]:
     """Return whom the message goes to besides the recipients at `source`, with the names of the arguments."""
-    return [(name, one) for name, value in _undeclared(args, source) for one in _recipients_in(name, value)]
+    return [
+        (name, one) for name, value in undeclared_values(args, source) for one in _recipients_in(name, value)
+    ]
 
 
 def is_contact(recipient: str, contacts: Iterable[str]) -> bool:
@@ -121,16 +123,6 @@ def _split_outside_quotes(text: str) -> list[str]:
         else:
             part += character
     return [*parts, part]
-
-
-def _undeclared(args: Mapping[str, Any], source: str) -> Iterator[tuple[str, Any]]:
-    """Yield every named value; of a declared argument those inside that its path does not name."""
-    paths = [path.strip().removeprefix("args.").split(".") for path in source.split(",")]
-    steps = {path[0]: {step for one in paths if one[0] == path[0] for step in one} for path in paths}
-    for name, value in args.items():
-        if name not in steps:
-            yield name, value
-        yield from (one for one in named_values(value) if one[0] not in steps.get(name, ()))
 
 
 def _recipients_in(name: str, value: Any) -> Iterator[Any]:

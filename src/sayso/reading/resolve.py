@@ -294,9 +294,19 @@ def _resolve_url(
     ]
     if not _fetches(args):
         at_each += (one for one in _read_at_files(found, policy, where) if policy.mark_of(one.name))
+    at_each += _operations_at_near_addresses(entry, args)
     named = {one.name for one in at_each}
     stay = (one for one in _operations_at_any_url(entry, args, policy) if one not in named)
     return [*at_each, *(Operation(one) for one in stay if policy.mark_of(one))]
+
+
+def _operations_at_near_addresses(entry: Tool, args: Mapping[str, Any]) -> Iterator[Operation]:
+    """Yield what the call does where undeclared arguments lead it: a tool may take more than one address."""
+    from sayso.reading.urls import find_near_addresses
+
+    operation = Operation(_operation_at_any_url(entry, args), reading=Risk.HIGH)
+    for name, value in find_near_addresses(args, entry.source or ""):
+        yield add_evidence(operation, pieces_from_value(name, value))
 
 
 def _read_at_files(
