@@ -81,3 +81,10 @@ def test_copies_make_a_group(tmp_path: Path) -> None:
     text = MAIL.replace("send_vip, send_group_without_context", "send_vip")
     args = {**ANN, "cc": "+1 555 010 0001"}
     assert decide(text, tmp_path, "mail", args) == "deny blocked"
+
+
+@pytest.mark.parametrize("text", ["\n", "\n\t", "\nto ", "to:", "[", '{"to":'])
+def test_no_text_takes_long_to_be_searched_for_headers(tmp_path: Path, text: str) -> None:
+    """Each would take hours if the time grew with more than the length."""
+    args = {**ANN, "subject": text * (300_000 // len(text))}
+    assert decide(MAIL, tmp_path, "mail", args) != "deny blocked"

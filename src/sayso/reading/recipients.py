@@ -34,7 +34,7 @@ _TO = frozenset({"to", "tos"})
 _HEADERS = frozenset({"header", "headers"})
 _BEFORE_HEADERS = _HEADERS | {"subject", "title", "from", "fromname", "sender", "replyto", "name"}
 """Names of arguments that come to stand among the headers of a message."""
-_HEADER = lazy_pattern(r"[\r\n]\s*(?:resent-)?(?:to|b?cc)\s*:([^\r\n]*)", re.IGNORECASE)
+_HEADER = lazy_pattern(r"[\r\n][ \t]*(?:resent-)?(?:to|b?cc)[ \t]*:([^\r\n]*)", re.IGNORECASE)
 
 
 @functools.lru_cache(maxsize=4096)
