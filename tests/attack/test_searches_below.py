@@ -127,6 +127,14 @@ NOT_IGNORING = [
     ".env*\n!.e*\n",
     "/src\n",
     "\\.env\n",
+    " .env\n",
+    ".env\t\n",
+    "a\u2028.env\n",
+    "a\x0c.env\n",
+    ".env\n!/.env\n",
+    ".env\n!\\.env\n",
+    ".env\n!.en[^x]\n",
+    ".env\n!**/.env\n",
 ]
 
 
@@ -142,6 +150,26 @@ def test_a_secret_that_git_ignores_is_passed_over_as_the_tools_do(work: Path, te
 def test_a_secret_that_git_does_not_plainly_ignore_asks(work: Path, text: str) -> None:
     (work / ".env").write_text("KEY=secret\n")
     (work / ".gitignore").write_text(text)
+    assert decide(work, "Grep", {"pattern": "KEY"}) is Verdict.ASK
+
+
+@pytest.mark.parametrize("line", ["!config/.env", "!/config/.env", "!**/config/.env", "!config/**"])
+def test_a_secret_that_is_taken_out_of_the_ignored_ones_asks(work: Path, line: str) -> None:
+    (work / "config").mkdir()
+    (work / "config" / ".env").write_text("KEY=secret\n")
+    (work / ".gitignore").write_text(f".env\r\n{line}\r\n")
+    assert decide(work, "Grep", {"pattern": "KEY"}) is Verdict.ASK
+    (work / ".gitignore").write_text(".env\r\n!README.md\r\n")
+    assert decide(work, "Grep", {"pattern": "KEY"}) is Verdict.ALLOW
+
+
+@pytest.mark.parametrize("name", [".ignore", ".rgignore", "src/.ignore"])
+def test_a_secret_that_the_tools_own_file_may_take_in_asks(work: Path, name: str) -> None:
+    (work / "src" / ".env").write_text("KEY=secret\n")
+    (work / ".gitignore").write_text(".env\n")
+    (work / name).write_text("build\n")
+    assert decide(work, "Grep", {"pattern": "KEY"}) is Verdict.ALLOW
+    (work / name).write_text("!.env\n")
     assert decide(work, "Grep", {"pattern": "KEY"}) is Verdict.ASK
 
 
