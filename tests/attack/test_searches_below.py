@@ -82,6 +82,8 @@ NOT_PASSED_OVER: list[tuple[str, dict[str, Any]]] = [
     *(("grep_search", {"include_pattern": one}) for one in ("config", ".", ":/", ":!a.py", ":(exclude)*.py")),
     ("grep_search", {"includePattern": "*.py"}),
     ("grep_search", {"type": "py"}),
+    ("grep", {"include": "*.py"}),
+    ("grep", {"include": "src/a.py"}),
     ("grep_search", {"glob": "*.py"}),
     ("grep_search", {"query": "KEY", "include_pattern": "*.py"}),
     ("search_files", {"path": ".", "regex": "KEY", "glob": "*.py"}),

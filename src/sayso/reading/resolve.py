@@ -240,7 +240,7 @@ def _resolve_path(
             if is_address(value)
         ),
         *_operations_at_other_paths(operation, entry, args, policy, where),
-        *operations_below(entry.tool, operation, [value for _, value in found], args, where),
+        *operations_below(entry.tool, operation, found, args, where),
     ]
 
 

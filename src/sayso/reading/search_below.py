@@ -46,9 +46,19 @@ _TAKES_IGNORED = lazy_pattern(r"(?i)ignore|hidden|^-*u+$|unrestricted")
 
 
 def operations_below(
-    tool: str, operation: str, paths: Iterable[object], args: Mapping[str, Any], where: CallFolders
+    tool: str,
+    operation: str,
+    given: Iterable[tuple[str, object]],
+    args: Mapping[str, Any],
+    where: CallFolders,
 ) -> Iterable[Operation]:
-    """Return the operation again, as high risk, if a secret lies below a folder that it searches."""
+    """Return the operation again, as high risk, if a secret lies below a folder that it searches.
+
+    `given` are its paths, with the names of their arguments. Names of files to search in are no folder: a
+    tool that does not know them goes through the working folder.
+    """
+    searches = verb_of(operation) in SEARCH_VERBS
+    paths = [path for name, path in given if not (searches and _NAMES.match(name))] or ["."]
     starts = [start for path in paths if (start := _start_of(tool, operation, path, where)) is not None]
     limits = _find_limits(tool, args)
     if not starts or (limits and not any(map(_may_fit_secret, limits))):
