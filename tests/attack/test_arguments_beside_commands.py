@@ -45,6 +45,10 @@ BESIDE: list[dict[str, Any]] = [
     {"unknown": 1},
     {"cwd": 7},
     {"cwd": ["/etc"]},
+    {"user": 0},
+    {"uid": 0},
+    {"sandbox": False},
+    {"use_sandbox": False},
 ]
 """What may make `ls` do something else."""
 
@@ -57,6 +61,8 @@ HARMLESS: list[dict[str, Any]] = [
     {"cwd": ""},
     {"workdir": "."},
     {"mode": "sync", "initial_wait": 10},
+    {"timeout": 0, "delay_ms": 0},
+    {"elevated": False, "sudo": False},
 ]
 
 FOLDERS = ("cwd", "workdir", "working_directory", "workingDirectory", "dir", "directory", "folder", "wd")

@@ -47,6 +47,14 @@ def test_an_ordinary_number_of_paths_stays_ordinary(coder: Agent) -> None:
     assert [item.risk for item in items] == [Risk.MODERATE]
 
 
+@pytest.mark.parametrize("text", [" ", "\n", "\t", "\r", "data:", "[a", "[!", "[a]", "[]"])
+@pytest.mark.parametrize("tool", ["zap", "read_file"])
+@pytest.mark.parametrize("name", ["note", "path"])
+def test_no_argument_takes_long_to_be_read(coder: Agent, tool: str, name: str, text: str) -> None:
+    """Each would take minutes or hours if the time grew with more than the length."""
+    assert coder.verdict(tool, {name: text * (100_000 // len(text))}) is not None
+
+
 @pytest.mark.parametrize(
     "text", [" ", "\t", "*", "`", "1", "*** a ", "*** File ", "w ", "diff - ", "<", "> "]
 )

@@ -158,6 +158,70 @@ def test_a_fetch_that_is_blocked_is_no_other_request_by_an_odd_argument(
     assert decide(text, tmp_path, "get", {"url": "https://example.org", **odd}) == "deny blocked"
 
 
+SENT: list[dict[str, Any]] = [
+    {"options": {"method": "POST"}},
+    {"init": {"method": "DELETE", "body": "x"}},
+    {"options": '{"method": "POST"}'},
+    {"requests": [{"method": "PUT"}]},
+    {"headers": {"X-HTTP-Method-Override": "DELETE"}},
+    {"content": "x"},
+    {"json_body": {"a": 1}},
+]
+
+
+@pytest.mark.parametrize("sent", SENT, ids=repr)
+def test_a_request_that_is_blocked_is_so_however_deep_its_method_lies(
+    tmp_path: Path, sent: dict[str, Any]
+) -> None:
+    text = WEB.format(free="fetch", asked="", blocked="api")
+    assert decide(text, tmp_path, "get", {"url": "https://example.org", **sent}) == "deny blocked"
+    assert decide(text, tmp_path, "get", {"url": "https://example.org", "options": {}}) == "allow autonomous"
+
+
+def test_a_fetch_that_is_blocked_is_so_where_a_header_says_get(tmp_path: Path) -> None:
+    text = WEB.format(free="api", asked="", blocked="fetch")
+    args = {"method": "POST", "headers": {"X-HTTP-Method-Override": "GET"}}
+    assert decide(text, tmp_path, "get", {"url": "https://example.org", **args}) == "deny blocked"
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"urls": ["http://169.254.169.254/"]},
+        {"URL": "http://10.0.0.1"},
+        {"base_url": "http://localhost:8080"},
+        {"options": {"redirect": "http://10.0.0.1/"}},
+        {"headers": {"Host": "169.254.169.254"}},
+        {"headers": {"Host": "localhost:80"}},
+        {"proxy": "http://proxy.example.org"},
+        {"proxies": {"http_proxy": "example.org:80"}},
+    ],
+    ids=repr,
+)
+def test_an_address_that_is_not_declared_leads_nowhere_near_unasked(
+    tmp_path: Path, beside: dict[str, Any]
+) -> None:
+    text = WEB.format(free="fetch", asked="", blocked="")
+    assert decide(text, tmp_path, "get", {"url": "https://example.org", **beside}) == "ask risky"
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"prompt": "compare with http://localhost:8080"},
+        {"urls": ["https://example.com/"]},
+        {"headers": {"Host": "example.com"}},
+        {"location": "Berlin", "callback": "parse", "proxy": ""},
+    ],
+    ids=repr,
+)
+def test_what_leads_nowhere_near_beside_an_address_is_not_asked_about(
+    tmp_path: Path, beside: dict[str, Any]
+) -> None:
+    text = WEB.format(free="fetch", asked="", blocked="")
+    assert decide(text, tmp_path, "get", {"url": "https://example.org", **beside}) == "allow autonomous"
+
+
 def test_a_file_that_must_not_be_read_is_not_by_another_method(tmp_path: Path) -> None:
     text = WEB.format(free="fetch, api", asked="", blocked="")
     lists = "files: {autonomous: [write], requires_approval: [], blocked: [read]}"

@@ -75,6 +75,44 @@ def test_a_search_that_passes_the_secret_over_runs(work: Path, args: dict[str, A
     assert decide(work, "Grep", {"pattern": "KEY", **args}) is Verdict.ALLOW
 
 
+NOT_PASSED_OVER: list[tuple[str, dict[str, Any]]] = [
+    *(("Grep", {"type": one}) for one in ("yaml", "json", "all", "tf", ["py", "json"])),
+    *(("Grep", {"glob": one}) for one in ("*.py *", "*.py\t*", "config", "config/", ".", "**/", "[^a-z]env")),
+    *(("Grep", {"glob": one}) for one in ("config*.yaml", "*.{py,yaml}", "*" * 200 + ".py", "(*.py|.env)")),
+    *(("grep_search", {"include_pattern": one}) for one in ("config", ".", ":/", ":!a.py", ":(exclude)*.py")),
+    ("grep_search", {"includePattern": "*.py"}),
+    ("grep_search", {"type": "py"}),
+    ("grep", {"include": "*.py"}),
+    ("grep", {"include": "src/a.py"}),
+    ("grep_search", {"glob": "*.py"}),
+    ("grep_search", {"query": "KEY", "include_pattern": "*.py"}),
+    ("search_files", {"path": ".", "regex": "KEY", "glob": "*.py"}),
+    ("codebase_search", {"path": ".", "query": "KEY", "includePattern": "*.py"}),
+]
+
+
+@pytest.mark.parametrize(("tool", "args"), NOT_PASSED_OVER, ids=repr)
+def test_only_a_plain_limit_that_the_tool_knows_passes_a_secret_over(
+    work: Path, tool: str, args: dict[str, Any]
+) -> None:
+    (work / "config").mkdir()
+    (work / "config" / "secrets.yaml").write_text("KEY: secret\n")
+    assert decide(work, tool, {"pattern": "KEY", **args}) is Verdict.ASK
+
+
+@pytest.mark.parametrize("include", ["config", "config/", "./config", "config/+(.)env", "config/{.env,b}"])
+def test_a_folder_that_is_read_whole_shows_the_secrets_in_it(work: Path, include: str) -> None:
+    (work / "config").mkdir()
+    (work / "config" / ".env").write_text("KEY=secret\n")
+    assert decide(work, "read_many_files", {"include": [include]}) is not Verdict.ALLOW
+
+
+def test_a_folder_without_secrets_is_read_whole(work: Path) -> None:
+    (work / ".env").write_text("KEY=secret\n")
+    assert decide(work, "read_many_files", {"include": ["src"]}) is Verdict.ALLOW
+    assert decide(work, "read_many_files", {"include": ["src/a.py"]}) is Verdict.ALLOW
+
+
 def test_a_secret_below_the_folder_of_a_pattern_is_found(work: Path) -> None:
     (work / "src" / "secrets.yaml").write_text("KEY: secret\n")
     assert decide(work, "Grep", {"pattern": "KEY", "glob": "src/**"}) is Verdict.ASK
@@ -91,6 +129,14 @@ NOT_IGNORING = [
     ".env*\n!.e*\n",
     "/src\n",
     "\\.env\n",
+    " .env\n",
+    ".env\t\n",
+    "a\u2028.env\n",
+    "a\x0c.env\n",
+    ".env\n!/.env\n",
+    ".env\n!\\.env\n",
+    ".env\n!.en[^x]\n",
+    ".env\n!**/.env\n",
 ]
 
 
@@ -106,6 +152,26 @@ def test_a_secret_that_git_ignores_is_passed_over_as_the_tools_do(work: Path, te
 def test_a_secret_that_git_does_not_plainly_ignore_asks(work: Path, text: str) -> None:
     (work / ".env").write_text("KEY=secret\n")
     (work / ".gitignore").write_text(text)
+    assert decide(work, "Grep", {"pattern": "KEY"}) is Verdict.ASK
+
+
+@pytest.mark.parametrize("line", ["!config/.env", "!/config/.env", "!**/config/.env", "!config/**"])
+def test_a_secret_that_is_taken_out_of_the_ignored_ones_asks(work: Path, line: str) -> None:
+    (work / "config").mkdir()
+    (work / "config" / ".env").write_text("KEY=secret\n")
+    (work / ".gitignore").write_text(f".env\r\n{line}\r\n")
+    assert decide(work, "Grep", {"pattern": "KEY"}) is Verdict.ASK
+    (work / ".gitignore").write_text(".env\r\n!README.md\r\n")
+    assert decide(work, "Grep", {"pattern": "KEY"}) is Verdict.ALLOW
+
+
+@pytest.mark.parametrize("name", [".ignore", ".rgignore", "src/.ignore"])
+def test_a_secret_that_the_tools_own_file_may_take_in_asks(work: Path, name: str) -> None:
+    (work / "src" / ".env").write_text("KEY=secret\n")
+    (work / ".gitignore").write_text(".env\n")
+    (work / name).write_text("build\n")
+    assert decide(work, "Grep", {"pattern": "KEY"}) is Verdict.ALLOW
+    (work / name).write_text("!.env\n")
     assert decide(work, "Grep", {"pattern": "KEY"}) is Verdict.ASK
 
 
@@ -140,6 +206,24 @@ def test_a_search_that_takes_ignored_files_in_asks(work: Path) -> None:
     assert decide(work, "grep_search", {**args, "includeIgnoredFiles": False}) is Verdict.ALLOW
 
 
+@pytest.mark.parametrize(
+    "switch",
+    [
+        {"no_ignore": "true"},
+        {"no_ignore": 1},
+        {"options": {"no_ignore": True}},
+        {"file_filtering_options": {"respect_git_ignore": False}},
+        {"file_filtering_options": '{"respect_git_ignore": "false"}'},
+        {"-uuu": True},
+    ],
+    ids=repr,
+)
+def test_a_switch_for_ignored_files_counts_in_any_form(work: Path, switch: dict[str, Any]) -> None:
+    (work / ".env").write_text("KEY=secret\n")
+    (work / ".gitignore").write_text(".env\n")
+    assert decide(work, "grep_search", {"pattern": "KEY", **switch}) is Verdict.ASK
+
+
 def test_a_secret_below_another_folder_asks(work: Path) -> None:
     other = work.parent / "other"
     other.mkdir()
@@ -147,3 +231,54 @@ def test_a_secret_below_another_folder_asks(work: Path) -> None:
     (other / ".env").write_text("KEY=secret\n")
     (other / ".gitignore").write_text(".env\n")
     assert decide(work, "Grep", {"pattern": "KEY", "path": str(other)}) is Verdict.ASK
+
+
+BY_NAME = [
+    "rg -t json KEY",
+    "rg -tjson KEY",
+    "rg --type all KEY",
+    "rg --type-add 'x:*.json' -t x KEY",
+    "rg --type-add 'x:include:json' -t x KEY",
+    "rg -g '*.json' KEY",
+    "rg -g '{a,credentials}.json' KEY",
+    "rg -g '*.{ts,json}' KEY",
+    "rg -g '[^a]redentials.json' KEY",
+    "grep -r --include='*.json' KEY .",
+    "grep -r --include='[^a]*.json' KEY .",
+    "find . -name '*.json' -exec cat {} +",
+    "find . -name '*.json' | xargs cat",
+]
+
+
+@pytest.mark.parametrize("line", BY_NAME)
+def test_a_command_that_takes_files_by_name_asks_if_a_secret_is_so_named(work: Path, line: str) -> None:
+    assert decide(work, "Bash", {"command": line}) is Verdict.ALLOW
+    (work / "src" / "credentials.json").write_text("KEY: secret\n")
+    assert decide(work, "Bash", {"command": line}) is Verdict.ASK
+
+
+@pytest.mark.parametrize("line", [*BY_NAME[5:7], *BY_NAME[9:], "rg -t py KEY", "rg -g '*.{ts,tsx}' KEY"])
+def test_a_command_that_takes_other_names_runs(work: Path, line: str) -> None:
+    (work / "src" / "id_rsa").write_text("KEY\n")
+    assert decide(work, "Bash", {"command": line}) is Verdict.ALLOW
+
+
+@pytest.mark.parametrize(
+    "name", [".docker/config.json", ".m2/settings.xml", ".codex/auth.json", "pip/pip.conf"]
+)
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        ("Grep", {"pattern": "KEY"}),
+        ("Bash", {"command": "grep -r KEY ."}),
+        ("Bash", {"command": "cat $(find .)"}),
+    ],
+    ids=repr,
+)
+def test_a_secret_by_the_name_of_its_folder_is_found(
+    work: Path, name: str, tool: str, args: dict[str, Any]
+) -> None:
+    file = work / "src" / name
+    file.parent.mkdir()
+    file.write_text("KEY\n")
+    assert decide(work, tool, args) is Verdict.ASK

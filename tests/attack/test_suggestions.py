@@ -331,6 +331,25 @@ tools:
     assert (one.diff, one.why_not) == (None, "whom it goes to is judged by your contacts, which can change")
 
 
+def test_a_search_through_a_folder_is_not_proposed(clock: Clock, folder: Path) -> None:
+    """As an operation of its own it would go on when a secret comes to lie there."""
+    text = """\
+sayso: 1
+domains:
+  files: {autonomous: [], requires_approval: [search], blocked: []}
+tools:
+  - {tool: Grep, resolve: path, operation: files.search, from: args.path}
+"""
+    gate = open_gate(load_text(text), MemoryStore(clock=clock), key=KEY)
+    session = open_session(gate, agent="claude", owner="me", workspace=str(folder))
+    for _ in range(TIMES):
+        call(gate, session, "once", "Grep", pattern="KEY")
+    found = suggest_changes(gate, OwnPolicyFile("policy.yaml", text), days=30)
+    (one,) = [each for each in found if each.kind == "always_approved"]
+    assert one.diff is None
+    assert one.why_not == "what the call runs or works on can change without the call changing"
+
+
 def test_a_call_whose_content_is_watched_is_not_proposed(clock: Clock, folder: Path) -> None:
     """As an operation of another domain it would hide from this one what went out."""
     lists = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -29,6 +30,38 @@ def has_value_at(args: Mapping[str, Any], paths: str) -> bool:
     return any(
         bool(value.strip()) if isinstance(value, str) else bool(value) for value in values_at(args, paths)
     )
+
+
+def named_values(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield every named value in here with its name, at any depth; also in a text that is JSON."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        inner = _parse_json(one) if isinstance(one, str) else one
+        if isinstance(inner, Mapping):
+            yield from inner.items()
+            waiting += inner.values()
+        elif isinstance(inner, (list, tuple)):
+            waiting += inner
+
+
+def undeclared_values(args: Mapping[str, Any], paths: str) -> Iterator[tuple[str, Any]]:
+    """Yield every named value but those at these paths; of a declared argument what else is in it."""
+    split = [path.strip().removeprefix("args.").split(".") for path in paths.split(",")]
+    steps = {path[0]: {step for one in split if one[0] == path[0] for step in one} for path in split}
+    for name, value in args.items():
+        if name not in steps:
+            yield name, value
+        yield from (one for one in named_values(value) if one[0] not in steps.get(name, ()))
+
+
+def _parse_json(text: str) -> Any:
+    if text.lstrip()[:1] not in ("[", "{"):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _walk_down(value: Any, steps: list[str]) -> Iterator[Any]:

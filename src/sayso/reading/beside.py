@@ -3,7 +3,8 @@
 - Standing consent and orders cover a call only if nothing stands beside its command but what its entry lists
   as harmless.
 - A command line is read in every folder that its call names.
-- Whatever else stands beside it makes it high risk, unless it is known to change nothing about it.
+- Whatever else stands beside it makes it high risk, unless it is known to change nothing about it. A no
+  changes nothing, but to a sandbox; a zero may be the number of a user.
 - Where an entry names the operation of its command lines, an argument that is never harmless does so, and one
   that nobody knows makes it moderate at least. What the entry itself names is neither.
 """
@@ -19,6 +20,7 @@ import msgspec
 from sayso.core.command_arguments import NEVER_HARMLESS, fold_argument
 from sayso.core.model import Risk
 from sayso.core.policy import Tool
+from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.path_operations import CallFolders
 
 _EMPTY: tuple[object, ...] = (None, "", [], {}, ())
@@ -36,6 +38,8 @@ _CHANGE_NOTHING = frozenset(
      "toolcallid", "tty", "verbose", "wait", "yieldms", "yieldtimems"}
 )  # fmt: skip
 """Names of arguments that say why a command is run, or how long and in what way it is waited for."""
+_KEEPS_SAFE = lazy_pattern(r"(?:use|with|in|enable|run(?:in)?)?(?:sandbox|container)(?:ed|ing)?(?:enabled)?")
+"""Names of switches that keep a command from doing harm, folded: to say no to one is no default."""
 _WAYS_TO_WAIT = ("sync", "async", "foreground", "background")
 
 
@@ -89,7 +93,9 @@ def folders_of_line(args: Mapping[str, Any], entry: Tool, where: CallFolders) ->
 
 def _changes_nothing(name: str, value: Any) -> bool:
     folded = fold_argument(name)
-    if not value or (folded in _FOLDERS and _is_folder(value)):
+    if value is False:
+        return _KEEPS_SAFE.fullmatch(folded) is None
+    if folded in _FOLDERS and _is_folder(value):
         return True
     if folded == "mode":
         return value in _WAYS_TO_WAIT

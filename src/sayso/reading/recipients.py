@@ -1,18 +1,40 @@
-"""Recipients: numbers and addresses in one spelling, to be compared with contacts."""
+"""Recipients: who a message goes to, in one spelling, to be compared with contacts.
+
+A message goes to whoever its `cc` or `bcc` names, also in its headers, whatever the entry of its tool reads:
+
+- Copies and recipients count under any name that says so, at any depth.
+- `to` is a date or a place in some tools: there an address or a number with its country counts.
+- A header counts that is smuggled into a subject or a name behind a line end.
+"""
 
 from __future__ import annotations
 
 import functools
+import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
+from sayso.core.command_arguments import fold_argument
 from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.arguments import undeclared_values
 
 _NUMBER = lazy_pattern(r"\+[0-9][0-9 ().\-/]{3,40}")
 _NAMED = lazy_pattern(r'(?:"[^"<>]*"\s*|[^"<>@]*)<([^<>\s]+)>')
 _LOCAL = lazy_pattern(r"[^\s@\"(),:;<>\[\]\\]{1,64}")
 _HOST = lazy_pattern(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _NETWORKS = {"tel:": "number", "sms:": "number", "mailto:": "address"}
+_COPIES = lazy_pattern(
+    r"(?:blind)?b?cc(?:s|ed)?|(?:blind)?carboncopy|addressees?"
+    r"|(?:to|b?cc|additional|blind|extra|hidden|more|other)?recipients?"
+    r"|(?:to|b?cc)(?:address(?:es)?|emails?|numbers?|list)|(?:send|mail|email|forward|resent|copy)to"
+)
+"""Names of arguments for further recipients, folded."""
+_TO = frozenset({"to", "tos"})
+_HEADERS = frozenset({"header", "headers"})
+_BEFORE_HEADERS = _HEADERS | {"subject", "title", "from", "fromname", "sender", "replyto", "name"}
+"""Names of arguments that come to stand among the headers of a message."""
+_HEADER = lazy_pattern(r"[\r\n][ \t]*(?:resent-)?(?:to|b?cc)[ \t]*:([^\r\n]*)", re.IGNORECASE)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -43,6 +65,13 @@ def split_recipients(value: object) -> list[str]:
     if isinstance(value, dict):
         return [str(value)]
     return [] if value is None else [str(value)]
+
+
+def find_other_recipients(args: Mapping[str, Any], source: str) -> list[tuple[str, Any]]:
+    """Return whom the message goes to besides the recipients at `source`, with the names of the arguments."""
+    return [
+        (name, one) for name, value in undeclared_values(args, source) for one in _recipients_in(name, value)
+    ]
 
 
 def is_contact(recipient: str, contacts: Iterable[str]) -> bool:
@@ -94,3 +123,14 @@ def _split_outside_quotes(text: str) -> list[str]:
         else:
             part += character
     return [*parts, part]
+
+
+def _recipients_in(name: str, value: Any) -> Iterator[Any]:
+    folded = fold_argument(name)
+    if value and _COPIES.fullmatch(folded):
+        yield value
+    elif folded in _TO:
+        yield from (one for one in split_recipients(value) if "@" in one or normalise_recipient(one))
+    elif folded in _BEFORE_HEADERS and isinstance(value, str):
+        text = f"\n{value}" if folded in _HEADERS else value
+        yield from (found[1] for found in _HEADER.finditer(text))

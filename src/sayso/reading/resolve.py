@@ -14,7 +14,7 @@ from sayso.core.digest import encode_canonical, sha256
 from sayso.core.errors import NotCanonical
 from sayso.core.model import Operation, Piece, Risk
 from sayso.core.policy import Domain, Policy, Tool
-from sayso.reading.arguments import arguments_at, has_value_at, values_at
+from sayso.reading.arguments import arguments_at, has_value_at, named_values, values_at
 from sayso.reading.beside import change_line
 from sayso.reading.command_lines import CHANGES, add_command, operations_of_command, places_of_command
 from sayso.reading.evidence import add_evidence, merge_same_operations, pieces_from_value, pieces_named_in
@@ -178,10 +178,11 @@ def _resolve_recipient(
     entry: Tool, args: Mapping[str, Any], policy: Policy, where: CallFolders
 ) -> Iterable[Operation]:
     """One operation for each recipient, by who that is; and one for a group that was given no context."""
-    from sayso.reading.recipients import normalise_recipient, split_recipients
+    from sayso.reading.recipients import find_other_recipients, normalise_recipient, split_recipients
 
     domain = entry.domain or "tools"
-    values = arguments_at(args, entry.source or "")
+    source = entry.source or ""
+    values = [*arguments_at(args, source), *find_other_recipients(args, source)]
     written = {
         normalise_recipient(one) or one: pieces_from_value(name, one)
         for name, value in values
@@ -239,7 +240,7 @@ def _resolve_path(
             if is_address(value)
         ),
         *_operations_at_other_paths(operation, entry, args, policy, where),
-        *operations_below(operation, [value for _, value in found], args, where),
+        *operations_below(entry.tool, operation, found, args, where),
     ]
 
 
@@ -293,9 +294,19 @@ def _resolve_url(
     ]
     if not _fetches(args):
         at_each += (one for one in _read_at_files(found, policy, where) if policy.mark_of(one.name))
+    at_each += _operations_at_near_addresses(entry, args)
     named = {one.name for one in at_each}
     stay = (one for one in _operations_at_any_url(entry, args, policy) if one not in named)
     return [*at_each, *(Operation(one) for one in stay if policy.mark_of(one))]
+
+
+def _operations_at_near_addresses(entry: Tool, args: Mapping[str, Any]) -> Iterator[Operation]:
+    """Yield what the call does where undeclared arguments lead it: a tool may take more than one address."""
+    from sayso.reading.urls import find_near_addresses
+
+    operation = Operation(_operation_at_any_url(entry, args), reading=Risk.HIGH)
+    for name, value in find_near_addresses(args, entry.source or ""):
+        yield add_evidence(operation, pieces_from_value(name, value))
 
 
 def _read_at_files(
@@ -313,24 +324,32 @@ def _read_at_files(
 def _operations_at_any_url(entry: Tool, args: Mapping[str, Any], policy: Policy) -> tuple[str, ...]:
     """Return what the call does wherever it leads.
 
-    It fetches as well unless its method plainly says that it sends, and the policy lists that.
+    It fetches as well unless its `method`, and each under another name, says that it sends, and the policy
+    lists that.
     """
     plain = _operation_at_any_url(entry, args)
-    sends = str(args.get("method")).upper() in ("POST", "PUT", "PATCH", "DELETE")
+    others = (value for name, value in named_values(args) if fold_argument(name) in _METHODS)
+    sends = all(
+        str(one).upper() in ("POST", "PUT", "PATCH", "DELETE") for one in (args.get("method"), *others)
+    )
     listed = sends and first_listed(entry.domain or "", policy, ("api",))
     return (plain,) if entry.operation or listed else (plain, f"{entry.domain}.fetch")
 
 
-_METHODS = frozenset({"method", "httpmethod", "requestmethod", "verb", "httpverb"})
+_METHODS = frozenset(
+    {"method", "httpmethod", "requestmethod", "verb", "httpverb", "xhttpmethod", "xhttpmethodoverride",
+     "xmethodoverride", "methodoverride"}
+)  # fmt: skip
 _BODIES = frozenset(
-    {"body", "data", "json", "form", "formdata", "payload", "postdata", "requestbody", "files", "multipart"}
-)
+    {"body", "content", "data", "json", "form", "formdata", "formfields", "payload", "postdata", "raw",
+     "upload", "postbody", "rawbody", "jsonbody", "bodytext", "bodyjson", "requestbody", "files", "multipart"}
+)  # fmt: skip
 """Names of arguments that say how an address is called, and of what is sent there."""
 
 
 def _fetches(args: Mapping[str, Any]) -> bool:
-    """Return whether nothing is sent: no argument names another method, and none holds a body."""
-    folded = [(fold_argument(name), value) for name, value in args.items() if value]
+    """Return whether nothing is sent: nothing in the arguments names another method, or holds a body."""
+    folded = [(fold_argument(name), value) for name, value in named_values(args) if value]
     return all(
         str(value).upper() in ("GET", "HEAD")
         if name in _METHODS

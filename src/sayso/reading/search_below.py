@@ -2,6 +2,9 @@
 
 - A tool that searches goes through its folder as `grep -r` does, hidden files too (seen with Gemini CLI).
 - It passes over what git plainly ignores, unless it is told which files to take, or to take ignored ones in.
+- It passes over other files only by an argument that this very tool takes, and whose pattern plainly ends in
+  a suffix that no secret has: tools leave out arguments that they do not know, take the name of a folder for
+  all that lies in it, and split a text into several patterns.
 """
 
 from __future__ import annotations
@@ -12,27 +15,59 @@ from typing import Any
 
 from sayso.core.model import Operation, Risk
 from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.arguments import named_values
 from sayso.reading.path_operations import CallFolders
 from sayso.reading.verbs import CONTENT_VERBS, LIST_VERBS, verb_of
 
 SEARCH_VERBS = frozenset(CONTENT_VERBS) & frozenset(LIST_VERBS)
 _NAMES = lazy_pattern(r"(?i)^(?:glob|include|file_?type|type|file_?pattern)(?:s|_?patterns?)?$")
 """Names of arguments that say in which files to search."""
-_TAKES_IGNORED = lazy_pattern(r"(?i)ignore|hidden")
+_SWITCHED = {
+    **dict.fromkeys(("true", "1", "yes", "on"), True),
+    **dict.fromkeys(("false", "0", "no", "off"), False),
+}
+_LIMITS: dict[tuple[str, str], frozenset[str]] = {
+    ("Grep", "pattern"): frozenset({"glob", "type"}),
+    ("grep_search", "pattern"): frozenset({"include", "include_pattern"}),
+    ("grep_search", "query"): frozenset({"includePattern"}),
+    ("search_file_content", "pattern"): frozenset({"include"}),
+    ("search_files", "regex"): frozenset({"file_pattern"}),
+}
+"""Those that limit a search: by tool, and by the argument that the tool finds what to search for in."""
+_SOUGHT = frozenset(sought for _, sought in _LIMITS)
+_PLAIN = lazy_pattern(r"(?:[\w.*~-]*/)*[\w.*-]*(\*[\w-]*(?:\.[\w-]+)+)")
+"""A pattern of files with a suffix behind its last wildcard, and nothing that tools read in several ways."""
+_LONGEST = 200
+_READ_FOLDERS = frozenset({"read_many_files"})
+"""Tools that read every file in a folder they are given, and take patterns of more kinds than others."""
+_WILDER = lazy_pattern(r"[*?\[\]{}()!@+|]")
+_TAKES_IGNORED = lazy_pattern(r"(?i)ignore|hidden|^-*u+$|unrestricted")
 """Names of switches for ignored files. One that says `respect` leaves them out, the others take them in."""
 
 
 def operations_below(
-    operation: str, paths: Iterable[object], args: Mapping[str, Any], where: CallFolders
+    tool: str,
+    operation: str,
+    given: Iterable[tuple[str, object]],
+    args: Mapping[str, Any],
+    where: CallFolders,
 ) -> Iterable[Operation]:
-    """Return the operation again, as high risk, if a secret lies below a folder that it searches."""
-    starts = [start for path in paths if (start := _start_of(operation, path)) is not None]
-    included = [one for name, value in args.items() if _NAMES.match(name) for one in _texts(value)]
-    chosen = [one for one in included if not one.startswith("!")]
-    if not starts or (chosen and not any(_may_fit_secret(one) for one in chosen)):
+    """Return the operation again, as high risk, if a secret lies below a folder that it searches.
+
+    `given` are its paths, with the names of their arguments. Names of files to search in are no folder: a
+    tool that does not know them goes through the working folder.
+    """
+    searches = verb_of(operation) in SEARCH_VERBS
+    paths = [path for name, path in given if not (searches and _NAMES.match(name))] or ["."]
+    starts = [start for path in paths if (start := _start_of(tool, operation, path, where)) is not None]
+    limits = _find_limits(tool, args)
+    if not starts or (limits and not any(map(_may_fit_secret, limits))):
         return ()
-    all_files = bool(included) or any(_takes_ignored(name, value) for name, value in args.items())
-    found = next(filter(None, (_secret_below(one, where, all_files=all_files) for one in starts)), None)
+    included = any(_NAMES.match(name) and _texts(value) for name, value in args.items())
+    all_files = included or any(_takes_ignored(name, value) for name, value in named_values(args))
+    found = next(
+        filter(None, (_secret_below(one, where, limits, all_files=all_files) for one in starts)), None
+    )
     if found is None:
         return ()
     return (
@@ -40,39 +75,64 @@ def operations_below(
     )
 
 
-def _start_of(operation: str, path: object) -> str | None:
+def _find_limits(tool: str, args: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the patterns of files that this tool plainly limits its search to; none if it may see others."""
+    from sayso.reading.secrets_below import type_as_pattern
+
+    sought = [name for name in args if name in _SOUGHT]
+    limits = _LIMITS.get((tool, sought[0]), ()) if len(sought) == 1 else ()
+    chosen = [
+        type_as_pattern(one) if name == "type" else one for name in limits for one in _texts(args.get(name))
+    ]
+    plain = [_PLAIN.fullmatch(one) for one in chosen if len(one) <= _LONGEST]
+    found = tuple(one[1] for one in plain if one)
+    return found if len(found) == len(chosen) else ()
+
+
+def _start_of(tool: str, operation: str, path: object, where: CallFolders) -> str | None:
     """Return the folder that is gone through from here: of a pattern, what comes before its wildcards."""
     from sayso.reading.paths.spellings import WILD
 
     if not isinstance(path, str) or "\0" in path:
         return None
     if WILD.search(path) is None:
-        return path if verb_of(operation) in SEARCH_VERBS else None
+        if verb_of(operation) in SEARCH_VERBS:
+            return path
+        if tool not in _READ_FOLDERS or os.path.isfile(_locate(path, where)):  # noqa: PTH113  links stay
+            return None
     if verb_of(operation) not in CONTENT_VERBS or not _may_fit_secret(path):
         return None
-    return WILD.split(path, maxsplit=1)[0].rpartition("/")[0] or ("/" if path.startswith("/") else ".")
+    if _WILDER.search(path) is None:
+        return path
+    return _WILDER.split(path, maxsplit=1)[0].rpartition("/")[0] or ("/" if path.startswith("/") else ".")
 
 
-def _secret_below(start: str, where: CallFolders, *, all_files: bool) -> str | None:
+def _locate(start: str, where: CallFolders) -> str:
+    expanded = where.home + start[1:] if start == "~" or start.startswith("~/") else start
+    return os.path.realpath(os.path.join(where.folder or where.workspace or "/", expanded))  # noqa: PTH118
+
+
+def _secret_below(start: str, where: CallFolders, limits: tuple[str, ...], *, all_files: bool) -> str | None:
     from sayso.reading.paths.git_ignored import is_git_ignored
     from sayso.reading.secrets_below import find_secret
 
-    expanded = where.home + start[1:] if start == "~" or start.startswith("~/") else start
-    folder = os.path.realpath(os.path.join(where.folder or where.workspace or "/", expanded))  # noqa: PTH118
     root = os.path.realpath(where.workspace) if where.workspace else ""
     passes = None if all_files or not root else lambda path: is_git_ignored(path, root)
-    return find_secret(folder, passed_over=passes)
+    return find_secret(_locate(start, where), included=limits, passed_over=passes)
 
 
 def _may_fit_secret(pattern: str) -> bool:
+    """Return whether a pattern may fit a secret; a wildcard may stand for folders, too."""
     from sayso.reading.secrets_below import fits_secret
 
-    return any(letter in pattern for letter in "{,") or fits_secret(pattern)
+    plain = _PLAIN.fullmatch(pattern) if len(pattern) <= _LONGEST else None
+    return plain is None or fits_secret(pattern) or fits_secret(plain[1])
 
 
 def _takes_ignored(name: str, value: object) -> bool:
     respects = "respect" in name.casefold()
-    return isinstance(value, bool) and _TAKES_IGNORED.search(name) is not None and value is not respects
+    switch = _SWITCHED.get(str(value).strip().casefold())
+    return switch is not None and _TAKES_IGNORED.search(name) is not None and switch is not respects
 
 
 def _texts(value: object) -> list[str]:

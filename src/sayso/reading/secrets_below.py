@@ -8,22 +8,68 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 
+from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import list_folder
-from sayso.reading.paths.places import SECRET_SAMPLES, is_secret
+from sayso.reading.paths.places import SECRET_FILES, SECRET_PAIRS, SECRET_SAMPLES, is_secret
 
 MAX_ENTRIES = 20_000
 _PASSED_OVER = frozenset(
     {".git", "node_modules", ".venv", "venv", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
 )
-_SAMPLES = (*SECRET_SAMPLES, ".env", "prod.env", "secrets.yaml", "key.pem", "id_rsa", ".npmrc", "x.tfstate")
+PLAIN_TYPES = frozenset(
+    {"c", "cpp", "cs", "css", "dart", "elixir", "go", "h", "haskell", "html", "js", "kotlin", "less", "lua",
+     "markdown", "md", "perl", "py", "r", "rst", "ruby", "rust", "sass", "scala", "sql", "svg", "swift",
+     "tex", "ts", "vue", "zig"}
+)  # fmt: skip
+"""Types of files, as ripgrep names them, none of which holds secrets."""
+_SAMPLES = frozenset(
+    (
+        *SECRET_SAMPLES,
+        *(pattern.replace("*", some) for pattern in SECRET_FILES for some in ("", "x")),
+        *(file for _, file in SECRET_PAIRS),
+    )
+)
+_BRACES = lazy_pattern(r"\{([^{}]*)\}")
+_EVERYDAY = lazy_pattern(r"[\w.*?/~@+=#% \[\]!-]*")
+"""Patterns that every program reads alike, once braces are gone."""
+_MOST_ALTERNATIVES = 64
+_LONGEST_PATTERN = 1_000
 
 
 @functools.lru_cache(maxsize=1024)
 def fits_secret(pattern: str) -> bool:
     """Return whether a pattern of names, or of paths, may fit a file that holds secrets."""
-    lower = pattern.casefold()
-    name = lower.rpartition("/")[2]
-    return is_secret(lower) or any(fnmatch.fnmatchcase(one, name) for one in _SAMPLES)
+    return any(
+        one is None or is_secret(one) or any(fnmatch.fnmatchcase(each, _last_name(one)) for each in _SAMPLES)
+        for one in _read_pattern(pattern)
+    )
+
+
+def type_as_pattern(name: str) -> str:
+    """Return a pattern for the files of a type; of one that may hold secrets, for all files."""
+    return f"*.{name}" if name in PLAIN_TYPES else "*"
+
+
+def _fits_name(name: str, pattern: str) -> bool:
+    """Return whether a file of this name may be among those of the pattern."""
+    alternatives = _read_pattern(pattern)
+    return any(one is None or fnmatch.fnmatchcase(name.casefold(), _last_name(one)) for one in alternatives)
+
+
+@functools.lru_cache(maxsize=1024)
+def _read_pattern(pattern: str) -> tuple[str | None, ...]:
+    """Return the pattern without braces, in small letters; None for what programs read in several ways."""
+    found = [pattern.casefold().replace("[^", "[!")] if len(pattern) <= _LONGEST_PATTERN else []
+    while found and (braces := _BRACES.search(found[0])):
+        before, after = found[0][: braces.start()], found[0][braces.end() :]
+        found = [*found[1:], *(f"{before}{one}{after}" for one in braces[1].split(","))]
+        if len(found) > _MOST_ALTERNATIVES:
+            return (None,)
+    return tuple(one if _EVERYDAY.fullmatch(one) else None for one in found) or (None,)
+
+
+def _last_name(pattern: str) -> str:
+    return pattern.rpartition("/")[2]
 
 
 def holds_secrets(folder: str) -> bool:
@@ -37,19 +83,23 @@ def find_secret(
     *,
     opens: bool = True,
     follows: bool = False,
+    included: tuple[str, ...] = (),
     passed_over: Callable[[str], bool] | None = None,
 ) -> str | None:
     """The name of the first secret here or below; what is in the way, if nobody can tell.
 
     To who `opens` each file that is found, a link to a secret is one. Who `follows` links reads what lies
-    behind a link to a folder, too. A secret at a path that is `passed_over` does not count.
+    behind a link to a folder, too. A secret does not count at a path that is `passed_over`, nor one that
+    is not `included` by any of the patterns, if there are any.
     """
     try:
         for entry in _walk(folder, excluded):
             if entry is None:
                 return "more than can be looked at"
             linked = (opens or follows) and entry.is_symlink()
-            if not is_secret(entry.name) and not (linked and _leads_to_secret(entry, folder, follows)):
+            if not is_secret(entry.path) and not (linked and _leads_to_secret(entry, folder, follows)):
+                continue
+            if included and not entry.is_dir() and not any(_fits_name(entry.name, one) for one in included):
                 continue
             if passed_over is None or not passed_over(entry.path):
                 return entry.name

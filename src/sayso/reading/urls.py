@@ -6,11 +6,15 @@ import ipaddress
 import re
 import socket
 import unicodedata
+from collections.abc import Iterator, Mapping
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import msgspec
 
+from sayso.core.command_arguments import fold_argument
 from sayso.core.text.patterns import lazy_pattern
+from sayso.reading.arguments import undeclared_values
 
 _NUMERIC = lazy_pattern(r"[0-9a-fx.]+")
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -32,9 +36,38 @@ class UrlTarget(msgspec.Struct, frozen=True):
 _ADDRESS = lazy_pattern(r"(?!file:|unix:|vscode|cursor)[a-z][a-z0-9+.-]+:[/\\\\]{2}|https?:", re.IGNORECASE)
 
 
+_LEADS = lazy_pattern(
+    r".*ur[il]s?|href|links?|.*address(?:es)?|.*endpoints?|.*origin|.*redirect(?:to)?|.*callback|.*location"
+    r"|host|server|base|target"
+)
+"""Names of arguments that hold addresses, folded."""
+_PROXY = lazy_pattern(r"(?:http|https|all|socks)?prox(?:y|ies)(?:ur[il]|server|host|address)?")
+
+
 def is_address(text: object) -> bool:
     """Return whether a text given as a path begins as an address that some program would fetch."""
     return isinstance(text, str) and _ADDRESS.match(text.strip(AROUND)) is not None
+
+
+def find_near_addresses(args: Mapping[str, Any], source: str) -> Iterator[tuple[str, str]]:
+    """Yield the arguments beside those at `source` that lead a request elsewhere than to a public address.
+
+    A proxy does so wherever it is.
+    """
+    for name, value in undeclared_values(args, source):
+        folded = fold_argument(name)
+        for one in value if isinstance(value, (list, tuple)) else (value,):
+            if not isinstance(one, str) or not one:
+                continue
+            url = f"http://{one}" if folded == "host" and not is_address(one) else one
+            leads = _LEADS.fullmatch(folded) is not None and is_address(url) and not _is_open(url)
+            if leads or _PROXY.fullmatch(folded):
+                yield name, one
+
+
+def _is_open(url: str) -> bool:
+    found = read_url(url)
+    return found is not None and found.open
 
 
 def read_url(url: object) -> UrlTarget | None:

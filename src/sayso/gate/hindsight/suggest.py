@@ -50,6 +50,7 @@ MOST = 5
 LONGEST_WHEN = 1_000
 DOMAIN = "approved"
 """The domain of the operations that suggestions make."""
+_CAN_CHANGE = "what the call runs or works on can change without the call changing"
 
 Kind = Literal["always_approved", "never_used", "often_refused"]
 
@@ -190,7 +191,7 @@ def find_exact_change(policy: Policy, one: CallAnswers) -> tuple[ToolChange | No
     if any(letter in call.tool for letter in "*?[") or not call.tool.isprintable():
         return None, "the tool's name would be read as a pattern"
     if call.places or call.state is not None:
-        return None, "what the call runs or works on can change without the call changing"
+        return None, _CAN_CHANGE
     if not call.folder or one.request.workflow is not None:
         return None, "the call has no folder that an entry could name"
     if any(policy.entry(each.name).fan_out for each in one.request.operations):
@@ -199,6 +200,8 @@ def find_exact_change(policy: Policy, one: CallAnswers) -> tuple[ToolChange | No
     if len(when) > LONGEST_WHEN:
         return None, "the call is too long for the condition of an entry"
     entry, _ = find_tool_entry(call.tool, find_counting_arguments(call, policy), policy, folder=call.folder)
+    if entry is not None and entry.resolve == "path":  # it goes through the folder, and names no path
+        return None, _CAN_CHANGE
     if entry is not None and entry.resolve == "recipient":
         return None, "whom it goes to is judged by your contacts, which can change"
     risk = max(one.risk, Risk.MODERATE).word

@@ -1,7 +1,8 @@
 """Whether git plainly ignores a file: what search tools pass over.
 
 Only lines that are easily read count: names with wildcards, anywhere or beside the `.gitignore`. In doubt a
-file is not ignored.
+file is not ignored: a line that takes files out again counts for all files unless it is easily read, and in
+files that only search tools know it always does.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from pathlib import Path
 from sayso.reading.paths.file_content import read_whole
 
 LARGEST = 64 * 1024
+_OF_TOOLS = (".ignore", ".rgignore", ".geminiignore")
+"""Files that search tools go by rather than by `.gitignore`."""
 
 
 def is_git_ignored(path: str, workspace: str) -> bool:
@@ -21,6 +24,8 @@ def is_git_ignored(path: str, workspace: str) -> bool:
     if names[:1] == ("..",) or not (Path(workspace) / ".git").exists():
         return False
     try:
+        if _is_taken_out_by_tools(workspace, names):
+            return False
         return any(
             _is_named(workspace, names[: depth + 1], depth + 1 < len(names)) for depth in range(len(names))
         )
@@ -33,9 +38,25 @@ def _is_named(workspace: str, names: tuple[str, ...], is_folder: bool) -> bool:
     ignored = False
     for depth in range(len(names)):
         for line in _read_lines(Path(workspace, *names[:depth]) / ".gitignore"):
-            if _fits(line.removeprefix("!"), names[-1], beside=depth == len(names) - 1, is_folder=is_folder):
-                ignored = not line.startswith("!")
+            beside = depth == len(names) - 1
+            if line.startswith("!"):
+                ignored = ignored and not _may_fit(line[1:], names[-1])
+            elif _fits(line, names[-1], beside=beside, is_folder=is_folder):
+                ignored = True
     return ignored
+
+
+def _is_taken_out_by_tools(workspace: str, names: tuple[str, ...]) -> bool:
+    """Return whether a file that search tools go by takes anything out again, on the way to this path."""
+    folders = (Path(workspace, *names[:depth]) for depth in range(len(names)))
+    files = (folder / name for folder in folders for name in _OF_TOOLS)
+    return any(line.startswith("!") for file in files for line in _read_lines(file))
+
+
+def _may_fit(line: str, name: str) -> bool:
+    """Return whether a line may be about this name: in doubt, yes."""
+    pattern = line.removeprefix("**/").removesuffix("/")
+    return any(letter in pattern for letter in "/\\[") or fnmatch.fnmatchcase(name, pattern)
 
 
 def _fits(line: str, name: str, *, beside: bool, is_folder: bool) -> bool:
@@ -52,5 +73,5 @@ def _read_lines(file: Path) -> list[str]:
         text = read_whole(str(file), LARGEST).decode("utf-8")
     except FileNotFoundError:
         return []
-    lines = (line.strip() for line in text.splitlines())
+    lines = (line.removesuffix("\r").rstrip(" ") for line in text.split("\n"))  # as git reads them
     return [line for line in lines if line and not line.startswith("#")]

@@ -34,7 +34,14 @@ from sayso.reading.paths.protected import (
     strictest_of,
 )
 from sayso.reading.paths.protected_names import SECRET_PLACES
-from sayso.reading.paths.spellings import MAX_SPELLINGS, WILD, is_plain, spellings_of_path, texts_in
+from sayso.reading.paths.spellings import (
+    MAX_SPELLINGS,
+    WILD,
+    close_brackets,
+    is_plain,
+    spellings_of_path,
+    texts_in,
+)
 
 PROJECT_MARKERS = (".git", "pyproject.toml", "package.json", "go.mod")
 SYSTEM_FOLDERS = ("/etc", "/usr", "/bin", "/sbin", "/boot", "/dev", "/proc", "/sys")
@@ -397,7 +404,8 @@ def _could_be(name: str, secrets: Iterable[str]) -> bool:
     """Return whether a name with wildcards fits one of these; `*` alone names nothing."""
     if WILD.search(name) is None or not name.strip("*?."):
         return False
-    return any(fnmatch.fnmatchcase(secret, name) for secret in secrets)
+    pattern = close_brackets(name)
+    return any(fnmatch.fnmatchcase(secret, pattern) for secret in secrets)
 
 
 def _parts(path: str) -> list[str]:

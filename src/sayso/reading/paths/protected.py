@@ -35,7 +35,7 @@ from sayso.reading.paths.protected_names import (
     Guarded,
     Pattern,
 )
-from sayso.reading.paths.spellings import WILD
+from sayso.reading.paths.spellings import WILD, close_brackets
 
 _NOWHERE = (-1, -1)
 _MOST_NAMES = 256
@@ -113,7 +113,9 @@ def find_covered_places(parts: Iterable[str]) -> list[CoveredPlace]:
     """The guarded and secret places of several names that could be put together from these names."""
     names = {part for part in parts if part.strip("*?.")}
     firsts = {
-        first for part in names for first in (fnmatch.filter(_FIRST, part) if WILD.search(part) else (part,))
+        first
+        for part in names
+        for first in (fnmatch.filter(_FIRST, close_brackets(part)) if WILD.search(part) else (part,))
     }
     likely = (pattern for first in firsts for pattern in _FIRST.get(first, ()))
     found = [
@@ -217,7 +219,7 @@ def _find_by_name(parts: list[str]) -> GuardMatch:
     for start, part in enumerate(parts):
         if not part.strip("*?.") and _only_wild(parts[start:]):
             break  # and so is all that follows
-        firsts = fnmatch.filter(_FIRST, part) if WILD.search(part) else (part,)
+        firsts = fnmatch.filter(_FIRST, close_brackets(part)) if WILD.search(part) else (part,)
         named = (pattern for first in firsts for pattern in _FIRST.get(first, ()))
         likely = [pattern for pattern in named if start == 0 or not pattern.rooted]
         found += [_match(parts[start:], pattern) for pattern in likely]
@@ -264,7 +266,8 @@ def _alike(part: str, wanted: str) -> bool:
     if not _is_wild(part):
         return False
     samples = ("", "x", ".local") if "*" in wanted else ("",)
-    return any(fnmatch.fnmatchcase(wanted.replace("*", sample), part) for sample in samples)
+    fits = close_brackets(part)
+    return any(fnmatch.fnmatchcase(wanted.replace("*", sample), fits) for sample in samples)
 
 
 def _is_wild(name: str) -> bool:

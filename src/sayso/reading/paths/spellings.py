@@ -46,7 +46,7 @@ _NAME = lazy_pattern(r"[A-Za-z0-9_.-]{4}")
 """Without as much as this it names nothing: most words are base64 of noise."""
 _CODE = lazy_pattern(r"[A-Za-z0-9+/]+={0,2}")
 _ANY_CODE = lazy_pattern(r"[A-Za-z0-9+/_-]+")
-_DATA_ADDRESS = lazy_pattern(r"\s*data:[^,]{0,200};base64,", re.IGNORECASE)
+_DATA_ADDRESS = lazy_pattern(r"data:[^,]{0,200};base64,", re.IGNORECASE)
 
 
 def is_plain(path: str) -> bool:
@@ -208,6 +208,15 @@ _STEPS: tuple[Callable[[str], Iterator[str]], ...] = (
     _normalise_unicode,
     _at_home,
 )
+
+
+def close_brackets(pattern: str) -> str:
+    """Return the same pattern with each bracket that nothing closes as itself.
+
+    For each of those `fnmatch` would look through all of the rest.
+    """
+    end = pattern.rfind("]") + 1
+    return pattern[:end] + pattern[end:].replace("[", "[[]")
 
 
 def is_odd(text: str) -> bool:

@@ -11,7 +11,7 @@ from sayso.core.model import Risk
 from sayso.reading.paths.budget import follow_links
 from sayso.reading.paths.places import is_secret
 from sayso.reading.paths.spellings import WILD
-from sayso.reading.secrets_below import find_secret, fits_secret
+from sayso.reading.secrets_below import find_secret, fits_secret, type_as_pattern
 from sayso.reading.shell.files.patterns import split_pattern
 from sayso.reading.shell.programs.known import KnownProgram
 from sayso.reading.shell.programs.options import Argument, ParsedOptions
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 MAX_NAMED = 200
 MAX_WILD_PARTS = 2
 _INCLUDES = frozenset({"--include", "-g", "--iglob", "-t", "--type", "--type-add"})
+_TYPES = frozenset({"-t", "--type"})
 _EXCLUDES = frozenset({"--exclude", "--exclude-dir", "-x"})
 
 
@@ -34,7 +35,15 @@ class LinkUse(NamedTuple):
     follows: bool = False
 
 
+class NamesTaken(NamedTuple):
+    """Patterns of the names that a program leaves out, and of those that it is limited to, if any."""
+
+    excluded: tuple[str, ...] = ()
+    included: tuple[str, ...] = ()
+
+
 OPENS_LINKS = LinkUse()
+ALL_NAMES = NamesTaken()
 
 
 def judge_deep_reading(
@@ -53,6 +62,7 @@ def judge_deep_reading(
     if not hidden and not paths and invocation.body is not None:
         return
     texts = [(option.name, value.text) for option, value in parsed.options if value is not None]
+    texts = [(name, type_as_pattern(text) if name in _TYPES and text else text) for name, text in texts]
     texts += [(name, text.partition(":")[2]) for name, text in texts if name == "--type-add" and text]
     included = [text for name, text in texts if name in _INCLUDES and text and text[:1] != "!"]
     if included and not any(fits_secret(text) for text in included):
@@ -63,11 +73,12 @@ def judge_deep_reading(
         return
     excluded = [text for name, text in texts if name in _EXCLUDES and text]
     excluded += [text[1:] for name, text in texts if name in _INCLUDES and text and text[:1] == "!"]
+    names = NamesTaken(tuple(excluded), tuple(included))
     follows = any(option.name in program.follows for option, _ in parsed.options)
     links = LinkUse(opens=not program.follows, follows=follows)
     for start in texts_of(paths) or ["."]:
         for folder in invocation.state.folders:
-            secret = secret_under(judge, folder, start, tuple(excluded), hidden=hidden, links=links)
+            secret = secret_under(judge, folder, start, names, hidden=hidden, links=links)
             if secret is not None:
                 why = f"it reads everything below, and {secret} lies there"
                 judge.record("files.search", Risk.HIGH, why, invocation.start, invocation.end)
@@ -80,7 +91,7 @@ def texts_of(arguments: Iterable[Argument]) -> list[str | None]:
 
 
 def _secret_in_pattern(
-    judge: Judge, folder: str, pattern: str, excluded: tuple[str, ...], *, hidden: bool, links: LinkUse
+    judge: Judge, folder: str, pattern: str, names: NamesTaken, *, hidden: bool, links: LinkUse
 ) -> str | None:
     """The same below what a pattern names as the folders are now; of too many, below the folder before it."""
     wild = sum(WILD.search(part) is not None for part in pattern.split("/"))
@@ -89,7 +100,7 @@ def _secret_in_pattern(
     if not told or len(found) > MAX_NAMED:
         found = [split_pattern(pattern)[0]]
     below = (
-        one if is_secret(one) else _secret_below(judge, one, excluded, hidden=hidden, links=links)
+        one if is_secret(one) else _secret_below(judge, one, names, hidden=hidden, links=links)
         for one in found
     )
     return next(filter(None, below), None)
@@ -99,7 +110,7 @@ def secret_under(
     judge: Judge,
     folder: str | None,
     start: str | None,
-    excluded: tuple[str, ...] = (),
+    names: NamesTaken = ALL_NAMES,
     *,
     hidden: bool = True,
     links: LinkUse = OPENS_LINKS,
@@ -110,19 +121,16 @@ def secret_under(
         return "what cannot be told" if hidden or folder is None else None
     path = home + start[1:] if start == "~" or start.startswith("~/") else join_path(folder, start)
     if WILD.search(path) is not None:
-        return _secret_in_pattern(judge, folder, path, excluded, hidden=hidden, links=links)
-    return _secret_below(judge, path, excluded, hidden=hidden, links=links)
+        return _secret_in_pattern(judge, folder, path, names, hidden=hidden, links=links)
+    return _secret_below(judge, path, names, hidden=hidden, links=links)
 
 
-def _secret_below(
-    judge: Judge, path: str, excluded: tuple[str, ...], *, hidden: bool, links: LinkUse
-) -> str | None:
+def _secret_below(judge: Judge, path: str, names: NamesTaken, *, hidden: bool, links: LinkUse) -> str | None:
     home, real = judge.where.home, follow_links(path)
-    excluded = excluded if hidden else (".*", *excluded)
-    if f"{real}/".startswith(f"{judge.where.workspace}/"):
-        return find_secret(real, excluded, opens=links.opens, follows=links.follows)
-    if f"{home}/".startswith(f"{real.rstrip('/')}/"):
+    inside = f"{real}/".startswith(f"{judge.where.workspace}/")
+    if not inside and f"{home}/".startswith(f"{real.rstrip('/')}/"):
         return "your home folder"
-    if real.startswith(f"{home}/."):
+    if not inside and real.startswith(f"{home}/."):
         return "what programs keep for you"
-    return find_secret(real, excluded, opens=links.opens, follows=links.follows)
+    excluded = names.excluded if hidden else (".*", *names.excluded)
+    return find_secret(real, excluded, opens=links.opens, follows=links.follows, included=names.included)

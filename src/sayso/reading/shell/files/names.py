@@ -6,7 +6,7 @@ What makes new text of its input (rev, tr, base64, sed, awk, printf, echo, cut �
 from __future__ import annotations
 
 from sayso.core.text.patterns import lazy_pattern
-from sayso.reading.secrets_below import fits_secret, holds_link_to_secret, holds_secrets
+from sayso.reading.secrets_below import find_secret, fits_secret, holds_link_to_secret, holds_secrets
 from sayso.reading.shell.files.tracked import find_tracked_secret
 from sayso.reading.shell.grammar.syntax import Command, Pipeline, Sequence, Simple
 from sayso.reading.shell.state import ShellState, join_path
@@ -134,7 +134,9 @@ def _git_prints_files(rest: list[str]) -> bool:
 
 
 def finds_plain(rest: list[str], state: ShellState) -> bool:
-    """`find … -name PATTERN` below this folder, where the pattern fits no file that holds secrets."""
+    """`find … -name PATTERN` below this folder, where the pattern fits no file there that holds secrets."""
+    from sayso.reading.paths.places import is_secret
+
     if any(one[:1] in "/~" or ".." in one for one in rest) or any(map(state.is_private, state.folders)):
         return False
     if "-printf" in rest or "-exec" in rest or "-o" in rest or "-or" in rest or "-not" in rest or "!" in rest:
@@ -144,8 +146,10 @@ def finds_plain(rest: list[str], state: ShellState) -> bool:
         return False
     pattern = rest[at + 1]
     starts = [one for one in rest[:at] if one[:1] not in "-(!"] or ["."]
-    return not fits_secret(pattern) and not any(
-        folder is None or holds_link_to_secret(join_path(folder, one), pattern)
+    return not is_secret(pattern) and not any(
+        folder is None
+        or (fits_secret(pattern) and find_secret(join_path(folder, one), included=(pattern,)) is not None)
+        or holds_link_to_secret(join_path(folder, one), pattern)
         for folder in state.folders
         for one in starts
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sayso.core.model import Risk
 from sayso.reading.shell.commands.invocation import Invocation
 from sayso.reading.shell.commands.usage import judge_by_data
-from sayso.reading.shell.files.deep import secret_under
+from sayso.reading.shell.files.deep import NamesTaken, secret_under
 from sayso.reading.shell.files.paths import judge_path, judge_path_into
 from sayso.reading.shell.programs.known import KnownProgram, default_effect
 from sayso.reading.shell.programs.options import Argument, ParsedOptions
@@ -58,7 +58,9 @@ def _judge_contents(judge: Judge, parsed: ParsedOptions, invocation: Invocation)
     for one in parsed.operands:
         for folder in invocation.state.folders:
             tops = [None if folder is None or text is None else join_path(folder, text) for text in starts]
-            secret = next(filter(None, (secret_under(judge, top, one.text, excluded) for top in tops)), None)
+            secret = next(
+                filter(None, (secret_under(judge, top, one.text, NamesTaken(excluded)) for top in tops)), None
+            )
             if secret is not None:
                 judge.record("files.read", Risk.HIGH, f"it packs {secret}", one.start, one.end)
                 return
