@@ -58,7 +58,9 @@ class TeamMachine(RuleBasedStateMachine):
         groups=st.lists(st.sets(st.sampled_from(GROUPS)), min_size=4, max_size=4),
         rules=st.lists(
             st.tuples(
-                st.sampled_from(("red", "blue", *PEOPLE)), st.integers(1, 3), st.sampled_from((None, 60.0))
+                st.sampled_from(("red", "blue", *PEOPLE)),
+                st.sampled_from((1, 1, 2, 3)),
+                st.sampled_from((None, 60.0)),
             ),
             min_size=1,
             max_size=2,
