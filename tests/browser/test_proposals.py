@@ -37,7 +37,7 @@ from sayso.policy import load_text
 from sayso.store.memory.store import MemoryStore
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk, serving
-from tests.browser.reading import HELD, read_on
+from tests.browser.reading import HELD, read_on, wait_until
 from tests.browser.test_pages import PHONE, no_violations
 from tests.browser.test_passkeys import with_passkey
 from tests.support.gates import KEY
@@ -157,10 +157,12 @@ def scroll_through(page: Page) -> None:
 
     Where something lay over a line at that moment, the page says so, and whoever reads goes there again.
     """
-    for _ in range(3):
+
+    def is_read() -> bool:
         page.evaluate(SCROLL_THROUGH)
-        if read_on(page).count() == 0:
-            return
+        return not read_on(page).count()
+
+    wait_until(page, is_read)
 
 
 def hold(page: Page, name: str) -> None:

@@ -126,6 +126,10 @@ class TerminalSeat(LocalSeat):
         self.screen.read(0.3)
         return self.screen.text.rpartition(ANSWER_PROMPT)[2]
 
+    def wait_for_end(self, text: str) -> None:
+        """Wait until this is said after the last prompt."""
+        self._wait(lambda: text in " ".join(self.screen.text.rpartition(ANSWER_PROMPT)[2].split()))
+
     def set_down(self, down: bool) -> None:
         self._terminal._path = "/nowhere/at/all" if down else self._path  # noqa: SLF001
 

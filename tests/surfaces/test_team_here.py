@@ -78,5 +78,5 @@ def test_with_the_last_approval_it_is_closed_and_not_shown_again(gate: Gate) -> 
     allow(gate, question, ANA)
     allow(gate, question, BO)
     seat.settle()
-    assert "ana and bo" in " ".join(seat.ends().split())
+    seat.wait_for_end("ana and bo")
     seat.stop()
