@@ -76,7 +76,7 @@ def is_project_setting(judge: Judge, name: str, value: str | None, state: ShellS
 
 
 def _record_setting(judge: Judge, name: str, command: Simple) -> None:
-    if name in _PAGERS:
+    if name in _PAGERS or name == "IFS":
         judge.effect(default_effect("shell.inspect"), command.start, command.end)
     else:
         judge.record("build.run", Risk.MODERATE, "goes by code of the workspace", command.start, command.end)
@@ -89,7 +89,8 @@ def judge_assignments(judge: Judge, command: Simple, state: ShellState) -> Shell
         for inner in one.inner:
             judge.value(inner, state)
         value = Value(None) if one.value is None else judge.value(one.value, state)
-        if is_project_setting(judge, one.name, value.text, state) and not value.wild:
+        is_setting = is_project_setting(judge, one.name, value.text, state)
+        if (is_setting or _only_splits_a_line(one.name, command, value, state)) and not value.wild:
             _record_setting(judge, one.name, command)
         elif is_risky(one.name):
             judge.doubt(f"it sets {one.name}, which programs go by", command.start, command.end)
@@ -108,6 +109,16 @@ def judge_assignments(judge: Judge, command: Simple, state: ShellState) -> Shell
         if one.name == "HOME":
             judge.record("shell.run", Risk.HIGH, "it sets HOME", command.start, command.end)
     return target if not command.words else state
+
+
+def _only_splits_a_line(name: str, command: Simple, value: Value, state: ShellState) -> bool:
+    """`IFS= read -r line`: for `read` alone it says how a line is split.
+
+    Anything but nothing would cut a name that was looked at into names that were not.
+    """
+    if name != "IFS" or not command.words or command.words[0].value != "read" or "read" in state.functions:
+        return False
+    return value.text is not None and (not value.text or state.input is None or not state.input.vetted)
 
 
 def set_loop_variable(judge: Judge, command: Compound, values: list[Value], state: ShellState) -> None:

@@ -88,19 +88,18 @@ def judge_directory(judge: Judge, program: KnownProgram, invocation: Invocation)
 
 
 def judge_plist(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
-    """`plutil`: `-lint`, `-p` and `-extract KEY FORMAT` read; the rest changes the file."""
-    arguments = list(invocation.arguments)
-    changes = any(one.text in ("-insert", "-replace", "-remove", "-convert", "-create") for one in arguments)
+    """`plutil`: `-lint`, `-p`, `-extract KEY raw` and what goes to `-o -` read; the rest changes the file."""
+    parsed = parse_options(program.table, invocation.arguments)
+    chosen = {option.name for option, _ in parsed.options}
+    to_output = any(option.name == "-o" and value and value.text == "-" for option, value in parsed.options)
+    is_raw = "-extract" in chosen and bool(parsed.operands) and parsed.operands[0].text == "raw"
+    changes = not chosen.isdisjoint({"-insert", "-replace", "-remove", "-create"})
+    changes = changes or (not to_output and ("-convert" in chosen or ("-extract" in chosen and not is_raw)))
     if changes:
         judge.effect(default_effect("files.edit"), invocation.start, invocation.end)
-    made = Invocation(
-        invocation.name, invocation.arguments, invocation.state, invocation.start, invocation.end
-    )
-    parsed = parse_options(program.table, made.arguments)
     report_problem(judge, parsed, program, invocation)
     judge_option_values(judge, parsed, program, invocation)
-    extracts = any(option.name == "-extract" for option, _ in parsed.options)
-    for one in parsed.operands[1 if extracts else 0 :]:
+    for one in parsed.operands[1 if "-extract" in chosen else 0 :]:
         judge_path(judge, "files.edit" if changes else "files.read", one, invocation.state)
     if not parsed.operands and not changes:
         judge.effect(default_effect("shell.inspect"), invocation.start, invocation.end)
@@ -131,17 +130,27 @@ def judge_archive7(judge: Judge, program: KnownProgram, invocation: Invocation) 
                 )
         return
     judge.effect(default_effect("files.read"), invocation.start, invocation.end)
-    for one in arguments[1:]:
+    _read_archive7(judge, program, invocation)
+
+
+def _read_archive7(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
+    """What it reads; after an archive that is listed or tested come names of what is in it."""
+    command, *rest = invocation.arguments
+    has_archive = False
+    for one in rest:
         text = one.text or one.value.prefix
-        if text[:1] == "-":
+        if text[:1] == "@" or (text[:1] == "-" and "@" in text):
+            judge.doubt("it prints names from a file", one.start, one.end)
+        elif text[:1] == "-":
             if not text.startswith(
                 ("-slt", "-p", "-scrc", "-m", "-t", "-r", "-ba", "-bb", "-bd", "-y", "-x", "-i")
             ):
                 judge.doubt(f"{program.name} {text[:40]} is not known", one.start, one.end)
         elif one.value.may_be_option:
             judge.doubt("an argument of it may be any option", one.start, one.end)
-        else:
+        elif not has_archive or command.text not in ("l", "t"):
             judge_path(judge, "files.read", one, invocation.state)
+            has_archive = True
 
 
 def _judge_packed(judge: Judge, one: Argument, invocation: Invocation) -> None:

@@ -73,7 +73,7 @@ def _follow_options(
         if option.name == "-C":
             folders = tuple(_join(folder, value) for folder in folders)
         elif option.name == "-c":
-            _check_setting(judge, value)
+            _check_setting(judge, value, parsed)
         elif option.name in ("--git-dir", "--work-tree"):
             if value.text is None:
                 judge.doubt("which repository it works on is not known", value.start, value.end)
@@ -93,13 +93,18 @@ def _join(folder: str | None, value: Argument) -> str | None:
     return follow_links(join_path(folder, value.text))
 
 
-def _check_setting(judge: Judge, value: Argument) -> None:
+_NEVER_EDITS = frozenset({"log", "diff", "show", "status", "blame", "shortlog", "rev-parse", "ls-files"})
+"""Subcommands that never open an editor, whatever it is."""
+
+
+def _check_setting(judge: Judge, value: Argument, parsed: ParsedOptions) -> None:
     key, _, setting = (value.text or "").partition("=")
+    subcommand = parsed.operands[0].text if parsed.operands else None
     section = key.casefold().partition(".")[0]
     if (
         value.text is None
         or section in _RUNS_WHEN_SET
-        or key.casefold() == "core.editor"
+        or (key.casefold() == "core.editor" and subcommand not in _NEVER_EDITS)
         or not is_harmless_key(key, setting)
     ):
         judge.doubt(f"it sets {key[:60] or 'a key'}, which can run programs", value.start, value.end)

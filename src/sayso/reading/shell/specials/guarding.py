@@ -70,7 +70,10 @@ def judge_process(judge: Judge, value: Argument, invocation: Invocation) -> None
 
 
 def judge_signals(judge: Judge, program: KnownProgram, invocation: Invocation) -> None:
-    """`kill`, `pkill`, `killall`: as their data says; `kill -9 -1` is for every process there is."""
+    """`kill`, `pkill`, `killall`: as their data says; `kill -9 -1` is for all of them, `kill -0` asks."""
+    if program.name == "kill" and _only_asks([one.text or "" for one in invocation.arguments]):
+        judge.effect(default_effect("system.read"), invocation.start, invocation.end)
+        return
     parsed = judge_by_data(judge, program, invocation)
     for one in invocation.arguments:
         if one.text is None and one.value.source:  # kill $(pgrep sayso)
@@ -80,6 +83,14 @@ def judge_signals(judge: Judge, program: KnownProgram, invocation: Invocation) -
         bar(judge, "stop_guard", "it ends every process, Sayso's too", invocation.start, invocation.end)
     elif program.name != "kill" and _names_own_process(program, parsed):
         bar(judge, "stop_guard", "it ends the process of Sayso", invocation.start, invocation.end)
+
+
+def _only_asks(texts: list[str]) -> bool:
+    """`kill -0 PID`: no signal is sent, it says whether the process is there. `kill -l` lists signals."""
+    if texts[:1] == ["-l"]:
+        return all(one.isalnum() for one in texts[1:])
+    rest = texts[1:] if texts[:1] == ["-0"] else texts[2:] if texts[:2] == ["-s", "0"] else []
+    return bool(rest) and all(one.isdecimal() for one in rest)
 
 
 def _names_own_process(program: KnownProgram, parsed: ParsedOptions) -> bool:
