@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +174,27 @@ def test_a_secret_that_the_tools_own_file_may_take_in_asks(work: Path, name: str
     assert decide(work, "Grep", {"pattern": "KEY"}) is Verdict.ALLOW
     (work / name).write_text("!.env\n")
     assert decide(work, "Grep", {"pattern": "KEY"}) is Verdict.ASK
+
+
+def git(work: Path, *words: str) -> None:
+    subprocess.run(["git", "-C", str(work), *words], check=True, capture_output=True)  # noqa: S607
+
+
+def test_a_secret_that_git_records_although_it_is_ignored_asks(work: Path) -> None:
+    (work / ".git").rmdir()
+    git(work, "init")
+    (work / ".env").write_text("KEY=secret\n")
+    (work / ".gitignore").write_text(".env\n")
+    assert decide(work, "grep_search", {"pattern": "KEY"}) is Verdict.ALLOW
+    git(work, "add", "--force", ".env")
+    assert decide(work, "grep_search", {"pattern": "KEY"}) is Verdict.ASK
+
+
+def test_with_an_index_that_cannot_be_read_nothing_is_ignored(work: Path) -> None:
+    (work / ".env").write_text("KEY=secret\n")
+    (work / ".gitignore").write_text(".env\n")
+    (work / ".git" / "index").write_bytes(b"DIRC\0\0\0\xff")
+    assert decide(work, "grep_search", {"pattern": "KEY"}) is Verdict.ASK
 
 
 def test_an_ignore_file_that_cannot_be_read_ignores_nothing(work: Path) -> None:

@@ -1,7 +1,8 @@
 """Tools that show what lies in files of a whole folder: a secret below it is shown, too.
 
 - A tool that searches goes through its folder as `grep -r` does, hidden files too (seen with Gemini CLI).
-- It passes over what git plainly ignores, unless it is told which files to take, or to take ignored ones in.
+- It passes over what git plainly ignores and does not record, unless it is told which files to take, or to
+  take ignored ones in.
 - It passes over other files only by an argument that this very tool takes, and whose pattern plainly ends in
   a suffix that no secret has: tools leave out arguments that they do not know, take the name of a folder for
   all that lies in it, and split a text into several patterns.
@@ -10,7 +11,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from sayso.core.model import Operation, Risk
@@ -113,12 +114,26 @@ def _locate(start: str, where: CallFolders) -> str:
 
 
 def _secret_below(start: str, where: CallFolders, limits: tuple[str, ...], *, all_files: bool) -> str | None:
-    from sayso.reading.paths.git_ignored import is_git_ignored
     from sayso.reading.secrets_below import find_secret
 
     root = os.path.realpath(where.workspace) if where.workspace else ""
-    passes = None if all_files or not root else lambda path: is_git_ignored(path, root)
+    passes = None if all_files or not root else _find_passed_over(root)
     return find_secret(_locate(start, where), included=limits, passed_over=passes)
+
+
+def _find_passed_over(root: str) -> Callable[[str], bool] | None:
+    """Return whether a search passes over a path: git ignores it, and does not record it all the same."""
+    from sayso.reading.paths.git_ignored import is_git_ignored
+    from sayso.reading.paths.git_index import follow_git_file, list_tracked_secrets
+
+    try:
+        recorded = list_tracked_secrets(follow_git_file(f"{root}/.git"))
+    except (OSError, ValueError):
+        return None
+    if recorded is None:
+        return None
+    names = {name for _, name in recorded}
+    return lambda path: os.path.relpath(path, root) not in names and is_git_ignored(path, root)
 
 
 def _may_fit_secret(pattern: str) -> bool:

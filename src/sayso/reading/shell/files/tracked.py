@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from sayso.core.model import Risk
 from sayso.reading.paths.budget import follow_links, look_at
+from sayso.reading.paths.git_index import follow_git_file, list_tracked_secrets
 from sayso.reading.paths.places import is_secret
 from sayso.reading.paths.spellings import WILD
 from sayso.reading.secrets_below import leads_to_secret
-from sayso.reading.shell.files.git_index import follow_git_file, list_tracked_secrets
 from sayso.reading.shell.files.patterns import split_pattern
 from sayso.reading.shell.programs.options import Argument
 from sayso.reading.shell.state import join_path

@@ -14,7 +14,6 @@ import time
 
 from sayso.reading.paths.file_content import read_whole
 from sayso.reading.paths.places import is_secret
-from sayso.reading.shell.state import join_path
 
 MAX_INDEX = 64_000_000
 MAX_NAMED = 200_000
@@ -51,7 +50,8 @@ def follow_git_file(mark: str) -> str:
     text = read_whole(mark, MAX_NAMED).decode()
     if not text.startswith("gitdir: "):
         raise ValueError(mark)
-    return join_path(mark.rpartition("/")[0], text.removeprefix("gitdir: ").rstrip("\r\n"))
+    named = text.removeprefix("gitdir: ").rstrip("\r\n")
+    return os.path.join(mark.rpartition("/")[0], named)  # noqa: PTH118 - as it is spelled
 
 
 def find_gitlinks(repository: str) -> tuple[str, ...] | None:
