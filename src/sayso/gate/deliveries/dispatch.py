@@ -40,6 +40,8 @@ KEPT_FOR = 30 * DAY
 LOOK_AGAIN = 1.0
 WAIT_FOR_ANSWERS = 20.0
 PAGE = 50
+MOST_REMEMBERED = 20_000
+"""How many questions are remembered as held back, on all surfaces together."""
 MOST_HELD = 1_000
 """How many questions are looked through where some are held back, or wait for several approvals."""
 LOOK_AT_HELD = 60.0
@@ -157,6 +159,8 @@ class Dispatcher:
         if team.quiet_hours is None and not team.approvals:
             return list(tx.questions_to_show(surface, limit=PAGE))
         wanted: list[str] = []
+        if len(self._held) > MOST_REMEMBERED:
+            self._held.clear()  # most are over by now; those that are not are looked at again
         for question in tx.questions_to_show(surface, limit=MOST_HELD):
             if tx.now >= self._held.get((surface, question), 0.0) and len(wanted) < PAGE:
                 until = self._held_until(gate, tx, surface, question)
