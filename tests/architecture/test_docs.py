@@ -142,3 +142,11 @@ def test_every_room_and_suite_is_in_the_tables() -> None:
         "gate/hindsight",
         "tests/crash",
     ]
+
+
+def test_the_page_about_logging_names_every_field_of_a_record() -> None:
+    source = (ROOT / "src" / "sayso" / "gate" / "telemetry.py").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "logging.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`sayso_(\w+)`", page))
+    assert named == set(re.findall(r"%\((\w+)\)s", source))
+    assert len(named) > 15

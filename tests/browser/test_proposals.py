@@ -37,7 +37,7 @@ from sayso.policy import load_text
 from sayso.store.memory.store import MemoryStore
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk, serving
-from tests.browser.reading import HELD, read_on, wait_until
+from tests.browser.reading import hold, read_on, wait_until
 from tests.browser.test_pages import PHONE, no_violations
 from tests.browser.test_passkeys import with_passkey
 from tests.support.gates import KEY
@@ -158,17 +158,11 @@ def scroll_through(page: Page) -> None:
     Where something lay over a line at that moment, the page says so, and whoever reads goes there again.
     """
 
-    def is_read() -> bool:
+    def has_read_all() -> bool:
         page.evaluate(SCROLL_THROUGH)
         return not read_on(page).count()
 
-    wait_until(page, is_read)
-
-
-def hold(page: Page, name: str) -> None:
-    button = page.get_by_role("button", name=name)
-    expect(button).not_to_have_attribute("aria-disabled", "true")
-    button.click(delay=HELD)
+    wait_until(page, has_read_all)
 
 
 def test_what_is_approved_takes_effect_once_it_has_cooled_and_can_be_undone(

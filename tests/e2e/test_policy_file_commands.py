@@ -39,6 +39,11 @@ def policy(home: Home, command: str, *more: str) -> tuple[int, str]:
     return said("policy", command, "--policy", str(home.policy), "--store", home.store, *more)
 
 
+def unwrapped(text: str) -> str:
+    """Return what was printed without line ends: where they are depends on how long the file's path is."""
+    return " ".join(text.split())
+
+
 def reads(service: Service, token: str) -> bool:
     """Return whether a call that reads is allowed."""
     connected = service.connect(token)
@@ -70,7 +75,7 @@ def test_on_a_store_that_nothing_decided_on_a_file_loosens_nothing(home: Home) -
     assert said("store", "init", "--store", home.store)[0] == 0
     code, told = policy(home, "status")
     assert code == 0
-    assert "Nothing is in force on this store yet." in told
+    assert "Nothing is in force on this store yet." in unwrapped(told)
     assert "loosen" not in told
 
 
@@ -83,7 +88,7 @@ def test_words_of_a_file_write_no_line_of_their_own_into_what_applying_changes(h
     write_in_place(home.policy, f"{version_text((0, 0, 0))}\n{FORGED}")
     for command in ("status", "apply"):
         _, told = policy(home, command)
-        assert r"looks -> x\ntightened: all of it\u202e\x1b[2K" in " ".join(told.split())
+        assert r"looks -> x\ntightened: all of it\u202e\x1b[2K" in unwrapped(told)
         assert not [line for line in told.splitlines() if line.startswith("tightened")]
         assert "\u202e" not in told
 
@@ -93,7 +98,7 @@ def test_words_of_a_projects_file_write_no_line_of_their_own_into_its_faults(hom
     project = home.folder / ".sayso.yaml"
     project.write_text('categories: {out: "x\\nNo findings.\\u202e"}\n')
     _, told = said("policy", "lint", str(project), "--policy", str(home.policy))
-    assert r"sends -> x\nNo findings.\u202e" in " ".join(told.split())
+    assert r"sends -> x\nNo findings.\u202e" in unwrapped(told)
 
 
 def test_a_loosened_file_is_applied_by_command_and_the_running_service_follows(
@@ -113,7 +118,7 @@ def test_a_loosened_file_is_applied_by_command_and_the_running_service_follows(
     assert not reads(service, host)
     code, told = policy(home, "apply", "--yes")
     assert code == 0
-    assert "It is in force." in told
+    assert "It is in force." in unwrapped(told)
     assert reads(service, host)
 
 
@@ -125,10 +130,10 @@ def test_a_loosening_that_was_taken_back_waits_and_is_not_said_to_loosen(
         write_in_place(home.policy, version_text(version))
         assert not reads(service, host)
     code, told = policy(home, "status")
-    assert (code, "loosens what is in force" in told) == (0, False)
-    assert "Applying it loosens nothing" in " ".join(told.split())
+    assert (code, "loosens what is in force" in unwrapped(told)) == (0, False)
+    assert "Applying it loosens nothing" in unwrapped(told)
     assert policy(home, "apply", "--yes")[0] == 0
-    assert "It is in force." in policy(home, "status")[1]
+    assert "It is in force." in unwrapped(policy(home, "status")[1])
 
 
 def test_an_agent_cannot_apply_and_the_operator_is_told_that_it_tried(home: Home, service: Service) -> None:

@@ -76,7 +76,7 @@ def read_state(text: str) -> State:
     for state in NEXT:
         if state == text:
             return state
-    raise NotNow(f"{text!r} is no state of a call")
+    raise NotNow(f"{text!r} is not a state of a call")
 
 
 class CallStanding(msgspec.Struct, frozen=True):

@@ -17,7 +17,7 @@ from sayso.gate import words
 from sayso.gate.epoch import EPOCH, enter_epoch, parse_epoch
 from sayso.gate.gate import Gate
 from sayso.gate.open_lock import opening
-from sayso.gate.policy.acting_policy import PolicySource, under_policy_in_force, watch_policy
+from sayso.gate.policy.acting_policy import PolicySource, hold_to_policy_in_force, watch_policy
 from sayso.gate.policy.clocks import start_permission_clocks
 from sayso.gate.policy.in_force import ROW, note_preset
 from sayso.gate.policy.projects import ProjectFiles
@@ -135,7 +135,7 @@ def open_to_act(
         if lacks:
             marked.mark.complete()
     gate = Gate(marked, policy or _blocking_policy(), sealer, mark=mark, key=key, projects=ProjectFiles())
-    return gate if policy is None else under_policy_in_force(gate)
+    return gate if policy is None else hold_to_policy_in_force(gate)
 
 
 def open_to_look(
@@ -162,7 +162,7 @@ def open_to_look(
     if policy is None:
         return gate
     named = msgspec.structs.replace(gate, mark=mark, policy=policy, projects=ProjectFiles())
-    return named if key is None else under_policy_in_force(named)
+    return named if key is None else hold_to_policy_in_force(named)
 
 
 def _goes_back(opened: Store, mark: Watermark) -> bool:

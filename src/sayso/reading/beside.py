@@ -39,7 +39,7 @@ _CHANGE_NOTHING = frozenset(
 )  # fmt: skip
 """Names of arguments that say why a command is run, or how long and in what way it is waited for."""
 _KEEPS_SAFE = lazy_pattern(r"(?:use|with|in|enable|run(?:in)?)?(?:sandbox|container)(?:ed|ing)?(?:enabled)?")
-"""Names of switches that keep a command from doing harm, folded: to say no to one is no default."""
+"""Names of switches that keep a command from doing harm, folded: switching one off is not a default."""
 _WAYS_TO_WAIT = ("sync", "async", "foreground", "background")
 
 
@@ -113,8 +113,8 @@ def _is_folder(value: object) -> bool:
 
 def _join(where: CallFolders, path: str) -> tuple[CallFolders, ...]:
     """Where this leads for the system, and for a host that shortens `link/..` as text first."""
-    if path == "~" or path.startswith("~/"):
-        path = where.home + path[1:]
-    joined = os.path.join(where.folder or "/", path)  # noqa: PTH118  links stay
+    from sayso.reading.paths.spellings import expand_home
+
+    joined = os.path.join(where.folder or "/", expand_home(path, where.home))  # noqa: PTH118  links stay
     folders = dict.fromkeys((os.path.normpath(joined), os.path.realpath(joined)))
     return tuple(msgspec.structs.replace(where, folder=folder) for folder in folders)

@@ -54,7 +54,7 @@ _CHANGES_MEANING = {
 }
 """Names that are harmless elsewhere and not in this operation."""
 _MISSED = lazy_pattern(r"no_|not_|without_|verify|hooks?$|safe|protect|keep_|lease", re.IGNORECASE)
-"""Names of arguments that protect something: to say no to one is no default."""
+"""Names of arguments that protect something: switching one off is not a default."""
 _NOTHING: tuple[object, ...] = (None, "", [], {})
 
 _PLAIN_REMOTE = lazy_pattern(r"\w[\w@-]*(?:\.[\w@-]+)*")

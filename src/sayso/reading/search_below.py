@@ -55,8 +55,8 @@ def operations_below(
 ) -> Iterable[Operation]:
     """Return the operation again, as high risk, if a secret lies below a folder that it searches.
 
-    `given` are its paths, with the names of their arguments. Names of files to search in are no folder: a
-    tool that does not know them goes through the working folder.
+    `given` are its paths, with the names of their arguments. Names of files to search in are not folders:
+    a tool that does not know them goes through the working folder.
     """
     searches = verb_of(operation) in SEARCH_VERBS
     paths = [path for name, path in given if not (searches and _NAMES.match(name))] or ["."]
@@ -109,8 +109,10 @@ def _start_of(tool: str, operation: str, path: object, where: CallFolders) -> st
 
 
 def _locate(start: str, where: CallFolders) -> str:
-    expanded = where.home + start[1:] if start == "~" or start.startswith("~/") else start
-    return os.path.realpath(os.path.join(where.folder or where.workspace or "/", expanded))  # noqa: PTH118
+    from sayso.reading.paths.spellings import expand_home
+
+    folder = where.folder or where.workspace or "/"
+    return os.path.realpath(os.path.join(folder, expand_home(start, where.home)))  # noqa: PTH118
 
 
 def _secret_below(start: str, where: CallFolders, limits: tuple[str, ...], *, all_files: bool) -> str | None:

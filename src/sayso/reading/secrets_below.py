@@ -88,9 +88,9 @@ def find_secret(
 ) -> str | None:
     """The name of the first secret here or below; what is in the way, if nobody can tell.
 
-    To who `opens` each file that is found, a link to a secret is one. Who `follows` links reads what lies
-    behind a link to a folder, too. A secret does not count at a path that is `passed_over`, nor one that
-    is not `included` by any of the patterns, if there are any.
+    A program that `opens` the files it finds reads a secret through a link; one that `follows` links also
+    reads what lies behind a link to a folder. A secret does not count at a path that is `passed_over`, nor
+    if there are `included` patterns and none of them fits it.
     """
     try:
         for entry in _walk(folder, excluded):

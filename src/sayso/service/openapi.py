@@ -14,7 +14,7 @@ from sayso.service.http.problems import Problem
 from sayso.wire import KEY_HEADER, SESSION_HEADER
 
 NUMBERS = {"limit": "integer", "wait": "number", "seconds": "number"}
-"""Parameters of queries that are no text."""
+"""Parameters of queries that are not text."""
 KEYED = ("/v1/calls", "/access/v1/requests")
 """Where an Idempotency-Key says that requests are the same one."""
 REFUSALS = {

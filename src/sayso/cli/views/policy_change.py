@@ -60,7 +60,7 @@ def _count_domains(heading: str, changes: Sequence[DecisionChange]) -> list[str]
 
 
 def _count_parts(heading: str, changes: Sequence[OtherChange]) -> list[str]:
-    """Count what is no decision by its kind: a tool, a setting, a program, the people."""
+    """Count what is not a decision, by its kind: a tool, a setting, a program, the people."""
     where = _join_counts(one.what.partition(" ")[0].partition(".")[0] for one in changes)
     return [f"  {heading}: {len(changes)} ({where})"] if changes else []
 

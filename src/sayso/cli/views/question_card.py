@@ -13,7 +13,7 @@ from sayso.core.errors import LeftOpen
 from sayso.core.model import Risk
 from sayso.core.words import visible
 from sayso.gate.gate import Gate
-from sayso.gate.policy.acting_policy import as_in_force
+from sayso.gate.policy.acting_policy import with_policy_in_force
 from sayso.gate.questions.expiry import ends_at
 from sayso.gate.questions.explain import describe_why_asked
 from sayso.gate.questions.read import UnknownQuestion, question_of
@@ -41,7 +41,7 @@ def load_open_question(gate: Gate, question: str) -> QuestionView:
         AskedQuestion(
             found,
             ends_at(gate, row),
-            lambda: describe_why_asked(as_in_force(gate), found),
+            lambda: describe_why_asked(with_policy_in_force(gate), found),
             approvals=told.approvals,
         ),
         told,
@@ -79,7 +79,9 @@ def confirm_at_terminal(gate: Gate, question: str, answer: str) -> str | None:
         row, found = read.row, retell(gate, tx, read.question)
     if row.state != "open" or found.risk <= Risk.MODERATE or not found.offers_answer(answer):
         return None
-    asked = AskedQuestion(found, ends_at(gate, row), lambda: describe_why_asked(as_in_force(gate), found))
+    asked = AskedQuestion(
+        found, ends_at(gate, row), lambda: describe_why_asked(with_policy_in_force(gate), found)
+    )
     confirmed = Terminal().confirm(asked, answer)
     if confirmed is False:
         raise LeftOpen(words.LEFT_OPEN, hint=words.TYPE_ALLOW)

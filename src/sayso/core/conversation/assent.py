@@ -132,7 +132,7 @@ def _with_any_space(text: str) -> str:
     return text.strip().replace(" ", r"\s+")
 
 
-_DENIED = r"(?!\s+(?:not|no|never)\b)"  # "please do not", "absolutely not" are no yes
+_DENIED = r"(?!\s+(?:not|no|never)\b)"  # "please do not", "absolutely not" are not a yes
 _HIGH = re.sub(
     r"(?<=\|)(absolutely|definitely|certainly|of\S*course|please\S*do|by\S*means)(?=\|)",
     lambda phrase: f"{phrase[0]}{_DENIED}",
@@ -204,7 +204,7 @@ _IRONY = _expression(
     r"|(?<!all\s)(?<!'s\s)(?<!is\s)\bright[\s,.!–—-]+(?:yeah|yea|sure)\b"
     r"|\A\s*oh\b.*\b(?:great|good|nice|brilliant|excellent)\s+(?:idea|plan|work)\b"
 )
-# "You may approve it" is said to somebody who approves, and is no approval.
+# "You may approve it" is said to somebody who approves, and is not an approval.
 _LEFT_TO_OTHERS = _expression(
     r"\b(?:you\s+can|you\s+may|feel\s+free\s+to|we\s+can|you\s+to)\s+(?:approve|allow|accept|confirm|agree|i)\b"
 )

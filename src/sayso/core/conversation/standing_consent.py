@@ -191,7 +191,7 @@ def _take_revoke_lists(shown: str, own: str) -> tuple[str, list[_List]]:
         end = min(following, start + _LONGEST_LIST)
         text, _ = _cut(_on_one_line(shown[start:end]))
         lists.append(_read_list(_TICKED_AND.sub("`,`", _COUNTS.sub("", text).rstrip("? "))))
-        # Without its colon the rest of the line may be no list at all, so stop words in it count.
+        # Without its colon the rest of the line may not be a list at all, so stop words in it count.
         taken = len(text) if phrase["colon"] or phrase["bare"] or phrase["after"] else 0
         spoken += [own[done:start], BLANK * taken]
         done = start + taken

@@ -91,7 +91,7 @@ class Elicitation:
             return ()
 
     def _take_back(self, asked: AskedQuestion, form: Future[Filled]) -> None:
-        """A form came back: filled in, or with whatever a foreign client made of it, which is no answer."""
+        """A form came back: filled in, or with anything else a client sends, which is not an answer."""
         question = asked.question.id
         if self._forms.get(question) is not form:
             return  # it was closed

@@ -1,7 +1,7 @@
 """Evidence for suggestions: how people answered, call by call, and how often each permission was used.
 
 Calls are the same only if tool, folder and every argument that counts are: what people said yes to in one
-folder, or with other arguments, is no evidence for another. A question that was edited, or that cannot be
+folder, or with other arguments, is not evidence for another. A question that was edited, or that cannot be
 believed, counts for nothing.
 """
 

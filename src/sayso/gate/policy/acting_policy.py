@@ -70,7 +70,7 @@ def as_if_watching(gate: Gate, source: PolicySource | None) -> Gate:
     return with_policy(gate, with_mode(msgspec.structs.replace(found, tightened=tightened), source.mode))
 
 
-def under_policy_in_force(gate: Gate) -> Gate:
+def hold_to_policy_in_force(gate: Gate) -> Gate:
     """The same gate, under the policy in force if its own is a file that waits to be applied."""
     with gate.store.read() as tx:
         if tx.meta(ROW) is None:
@@ -90,8 +90,8 @@ def under_policy_in_force(gate: Gate) -> Gate:
     return with_policy(gate, msgspec.structs.replace(found, mode=strict))
 
 
-def as_in_force(gate: Gate) -> Gate:
-    """The same gate, under the policy in force: to show why it asks. Its own where nobody can tell."""
+def with_policy_in_force(gate: Gate) -> Gate:
+    """Return the gate under the policy in force, to show why it asks; as it is if nobody can tell."""
     try:
         found = load_policy_in_force(gate)
     except TamperedValue:

@@ -75,7 +75,7 @@ class _Snapshot:
 
 
 class _BatchRead:
-    """A read in a batch. There are many of them, so it is no generator."""
+    """A read in a batch. There are many of them, so it is not a generator."""
 
     __slots__ = ("_inside", "_store")
 

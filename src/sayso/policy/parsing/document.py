@@ -1,7 +1,7 @@
 """Text to a tree of values that know their line and column. YAML 1.2 and JSON, by one parser.
 
 Read event by event, so that what is too deep or not allowed is refused before anything is built from it. Left
-out of YAML on purpose: tags, anchors and aliases, directives, several documents, keys that are no text, and
+out of YAML on purpose: tags, anchors and aliases, directives, several documents, keys that are not text, and
 the old spellings of booleans (`no` stays the text "no").
 """
 
@@ -247,7 +247,7 @@ class _TreeBuilder:
         return bool(self._open) and isinstance(self._open[-1].value, dict) and self._key[-1] is None
 
     def _join_surrogates(self, event: Any, text: str) -> str | Unread:
-        """JSON writes characters beyond the first 65,536 as two halves; a half alone is no character."""
+        """JSON writes characters beyond the first 65,536 as two halves; a half alone is not a character."""
         try:
             return text.encode("utf-16", "surrogatepass").decode("utf-16")
         except UnicodeDecodeError:

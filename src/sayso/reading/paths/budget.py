@@ -103,7 +103,7 @@ def list_folder(folder: str, most: int) -> list[os.DirEntry[str]]:
 
 
 def is_folder(path: str) -> bool:
-    """Answer like `os.path.isdir`, from what was seen of the path itself where that is no link."""
+    """Answer like `os.path.isdir`, from what was seen of the path itself where that is not a link."""
     try:
         found = look_at(path)
     except (OSError, ValueError):

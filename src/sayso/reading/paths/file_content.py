@@ -1,6 +1,6 @@
 """The content of files that a reading looks into: plain files only, whole, and never more than a limit.
 
-They lie where an agent may write. What is no plain file, or is longer than the limit, is refused: whoever
+They lie where an agent may write. What is not a plain file, or is longer than the limit, is refused: whoever
 judges by half of a file misses the other half.
 """
 
@@ -19,5 +19,5 @@ def read_whole(path: str, limit: int) -> bytes:
         found = os.fstat(file.fileno())
         content = file.read(limit + 1) if stat.S_ISREG(found.st_mode) and found.st_size <= limit else None
     if content is None or len(content) > limit:
-        raise ValueError(f"{path} is no plain file of at most {limit} bytes")
+        raise ValueError(f"{path} is not a plain file of at most {limit} bytes")
     return content

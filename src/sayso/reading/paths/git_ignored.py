@@ -1,8 +1,8 @@
 """Whether git plainly ignores a file: what search tools pass over.
 
 Only lines that are easily read count: names with wildcards, anywhere or beside the `.gitignore`. In doubt a
-file is not ignored: a line that takes files out again counts for all files unless it is easily read, and in
-files that only search tools know it always does.
+file is not ignored: a line that takes files out again (`!…`) counts for every file unless it is easily read,
+and in the files that only search tools read it always does.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 from sayso.reading.paths.file_content import read_whole
 
 LARGEST = 64 * 1024
-_OF_TOOLS = (".ignore", ".rgignore", ".geminiignore")
-"""Files that search tools go by rather than by `.gitignore`."""
+_FILES_OF_TOOLS = (".ignore", ".rgignore", ".geminiignore")
+"""Files that search tools prefer to `.gitignore`."""
 
 
 def is_git_ignored(path: str, workspace: str) -> bool:
@@ -24,7 +24,7 @@ def is_git_ignored(path: str, workspace: str) -> bool:
     if names[:1] == ("..",) or not (Path(workspace) / ".git").exists():
         return False
     try:
-        if _is_taken_out_by_tools(workspace, names):
+        if _tools_take_files_out(workspace, names):
             return False
         return any(
             _is_named(workspace, names[: depth + 1], depth + 1 < len(names)) for depth in range(len(names))
@@ -38,18 +38,17 @@ def _is_named(workspace: str, names: tuple[str, ...], is_folder: bool) -> bool:
     ignored = False
     for depth in range(len(names)):
         for line in _read_lines(Path(workspace, *names[:depth]) / ".gitignore"):
-            beside = depth == len(names) - 1
             if line.startswith("!"):
                 ignored = ignored and not _may_fit(line[1:], names[-1])
-            elif _fits(line, names[-1], beside=beside, is_folder=is_folder):
+            elif _fits(line, names[-1], beside=depth == len(names) - 1, is_folder=is_folder):
                 ignored = True
     return ignored
 
 
-def _is_taken_out_by_tools(workspace: str, names: tuple[str, ...]) -> bool:
-    """Return whether a file that search tools go by takes anything out again, on the way to this path."""
+def _tools_take_files_out(workspace: str, names: tuple[str, ...]) -> bool:
+    """Return whether on the way to this path a file of search tools takes anything out again."""
     folders = (Path(workspace, *names[:depth]) for depth in range(len(names)))
-    files = (folder / name for folder in folders for name in _OF_TOOLS)
+    files = (folder / name for folder in folders for name in _FILES_OF_TOOLS)
     return any(line.startswith("!") for file in files for line in _read_lines(file))
 
 

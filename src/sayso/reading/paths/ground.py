@@ -1,8 +1,8 @@
 """The ground a call stands on: its working folder and its workspace, as they are at this moment.
 
-They are part of every reading, like the paths in its arguments. A folder that was replaced by a link is the
-one the link leads to, so that no approval of before is for it. A workspace that was is no other workspace:
-the call says where it leads, and no consent given for the workspace serves it.
+They are part of every reading, like the paths in its arguments. A folder that was replaced by a link counts
+as the one the link leads to, so earlier approvals do not cover it. A workspace that was replaced by a link
+does not become another workspace: the call says where it leads, and no consent for the workspace covers it.
 """
 
 from __future__ import annotations

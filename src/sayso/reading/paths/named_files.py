@@ -21,7 +21,7 @@ from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import may_look
 from sayso.reading.paths.file_content import read_whole
 from sayso.reading.paths.finding.path_arguments import is_link
-from sayso.reading.paths.spellings import MAX_PATH_LENGTH, WILD
+from sayso.reading.paths.spellings import MAX_PATH_LENGTH, WILD, expand_home
 
 MAX_CONTENT = 4_000_000
 """How much of a file is read to tell that it is still the same."""
@@ -51,7 +51,7 @@ def digest_named_files(line: str, *, folder: str, home: str) -> set[str]:
 
 
 def digest_content(path: str) -> str | None:
-    """Return the digest of a file's content; None if it is no plain file, or too large."""
+    """Return the digest of a file's content; None if it is not a plain file, or too large."""
     try:
         return hashlib.sha256(read_whole(path, MAX_CONTENT)).hexdigest()
     except (OSError, ValueError):
@@ -118,11 +118,7 @@ def _find_in_words(words: Iterable[str], home: str) -> Iterator[str]:
         parts = _SIGN.split(word)
         behind = parts[1:] if option else parts if len(parts) > 1 else ()
         for name in ((_SHORT_OPTION.sub("", word, count=1),) if option else (word,), behind):
-            yield from (_at_home(one, home) for one in name if one and one not in _HERE)
-
-
-def _at_home(name: str, home: str) -> str:
-    return home + name[1:] if name == "~" or name.startswith("~/") else name
+            yield from (expand_home(one, home) for one in name if one and one not in _HERE)
 
 
 def _find_folders(names: Iterable[str], folder: str) -> Iterator[str]:

@@ -37,7 +37,7 @@ from sayso.reading.paths.protected_names import SECRET_PLACES
 from sayso.reading.paths.spellings import (
     MAX_SPELLINGS,
     WILD,
-    close_brackets,
+    escape_open_brackets,
     is_plain,
     spellings_of_path,
     texts_in,
@@ -404,7 +404,7 @@ def _could_be(name: str, secrets: Iterable[str]) -> bool:
     """Return whether a name with wildcards fits one of these; `*` alone names nothing."""
     if WILD.search(name) is None or not name.strip("*?."):
         return False
-    pattern = close_brackets(name)
+    pattern = escape_open_brackets(name)
     return any(fnmatch.fnmatchcase(secret, pattern) for secret in secrets)
 
 

@@ -35,7 +35,7 @@ from sayso.reading.paths.protected_names import (
     Guarded,
     Pattern,
 )
-from sayso.reading.paths.spellings import WILD, close_brackets
+from sayso.reading.paths.spellings import WILD, escape_open_brackets
 
 _NOWHERE = (-1, -1)
 _MOST_NAMES = 256
@@ -115,7 +115,7 @@ def find_covered_places(parts: Iterable[str]) -> list[CoveredPlace]:
     firsts = {
         first
         for part in names
-        for first in (fnmatch.filter(_FIRST, close_brackets(part)) if WILD.search(part) else (part,))
+        for first in (fnmatch.filter(_FIRST, escape_open_brackets(part)) if WILD.search(part) else (part,))
     }
     likely = (pattern for first in firsts for pattern in _FIRST.get(first, ()))
     found = [
@@ -219,7 +219,7 @@ def _find_by_name(parts: list[str]) -> GuardMatch:
     for start, part in enumerate(parts):
         if not part.strip("*?.") and _only_wild(parts[start:]):
             break  # and so is all that follows
-        firsts = fnmatch.filter(_FIRST, close_brackets(part)) if WILD.search(part) else (part,)
+        firsts = fnmatch.filter(_FIRST, escape_open_brackets(part)) if WILD.search(part) else (part,)
         named = (pattern for first in firsts for pattern in _FIRST.get(first, ()))
         likely = [pattern for pattern in named if start == 0 or not pattern.rooted]
         found += [_match(parts[start:], pattern) for pattern in likely]
@@ -266,7 +266,7 @@ def _alike(part: str, wanted: str) -> bool:
     if not _is_wild(part):
         return False
     samples = ("", "x", ".local") if "*" in wanted else ("",)
-    fits = close_brackets(part)
+    fits = escape_open_brackets(part)
     return any(fnmatch.fnmatchcase(wanted.replace("*", sample), fits) for sample in samples)
 
 
@@ -302,18 +302,19 @@ def _tells_case(folder: str) -> bool:
 # --- by file ---
 
 
-_AT_ROOTS = tuple(
-    (name, found)
-    for name in (
-        "AGENTS.md", "CLAUDE.md", "GEMINI.md", "SOUL.md", ".sayso.yaml", ".sayso.yml", ".sayso.json",
-        ".claude/settings.json", ".claude/settings.local.json", ".codex/config.toml", ".codex/hooks.json",
-        ".gemini/settings.json", ".cursor/hooks.json", ".github/copilot-instructions.md", ".github/hooks",
-        ".vscode/settings.json", "opencode.json", ".opencode/plugins", ".openclaw/openclaw.json",
-    )
-    if (found := _find_by_name(fold_path(name)).at) is not None
+_NAMES_AT_ROOTS = (
+    "AGENTS.md", "CLAUDE.md", "GEMINI.md", "SOUL.md", ".sayso.yaml", ".sayso.yml", ".sayso.json",
+    ".claude/settings.json", ".claude/settings.local.json", ".codex/config.toml", ".codex/hooks.json",
+    ".gemini/settings.json", ".cursor/hooks.json", ".github/copilot-instructions.md", ".github/hooks/",
+    ".vscode/settings.json", "opencode.json", ".opencode/plugins/", ".openclaw/openclaw.json",
 )  # fmt: skip
-"""What a project or a home folder may hold, as it is spelled there."""
-_FOLDERS_AT_ROOTS = tuple(one for one in _AT_ROOTS if one[0] in (".github/hooks", ".opencode/plugins"))
+"""What a project or a home folder may hold, as it is spelled there; folders end in a slash."""
+_AT_ROOTS = tuple(
+    (name.rstrip("/"), found)
+    for name in _NAMES_AT_ROOTS
+    if (found := _find_by_name(fold_path(name)).at) is not None
+)
+_FOLDERS_AT_ROOTS = tuple(one for one in _AT_ROOTS if f"{one[0]}/" in _NAMES_AT_ROOTS)
 GUARDED_AT_ROOTS = frozenset(name.partition("/")[0].casefold() for name, _ in _AT_ROOTS)
 """A folder without any of these names in it, folded, holds none of them."""
 

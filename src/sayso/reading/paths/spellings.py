@@ -210,10 +210,15 @@ _STEPS: tuple[Callable[[str], Iterator[str]], ...] = (
 )
 
 
-def close_brackets(pattern: str) -> str:
-    """Return the same pattern with each bracket that nothing closes as itself.
+def expand_home(path: str, home: str) -> str:
+    """Return the path with the home folder in place of its tilde; the tilde of another user stays."""
+    return home + path[1:] if path == "~" or path.startswith("~/") else path
 
-    For each of those `fnmatch` would look through all of the rest.
+
+def escape_open_brackets(pattern: str) -> str:
+    """Return the pattern with every bracket that nothing closes escaped: it stands for itself.
+
+    `fnmatch` would search the rest of the pattern for the end of each.
     """
     end = pattern.rfind("]") + 1
     return pattern[:end] + pattern[end:].replace("[", "[[]")

@@ -118,7 +118,7 @@ def _lost_before_commit() -> Iterator[None]:
 
 
 class _PartRead:
-    """A read in a batch. There are many of them, so it is no generator."""
+    """A read in a batch. There are many of them, so it is not a generator."""
 
     __slots__ = ("_reader", "_single", "_transaction")
 

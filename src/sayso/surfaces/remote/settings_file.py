@@ -182,7 +182,7 @@ def _check_bots(found: Sequence[SurfaceSettings]) -> None:
 
 
 def _check_secrets(found: Sequence[WebhookSettings | ObsidianSettings]) -> None:
-    """Refuse what is no secret, and one with which somebody could answer as another person."""
+    """Refuse what is not a secret, and one with which somebody could answer as another person."""
     secrets = [one.secret for one in found]
     for one in found:
         _make(one)  # refuses a secret that is none

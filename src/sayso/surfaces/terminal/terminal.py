@@ -106,7 +106,7 @@ class Terminal:
         except NoTerminal as why:
             self._cannot_ask(why)
             return None
-        except Exception as error:  # noqa: BLE001  whatever is wrong with a question or a terminal, it is no answer
+        except Exception as error:  # noqa: BLE001  whatever is wrong with a question or a terminal, it is not an answer
             log.warning("the question could not be shown on the terminal: %s", describe_error(error))
             return None
 

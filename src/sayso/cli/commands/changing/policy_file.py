@@ -32,7 +32,7 @@ STATES = {
     "new": "Nothing is in force on this store yet.",
 }
 LOOSENS_NOTHING = (
-    "It waits, because a version of it before this one was not applied. Applying it loosens nothing: "
+    "It waits because an earlier version of it was not applied. Applying it loosens nothing: "
     "`sayso policy apply` puts it in force."
 )
 
@@ -179,8 +179,8 @@ def _status_lines(found: PolicyStatus, everything: bool) -> list[str]:
     from sayso.cli.views.policy_change import describe_difference
     from sayso.gate.policy_acts.file_flags import read_protection
 
-    vain = found.state == "waits" and not found.difference.loosens
-    lines = [f"{found.file}: {LOOSENS_NOTHING if vain else STATES[found.state]}"]
+    needless = found.state == "waits" and not found.difference.loosens
+    lines = [f"{found.file}: {LOOSENS_NOTHING if needless else STATES[found.state]}"]
     lines += found.problem.splitlines()
     if found.state in ("waits", "tightens"):
         lines += describe_difference(found.difference, everything=everything)

@@ -124,7 +124,6 @@ def show_one(proposal: ProposalId, store: StoreOption = None, as_json: JsonOptio
 def approve(proposal: ProposalId, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Approve: it applies once it has cooled. The service does that by itself."""
     from sayso.cli.operator_name import operator_name
-    from sayso.core.words import visible
     from sayso.gate.people.answerers import at_terminal
     from sayso.gate.proposals.file_proposal import approve_proposal
     from sayso.gate.proposals.roots import load_roots
@@ -135,9 +134,7 @@ def approve(proposal: ProposalId, store: StoreOption = None, as_json: JsonOption
         approved = approve_proposal(gate, proposal, by=by, who=at_terminal(by))
         found = view_proposal(gate, load_roots(), proposal)
     lines = [f"{approved.id} is {_standing(found)}."]
-    if not found.fits:
-        lines.append(f"It cannot be carried out now: {visible(found.hindrance)}.")
-    show_or_json(as_json, approved, lines)
+    show_or_json(as_json, approved, [*lines, *_hindrance_lines(found)])
 
 
 @app.command("reject", short_help="Reject a proposal.")
@@ -238,11 +235,10 @@ def _detail(one: ProposalView) -> list[str]:
         f"{proposal.id}: {_standing(one)}",
         f"file: {proposal.root}/{visible(proposal.path)}",
         f"by {visible(proposal.by)}, {visible(proposal.operation)}: {visible(proposal.reason)}",
-        f"{_cools(proposal)}, can be undone for {describe_left(proposal.undo_window)}",
-        *_decided(proposal),
+        f"{_describe_cooling(proposal)}, can be undone for {describe_left(proposal.undo_window)}",
+        *_history_lines(proposal),
+        *_hindrance_lines(one),
     ]
-    if not one.fits:
-        lines.append(f"It cannot be carried out now: {visible(one.hindrance)}.")
     lines += ["", *(visible(line, fold=None) for line in diff_lines(parse_diff(proposal.diff)))]
     if one.undo_change is not None:
         lines += ["", "Undoing it is a change of its own:"]
@@ -254,14 +250,20 @@ def _detail(one: ProposalView) -> list[str]:
     return lines
 
 
-def _cools(proposal: Proposal) -> str:
+def _hindrance_lines(one: ProposalView) -> list[str]:
+    from sayso.core.words import visible
+
+    return [] if one.fits else [f"It cannot be carried out now: {visible(one.hindrance)}."]
+
+
+def _describe_cooling(proposal: Proposal) -> str:
     from sayso.core.durations import describe_left
 
     return f"cools for {describe_left(proposal.cooling)}" if proposal.cooling else "does not have to cool"
 
 
-def _decided(proposal: Proposal) -> Iterator[str]:
-    """When it was proposed and applied, and who decided about it, with the reason they gave."""
+def _history_lines(proposal: Proposal) -> Iterator[str]:
+    """Yield when it was proposed, decided and applied, and who decided it, with their reason."""
     from sayso.cli.views.operator import format_moment
     from sayso.core.words import visible
 

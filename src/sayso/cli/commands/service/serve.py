@@ -190,7 +190,9 @@ def check_origin(origin: str | None) -> str | None:
     from sayso.gate.rows.webauthn import host_of
 
     if origin is not None and (host_of(origin) is None or origin != origin.lower()):
-        raise MalformedRequest(f"{origin} is no origin for the page", hint="write https://name, with no path")
+        raise MalformedRequest(
+            f"{origin} is not an origin for the page", hint="write https://name, with no path"
+        )
     return origin
 
 

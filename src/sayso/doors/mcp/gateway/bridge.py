@@ -239,7 +239,7 @@ async def _carry_answers(incoming: Any, out: int, eras: Eras, http: PatientClien
 
 
 def _refuse(line: bytes) -> bytes:
-    """Answer what is no message of the protocol, if it is a request by its id."""
+    """Answer what is not a message of the protocol, if it is a request by its id."""
     known = msgspec.json.decode(line)
     if not isinstance(known, dict) or "id" not in known or "method" not in known:
         return b""

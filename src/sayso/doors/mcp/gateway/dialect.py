@@ -1,6 +1,6 @@
 """Events between the gateway and the service: a call before it runs, its end, and the end of the client.
 
-- The answer names the call that it allows. Whatever is not exactly that is no allow.
+- The answer names the call that it allows. Anything else is not an allow.
 - The tool is `mcp__SERVER__TOOL`. The server's name is the operator's, from the gateway's command line; what
   the server says of itself, its annotations too, is never read.
 """

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sayso.core.model import Risk
 from sayso.reading.paths.budget import follow_links
 from sayso.reading.paths.places import is_secret
-from sayso.reading.paths.spellings import WILD
+from sayso.reading.paths.spellings import WILD, expand_home
 from sayso.reading.secrets_below import find_secret, fits_secret, type_as_pattern
 from sayso.reading.shell.files.patterns import split_pattern
 from sayso.reading.shell.programs.known import KnownProgram
@@ -119,7 +119,7 @@ def secret_under(
     home = judge.where.home
     if start is None or folder is None:
         return "what cannot be told" if hidden or folder is None else None
-    path = home + start[1:] if start == "~" or start.startswith("~/") else join_path(folder, start)
+    path = join_path(folder, expand_home(start, home))
     if WILD.search(path) is not None:
         return _secret_in_pattern(judge, folder, path, names, hidden=hidden, links=links)
     return _secret_below(judge, path, names, hidden=hidden, links=links)

@@ -97,7 +97,7 @@ def _prints(command: Simple, state: ShellState) -> bool:
 
 
 def _is_plain_part(path: str | None, name: str) -> bool:
-    """Return whether this part of a path is a name in the workspace that holds no secret and is no option."""
+    """Return whether this part of a path is a name in the workspace: no secret, and not an option."""
     from sayso.reading.paths.places import is_secret
 
     if path is None:

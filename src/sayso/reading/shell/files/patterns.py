@@ -19,6 +19,7 @@ from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.path_operations import CallFolders, operation_at_path
 from sayso.reading.paths.budget import follow_links
 from sayso.reading.paths.places import is_secret
+from sayso.reading.paths.spellings import expand_home
 from sayso.reading.secrets_below import leads_to_secret
 from sayso.reading.shell.state import join_path
 from sayso.reading.verbs import DELETE_VERBS, READ_VERBS, verb_of
@@ -41,7 +42,7 @@ def operation_at_pattern(judge: Judge, operation: str, pattern: str, where: Call
     found = judge.quick.operation_at(operation, fixed or ".", where.folder)
     if found.barred is not None or found.reading is Risk.HIGH:
         return found
-    top = follow_links(join_path(where.folder, _at_home(fixed, where.home)))
+    top = follow_links(join_path(where.folder, expand_home(fixed, where.home)))
     if where.home and f"{top}/".startswith(f"{where.home}/.") and not where.workspace.startswith(top):
         return msgspec.structs.replace(found, reading=Risk.HIGH, found="reads what programs keep for you")
     if HIDDEN_PATTERN.search(pattern) or _may_name_secret(
@@ -75,7 +76,7 @@ def _names_fitting(judge: Judge, fixed: str, name: str, where: CallFolders) -> l
     """The names in the folder that a pattern fits as bash takes it; None if that cannot be told."""
     if name[:1] == "." or any(mark in name for mark in "/[{"):
         return None
-    folder = join_path(where.folder, _at_home(fixed, where.home))
+    folder = join_path(where.folder, expand_home(fixed, where.home))
     if judge.changes.may_include(folder):
         return None
     fits = re.compile(fnmatch.translate(name)).match
@@ -105,7 +106,7 @@ def _may_name_secret(pattern: str, fixed: str, name: str, where: CallFolders, *,
     """Return whether a file that it fits holds secrets or, to who `opens` files, leads to one that does."""
     if is_secret(pattern) or ".." in name:
         return True
-    folder = join_path(where.folder, _at_home(fixed, where.home))
+    folder = join_path(where.folder, expand_home(fixed, where.home))
     if "/" in name:
         parts = [part for part in name.replace("[^", "[!").split("/") if part]
         return _finds_secret(folder, parts, opens=opens)
@@ -157,7 +158,3 @@ def _is_folder(entry: os.DirEntry[str], *, through_links: bool) -> bool:
         return entry.is_dir(follow_symlinks=through_links)
     except OSError:  # links in a circle
         return False
-
-
-def _at_home(path: str, home: str) -> str:
-    return f"{home}{path[1:]}" if path == "~" or path.startswith("~/") else path

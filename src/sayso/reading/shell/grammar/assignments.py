@@ -56,7 +56,7 @@ class AssignmentReader(WordReader):
         return Assignment(written, read) if children[1].type == "=" else Assignment(written, None, (read,))
 
     def element(self, node: Any, name: Any) -> Assignment:
-        """`name[place]=value`: a place that is no number is computed, and that can run commands."""
+        """`name[place]=value`: a place that is not a number is computed, and that can run commands."""
         written, _, place = self.text(name.start_byte, name.end_byte).partition("[")
         inner = [self.word(one) for one in named_children(name) if one.type != "variable_name"]
         if not place[:-1].isdigit():

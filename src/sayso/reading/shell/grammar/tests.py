@@ -31,7 +31,7 @@ class TestReader(WordReader):
             raise self.fail("an arithmetic command can run others", node)
         first, *_, last = children = node.children
         if first.end_byte == children[1].start_byte or children[-2].end_byte == last.start_byte:
-            raise self.fail("for bash this is no test but the name of a program", node)
+            raise self.fail("for bash this is not a test but the name of a program", node)
         words = self.words_below(node)
         written = [word.value for word in words]
         if not _COMPUTES.isdisjoint(one for one in written if one) and not all(map(_computes_nothing, words)):

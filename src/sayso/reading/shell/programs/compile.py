@@ -149,11 +149,11 @@ def _compile_options(name: str, text: Any) -> dict[str, list[str]]:
                 names, takes, kind = head, ":" if mark == "=" else "?", tail or "text"
                 break
         if kind not in KINDS:
-            raise WrongEntry(f"{name}: {kind} is no kind of value ({token})")
+            raise WrongEntry(f"{name}: {kind} is not a kind of value ({token})")
         keys = names.split(",")
         for key in keys:
             if key[:1] not in "-+" or len(key) < 2:
-                raise WrongEntry(f"{name}: {key!r} is no option")
+                raise WrongEntry(f"{name}: {key!r} is not an option")
             found[key] = [keys[0], takes, kind]
     return found
 
@@ -162,7 +162,7 @@ def _compile_operands(name: str, text: Any) -> list[str]:
     kinds = str(text).split()
     for kind in kinds:
         if kind.removesuffix("*") not in KINDS:
-            raise WrongEntry(f"{name}: {kind} is no kind of operand")
+            raise WrongEntry(f"{name}: {kind} is not a kind of operand")
     return [] if kinds == ["none"] else kinds
 
 
@@ -184,7 +184,7 @@ def _effect(name: str, raw: Mapping[str, Any]) -> dict[str, Any]:
 def _compile_mode(name: str, raw: Mapping[str, Any], canonical: Mapping[str, str]) -> dict[str, Any]:
     wrong = set(raw) - _MODE_KEYS
     if wrong:
-        raise WrongEntry(f"{name}: {', '.join(sorted(map(str, wrong)))} is no key of a mode")
+        raise WrongEntry(f"{name}: {', '.join(sorted(map(str, wrong)))} is not a key of a mode")
     made = _effect(name, raw)
     for key in ("with", "all", "without"):
         if key in raw:

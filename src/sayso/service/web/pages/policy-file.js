@@ -35,7 +35,7 @@ const MEANS = {
   new: "Nothing valid is in force here, so what it changes cannot be shown. Apply it at a terminal: sayso policy apply.",
 };
 const LOOSENS_NOTHING =
-  "It waits, because a version of it before this one was not applied. Applying it loosens nothing.";
+  "It waits because an earlier version of it was not applied. Applying it loosens nothing.";
 /** A list of up to so many changes is read at once, and needs no summary. */
 const SHORT = 12;
 const HOLD = "Hold the button for a second to apply it.";

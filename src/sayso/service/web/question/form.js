@@ -26,7 +26,7 @@ const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const MOST_ROWS = 12;
 let made = 0;
 
-/** Something typed that is no value of its kind; `field` is where. */
+/** Something typed that is not a value of its kind; `field` is where. */
 export class Unreadable extends Error {
   /**
    * @param {string} message
@@ -60,7 +60,7 @@ export function formOf(values, editing, changed, because = []) {
   const fields = names.map((name) => named(name, fieldOf(values[name] ?? null, about(name))));
   return {
     elements: fields.map(([, field]) => field.element),
-    /** What was typed, by name; as text where it is no value of its kind. */
+    /** What was typed, by name; as text where it is not a value of its kind. */
     typed: () => Object.fromEntries(fields.map(([name, field]) => [name, typedIn(field)])),
     read: () => ({ ...values, ...Object.fromEntries(fields.map(([name, field]) => [name, field.read()])) }),
   };
