@@ -368,6 +368,39 @@ def test_while_somebody_carries_it_out_it_is_not_withdrawn_and_looking_changes_n
     assert desk.withdraw(one).state == "withdrawn"
 
 
+@pytest.mark.parametrize("after", [False, True])
+def test_while_somebody_carries_it_out_it_is_not_approved_again(desk: Desk, after: bool) -> None:
+    """Approved again, it could be withdrawn, although its change is in the file."""
+    one = desk.cooled()
+    crash_while_applying(desk, one, after)
+    with pytest.raises(ProposalRefused, match="applying"):
+        approve_proposal(desk.gate, one.id, by="ben")
+    desk.recover()
+    assert desk.state(one) == ("applied" if after else "approved")
+
+
+def test_an_approval_in_the_middle_of_applying_does_not_take_the_proposal_over(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = desk.cooled()
+    refused: list[str] = []
+
+    def replace_between(*args: Any, **more: Any) -> None:
+        replace_text(*args, **more)
+        try:
+            approve_proposal(desk.gate, one.id, by="ben")
+        except ProposalRefused as error:
+            refused.append(error.message)
+
+    monkeypatch.setattr("sayso.gate.proposals.carry_out.replace_text", replace_between)
+    assert desk.apply(one).state == "applied"
+    assert refused
+    with pytest.raises(ProposalRefused, match="applied"):
+        desk.withdraw(one)
+    assert desk.undo(one).state == "undone"
+    assert desk.text() == OLD
+
+
 def test_a_crash_leaves_no_copy_of_the_text_behind(desk: Desk) -> None:
     one = desk.cooled()
     with desk.gate.store.write() as tx:

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,13 +60,14 @@ def test_nothing_that_was_over_comes_true_again_on_postgres(postgres_server: str
 
 def without_the_mark(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Watermark, "version", lambda self, kind, name: 0)
+    patch.setattr(Watermark, "committed_version", lambda self, kind, name: 0)
 
 
 def without_versions_of_values(patch: pytest.MonkeyPatch) -> None:
     check = Sealer.is_current
 
-    def lax(self: Sealer, kind: str, name: str, version: int, *, until: float = 0.0) -> bool:
-        return kind == "value" or check(self, kind, name, version, until=until)
+    def lax(self: Sealer, kind: str, name: str, version: int, **more: Any) -> bool:
+        return kind == "value" or check(self, kind, name, version, **more)
 
     patch.setattr(Sealer, "is_current", lax)
 

@@ -322,9 +322,8 @@ def load_reviews(gate: Gate, tx: Reader, names: Sequence[str]) -> dict[str, floa
     if not names:
         return {}
     rows = tx.reviews(names)
-    found = {row.name for row in rows}
-    marked = [name for name in names if name not in found and gate.sealer.was_reviewed(name)]
-    if marked:
+    marked = gate.sealer.review_marks(names)
+    if gate.sealer.are_behind(marked, rows):
         rows = tx.reviews(names, fresh=True)  # another process may have written them just now
     return gate.sealer.review_times(marked, rows)
 

@@ -69,7 +69,8 @@ def lock_values(tx: Writer, kind: LockedKind) -> None:
 
 def read_value(gate: Gate, tx: Reader, name: str, kind: type[Value]) -> Value | None:
     """Return the value of this name, None if there never was one; TamperedValue if it does not count."""
-    return open_value(gate, name, tx.meta(name), kind)
+    marked = _find_mark(gate, name)
+    return _open_value(gate, name, tx.meta(name), kind, marked)
 
 
 def find_value(gate: Gate, tx: Reader, name: str, kind: type[Value]) -> Value | None:
@@ -82,18 +83,20 @@ def find_value(gate: Gate, tx: Reader, name: str, kind: type[Value]) -> Value | 
 
 def read_value_of_epoch(gate: Gate, tx: Reader, name: str, kind: type[Value]) -> Value | None:
     """Return the value of this name as `read_value` does; None if it is of an earlier epoch."""
+    marked = _find_mark(gate, name)
     text = tx.meta(name)
     kept = _unseal(gate, name, text)
     before = kept is not None and kept.epoch < gate.sealer.epoch
-    if kept is not None and before and gate.sealer.is_current("value", name, kept.version):
+    if kept is not None and before and gate.sealer.is_current("value", name, kept.version, marked=marked):
         return None
-    return open_value(gate, name, text, kind)
+    return _open_value(gate, name, text, kind, marked)
 
 
 def read_value_of_any_epoch(gate: Gate, tx: Reader, name: str, kind: type[Value]) -> Value | None:
     """Return the newest value of this name, also from before a restore; None if it was tampered with."""
+    marked = _find_mark(gate, name)
     kept = _unseal(gate, name, tx.meta(name))
-    if kept is None or not gate.sealer.is_current("value", name, kept.version):
+    if kept is None or not gate.sealer.is_current("value", name, kept.version, marked=marked):
         return None
     return msgspec.json.decode(kept.kept, type=kind)
 
@@ -114,30 +117,33 @@ def is_value(name: str) -> bool:
 
 def check_value(gate: Gate, name: str, text: str) -> None:
     """Refuse a value that was tampered with. One of an earlier epoch passes: it counts for nothing."""
-    if _was_never_sealed(gate, name, text):
+    if not text and not _find_mark(gate, name):
         return
     kept = _unseal(gate, name, text)
     if kept is None or not gate.sealer.is_current("value", name, kept.version):
         raise TamperedValue(words.changed_outside(name), hint=words.LOOK_AT_AUDIT)
 
 
-def open_value(gate: Gate, name: str, text: str | None, kind: type[Value]) -> Value | None:
-    """Return the value in this text, which is stored under this name."""
-    if _was_never_sealed(gate, name, text):
+def _find_mark(gate: Gate, name: str) -> int:
+    """Return the version that this value has at least. Look at the mark first, and then read the value."""
+    return gate.sealer.mark.committed_version("value", name)
+
+
+def _open_value(gate: Gate, name: str, text: str | None, kind: type[Value], marked: int) -> Value | None:
+    """Return the value in this text, which is stored under this name; None if there never was one.
+
+    Locks of earlier versions of Sayso were empty texts.
+    """
+    if not text and not marked:
         return None
     kept = _unseal(gate, name, text)
-    current = kept is not None and gate.sealer.is_current("value", name, kept.version)
+    current = kept is not None and gate.sealer.is_current("value", name, kept.version, marked=marked)
     if kept is None or not current:
         gate.sealer.doubts.note_once(words.changed_or_restored(f"the value {name[:40]}"))
     if kept is None or not current or kept.epoch != gate.sealer.epoch:
         what = name.partition("/")[0]
         raise TamperedValue(words.changed_or_restored(f"a {what}"), hint=words.LOOK_AT_AUDIT)
     return msgspec.json.decode(kept.kept, type=kind)
-
-
-def _was_never_sealed(gate: Gate, name: str, text: str | None) -> bool:
-    """Return whether there never was a value of this name. Locks of earlier versions were empty ones."""
-    return not text and not gate.sealer.mark.version("value", name)
 
 
 def write_value(

@@ -130,10 +130,14 @@ def digest_proposal(one: Proposal) -> str:
 def move_proposal(one: Proposal, to: ProposalState, **changes: object) -> Proposal:
     """Return the proposal in its next state; refused if that does not follow."""
     if to not in NEXT[one.state]:
-        raise ProposalRefused(
-            f"the proposal is {one.state}: it cannot become {to}", hint=_WHAT_ELSE.get(one.state)
-        )
+        raise _cannot_become(one, to)
     return msgspec.structs.replace(one, state=to, **changes)
+
+
+def _cannot_become(one: Proposal, to: ProposalState) -> ProposalRefused:
+    return ProposalRefused(
+        f"the proposal is {one.state}: it cannot become {to}", hint=_WHAT_ELSE.get(one.state)
+    )
 
 
 def seconds_to_cool(one: Proposal, ran: float) -> float:
@@ -146,6 +150,12 @@ def seconds_to_undo(one: Proposal, ran: float) -> float:
     if one.state != "applied" or one.applied_ran is None:
         return 0.0
     return max(0.0, one.applied_ran + one.undo_window - ran)
+
+
+def check_may_approve(one: Proposal) -> None:
+    """Refuse what is decided already. Only its carrier moves one that is being applied."""
+    if one.state != "proposed":
+        raise _cannot_become(one, "approved")
 
 
 def check_may_apply(one: Proposal, ran: float) -> None:

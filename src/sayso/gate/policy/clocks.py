@@ -16,13 +16,14 @@ def start_permission_clocks(tx: Writer, policy: Policy, sealer: Sealer, *, unmar
     A deleted row does not start it again: that permission has decayed. If the store is not new and its mark
     is gone, any row may have been deleted.
     """
+    every = (f"{name}.{one}" for name, domain in policy.domains.items() for one in domain.autonomous)
+    marked = sealer.review_marks(every)  # before the rows are read: others may write some just now
     seen = {row.name for row in tx.reviews()}
-    for name, domain in policy.domains.items():
-        for operation in (f"{name}.{action}" for action in domain.autonomous):
-            if operation in seen:
-                continue
-            lost = unmarked or sealer.was_reviewed(operation)
-            tx.put_review(sealer.review(operation, 0.0 if lost else tx.now, None))
-            if lost:
-                finding = words.deleted_outside(f"the row that says when {operation} was first seen")
-                record(tx, events.TamperingFound(finding=finding))
+    for operation, version in marked.items():
+        if operation in seen:
+            continue
+        lost = unmarked or version > 0
+        tx.put_review(sealer.review(operation, 0.0 if lost else tx.now, None))
+        if lost:
+            finding = words.deleted_outside(f"the row that says when {operation} was first seen")
+            record(tx, events.TamperingFound(finding=finding))

@@ -25,6 +25,7 @@ from sayso.core.proposals.proposal import (
     Proposal,
     ProposalRefused,
     ProposalState,
+    check_may_approve,
     digest_proposal,
     move_proposal,
 )
@@ -204,7 +205,9 @@ def approve_proposal(
     """
     with recording_bad_proofs(gate, "approve", proposal, by), operator_act(gate) as tx:
         lock_values(tx, "proposal")
-        digest = digest_proposal(load_proposal(gate, tx, proposal))
+        one = load_proposal(gate, tx, proposal)
+        check_may_approve(one)
+        digest = digest_proposal(one)
         signature = sign_act(gate, tx, "approve", proposal, digest, by=by, shown=shown)
         proof = shown.signing.proof if shown.signing is not None else None
         decided: dict[str, Any] = {

@@ -255,18 +255,27 @@ class Sealer:
 
     def reviews(self, rows: Iterable[ReviewRow]) -> dict[str, float]:
         """When each was reviewed or first seen; rows that are not ours, or not the last, do not count."""
-        found = ((row.name, self._review_time(row)) for row in rows)
+        found = ((row.name, self._review_time(row, self.mark.version("review", row.name))) for row in rows)
         return {name: at for name, at in found if at is not None}
 
-    def review_times(self, marked: Iterable[str], rows: Sequence[ReviewRow]) -> dict[str, float]:
+    def review_marks(self, names: Iterable[str]) -> dict[str, int]:
+        """Return the version that each of these reviews has at least when it is read after this."""
+        return {name: self.mark.committed_version("review", name) for name in names}
+
+    def are_behind(self, marked: Mapping[str, int], rows: Sequence[ReviewRow]) -> bool:
+        """Return whether one of these reviews is missing, or older than its mark."""
+        found = {row.name: _review_version(row) for row in rows}
+        return any(found.get(name, 0) < version for name, version in marked.items())
+
+    def review_times(self, marked: Mapping[str, int], rows: Sequence[ReviewRow]) -> dict[str, float]:
         """Return when each name was reviewed or first seen; a deleted or tampered row means never.
 
-        So no deletion hides a decayed review behind a younger row of another name. `marked` are the names
-        that had a row before these were read: a row that another process has only just written is not missed.
+        So no deletion hides a decayed review behind a younger row of another name. `marked` are the marks
+        from before these were read: what another process has only just written is neither missed nor newer.
         """
-        times = {row.name: self._review_time(row) or NEVER for row in rows}
-        for name in marked:
-            if name not in times:
+        times = {row.name: self._review_time(row, marked[row.name]) or NEVER for row in rows}
+        for name, version in marked.items():
+            if version and name not in times:
                 self.doubts.note_once(words.deleted_outside(f"the review of {name}"))
                 times[name] = NEVER
         return times
@@ -275,13 +284,13 @@ class Sealer:
         """Return whether this name had a review, or was seen, and its row is gone."""
         return self.mark.version("review", name) > 0
 
-    def _review_time(self, row: ReviewRow) -> float | None:
+    def _review_time(self, row: ReviewRow, marked: int) -> float | None:
         known = self._reviews.get(row.name, row)
         if known is None:
             bare = msgspec.structs.replace(row, mac=row.mac[:VERSION_BYTES])
             if seal_matches(self._key, row.mac[VERSION_BYTES:], "review", *self._review_parts(bare)):
                 known = self._reviews.put(row.name, row, row.at)
-        if known is not None and self.is_current("review", row.name, _review_version(row)):
+        if known is not None and self.is_current("review", row.name, _review_version(row), marked=marked):
             return known
         self.doubts.note_once(words.changed_or_restored(f"the review of {row.name}"))
         return None
@@ -386,9 +395,14 @@ class Sealer:
         beside = _encode((*rest, row.opened_at, row.ended_at, row.spends))
         return (self._where, row.head if head is None else head, beside)
 
-    def is_current(self, kind: str, name: str, version: int, *, until: float = 0.0) -> bool:
-        """Return whether nothing newer was marked. What is newer than its mark is marked from now on."""
-        marked = self.mark.version(kind, name)
+    def is_current(
+        self, kind: str, name: str, version: int, *, until: float = 0.0, marked: int | None = None
+    ) -> bool:
+        """Return whether nothing newer was marked. What is newer than its mark is marked from now on.
+
+        `marked` is the mark from before the row was read. Without it, nobody else can write the row now.
+        """
+        marked = self.mark.version(kind, name) if marked is None else marked
         if version > marked:
             self.mark.note(kind, name, version, until=until)
         return version >= marked

@@ -135,6 +135,17 @@ class Watermark:
         """The version this row has at least. In a reading transaction: had when that began."""
         return self._version(version_key(kind, name))
 
+    def committed_version(self, kind: str, name: str) -> int:
+        """The version that this row has at least when it is read after this.
+
+        On a server others write beside us. What they are about to commit does not count yet, and what they
+        have committed once the row was read is newer than the row.
+        """
+        known = self.version(kind, name)
+        if self._own.reading is not None:
+            return known
+        return self._versions.version_at(version_key(kind, name), self._versions.tick)
+
     def _version(self, place: bytes) -> int:
         own = self._own
         if own.reading is not None:

@@ -15,7 +15,7 @@ import msgspec
 from sayso.core.audit import events
 from sayso.core.durations import DAY
 from sayso.gate import words
-from sayso.gate.gate import Gate, time_trusted, writing
+from sayso.gate.gate import Gate, load_reviews, time_trusted, writing
 from sayso.gate.rows.journal import record
 from sayso.gate.sealed_values import find_value, lock_values, value_name, write_value
 from sayso.gate.upkeep.review import find_decay
@@ -64,7 +64,7 @@ def give_decay_notices(gate: Gate) -> list[NearDecay]:
 def _find_near(gate: Gate, tx: Reader) -> Iterator[NearDecay]:
     if not time_trusted(gate, tx):
         return
-    reviews = gate.sealer.reviews(tx.reviews())
+    reviews = load_reviews(gate, tx, [row.name for row in tx.reviews()])
     for name, domain in gate.policy.domains.items():
         decay = find_decay(gate.policy, name, domain, reviews, tx.now)
         if decay.decayed or decay.decays_at is None or decay.decays_at - tx.now > AHEAD:
