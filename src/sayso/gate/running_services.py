@@ -15,6 +15,8 @@ from pathlib import Path
 
 import msgspec
 
+from sayso.gate.decoding import decode_json
+
 try:
     import fcntl
 except ImportError:  # a system without such locks: there nobody is told where the service is
@@ -105,7 +107,7 @@ def _read_if_running(file: Path) -> AnnouncedService | None:
             try:
                 fcntl.flock(opened, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except OSError:
-                return msgspec.json.decode(opened.read(MOST_BYTES), type=AnnouncedService)
+                return decode_json(opened.read(MOST_BYTES), AnnouncedService)
             file.unlink()
     except (OSError, msgspec.MsgspecError):
         return None

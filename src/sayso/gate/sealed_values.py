@@ -17,6 +17,7 @@ import msgspec
 
 from sayso.core.durations import DAY
 from sayso.gate import words
+from sayso.gate.decoding import decode_json
 from sayso.gate.gate import Gate
 from sayso.gate.rows.tampering import Tampered
 from sayso.store.contract import Reader, Writer
@@ -98,7 +99,7 @@ def read_value_of_any_epoch(gate: Gate, tx: Reader, name: str, kind: type[Value]
     kept = _unseal(gate, name, tx.meta(name))
     if kept is None or not gate.sealer.is_current("value", name, kept.version, marked=marked):
         return None
-    return msgspec.json.decode(kept.kept, type=kind)
+    return decode_json(kept.kept, kind)
 
 
 def read_value_of_all_epochs(gate: Gate, tx: Reader, name: str, kind: type[Value]) -> Value | None:
@@ -143,7 +144,7 @@ def _open_value(gate: Gate, name: str, text: str | None, kind: type[Value], mark
     if kept is None or not current or kept.epoch != gate.sealer.epoch:
         what = name.partition("/")[0]
         raise TamperedValue(words.changed_or_restored(f"a {what}"), hint=words.LOOK_AT_AUDIT)
-    return msgspec.json.decode(kept.kept, type=kind)
+    return decode_json(kept.kept, kind)
 
 
 def write_value(

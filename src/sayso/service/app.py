@@ -22,6 +22,7 @@ from starlette.types import Receive, Scope, Send
 from sayso.core.digest import parse_json
 from sayso.core.errors import SaysoError
 from sayso.core.ledger import LONGEST_KEY
+from sayso.gate.decoding import convert_to
 from sayso.gate.deliveries.remote_surface import RemoteSurface
 from sayso.gate.gate import TRIES, Gate, PolicyMoved, current_gate
 from sayso.gate.people.tokens import Token
@@ -375,7 +376,7 @@ async def _body(running: ServiceState, endpoint: Endpoint, request: HttpRequest,
             400, "malformed", "the body has to be JSON", hint="Content-Type: application/json"
         )
     try:
-        body = msgspec.convert(parse_json(raw) if raw or not endpoint.bare else {}, endpoint.body)
+        body = convert_to(parse_json(raw) if raw or not endpoint.bare else {}, endpoint.body)
     except msgspec.ValidationError as error:
         hint = hint_for(str(error), endpoint.body)
         raise RequestRefused(400 if endpoint.authzen else 422, "malformed", str(error), hint=hint) from error

@@ -27,6 +27,7 @@ from sayso.core.durations import HOUR, MINUTE
 from sayso.core.errors import SaysoError
 from sayso.gate.audit.operator_transaction import sign_in_turn, sign_off
 from sayso.gate.audit.streams import claim_stream
+from sayso.gate.decoding import prepare_loaded_types
 from sayso.gate.deliveries.dispatch import Dispatcher, forget_deliveries
 from sayso.gate.deliveries.remote_surface import RemoteSurface
 from sayso.gate.gate import Gate, current_gate
@@ -138,6 +139,7 @@ def serve_gate(
         app = make_app(gate, hosts=real.names, pages=pages, settings=wanted, agents=agents, remote=surfaces)
         refused = app.state.running.refused_messages
         held.callback(record_missed, gate, refused)
+        prepare_loaded_types()  # before there are threads
         held.enter_context(_dispatching(gate, surfaces, real))
         app.router.lifespan_context = _lifespan(gate, strangers, refused, lambda: started(real))
         _spare_collections()

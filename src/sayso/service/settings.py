@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from sayso.core.errors import MalformedRequest
+from sayso.gate.decoding import convert_to
 from sayso.gate.settings import read_settings
 from sayso.service.http.state import ServiceSettings
 
@@ -38,6 +39,6 @@ def _parse_settings(wanted: Mapping[str, Any]) -> ServiceSettings:
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 1 <= value < 10**15:
             raise MalformedRequest(f"{name} takes a number from 1 on, not {value!r}")
     try:
-        return msgspec.convert(dict(wanted), ServiceSettings)
+        return convert_to(dict(wanted), ServiceSettings)
     except msgspec.ValidationError as error:
         raise MalformedRequest(f"the limits of the service: {error}", hint="write whole numbers") from error

@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from sayso.doors.remote.line import ServiceLine, ServiceRequest
+from sayso.gate.decoding import convert_to
 
 HELLO = "def greet(name):\n    return 'Hello ' + name\n"
 LONGEST_WAIT = 30.0
@@ -165,7 +166,7 @@ def _retry_until_answered(line: ServiceLine, told: CallStatus, watch: DemoWatch)
 
 
 def _ask(line: ServiceLine, sent: ServiceRequest) -> CallStatus:
-    return msgspec.convert(line.ask(sent, away=0.0), CallStatus)
+    return convert_to(line.ask(sent, away=0.0), CallStatus)
 
 
 def _run_tool(folder: Path, tool: str, args: Mapping[str, Any]) -> ToolOutcome:

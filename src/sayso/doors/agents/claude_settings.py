@@ -13,6 +13,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from sayso.gate.decoding import convert_to
+
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 PositiveWhole = Annotated[int, msgspec.Meta(gt=0)]
 Flag = bool | UnsetType
@@ -66,7 +68,7 @@ class _Settings(msgspec.Struct, rename="camel"):
 def find_claude_fault(value: Any) -> str:
     """Return what in the settings makes Claude Code drop them; nothing if it takes them."""
     try:
-        msgspec.convert(value, _Settings)
+        convert_to(value, _Settings)
     except msgspec.ValidationError as error:
         return str(error)
     return ""

@@ -20,6 +20,7 @@ from sayso.core.model import Verdict
 from sayso.doors.mcp.runnables import list_runnables
 from sayso.doors.python.session import Session
 from sayso.doors.sayso import Sayso
+from sayso.gate.decoding import convert_to
 from sayso.gate.sessions.operator_grants import ListedGrant
 
 log = logging.getLogger("sayso")
@@ -69,7 +70,7 @@ async def use_tool(
 ) -> ToolAnswer:
     """Return what the tool answers. Whatever goes wrong is an answer too, and never an allowing one."""
     try:
-        wanted = msgspec.convert(dict(arguments), tool.takes)
+        wanted = convert_to(dict(arguments), tool.takes)
     except msgspec.ValidationError as error:
         return _error_answer(str(error))
     try:

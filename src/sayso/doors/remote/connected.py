@@ -11,8 +11,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-import msgspec
-
 from sayso.core.conversation.hearing import Heard
 from sayso.core.ledger import NotNow
 from sayso.core.model import Risk
@@ -24,6 +22,7 @@ from sayso.doors.remote.discovery import find_service
 from sayso.doors.remote.door import NotConnected, RemoteDoor
 from sayso.doors.remote.line import ServiceLine, ServiceRequest
 from sayso.doors.remote.session import ConnectedSession
+from sayso.gate.decoding import convert_to
 from sayso.gate.ledger.recovery import ask_tool_outcome
 from sayso.gate.ledger.workflows import RunProgress
 from sayso.gate.people.tokens import secret_prefix
@@ -104,7 +103,7 @@ class Connected(Program[ConnectedSession]):
     def runs(self, session: ConnectedSession | str | None = None) -> list[RunProgress]:
         """Workflow runs under way, or that nobody ended, with how far each step has come."""
         query = {} if session is None else {"session": self._session(session).id}
-        return msgspec.convert(self._ask(ServiceRequest("GET", "/v1/runs", query=query)), list[RunProgress])
+        return convert_to(self._ask(ServiceRequest("GET", "/v1/runs", query=query)), list[RunProgress])
 
     def recover(self) -> dict[str, str]:
         """Ask the tools that can tell what became of their calls that nobody ended; what they said."""

@@ -16,6 +16,7 @@ from sayso.core.model import Call, Operation, Request, Risk, Verdict
 from sayso.core.session.plan_text import PlanText
 from sayso.doors.python.calls.door import PendingAsk
 from sayso.gate.call_rows import Attempt, Record
+from sayso.gate.decoding import convert_to
 from sayso.gate.ledger.workflows import encode_note
 from sayso.gate.sessions.operator_grants import ListedGrant
 from sayso.wire import CallView, OperationRuling, RunnableCall
@@ -40,7 +41,7 @@ class OtherCall(SaysoError):
 
 def decode_attempt(answer: object, *, call: str | None = None, tool: str | None = None) -> RemoteAttempt:
     """Return the state of a call; an answer about another call, or tool, than this one is refused."""
-    told = msgspec.convert(answer, CallView)
+    told = convert_to(answer, CallView)
     if call not in (None, told.operation_id) or tool not in (None, told.tool):
         raise OtherCall(f"the service was asked about {call or tool}, and the answer is about another call")
     state = STATES.get(told.status, told.status)
@@ -66,7 +67,7 @@ def decode_decision(told: Mapping[str, Any]) -> Decision:
         told["rule"],
         told["reason"],
         told["announce"],
-        tuple(_decode_item(one) for one in msgspec.convert(told["operations"], list[OperationRuling])),
+        tuple(_decode_item(one) for one in convert_to(told["operations"], list[OperationRuling])),
         tuple(told["grants"]),
         (),
         tuple(Offer(answer, "") for answer in told["offers"]),
@@ -106,7 +107,7 @@ def decode_report(said: Mapping[str, Any]) -> Report:
 
 
 def decode_grants(answer: object) -> list[ListedGrant]:
-    return msgspec.convert(answer, list[ListedGrant])
+    return convert_to(answer, list[ListedGrant])
 
 
 def _decode_record(told: CallView) -> Record:

@@ -20,6 +20,7 @@ from sayso.core.errors import MalformedRequest, NotCanonical, SaysoError, Unknow
 from sayso.core.ledger import NotNow
 from sayso.doors.remote.exchange import Answer, LineLost, NotReached, Sent, Server
 from sayso.gate.call_rows import KeyReused, UnknownCall
+from sayso.gate.decoding import decode_json
 from sayso.gate.gate import UnknownSession
 from sayso.gate.ledger.workflows import BeyondPolicy
 from sayso.gate.questions.answer import EditRefused
@@ -313,7 +314,7 @@ def _not_sayso(answer: Answer, place: ServiceAddress) -> NotSayso:
 
 def _error_from_answer(answer: Answer, place: ServiceAddress) -> SaysoError:
     try:
-        said = msgspec.json.decode(answer.content, type=_Problem)
+        said = decode_json(answer.content, _Problem)
     except msgspec.MsgspecError:
         return _not_sayso(answer, place)
     known = _KNOWN.get(said.code)

@@ -20,6 +20,7 @@ import msgspec
 
 from sayso.core.errors import MalformedRequest
 from sayso.core.signed_messages import is_sealed, seal_kept, sign_message
+from sayso.gate.decoding import decode_json
 from sayso.gate.private_files import hold_file
 from sayso.wire import TRUSTED_PATH
 
@@ -179,7 +180,7 @@ def _read_lines(file: Path) -> list[bytes]:
 
 def _read_letter(line: bytes) -> DeadLetter | None:
     try:
-        return msgspec.json.decode(line, type=DeadLetter)
+        return decode_json(line, DeadLetter)
     except msgspec.MsgspecError:
         return None
 

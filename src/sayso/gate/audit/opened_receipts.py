@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
-
 from sayso.core.audit.entry import MAIN, AuditBody, read_body
 from sayso.core.audit.joined_receipt import read_receipt_body
 from sayso.core.audit.opened_receipt import OpenedPart, OpenedReceipt, OpenedValue, format_opened, is_about
 from sayso.core.errors import SaysoError
 from sayso.gate.audit.joined_proofs import prove_entry_of
 from sayso.gate.audit.read import load_entry_row, require_body
+from sayso.gate.decoding import decode_json
 from sayso.gate.gate import Gate
 from sayso.store.contract import EntryRow, Reader
 
@@ -43,12 +42,12 @@ def prove_entry_opened(gate: Gate, seq: int, *, stream: str = MAIN) -> bytes:
 
 def discloses(proof: bytes) -> bool:
     """Return whether an opened receipt that was made here holds any value."""
-    return any(part.values for part in msgspec.json.decode(proof, type=OpenedReceipt).parts)
+    return any(part.values for part in decode_json(proof, OpenedReceipt).parts)
 
 
 def commits(proof: bytes) -> bool:
     """Return whether an entry of an opened receipt commits to a value, be it disclosed or erased."""
-    receipts = [part.receipt.encode() for part in msgspec.json.decode(proof, type=OpenedReceipt).parts]
+    receipts = [part.receipt.encode() for part in decode_json(proof, OpenedReceipt).parts]
     return any(read_receipt_body(receipt).commitments for receipt in receipts)
 
 

@@ -17,6 +17,7 @@ from sayso.core.audit.checkpoint import Verifier
 from sayso.core.audit.entry import MAIN, AuditError, chain_hash, genesis
 from sayso.core.audit.merkle import Frontier, Hashes, TreeNode, extend_tree
 from sayso.gate import words
+from sayso.gate.decoding import decode_json
 from sayso.gate.gate import Gate
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import SigningKey, make_verifier, public_key_of
@@ -71,7 +72,7 @@ def load_end(tx: Reader, key: SigningKey, stream: str) -> TreeEnd | None:
     mac, _, body = kept.partition(" ")
     if not hmac.compare_digest(mac.encode(), _mac(tx, key, stream, body).encode()):
         raise AuditError(words.changed_outside(f"the end of the audit tree of {stream}"), hint=LOOK_AT_IT)
-    return msgspec.json.decode(body, type=TreeEnd)
+    return decode_json(body, TreeEnd)
 
 
 def save_end(tx: Writer, key: SigningKey, stream: str, end: TreeEnd) -> None:

@@ -11,6 +11,7 @@ from sayso.core.errors import MalformedRequest
 from sayso.core.plans.plan import beside_policy, plan_from_parts, read_plan
 from sayso.core.policy import Policy
 from sayso.core.session.plan_text import PlanText
+from sayso.gate.decoding import convert_to
 
 
 class PlanParts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -31,7 +32,7 @@ def read_host_plan(plan: str | Mapping[str, Any], policy: Policy) -> PlanText:
     if isinstance(plan, str):
         return beside_policy(read_plan(plan, policy.table), policy)
     try:
-        parts = msgspec.convert(plan, PlanParts)
+        parts = convert_to(plan, PlanParts)
     except msgspec.ValidationError as error:
         raise MalformedRequest(
             f"this is not a plan: {error}", hint=f"use: {', '.join(PlanParts.__struct_fields__)}"

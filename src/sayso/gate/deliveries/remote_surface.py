@@ -16,6 +16,7 @@ from sayso.core.digest import sha256
 from sayso.core.errors import SaysoError
 from sayso.core.model import Risk
 from sayso.core.signed_messages import SignedMessage
+from sayso.gate.decoding import decode_json
 from sayso.gate.questions.surface import Surface
 
 SETTINGS_FILE = "surfaces.json"
@@ -99,7 +100,7 @@ class ProvenAnswer(GivenAnswer, frozen=True):
 
 def read_signed_answer(message: SignedMessage) -> ProvenAnswer:
     """Return the answer in a message whose signature fits. What was signed tells it from the next one."""
-    given = msgspec.json.decode(message.body, type=GivenAnswer)
+    given = decode_json(message.body, GivenAnswer)
     signed = f"{message.id}.{message.timestamp}.".encode() + message.body
     return ProvenAnswer(**msgspec.structs.asdict(given), press=sha256(signed))
 

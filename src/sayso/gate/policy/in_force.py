@@ -22,6 +22,7 @@ from sayso.core.digest import sha256
 from sayso.core.durations import DAY
 from sayso.core.policy import Policy
 from sayso.gate import words
+from sayso.gate.decoding import decode_msgpack
 from sayso.gate.gate import Gate
 from sayso.gate.policy.clocks import start_permission_clocks
 from sayso.gate.sealed_values import (
@@ -174,7 +175,7 @@ def _pack_bytes(encoded: bytes) -> str:
 
 def _unpack_text(packed: str) -> Policy:
     try:
-        return msgspec.msgpack.decode(zlib.decompress(base64.b85decode(packed)), type=Policy)
+        return decode_msgpack(zlib.decompress(base64.b85decode(packed)), Policy)
     except (msgspec.MsgspecError, ValueError, zlib.error) as error:
         hint = "`sayso policy apply` puts your file in force"
         raise TamperedValue("the policy in force cannot be read", hint=hint) from error

@@ -16,6 +16,7 @@ import msgspec
 
 from sayso.core.errors import SaysoError
 from sayso.core.proposals.proposal import FolderElsewhere, FolderIdentity, Proposal, ProposalRefused
+from sayso.gate.decoding import convert_to
 from sayso.gate.proposals.files import identify_folder, read_host
 from sayso.gate.settings import POLICY_NAMES, gate_config_folder, read_settings
 from sayso.reading.paths.own_places import data_folder_path, home_folder, runtime_folder_path
@@ -58,7 +59,7 @@ class _DeclaredRoot(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def load_roots() -> ProposalRoots:
     """Read the folders that the operator declared."""
     try:
-        written = msgspec.convert(read_settings().get(SETTING, {}), dict[str, str | _DeclaredRoot])
+        written = convert_to(read_settings().get(SETTING, {}), dict[str, str | _DeclaredRoot])
     except msgspec.ValidationError as error:
         raise SaysoError(
             f"{SETTING} in settings.json is not an object of folders", hint="fix the file"

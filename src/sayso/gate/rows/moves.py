@@ -14,6 +14,7 @@ import msgspec
 from sayso.core.audit import events
 from sayso.core.audit.entry import MAIN
 from sayso.gate import words
+from sayso.gate.decoding import decode_json
 from sayso.store.contract import EntryRow, Reader, StoreError, Writer
 
 SEAL, ARRIVING, PLACE = "sealed", "copying", "mark"
@@ -105,6 +106,6 @@ def check_goes_on(tx: Reader, last: EntryRow | None) -> None:
 
 def _decode_fact(text: str | None, fact: type[Fact]) -> Fact | None:
     try:
-        return msgspec.json.decode(text, type=fact) if text else None
+        return decode_json(text, fact) if text else None
     except msgspec.MsgspecError as error:
         raise StoreMoved(words.changed_outside("the seal of this store"), hint=words.LOOK_AT_AUDIT) from error

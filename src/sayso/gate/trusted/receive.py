@@ -29,6 +29,7 @@ from sayso.core.signed_messages import WINDOW, BadMessage, SignedMessage, check_
 from sayso.core.words import visible
 from sayso.gate.call_rows import Attempt, UnknownCall
 from sayso.gate.deciding.request import make_call, read_request
+from sayso.gate.decoding import convert_to
 from sayso.gate.gate import Gate, time_trusted, writing
 from sayso.gate.ledger.attempts import load_attempt_now, session_of_call
 from sayso.gate.ledger.outcome import end_call
@@ -186,10 +187,10 @@ def _parse(body: bytes) -> TrustedRequest | TrustedRetry:
         RETRY: TrustedRetry,
     }
     try:
-        told = msgspec.convert(parse_json(body), _Envelope)
+        told = convert_to(parse_json(body), _Envelope)
         if told.type not in kinds:
             raise MessageUnreadable("type", f"unknown type {told.type!r}", hint=f"use {' or '.join(kinds)}")
-        return msgspec.convert(told.data, kinds[told.type])
+        return convert_to(told.data, kinds[told.type])
     except (msgspec.ValidationError, MalformedRequest) as error:
         raise MessageUnreadable("body", f"the body cannot be read: {error}") from error
 
@@ -259,7 +260,7 @@ def _read_proposal(asked: TrustedRequest | TrustedRetry) -> ProposalBody | None:
     if ARGUMENT not in asked.args:
         raise ProposalRefused(f"the request carries no proposal; {takes}", reason="no_proposal")
     try:
-        return msgspec.convert(asked.args[ARGUMENT], ProposalBody)
+        return convert_to(asked.args[ARGUMENT], ProposalBody)
     except msgspec.ValidationError as error:
         raise ProposalRefused(
             f"the proposal cannot be read: {error}", hint=takes, reason="no_proposal"
@@ -272,7 +273,7 @@ def _file_if_allowed(gate: Gate, attempt: Attempt) -> Attempt:
     operation = request.operations[0].name
     if not attempt.runs or not is_proposing(operation):
         return attempt
-    body = msgspec.convert(decode_canonical(request.call.arguments)[ARGUMENT], ProposalBody)
+    body = convert_to(decode_canonical(request.call.arguments)[ARGUMENT], ProposalBody)
     try:
         filed = file_proposal(
             gate, load_roots(), body, by=request.agent, proposer="trusted_channel", operation=operation

@@ -18,6 +18,7 @@ import msgspec
 from sayso.core.durations import DAY
 from sayso.core.errors import SaysoError
 from sayso.core.signed_messages import decode_secret, encode_secret
+from sayso.gate.decoding import decode_json
 from sayso.gate.private_files import hold_file, read_private_file, write_private_file
 
 FILE_NAME = "trusted.json"
@@ -78,7 +79,7 @@ def load_trusted_file(path: Path) -> TrustedFile:
 
 def _parse(path: Path, content: bytes) -> TrustedFile:
     try:
-        file = msgspec.json.decode(content, type=TrustedFile)
+        file = decode_json(content, TrustedFile)
         for one in file.secrets:
             decode_secret(one.secret)
         for source in file.allowed_sources:

@@ -9,6 +9,7 @@ import msgspec
 from sayso.core.durations import GRANT_MINUTES
 from sayso.core.grants import Pins
 from sayso.core.model import Risk
+from sayso.gate.decoding import convert_to
 from sayso.gate.ledger.workflows import cascade_revoke
 from sayso.gate.people.passkeys import needs_proof
 from sayso.gate.sessions.allowance import NO_PINS
@@ -88,7 +89,7 @@ def post_grant(context: Context) -> ListedGrant:
         risk=None if body.risk is None else Risk.parse(body.risk),
         minutes=body.minutes,
         uses=body.uses,
-        pins=NO_PINS if body.pins is None else msgspec.convert(msgspec.structs.asdict(body.pins), Pins),
+        pins=NO_PINS if body.pins is None else convert_to(msgspec.structs.asdict(body.pins), Pins),
     )
     return next(one for one in list_grants(context.gate, body.session) if one.id == grant.id)
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from sayso.core.audit.entry import MAIN
 from sayso.core.errors import SaysoError
 from sayso.core.model import Piece, Request
 from sayso.gate.as_json import trace_to_json
+from sayso.gate.decoding import convert_to
 from sayso.gate.figures.recorded_decision import load_past_decision
 from sayso.gate.figures.stories import filter_from_query, find_stories
 from sayso.gate.figures.story import Story, load_story
@@ -72,7 +71,7 @@ def _decide_again(gate: Gate, request: Request | None) -> tuple[FreshDecision | 
         return None, "its session is over"
     except SaysoError as error:
         return None, error.message
-    trace = tuple(msgspec.convert(one, OperationTrace) for one in trace_to_json(traces))
+    trace = tuple(convert_to(one, OperationTrace) for one in trace_to_json(traces))
     now = FreshDecision(decision.verdict.value, decision.rule, decision.reason, gate.policy.digest, trace)
     return now, None
 

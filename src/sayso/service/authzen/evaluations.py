@@ -13,6 +13,7 @@ from msgspec import UNSET, UnsetType
 from sayso.core.decision import Decision
 from sayso.core.errors import MalformedRequest
 from sayso.core.model import Request, Verdict
+from sayso.gate.decoding import convert_to
 from sayso.gate.ledger.access_requests import earliest_grant_end
 from sayso.service.authzen.access_requests import CAPABILITY, REQUESTS, describe_access_offer, rfc3339_seconds
 from sayso.service.authzen.evaluation_request import (
@@ -134,7 +135,7 @@ def _defaults(body: EvaluationsBody) -> dict[str, Any]:
 
 def _parse_body(value: Any) -> EvaluationBody:
     try:
-        return msgspec.convert(value, EvaluationBody)
+        return convert_to(value, EvaluationBody)
     except msgspec.ValidationError as error:
         raise RequestRefused(400, "malformed", str(error)) from error
 

@@ -8,6 +8,7 @@ import msgspec
 from starlette.requests import Request
 
 from sayso.core.digest import parse_json
+from sayso.gate.decoding import convert_to
 from sayso.service.http.problems import RequestRefused
 
 Body = TypeVar("Body", bound=msgspec.Struct)
@@ -21,6 +22,6 @@ async def read_act_body(request: Request, kind: type[Body], most: int) -> Body:
         if len(raw) > most:
             raise RequestRefused(413, "too_large", f"this holds {most:,} bytes at most")
     try:
-        return msgspec.convert(parse_json(raw), kind)
+        return convert_to(parse_json(raw), kind)
     except msgspec.ValidationError as error:
         raise RequestRefused(422, "malformed", str(error)) from error

@@ -16,6 +16,7 @@ from sayso.core.digest import parse_json
 from sayso.core.durations import MINUTE
 from sayso.core.errors import SaysoError
 from sayso.core.extras import needs_extra
+from sayso.gate.decoding import convert_to
 from sayso.gate.people.provider_sign_in import Claims
 
 ALGORITHMS: Mapping[str, tuple[str, str | None]] = {
@@ -88,7 +89,7 @@ def verify_id_token(
     """
     claims = _verify_signature(token, find_keys)
     try:
-        body = msgspec.convert(claims, _Body)
+        body = convert_to(claims, _Body)
     except msgspec.ValidationError as error:
         raise BadToken(f"the token lacks a claim, or has a wrong one: {error}") from error
     _check_claims(body, expected, now)
@@ -105,7 +106,7 @@ def _verify_signature(token: str, find_keys: Callable[[str | None], Sequence[Key
     if len(token) > LARGEST_TOKEN:
         raise BadToken("the token is too large")
     try:
-        header = msgspec.convert(jwt.get_unverified_header(token), _Header)
+        header = convert_to(jwt.get_unverified_header(token), _Header)
         key = _choose_key(header, find_keys(header.kid))
         signer = jwt.PyJWS(algorithms=[header.alg], options={"enforce_minimum_key_length": True})
         held = signer.decode_complete(token, jwt.PyJWK(key, header.alg), algorithms=[header.alg])

@@ -18,6 +18,7 @@ import msgspec
 
 from sayso.core.durations import HOUR
 from sayso.core.extras import needs_extra
+from sayso.gate.decoding import decode_json
 from sayso.gate.people.passkey_sign_in import SignInRefused
 from sayso.gate.people.provider_sign_in import Claims, SignInAttempt
 from sayso.service.http.problems import RequestRefused
@@ -185,7 +186,7 @@ class Provider:
         if len(content) > LARGEST:
             raise ProviderDown(self.settings, f"it sends more than {LARGEST:,} bytes")
         try:
-            return msgspec.json.decode(content, type=kind)
+            return decode_json(content, kind)
         except msgspec.MsgspecError as error:
             raise ProviderDown(self.settings, f"it does not answer as providers do: {error}") from error
 

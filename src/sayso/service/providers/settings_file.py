@@ -15,6 +15,7 @@ import msgspec
 
 from sayso.core.errors import SaysoError
 from sayso.core.team import IdentityProvider
+from sayso.gate.decoding import decode_json
 from sayso.gate.open import gate_data_folder
 from sayso.gate.private_files import read_private_file
 from sayso.reading.urls import LOOPBACK
@@ -75,7 +76,7 @@ def load_provider_settings(path: Path | None = None) -> tuple[ProviderSettings, 
     except FileNotFoundError:
         return ()
     try:
-        found = msgspec.json.decode(content, type=tuple[ProviderSettings, ...])
+        found = decode_json(content, tuple[ProviderSettings, ...])
     except msgspec.MsgspecError as error:
         raise ProvidersRefused(f"{path} cannot be used: {error}", hint="docs/team.md shows one") from error
     _check(found)

@@ -18,6 +18,7 @@ import msgspec
 from sayso.core.audit.notices import Notice
 from sayso.core.durations import DAY
 from sayso.core.signed_messages import BadMessage
+from sayso.gate.decoding import decode_json
 from sayso.gate.deliveries.cards import fit_text
 from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard
 from sayso.gate.gate import Gate
@@ -107,7 +108,7 @@ class BrowserSurface:
         who = find_subscriber(self._gate, self._subscription)
         if who is None or browser_key(secret) != self._subscription.browser:
             raise BadMessage("sign_in", "this browser is not signed in", hint="sign in first")
-        given = msgspec.json.decode(body, type=DenyBody)
+        given = decode_json(body, DenyBody)
         return GivenAnswer(given.question, "deny", given.token, who.name)
 
     def _send(self, message: PushMessage, *, topic: str, lasts: float, urgent: bool) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from sayso.core.audit.notices import Notice
+from sayso.gate.decoding import decode_json
 from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard
 from sayso.surfaces.remote.exchange import post_json
 
@@ -84,7 +85,7 @@ class Ntfy:
 
     def receive(self, headers: Mapping[str, str], body: bytes) -> GivenAnswer:
         """Return the answer of a button that was pressed."""
-        pressed = msgspec.json.decode(body, type=dict[str, str])
+        pressed = decode_json(body, dict[str, str])
         return GivenAnswer(
             pressed.get("question", ""), pressed.get("answer", ""), pressed.get("token", ""), READER
         )

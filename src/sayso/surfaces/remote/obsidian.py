@@ -15,6 +15,7 @@ import msgspec
 
 from sayso.core.audit.notices import Notice
 from sayso.core.signed_messages import SignedMessage, check_message, decode_secret, sign_message
+from sayso.gate.decoding import decode_json
 from sayso.gate.deliveries.remote_surface import GivenAnswer, QuestionCard, read_signed_answer
 from sayso.surfaces.remote.exchange import SendingFailed
 
@@ -69,7 +70,7 @@ class Obsidian:
     def check_fetch(self, headers: Mapping[str, str], body: bytes) -> str:
         """Return the id of a request for what waits; an error unless the plugin signed it just now."""
         message = self._check(headers, body).id
-        if msgspec.json.decode(body, type=FetchBody).fetch != "questions":
+        if decode_json(body, FetchBody).fetch != "questions":
             raise msgspec.ValidationError("only questions can be fetched")
         return message
 

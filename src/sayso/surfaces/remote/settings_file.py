@@ -16,6 +16,7 @@ import msgspec
 from sayso.core.errors import SaysoError
 from sayso.core.team import Team
 from sayso.core.text.patterns import lazy_pattern
+from sayso.gate.decoding import convert_to, decode_json
 from sayso.gate.deliveries.remote_surface import SETTINGS_FILE, RemoteSurface
 from sayso.gate.deliveries.telling import is_told_notices
 from sayso.gate.open import gate_data_folder
@@ -73,7 +74,7 @@ def load_surface_settings(path: Path | None = None) -> tuple[SurfaceSettings, ..
     except FileNotFoundError:
         return ()
     try:
-        found = msgspec.json.decode(content, type=tuple[SurfaceSettings, ...])
+        found = decode_json(content, tuple[SurfaceSettings, ...])
     except msgspec.MsgspecError as error:
         raise SurfacesRefused(f"{path} cannot be used: {error}", hint="fix it, or add them again") from error
     _check(found)
@@ -85,7 +86,7 @@ def add_surface(kind: str, values: Mapping[str, Any], path: Path | None = None) 
     if kind not in KINDS:
         raise SurfacesRefused(f"{kind!r} is not a kind of surface", hint=f"use {', '.join(KINDS)}")
     try:
-        added = msgspec.convert({"kind": kind, **values}, KINDS[kind], strict=False)
+        added = convert_to({"kind": kind, **values}, KINDS[kind], strict=False)
     except msgspec.ValidationError as error:
         raise SurfacesRefused(f"{kind}: {error}") from error
     path = path or surfaces_path()

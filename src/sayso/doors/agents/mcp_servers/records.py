@@ -10,6 +10,7 @@ import msgspec
 from sayso.core.errors import SaysoError
 from sayso.doors.agents.mcp_servers.gating import GatedServer
 from sayso.doors.agents.settings.installed import FOLDER, write_private
+from sayso.gate.decoding import decode_json
 from sayso.gate.settings import gate_config_folder
 
 NAME = "mcp"
@@ -24,7 +25,7 @@ def gateway_file() -> Path:
 def load_gated() -> tuple[GatedServer, ...]:
     """Return the servers that were put behind the gateway."""
     try:
-        return msgspec.json.decode(_record().read_bytes(), type=tuple[GatedServer, ...])
+        return decode_json(_record().read_bytes(), tuple[GatedServer, ...])
     except FileNotFoundError:
         return ()
     except (OSError, msgspec.MsgspecError) as error:

@@ -17,6 +17,7 @@ from sayso.core.errors import SaysoError
 from sayso.doors.agents.agent import Agent, Place, Scope, Wanted
 from sayso.doors.agents.settings.changes import Change, InstalledFile
 from sayso.doors.agents.settings.registration import SPARE, hook_command
+from sayso.gate.decoding import decode_json
 from sayso.gate.settings import gate_config_folder
 from sayso.reading.paths.own_places import guard_program
 
@@ -55,7 +56,7 @@ def find_place(project: Path | None = None) -> Place:
 def load_installation(file: Path) -> Installation | None:
     """Return the installation of this hook file; None if there is none."""
     try:
-        return msgspec.json.decode(_record(file).read_bytes(), type=Installation)
+        return decode_json(_record(file).read_bytes(), Installation)
     except FileNotFoundError:
         return None
     except (OSError, msgspec.MsgspecError) as error:

@@ -45,6 +45,7 @@ from sayso.doors.mcp.gateway.messages import (
     read_server_line,
 )
 from sayso.doors.mcp.stdio import read_lines, take_stdio
+from sayso.gate.decoding import decode_json
 from sayso.wire import SERVER_HEADER
 
 LONGEST_EVENT = 64 * 1024 * 1024
@@ -168,7 +169,7 @@ class WatchedStream(httpx2.AsyncByteStream):
 def _find_key(request: httpx2.Request) -> tuple[type, MessageId] | None:
     """Return the id of the request that is sent, with its type; None if this is something else."""
     try:
-        asked = msgspec.json.decode(request.content, type=_Asked)
+        asked = decode_json(request.content, _Asked)
     except (msgspec.MsgspecError, httpx2.RequestNotRead):
         return None
     return (type(asked.id), asked.id) if asked.id is not None and asked.method else None

@@ -20,6 +20,7 @@ import msgspec
 from sayso.doors.hook import ask as hook
 from sayso.doors.mcp.gateway.dialect import CLOSE, DIALECT
 from sayso.doors.mcp.gateway.streams import CHUNK
+from sayso.gate.decoding import decode_json
 
 LOOK_AGAIN = 0.05
 STARTING = 20.0
@@ -243,5 +244,5 @@ def _read_answer(answer: bytes) -> tuple[int, bytes, bytes]:
     """Return the answer; of one that is a problem, what it says to people."""
     if not answer.startswith(b"HTTP/1.1 200 "):
         with suppress(msgspec.MsgspecError):
-            raise hook.Refusal(msgspec.json.decode(answer.partition(b"\r\n\r\n")[2], type=_Problem).detail)
+            raise hook.Refusal(decode_json(answer.partition(b"\r\n\r\n")[2], _Problem).detail)
     return hook.read_answer(answer)

@@ -18,6 +18,7 @@ import msgspec
 
 from sayso.core.digest import sha256
 from sayso.doors.mcp.gateway.messages import ToolCall
+from sayso.gate.decoding import decode_json
 
 LONGEST = 1024 * 1024
 Waits = Literal["server", "person"]
@@ -53,7 +54,7 @@ class States:
         mac, body = raw[:32], raw[32:]
         if not hmac.compare_digest(mac, self._mac(body)):
             return None
-        state = msgspec.json.decode(body, type=CallState)
+        state = decode_json(body, CallState)
         return state if state.about == digest_judged_call(call) else None
 
     def _mac(self, body: bytes) -> bytes:

@@ -25,6 +25,7 @@ from sayso.core.digest import EXACT_INTEGERS, encode_canonical
 from sayso.core.words import RESULT_TOO_LARGE
 from sayso.doors.python import words
 from sayso.doors.python.values.undeclared import find_undeclared_key
+from sayso.gate.decoding import convert_to
 from sayso.gate.ledger.outcome import KEPT_RESULT
 
 BYTES = "base64"
@@ -64,7 +65,7 @@ def read_argument(value: object, hint: Any) -> Any:
     if adapter is not None:
         return _read_by_pydantic(value, adapter)
     try:
-        return msgspec.convert(value, hint, dec_hook=_read, str_keys=True)
+        return convert_to(value, hint, dec_hook=_read, str_keys=True)
     except msgspec.ValidationError:
         raise
     except TypeError:  # a union that msgspec cannot tell apart by itself

@@ -10,6 +10,7 @@ import msgspec
 
 from sayso.core.audit.bulk import RawBody
 from sayso.core.audit.entry import AuditError, format_timestamp
+from sayso.gate.decoding import convert_to
 from sayso.store.contract import EntryTuple
 
 _MOMENTS = list[datetime]
@@ -52,6 +53,6 @@ def _times(run: Sequence[EntryTuple]) -> Any:
         seconds = [round(row[4] * 1e6) / 1e6 for row in run]
         if min(seconds) < 0:
             return ()
-        return msgspec.to_builtins(msgspec.convert(seconds, _MOMENTS, strict=False))
+        return msgspec.to_builtins(convert_to(seconds, _MOMENTS, strict=False))
     except (TypeError, ValueError, OverflowError):
         return ()
