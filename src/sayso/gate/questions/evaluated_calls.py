@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sayso.core.digest import decode_canonical
 from sayso.core.errors import MalformedRequest
-from sayso.core.model import Call
 
 MARK = "authzen/"
 """How the schemas of such calls begin. Callers cannot name one of these."""
@@ -29,11 +27,3 @@ def tool_arguments(properties: dict[str, Any], asked: dict[str, Any]) -> dict[st
             f"a tool that is evaluated has no argument {EVALUATED!r}", hint="call it through /v1/calls"
         )
     return {**properties, EVALUATED: {name: asked[name] for name in ("subject", "action", "context")}}
-
-
-def runnable_arguments(call: Call) -> dict[str, Any]:
-    """The arguments to run this call with: for an evaluated tool, those of the tool alone."""
-    arguments: dict[str, Any] = dict(decode_canonical(call.arguments))
-    if call.schema == TOOL:
-        del arguments[EVALUATED]
-    return arguments

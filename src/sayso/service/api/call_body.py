@@ -12,6 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from sayso.core.decision import Item
+from sayso.core.digest import decode_canonical
 from sayso.core.durations import DAY
 from sayso.core.ledger import AWAITING, BEATEN
 from sayso.core.model import Call, Declaration, Operation, Risk, Verdict
@@ -31,7 +32,7 @@ from sayso.gate.gate import NO_SCOPE, Gate
 from sayso.gate.ledger.resume import refuse_by_question, refuse_to_go_on
 from sayso.gate.ledger.workflows import RunNote, decode_note
 from sayso.gate.people.tokens import Token
-from sayso.gate.questions.evaluated_calls import MARK, runnable_arguments
+from sayso.gate.questions.evaluated_calls import EVALUATED, MARK, TOOL
 from sayso.gate.questions.expiry import is_answerable
 from sayso.gate.questions.read import find_question
 from sayso.service.http.problems import RequestRefused
@@ -242,7 +243,11 @@ def describe_ruling(item: Item) -> OperationRuling:
 
 
 def _runnable_call(call: Call) -> RunnableCall:
-    return RunnableCall(call.tool, runnable_arguments(call), call.command, call.folder)
+    """The call as it is to run: of an evaluated tool, with its own arguments alone."""
+    arguments: dict[str, Any] = dict(decode_canonical(call.arguments))
+    if call.schema == TOOL:
+        del arguments[EVALUATED]
+    return RunnableCall(call.tool, arguments, call.command, call.folder)
 
 
 def _operation(body: DeclaredBody) -> Operation:
