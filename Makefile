@@ -53,7 +53,7 @@ warm: .venv/.dev
 
 # More than there are cores: many tests wait for a process or a page, and others can work meanwhile.
 cores := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
-workers ?= $(shell echo $$(( $(cores) + 2 )))
+workers ?= $(shell echo $$(( $(cores) + 3 )))
 quick_workers := $(shell echo $$(( $(cores) + 1 )))
 
 # The page is tested in Debian's Chromium: without the windows around it, which is half the work, and whole for
