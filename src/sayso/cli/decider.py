@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sayso.core.decision import Decision
     from sayso.core.model import Request
     from sayso.core.policy import Policy
-    from sayso.gate.deciding.check import CheckResult
+    from sayso.gate.deciding.check_alone import CheckResult
     from sayso.gate.gate import Gate
     from sayso.gate.policy.acting_policy import PolicySource
 
@@ -59,20 +59,22 @@ class Decider:
         """The request for what is asked about, as a door would make it, and what would be decided."""
         import time
 
-        from sayso.gate.deciding.check import check_alone, check_on_store
-
         request = self._request(wish)
         if self._gate is None:
+            from sayso.gate.deciding.check_alone import check_alone
+
             return request, check_alone(request, self._policy, time.time())
+        from sayso.gate.deciding.check import check_on_store
+
         return request, check_on_store(self._gate, request, in_session=self._session is not None)
 
     def alert(self, request: Request, decision: Decision) -> bool:
         """Record what is blocked, and alert the operator; False where there is no store to record it in."""
+        if self._gate is None or decision.verdict.value != "deny":
+            return False
         from sayso.gate.deciding.check import alert_blocked
         from sayso.gate.open import open_to_act
 
-        if self._gate is None or decision.verdict.value != "deny":
-            return False
         acting = open_to_act(self._policy, self._where)
         try:
             alert_blocked(acting, request, decision)

@@ -65,11 +65,11 @@ def choose_policy(policy: Path | None, preset: str | None, approval: str | None)
 
 def find_policy_source(policy: Path | None, preset: str | None, approval: str | None) -> PolicySource | None:
     """The file that `choose_policy` loads, or your own that is to come, to be watched; None for a preset."""
+    if preset is not None:
+        return None
     from sayso.gate.policy.acting_policy import PolicySource, own_policy_source
     from sayso.gate.settings import chosen_mode
 
-    if preset is not None:
-        return None
     mode = chosen_mode(approval or global_approval())
     return own_policy_source(mode) if policy is None else PolicySource(policy, mode)
 

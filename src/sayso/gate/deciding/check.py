@@ -1,4 +1,4 @@
-"""Checking: what would be decided now, on the operator's store or without one.
+"""Checking on a store: what the gate of the operator's store would decide now.
 
 - Nothing is used up, opened or granted by a check.
 - On a store, reviews, the session's state and the clock count as they do for a call.
@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import msgspec
 
-from sayso.core.deciding.decide import Trace, explain
-from sayso.core.deciding.offers import with_offers
 from sayso.core.decision import Decision
 from sayso.core.model import Request, Tier, Verdict
-from sayso.core.policy import Policy
 from sayso.core.session import Session, View
 from sayso.gate.deciding.authorize import record_decision, reporting
-from sayso.gate.deciding.request import gate_and_reading, just_reviewed
+from sayso.gate.deciding.check_alone import CheckResult, decide_and_trace
+from sayso.gate.deciding.request import gate_and_reading
 from sayso.gate.gate import (
     NO_SCOPE,
     Gate,
@@ -29,20 +27,6 @@ from sayso.gate.policy.projects import name_project
 from sayso.gate.questions.explain import select_rows_for_preview
 from sayso.gate.questions.view import view_of
 from sayso.store.contract import Reader
-
-
-class CheckResult(msgspec.Struct, frozen=True):
-    """A decision without effects, with its offers and every check on the way."""
-
-    decision: Decision
-    traces: tuple[Trace, ...]
-
-
-def check_alone(request: Request, policy: Policy, now: float) -> CheckResult:
-    """Decide without a store: as just reviewed, with somewhere for notices to go, and nothing granted."""
-    return _decide_and_trace(
-        request, policy, View(Session(), reviews=just_reviewed(policy, now), notices=True), now
-    )
 
 
 def check_on_store(gate: Gate, request: Request, *, in_session: bool) -> CheckResult:
@@ -61,7 +45,7 @@ def check_on_store(gate: Gate, request: Request, *, in_session: bool) -> CheckRe
                 time_trusted=time_trusted(gate, tx),
             )
         view = msgspec.structs.replace(view, reviews=_load_reviews(gate, tx, request))
-        made = _decide_and_trace(request, gate.policy, view, tx.now)
+        made = decide_and_trace(request, gate.policy, view, tx.now)
         named = name_project(gate, request, view, tx.now, made.decision)
         return msgspec.structs.replace(made, decision=named)
 
@@ -73,11 +57,6 @@ def alert_blocked(gate: Gate, request: Request, decision: Decision) -> int:
     with reporting(gate, request.session) as report, writing(gate) as tx:
         report.set_decision(request, decision, None, opened=False)
         return record_decision(gate, tx, request, decision)
-
-
-def _decide_and_trace(request: Request, policy: Policy, view: View, now: float) -> CheckResult:
-    decision, traces = explain(request, policy, view, now)
-    return CheckResult(with_offers(decision, request, policy, view, now), traces)
 
 
 def _load_reviews(gate: Gate, tx: Reader, request: Request) -> dict[str, float]:
