@@ -30,11 +30,21 @@ def test_no_seal_fits_another_tag_key_or_list_of_parts() -> None:
     assert not seal_matches(KEYS[0], seal, "session", b"a", b"bc")
 
 
-def test_of_too_many_rows_only_the_first_is_forgotten() -> None:
+def test_of_too_many_rows_the_older_half_is_forgotten() -> None:
     """With hundreds of calls under way, those that are about to end are still known."""
     known: SealCache[int, str] = SealCache(3)
-    for number in range(5):
+    for number in range(8):
         known.put(f"call {number}", number, f"record {number}")
         known.put(f"call {number}", number, f"record {number}")
-    found = [known.get(f"call {number}", number) for number in range(5)]
-    assert found == [None, None, "record 2", "record 3", "record 4"]
+        kept = [known.get(f"call {one}", one) for one in range(number + 1)]
+        assert kept[-3:] == [f"record {one}" for one in range(number + 1)][-3:]
+        assert sum(one is not None for one in kept) <= 6
+    assert known.last("call 0") is known.last_row("call 0") is known.get("call 0", 0) is None
+
+
+def test_the_last_row_of_a_name_counts_whenever_it_was_first_seen() -> None:
+    known: SealCache[int, str] = SealCache(2)
+    for number, name in enumerate(("a", "b", "c", "a")):
+        known.put(name, number, f"{name} {number}")
+    assert (known.last_row("a"), known.get("a", 3)) == (3, "a 3")
+    assert known.get("a", 0) is None, "an older row of the same name"

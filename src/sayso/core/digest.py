@@ -54,7 +54,10 @@ def plain(value: object, depth: int = 0) -> bool:
     if kind is float:
         return 0.001 < value < 1e15 and value % 1 != 0  # type: ignore[operator]
     if (kind is list or kind is tuple) and depth < _PLAIN_DEPTH:
-        return all(type(member) is str or plain(member, depth + 1) for member in value)  # type: ignore[attr-defined]
+        for member in value:  # type: ignore[attr-defined]
+            if type(member) is not str and not plain(member, depth + 1):
+                return False
+        return True
     return False
 
 

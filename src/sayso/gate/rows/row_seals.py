@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from hashlib import sha256
 from math import isnan, nan
 from struct import Struct
@@ -34,8 +33,8 @@ _LEASE = Struct(">d")
 _RECORD = MAC_BYTES + RESULT_BYTES + _LEASE.size
 """Where the record of a call begins in its body."""
 _UNSEALED = bytes(_RECORD)
-MOST_BELIEVED = 10_000
-MOST_CALLS = 512
+KNOWN_ROWS = 5_000
+KNOWN_CALLS = 512
 NEVER = 0.0
 """When something was reviewed that was not, or whose row cannot be believed."""
 JUMP = 2**40
@@ -108,36 +107,33 @@ Value = TypeVar("Value")
 class SealCache(Generic[Row, Value]):
     """The last row of each name whose seal was right, and what it says. An equal row is as right.
 
-    Of too many names the first ones are forgotten.
+    The last `least` names are always known; when there are twice as many, the older half is forgotten.
     """
 
-    def __init__(self, most: int = MOST_BELIEVED) -> None:
-        self._most = most
+    def __init__(self, least: int = KNOWN_ROWS) -> None:
+        self._least = least
         self._rows: dict[str, tuple[Row, Value]] = {}
+        self._older: dict[str, tuple[Row, Value]] = {}
 
     def get(self, name: str, row: Row) -> Value | None:
-        found = self._rows.get(name)
+        found = self._rows.get(name) or self._older.get(name)
         return found[1] if found is not None and found[0] == row else None
 
     def last_row(self, name: str) -> Row | None:
         """The last row of this name that was right; it may have changed since."""
-        found = self._rows.get(name)
+        found = self._rows.get(name) or self._older.get(name)
         return None if found is None else found[0]
 
     def last(self, name: str) -> Value | None:
         """What the last row of this name said that was right: to guess what is going to be read."""
-        found = self._rows.get(name)
+        found = self._rows.get(name) or self._older.get(name)
         return None if found is None else found[1]
 
     def put(self, name: str, row: Row, value: Value) -> Value:
-        if len(self._rows) >= self._most and name not in self._rows:
-            self._forget_first()  # a long life with many sessions must not fill the memory
+        if len(self._rows) >= self._least and name not in self._rows:
+            self._older, self._rows = self._rows, {}  # a long life must not fill the memory
         self._rows[name] = (row, value)
         return value
-
-    def _forget_first(self) -> None:
-        with suppress(KeyError, RuntimeError, StopIteration):  # another thread has made room just now
-            del self._rows[next(iter(self._rows))]
 
 
 class Sealer:
@@ -155,8 +151,8 @@ class Sealer:
         self._sessions: SealCache[SessionRow, SessionState] = SealCache()
         self._grants: SealCache[GrantRow, Grant] = SealCache()
         self._reviews: SealCache[ReviewRow, float] = SealCache()
-        self._calls: SealCache[CallRow, bytes] = SealCache(MOST_CALLS)
-        self.records: SealCache[bytes, Any] = SealCache(MOST_CALLS)
+        self._calls: SealCache[CallRow, bytes] = SealCache(KNOWN_CALLS)
+        self.records: SealCache[bytes, Any] = SealCache(KNOWN_CALLS)
         """By call: the last record that was decoded, and what it says."""
         self.values: SealCache[str, Any] = SealCache()
         """By name: the last text of a sealed value that was right, and what is in it."""

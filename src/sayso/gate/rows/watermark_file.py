@@ -124,11 +124,18 @@ class MarkFile:
         With `follow` the head is set even if it was higher.
         """
         if entry is not None:
-            known = self.newest()
-            if follow or known is None or known[0] < entry.seq:
-                self._write(f"{entry.seq:0{_WIDTH}d} {entry.hash.hex()}".encode(), 0)
+            head = b"%016d %b" % (entry.seq, entry.hash.hex().encode())
+            if follow or self._is_behind(head):
+                self._write(head, 0)
         if records:
             self._add(records)
+
+    def _is_behind(self, head: bytes) -> bool:
+        """Return whether the head names an entry before this one. Numbers of one width sort as text."""
+        known = os.pread(self.number, _HEAD, 0)
+        if known[:_WIDTH].isdigit() and len(known) == _HEAD:
+            return known[:_WIDTH] < head[:_WIDTH]
+        return self.newest() is None  # which refuses a head that is damaged
 
     def long_for(self, alive: int) -> bool:
         """Return whether the log holds much more than what is alive of it."""

@@ -83,7 +83,8 @@ class MarkLog:
     def _write_to(self, file: MarkFile, entries: Sequence[EntryRow], raised: Raised, *, follow: bool) -> None:
         file.lock()  # without a context manager, as this is done for every commit
         try:
-            self._take(file)
+            if file.has_news():
+                self._take(file)
             records = [(place, version, until) for place, (version, until) in raised.items()]
             newest = entries[0] if len(entries) == 1 and entries[0].stream == MAIN else None
             if follow or (entries and newest is None):
