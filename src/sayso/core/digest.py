@@ -54,11 +54,15 @@ def plain(value: object, depth: int = 0) -> bool:
     if kind is float:
         return 0.001 < value < 1e15 and value % 1 != 0  # type: ignore[operator]
     if (kind is list or kind is tuple) and depth < _PLAIN_DEPTH:
-        for member in value:  # type: ignore[attr-defined]
-            if type(member) is not str and not plain(member, depth + 1):
-                return False
-        return True
+        return _are_plain(value, depth + 1)  # type: ignore[arg-type]
     return False
+
+
+def _are_plain(members: Iterable[object], depth: int) -> bool:
+    for member in members:  # noqa: SIM110  most of these lists are short: a generator would take longer
+        if type(member) is not str and not plain(member, depth):
+            return False
+    return True
 
 
 def decode_canonical(text: bytes) -> Any:

@@ -92,6 +92,7 @@ class _Under(threading.local):
     reading: int | None = None
     committed = True
     in_batch = False
+    alone = False
     raised: Raised | None = None
     seen: set[bytes] | None = None
     before: Any = None
@@ -150,7 +151,7 @@ class Watermark:
         own = self._own
         if own.reading is not None:
             return self._versions.version_at(place, own.reading)
-        if self._log is not None:
+        if self._log is not None and not own.alone:
             # Once a transaction for each: whoever has read a row in it holds it until it is over.
             seen = own.seen
             if seen is None:
@@ -226,20 +227,21 @@ class Watermark:
             self._versions.end_reading(began)
 
     @contextmanager
-    def batch(self) -> Iterator[None]:
+    def batch(self, *, alone: bool) -> Iterator[None]:
         """Many transactions of one thread that are committed together: the file is read when they begin, and
         when it is said so (`look_again`), but not for each of them.
 
         What is above its mark is fine, so a mark that is a moment old refuses nothing that is right; and no
-        row that one of them reads was put back in this moment, as the store holds it.
+        row that one of them reads was put back in this moment, as the store holds it. `alone`: nobody else
+        can write to the store until they are over.
         """
         self._catch_up()
         began = self._versions.begin_reading(None)  # so that no past is dropped that one of them may ask for
-        self._own.in_batch = True
+        self._own.in_batch, self._own.alone = True, alone
         try:
             yield
         finally:
-            self._own.in_batch = False
+            self._own.in_batch = self._own.alone = False
             self._versions.end_reading(began)
 
     def look_again(self) -> None:
