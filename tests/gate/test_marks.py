@@ -124,6 +124,20 @@ def test_a_version_is_known_to_other_processes_and_after_a_restart(tmp_path: Pat
     assert one.version("value", "s") == 0
 
 
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_batch_knows_what_others_marked_before_it_began(tmp_path: Path, *, alone: bool) -> None:
+    mark, other = Watermark(tmp_path / "a.mark"), Watermark(tmp_path / "a.mark")
+    assert mark.version("session", "s") == 0
+    note(other, "s", 3)
+    with mark.batch(alone=alone), mark.writing():
+        assert mark.version("session", "s") == 3
+        note(other, "s", 4)  # which nobody can who respects the store, if the batch has it to itself
+        assert mark.version("session", "s") == 3, "what was read in this transaction is held"
+        mark.look_again()
+        assert mark.version("session", "s") == 4
+    assert mark.version("session", "s") == 4
+
+
 def test_what_a_transaction_notes_is_not_known_unless_it_is_committed(tmp_path: Path) -> None:
     mark = Watermark(tmp_path / "a.mark")
     with mark.writing() as raised:
