@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sayso.cli.policy_choice import print_note
-from sayso.cli.short_ids import expand_session_id
 
 if TYPE_CHECKING:
     from sayso.core.decision import Decision
@@ -144,11 +143,17 @@ def open_decider(
     if gate is not None:
         gate = _with_surfaces(gate)
     try:
-        named = None if gate is None or session is None else expand_session_id(gate, session)
+        named = None if gate is None or session is None else _expand_session_id(gate, session)
         yield Decider(policy if gate is None else gate.policy, gate, store, named, waits=_waits(gate, policy))
     finally:
         if gate is not None:
             gate.store.close()
+
+
+def _expand_session_id(gate: Gate, typed: str) -> str:
+    from sayso.cli.short_ids import expand_session_id
+
+    return expand_session_id(gate, typed)
 
 
 def _waits(gate: Gate | None, policy: Policy) -> bool:

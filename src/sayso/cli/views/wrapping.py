@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-import textwrap
 from collections.abc import Iterable
 from typing import TextIO
 
-import typer
+from sayso.cli.views.printing import print_line
 
 DEEPER = " " * 6
 """How far a line goes in where it is continued: deeper than any line of ours begins."""
@@ -21,6 +19,8 @@ def width_of(stream: TextIO) -> int | None:
     asked = stream is sys.stdout is not sys.stderr and os.environ.get("COLUMNS")
     if not stream.isatty() and not asked:
         return None
+    import shutil
+
     return max(shutil.get_terminal_size().columns, NARROWEST)
 
 
@@ -29,13 +29,13 @@ def echo_wrapped(lines: Iterable[str]) -> None:
     width = width_of(sys.stdout)
     for line in lines:
         for piece in wrap_line(line, width, foreign=True):
-            typer.echo(piece)
+            print_line(piece)
 
 
 def echo_line(line: str) -> None:
     """Print a line of our own. A path or an address in it stays whole."""
     for piece in wrap_line(line, width_of(sys.stdout)):
-        typer.echo(piece)
+        print_line(piece)
 
 
 def wrap_line(line: str, width: int | None, *, foreign: bool = False) -> list[str]:
@@ -45,6 +45,8 @@ def wrap_line(line: str, width: int | None, *, foreign: bool = False) -> list[st
     """
     if width is None or len(line) <= width:
         return [line]
+    import textwrap
+
     indent = line[: len(line) - len(line.lstrip(" "))]
     pieces = textwrap.wrap(
         line,
