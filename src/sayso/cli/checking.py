@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sayso.cli.decider import CheckTarget, Decider, open_decider
 from sayso.cli.policy_choice import choose_policy, find_own_source, print_note
 from sayso.cli.views.printing import print_line
+
+if TYPE_CHECKING:
+    from sayso.gate.policy.acting_policy import PolicySource
 
 EXIT = {"allow": 0, "ask": 3, "deny": 4}
 
@@ -77,7 +80,10 @@ def explain(given: CheckArguments) -> int:
 
 def _open_decider(given: CheckArguments) -> AbstractContextManager[Decider]:
     policy = None if given.policy is None else Path(given.policy)
-    own = find_own_source(policy, given.preset, given.approval)
+
+    def own() -> PolicySource | None:
+        return find_own_source(policy, given.preset, given.approval)
+
     chosen = choose_policy(policy, given.preset, given.approval)
     return open_decider(chosen, given.preset, given.store, given.session, own, draft=policy is not None)
 

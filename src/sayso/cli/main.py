@@ -59,7 +59,9 @@ def _run(words: Sequence[str]) -> None:
     from sayso.cli.command_line import make_command_line
 
     command_line = make_command_line(find_command(words))
-    gc.enable()  # it was disabled while loading, and a command may run for days
+    if not gc.isenabled():
+        gc.freeze()  # what is loaded by now stays
+        gc.enable()
     command_line()
 
 

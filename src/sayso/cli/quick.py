@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sayso.cli.front import find_command
 
@@ -51,9 +51,9 @@ def find_quick_run(words: Sequence[str]) -> Callable[[], int] | None:
     return lambda: _run(command, given)
 
 
-def read_plainly(command: QuickCommand, words: Sequence[str]) -> dict[str, str | bool] | None:
+def read_plainly(command: QuickCommand, words: Sequence[str]) -> dict[str, Any] | None:
     """The parameters that are given, by name; None if anything about the words is not plain."""
-    given: dict[str, str | bool] = {}
+    given: dict[str, Any] = {}
     places, rest = iter(command.arguments), iter(words)
     for word in rest:
         option, joined, value = word.partition("=")
@@ -72,13 +72,13 @@ def read_plainly(command: QuickCommand, words: Sequence[str]) -> dict[str, str |
     return {name: value for name, value in found.items() if value} | given
 
 
-def _run(command: QuickCommand, given: Mapping[str, str | bool]) -> int:
+def _run(command: QuickCommand, given: Mapping[str, Any]) -> int:
     try:
         from sayso.cli import checking
         from sayso.cli.policy_choice import set_global_approval
 
         set_global_approval(None)
         run: Callable[[checking.CheckArguments], int] = getattr(checking, command.function)
-        return run(checking.CheckArguments(**given))  # type: ignore[arg-type]  a test compares the names
+        return run(checking.CheckArguments(**given))
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
