@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Callable
 
-TYPE_CHECKING = False  # known to type checkers by its name; `--help` would wait for typing itself
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-INTERRUPTED = 130
+from sayso.cli import INTERRUPTED
 
 
 def main() -> None:

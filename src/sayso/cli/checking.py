@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sayso.cli.decider import CheckTarget, Decider, open_decider
 from sayso.cli.policy_choice import choose_policy, find_own_source, print_note
-from sayso.cli.views.printing import print_line
+from sayso.cli.views.wrapping import print_line
 
 if TYPE_CHECKING:
     from sayso.gate.policy.acting_policy import PolicySource
@@ -42,7 +42,7 @@ class CheckArguments(NamedTuple):
     as_json: bool = False
 
 
-def check(given: CheckArguments) -> int:
+def check_and_print(given: CheckArguments) -> int:
     """Decide, record and alert what is blocked, and print the answer. Returns the exit code."""
     wish = _parse_target(given)
     with _open_decider(given) as place:
@@ -61,7 +61,7 @@ def check(given: CheckArguments) -> int:
     return EXIT[decision.verdict.value]
 
 
-def explain(given: CheckArguments) -> int:
+def explain_and_print(given: CheckArguments) -> int:
     """Decide, and print every check on the way. Returns the exit code."""
     wish = _parse_target(given)
     with _open_decider(given) as place:

@@ -66,8 +66,7 @@ def _run(words: Sequence[str]) -> None:
 
 
 def _fail(message: str, hint: str | None, code: int) -> None:
-    from sayso.cli.views.printing import print_line
-    from sayso.cli.views.wrapping import width_of, wrap_line
+    from sayso.cli.views.wrapping import print_line, width_of, wrap_line
 
     text, width = f"sayso: {message}" + (f"\n  hint: {hint}" if hint else ""), width_of(sys.stderr)
     for line in text.split("\n"):

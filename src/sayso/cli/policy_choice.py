@@ -86,8 +86,7 @@ def print_note(text: str) -> None:
     """Something worth knowing that is not the answer: to stderr, so that programs can read the answer."""
     import sys
 
-    from sayso.cli.views.printing import print_line
-    from sayso.cli.views.wrapping import width_of, wrap_line
+    from sayso.cli.views.wrapping import print_line, width_of, wrap_line
 
     for piece in wrap_line(f"note: {text}", width_of(sys.stderr)):
         print_line(piece, err=True)

@@ -12,9 +12,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from sayso.cli import INTERRUPTED
 from sayso.cli.front import find_command
-
-INTERRUPTED = 130
 
 
 class QuickCommand(NamedTuple):
@@ -39,7 +38,7 @@ def _deciding_command(function: str) -> QuickCommand:
     )
 
 
-QUICK = {"check": _deciding_command("check"), "explain": _deciding_command("explain")}
+QUICK = {"check": _deciding_command("check_and_print"), "explain": _deciding_command("explain_and_print")}
 
 
 def find_quick_run(words: Sequence[str]) -> Callable[[], int] | None:

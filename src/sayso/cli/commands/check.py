@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sayso.cli.checking import CheckArguments, check, explain
+from sayso.cli.checking import CheckArguments, check_and_print, explain_and_print
 from sayso.cli.options import ApprovalOption, JsonOption, PolicyOption, PresetOption
 from sayso.cli.short_ids import StoreOption, complete_ids, open_session_ids
 
@@ -57,7 +57,7 @@ def check_operation(
     given = CheckArguments(
         domain, action, confidence, tool, args, session, store, policy, preset, approval, as_json
     )
-    raise typer.Exit(check(given))
+    raise typer.Exit(check_and_print(given))
 
 
 def explain_operation(
@@ -80,4 +80,4 @@ def explain_operation(
     given = CheckArguments(
         domain, action, confidence, tool, args, session, store, policy, preset, approval, as_json
     )
-    raise typer.Exit(explain(given))
+    raise typer.Exit(explain_and_print(given))

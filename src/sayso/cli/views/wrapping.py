@@ -1,4 +1,7 @@
-"""Lines at the width of the terminal, broken between words; what goes to a program is left as it is."""
+"""Lines at the width of the terminal, broken between words; what goes to a program is left as it is.
+
+They are printed as typer prints them, which is loaded only for lines and streams that need its care.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,6 @@ import os
 import sys
 from collections.abc import Iterable
 from typing import TextIO
-
-from sayso.cli.views.printing import print_line
 
 DEEPER = " " * 6
 """How far a line goes in where it is continued: deeper than any line of ours begins."""
@@ -58,3 +59,19 @@ def wrap_line(line: str, width: int | None, *, foreign: bool = False) -> list[st
         replace_whitespace=False,
     )
     return pieces or [line]
+
+
+def print_line(text: str, *, err: bool = False) -> None:
+    """Print a line, and flush it. Typer strips escapes for what is no terminal, and mends odd encodings."""
+    stream = sys.stderr if err else sys.stdout
+    if "\x1b" in text or sys.platform == "win32" or not _writes_utf8(stream):
+        import typer
+
+        typer.echo(text, err=err)
+        return
+    stream.write(f"{text}\n")
+    stream.flush()
+
+
+def _writes_utf8(stream: object) -> bool:
+    return str(getattr(stream, "encoding", None)).lower() == "utf-8"

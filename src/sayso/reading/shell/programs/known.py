@@ -128,9 +128,12 @@ class _ShippedData(msgspec.Struct, frozen=True):
     programs: dict[str, msgspec.Raw]
 
 
+_SHIPPED_DATA = msgspec.json.Decoder(_ShippedData)
+
+
 @functools.cache
 def _data() -> _ShippedData:
-    return msgspec.json.decode(Path(__file__).with_name(COMPILED_FILE).read_bytes(), type=_ShippedData)
+    return _SHIPPED_DATA.decode(Path(__file__).with_name(COMPILED_FILE).read_bytes())
 
 
 @functools.cache
