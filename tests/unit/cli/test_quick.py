@@ -66,11 +66,9 @@ def read_by_typer(name: str, words: Sequence[str]) -> dict[str, Any]:
 
 @each_row("name", QUICK)
 def test_the_table_names_every_parameter_of_the_command(name: str) -> None:
-    quick, by_kind = QUICK[name], {"argument": [], "option": []}  # type: dict[str, list[Any]]
-    for one in command_of_typer(name).params:
-        by_kind[one.param_type_name].append(one)
-    options = [one for one in by_kind["option"] if one.name != "help"]
-    assert quick.arguments == tuple(one.name for one in by_kind["argument"])
+    quick, params = QUICK[name], command_of_typer(name).params
+    options = [one for one in params if one.param_type_name == "option" and one.name != "help"]
+    assert quick.arguments == tuple(one.name for one in params if one.param_type_name == "argument")
     assert quick.options == {word: one.name for one in options if not one.is_flag for word in one.opts}
     assert quick.flags == {word: one.name for one in options if one.is_flag for word in one.opts}
     assert quick.variables == {one.envvar: one.name for one in options if one.envvar}
@@ -178,14 +176,13 @@ def test_a_mode_of_an_earlier_command_is_forgotten(
     assert said[0] == said[2]
 
 
-def test_a_line_is_printed_as_typer_prints_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    for encoding, printed in (("utf-8", "né\n"), ("ascii", "né\n")):
-        stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-        monkeypatch.setattr(sys, "stdout", stream)
-        print_line("n\x1b[31mé")
-        stream.flush()
-        assert stream.buffer.getvalue().decode() == printed  # type: ignore[attr-defined]  it is a BytesIO
-        monkeypatch.undo()
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_a_line_is_printed_as_typer_prints_it(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding=encoding))
+    print_line("n\x1b[31mé")
+    print_line("né")
+    assert written.getvalue().decode() == "né\nné\n"
 
 
 def test_memory_is_collected_again_once_a_command_of_typer_runs() -> None:
