@@ -26,7 +26,7 @@ THE_PLACE = "core/audit/events.py"
 OTHER_MEANINGS = {
     ("core/decision.py", "BLOCKED"),
     ("policy/expectations.py", "BLOCKED"),
-    ("cli/commands/check.py", "BLOCKED"),
+    ("cli/checking.py", "BLOCKED"),
     ("cli/views/operator.py", "STOPPED"),
     ("cli/playing/session_view.py", "STOPPED"),
 }

@@ -50,6 +50,47 @@ def test_the_gate_does_not_load_opentelemetry_by_itself() -> None:
     assert "opentelemetry" not in loaded
 
 
+NOT_FOR_A_CHECK = HEAVY - {"platformdirs"} | {
+    "difflib",
+    "email",
+    "http",
+    "logging",
+    "sayso.core.conversation",
+    "sayso.doors",
+    "sayso.gate.gate",
+    "sayso.service",
+    "sayso.store",
+    "sayso.surfaces",
+    "ssl",
+    "zoneinfo",
+}
+OF_A_STORE = {"logging", "sayso.gate.gate", "sayso.store", "sqlite3"}
+
+
+def loaded_by_command(*words: str) -> set[str]:
+    """The modules that the command line has loaded when this command ends."""
+    run = f"sys.argv = ['sayso', *{words!r}]\nfrom sayso.__main__ import main\n"
+    return loaded_by(f"{run}try: main()\nexcept SystemExit: print()")
+
+
+def test_a_check_loads_what_deciding_needs_and_no_more() -> None:
+    loaded = loaded_by_command("check", "git", "commit", "--preset", "balanced")
+    assert NOT_FOR_A_CHECK & loaded == set()
+    assert len([name for name in loaded if name.startswith("sayso")]) < 110
+
+
+def test_a_check_of_a_command_line_loads_no_door_and_no_store() -> None:
+    bash = ("--tool", "Bash", "--args", '{"command": "git status"}', "--preset", "coding")
+    assert NOT_FOR_A_CHECK & loaded_by_command("check", *bash) == set()
+
+
+def test_a_check_on_a_store_loads_nothing_that_speaks_to_people(tmp_path: Path) -> None:
+    store = str(tmp_path / "store.db")
+    assert "sqlite3" in loaded_by_command("store", "init", "--store", store)
+    loaded = loaded_by_command("check", "git", "commit", "--store", store)
+    assert NOT_FOR_A_CHECK & loaded == OF_A_STORE
+
+
 def test_what_is_heavy_would_be_noticed() -> None:
     assert HEAVY & loaded_by("import sqlite3, rich") == {"sqlite3", "rich"}
 

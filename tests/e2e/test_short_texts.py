@@ -9,7 +9,7 @@ import pytest
 
 from sayso.cli import short_ids
 from sayso.cli.commands.stop import resume_sessions
-from sayso.cli.policy_choice import complete_modes, complete_presets
+from sayso.cli.options import complete_modes, complete_presets
 from sayso.core.errors import MalformedRequest
 from sayso.gate.gate import Gate, UnknownSession
 from sayso.gate.ledger.outcome import end_call

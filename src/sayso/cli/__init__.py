@@ -1,0 +1,4 @@
+"""The command line."""
+
+INTERRUPTED = 130
+"""The exit code after Ctrl-C."""

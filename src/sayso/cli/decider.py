@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sayso.cli.policy_choice import print_note
-from sayso.cli.short_ids import expand_session_id
 
 if TYPE_CHECKING:
     from sayso.core.decision import Decision
@@ -122,11 +120,11 @@ def open_decider(
     preset: str | None,
     store: str | None,
     session: str | None,
-    own: PolicySource | None = None,
+    own: Callable[[], PolicySource | None],
     *,
     draft: bool,
 ) -> Iterator[Decider]:
-    """Open the place to decide in. `own` is your own policy file, if there is one and no other was named.
+    """Open the place to decide in. `own` finds your own policy file, if there is one and no other was named.
 
     With `draft` a file was named that is to be tried as it is; otherwise nothing is looser than in force.
     """
@@ -140,15 +138,21 @@ def open_decider(
     if gate is not None and not draft:
         from sayso.gate.policy.acting_policy import as_if_watching
 
-        gate = as_if_watching(gate, own)
+        gate = as_if_watching(gate, own())
     if gate is not None:
         gate = _with_surfaces(gate)
     try:
-        named = None if gate is None or session is None else expand_session_id(gate, session)
+        named = None if gate is None or session is None else _expand_session_id(gate, session)
         yield Decider(policy if gate is None else gate.policy, gate, store, named, waits=_waits(gate, policy))
     finally:
         if gate is not None:
             gate.store.close()
+
+
+def _expand_session_id(gate: Gate, typed: str) -> str:
+    from sayso.cli.short_ids import expand_session_id
+
+    return expand_session_id(gate, typed)
 
 
 def _waits(gate: Gate | None, policy: Policy) -> bool:
@@ -161,10 +165,12 @@ def request_in_folder(
 ) -> Request:
     """The request for a call of this tool, as a door would make it for a program in the working folder."""
     from sayso.core.model import Declaration
-    from sayso.doors.python.calls.door import workspace_here
     from sayso.gate.deciding.request import make_call, read_request
+    from sayso.reading.paths.ground import folder_here
+    from sayso.reading.paths.places import find_workspace
 
-    call = make_call(tool, args, folder=_working_folder(), workspace=workspace_here())
+    here = folder_here()
+    call = make_call(tool, args, folder=here, workspace=find_workspace(here))
     return read_request(call, Declaration(), policy, confidence=confidence, **who)
 
 
@@ -174,9 +180,21 @@ def _with_surfaces(gate: Gate) -> Gate:
         return gate
     import msgspec
 
+    return msgspec.structs.replace(gate, surfaces=_find_notice_places())
+
+
+def _find_notice_places() -> tuple[str, ...]:
+    """The surfaces that can be told notices. Without their file, nothing that speaks to them is loaded."""
+    from sayso.gate.deliveries.remote_surface import SETTINGS_FILE
+    from sayso.gate.open import gate_data_folder
+
+    try:
+        (gate_data_folder() / SETTINGS_FILE).lstat()
+    except FileNotFoundError:
+        return ()
     from sayso.surfaces.remote.settings_file import load_surface_settings, make_surfaces, notice_places
 
-    return msgspec.structs.replace(gate, surfaces=notice_places(make_surfaces(load_surface_settings())))
+    return notice_places(make_surfaces(load_surface_settings()))
 
 
 def _open_existing_store(policy: Policy, store: str | None, session: str | None) -> Gate | None:
@@ -194,11 +212,3 @@ def _open_existing_store(policy: Policy, store: str | None, session: str | None)
         if store is not None:
             print_note(error.message)
         return None
-
-
-def _working_folder() -> str:
-    """The working folder; none if it is gone."""
-    try:
-        return str(Path.cwd())
-    except OSError:
-        return ""

@@ -1,17 +1,18 @@
-"""The command `sayso`: what every command shares, and how errors end it."""
+"""The command `sayso`: it is run without typer where it can be, and errors end it with a sentence."""
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
-from importlib import import_module
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import typer
-from typer.core import TyperGroup
+from sayso.cli.front import find_command
+from sayso.cli.quick import find_quick_run
 
-from sayso.cli.front import COMMANDS, EPILOG, HELP, find_command, list_sections
-from sayso.cli.policy_choice import ApprovalOption, set_global_approval
+if TYPE_CHECKING:
+    import typer
 
 USAGE, FAILURE = 2, 1
 
@@ -22,57 +23,9 @@ app: typer.Typer
 def __getattr__(name: str) -> typer.Typer:
     if name != "app":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from sayso.cli.command_line import make_command_line
+
     return make_command_line()
-
-
-class SectionedCommands(TyperGroup):
-    """The commands, listed under the headings of the front page."""
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        for title, rows in list_sections():
-            with formatter.section(title):
-                formatter.write_dl(rows)
-
-
-def make_command_line(only: str | None = None) -> typer.Typer:
-    """The program with all of its commands, or with one."""
-    made = typer.Typer(
-        name="sayso",
-        cls=SectionedCommands,
-        help=HELP,
-        no_args_is_help=True,
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-        epilog=EPILOG,
-    )
-    made.callback()(sayso_root)
-    for one in COMMANDS:
-        if only not in (None, one.name):
-            continue
-        found = getattr(import_module(f"sayso.cli.{one.module}"), one.attribute)
-        if one.group:
-            made.add_typer(found, name=one.name, short_help=one.help)
-        else:
-            made.command(one.name, short_help=one.help)(found)
-    return made
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        from sayso import __version__
-
-        typer.echo(f"sayso {__version__}")
-        raise typer.Exit
-
-
-def sayso_root(
-    approval: ApprovalOption = None,
-    version: bool = typer.Option(
-        False, "--version", callback=_version, is_eager=True, help="Show the version."
-    ),
-) -> None:
-    set_global_approval(approval)
 
 
 def run_command() -> None:
@@ -82,7 +35,7 @@ def run_command() -> None:
     if sys.stdout is None:
         sys.exit(FAILURE)  # nobody would see the answer
     try:
-        make_command_line(find_command(sys.argv[1:]))()
+        _run(sys.argv[1:])
     except (MalformedRequest, UnknownAnswer) as error:
         _fail(error.message, error.hint, USAGE)
     except SaysoError as error:
@@ -99,11 +52,24 @@ def run_command() -> None:
         _fail(f"unexpected {type(error).__name__}: {error}", hint, FAILURE)
 
 
+def _run(words: Sequence[str]) -> None:
+    quick = find_quick_run(words)
+    if quick is not None:
+        sys.exit(quick())
+    from sayso.cli.command_line import make_command_line
+
+    command_line = make_command_line(find_command(words))
+    if not gc.isenabled():
+        gc.freeze()  # what is loaded by now stays
+        gc.enable()
+    command_line()
+
+
 def _fail(message: str, hint: str | None, code: int) -> None:
-    from sayso.cli.views.wrapping import width_of, wrap_line
+    from sayso.cli.views.wrapping import print_line, width_of, wrap_line
 
     text, width = f"sayso: {message}" + (f"\n  hint: {hint}" if hint else ""), width_of(sys.stderr)
     for line in text.split("\n"):
         for piece in wrap_line(line, width):
-            typer.echo(piece, err=True)
+            print_line(piece, err=True)
     sys.exit(code)

@@ -4,51 +4,13 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sayso.core.policy import Policy
     from sayso.gate.policy.acting_policy import PolicySource
     from sayso.policy import LoadedPolicy
 
-
-def complete_presets(incomplete: str) -> list[str]:
-    from sayso.policy import preset_names
-
-    return [name for name in preset_names() if name.startswith(incomplete)]
-
-
-def complete_modes(incomplete: str) -> list[str]:
-    return [mode for mode in ("paranoid", "balanced", "trusting") if mode.startswith(incomplete)]
-
-
-PolicyOption = Annotated[
-    Path | None, typer.Option("--policy", metavar="FILE", help="Policy file, YAML or JSON.")
-]
-PresetOption = Annotated[
-    str | None,
-    typer.Option(
-        "--preset", metavar="NAME", help="A preset instead of a file.", autocompletion=complete_presets
-    ),
-]
-ApprovalOption = Annotated[
-    str | None,
-    typer.Option(
-        "--approval",
-        metavar="MODE",
-        help="How often to ask: paranoid, balanced or trusting.",
-        autocompletion=complete_modes,
-    ),
-]
-PolicyArg = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[FILE]", help="A policy file, or the name of a preset.", autocompletion=complete_presets
-    ),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 _before_command: ContextVar[str | None] = ContextVar("approval", default=None)
 
@@ -95,9 +57,9 @@ def global_approval() -> str | None:
 
 def set_global_approval(approval: str | None) -> None:
     """Take the mode that comes before the command; a wrong one is refused, whatever the command is."""
-    from sayso.gate.settings import read_mode
-
     if approval is not None:
+        from sayso.gate.settings import read_mode
+
         read_mode(approval, "approval")
     _before_command.set(approval)
 
@@ -124,10 +86,10 @@ def print_note(text: str) -> None:
     """Something worth knowing that is not the answer: to stderr, so that programs can read the answer."""
     import sys
 
-    from sayso.cli.views.wrapping import width_of, wrap_line
+    from sayso.cli.views.wrapping import print_line, width_of, wrap_line
 
     for piece in wrap_line(f"note: {text}", width_of(sys.stderr)):
-        typer.echo(piece, err=True)
+        print_line(piece, err=True)
 
 
 def _load_policy(policy: Path | None, preset: str | None) -> Policy:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sayso.core.conversation.hearing import Heard
-from sayso.core.deciding.decide import Trace
 from sayso.core.deciding.questions import question_text
-from sayso.core.decision import Decision
-from sayso.core.model import Request, Verdict
-from sayso.core.policy import Policy
+from sayso.core.model import Verdict
+
+if TYPE_CHECKING:
+    from sayso.core.conversation.hearing import Heard
+    from sayso.core.deciding.decide import Trace
+    from sayso.core.decision import Decision
+    from sayso.core.model import Request
+    from sayso.core.policy import Policy
 
 
 def decision_to_json(decision: Decision) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zoneinfo
 from collections.abc import Callable, Iterable
 
 from sayso.core.team import ApprovalRule, Team, can_be_met
@@ -24,6 +23,8 @@ def check_team(file: PolicyFile, merged: PolicyFile, tree: Node, say: SayProblem
     _check_names(team.break_glass, team, tree.at("break_glass"), say)
     quiet = team.quiet_hours
     if quiet is not None:
+        import zoneinfo
+
         try:
             zoneinfo.ZoneInfo(quiet.timezone)
         except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from importlib import resources
+from pathlib import Path
 
 import msgspec
 
 from sayso.core.digest import sha256
 from sayso.policy.file import PolicyFile
 
+FOLDER = Path(__file__).with_name("presets")
 FILE = "compiled.json"
 
 
@@ -39,7 +40,7 @@ def encode_compiled(
 def find_compiled(texts: Mapping[str, bytes]) -> CompiledPresets | None:
     """What was compiled from exactly these texts; None if that is missing, or was made of others."""
     try:
-        content = (resources.files("sayso.policy") / "presets" / FILE).read_bytes()
+        content = (FOLDER / FILE).read_bytes()
         found = msgspec.json.decode(content, type=CompiledPresets)
     except (OSError, msgspec.MsgspecError):
         return None

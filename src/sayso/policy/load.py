@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Container, Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 
 import msgspec
@@ -14,7 +13,7 @@ from sayso.core.errors import PolicyError
 from sayso.core.policy import GUARDED_DOMAIN, Policy
 from sayso.policy.build import build_policy, file_from_policy, operations_with_own_risk
 from sayso.policy.checks import check_file, check_merged_file, collect_operations, find_warnings, locate_entry
-from sayso.policy.compiled import CompiledPresets, encode_compiled, find_compiled, read_compiled
+from sayso.policy.compiled import FOLDER, CompiledPresets, encode_compiled, find_compiled, read_compiled
 from sayso.policy.file import GRAPH_KEYS, PolicyFile, is_graph_form
 from sayso.policy.merge import TIER_LISTS, find_unblocked_actions, merge_files
 from sayso.policy.parsing.conversion import NodeReader
@@ -92,9 +91,7 @@ def read_content(content: bytes, path: str | Path) -> LoadedPolicy:
 @functools.cache
 def preset_texts() -> Mapping[str, bytes]:
     """The text of every preset, by name."""
-    folder = resources.files("sayso.policy") / "presets"
-    files = [file for file in folder.iterdir() if file.name.endswith(".yaml")]
-    return {file.name.removesuffix(".yaml"): file.read_bytes() for file in files}
+    return {file.stem: file.read_bytes() for file in FOLDER.iterdir() if file.suffix == ".yaml"}
 
 
 def compile_presets() -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -39,6 +38,8 @@ class PolicyProblems(PolicyError):
 
 def spelling_hint(word: str, known: Iterable[str], otherwise: str = "") -> str:
     """A hint that names the known word this one looks like."""
+    import difflib
+
     spellings: dict[str, str] = {}
     for name in sorted(known, key=str.swapcase):  # of spellings that differ only in case, the small one
         spellings.setdefault(name.casefold(), name)

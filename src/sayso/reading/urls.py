@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import re
-import socket
 import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -112,6 +111,8 @@ def _near(host: str) -> bool:
 
 
 def _parse_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    import socket
+
     try:
         if ":" in host:
             return _unwrap_ipv4(ipaddress.IPv6Address(host))

@@ -10,8 +10,8 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from sayso.cli.command_line import make_command_line
 from sayso.cli.front import COMMANDS, find_command, format_front_page
-from sayso.cli.main import make_command_line
 from tests.support.rows import each_row
 
 HEAVY = {"typer", "click", "rich", "ruamel", "msgspec", "cryptography"}

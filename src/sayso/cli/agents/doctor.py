@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sayso.cli.agents.install import MCP, ProjectOption, complete_agents, find_agent
-from sayso.cli.policy_choice import JsonOption
+from sayso.cli.options import JsonOption
 
 if TYPE_CHECKING:
     from sayso.doors.agents.agent import Agent, Scope

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.policy_choice import JsonOption, print_note
+from sayso.cli.options import JsonOption
+from sayso.cli.policy_choice import print_note
 from sayso.cli.short_ids import StoreOption
 from sayso.cli.views.audit import (
     decode_body,

@@ -8,7 +8,8 @@ import typer
 
 from sayso.cli.commands.allowlist import has_subcommand
 from sayso.cli.opening import open_gate_to_act, open_gate_to_look, optional_session_id, show_or_json
-from sayso.cli.policy_choice import JsonOption, PolicyOption, PresetOption, choose_policy, print_note
+from sayso.cli.options import JsonOption, PolicyOption, PresetOption
+from sayso.cli.policy_choice import choose_policy, print_note
 from sayso.cli.short_ids import AmbiguousCallId, CallId, RunId, SessionOption, StoreOption, expand_call_id
 from sayso.core.durations import LONGEST_WAIT, RUN_SILENCE
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from sayso.cli.opening import open_gate_to_look, optional_session_id, show_or_json
-from sayso.cli.policy_choice import JsonOption
+from sayso.cli.options import JsonOption
 from sayso.cli.short_ids import SessionOption, StoreOption
 
 

@@ -8,14 +8,8 @@ import typer
 
 from sayso.cli.opening import open_gate_to_act, open_gate_to_look, optional_session_id, show_or_json
 from sayso.cli.operator_name import operator_name
-from sayso.cli.policy_choice import (
-    ApprovalOption,
-    JsonOption,
-    PolicyOption,
-    PresetOption,
-    choose_policy,
-    print_note,
-)
+from sayso.cli.options import ApprovalOption, JsonOption, PolicyOption, PresetOption
+from sayso.cli.policy_choice import choose_policy, print_note
 from sayso.cli.short_ids import (
     GrantId,
     OneQuestion,

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from sayso.cli.opening import open_gate_to_act, open_gate_to_look, show_or_json
-from sayso.cli.policy_choice import JsonOption
+from sayso.cli.options import JsonOption
 from sayso.cli.short_ids import PasskeyId, StoreOption, expand_passkey_id
 
 passkeys = typer.Typer(no_args_is_help=True, help="Operators' passkeys, and what must be signed with them.")

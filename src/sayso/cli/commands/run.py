@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sayso.cli.policy_choice import (
-    ApprovalOption,
-    PolicyOption,
-    PresetOption,
-    choose_policy,
-    find_policy_source,
-    global_approval,
-    print_note,
-)
+from sayso.cli.options import ApprovalOption, PolicyOption, PresetOption
+from sayso.cli.policy_choice import choose_policy, find_policy_source, global_approval, print_note
 from sayso.cli.short_ids import StoreOption
 
 if TYPE_CHECKING:

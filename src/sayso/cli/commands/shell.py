@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from sayso.cli.policy_choice import ApprovalOption, JsonOption, PolicyOption, PresetOption, choose_policy
+from sayso.cli.options import ApprovalOption, JsonOption, PolicyOption, PresetOption
+from sayso.cli.policy_choice import choose_policy
 
 LineArg = Annotated[str, typer.Argument(metavar="COMMAND", help="The command line, as one argument.")]
 WorkspaceOption = Annotated[

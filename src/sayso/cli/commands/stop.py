@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sayso.cli.opening import open_gate_to_act, show_or_json
-from sayso.cli.policy_choice import JsonOption
+from sayso.cli.options import JsonOption
 from sayso.cli.short_ids import OneSession, OneStoppedSession, StoreOption, expand_open_session_id
 from sayso.core.text.counts import count_of
 

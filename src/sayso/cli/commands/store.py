@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sayso.cli.opening import open_gate_to_act
-from sayso.cli.policy_choice import JsonOption, print_note
+from sayso.cli.options import JsonOption
+from sayso.cli.policy_choice import print_note
 from sayso.cli.short_ids import StoreOption
 from sayso.cli.store_places import ADDRESSES, find_store_place, is_store_address
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sayso.cli.opening import open_gate_to_act, show_or_json
-from sayso.cli.policy_choice import JsonOption, choose_policy, print_note
+from sayso.cli.options import JsonOption
+from sayso.cli.policy_choice import choose_policy, print_note
 from sayso.cli.short_ids import StoreOption
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sayso.cli.policy_choice import ApprovalOption, JsonOption, PolicyOption, PresetOption, choose_policy
+from sayso.cli.options import ApprovalOption, JsonOption, PolicyOption, PresetOption
+from sayso.cli.policy_choice import choose_policy
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,18 +14,21 @@ from sayso.core.durations import DAY, HOUR, MINUTE
 from sayso.core.model import Risk
 from sayso.core.text.counts import count_of
 from sayso.core.words import visible
-from sayso.gate.figures.activity import Activity
-from sayso.gate.figures.figures import Figures
-from sayso.gate.gate import Gate
 from sayso.gate.people.answerers import at_terminal
-from sayso.gate.questions.answer import QuestionStanding
 from sayso.gate.questions.expiry import ends_at
-from sayso.gate.questions.read import Read, questions_in
+from sayso.gate.questions.read import questions_in
 from sayso.gate.questions.retell import retell
 from sayso.gate.questions.team.progress import describe_approvals_for, keep_only_deny
 from sayso.gate.questions.wait import wait_for_answer
-from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_session
-from sayso.store.contract import Reader
+from sayso.gate.rows.sessions import RowSelection, load_session
+
+if TYPE_CHECKING:
+    from sayso.gate.figures.figures import Figures
+    from sayso.gate.gate import Gate
+    from sayso.gate.questions.answer import QuestionStanding
+    from sayso.gate.questions.read import Read
+    from sayso.gate.rows.sessions import LoadedSession
+    from sayso.store.contract import Reader
 
 PAGE = 1_000
 BREAK_GLASS = 'in an emergency: sayso approve {id} --break-glass "why"'
@@ -168,6 +172,8 @@ def stands_line(stands: QuestionStanding) -> str:
 
 
 def load_open_sessions(gate: Gate) -> list[OpenSession]:
+    from sayso.gate.figures.activity import Activity
+
     loaded: list[LoadedSession | None] = []
     after = ""
     with gate.store.read() as tx:

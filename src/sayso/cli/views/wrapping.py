@@ -1,15 +1,14 @@
-"""Lines at the width of the terminal, broken between words; what goes to a program is left as it is."""
+"""Lines at the width of the terminal, broken between words; what goes to a program is left as it is.
+
+They are printed as typer prints them, which is loaded only for lines and streams that need its care.
+"""
 
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-import textwrap
 from collections.abc import Iterable
 from typing import TextIO
-
-import typer
 
 DEEPER = " " * 6
 """How far a line goes in where it is continued: deeper than any line of ours begins."""
@@ -21,6 +20,8 @@ def width_of(stream: TextIO) -> int | None:
     asked = stream is sys.stdout is not sys.stderr and os.environ.get("COLUMNS")
     if not stream.isatty() and not asked:
         return None
+    import shutil
+
     return max(shutil.get_terminal_size().columns, NARROWEST)
 
 
@@ -29,13 +30,13 @@ def echo_wrapped(lines: Iterable[str]) -> None:
     width = width_of(sys.stdout)
     for line in lines:
         for piece in wrap_line(line, width, foreign=True):
-            typer.echo(piece)
+            print_line(piece)
 
 
 def echo_line(line: str) -> None:
     """Print a line of our own. A path or an address in it stays whole."""
     for piece in wrap_line(line, width_of(sys.stdout)):
-        typer.echo(piece)
+        print_line(piece)
 
 
 def wrap_line(line: str, width: int | None, *, foreign: bool = False) -> list[str]:
@@ -45,6 +46,8 @@ def wrap_line(line: str, width: int | None, *, foreign: bool = False) -> list[st
     """
     if width is None or len(line) <= width:
         return [line]
+    import textwrap
+
     indent = line[: len(line) - len(line.lstrip(" "))]
     pieces = textwrap.wrap(
         line,
@@ -56,3 +59,19 @@ def wrap_line(line: str, width: int | None, *, foreign: bool = False) -> list[st
         replace_whitespace=False,
     )
     return pieces or [line]
+
+
+def print_line(text: str, *, err: bool = False) -> None:
+    """Print a line, and flush it. Typer strips escapes for what is no terminal, and mends odd encodings."""
+    stream = sys.stderr if err else sys.stdout
+    if "\x1b" in text or sys.platform == "win32" or not _writes_utf8(stream):
+        import typer
+
+        typer.echo(text, err=err)
+        return
+    stream.write(f"{text}\n")
+    stream.flush()
+
+
+def _writes_utf8(stream: object) -> bool:
+    return str(getattr(stream, "encoding", None)).lower() == "utf-8"

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Literal
 
 import msgspec
@@ -113,6 +112,8 @@ def reverse_diff(diff: FileDiff) -> FileDiff:
 
 def make_diff(path: str, before: str | None, after: str | None) -> str:
     """Return the unified diff that leads from one text to the other."""
+    import difflib
+
     names = (NOTHING if before is None else f"a/{path}", NOTHING if after is None else f"b/{path}")
     made = difflib.unified_diff(_split(before or ""), _split(after or ""), *names, lineterm="\n")
     return "".join(line if line.endswith("\n") else f"{line}\n{NO_NEWLINE}\n" for line in made)

@@ -12,7 +12,6 @@ import msgspec
 from sayso.core.decision import Decision
 from sayso.core.model import Request, Tier, Verdict
 from sayso.core.session import Session, View
-from sayso.gate.deciding.authorize import record_decision, reporting
 from sayso.gate.deciding.check_alone import CheckResult, decide_and_trace
 from sayso.gate.deciding.request import gate_and_reading
 from sayso.gate.gate import (
@@ -24,8 +23,6 @@ from sayso.gate.gate import (
     writing,
 )
 from sayso.gate.policy.projects import name_project
-from sayso.gate.questions.explain import select_rows_for_preview
-from sayso.gate.questions.view import view_of
 from sayso.store.contract import Reader
 
 
@@ -34,10 +31,7 @@ def check_on_store(gate: Gate, request: Request, *, in_session: bool) -> CheckRe
     gate, request = gate_and_reading(gate, request)
     with gate.store.read() as tx:
         if in_session:
-            found = load_open_session(
-                gate, tx, request.session, select_rows_for_preview(gate, request, NO_SCOPE)
-            )
-            view = view_of(gate, tx, found, request)
+            view = _view_in_session(gate, tx, request)
         else:
             view = View(
                 Session(id=request.session),
@@ -54,9 +48,19 @@ def alert_blocked(gate: Gate, request: Request, decision: Decision) -> int:
     """Record a denied check, and with it the alert to the operator; the number of the entry."""
     if decision.verdict is not Verdict.DENY:
         raise AssertionError("only what is blocked is recorded of a check")
+    from sayso.gate.deciding.authorize import record_decision, reporting
+
     with reporting(gate, request.session) as report, writing(gate) as tx:
         report.set_decision(request, decision, None, opened=False)
         return record_decision(gate, tx, request, decision)
+
+
+def _view_in_session(gate: Gate, tx: Reader, request: Request) -> View:
+    from sayso.gate.questions.explain import select_rows_for_preview
+    from sayso.gate.questions.view import view_of
+
+    wanted = select_rows_for_preview(gate, request, NO_SCOPE)
+    return view_of(gate, tx, load_open_session(gate, tx, request.session, wanted), request)
 
 
 def _load_reviews(gate: Gate, tx: Reader, request: Request) -> dict[str, float]:

@@ -3,19 +3,20 @@
 - What a call does is read by the policy, together with what was declared of it (`read_request`).
 - Who makes a call is read from its session, never from the caller (`request_in_session`).
 - It is read again whenever a call that waited is about to start (`read_again`): the world may have changed.
+
+A request without a session needs no gate, so the gate is imported where a session is looked up.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from sayso.core.digest import action_digest, call_digest, decode_canonical, encode_canonical
 from sayso.core.model import Call, Declaration, Operation, Origin, Request
 from sayso.core.policy import Policy
-from sayso.gate.gate import Gate, find_session_row, in_workspace
 from sayso.gate.questions.evaluated_calls import OPERATION as EVALUATED_OPERATION
 from sayso.reading.call import CallReading, add_declared, check_command, read_call
 from sayso.reading.path_operations import CallFolders
@@ -25,7 +26,10 @@ from sayso.reading.paths.guard import follow_paths
 from sayso.reading.paths.own_places import home_folder
 from sayso.reading.resolve import watches_content
 from sayso.reading.verbs import is_git_operation
-from sayso.store.contract import SessionRow
+
+if TYPE_CHECKING:
+    from sayso.gate.gate import Gate
+    from sayso.store.contract import SessionRow
 
 
 def make_call(tool: str, args: Mapping[str, Any] | None = None, **where: Any) -> Call:
@@ -125,6 +129,8 @@ def request_in_session(
     said: CallDeclaration = NO_DECLARATION,
 ) -> Request:
     """Make the request for a call by a host or an agent. The policy reads what the call does."""
+    from sayso.gate.gate import find_session_row, in_workspace
+
     row = find_session_row(gate, session)
     gate = in_workspace(gate, row.workspace)
     call = make_call(
@@ -153,6 +159,8 @@ def request_for_function(
     Who asks, and where, is said when a session is opened and never changes: so any row of it will do that was
     found right. Whether the session is still open is seen when the call is started.
     """
+    from sayso.gate.gate import find_session_row, in_workspace
+
     row = gate.sealer.last_session(session) or find_session_row(gate, session)
     gate = in_workspace(gate, row.workspace, look=False)
     here = msgspec.structs.replace(call, workspace=row.workspace)
@@ -181,6 +189,8 @@ def as_read_now(gate: Gate, request: Request) -> Request:
 
 def gate_and_reading(gate: Gate, request: Request) -> tuple[Gate, Request]:
     """The gate for the workspace of this request, and the request as its policy reads the call now."""
+    from sayso.gate.gate import in_workspace
+
     gate = in_workspace(gate, request.call.workspace)
     if request.read_by == _name_reader(gate):
         return gate, request

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import enum
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
+from sayso.core.text.patterns import lazy_pattern
 from sayso.policy.problems import MAX_PROBLEMS, PolicyProblem, PolicyProblems
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 32
 EMPTY_POLICY = "an empty policy decides nothing; start with extends: [balanced]"
 
-_WHOLE = re.compile(r"[-+]?[0-9]{1,300}")
-_NUMBER = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_WHOLE = lazy_pattern(r"[-+]?[0-9]{1,300}")
+_NUMBER = lazy_pattern(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _WORDS: dict[str, object] = {"": None, "~": None, "null": None, "true": True, "false": False}
 _ENDLESS = {".nan": "nan", ".inf": "inf", "+.inf": "inf", "-.inf": "-inf"}
 

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import functools
 import os
-import shutil
 import sys
-import sysconfig
 import threading
 import warnings
 from collections.abc import Iterator, Mapping
@@ -249,6 +247,9 @@ def _host_settings() -> Iterator[str]:
 @functools.lru_cache(maxsize=8)
 def _programs(environment: tuple[Any, ...]) -> tuple[str, ...]:
     """The commands `sayso`, and what Python reads before any program of its own."""
+    import shutil
+    import sysconfig
+
     scripts, libraries = sysconfig.get_path("scripts"), sysconfig.get_path("purelib")
     named = [shutil.which("sayso"), *(f"{scripts}/{name}" for name in ("sayso", "sayso-hook"))]
     started = [f"{libraries}/{name}" for name in ("sitecustomize.py", "usercustomize.py")]

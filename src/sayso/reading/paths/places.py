@@ -135,7 +135,6 @@ SECRET_SAMPLES = (
 
 _COST = 20
 """Looks for one reading of a path, and as many more for a wildcard."""
-_SECRET_FILES = lazy_pattern("|".join(fnmatch.translate(pattern) for pattern in SECRET_FILES))
 _KEY_NAMES = lazy_pattern(r"id_(?:rsa|dsa|ecdsa|ed25519)|_netrc", re.IGNORECASE)
 
 
@@ -332,7 +331,12 @@ def is_secret(path: str) -> bool:
         return True
     if not SECRET_PAIRS.isdisjoint(itertools.pairwise(parts)):
         return True
-    return parts[-1] not in PUBLIC_SAMPLES and _SECRET_FILES.match(parts[-1]) is not None
+    return parts[-1] not in PUBLIC_SAMPLES and _secret_files().match(parts[-1]) is not None
+
+
+@functools.cache
+def _secret_files() -> re.Pattern[str]:
+    return re.compile("|".join(fnmatch.translate(pattern) for pattern in SECRET_FILES))
 
 
 def spells_secret(text: str) -> bool:

@@ -309,14 +309,26 @@ _NAMES_AT_ROOTS = (
     ".vscode/settings.json", "opencode.json", ".opencode/plugins/", ".openclaw/openclaw.json",
 )  # fmt: skip
 """What a project or a home folder may hold, as it is spelled there; folders end in a slash."""
-_AT_ROOTS = tuple(
-    (name.rstrip("/"), found)
-    for name in _NAMES_AT_ROOTS
-    if (found := _find_by_name(fold_path(name)).at) is not None
-)
-_FOLDERS_AT_ROOTS = tuple(one for one in _AT_ROOTS if f"{one[0]}/" in _NAMES_AT_ROOTS)
-GUARDED_AT_ROOTS = frozenset(name.partition("/")[0].casefold() for name, _ in _AT_ROOTS)
-"""A folder without any of these names in it, folded, holds none of them."""
+
+
+@functools.cache
+def _files_at_roots() -> tuple[tuple[str, Guarded], ...]:
+    return tuple(
+        (name.rstrip("/"), found)
+        for name in _NAMES_AT_ROOTS
+        if (found := _find_by_name(fold_path(name)).at) is not None
+    )
+
+
+@functools.cache
+def _folders_at_roots() -> tuple[tuple[str, Guarded], ...]:
+    return tuple(one for one in _files_at_roots() if f"{one[0]}/" in _NAMES_AT_ROOTS)
+
+
+@functools.cache
+def guarded_at_roots() -> frozenset[str]:
+    """A folder without any of these names in it, folded, holds none of them."""
+    return frozenset(name.partition("/")[0].casefold() for name, _ in _files_at_roots())
 
 
 def _find_by_file(real: str, own: OwnPlaces, roots: Iterable[str]) -> GuardMatch:
@@ -335,7 +347,7 @@ def _find_linked(real: str, here: tuple[int, int], roots: Iterable[str]) -> list
     if found.st_nlink <= 1:
         return []
     is_folder = stat.S_ISDIR(found.st_mode)
-    likely = _FOLDERS_AT_ROOTS if is_folder else _AT_ROOTS
+    likely = _folders_at_roots() if is_folder else _files_at_roots()
     opened = () if is_folder else list_opened_files()
     linked = [BY_PLACE[known] for path, known in opened if identity_of(path) == here]
     return linked + [
@@ -367,7 +379,7 @@ def _find_inside(real: str) -> GuardMatch:
 def find_guarded_in(folder: str, pattern: str = "*") -> Guarded | None:
     """An agent's instructions or a host's settings in this folder that a pattern of git's fits."""
     wanted, tops = pattern.casefold(), dict[str, bool]()
-    for name, guarded in _AT_ROOTS:
+    for name, guarded in _files_at_roots():
         if wanted != "*" and not _fits(name.casefold(), wanted):
             continue
         top = name.partition("/")[0]

@@ -12,18 +12,15 @@ import typer
 from sayso.cli.commands.changing.hindsight import replay_past, suggest_from_past
 from sayso.cli.commands.changing.policy_file import policy_apply, policy_lock, policy_status, policy_unlock
 from sayso.cli.opening import open_gate_to_look, show_or_json
-from sayso.cli.policy_choice import (
+from sayso.cli.options import (
     ApprovalOption,
     JsonOption,
     PolicyArg,
     PolicyOption,
     PresetOption,
-    choose_policy,
     complete_presets,
-    global_approval,
-    load_named_policy,
-    print_note,
 )
+from sayso.cli.policy_choice import choose_policy, global_approval, load_named_policy, print_note
 from sayso.cli.short_ids import StoreOption
 from sayso.core.text.counts import count_of
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sayso.cli.opening import open_gate_to_act, show_or_json
-from sayso.cli.policy_choice import ApprovalOption, JsonOption, PolicyOption, PresetOption, choose_policy
+from sayso.cli.options import ApprovalOption, JsonOption, PolicyOption, PresetOption
+from sayso.cli.policy_choice import choose_policy
 from sayso.cli.short_ids import StoreOption
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sayso.cli.policy_choice import JsonOption, print_note
+from sayso.cli.options import JsonOption
+from sayso.cli.policy_choice import print_note
 from sayso.cli.views.wrapping import echo_line
 from sayso.core.text.counts import count_of
 

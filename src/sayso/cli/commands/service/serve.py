@@ -10,15 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sayso.cli.policy_choice import (
-    ApprovalOption,
-    JsonOption,
-    PolicyOption,
-    PresetOption,
-    choose_policy,
-    find_policy_source,
-    print_note,
-)
+from sayso.cli.options import ApprovalOption, JsonOption, PolicyOption, PresetOption
+from sayso.cli.policy_choice import choose_policy, find_policy_source, print_note
 from sayso.cli.short_ids import StoreOption
 
 if TYPE_CHECKING:

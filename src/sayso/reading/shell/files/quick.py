@@ -33,7 +33,7 @@ from sayso.reading.paths.places import (
     PathPlace,
     is_secret,
 )
-from sayso.reading.paths.protected import GUARDED_AT_ROOTS, GUARDED_FIRST_NAMES, find_named
+from sayso.reading.paths.protected import GUARDED_FIRST_NAMES, find_named, guarded_at_roots
 from sayso.reading.shell.programs.known import ProgramEffect, default_effect
 from sayso.reading.verbs import READ_VERBS, verb_of
 
@@ -159,7 +159,7 @@ class QuickLook:
             names = [name.casefold() for name in os.listdir(whole)]  # noqa: PTH208 - a Path costs more
         except OSError:
             return True
-        return not GUARDED_AT_ROOTS.isdisjoint(names)
+        return not guarded_at_roots().isdisjoint(names)
 
     def _spell(self, path: str, folder: str) -> str | None:
         """The path from the root on. `..` leads up from a folder that no link stands on the way to."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -116,28 +116,37 @@ def _build_added(name: str, added: Mapping[str, Any]) -> KnownProgram:
 @functools.cache
 def find_shipped(name: str) -> KnownProgram | None:
     """Look a program up in the data that comes with Sayso."""
-    raw = _data()["programs"].get(name)
-    return None if raw is None else build_program(name, raw)
+    raw = _data().programs.get(name)
+    return None if raw is None else build_program(name, msgspec.json.decode(raw))
+
+
+class _ShippedData(msgspec.Struct, frozen=True):
+    """The data files, compiled. A program is decoded when it is first looked up: most commands need a few."""
+
+    operations: dict[str, tuple[str, str | None]]
+    sets: dict[str, list[str]]
+    programs: dict[str, msgspec.Raw]
+
+
+_SHIPPED_DATA = msgspec.json.Decoder(_ShippedData)
 
 
 @functools.cache
-def _data() -> dict[str, Any]:
-    content = (resources.files("sayso.reading.shell.programs") / COMPILED_FILE).read_bytes()
-    found: dict[str, Any] = msgspec.json.decode(content)
-    return found
+def _data() -> _ShippedData:
+    return _SHIPPED_DATA.decode(Path(__file__).with_name(COMPILED_FILE).read_bytes())
 
 
 @functools.cache
 def default_effect(operation: str) -> ProgramEffect:
     """The risk and the sentence of an operation where a program's data says nothing else."""
-    risk, why = _data()["operations"].get(operation, ("high", None))
+    risk, why = _data().operations.get(operation, ("high", None))
     return ProgramEffect(operation, _RISKS[risk], why)
 
 
 @functools.cache
 def named_set(name: str) -> frozenset[str]:
     """One of the lists of names in the data: variables, git keys and the like."""
-    return frozenset(_data()["sets"][name])
+    return frozenset(_data().sets[name])
 
 
 def _subcommand(program: KnownProgram, name: str) -> KnownProgram | None:
