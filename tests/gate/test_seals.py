@@ -39,7 +39,8 @@ def test_of_too_many_rows_the_older_half_is_forgotten() -> None:
         kept = [known.get(f"call {one}", one) for one in range(number + 1)]
         assert kept[-3:] == [f"record {one}" for one in range(number + 1)][-3:]
         assert sum(one is not None for one in kept) <= 6
-    assert known.last("call 0") is known.last_row("call 0") is known.get("call 0", 0) is None
+    gone = (known.last("call 0"), known.last_row("call 0"), known.get("call 0", 0))
+    assert gone == (None, None, None)
 
 
 def test_the_last_row_of_a_name_counts_whenever_it_was_first_seen() -> None:

@@ -139,6 +139,20 @@ class Gate(msgspec.Struct, frozen=True):
         """The store, which is always behind its mark."""
         return self.store  # type: ignore[return-value]
 
+    def in_workspace(self, workspace: str, *, look: bool = True) -> Gate:
+        """Return this gate for calls of a workspace: the same one unless the project there has its own file.
+
+        Without a `look` it is the gate as of the last look at that file: only to read a call by, as it is
+        read again by whoever decides it, if the file says something else by then (`gate_and_reading`).
+        """
+        if self.projects is None:
+            return self
+        base = self.base or self.policy
+        policy = (self.projects.policy_for if look else self.projects.last_policy_for)(base, workspace)
+        if policy is self.policy:
+            return self
+        return msgspec.structs.replace(self, policy=policy, base=None if policy is base else base)
+
 
 T = TypeVar("T")
 TRIES = 20
@@ -155,21 +169,6 @@ def current_gate(gate: Gate) -> Gate:
 
 def with_policy(gate: Gate, policy: Policy) -> Gate:
     return msgspec.structs.replace(gate, policy=policy, base=None)
-
-
-def in_workspace(gate: Gate, workspace: str, *, look: bool = True) -> Gate:
-    """Return this gate for calls of a workspace: the same one unless the project there has its own file.
-
-    Without a `look` it is the gate as of the last look at that file: only to read a call by, as it is read
-    again by whoever decides it, if the file says something else by then (`gate_and_reading`).
-    """
-    if gate.projects is None:
-        return gate
-    base = gate.base or gate.policy
-    policy = (gate.projects.policy_for if look else gate.projects.last_policy_for)(base, workspace)
-    if policy is gate.policy:
-        return gate
-    return msgspec.structs.replace(gate, policy=policy, base=None if policy is base else base)
 
 
 def act_under_current_policy(gate: Gate, act: Callable[[Gate], T]) -> T:

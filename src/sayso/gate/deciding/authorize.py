@@ -27,7 +27,6 @@ from sayso.gate.gate import (
     NO_SCOPE,
     Gate,
     apply_and_save,
-    in_workspace,
     load_open_session,
     select_rows_for,
     writing,
@@ -159,7 +158,7 @@ def _record_taken(gate: Gate, refusal: EffectTaken) -> Decision:
     """Write the entry of a call that was refused because another one took its effect."""
     request = refusal.request
     with writing(gate) as tx:
-        gate = in_workspace(gate, request.call.workspace)
+        gate = gate.in_workspace(request.call.workspace)
         found = load_open_session(gate, tx, request.session, select_rows_for(request, gate.policy, NO_SCOPE))
         decision = decide(request, gate.policy, view_of(gate, tx, found, request), tx.now)
         decision = _deny(decision, str(refusal), rule=EFFECT_KEY)

@@ -4,7 +4,7 @@
 - Who makes a call is read from its session, never from the caller (`request_in_session`).
 - It is read again whenever a call that waited is about to start (`read_again`): the world may have changed.
 
-A request without a session needs no gate, so the gate is imported where a session is looked up.
+A request without a session needs no gate, so that is imported where a session is looked up.
 """
 
 from __future__ import annotations
@@ -129,10 +129,8 @@ def request_in_session(
     said: CallDeclaration = NO_DECLARATION,
 ) -> Request:
     """Make the request for a call by a host or an agent. The policy reads what the call does."""
-    from sayso.gate.gate import find_session_row, in_workspace
-
-    row = find_session_row(gate, session)
-    gate = in_workspace(gate, row.workspace)
+    row = _find_row(gate, session)
+    gate = gate.in_workspace(row.workspace)
     call = make_call(
         tool,
         args,
@@ -159,10 +157,8 @@ def request_for_function(
     Who asks, and where, is said when a session is opened and never changes: so any row of it will do that was
     found right. Whether the session is still open is seen when the call is started.
     """
-    from sayso.gate.gate import find_session_row, in_workspace
-
-    row = gate.sealer.last_session(session) or find_session_row(gate, session)
-    gate = in_workspace(gate, row.workspace, look=False)
+    row = gate.sealer.last_session(session) or _find_row(gate, session)
+    gate = gate.in_workspace(row.workspace, look=False)
     here = msgspec.structs.replace(call, workspace=row.workspace)
     who = {**requester_of_session(row), "read_by": _name_reader(gate)}
     if workflow is not None:
@@ -182,6 +178,12 @@ def _name_reader(gate: Gate) -> str:
     return "" if alone else gate.policy.digest
 
 
+def _find_row(gate: Gate, session: str) -> SessionRow:
+    from sayso.gate.gate import find_session_row
+
+    return find_session_row(gate, session)
+
+
 def as_read_now(gate: Gate, request: Request) -> Request:
     """The request as the policy of this gate reads its call, should another policy have read it."""
     return gate_and_reading(gate, request)[1]
@@ -189,9 +191,7 @@ def as_read_now(gate: Gate, request: Request) -> Request:
 
 def gate_and_reading(gate: Gate, request: Request) -> tuple[Gate, Request]:
     """The gate for the workspace of this request, and the request as its policy reads the call now."""
-    from sayso.gate.gate import in_workspace
-
-    gate = in_workspace(gate, request.call.workspace)
+    gate = gate.in_workspace(request.call.workspace)
     if request.read_by == _name_reader(gate):
         return gate, request
     return gate, read_again(request, gate.policy)

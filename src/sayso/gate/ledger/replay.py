@@ -23,7 +23,6 @@ from sayso.gate.gate import (
     TamperedSession,
     UnknownSession,
     apply_and_save,
-    in_workspace,
     load_open_session,
     select_rows_for,
     writing,
@@ -56,7 +55,7 @@ def replay_call(
         kept = load_record(gate, row)
         if kept.request.workflow is not None:
             raise NotNow("a run of a workflow is not replayed", hint="run the workflow again")
-        gate = in_workspace(gate, kept.request.call.workspace)
+        gate = gate.in_workspace(kept.request.call.workspace)
         request = with_state_now(read_again(kept.request, gate.policy), state)
         here = _request_for_session(gate, tx, request, session)
         if row.effect_key is not None:

@@ -37,7 +37,6 @@ from sayso.gate.gate import (
     TamperedSession,
     UnknownSession,
     apply_and_save,
-    in_workspace,
     load_open_session,
     select_rows_for,
 )
@@ -54,7 +53,7 @@ ALLOWING = (*ANSWERS, "edit")
 
 def refuse_to_go_on(gate: Gate, tx: Reader, row: CallRow, kept: Record, scope: Scope) -> Decision | None:
     """The refusal if the consent of this started call is gone; None if it may go on. It is read again."""
-    gate = in_workspace(gate, kept.request.call.workspace)
+    gate = gate.in_workspace(kept.request.call.workspace)
     request = read_again(kept.request, gate.policy)
     why = reason_not_to_run(gate, tx, (row.session, *kept.made_in))
     if why is not None:
@@ -94,7 +93,7 @@ def _refuse_by_answer(
     One that only ran out is not a refusal: the call goes on, and asks again when it gets there.
     """
     request = gate.sealer.open_edited(row) or question.request
-    gate = in_workspace(gate, request.call.workspace)
+    gate = gate.in_workspace(request.call.workspace)
     found = load_open_session(gate, tx, row.session, select_rows_for(request, gate.policy, NO_SCOPE))
     decision = decide(request, gate.policy, view_of(gate, tx, found, request), tx.now)
     if decision.verdict is Verdict.ALLOW:

@@ -33,7 +33,7 @@ from sayso.gate.call_rows import (
 from sayso.gate.deciding.approvals import has_story
 from sayso.gate.deciding.authorize import Authorization, authorize_in, record_decision, reporting
 from sayso.gate.deciding.request import read_again, with_state
-from sayso.gate.gate import NO_SCOPE, Gate, in_workspace, writing
+from sayso.gate.gate import NO_SCOPE, Gate, writing
 from sayso.gate.ledger.attempts import row_after_question, session_of_call
 from sayso.gate.ledger.effect_keys import check_effect
 from sayso.gate.ledger.resume import make_refusal, reason_not_to_run
@@ -78,7 +78,7 @@ def retry_call(
             if no is not None:
                 return attempt_from_row(gate, tx, move_call_row(gate, tx, row, no))
         wish = _request_to_retry(gate, row, question)
-        gate = in_workspace(gate, wish.call.workspace)
+        gate = gate.in_workspace(wish.call.workspace)
         request = with_state_now(_read_now(gate, wish, ready), state)
         if meant is not None and meant != request.call.arguments:
             raise NotNow("the call was edited just now", hint="retry it")
@@ -128,7 +128,7 @@ def _read_ahead(gate: Gate, call: str) -> _ReadAhead | None:
             return None
         question = _question_of(gate, tx, row)
     wish = _request_to_retry(gate, row, question)
-    policy = in_workspace(gate, wish.call.workspace).policy
+    policy = gate.in_workspace(wish.call.workspace).policy
     return _ReadAhead(wish, read_again(wish, policy), policy)
 
 

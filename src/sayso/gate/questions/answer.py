@@ -28,7 +28,6 @@ from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import (
     Gate,
     apply_and_save,
-    in_workspace,
     load_open_session,
     select_all_rows,
     writing,
@@ -182,7 +181,7 @@ def edit_and_allow(
 
     def reply(tx: Writer, asked: Question, found: LoadedSession) -> AnswerChange:
         check_edit(asked, edited)
-        here = in_workspace(gate, edited.call.workspace)
+        here = gate.in_workspace(edited.call.workspace)
         decision = decide(edited, here.policy, view_of(here, tx, found, edited), tx.now)
         if decision.verdict is Verdict.DENY:
             raise EditRefused(f"the edited call is denied: {decision.reason}")
@@ -224,7 +223,7 @@ def _answer_change(
 
     Whether the approvals of a team are there is counted before any of it is written.
     """
-    gate = in_workspace(gate, found.row.workspace)
+    gate = gate.in_workspace(found.row.workspace)
     if asked.claim is None:
         return AnswerChange(
             effects_of_answers(

@@ -13,7 +13,7 @@ from sayso.core.effects import GrantAdded
 from sayso.core.model import Request, Verdict
 from sayso.core.session import Session, apply_effects
 from sayso.core.session.numbering import question_id
-from sayso.gate.gate import Gate, in_workspace, select_all_rows
+from sayso.gate.gate import Gate, select_all_rows
 from sayso.gate.questions.read import read_question
 from sayso.gate.questions.view import view_of
 from sayso.gate.rows.sessions import LoadedSession, load_session
@@ -61,6 +61,6 @@ def _session_after_answer(
 
 
 def _is_allowed(gate: Gate, tx: Reader, found: LoadedSession, session: Session, request: Request) -> bool:
-    gate = in_workspace(gate, request.call.workspace)
+    gate = gate.in_workspace(request.call.workspace)
     view = view_of(gate, tx, msgspec.structs.replace(found, session=session), request)
     return decide(request, gate.policy, view, tx.now).verdict is Verdict.ALLOW

@@ -10,7 +10,7 @@ from sayso.core.model import Request, Verdict
 from sayso.core.session import Scope
 from sayso.core.words import visible
 from sayso.gate import words
-from sayso.gate.gate import NO_SCOPE, Gate, in_workspace, load_open_session, select_rows_for
+from sayso.gate.gate import NO_SCOPE, Gate, load_open_session, select_rows_for
 from sayso.gate.policy.projects import decide_here, name_project
 from sayso.gate.questions.answer import check_edit
 from sayso.gate.questions.surface import EditDecided
@@ -20,7 +20,7 @@ from sayso.gate.rows.sessions import RowSelection
 
 def preview_decision(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Decision:
     """Decide as of now, without effects. Nothing is used up, opened or written."""
-    gate = in_workspace(gate, request.call.workspace)
+    gate = gate.in_workspace(request.call.workspace)
     with gate.store.read() as tx:
         found = load_open_session(gate, tx, request.session, select_rows_for_preview(gate, request, scope))
         return decide_here(gate, request, view_of(gate, tx, found, request, scope), tx.now)
@@ -53,7 +53,7 @@ def trace_decision(
     gate: Gate, request: Request, scope: Scope = NO_SCOPE
 ) -> tuple[Decision, tuple[Trace, ...]]:
     """The same, with every check on the way."""
-    gate = in_workspace(gate, request.call.workspace)
+    gate = gate.in_workspace(request.call.workspace)
     with gate.store.read() as tx:
         found = load_open_session(gate, tx, request.session, select_rows_for_preview(gate, request, scope))
         view = view_of(gate, tx, found, request, scope)
@@ -67,7 +67,7 @@ def format_trace(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> str:
     Line breaks in what somebody else wrote are spelled out: a break in this text is one of ours.
     """
     _, traces = trace_decision(gate, request, scope)
-    project = in_workspace(gate, request.call.workspace).policy.project
+    project = gate.in_workspace(request.call.workspace).policy.project
     lines = [words.project_file_counts(visible(project, None))] if project else []
     for trace in traces:
         lines.append(f"{trace.operation} ({trace.tier}, {trace.risk.word} risk)")

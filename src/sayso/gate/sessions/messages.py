@@ -40,7 +40,6 @@ from sayso.gate.deciding.request import make_call, make_request
 from sayso.gate.gate import (
     Gate,
     apply_and_save,
-    in_workspace,
     load_open_session,
     select_all_rows,
     select_all_rows_and_calls,
@@ -78,7 +77,7 @@ def record_message(
     """
     with writing(gate) as tx:
         found = load_open_session(gate, tx, session, select_all_rows_and_calls())
-        gate = in_workspace(gate, found.row.workspace)
+        gate = gate.in_workspace(found.row.workspace)
         heard = hear_text(
             found.session,
             text,

@@ -29,7 +29,7 @@ from sayso.core.team import (
     rules_for,
 )
 from sayso.core.text.foreign import visible
-from sayso.gate.gate import Gate, in_workspace
+from sayso.gate.gate import Gate
 from sayso.gate.people.answerers import Answerer, Requesters, find_requesters, is_vouched_for
 from sayso.gate.people.delegations import load_delegations
 from sayso.gate.people.passkeys import lock_passkeys
@@ -224,8 +224,8 @@ def find_team(gate: Gate, tx: Reader, row: QuestionRow, question: Question) -> T
     if other is not None:
         return other
     session = tx.session(row.session)
-    here = in_workspace(gate, "" if session is None else session.workspace).policy.team
-    there = in_workspace(gate, question.request.call.workspace).policy.team
+    here = gate.in_workspace("" if session is None else session.workspace).policy.team
+    there = gate.in_workspace(question.request.call.workspace).policy.team
     return here if here is there else join_teams(here, there)
 
 
