@@ -25,6 +25,7 @@ from sayso.gate.proposals.carry_out import carry_on_here
 from sayso.gate.proposals.file_proposal import list_proposals
 from sayso.gate.questions.read import read_question
 from sayso.gate.questions.wait import load_question_row
+from sayso.gate.trusted import receive
 from sayso.gate.trusted.receive import _take_id
 from sayso.gate.trusted.settings_file import load_trusted_file, make_trusted_file, rotate_secret
 from sayso.policy import load_preset
@@ -501,6 +502,41 @@ def test_a_message_cut_off_before_it_was_decided_is_decided_when_it_comes_again(
     assert (again.status_code, again.json()["code"]) == (409, "already_received")
     assert channel.events().count("ASKED") == 1
     assert channel.events().count("TRUSTED_RECEIVED") == 1
+
+
+class Died(BaseException):
+    """The process ends here, without a word."""
+
+
+@pytest.mark.parametrize("last", ["_note_call", "_file_if_allowed", "file_proposal", "end_call"])
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+def test_a_request_cut_off_between_its_start_and_its_end_is_filed_when_it_comes_again(
+    channel: Channel, monkeypatch: pytest.MonkeyPatch, last: str, *, after: bool
+) -> None:
+    """Otherwise nobody knew how its call ended, and no proposal would be there to approve."""
+    done = getattr(receive, last)
+
+    def die(*given: Any, **more: Any) -> None:
+        if after:
+            done(*given, **more)
+        raise Died
+
+    sure = {"type": "sayso.request", "data": {**BODY["data"], "confidence": 1.0}}
+    content = json.dumps(sure).encode()
+    headers = channel.headers(content)
+    message = SignedMessage(
+        headers["webhook-id"], headers["webhook-timestamp"], headers["webhook-signature"], content
+    )
+    with monkeypatch.context() as broken, pytest.raises(Died):
+        broken.setattr(receive, last, die)
+        receive.receive_message(
+            channel.service.gate, channel.file, message, source="", log=receive.RefusalLog()
+        )
+    told = channel.post(content, headers)
+    assert (told.status_code, told.json()["status"]) == (200, "succeeded")
+    assert [one.id for one in list_proposals(channel.service.gate)] == [told.json()["result"]["proposal"]]
+    assert channel.post(content, headers).json()["code"] == "already_received"
+    assert len(list_proposals(channel.service.gate)) == 1
 
 
 def test_an_id_that_said_something_else_is_not_told_as_received(channel: Channel) -> None:

@@ -40,6 +40,7 @@ from sayso.gate.proposals.roots import load_roots
 from sayso.gate.refusal_limit import RefusalLimit
 from sayso.gate.rows.journal import record
 from sayso.gate.sealed_values import (
+    LockedKind,
     TamperedValue,
     lock_values,
     read_value_of_all_epochs,
@@ -57,6 +58,10 @@ REMEMBERED = 2 * WINDOW
 """How long an id is remembered at least."""
 MOST_OF_A_NAME = 200
 """How much of a folder's name and of a path is recorded that a refused proposal was for."""
+
+
+LOCKED: tuple[LockedKind, ...] = ("trusted-id", "running-time", "proposal")
+"""What a message changes values of, in the order in which everybody locks them: before any session."""
 
 
 class MessageRefused(SaysoError):
@@ -157,9 +162,7 @@ def receive_message(
         proposal = _read_proposal(asked)
         if proposal is not None:
             check_proposal(load_roots(), proposal, proposer="trusted_channel")
-        attempt = _decide(gate, message, asked)
-        _note_call(gate, message, attempt)
-        return _file_if_allowed(gate, attempt)
+        return _decide_and_file(gate, message, asked)
     except StoreError:  # it is not refused: whoever sent it tries again
         raise
     except SaysoError as error:
@@ -212,6 +215,30 @@ def _take_id(gate: Gate, message: SignedMessage) -> None:
         )
     if seen is not None and seen.call:
         raise AlreadyReceived("replay", f"a message with this id was received before: {seen.call}")
+
+
+def _decide_and_file(gate: Gate, message: SignedMessage, asked: TrustedRequest | TrustedRetry) -> Attempt:
+    """Decide it, note which call it became, and file its proposal: all of it or nothing.
+
+    So a message that was cut off at any point can be sent again. A proposal that cannot be filed is the end
+    of its call, and that is kept.
+    """
+    refusal: SaysoError | None = None
+    with gate.marked_store.batch():
+        with gate.marked_store.write() as tx:
+            for kind in LOCKED:
+                lock_values(tx, kind)
+        attempt = _decide(gate, message, asked)
+        _note_call(gate, message, attempt)
+        try:
+            attempt = _file_if_allowed(gate, attempt)
+        except StoreError:
+            raise
+        except SaysoError as error:
+            refusal = error
+    if refusal is not None:
+        raise refusal
+    return attempt
 
 
 def _note_call(gate: Gate, message: SignedMessage, attempt: Attempt) -> None:
