@@ -527,11 +527,11 @@ def test_a_request_cut_off_between_its_start_and_its_end_is_filed_when_it_comes_
     message = SignedMessage(
         headers["webhook-id"], headers["webhook-timestamp"], headers["webhook-signature"], content
     )
-    with monkeypatch.context() as broken, pytest.raises(Died):
+    gate, log = channel.service.gate, receive.RefusalLog()
+    with monkeypatch.context() as broken:
         broken.setattr(receive, last, die)
-        receive.receive_message(
-            channel.service.gate, channel.file, message, source="", log=receive.RefusalLog()
-        )
+        with pytest.raises(Died):
+            receive.receive_message(gate, channel.file, message, source="", log=log)
     told = channel.post(content, headers)
     assert (told.status_code, told.json()["status"]) == (200, "succeeded")
     assert [one.id for one in list_proposals(channel.service.gate)] == [told.json()["result"]["proposal"]]
