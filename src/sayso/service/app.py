@@ -225,10 +225,10 @@ async def _look_at_policy(running: ServiceState) -> None:
 
 async def _run_once(endpoint: Endpoint, context: Context) -> Any:
     """Run the endpoint. What is urgent is tried again while others hold the store."""
-    if inspect.iscoroutinefunction(endpoint.answer):
-        return await endpoint.answer(context)
     if endpoint.in_batch:
         return await _run_in_batch(endpoint, context)
+    if inspect.iscoroutinefunction(endpoint.answer):
+        return await endpoint.answer(context)
     until = time.monotonic() + (URGENT if endpoint.is_urgent_for(context.token.role) else 0.0)
     while True:
         try:
@@ -271,7 +271,7 @@ def _prepare(endpoint: Endpoint, context: Context) -> BatchedStep:
     """What the request wants done. Its caller is looked up for that, and again where it is done."""
     context.check_still_known()
     step = cast("BatchedStep", endpoint.answer(context))
-    return msgspec.structs.replace(step, do=partial(_do_if_known, context, step.do))
+    return BatchedStep(partial(_do_if_known, context, step.do), step.ahead)
 
 
 def _do_if_known(context: Context, do: Callable[[], Any]) -> Any:

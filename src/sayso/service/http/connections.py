@@ -304,7 +304,7 @@ def _take_body(cycle: Any, scope: Scope) -> bytes | None:
 
 def _answer_whole(cycle: Any, scope: Scope, status: int, head: bytes, body: bytes) -> bool:
     """Answer as the framework does, if the connection stays open and can be written to."""
-    if cycle.scope is not scope or cycle.response_started or cycle.disconnected:
+    if cycle.scope is not scope or cycle.response_started or cycle.disconnected or cycle.default_headers:
         return False
     if not cycle.keep_alive or cycle.flow.write_paused or scope["method"] == "HEAD":
         return False
