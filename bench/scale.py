@@ -2,8 +2,9 @@
 
 A call is two requests over HTTP: it is decided and started, and its end is reported. Each agent has a token,
 a session and a connection of its own, and makes its next call as soon as the last one ended. Agents run in
-processes of their own beside the services, on the same processors. Before the clock starts every agent has
-made a call.
+processes of their own beside the services, on the same processors, so they do no more than they have to: one
+loop waits for all of their connections, and reads and checks every answer. Before the clock starts every
+agent has made a call.
 
 `python -m bench.scale serve FOLDER STORE` and `… agents` are those processes. To measure 32 agents on one
 service for 4 seconds: `python -m bench.scale file 32 1 4`. The whole series: `python -m bench --scale`.
@@ -11,14 +12,13 @@ service for 4 seconds: `python -m bench.scale file 32 1 4`. The whole series: `p
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
+import selectors
 import socket
 import statistics
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
@@ -237,23 +237,28 @@ class Connection:
             f" HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n"
             "Content-Type: application/json\r\nContent-Length: "
         )
+        self._received = b""
 
-    def post(self, path: str, body: bytes) -> tuple[int, bytes]:
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def post(self, path: str, body: bytes) -> None:
         self._socket.sendall(f"POST {path}{self._head}{len(body)}\r\n\r\n".encode() + body)
-        told = b""
-        while b"\r\n\r\n" not in told:
-            told += self._receive()
-        head, _, rest = told.partition(b"\r\n\r\n")
-        length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
-        while len(rest) < length:
-            rest += self._receive()
-        return int(head[9:12]), rest
 
-    def _receive(self) -> bytes:
+    def receive(self) -> tuple[int, bytes] | None:
+        """Wait for more of the answer; return its status and body once all of it is here."""
         received = self._socket.recv(65_536)
         if not received:
             raise OSError("the service closed the connection")
-        return received
+        self._received += received
+        head, end, body = self._received.partition(b"\r\n\r\n")
+        if not end:
+            return None
+        length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
+        if len(body) < length:
+            return None
+        self._received = b""
+        return int(head[9:12]), body
 
 
 class Worked(msgspec.Struct, frozen=True):
@@ -264,28 +269,32 @@ class Worked(msgspec.Struct, frozen=True):
     failed: list[str]
 
 
+class Answer(msgspec.Struct, frozen=True):
+    """What an agent reads of the state of its call."""
+
+    operation_id: str
+    status: str
+    fence: int
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Answer).decode
+
+
 class Caller:
-    """One agent at work: its connection, and what it measured."""
+    """One agent at work: its connection, the call it is making, and what it measured."""
 
     def __init__(self, agent: Agent, port: int) -> None:
         self.took: list[float] = []
         self.failed = ""
+        self.connection = Connection(port, agent.token)
         self._session = agent.session
-        self._connection = Connection(port, agent.token)
         self._number = 0
+        self._began = 0.0
+        self._ending = False
 
-    def work(self, load: Load) -> None:
-        end = time.monotonic() + load.seconds
-        try:
-            while len(self.took) < load.calls or time.monotonic() < end:
-                began = time.monotonic()
-                self.call()
-                self.took.append(time.monotonic() - began)
-        except (OSError, AssertionError) as error:
-            self.failed = str(error)
-
-    def call(self) -> None:
-        """Start a call, and report that it succeeded."""
+    def start(self) -> None:
+        """Ask for the next call."""
         self._number += 1
         body = {
             "tool": "label",
@@ -294,17 +303,57 @@ class Caller:
             "operations": [{"operation": OPERATION}],
             "beats": True,
         }
-        call = self._ask("/v1/calls", body)
-        if call["status"] != "allowed":
-            raise AssertionError(f"not allowed: {call}")
-        self._ask(f"/v1/calls/{call['operation_id']}/outcome", {"fence": call["fence"], "state": "succeeded"})
+        self._began, self._ending = time.monotonic(), False
+        self.connection.post("/v1/calls", _encode(body))
 
-    def _ask(self, path: str, body: dict[str, object]) -> dict[str, object]:
-        status, answer = self._connection.post(path, json.dumps(body).encode())
+    def go_on(self) -> bool:
+        """Read what came; if that is the start of the call, report its end. True once it has ended."""
+        told = self.connection.receive()
+        if told is None:
+            return False
+        status, answer = told
         if status != 200:
             raise AssertionError(f"{status} {answer[:300]!r}")
-        told: dict[str, object] = json.loads(answer)
-        return told
+        call = _decode(answer)
+        if self._ending:
+            if call.status != "succeeded":
+                raise AssertionError(f"not ended: {answer[:300]!r}")
+            self.took.append(time.monotonic() - self._began)
+            return True
+        if call.status != "allowed":
+            raise AssertionError(f"not allowed: {answer[:300]!r}")
+        self._ending = True
+        self.connection.post(
+            f"/v1/calls/{call.operation_id}/outcome", _encode({"fence": call.fence, "state": "succeeded"})
+        )
+        return False
+
+    def call(self) -> None:
+        """Make one call, and wait for its end."""
+        self.start()
+        while not self.go_on():
+            pass
+
+
+def work(callers: Sequence[Caller], load: Load) -> None:
+    """Let the agents make call after call, each its next one when the last has ended."""
+    end = time.monotonic() + load.seconds
+    with selectors.DefaultSelector() as answers:
+        for caller in callers:
+            caller.start()
+            answers.register(caller.connection, selectors.EVENT_READ, caller)
+        while answers.get_map():
+            for key, _ in answers.select():
+                caller = key.data
+                try:
+                    ended = caller.go_on()
+                    if ended and (len(caller.took) < load.calls or time.monotonic() < end):
+                        caller.start()
+                        continue
+                except (OSError, AssertionError, msgspec.MsgspecError) as error:
+                    caller.failed, ended = str(error), True
+                if ended:
+                    answers.unregister(caller.connection)
 
 
 def run_agents() -> None:
@@ -313,18 +362,15 @@ def run_agents() -> None:
     callers = [Caller(agent, load.ports[n % len(load.ports)]) for n, agent in enumerate(load.agents)]
     for caller in callers:
         caller.call()
+        caller.took.clear()
     print("ready", flush=True)
     sys.stdin.readline()
     began = time.monotonic()
-    threads = [threading.Thread(target=caller.work, args=(load,)) for caller in callers]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    work(callers, load)
     took = [one for caller in callers for one in caller.took]
     failed = [caller.failed for caller in callers if caller.failed]
     worked = Worked(took, time.monotonic() - began, failed[:2])
-    print(msgspec.json.encode(worked).decode(), flush=True)
+    print(_encode(worked).decode(), flush=True)
 
 
 def serve(folder: Path, where: str) -> None:

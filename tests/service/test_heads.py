@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import socket
-import sys
-import threading
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from sayso.service.http.connections import LARGEST_HEAD, Strangers, protocol_for
+from sayso.service.http.connections import LARGEST_HEAD
+from tests.support.parsers import PARSERS, served_with
 
 PIECE = b"x" * 8_192
 PIECES = 10 * LARGEST_HEAD // len(PIECE)
@@ -36,27 +34,10 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": text})
 
 
-@pytest.fixture(params=["httptools", "h11"])
+@pytest.fixture(params=PARSERS)
 def address(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
-    if request.param == "h11":
-        monkeypatch.setitem(sys.modules, "uvicorn.protocols.http.httptools_impl", None)
-    protocol = protocol_for(Strangers(99, 60.0))
-    assert any(request.param in kind.__module__ for kind in protocol.__mro__)
-    config = uvicorn.Config(
-        app,
-        http=protocol,
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        h11_max_incomplete_event_size=LARGEST_HEAD,
-    )
-    server = uvicorn.Server(config)
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        yield listening.getsockname()
-        server.should_exit = True
-        thread.join(30)
+    with served_with(app, request.param, monkeypatch) as there:
+        yield there
 
 
 def send_until_closed(address: tuple[str, int], first: bytes, piece: bytes = PIECE) -> tuple[int, bytes]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hmac
 from hashlib import sha256
-from typing import Literal, TypeVar, get_args
+from typing import Generic, Literal, NamedTuple, TypeVar, get_args
 
 import msgspec
 
@@ -48,6 +48,16 @@ class _SealedValue(msgspec.Struct, frozen=True):
     seal: bytes
 
 
+class ValueReading(NamedTuple, Generic[Value]):
+    """A value as it was read, and all that it follows from: the stored text, its mark and the epoch."""
+
+    text: str | None
+    marked: int
+    epoch: int
+    value: Value | None
+    """None if there is none that counts."""
+
+
 _encode = msgspec.json.Encoder().encode
 _decode_sealed = msgspec.json.Decoder(_SealedValue).decode
 
@@ -80,6 +90,26 @@ def find_value(gate: Gate, tx: Reader, name: str, kind: type[Value]) -> Value | 
         return read_value(gate, tx, name, kind)
     except TamperedValue:
         return None
+
+
+def read_value_again(
+    gate: Gate, tx: Reader, name: str, kind: type[Value], before: ValueReading[Value] | None
+) -> ValueReading[Value]:
+    """Return the value of this name as `find_value` does; the one from `before` if it follows from the same.
+
+    Text and mark are looked at every time. What is newer than its mark is opened every time, to be marked.
+    """
+    marked = _find_mark(gate, name)
+    text = tx.meta(name)
+    if before is not None and before[:3] == (text, marked, gate.sealer.epoch):
+        return before
+    try:
+        value = _open_value(gate, name, text, kind, marked)
+    except TamperedValue:
+        value = None
+    kept = _unseal(gate, name, text)
+    settled = kept is not None and kept.version <= marked
+    return ValueReading(text, marked if settled else -1, gate.sealer.epoch, value)
 
 
 def read_value_of_epoch(gate: Gate, tx: Reader, name: str, kind: type[Value]) -> Value | None:

@@ -172,7 +172,8 @@ async def _respond_or_explain(
 async def _handle_request(
     running: ServiceState, endpoint: Endpoint, request: HttpRequest
 ) -> Response | JsonAnswer:
-    token = await _check_caller(running, endpoint, request)
+    name = _name_of_token(endpoint, request)
+    token = await _check_caller(running, endpoint, request, name)
     body = await _body(running, endpoint, request, token)
     headers = request.headers
     context = Context(
@@ -186,8 +187,8 @@ async def _handle_request(
         headers.get(SESSION),
         _base(running, request),
         request.wait_for_disconnect,
-        headers.get("authorization"),
-        partial(_check_still_known, running, request, token),
+        name,
+        partial(_check_still_known, running, request, token, name),
         request.length,
     )
     if request.method not in SAFE and not _is_checked_later(endpoint, request):
@@ -224,10 +225,10 @@ async def _look_at_policy(running: ServiceState) -> None:
 
 async def _run_once(endpoint: Endpoint, context: Context) -> Any:
     """Run the endpoint. What is urgent is tried again while others hold the store."""
-    if inspect.iscoroutinefunction(endpoint.answer):
-        return await endpoint.answer(context)
     if endpoint.in_batch:
         return await _run_in_batch(endpoint, context)
+    if inspect.iscoroutinefunction(endpoint.answer):
+        return await endpoint.answer(context)
     until = time.monotonic() + (URGENT if endpoint.is_urgent_for(context.token.role) else 0.0)
     while True:
         try:
@@ -251,7 +252,7 @@ async def _run_in_batch(endpoint: Endpoint, context: Context) -> Any:
 def _first_reads(context: Context) -> Ahead:
     """What is read before a call is decided: the token, and the session it is likely about."""
     token = context.token
-    metas = set() if context.authorization is None else {token_name(context.authorization)}
+    metas = set() if context.token_name is None else {context.token_name}
     if token.role == "agent":
         metas.add(agent_session_key(token))
         named = context.running.callers.last_session(token)
@@ -270,7 +271,7 @@ def _prepare(endpoint: Endpoint, context: Context) -> BatchedStep:
     """What the request wants done. Its caller is looked up for that, and again where it is done."""
     context.check_still_known()
     step = cast("BatchedStep", endpoint.answer(context))
-    return msgspec.structs.replace(step, do=partial(_do_if_known, context, step.do))
+    return BatchedStep(partial(_do_if_known, context, step.do), step.ahead)
 
 
 def _do_if_known(context: Context, do: Callable[[], Any]) -> Any:
@@ -282,11 +283,19 @@ OF_THE_POLICY = ("/v1/policy", "/v1/proposals")
 """Where what decides is changed: whoever tries that and may not is told of."""
 
 
-async def _check_caller(running: ServiceState, endpoint: Endpoint, request: HttpRequest) -> Token:
+def _name_of_token(endpoint: Endpoint, request: HttpRequest) -> str | None:
+    """Return the name under which the token of this request is stored; None if it has or needs none."""
+    authorization = request.headers.get("authorization")
+    return None if authorization is None or not endpoint.roles else token_name(authorization)
+
+
+async def _check_caller(
+    running: ServiceState, endpoint: Endpoint, request: HttpRequest, name: str | None
+) -> Token:
     """Return the caller's token; refuse callers that may not ask, or ask too often."""
     if not endpoint.roles or (endpoint is system.METRICS and running.settings.open_metrics):
         return NOBODY
-    token = await _find_caller(running, endpoint, request)
+    token = await _find_caller(running, endpoint, request, name)
     mark_caller_known()
     running.limits.take(token, follows_call=endpoint.follows_call)
     if token.role not in endpoint.roles:
@@ -304,29 +313,29 @@ def _is_checked_later(endpoint: Endpoint, request: HttpRequest) -> bool:
     return (endpoint.in_batch or endpoint.checks_token) and "authorization" in request.headers
 
 
-def _check_still_known(running: ServiceState, request: HttpRequest, token: Token) -> None:
+def _check_still_known(running: ServiceState, request: HttpRequest, token: Token, name: str | None) -> None:
     """Refuse a caller who was turned out while the body was on its way, or while they waited."""
     if token is NOBODY:
         return
-    authorization = request.headers.get("authorization")
-    if authorization is not None:
-        check_caller_again(running.gate, running.callers, authorization, token)
+    if name is not None:
+        check_caller_again(running.gate, running.callers, name, token)
     elif find_caller(running.gate, request.whole) != token:
         raise RequestRefused(401, "unauthorized", "the browser signed in again", hint="send it again")
 
 
-async def _find_caller(running: ServiceState, endpoint: Endpoint, request: HttpRequest) -> Token:
+async def _find_caller(
+    running: ServiceState, endpoint: Endpoint, request: HttpRequest, name: str | None
+) -> Token:
     """Who asks. What is decided in a batch looks again whether their token still lets them in."""
-    authorization = request.headers.get("authorization")
-    if (endpoint.in_batch or endpoint.checks_token) and authorization is not None:
-        known = running.callers.find(authorization)
+    if name is None:
+        return await running.lanes.run("tokens", find_caller, running.gate, request.whole)
+    if endpoint.in_batch or endpoint.checks_token:
+        known = running.callers.find(name)
         if known is not None:
             return known
-    if authorization is None:
-        return await running.lanes.run("tokens", find_caller, running.gate, request.whole)
-    token = await running.lanes.run("tokens", find_bearer, running.gate, authorization)
+    token = await running.lanes.run("tokens", find_bearer, running.gate, request.headers["authorization"])
     if token.role != "operator":
-        running.callers.remember(authorization, token)
+        running.callers.remember(name, token)
     return token
 
 
@@ -397,6 +406,11 @@ async def _read(running: ServiceState, request: HttpRequest, token: Token) -> by
         raise _too_large(most)
     if not free:
         running.limits.take_bytes(token, most if told is None else told)
+    whole = request.take_body()
+    if whole is not None:
+        if len(whole) > most:
+            raise _too_large(most)
+        return whole
     raw = bytearray()
     try:
         async with asyncio.timeout(running.settings.slowest_body):

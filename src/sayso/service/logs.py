@@ -12,6 +12,7 @@ import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sayso.core.words import visible
+from sayso.service.http.connections import ANSWERED
 
 Form = Literal["text", "json"]
 access = logging.getLogger("sayso.access")
@@ -39,7 +40,7 @@ class AccessLog:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] != "http" or not access.isEnabledFor(logging.INFO):
             await self._app(scope, receive, send)
             return
         began, status = time.monotonic(), 0
@@ -53,12 +54,10 @@ class AccessLog:
         try:
             await self._app(scope, receive, sending)
         finally:
-            _log_request(scope, status, time.monotonic() - began)
+            _log_request(scope, scope.get(ANSWERED, status), time.monotonic() - began)
 
 
 def _log_request(scope: Scope, status: int, seconds: float) -> None:
-    if not access.isEnabledFor(logging.INFO):
-        return
     path = visible(scope["path"])[:LONGEST_PATH]
     said = {"method": scope["method"], "path": path, "status": status, "ms": round(seconds * 1e3, 1)}
     access.info("%s %s %s %.1f ms", *said.values(), extra={"request": said})

@@ -13,7 +13,14 @@ from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.moves import hold_streams
-from sayso.gate.sealed_values import find_value, secret_value_name, value_name, write_value
+from sayso.gate.sealed_values import (
+    ValueReading,
+    find_value,
+    read_value_again,
+    secret_value_name,
+    value_name,
+    write_value,
+)
 from sayso.store.contract import MetaRow, Reader
 
 Role = Literal["agent", "host", "operator", "trusted"]
@@ -88,6 +95,13 @@ def find_token(gate: Gate, tx: Reader, secret: str) -> Token | None:
     """Return the token's record; None if it is unknown, revoked or tampered with."""
     token = find_value(gate, tx, secret_value_name("token", secret), Token)
     return None if token is None or token.revoked else token
+
+
+def read_token_again(
+    gate: Gate, tx: Reader, name: str, before: ValueReading[Token] | None
+) -> ValueReading[Token]:
+    """Read the record of the token that is stored under this name, again if it was read `before`."""
+    return read_value_again(gate, tx, name, Token, before)
 
 
 def find_token_record(gate: Gate, tx: Reader, token: str, *, revoked: bool = False) -> Token | None:

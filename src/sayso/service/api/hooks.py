@@ -106,8 +106,8 @@ def _begin(context: Context, event: HostEvent) -> HookAnswer | tuple[str, HostCa
 
 
 def _take_event(context: Context, event: HostEvent) -> HookAnswer | tuple[str, HostCall, Attempt]:
-    if context.authorization is not None:
-        check_caller_again(context.gate, context.running.callers, context.authorization, context.token)
+    if context.token_name is not None:
+        check_caller_again(context.gate, context.running.callers, context.token_name, context.token)
     if isinstance(event, HostMessage) and is_canary_message(event.text):
         context.running.hook_calls.note_canary(context.parameters["agent"], event.text)
         return NOTHING

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from hashlib import sha256
 
 from starlette.requests import Request
 
 from sayso.gate.gate import Gate
 from sayso.gate.people.browsers import find_browser, page_key
-from sayso.gate.people.tokens import Token, find_token
-from sayso.gate.sealed_values import secret_value_name
+from sayso.gate.people.tokens import Token, find_token, read_token_again
+from sayso.gate.sealed_values import ValueReading, secret_value_name
 from sayso.service.http.problems import RequestRefused
 from sayso.wire import BROWSER_COOKIE
 
@@ -33,26 +32,37 @@ class BrowserCaller(Token, frozen=True):
 
 
 class KnownCallers:
-    """The tokens behind the secrets that were shown lately, as they were then.
+    """The tokens that were shown lately, as they were then, by the names under which they are stored.
 
     It says who a request counts for before it is read. Whether the token still lets anybody in is looked up
     for every request all the same (`check_caller_again`).
     """
 
     def __init__(self) -> None:
-        self._tokens: dict[bytes, Token] = {}
+        self._tokens: dict[str, Token] = {}
+        self._readings: dict[str, ValueReading[Token]] = {}
         self._sessions: dict[str, str] = {}
 
-    def find(self, authorization: str) -> Token | None:
-        return self._tokens.get(_hash(authorization))
+    def find(self, name: str) -> Token | None:
+        return self._tokens.get(name)
 
-    def remember(self, authorization: str, token: Token) -> None:
+    def remember(self, name: str, token: Token) -> None:
         if len(self._tokens) >= MOST_KNOWN:
             self._tokens.clear()
-        self._tokens[_hash(authorization)] = token
+        self._tokens[name] = token
 
-    def forget(self, authorization: str) -> None:
-        self._tokens.pop(_hash(authorization), None)
+    def forget(self, name: str) -> None:
+        self._tokens.pop(name, None)
+        self._readings.pop(name, None)
+
+    def last_reading(self, name: str) -> ValueReading[Token] | None:
+        return self._readings.get(name)
+
+    def note_reading(self, name: str, reading: ValueReading[Token]) -> None:
+        """This is what the token was read from: as long as that is the same, so is the token."""
+        if len(self._readings) >= MOST_KNOWN:
+            self._readings.clear()
+        self._readings[name] = reading
 
     def note_session(self, token: Token, session: str) -> None:
         """This was the session of an agent's token; which one it is now is looked up every time."""
@@ -65,24 +75,30 @@ class KnownCallers:
 
 
 def token_name(authorization: str) -> str:
-    """The name under which the token in this header is stored."""
-    return secret_value_name("token", authorization.partition(" ")[2].strip())
+    """The name under which the token in this header is stored; refused if it holds none."""
+    return secret_value_name("token", _secret_in(authorization))
 
 
-def _hash(authorization: str) -> bytes:
-    return sha256(authorization.encode()).digest()
+def _secret_in(authorization: str) -> str:
+    kind, _, secret = authorization.partition(" ")
+    if kind.lower() != "bearer" or not secret:
+        raise RequestRefused(401, "unauthorized", "this is not a bearer token")
+    return secret.strip()
 
 
-def check_caller_again(gate: Gate, known: KnownCallers, authorization: str, token: Token) -> None:
-    """Refuse a request whose token is not what it was when it was shown before."""
-    try:
-        same = find_bearer(gate, authorization) == token
-    except RequestRefused:
-        known.forget(authorization)
-        raise
-    if not same:
-        known.forget(authorization)
+def check_caller_again(gate: Gate, known: KnownCallers, name: str, token: Token) -> None:
+    """Refuse a request whose token, stored under this name, is not what it was when it was shown before."""
+    before = known.last_reading(name)
+    with gate.store.read() as tx:
+        now = read_token_again(gate, tx, name, before)
+    if now.value is None or now.value.revoked:
+        known.forget(name)
+        raise _unknown_token()
+    if now.value is not token and now.value != token:
+        known.forget(name)
         raise RequestRefused(401, "unauthorized", "the token was changed just now", hint="send it again")
+    if now is not before:
+        known.note_reading(name, now)
 
 
 def find_caller(gate: Gate, request: Request) -> Token:
@@ -132,11 +148,13 @@ def check_page(gate: Gate, request: Request, secret: str) -> None:
 
 def find_bearer(gate: Gate, authorization: str) -> Token:
     """The token in this header; refused if nobody has it, or it was revoked."""
-    kind, _, secret = authorization.partition(" ")
-    if kind.lower() != "bearer" or not secret:
-        raise RequestRefused(401, "unauthorized", "this is not a bearer token")
+    secret = _secret_in(authorization)
     with gate.store.read() as tx:
-        token = find_token(gate, tx, secret.strip())
+        token = find_token(gate, tx, secret)
     if token is None:
-        raise RequestRefused(401, "unauthorized", "nobody has this token, or it was revoked")
+        raise _unknown_token()
     return token
+
+
+def _unknown_token() -> RequestRefused:
+    return RequestRefused(401, "unauthorized", "nobody has this token, or it was revoked")

@@ -9,18 +9,24 @@
 from __future__ import annotations
 
 import asyncio
+import select
 import socket
 import time
 from collections.abc import Callable
 from contextvars import ContextVar
+from http import HTTPStatus
 from typing import Any, Protocol, cast
 
+from starlette.types import Scope
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from sayso.service.http.problems import RequestRefused
 
 SWEEP = 1.0
 LARGEST_HEAD = 64 * 1024
+ANSWERED = "sayso.answered"
+"""Where the scope of a request that was answered whole says with which status."""
+_STATUS_LINES = {int(one): f"HTTP/1.1 {int(one)} {one.phrase}\r\n".encode() for one in HTTPStatus}
 
 
 class Visitor(Protocol):
@@ -85,6 +91,12 @@ class CallersLine(Visitor, Protocol):
     def has_left(self) -> bool:
         """Return whether whoever was there has closed it. To be asked in any thread."""
 
+    def take_body(self, scope: Scope) -> bytes | None:
+        """Return the body of this request if all of it has come; None if it is to be waited for."""
+
+    def answer_whole(self, scope: Scope, status: int, head: bytes, body: bytes) -> bool:
+        """Answer this request in one go; False if that is for the framework to do, and nothing was sent."""
+
 
 _here: ContextVar[CallersLine | None] = ContextVar("sayso_connection", default=None)
 
@@ -94,6 +106,21 @@ def mark_caller_known() -> None:
     here = _here.get()
     if here is not None:
         here.mark_known()
+
+
+def take_body(scope: Scope) -> bytes | None:
+    """Return the body of the request under way, if all of it is there already."""
+    here = _here.get()
+    return None if here is None else here.take_body(scope)
+
+
+def answer_whole(scope: Scope, status: int, head: bytes, body: bytes) -> bool:
+    """Answer the request under way in one go, if its connection can do that.
+
+    `head` are the lines of the head after the length, each with its end.
+    """
+    here = _here.get()
+    return here is not None and here.answer_whole(scope, status, head, body)
 
 
 def check_awaited() -> None:
@@ -133,6 +160,11 @@ class JoiningTransport:
             self._held = data
             self._loop.call_soon(self._let_go)
 
+    def write_at_once(self, data: bytes) -> None:
+        """What is whole waits for nothing."""
+        self._let_go()
+        self._real.write(data)
+
     def close(self) -> None:
         self._let_go()
         self._real.close()
@@ -143,14 +175,33 @@ class JoiningTransport:
             self._real.write(held)
 
 
+class _InOneGo:
+    """What a request that has come whole, and an answer that is whole, need of their connection."""
+
+    goes = False
+    """Not with h11, which keeps account of all that is read and sent."""
+    cycle: Any = None
+
+    def take_body(self, scope: Scope) -> bytes | None:
+        return _take_body(self.cycle, scope) if self.goes else None
+
+    def answer_whole(self, scope: Scope, status: int, head: bytes, body: bytes) -> bool:
+        return self.goes and _answer_whole(self.cycle, scope, status, head, body)
+
+
 def protocol_for(strangers: Strangers) -> type[asyncio.Protocol]:
     """The HTTP protocol whose connections are strangers until they show a token.
 
-    httptools reads the requests where it is installed, because it is written in C; h11 where it is not.
+    httptools reads the requests where it is installed, because it is written in C; h11 where it is not. With
+    httptools a request that has come whole is read at once, and an answer that is whole leaves in one go:
+    what the framework does for those that come and go in pieces takes longer than all the rest.
     """
-    base: Any = _limited_httptools() or H11Protocol
+    limited = _limited_httptools()
+    base: Any = limited or H11Protocol
 
-    class Guarded(base):  # type: ignore[misc]  # one of the two
+    class Guarded(base, _InOneGo):  # type: ignore[misc]  # one of the two
+        goes = limited is not None
+
         def connection_made(self, transport: asyncio.BaseTransport) -> None:
             super().connection_made(JoiningTransport(cast("asyncio.Transport", transport)))
             strangers.come(self)
@@ -176,19 +227,26 @@ def protocol_for(strangers: Strangers) -> type[asyncio.Protocol]:
             strangers.forget(self)
 
         def has_left(self) -> bool:
-            return self.transport.is_closing() or _is_closed_by_peer(self.transport)
+            return _is_closed(self.transport)
 
     return Guarded
 
 
-def _is_closed_by_peer(transport: asyncio.Transport) -> bool:
-    """Look at the connection itself: the loop may not have come to its end yet."""
+def _is_closed(transport: asyncio.Transport) -> bool:
+    """Return whether this end or the other has closed it: the loop may not have come to that yet."""
+    if transport.is_closing():
+        return True
+    its = transport.get_extra_info("socket")
     try:
-        with transport.get_extra_info("socket").dup() as line:
+        news = select.poll()
+        news.register(its.fileno(), select.POLLIN)
+        if not news.poll(0):  # neither more of what they send, nor its end
+            return False
+        with its.dup() as line:
             return not line.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
     except BlockingIOError:
         return False
-    except OSError:
+    except (OSError, ValueError):  # it was closed meanwhile
         return True
 
 
@@ -231,3 +289,29 @@ def _limited_httptools() -> type[asyncio.Protocol] | None:
             super().on_message_complete()
 
     return Limited
+
+
+def _take_body(cycle: Any, scope: Scope) -> bytes | None:
+    """Take the body as the framework does, if there is nothing to wait for."""
+    if cycle.scope is not scope or cycle.more_body or cycle.disconnected or cycle.response_started:
+        return None
+    cycle.waiting_for_100_continue = False  # it was sent without being asked for
+    body, cycle.body = bytes(cycle.body), bytearray()
+    cycle.flow.resume_reading()
+    cycle.message_event.clear()
+    return body
+
+
+def _answer_whole(cycle: Any, scope: Scope, status: int, head: bytes, body: bytes) -> bool:
+    """Answer as the framework does, if the connection stays open and can be written to."""
+    if cycle.scope is not scope or cycle.response_started or cycle.disconnected or cycle.default_headers:
+        return False
+    if not cycle.keep_alive or cycle.flow.write_paused or scope["method"] == "HEAD":
+        return False
+    scope[ANSWERED] = status
+    cycle.response_started = cycle.response_complete = True
+    line = _STATUS_LINES[status] + b"content-length: %d\r\n" % len(body)
+    cycle.transport.write_at_once(line + head + b"\r\n" + body)
+    cycle.message_event.set()
+    cycle.on_response()
+    return True

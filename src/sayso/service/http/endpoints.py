@@ -18,6 +18,8 @@ from starlette.types import Receive, Scope, Send
 
 from sayso.gate.gate import Gate
 from sayso.gate.people.tokens import Role, Token
+from sayso.service.http import guard
+from sayso.service.http.connections import answer_whole, take_body
 from sayso.service.http.lanes import Lane
 from sayso.service.http.problems import RequestRefused
 from sayso.service.http.state import ServiceState
@@ -27,6 +29,7 @@ T = TypeVar("T")
 
 _encode = msgspec.json.Encoder().encode
 _JSON = (b"content-type", b"application/json")
+_JSON_LINES = b"%s: %s\r\n" % _JSON + guard.LINES
 ANY: frozenset[Role] = frozenset({"agent", "host", "operator"})
 HOSTS: frozenset[Role] = frozenset({"host", "operator"})
 HOST: frozenset[Role] = frozenset({"host"})
@@ -62,8 +65,8 @@ class Context(msgspec.Struct, frozen=True):
     """Where the caller found us, without a path."""
     left: Callable[[], Awaitable[None]] = _never_leaves
     """Returns once the caller has closed the connection."""
-    authorization: str | None = None
-    """The header with the token."""
+    token_name: str | None = None
+    """The name under which the token is stored; None if none was shown."""
     check_still_known: Callable[[], None] = _is_nobody
     """Refuses a caller who was turned out since: a token that was revoked, a browser that signed out."""
     size: int | None = 0
@@ -232,6 +235,10 @@ class HttpRequest:
         raw = self._scope["query_string"]
         return dict(parse_qsl(raw.decode("latin-1"), keep_blank_values=True)) if raw else {}
 
+    def take_body(self) -> bytes | None:
+        """Return the body if all of it is there; else it comes in parts."""
+        return take_body(self._scope)
+
     async def parts(self) -> AsyncIterator[bytes]:
         """The body, as it comes."""
         more = True
@@ -259,6 +266,8 @@ class JsonAnswer:
         self.headers: dict[str, str] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not self.headers and answer_whole(scope, self.status_code, _JSON_LINES, self._body):
+            return
         more = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in self.headers.items()]
         length = (b"content-length", b"%d" % len(self._body))
         start = {"status": self.status_code, "headers": [length, _JSON, *more]}

@@ -31,6 +31,8 @@ HEADERS = (
     (b"content-security-policy", "; ".join(POLICY).encode()),
 )
 NO_STORE = (b"cache-control", b"no-store")
+LINES = b"".join(b"%s: %s\r\n" % one for one in (*HEADERS, NO_STORE))
+"""The same as they are sent."""
 
 
 class Guard:
