@@ -200,7 +200,7 @@ def protocol_for(strangers: Strangers) -> type[asyncio.Protocol]:
     base: Any = limited or H11Protocol
 
     class Guarded(base, _InOneGo):  # type: ignore[misc]  # one of the two
-        goes = limited is not None
+        goes = limited is not None and _is_known_framework()
 
         def connection_made(self, transport: asyncio.BaseTransport) -> None:
             super().connection_made(JoiningTransport(cast("asyncio.Transport", transport)))
@@ -291,6 +291,19 @@ def _limited_httptools() -> type[asyncio.Protocol] | None:
     return Limited
 
 
+_USED_OF_FRAMEWORK = {
+    "body", "default_headers", "disconnected", "flow", "keep_alive", "message_event", "more_body",
+    "on_response", "response_complete", "response_started", "scope", "transport", "waiting_for_100_continue",
+}  # fmt: skip
+
+
+def _is_known_framework() -> bool:
+    """Return whether the installed framework has all that is used here of it, as it promises none of that."""
+    from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+
+    return set(RequestResponseCycle.__init__.__code__.co_names) >= _USED_OF_FRAMEWORK
+
+
 def _take_body(cycle: Any, scope: Scope) -> bytes | None:
     """Take the body as the framework does, if there is nothing to wait for."""
     if cycle.scope is not scope or cycle.more_body or cycle.disconnected or cycle.response_started:
@@ -308,10 +321,12 @@ def _answer_whole(cycle: Any, scope: Scope, status: int, head: bytes, body: byte
         return False
     if not cycle.keep_alive or cycle.flow.write_paused or scope["method"] == "HEAD":
         return False
+    line = _STATUS_LINES.get(status)
+    if line is None:
+        return False
     scope[ANSWERED] = status
     cycle.response_started = cycle.response_complete = True
-    line = _STATUS_LINES[status] + b"content-length: %d\r\n" % len(body)
-    cycle.transport.write_at_once(line + head + b"\r\n" + body)
+    cycle.transport.write_at_once(b"%bcontent-length: %d\r\n%b\r\n%b" % (line, len(body), head, body))
     cycle.message_event.set()
     cycle.on_response()
     return True
