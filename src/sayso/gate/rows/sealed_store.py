@@ -185,7 +185,7 @@ class MarkedStore:
         """
         kept: list[_Kept] = []
         try:
-            with self.unmarked.batch() as batch, self.mark.batch(alone=self.local):
+            with self.unmarked.batch() as batch, self.mark.batch():
                 self._own.place, self._own.batch, self._own.kept = batch, batch, kept.append
                 try:
                     yield cast("Batch", self)

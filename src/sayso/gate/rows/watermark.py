@@ -33,7 +33,7 @@ from sayso.gate.rows.versions import Raised, Versions, version_key
 from sayso.gate.rows.watermark_file import MarkFile
 from sayso.gate.rows.watermark_log import MarkLog
 from sayso.reading.paths.own_places import guard_keys
-from sayso.store.contract import EntryRow, Reader, StoreError
+from sayso.store.contract import EntryRow, Reader, StoreBusy, StoreError
 
 MOVED = ("fact", "moved")
 """Its version is odd while the store is sealed because it moves or has moved."""
@@ -91,8 +91,7 @@ class _Under(threading.local):
 
     reading: int | None = None
     committed = True
-    in_batch = False
-    alone = False
+    used: set[bytes] | None = None
     raised: Raised | None = None
     seen: set[bytes] | None = None
     before: Any = None
@@ -151,10 +150,12 @@ class Watermark:
         own = self._own
         if own.reading is not None:
             return self._versions.version_at(place, own.reading)
-        if self._log is not None and not own.alone:
+        if self._log is not None:
             # Once a transaction for each: whoever has read a row in it holds it until it is over.
             seen = own.seen
-            if seen is None:
+            if own.used is not None:
+                own.used.add(place)
+            elif seen is None:
                 self._log.catch_up()
             elif place not in seen:
                 self._log.catch_up()
@@ -227,27 +228,31 @@ class Watermark:
             self._versions.end_reading(began)
 
     @contextmanager
-    def batch(self, *, alone: bool) -> Iterator[None]:
+    def batch(self) -> Iterator[None]:
         """Many transactions of one thread that are committed together: the file is read when they begin, and
         when it is said so (`look_again`), but not for each of them.
 
-        What is above its mark is fine, so a mark that is a moment old refuses nothing that is right; and no
-        row that one of them reads was put back in this moment, as the store holds it. `alone`: nobody else
-        can write to the store until they are over.
+        What is above its mark is fine, so a mark that is a moment old refuses nothing that is right. And if
+        one that they went by was raised in this moment, none of them is kept.
         """
         self._catch_up()
         began = self._versions.begin_reading(None)  # so that no past is dropped that one of them may ask for
-        self._own.in_batch, self._own.alone = True, alone
+        self._own.used = set()
         try:
             yield
         finally:
-            self._own.in_batch = self._own.alone = False
+            self._own.used = None
             self._versions.end_reading(began)
 
     def look_again(self) -> None:
-        """Read in the file what was added since the batch began."""
-        if self._log is not None:
-            self._log.catch_up()
+        """Read in the file what was added since the batch began. What it has used must not be among that."""
+        if self._log is None:
+            return
+        version = self._versions.version
+        used = [(place, version(place)) for place in self._own.used or () if place != _MOVED_KEY]
+        self._log.catch_up()
+        if any(version(place) > before for place, before in used):
+            raise StoreBusy("others have just changed what this rests on", hint="try again")
 
     def begin_batch_read(self) -> None:
         """A read in a batch begins: from what it finds nothing is learned, as it may not be committed."""
@@ -385,5 +390,5 @@ class Watermark:
         return MarkedEntries(file.newest(), dict(self._log.heads))
 
     def _catch_up(self) -> None:
-        if self._log is not None and not self._own.in_batch:
+        if self._log is not None and self._own.used is None:
             self._log.catch_up()
