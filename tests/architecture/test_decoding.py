@@ -59,7 +59,10 @@ def find_decoded_elsewhere(tree: ast.AST) -> Iterator[str]:
     for call in (one for function in called for one in ast.walk(function) if isinstance(one, ast.Call)):
         name = ast.unparse(call.func)
         typed = any(one.arg == "type" for one in call.keywords)
-        made = bool(call.args or call.keywords) and name in ("msgspec.json.Decoder", "msgspec.msgpack.Decoder")
+        made = bool(call.args or call.keywords) and name in (
+            "msgspec.json.Decoder",
+            "msgspec.msgpack.Decoder",
+        )
         decoded = typed and name in ("msgspec.json.decode", "msgspec.msgpack.decode")
         if name == "msgspec.convert" or made or decoded:
             yield ast.unparse(call)

@@ -141,9 +141,10 @@ def test_a_command_ends_the_same_with_typer_and_without(
     with pytest.raises(SystemExit) as without:
         main.run_command()
     printed = capsys.readouterr()
-    with monkeypatch.context() as for_typer, pytest.raises(SystemExit) as with_typer:
-        for_typer.setattr(main, "find_quick_run", lambda _: None)  # for this row only
-        main.run_command()
+    with monkeypatch.context() as for_this_row:
+        for_this_row.setattr(main, "find_quick_run", lambda _: None)
+        with pytest.raises(SystemExit) as with_typer:
+            main.run_command()
     assert (without.value.code, printed) == (with_typer.value.code, capsys.readouterr())
 
 
@@ -162,9 +163,9 @@ def test_a_pipe_that_nobody_reads_ends_both_with_the_same_code(
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     for first in ("", WITH_TYPER):
         code = f"{first}\nfrom sayso.__main__ import main; main()"
-        streams = {name: write if name in broken else subprocess.PIPE for name in ("stdout", "stderr")}
+        out, err = (write if name in broken else subprocess.PIPE for name in ("stdout", "stderr"))
         command = [sys.executable, "-c", code, *words]
-        ran = subprocess.run(command, check=False, text=True, env=environment, **streams)
+        ran = subprocess.run(command, check=False, text=True, env=environment, stdout=out, stderr=err)
         ended.append((ran.returncode, ran.stdout, ran.stderr))
     os.close(write)
     assert ended[0] == ended[1]
