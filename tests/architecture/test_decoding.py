@@ -8,9 +8,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from tests.support.repository import ROOT
 
-ROOMS = ("gate", "service", "doors", "surfaces", "cli", "reading", "store")
+ROOMS = ("gate", "service", "doors", "surfaces", "cli", "policy", "reading", "store")
 THE_PLACE = Path("gate/decoding.py")
 FIRST_AT_ONCE = """
 import sys, threading, msgspec
@@ -29,15 +31,40 @@ threads = [threading.Thread(target=decode) for _ in range(8)]
 for one in threads: one.start()
 for one in threads: one.join()
 """
+FIRST_PRESET_AT_ONCE = """
+import sys, threading
+sys.setswitchinterval(1e-6)
+from sayso.policy.load import load_preset
+
+ready, found = threading.Barrier(8), []
+
+def load():
+    ready.wait()
+    found.append(load_preset("coding").digest)
+
+threads = [threading.Thread(target=load) for _ in range(8)]
+for one in threads: one.start()
+for one in threads: one.join()
+assert len(found) == 8 and len(set(found)) == 1
+"""
 
 
 def find_decoded_elsewhere(tree: ast.AST) -> Iterator[str]:
-    """Yield calls that give msgspec a type, inside of functions: what a module does itself is done once."""
+    """Yield calls that give msgspec a type, inside of functions: what a module does itself is done once.
+
+    So is what its classes do when they make an object: those with a decoder are made by their module.
+    """
     functions = [one for one in ast.walk(tree) if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    for call in (one for function in functions for one in ast.walk(function) if isinstance(one, ast.Call)):
+    called = [one for one in functions if one.name != "__init__"]
+    for call in (one for function in called for one in ast.walk(function) if isinstance(one, ast.Call)):
         name = ast.unparse(call.func)
         typed = any(one.arg == "type" for one in call.keywords)
-        if name == "msgspec.convert" or (typed and name in ("msgspec.json.decode", "msgspec.msgpack.decode")):
+        made = bool(call.args or call.keywords) and name in (
+            "msgspec.json.Decoder",
+            "msgspec.msgpack.Decoder",
+        )
+        decoded = typed and name in ("msgspec.json.decode", "msgspec.msgpack.decode")
+        if name == "msgspec.convert" or made or decoded:
             yield ast.unparse(call)
 
 
@@ -57,10 +84,12 @@ def test_types_are_decoded_in_one_place() -> None:
 def test_a_type_that_is_decoded_elsewhere_would_be_noticed() -> None:
     planted = (
         "def read(text):\n    return msgspec.json.decode(text, type=Policy), msgspec.convert(text, Policy)\n"
+        "def make():\n    return msgspec.json.Decoder(Policy)\n"
     )
-    assert len(list(find_decoded_elsewhere(ast.parse(planted)))) == 2
+    assert len(list(find_decoded_elsewhere(ast.parse(planted)))) == 3
 
 
-def test_many_threads_decode_a_type_for_the_first_time() -> None:
-    for _ in range(4):  # without the lock, every other run crashes
-        subprocess.run([sys.executable, "-c", FIRST_AT_ONCE], check=True, cwd=ROOT, capture_output=True)
+@pytest.mark.parametrize("code", [FIRST_AT_ONCE, FIRST_PRESET_AT_ONCE], ids=["a policy", "a preset"])
+def test_many_threads_decode_a_type_for_the_first_time(code: str) -> None:
+    for _ in range(4):  # if each asks for it by itself, every other run crashes
+        subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, capture_output=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -169,6 +170,26 @@ def test_who_gave_up_waiting_for_the_turn_does_not_get_it() -> None:
     assert turn.waiting == 0
     turn.give()
     assert turn.take(1.0)
+
+
+def test_who_was_interrupted_waiting_for_the_turn_does_not_get_it() -> None:
+    """Ctrl-C at a program that goes on afterwards would block its store for good."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    turn = WriterTurn()
+    assert turn.take(1.0)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(KeyboardInterrupt):
+            turn.take(30.0)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert turn.waiting == 0
+    turn.give()
+    assert turn.take(0.0)
 
 
 def write_often(store: SqliteStore) -> None:

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -14,10 +15,14 @@ import pytest
 
 from sayso.core.errors import SaysoError
 from sayso.gate.rows import watermark_file
+from sayso.gate.rows.sealed_store import MarkedStore
+from sayso.gate.rows.tampering import Doubts
 from sayso.gate.rows.versions import FORGOTTEN_AFTER, Versions, version_key
 from sayso.gate.rows.watermark import Watermark
 from sayso.gate.rows.watermark_log import OPENED_AGAIN
 from sayso.store.contract import EntryRow, StoreBusy
+from sayso.store.memory.store import MemoryStore
+from sayso.store.sqlite.store import SqliteStore
 
 
 def entry(seq: int) -> EntryRow:
@@ -239,6 +244,56 @@ def test_a_version_of_another_process_is_not_forgotten_with_a_promise_that_is_ta
     assert versions.version(place) == 5
     assert versions.version_at(place, reading) == 4
     versions.end_reading(reading)
+
+
+@pytest.mark.parametrize("theirs", [5, 6])
+def test_a_promise_that_is_taken_back_takes_back_nothing_that_others_marked(theirs: int) -> None:
+    versions, place = Versions(), version_key("session", "s1")
+    versions.learn_records([(place, 4, 0)])
+    before = versions.promise({place: (5, 0)})
+    versions.learn_records([(place, theirs, 0)])
+    versions.withdraw(before)
+    assert versions.version(place) == theirs
+
+
+@pytest.mark.parametrize("in_batch", [False, True])
+@pytest.mark.parametrize("kind", [MemoryStore, SqliteStore])
+def test_what_is_not_committed_is_taken_back_before_others_can_write(
+    kind: type[MemoryStore | SqliteStore], *, in_batch: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else another thread finds a row behind its mark, and takes it for an older copy."""
+    mark = Watermark(tmp_path / "a.mark")
+    note(mark, "s", 4)
+    store = MemoryStore() if kind is MemoryStore else SqliteStore(tmp_path / "store.db")
+    marked, seen = MarkedStore(store, mark, Doubts()), list[int]()
+    let_go = "_give_turn" if kind is MemoryStore else "_end"
+    give = getattr(store, let_go)
+
+    def look_and_give(*given: object) -> None:
+        seen.append(mark.version("session", "s"))
+        give(*given)
+
+    monkeypatch.setattr(store, let_go, look_and_give)
+    if not in_batch:
+        monkeypatch.setattr(MemoryStore.writer, "finish", fail)
+        monkeypatch.setattr(SqliteStore, "_commit", fail)
+    with pytest.raises(ZeroDivisionError):
+        write_and_fail(marked, in_batch=in_batch)
+    assert seen == [4]
+    assert mark.version("session", "s") == 4
+
+
+def write_and_fail(marked: MarkedStore, *, in_batch: bool) -> None:
+    with marked.batch() if in_batch else nullcontext():
+        with marked.write() as tx:
+            marked.mark.note("session", "s", 5)
+            tx.set_meta("a", "1")
+        assert marked.mark.version("session", "s") == 5
+        fail()
+
+
+def fail(*_: object, **more: object) -> None:
+    raise ZeroDivisionError
 
 
 def of_stream(stream: str, seq: int) -> EntryRow:

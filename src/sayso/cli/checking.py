@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sayso.cli.decider import CheckTarget, Decider, open_decider
-from sayso.cli.policy_choice import choose_policy, find_own_source, print_note
+from sayso.cli.policy_choice import choose_policy, find_own_source, print_note, refuse_wrong_mode
 from sayso.cli.views.wrapping import print_line
 
 if TYPE_CHECKING:
@@ -80,6 +80,8 @@ def explain_and_print(given: CheckArguments) -> int:
 
 def _open_decider(given: CheckArguments) -> AbstractContextManager[Decider]:
     policy = None if given.policy is None else Path(given.policy)
+    if policy is None and given.preset is None:
+        refuse_wrong_mode(given.approval)
 
     def own() -> PolicySource | None:
         return find_own_source(policy, given.preset, given.approval)

@@ -43,7 +43,7 @@ def run_command() -> None:
     except KeyboardInterrupt:
         _fail("interrupted", None, FAILURE)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_unread()
         sys.exit(FAILURE)
     except Exception as error:
         if os.environ.get("SAYSO_DEBUG"):
@@ -65,11 +65,25 @@ def _run(words: Sequence[str]) -> None:
     command_line()
 
 
+def _drop_unread() -> None:
+    """Drop what nobody reads any more, so that the end of the process does not fail on it once more."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        except (OSError, ValueError, AttributeError):
+            pass  # full, closed or not there: that is not about readers
+
+
 def _fail(message: str, hint: str | None, code: int) -> None:
     from sayso.cli.views.wrapping import print_line, width_of, wrap_line
 
     text, width = f"sayso: {message}" + (f"\n  hint: {hint}" if hint else ""), width_of(sys.stderr)
-    for line in text.split("\n"):
-        for piece in wrap_line(line, width):
-            print_line(piece, err=True)
+    try:
+        for line in text.split("\n"):
+            for piece in wrap_line(line, width):
+                print_line(piece, err=True)
+    except BrokenPipeError:
+        _drop_unread()
     sys.exit(code)

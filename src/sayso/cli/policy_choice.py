@@ -41,6 +41,13 @@ def find_own_source(policy: Path | None, preset: str | None, approval: str | Non
     return find_policy_source(None, preset, approval) if policy is None else None
 
 
+def refuse_wrong_mode(approval: str | None) -> None:
+    """Refuse a wrong mode before a policy is looked for: what was typed wrong is said first, and alone."""
+    from sayso.gate.settings import chosen_mode
+
+    chosen_mode(approval or global_approval())
+
+
 def in_flagged_mode(policy: Policy) -> Policy:
     """A policy that comes with a command, in the mode that `sayso --approval MODE` names, if it names one."""
     from sayso.core.policy import with_mode

@@ -6,7 +6,6 @@ another by now, nothing of it counts, and the YAML is read.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -40,8 +39,7 @@ def encode_compiled(
 def find_compiled(texts: Mapping[str, bytes]) -> CompiledPresets | None:
     """What was compiled from exactly these texts; None if that is missing, or was made of others."""
     try:
-        content = (FOLDER / FILE).read_bytes()
-        found = msgspec.json.decode(content, type=CompiledPresets)
+        found = _decode_presets((FOLDER / FILE).read_bytes())
     except (OSError, msgspec.MsgspecError):
         return None
     current = {name: sha256(text) for name, text in texts.items()}
@@ -49,9 +47,9 @@ def find_compiled(texts: Mapping[str, bytes]) -> CompiledPresets | None:
 
 
 def read_compiled(file: msgspec.Raw) -> PolicyFile:
-    return _decoder().decode(file)
+    return _decode_file(file)
 
 
-@functools.cache
-def _decoder() -> msgspec.json.Decoder[PolicyFile]:
-    return msgspec.json.Decoder(PolicyFile)
+# Made while this is imported, which one thread does: two that make them at the same moment crash the process.
+_decode_presets = msgspec.json.Decoder(CompiledPresets).decode
+_decode_file = msgspec.json.Decoder(PolicyFile).decode

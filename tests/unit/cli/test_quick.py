@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -127,6 +128,7 @@ RUNS = [
     ["check", "git", "commit", "--preset", "balanced", "--session", "s_4f"],
     ["check", "git", "\x1b[31mcommit", "--preset", "balanced"],
     ["check", "git", "commit", "--preset", "balanced", "--approval", "never"],
+    ["check", "git", "commit", "--approval", "never"],
 ]
 
 
@@ -139,10 +141,45 @@ def test_a_command_ends_the_same_with_typer_and_without(
     with pytest.raises(SystemExit) as without:
         main.run_command()
     printed = capsys.readouterr()
-    monkeypatch.setattr(main, "find_quick_run", lambda _: None)
-    with pytest.raises(SystemExit) as with_typer:
-        main.run_command()
+    with monkeypatch.context() as for_this_row:
+        for_this_row.setattr(main, "find_quick_run", lambda _: None)
+        with pytest.raises(SystemExit) as with_typer:
+            main.run_command()
     assert (without.value.code, printed) == (with_typer.value.code, capsys.readouterr())
+
+
+WITH_TYPER = "import sayso.cli.main as main; main.find_quick_run = lambda _: None"
+BROKEN = [("stdout",), ("stderr",), ("stdout", "stderr")]
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids="+".join)
+@pytest.mark.parametrize("words", [RUNS[0], RUNS[3], RUNS[5], RUNS[9]], ids=repr)
+def test_a_pipe_that_nobody_reads_ends_both_with_the_same_code(
+    words: list[str], broken: tuple[str, ...]
+) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    ended = []
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    for first in ("", WITH_TYPER):
+        code = f"{first}\nfrom sayso.__main__ import main; main()"
+        out, err = (write if name in broken else subprocess.PIPE for name in ("stdout", "stderr"))
+        command = [sys.executable, "-c", code, *words]
+        ran = subprocess.run(command, check=False, text=True, env=environment, stdout=out, stderr=err)
+        ended.append((ran.returncode, ran.stdout, ran.stderr))
+    os.close(write)
+    assert ended[0] == ended[1]
+    assert ended[0][0] in (1, 2)
+
+
+def test_a_wrong_mode_is_refused_before_a_policy_is_looked_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["sayso", "check", "git", "commit", "--approval", "never"])
+    with pytest.raises(SystemExit) as end:
+        main.run_command()
+    assert end.value.code == 2
+    assert capsys.readouterr().err.startswith("sayso: approval: 'never' is not an approval mode\n")
 
 
 def test_ctrl_c_ends_both_with_the_same_code(

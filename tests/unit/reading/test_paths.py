@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -249,3 +251,33 @@ def test_the_file_tools_of_the_presets_have_targets(tool: str, argument: str, ho
     assert target_for(tool, args, load_preset("balanced"), folder=work, workspace="") == str(
         (home / "project/src/a.py").resolve()
     )
+
+
+FIRST_LOOK_AT_ONCE = """
+import sysconfig, threading, time
+from sayso.reading.paths.own_places import find_own_places
+
+asked, find, ready = [], sysconfig.get_path, threading.Barrier(8)
+
+def get_path(name):
+    asked.append(name)  # and for what it needs itself
+    time.sleep(0.01)
+    return find(name)
+
+def look():
+    ready.wait()
+    find_own_places("/home/ana")
+
+sysconfig.get_path = get_path
+threads = [threading.Thread(target=look) for _ in range(8)]
+for one in threads: one.start()
+for one in threads: one.join()
+print(asked.count("scripts"), asked.count("purelib"))
+"""
+
+
+def test_one_thread_asks_python_for_its_folders() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", FIRST_LOOK_AT_ONCE], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == "1 1\n"

@@ -127,7 +127,7 @@ class MarkedStore:
     def write(self, *, durable: bool = True, goes_on: str | None = None) -> Iterator[Writer]:
         """One transaction. `goes_on`: the stream it belongs to; where that is sealed, nothing is written."""
         newest: tuple[EntryRow, ...] = ()
-        before = None
+        before: Mapping[bytes, int] = {}
         raised = self.mark.begin_writing()
         try:
             with self._own.place.write(durable=durable) as tx:
@@ -138,13 +138,9 @@ class MarkedStore:
                     check_goes_on(tx, tx.head(goes_on))
                 if raised:
                     before = self.mark.promise(raised)
+                    tx.if_lost = partial(self.mark.withdraw, before)
                     tx.after_commit = partial(self._mark_until_synced, raised)
-            marked, before = before, None  # kept: it stands, even if the file of the mark cannot be written
-            self._own.kept(_Kept(newest, raised, marked or {}, tx.durable))
-        except BaseException:
-            if before is not None:
-                self.mark.withdraw(before)
-            raise
+            self._own.kept(_Kept(newest, raised, before, tx.durable))
         finally:
             self.mark.end_writing()
             self.report_doubts()
@@ -184,26 +180,26 @@ class MarkedStore:
         The mark is raised in memory with each transaction, and in the file once all of them are committed.
         """
         kept: list[_Kept] = []
-        try:
-            with self.unmarked.batch() as batch, self.mark.batch():
-                self._own.place, self._own.batch, self._own.kept = batch, batch, kept.append
-                try:
-                    yield cast("Batch", self)
-                    self.mark.look_again()
-                    if kept:
-                        refuse_moved_watermark(self.mark)
-                    batch.after_commit = partial(self._mark_until_synced, _join(kept).raised)
-                finally:
-                    self._own.place, self._own.batch, self._own.kept = self.unmarked, None, self._raise
-                    later, self._own.later = self._own.later, []
-        except BaseException:
-            for one in reversed(kept):
-                self.mark.withdraw(one.before)
-            raise
+        with self.unmarked.batch() as batch, self.mark.batch():
+            batch.if_lost = partial(self._withdraw, kept)
+            self._own.place, self._own.batch, self._own.kept = batch, batch, kept.append
+            try:
+                yield cast("Batch", self)
+                self.mark.look_again()
+                if kept:
+                    refuse_moved_watermark(self.mark)
+                batch.after_commit = partial(self._mark_until_synced, _join(kept).raised)
+            finally:
+                self._own.place, self._own.batch, self._own.kept = self.unmarked, None, self._raise
+                later, self._own.later = self._own.later, []
         if kept:
             self._raise(_join(kept))
         for call in later:
             call()
+
+    def _withdraw(self, kept: Sequence[_Kept]) -> None:
+        for one in reversed(kept):
+            self.mark.withdraw(one.before)
 
     def _own_entries(self, tx: Writer) -> tuple[EntryRow, ...]:
         """The newest entries that this transaction added to `main` and to the gate's own stream."""

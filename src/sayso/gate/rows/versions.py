@@ -156,12 +156,12 @@ class Versions:
         return before
 
     def withdraw(self, before: Mapping[bytes, int]) -> None:
-        """The commit failed: they are as before."""
+        """The commit failed: they are as before, unless somebody else has come as far meanwhile."""
         with self.guard:
-            for place, version in before.items():
+            for place in before:
                 past = self._past.get(place, [])
-                pending = bool(past) and past[-1][0] == _PENDING
-                self._known[place] = past.pop()[1] if pending else version
+                if past and past[-1][0] == _PENDING:
+                    self._known[place] = past.pop()[1]
 
     def learn(self, raised: Raised) -> None:
         """Raise these: they are committed."""

@@ -248,9 +248,9 @@ def _host_settings() -> Iterator[str]:
 def _programs(environment: tuple[Any, ...]) -> tuple[str, ...]:
     """The commands `sayso`, and what Python reads before any program of its own."""
     import shutil
-    import sysconfig
 
-    scripts, libraries = sysconfig.get_path("scripts"), sysconfig.get_path("purelib")
-    named = [shutil.which("sayso"), *(f"{scripts}/{name}" for name in ("sayso", "sayso-hook"))]
-    started = [f"{libraries}/{name}" for name in ("sitecustomize.py", "usercustomize.py")]
+    from sayso.reading.paths.python_folders import LIBRARIES, SCRIPTS
+
+    named = [shutil.which("sayso"), *(f"{SCRIPTS}/{name}" for name in ("sayso", "sayso-hook"))]
+    started = [f"{LIBRARIES}/{name}" for name in ("sitecustomize.py", "usercustomize.py")]
     return tuple(str(path) for path in (*named, *started, sys.executable) if path)

@@ -166,6 +166,8 @@ class Writer(Reader, Protocol):
     after_commit: Callable[[], object] | None
     """What to do once it is committed and before the disk is waited for, where that takes two steps. It must
     not fail."""
+    if_lost: Callable[[], object] | None
+    """What to do if it is not committed, before anybody else can write. It must not fail."""
 
     def read_ahead(self, wanted: Ahead) -> None:
         """Read this at once. Nothing depends on it but the time it takes."""
@@ -275,6 +277,8 @@ class Batch(Protocol):
 
     after_commit: Callable[[], object] | None
     """As that of a transaction; what each of them has is not asked for."""
+    if_lost: Callable[[], object] | None
+    """As that of a transaction. One that was undone by itself has done its own."""
 
     def read_ahead(self, wanted: Ahead) -> None:
         """Read this at once. Nothing depends on it but the time it takes."""

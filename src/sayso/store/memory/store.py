@@ -49,6 +49,7 @@ class MemoryWriter(MemoryReader):
 
     local = True
     after_commit: Callable[[], object] | None = None
+    if_lost: Callable[[], object] | None = None
 
     def __init__(self, tables: Tables, now: float) -> None:
         super().__init__(copy(tables), now)
@@ -231,10 +232,16 @@ def _next_groups(now: Table[Any]) -> MutableMapping[str, Any]:
     return dict(now) if type(now) is dict and len(now) < FEW_GROUPS else next_version(now)
 
 
+def _call_if_lost(lost: MemoryWriter | MemoryBatch) -> None:
+    if lost.if_lost is not None:
+        lost.if_lost()
+
+
 class MemoryBatch:
     """The transactions of one batch. Each begins with the tables as the one before it left them."""
 
     after_commit: Callable[[], object] | None = None
+    if_lost: Callable[[], object] | None = None
 
     def __init__(self, tables: Tables, now: float, writer: type[MemoryWriter]) -> None:
         self.tables = tables
@@ -258,6 +265,9 @@ class MemoryBatch:
             try:
                 yield writer
                 self.tables = writer.finish()
+            except BaseException:
+                _call_if_lost(writer)
+                raise
             finally:
                 writer.over = True
 
@@ -291,6 +301,9 @@ class MemoryStore:
             try:
                 yield writer
                 self._tables = writer.finish()
+            except BaseException:
+                _call_if_lost(writer)
+                raise
             finally:
                 writer.over = True
                 self._give_turn()
@@ -302,7 +315,11 @@ class MemoryStore:
             self._take_turn()
             try:
                 batch = MemoryBatch(self._tables, self._clock(), self.writer)
-                yield batch
+                try:
+                    yield batch
+                except BaseException:
+                    _call_if_lost(batch)
+                    raise
                 self._tables = batch.tables
             finally:
                 self._give_turn()

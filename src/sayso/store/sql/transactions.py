@@ -106,6 +106,12 @@ def _call_after_commit(transaction: Transaction, call: Callable[[], object] | No
         call()
 
 
+def _call_if_lost(lost: SqlWriter | SqlBatch) -> None:
+    """Before the connection is let go: until then nobody else writes to a store on this machine."""
+    if lost.if_lost is not None:
+        lost.if_lost()
+
+
 @contextmanager
 def _lost_before_commit() -> Iterator[None]:
     """What fails here has undone the whole batch, for certain. One that is only busy may be tried again."""
@@ -142,6 +148,7 @@ class SqlBatch:
     """The transactions of one batch. Each is a part of the same transaction of the database."""
 
     after_commit: Callable[[], object] | None = None
+    if_lost: Callable[[], object] | None = None
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
@@ -172,6 +179,7 @@ class SqlBatch:
             except BaseException:
                 self._known.clear()
                 transaction.undo_part()
+                _call_if_lost(writer)
                 raise
             self.wrote = True
             self.durable = self.durable or writer.durable
@@ -209,10 +217,14 @@ class SqlStore(ABC, Generic[TransactionT]):
             transaction = self._begin_writing()
             try:
                 writer = SqlWriter(transaction, transaction.now, durable=durable, known=transaction.known)
-                yield writer
-                transaction.check()  # an error that somebody caught has ended it all the same
-                transaction.durable = writer.durable
-                self._commit(transaction, urgent=writer.urgent)
+                try:
+                    yield writer
+                    transaction.check()  # an error that somebody caught has ended it all the same
+                    transaction.durable = writer.durable
+                    self._commit(transaction, urgent=writer.urgent)
+                except BaseException:
+                    _call_if_lost(writer)
+                    raise
                 _call_after_commit(transaction, writer.after_commit)
             finally:
                 self._leave(transaction)
@@ -226,11 +238,16 @@ class SqlStore(ABC, Generic[TransactionT]):
             transaction = self._begin_batch()
             batch = SqlBatch(transaction)
             try:
-                with _lost_before_commit():
-                    yield batch
-                transaction.durable = batch.durable
-                if batch.wrote or transaction.failed:
-                    self._commit_batch(transaction, batch)
+                try:
+                    with _lost_before_commit():
+                        yield batch
+                    transaction.durable = batch.durable
+                    if batch.wrote or transaction.failed:
+                        self._commit_batch(transaction, batch)
+                except BaseException:
+                    _call_if_lost(batch)
+                    raise
+                _call_after_commit(transaction, batch.after_commit if batch.wrote else None)
             finally:
                 self._leave(transaction)
             self._settle(transaction)
@@ -241,7 +258,6 @@ class SqlStore(ABC, Generic[TransactionT]):
         with _lost_before_commit():
             transaction.check()  # something was lost that could not be undone by itself
             self._commit(transaction, urgent=batch.urgent)
-        _call_after_commit(transaction, batch.after_commit)
 
     def wait_for_change(self, seen: int, timeout: float) -> int:
         self._check_usable()

@@ -33,6 +33,7 @@ class SqlWriter(HoldingReader):
 
     urgent = False
     after_commit: Callable[[], object] | None = None
+    if_lost: Callable[[], object] | None = None
 
     def __init__(
         self, connection: Connection, now: float, *, durable: bool, known: KnownRows | None = None

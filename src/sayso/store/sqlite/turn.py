@@ -32,13 +32,24 @@ class WriterTurn:
             mine = threading.Lock()
             mine.acquire()
             self._waiting.append(mine)
-        if mine.acquire(timeout=timeout):
-            return True
-        with self._guard:
-            if mine not in self._waiting:  # it was passed on just now
+        try:
+            if mine.acquire(timeout=timeout):
                 return True
+        except (
+            BaseException
+        ):  # Ctrl-C, or what a signal of the program raises: it must not be passed on to us
+            if not self._stop_waiting(mine):
+                self.give()
+            raise
+        return not self._stop_waiting(mine)
+
+    def _stop_waiting(self, mine: threading.Lock) -> bool:
+        """Leave the queue; False if the turn was passed on to us just now."""
+        with self._guard:
+            if mine not in self._waiting:
+                return False
             self._waiting.remove(mine)
-            return False
+            return True
 
     def give(self) -> None:
         """Pass the turn on to whoever has waited longest."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -114,3 +115,21 @@ def test_a_link_to_a_secret_is_one(tmp_path: Path) -> None:
     reader = Reader(folder, tmp_path.resolve())
     assert reader.risk("cat notes.txt") is Risk.HIGH
     assert reader.risk("cat other.txt") is Risk.LOW
+
+
+def count_kept_for_ever() -> dict[str, int]:
+    """Return how much each cache of Sayso holds that never forgets."""
+    ours = [module for name, module in sys.modules.items() if name.startswith("sayso.")]
+    caches = [one for module in ours for one in vars(module).values() if hasattr(one, "cache_info")]
+    endless = [one for one in caches if one.cache_info().maxsize is None]
+    return {f"{one.__module__}.{one.__qualname__}": one.cache_info().currsize for one in endless}
+
+
+def test_nothing_that_an_agent_makes_up_is_kept_for_ever(tmp_path: Path) -> None:
+    made_up = "made{0} --o{0} x{0}; git made{0}; npm run s{0}; env V{0}=1 p{0}; ssh h{0} c{0}; cat d{0}/f{0}"
+    read(made_up.format(0), tmp_path)
+    before = count_kept_for_ever()
+    for number in range(1, 20):
+        read(made_up.format(number), tmp_path)
+    assert before
+    assert count_kept_for_ever() == before

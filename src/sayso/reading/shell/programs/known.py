@@ -113,11 +113,14 @@ def _build_added(name: str, added: Mapping[str, Any]) -> KnownProgram:
     return build_program(name, compile_entry(name, added[name], added))
 
 
-@functools.cache
 def find_shipped(name: str) -> KnownProgram | None:
     """Look a program up in the data that comes with Sayso."""
-    raw = _data().programs.get(name)
-    return None if raw is None else build_program(name, msgspec.json.decode(raw))
+    return _build_shipped(name) if name in _data().programs else None  # so no made-up name is kept
+
+
+@functools.cache
+def _build_shipped(name: str) -> KnownProgram:
+    return build_program(name, msgspec.json.decode(_data().programs[name]))
 
 
 class _ShippedData(msgspec.Struct, frozen=True):
