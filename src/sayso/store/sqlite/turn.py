@@ -35,9 +35,8 @@ class WriterTurn:
         try:
             if mine.acquire(timeout=timeout):
                 return True
-        except (
-            BaseException
-        ):  # Ctrl-C, or what a signal of the program raises: it must not be passed on to us
+        except BaseException:
+            # Ctrl-C, or what a signal of the program raises: the turn must not be passed on to us.
             if not self._stop_waiting(mine):
                 self.give()
             raise
