@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from sayso.core.model import Risk
+from sayso.core.model import Declaration, Risk
 from sayso.core.words import UNKNOWN_FOLDER
+from sayso.gate.deciding.request import make_call, read_request
 from sayso.policy import load_preset
 from sayso.reading.resolve import operations_for
 
@@ -41,3 +44,25 @@ def test_with_a_folder_a_relative_path_is_inside_or_outside_it() -> None:
     (inside,) = operations_for("Edit", {"file_path": "a.py"}, policy, **where)
     (outside,) = operations_for("Edit", {"file_path": "../b/a.py"}, policy, **where)
     assert (inside.found, outside.name) == (None, "files.write_outside_workspace")
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "asks"),
+    [
+        ("Bash", {"command": "git status"}, True),
+        ("Bash", {"command": "cat a.txt"}, True),
+        ("Read", {"file_path": "a.txt"}, True),
+        ("Bash", {"command": "pwd"}, False),
+    ],
+)
+def test_in_a_folder_that_was_deleted_a_call_is_read_and_its_paths_ask(
+    tool: str, args: dict[str, str], asks: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    request = read_request(
+        make_call(tool, args), Declaration((), "host"), load_preset("coding"), agent="a", session="s"
+    )
+    assert any(one.reading is Risk.HIGH for one in request.operations) is asks

@@ -48,6 +48,14 @@ def folder_here() -> str:
         return ""
 
 
+def real_folder(folder: str) -> str:
+    """Return the real folder of this name, or of this process; `.`, which holds nothing, if that is gone."""
+    try:
+        return os.path.realpath(folder or ".")
+    except OSError:
+        return "."
+
+
 def _real(path: str, here: str) -> str:
     if path == here or not os.path.isabs(path):  # noqa: PTH117  a Path would be slow here, too
         return path

@@ -23,6 +23,7 @@ from sayso.core.digest import MAX_DEPTH
 from sayso.core.text.patterns import lazy_pattern
 from sayso.reading.paths.budget import current_budget, may_look
 from sayso.reading.paths.finding.patches import find_patched_files, is_patch
+from sayso.reading.paths.ground import real_folder
 from sayso.reading.paths.places import is_secret, spells_secret
 from sayso.reading.paths.protected import find_mentioned, find_named
 from sayso.reading.paths.spellings import MAX_PATH_LENGTH, WILD, decode_text, fold_away, is_odd
@@ -227,7 +228,7 @@ def find_paths(
     from sayso.reading.paths.finding.pieces import find_joined_paths
 
     words = {word for name in named for word in words_in(name)}
-    here = os.path.realpath(folder or ".")
+    here = real_folder(folder)
     for one in texts:
         found = _path_alone(one, words, here)
         is_output = is_for_output(one.name)

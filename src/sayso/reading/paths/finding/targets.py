@@ -22,6 +22,7 @@ from sayso.reading.paths.finding.path_arguments import (
     holds_content,
     is_remote,
 )
+from sayso.reading.paths.ground import real_folder
 from sayso.reading.paths.places import PathPlace, locate
 from sayso.reading.paths.spellings import MAX_PATH_LENGTH
 from sayso.reading.urls import AROUND
@@ -47,7 +48,7 @@ def targets_in(
 ) -> tuple[str, ...]:
     """Every path that these texts name as something to work on, each once."""
     where = {"folder": folder, "workspace": workspace, "home": home}
-    here = os.path.realpath(folder or ".")
+    here = real_folder(folder)
     named = [one.text for one in texts if _is_target(one, here, workspace)]
     named += (path for path in files_in_patches(texts, words))
     found = dict.fromkeys(
@@ -72,7 +73,7 @@ def may_be_file(name: str, text: str, folder: str) -> bool:
         return False
     if _LOOKS_LIKE_PATH.fullmatch(inner) or (_NEW_NAMES.search(name) and _FILE_NAME.fullmatch(inner)):
         return True
-    return _is_file(inner, os.path.realpath(folder or "."))
+    return _is_file(inner, real_folder(folder))
 
 
 def _is_target(one: ArgumentText, here: str, workspace: str) -> bool:
