@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from bench.against import service_against_before
 from bench.approvals import calls_after_many_approvals
 from bench.audit import verify_against_hashing
 from bench.chart import draw_charts, scale_table
@@ -61,6 +62,7 @@ BENCHMARKS: tuple[Callable[[Watch], list[Row]], ...] = (
     many_questions_over_http,
     many_waiting_connections,
     services_on_postgres,
+    service_against_before,
     commands_against_bare_python,
     shell_against_bare_parse,
     hook_against_bare_python,

@@ -8,6 +8,8 @@ environment of its own; for example:
     git worktree add ../before COMMIT
     python -m bench.against ../before
     python -m bench.against ../before --postgres --agents 128
+
+Where SAYSO_BENCH_BEFORE names such a checkout, `make bench` has a row for each of these two.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ import httpx
 
 import sayso
 from bench.durable import OPERATION, on_disk
+from bench.measure import Row, Timing, Watch
 from bench.postgres import a_schema, a_server
 from bench.scale import Agent, Figures, Service, drive
 
@@ -34,6 +37,10 @@ DOMAIN, _, ACTION = OPERATION.partition(".")
 POLICY = f"sayso: 1\ndomains:\n  {DOMAIN}: {{autonomous: [], requires_approval: [{ACTION}], blocked: []}}\n"
 A_DAY = 24 * 60
 LONGEST_START = 60
+BEFORE = "SAYSO_BENCH_BEFORE"
+ROUNDS, SECONDS = 5, 3.0
+AIMS = {False: (32, 4.0), True: (128, 8.0)}
+"""On SQLite and on PostgreSQL: how many agents, and how many times the calls of the code before."""
 
 
 class Side:
@@ -103,15 +110,72 @@ def _ask(client: httpx.Client, token: str, path: str, body: dict[str, object]) -
     return told
 
 
-def measure(sides: Sequence[Side], *, agents: int, seconds: float, rounds: int) -> None:
+def service_against_before(watch: Watch) -> list[Row]:
+    """The service against that of the checkout that SAYSO_BENCH_BEFORE names; nothing if it names none."""
+    named = os.environ.get(BEFORE)
+    if not named:
+        return []
+    rows = []
+    for postgres, (agents, times) in AIMS.items():
+        where = "PostgreSQL" if postgres else "SQLite"
+        sides = compare(
+            Path(named), postgres=postgres, agents=agents, seconds=SECONDS, rounds=ROUNDS, watch=watch
+        )
+        ours, theirs = (Timing(tuple(one.per_second for one in side.figures)) for side in sides)
+        ratio = _find_ratio(sides)
+        rows.append(
+            Row(
+                what=f"service, {agents} agents, {where}",
+                against="the code before",
+                ours=ours.median,
+                theirs=theirs.median,
+                unit=" /s",
+                ratio=ratio,
+                aim=f"≥ {times:g}×",
+                met=ratio >= times,
+                spread=(ours.spread, theirs.spread),
+            )
+        )
+    return rows
+
+
+def compare(
+    checkout: Path, *, postgres: bool, agents: int, seconds: float, rounds: int, watch: Watch
+) -> list[Side]:
+    """This code's service and that of the checkout, with what the agents measured on each in turns."""
+    if not (checkout / "src" / "sayso").is_dir():
+        raise ValueError(f"{checkout} is not a checkout of Sayso")
+    with on_disk() as folder, a_server() if postgres else nullcontext("") as server, ExitStack() as held:
+        sides = []
+        for name, code in (("here", HERE), ("there", checkout.absolute())):
+            place = folder / name
+            place.mkdir()
+            store = str(place / "sayso.db")
+            if postgres:
+                from sayso.store.postgres.server import url_without_password
+
+                store = url_without_password(held.enter_context(a_schema(server)))
+            sides.append(Side(code, place, store))
+        _measure(sides, agents=agents, seconds=seconds, rounds=rounds, watch=watch)
+    return sides
+
+
+def _measure(sides: Sequence[Side], *, agents: int, seconds: float, rounds: int, watch: Watch) -> None:
     """Let the agents of each work in turns."""
     with ExitStack() as held:
         services = [held.enter_context(side.running()) for side in sides]
         for side, service in zip(sides, services, strict=True):
             side.add_agents(service, agents)
-        for _ in range(rounds):
+        for done in range(rounds):
             for side, service in zip(sides, services, strict=True):
                 side.figures.append(drive([service], side.agents, seconds=seconds))
+            watch("the service and the code before", done + 1, rounds)
+
+
+def _find_ratio(sides: Sequence[Side]) -> float:
+    """How many times the calls a second, as the median of the turns."""
+    pairs = zip(sides[0].figures, sides[1].figures, strict=True)
+    return statistics.median(ours.per_second / theirs.per_second for ours, theirs in pairs)
 
 
 def main() -> None:
@@ -120,25 +184,15 @@ def main() -> None:
     )
     parser.add_argument("checkout", type=Path, help="a folder with another version of Sayso")
     parser.add_argument("--postgres", action="store_true", help="on PostgreSQL instead of SQLite")
-    parser.add_argument("--agents", type=int, default=32)
-    parser.add_argument("--seconds", type=float, default=3.0, help="of work in each turn")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--agents", type=int, default=AIMS[False][0])
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="of work in each turn")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
     args = parser.parse_args()
-    if not (args.checkout / "src" / "sayso").is_dir():
-        parser.error(f"{args.checkout} is not a checkout of Sayso")
     load = os.getloadavg()[0]
-    with on_disk() as folder, a_server() if args.postgres else nullcontext("") as server, ExitStack() as held:
-        sides = []
-        for name, checkout in (("here", HERE), ("there", args.checkout.absolute())):
-            place = folder / name
-            place.mkdir()
-            store = str(place / "sayso.db")
-            if args.postgres:
-                from sayso.store.postgres.server import url_without_password
-
-                store = url_without_password(held.enter_context(a_schema(server)))
-            sides.append(Side(checkout, place, store))
-        measure(sides, agents=args.agents, seconds=args.seconds, rounds=args.rounds)
+    try:
+        sides = compare(**vars(args), watch=lambda what, done, of: None)
+    except ValueError as error:
+        parser.error(str(error))
     where = "PostgreSQL" if args.postgres else "SQLite"
     turns = f"{args.rounds} turns of {args.seconds:g} s"
     print(f"{args.agents} agents, 1 service on {where}, {turns}, load {load:.1f} before")
@@ -146,9 +200,9 @@ def main() -> None:
         speed = statistics.median(one.per_second for one in side.figures)
         cpu = statistics.median(one.cpu for one in side.figures)
         print(f"{name:6} {speed:7.0f} calls/s {cpu * 1e3:7.2f} ms of the service's processor time a call")
-    pairs = list(zip(sides[0].figures, sides[1].figures, strict=True))
-    faster = statistics.median(ours.per_second / theirs.per_second for ours, theirs in pairs)
+    pairs = zip(sides[0].figures, sides[1].figures, strict=True)
     lighter = statistics.median(theirs.cpu / ours.cpu for ours, theirs in pairs)
+    faster = _find_ratio(sides)
     print(f"ratio  {faster:7.2f}× calls/s {lighter:7.2f}× less processor time (medians of the turns)")
 
 
