@@ -99,6 +99,14 @@ class MortalStore:
         self._store.close()
 
 
+def _set_beneath(wrapper: object, beneath: str, name: str, value: object) -> None:
+    """What is set on a wrapper is set on what it wraps, except its own: the store looks for it there."""
+    if name.startswith("_"):
+        object.__setattr__(wrapper, name, value)
+    else:
+        setattr(getattr(wrapper, beneath), name, value)
+
+
 class _MortalBatch:
     def __init__(self, batch: Batch, fate: Fate) -> None:
         self._batch = batch
@@ -106,6 +114,9 @@ class _MortalBatch:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._batch, name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        _set_beneath(self, "_batch", name, value)
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[Writer]:
@@ -118,6 +129,9 @@ class _MortalWriter:
     def __init__(self, tx: Writer, fate: Fate) -> None:
         self._tx = tx
         self._fate = fate
+
+    def __setattr__(self, name: str, value: object) -> None:
+        _set_beneath(self, "_tx", name, value)
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._tx, name)
