@@ -259,8 +259,8 @@ class Watermark:
     def look_again(self) -> None:
         """Read in the file what was added since the batch began. What it has used must not be among that.
 
-        What others have raised is looked for, whoever has read it in the file, and also beneath what the batch
-        raises itself: that may rest on an older row that was put back.
+        Also what another thread has read there before, and what lies beneath that which the batch raises
+        itself: it may have raised an older row that was put back.
         """
         if self._log is None:
             return
