@@ -15,6 +15,7 @@ import pytest
 
 from sayso.core.errors import SaysoError
 from sayso.gate.rows import watermark_file
+from sayso.gate.rows.row_seals import Sealer
 from sayso.gate.rows.sealed_store import MarkedStore
 from sayso.gate.rows.tampering import Doubts
 from sayso.gate.rows.versions import FORGOTTEN_AFTER, Versions, version_key
@@ -341,3 +342,64 @@ def test_a_mark_that_follows_a_restored_store_forgets_what_that_does_not_have(tm
     assert heads(path) == {5}
     other.reach(of_stream("service-2", 6))
     assert heads(path) == {6}
+
+
+@pytest.mark.parametrize("theirs", [2, 3, 4])
+def test_a_batch_is_not_kept_if_others_marked_what_it_raises_itself(tmp_path: Path, theirs: int) -> None:
+    """It raised an older row that was put back: once more than whoever has raised the newest."""
+    mark, other = Watermark(tmp_path / "a.mark"), Watermark(tmp_path / "a.mark")
+    note(other, "s", 1)
+    with mark.batch():
+        for version in (2, 3):
+            with mark.writing() as raised:
+                mark.version("session", "s")
+                mark.note("session", "s", version)
+                mark.promise(raised)
+        note(other, "s", theirs)
+        with pytest.raises(StoreBusy):
+            mark.look_again()
+
+
+def test_a_batch_is_not_kept_if_another_thread_has_learned_of_it_first(tmp_path: Path) -> None:
+    mark, other = Watermark(tmp_path / "a.mark"), Watermark(tmp_path / "a.mark")
+    with mark.batch():
+        with mark.writing():
+            assert mark.version("session", "s") == 0
+        note(other, "s", 1)
+        with ThreadPoolExecutor(1) as threads:
+            assert threads.submit(mark.version, "session", "s").result() == 1
+        with pytest.raises(StoreBusy):
+            mark.look_again()
+
+
+def test_a_batch_is_not_kept_if_what_it_only_read_was_marked_meanwhile(tmp_path: Path) -> None:
+    """A token that was put back as it was before it was revoked."""
+    mark, other = Watermark(tmp_path / "a.mark"), Watermark(tmp_path / "a.mark")
+    with mark.batch():
+        mark.begin_batch_read()
+        assert mark.committed_version("value", "token") == 0
+        mark.end_batch_read()
+        with other.writing() as raised:
+            other.note("value", "token", 1)
+        other.reach(raised=raised)
+        with pytest.raises(StoreBusy):
+            mark.look_again()
+
+
+def test_a_batch_is_kept_if_others_only_now_mark_the_row_that_it_has_read(tmp_path: Path) -> None:
+    """They committed it before the batch could read it, and came to mark it later."""
+    mark, other = Watermark(tmp_path / "a.mark"), Watermark(tmp_path / "a.mark")
+    sealer = Sealer(bytes(32), "store", 1, mark)
+    note(other, "s", 1)
+    with mark.batch():
+        with mark.writing() as raised:
+            assert sealer.is_current("session", "s", 2)
+            mark.note("session", "s", 3)
+            mark.promise(raised)
+        with mark.writing():
+            assert sealer.is_current("session", "s", 3)
+        note(other, "s", 2)
+        mark.look_again()
+        note(other, "s", 3)
+        with pytest.raises(StoreBusy):
+            mark.look_again()

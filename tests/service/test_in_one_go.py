@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import socket
 import time
 from collections.abc import Iterator
+from typing import cast
 
 import pytest
 from starlette.types import Receive, Scope, Send
 
+from sayso.service.http.connections import JoiningTransport
 from sayso.service.http.endpoints import HttpRequest, JsonAnswer
 from sayso.service.http.guard import HEADERS, Guard
 from tests.support.parsers import PARSERS, served_with
@@ -153,3 +156,36 @@ def test_whoever_asks_and_sends_at_once_is_answered(line: socket.socket) -> None
     if answer[0] == 100:
         answer = answers.next()
     assert told(answer) == ("/expected", "body")
+
+
+class Left:
+    """A connection that is closed, as a loop has it that fails at whatever is sent there."""
+
+    def is_closing(self) -> bool:
+        return True
+
+    def write(self, _data: bytes) -> None:
+        raise RuntimeError("the handler is closed")
+
+    writelines = write
+
+    def close(self) -> None:
+        """It is."""
+
+
+def test_what_is_for_somebody_who_has_left_is_dropped() -> None:
+    """Somebody who sent several requests at once and left filled the log with an error for each."""
+
+    async def answer() -> None:
+        failed = list[object]()
+        asyncio.get_running_loop().set_exception_handler(lambda _, about: failed.append(about))
+        line = JoiningTransport(cast("asyncio.Transport", Left()))
+        for _ in range(3):
+            line.write(b"a part")
+        line.write_at_once(b"all of it")
+        line.write(b"the last")
+        await asyncio.sleep(0)
+        line.close()
+        assert not failed
+
+    asyncio.run(answer())

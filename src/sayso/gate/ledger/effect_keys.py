@@ -29,10 +29,13 @@ def check_effect(
     kept = [find_record(gate, row) for row in rows]
     claimed = {row.id for row, one in zip(rows, kept, strict=True) if one is not None and one.claimed}
     last = gate.sealer.mark.version("effect", effect_key)
-    if None in kept or (last and last not in {one.effect_turn for one in kept if one is not None}):
+    turns = {one.effect_turn for one in kept if one is not None}
+    if None in kept or (last and last not in turns):
         finding = words.EFFECT_ROW_CHANGED
         gate.sealer.doubts.note(finding, request.session)
         raise EffectTaken(request, call, *words.EFFECT_TAMPERED, again=again)
+    if turns:
+        gate.sealer.mark.go_by("effect", effect_key, max(turns))
     taken = (row for row in rows if row.id != call and (row.state in TAKEN or row.id in claimed))
     by = next(taken, None)
     if by is not None:

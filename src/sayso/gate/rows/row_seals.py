@@ -401,6 +401,8 @@ class Sealer:
         marked = self.mark.version(kind, name) if marked is None else marked
         if version > marked:
             self.mark.note(kind, name, version, until=until)
+        if version >= marked:
+            self.mark.go_by(kind, name, version)
         return version >= marked
 
     def _is_forgotten(self, row: SessionRow) -> bool:

@@ -91,7 +91,10 @@ class _Under(threading.local):
 
     reading: int | None = None
     committed = True
-    used: set[bytes] | None = None
+    used: dict[bytes, int] | None = None
+    """In a batch: what it went by, each with the version that was known, or that the row had."""
+    promised: set[bytes]
+    """In a batch: what it has raised itself."""
     raised: Raised | None = None
     seen: set[bytes] | None = None
     before: Any = None
@@ -148,19 +151,28 @@ class Watermark:
 
     def _version(self, place: bytes) -> int:
         own = self._own
+        used = own.used
+        if used is not None and place not in used:
+            used[place] = self._versions.version_at(place, self._versions.tick)
         if own.reading is not None:
             return self._versions.version_at(place, own.reading)
-        if self._log is not None:
+        if self._log is not None and used is None:
             # Once a transaction for each: whoever has read a row in it holds it until it is over.
             seen = own.seen
-            if own.used is not None:
-                own.used.add(place)
-            elif seen is None:
+            if seen is None:
                 self._log.catch_up()
             elif place not in seen:
                 self._log.catch_up()
                 seen.add(place)
         return self._versions.version(place)
+
+    def go_by(self, kind: str, name: str, version: int) -> None:
+        """A row of this version passed for the newest. In a batch nothing newer may be marked meanwhile."""
+        used = self._own.used
+        if used is not None:
+            place = version_key(kind, name)
+            if place not in self._own.promised:
+                used[place] = version
 
     def note(self, kind: str, name: str, version: int, *, until: float = 0.0) -> None:
         """Raise this version once the transaction under way is committed; what was read is, already."""
@@ -233,11 +245,11 @@ class Watermark:
         when it is said so (`look_again`), but not for each of them.
 
         What is above its mark is fine, so a mark that is a moment old refuses nothing that is right. And if
-        one that they went by was raised in this moment, none of them is kept.
+        one was raised in this moment above the row that they went by, none of them is kept.
         """
         self._catch_up()
         began = self._versions.begin_reading(None)  # so that no past is dropped that one of them may ask for
-        self._own.used = set()
+        self._own.used, self._own.promised = {}, set()
         try:
             yield
         finally:
@@ -245,13 +257,16 @@ class Watermark:
             self._versions.end_reading(began)
 
     def look_again(self) -> None:
-        """Read in the file what was added since the batch began. What it has used must not be among that."""
+        """Read in the file what was added since the batch began. What it has used must not be among that.
+
+        Also what another thread has read there before, and what lies beneath that which the batch raises
+        itself: it may have raised an older row that was put back.
+        """
         if self._log is None:
             return
-        version = self._versions.version
-        used = [(place, version(place)) for place in self._own.used or () if place != _MOVED_KEY]
         self._log.catch_up()
-        if any(version(place) > before for place, before in used):
+        used, tick, version_at = self._own.used or {}, self._versions.tick, self._versions.version_at
+        if any(version_at(place, tick) > known for place, known in used.items() if place != _MOVED_KEY):
             raise StoreBusy("others have just changed what this rests on", hint="try again")
 
     def begin_batch_read(self) -> None:
@@ -282,6 +297,8 @@ class Watermark:
 
     def promise(self, raised: Raised) -> Mapping[bytes, int]:
         """Raise these in memory while nobody else can write, just before the commit; how they were."""
+        if self._own.used is not None:
+            self._own.promised.update(raised)
         return self._versions.promise(raised)
 
     def withdraw(self, before: Mapping[bytes, int]) -> None:

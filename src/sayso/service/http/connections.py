@@ -138,7 +138,8 @@ class JoiningTransport:
     """A connection on which the head of an answer leaves together with the body that follows it at once.
 
     Each write is a word to the system, and on most a packet, by itself. What nothing follows leaves as soon
-    as the loop comes round.
+    as the loop comes round. What is for somebody who has left is dropped: the framework does not notice for
+    requests that were sent before the last one, and some loops fail at that.
     """
 
     __slots__ = ("_held", "_loop", "_real")
@@ -155,7 +156,8 @@ class JoiningTransport:
         held = self._held
         if held:
             self._held = b""
-            self._real.writelines((held, data))
+            if not self._real.is_closing():
+                self._real.writelines((held, data))
         else:
             self._held = data
             self._loop.call_soon(self._let_go)
@@ -163,7 +165,8 @@ class JoiningTransport:
     def write_at_once(self, data: bytes) -> None:
         """What is whole waits for nothing."""
         self._let_go()
-        self._real.write(data)
+        if not self._real.is_closing():
+            self._real.write(data)
 
     def close(self) -> None:
         self._let_go()
@@ -171,7 +174,7 @@ class JoiningTransport:
 
     def _let_go(self) -> None:
         held, self._held = self._held, b""
-        if held:
+        if held and not self._real.is_closing():
             self._real.write(held)
 
 
