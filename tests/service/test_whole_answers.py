@@ -23,6 +23,9 @@ class Wire(asyncio.Transport):
     def writelines(self, list_of_data: Iterable[Any]) -> None:
         self.sent.append(b"".join(list_of_data))
 
+    def is_closing(self) -> bool:
+        return self.closed_after is not None
+
     def close(self) -> None:
         self.closed_after = len(self.sent)
 
@@ -71,3 +74,17 @@ def test_what_was_written_leaves_before_the_connection_is_closed() -> None:
 
     wire = asyncio.run(answer())
     assert (wire.sent, wire.closed_after) == ([b"goodbye"], 1)
+
+
+def test_what_is_for_somebody_who_has_left_is_dropped() -> None:
+    async def write() -> list[bytes]:
+        wire = Wire()
+        joining = JoiningTransport(wire)
+        joining.write(b"head")
+        wire.close()
+        joining.write(b"body")
+        joining.write_at_once(b"more")
+        await asyncio.sleep(0)
+        return wire.sent
+
+    assert asyncio.run(write()) == []
