@@ -84,7 +84,11 @@ def wait_settled(page: Page) -> None:
 
 
 def open_first(page: Page) -> None:
-    """Open the first question of the list, which on a phone comes first."""
+    """Open the first question of the list, which on a phone comes first.
+
+    Not while the list is drawn anew: a press on what is replaced before it is let go is none.
+    """
+    wait_settled(page)
     page.locator(".list [data-id]").first.click()
     expect(page.locator(".card")).to_be_visible()
 
