@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -34,6 +34,13 @@ class Item(msgspec.Struct, frozen=True, omit_defaults=True):
     risk: Risk
     weight: Risk
     ruling: Ruling
+
+
+def operations_of(items: Sequence[Item]) -> tuple[str, ...]:
+    """The operations that these items are about, each once."""
+    if len(items) == 1:
+        return (items[0].operation,)
+    return tuple(dict.fromkeys(item.operation for item in items))
 
 
 class Offer(msgspec.Struct, frozen=True):

@@ -24,7 +24,7 @@ class Risk(enum.IntEnum):
 
     @property
     def word(self) -> str:
-        return self.name.lower()
+        return _WORDS[self]
 
     @classmethod
     def parse(cls, word: object) -> Self:
@@ -35,6 +35,7 @@ class Risk(enum.IntEnum):
         return cls(known)
 
 
+_WORDS = ("low", "moderate", "high")
 _RISK_WORDS = {
     alias: rank
     for rank, aliases in enumerate(
@@ -212,6 +213,13 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
         for operation in self.operations:
             check_name(operation.name)
         check_confidence(self.confidence)
+
+    @property
+    def operation_names(self) -> tuple[str, ...]:
+        """The names of its operations, each once."""
+        if len(self.operations) == 1:
+            return (self.operations[0].name,)
+        return tuple(dict.fromkeys(operation.name for operation in self.operations))
 
 
 def check_name(name: str) -> None:

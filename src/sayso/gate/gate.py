@@ -296,11 +296,17 @@ def _closing(effects: tuple[Effect, ...], by: str) -> Closing:
     """Return how the questions that end with these effects close: answered, or withdrawn by whom and why."""
     if not effects:
         return NOTHING_SAID
-    answers = {effect.question: effect.answer for effect in effects if isinstance(effect, QuestionClosed)}
-    cleared = next((effect.why for effect in effects if isinstance(effect, ConsentCleared)), None)
+    answers: dict[str, str] = {}
+    opened = cleared = None
+    for effect in effects:
+        if isinstance(effect, QuestionClosed):
+            answers[effect.question] = effect.answer
+        elif isinstance(effect, ConsentCleared):
+            cleared = effect.why if cleared is None else cleared
+        elif isinstance(effect, QuestionOpened):
+            opened = effect.question.id if opened is None else opened
     if cleared is not None:
         return Closing(answers, by or None, cleared)
-    opened = next((effect.question.id for effect in effects if isinstance(effect, QuestionOpened)), None)
     return Closing(answers, None, None if opened is None else words.replacement_note(opened))
 
 

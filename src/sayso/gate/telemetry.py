@@ -271,7 +271,7 @@ def describe_error(error: BaseException) -> str:
 
 def _request_facts(request: Request) -> Facts:
     """Return who wants to do what, by names alone."""
-    names = dict.fromkeys(operation.name for operation in request.operations)
+    names = request.operation_names
     return {
         "operation": printable_name(", ".join(names)),
         "tool": printable_name(request.call.tool),

@@ -181,8 +181,8 @@ def _summary_fields(gate: Gate, row: CallRow, now: float) -> dict[str, Any]:
     }
     if kept is None:
         return told
-    names = dict.fromkeys(operation.name for operation in kept.request.operations)
-    own = {"agent": kept.request.agent, "operations": tuple(names), "workflow": kept.request.workflow}
+    request = kept.request
+    own = {"agent": request.agent, "operations": request.operation_names, "workflow": request.workflow}
     return told | own | {"title": title_of(kept.request.call)}
 
 

@@ -10,6 +10,7 @@ import msgspec
 
 from sayso.cli.operator_name import operator_name
 from sayso.core.deciding.titles import title_of
+from sayso.core.decision import operations_of
 from sayso.core.durations import DAY, HOUR, MINUTE
 from sayso.core.model import Risk
 from sayso.core.text.counts import count_of
@@ -269,7 +270,7 @@ def inbox_item_from_row(gate: Gate, tx: Reader, found: Read) -> InboxItem:
         agent=question.request.agent,
         title=title_of(call),
         risk=Risk(question.risk).word,
-        operations=tuple(dict.fromkeys(item.operation for item in question.items)),
+        operations=operations_of(question.items),
         text=question.text,
         answers=tuple(offer.answer for offer in question.offers),
         opened_at=row.opened_at,

@@ -755,7 +755,6 @@ DECISIONS: Mapping[str, Verdict] = {
 """The events that record a decision, and what was decided."""
 
 _BY_VERDICT: Mapping[Verdict, type[DecisionEvent]] = {
-    Verdict.ALLOW: Decided,
     Verdict.ASK: Asked,
     Verdict.DENY: Blocked,
 }
@@ -767,10 +766,9 @@ BY_RULE: Mapping[str, type[DecisionEvent]] = {
 
 def event_of(decision: Decision) -> type[DecisionEvent]:
     """Return the event under which this decision is recorded."""
-    plain = _BY_VERDICT[decision.verdict]
-    if decision.verdict is not Verdict.ALLOW or decision.grants:
-        return plain
-    return BY_RULE.get(decision.rule, plain)
+    if decision.verdict is not Verdict.ALLOW:
+        return _BY_VERDICT[decision.verdict]
+    return Decided if decision.grants else BY_RULE.get(decision.rule, Decided)
 
 
 def details_of(event: AuditEvent) -> dict[str, Any]:

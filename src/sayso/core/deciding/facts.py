@@ -247,7 +247,7 @@ def _find_plan(request: Request, view: View, now: float) -> dict[str, object]:
     session, found = view.session, dict[str, object]()
     plan, under_way = session.plan, session.plan_under_way
     if under_way is not None:
-        names = dict.fromkeys(one.name for one in request.operations)
+        names = request.operation_names
         works_on = request.call.works_on
         found["planned"] = tuple(name for name in names if under_way.text.names(name, works_on))
     if plan is not None and plan.accepted and _fresh(view, now, MESSAGE_LASTS):

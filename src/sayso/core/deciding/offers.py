@@ -15,7 +15,7 @@ from sayso.core import words
 from sayso.core.deciding.decide import decide
 from sayso.core.deciding.showing import is_only_command
 from sayso.core.deciding.subject import undeclared
-from sayso.core.decision import Decision, Item, Offer
+from sayso.core.decision import Decision, Item, Offer, operations_of
 from sayso.core.durations import DAY, MINUTE
 from sayso.core.effects import Effect, GrantAdded, SuspensionLifted
 from sayso.core.grants import Grant, Pins
@@ -95,7 +95,7 @@ def _approval(
 ) -> Grant:
     risk = max(item.risk for item in items)
     until = now + policy.settings.approval_of(risk)
-    operations = tuple(dict.fromkeys(item.operation for item in items))
+    operations = operations_of(items)
     pins = Pins(tool=request.call.tool, command=request.call.command, operations=operations)
     met = dict.fromkeys(
         name_rule(rule)
@@ -149,7 +149,7 @@ def _remember_grant(
     risk = max(item.risk for item in items)
     exact = risk >= Risk.HIGH or any(item.operation in _find_undeclared(request, policy) for item in items)
     pins = Pins(
-        operations=tuple(dict.fromkeys(item.operation for item in items)),
+        operations=operations_of(items),
         arguments=request.arguments_digest if exact else None,
         folder=request.call.folder or None if exact else None,
     )
@@ -202,7 +202,7 @@ def _describe_answer(answer: str, items: tuple[Item, ...], request: Request, pol
     if request.workflow is not None:
         return words.offer_text(answer, "", f"the workflow {request.workflow}")
     categories = " and ".join(dict.fromkeys(item.category_words for item in items))
-    operations = " and ".join(dict.fromkeys(item.operation for item in items))
+    operations = " and ".join(operations_of(items))
     exact = _is_exact(request, policy, items)
     return words.offer_text(
         answer, categories, _describe_pinned_call(request.call, operations) if exact else operations

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from sayso.core.decision import Decision, Item
+from sayso.core.decision import Decision, Item, operations_of
 from sayso.core.durations import MINUTE
 from sayso.core.grants import Grant, Pins, spent
 from sayso.core.model import Request
@@ -80,7 +80,7 @@ def retry_grant(
         pins=Pins(
             tool=request.call.tool,
             command=request.call.command,
-            operations=tuple(dict.fromkeys(item.operation for item in retried)),
+            operations=operations_of(retried),
         ),
         uses=1,
         ends_with="session" if task is None else "task",

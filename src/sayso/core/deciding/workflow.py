@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sayso.core.decision import Decision
+from sayso.core.decision import Decision, operations_of
 from sayso.core.durations import DAY
 from sayso.core.grants import Grant, Pins
 from sayso.core.model import Request, Risk
@@ -31,7 +31,7 @@ def run_grant(
         risk=max((item.weight for item in carried), default=Risk.LOW),
         expires_at=now + DAY,
         session=session.id,
-        pins=Pins(operations=tuple(dict.fromkeys(item.operation for item in carried))),
+        pins=Pins(operations=operations_of(carried)),
         ends_with="run",
         bound_to=run,
         source=run_source(request.workflow or ""),

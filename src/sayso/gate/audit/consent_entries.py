@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import UNSET
 
 from sayso.core.audit import events
+from sayso.core.decision import operations_of
 from sayso.core.effects import CallEnded, Effect, GrantAdded, QuestionClosed
 from sayso.core.grants import Grant
 from sayso.core.session import Session, find_ended_grants
@@ -25,11 +26,11 @@ def record_grant(gate: Gate, tx: Writer, grant: Grant, agent: str = "") -> None:
         policy=grant.policy,
         question=UNSET if grant.question is None else grant.question,
     )
-    operations = operations_of(grant)
+    operations = operations_of_grant(grant)
     record(tx, granted, session=grant.session, agent=agent, operations=operations, stream=gate.stream)
 
 
-def operations_of(grant: Grant) -> tuple[str, ...]:
+def operations_of_grant(grant: Grant) -> tuple[str, ...]:
     """Return the operations that a grant is for, as its entries name them."""
     return (grant.value,) if grant.kind == "operation" else grant.pins.operations or ()
 
@@ -65,5 +66,5 @@ def _record_answer(gate: Gate, tx: Writer, before: Session, closed: QuestionClos
     answered = events.Answered(
         closed.question, closed.answer, by, digest=UNSET if asked is None else asked.request.digest
     )
-    operations = () if asked is None else tuple(dict.fromkeys(item.operation for item in asked.items))
+    operations = () if asked is None else operations_of(asked.items)
     record(tx, answered, session=before.id, operations=operations, stream=gate.stream)

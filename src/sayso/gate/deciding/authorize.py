@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from types import TracebackType
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -69,7 +68,7 @@ def authorize(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Authoriz
     An allow of low risk that uses and changes nothing does not wait for the disk.
     """
     gate, request = gate_and_reading(gate, request)
-    with reporting(gate, request.session) as told, writing(gate) as tx:
+    with Reporting(gate, request.session) as told, writing(gate) as tx:
         done = authorize_in(gate, tx, request, scope)
         tx.durable = not is_harmless(done.decision)
         told.set_decision(request, done.decision, done.question, opened=done.opened)
@@ -137,21 +136,30 @@ def is_harmless(decision: Decision) -> bool:
     return low and not decision.grants and not decision.effects
 
 
-@contextmanager
-def reporting(gate: Gate, session: str) -> Iterator[DecidingSpan]:
+class Reporting(DecidingSpan):
     """Log what was decided in a transaction once the transaction is over.
 
     A call that was refused for its effect key changed nothing in it; its entry is written here.
     """
-    refusal: EffectTaken | None = None
-    with DecidingSpan(session, gate.marked_store.when_committed) as told:
-        try:
-            yield told
-        except EffectTaken as taken:
-            refusal = taken
-            told.set_decision(taken.request, _record_taken(gate, taken), None, opened=False)
-    if refusal is not None:
-        raise refusal
+
+    __slots__ = ("_gate",)
+
+    def __init__(self, gate: Gate, session: str) -> None:
+        super().__init__(session, gate.marked_store.when_committed)
+        self._gate = gate
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, EffectTaken):
+            try:
+                refused = _record_taken(self._gate, error)
+            except BaseException as failed:
+                super().__exit__(type(failed), failed, failed.__traceback__)
+                raise
+            self.set_decision(error.request, refused, None, opened=False)
+            kind = error = trace = None  # that it was refused is what was decided, not a failure of deciding
+        super().__exit__(kind, error, trace)
 
 
 def _record_taken(gate: Gate, refusal: EffectTaken) -> Decision:
@@ -243,8 +251,11 @@ def _deny(
 
 def notice_in(effects: tuple[Effect, ...]) -> events.Text:
     """Return all that the operator is told by these effects, each text once, if there is anything."""
-    told = dict.fromkeys(effect.text for effect in effects if isinstance(effect, (Noticed, Alerted)))
-    return "; ".join(told) or UNSET
+    told: dict[str, None] = {}
+    for effect in effects:
+        if isinstance(effect, (Noticed, Alerted)):
+            told[effect.text] = None
+    return "; ".join(told) if told else UNSET
 
 
 def record_decision(
@@ -289,7 +300,7 @@ def record_decision(
         made,
         session=request.session,
         agent=request.agent,
-        operations=tuple(dict.fromkeys(operation.name for operation in request.operations)),
+        operations=request.operation_names,
         stream=gate.stream,
         sensitive=call_for_entry(request.call) if _commits_to_call(decision) else None,
     )
@@ -297,5 +308,6 @@ def record_decision(
 
 def _commits_to_call(decision: Decision) -> bool:
     """Return whether a person has to do with it: they are asked, or alerted, or it was their click."""
-    clicked = any(item.ruling.rule == USER_INITIATED.name for item in decision.items)
-    return decision.verdict is not Verdict.ALLOW or clicked
+    if decision.verdict is not Verdict.ALLOW:
+        return True
+    return USER_INITIATED.name in [item.ruling.rule for item in decision.items]

@@ -48,9 +48,9 @@ def alert_blocked(gate: Gate, request: Request, decision: Decision) -> int:
     """Record a denied check, and with it the alert to the operator; the number of the entry."""
     if decision.verdict is not Verdict.DENY:
         raise AssertionError("only what is blocked is recorded of a check")
-    from sayso.gate.deciding.authorize import record_decision, reporting
+    from sayso.gate.deciding.authorize import Reporting, record_decision
 
-    with reporting(gate, request.session) as report, writing(gate) as tx:
+    with Reporting(gate, request.session) as report, writing(gate) as tx:
         report.set_decision(request, decision, None, opened=False)
         return record_decision(gate, tx, request, decision)
 

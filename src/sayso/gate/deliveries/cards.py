@@ -8,7 +8,7 @@ import hmac
 import msgspec
 
 from sayso.core import words
-from sayso.core.decision import Question
+from sayso.core.decision import Question, operations_of
 from sayso.core.model import Risk
 from sayso.core.text.foreign import full_length_note, visible
 from sayso.gate.deliveries.remote_surface import LABELS, CardAnswer, QuestionCard, RemoteSurface
@@ -49,7 +49,7 @@ def make_card(
     first = _first_lines(approvals)
     full = sends_whole(surface, question, len(first.encode()))
     whole = full and not surface.cuts
-    operations = tuple(dict.fromkeys(item.operation for item in question.items))
+    operations = operations_of(question.items)
     agent, risk = visible(question.request.agent), question.risk.word
     title = f"{agent}: {', '.join(operations)} ({risk} risk)"
     offered = tuple(

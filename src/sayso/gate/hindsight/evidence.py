@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import msgspec
 
 from sayso.core.deciding.titles import title_of
-from sayso.core.decision import Question
+from sayso.core.decision import Question, operations_of
 from sayso.core.digest import decode_canonical, encode_canonical
 from sayso.core.errors import NotCanonical
 from sayso.core.model import Call, Request, Risk
@@ -90,7 +90,7 @@ def gather_evidence(gate: Gate, since: float) -> Evidence:
     found = Evidence({}, {}, {})
     for row, question in _read_questions(gate, since):
         risk = max(question.risk, *(item.risk for item in question.items))
-        for name in dict.fromkeys(item.operation for item in question.items):
+        for name in operations_of(question.items):
             found.operations.setdefault(name, Answers()).add(row, question.request.agent)
             found.risks[name] = max(risk, found.risks.get(name, Risk.LOW))
         key = find_call_key(question.request, gate.policy)

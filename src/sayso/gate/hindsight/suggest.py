@@ -124,7 +124,7 @@ def _always_approved(policy: Policy, evidence: Evidence, days: float, high: bool
         if one.answers.approved == one.answers.asked >= LEAST_APPROVED and (high or one.risk < Risk.HIGH)
     ]
     for _, one in sorted(always, key=lambda pair: (-pair[1].answers.approved, pair[0])):
-        operations = tuple(dict.fromkeys(each.name for each in one.request.operations))
+        operations = one.request.operation_names
         if all(_may_loosen(policy, name) for name in operations) and not _runs_unasked(policy, one):
             change, why = find_exact_change(policy, one)
             told = words.suggest_approved(

@@ -14,7 +14,7 @@ from sayso.core.grants import Grant
 from sayso.core.model import Request, Verdict
 from sayso.core.rulebook import FLOODING
 from sayso.gate.call_rows import KeyReused, add_call_row, check_call_row, find_fault
-from sayso.gate.deciding.authorize import authorize_in, reporting
+from sayso.gate.deciding.authorize import Reporting, authorize_in
 from sayso.gate.gate import Gate, writing
 from sayso.gate.ledger.start import new_call_id, new_call_row
 from sayso.store.contract import CallRow, QuestionRow, Reader
@@ -47,7 +47,7 @@ def request_access(gate: Gate, request: Request, *, key: str | None, same: str) 
 
     Nothing is started or used up. A denial is recorded; an allow leaves no trace.
     """
-    with reporting(gate, request.session) as report, writing(gate) as tx:
+    with Reporting(gate, request.session) as report, writing(gate) as tx:
         known = find_access_request(gate, tx, request.session, key, same)
         if known is not None:
             return known

@@ -13,6 +13,7 @@ from sayso.core.audit import events
 from sayso.core.conversation import lifecycle
 from sayso.core.conversation.lifecycle import Report
 from sayso.core.deciding.retries import Start
+from sayso.core.decision import operations_of
 from sayso.core.effects import Effect, GrantAdded, GrantRevoked, RetriesEnded, SessionChanged
 from sayso.core.grants import Grant, GrantKey, HeldGrant
 from sayso.core.ledger import OUTCOMES, NotNow
@@ -129,7 +130,7 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow, *, doubted: bool = False) ->
         _record_tampered_end(gate, tx, row)
         return FollowedUp()
     executed = events.Executed(row.id, row.digest, row.state, rule=kept.rule, claimed=kept.claimed or UNSET)
-    operations = tuple(dict.fromkeys(item.operation for item in kept.items))
+    operations = operations_of(kept.items)
     record(tx, executed, session=row.session, operations=operations, stream=gate.stream)
     session = tx.session(row.session)
     if session is None or session.ended_at is not None:

@@ -15,7 +15,7 @@ from sayso.core.ledger import LEASE, NotNow
 from sayso.core.model import Request, Verdict
 from sayso.core.rulebook import GOING_ON, REPLAYING
 from sayso.gate.call_rows import Attempt, load_call_row, load_record
-from sayso.gate.deciding.authorize import Authorization, authorize_in, is_answer, record_decision, reporting
+from sayso.gate.deciding.authorize import Authorization, Reporting, authorize_in, is_answer, record_decision
 from sayso.gate.deciding.request import make_request, read_again
 from sayso.gate.gate import (
     NO_SCOPE,
@@ -48,7 +48,7 @@ def replay_call(
     again.
     """
     both = sorted({session, session_of_call(gate, call)})
-    with reporting(gate, session) as report, writing(gate) as tx:
+    with Reporting(gate, session) as report, writing(gate) as tx:
         for one in both:
             tx.session(one)  # which holds it: all in the same order, so that none waits for the other
         row, name = load_call_row(gate, tx, call), new_call_id()

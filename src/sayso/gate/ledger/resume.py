@@ -19,7 +19,7 @@ import msgspec
 
 from sayso.core.deciding.decide import decide
 from sayso.core.deciding.offers import ANSWERS
-from sayso.core.decision import Decision, Question
+from sayso.core.decision import Decision, Question, operations_of
 from sayso.core.durations import DAY
 from sayso.core.effects import GrantRevoked
 from sayso.core.grants import Grant, HeldGrant, Pins, was_tightened
@@ -189,7 +189,7 @@ def _start_as_approval(kept: Record, request: Request, session: str, now: float)
     """The start of the call as the approval of exactly that call; None if it reads as another one now."""
     if request.digest != kept.request.digest or request.operations != kept.request.operations:
         return None
-    names = tuple(dict.fromkeys(item.operation for item in kept.items))
+    names = operations_of(kept.items)
     risk = max((item.risk for item in kept.items), default=request.operations[0].risk)
     if risk is None:
         return None

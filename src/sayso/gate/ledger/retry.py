@@ -31,7 +31,7 @@ from sayso.gate.call_rows import (
     with_standing,
 )
 from sayso.gate.deciding.approvals import has_story
-from sayso.gate.deciding.authorize import Authorization, authorize_in, record_decision, reporting
+from sayso.gate.deciding.authorize import Authorization, Reporting, authorize_in, record_decision
 from sayso.gate.deciding.request import read_again, with_state
 from sayso.gate.gate import NO_SCOPE, Gate, writing
 from sayso.gate.ledger.attempts import row_after_question, session_of_call
@@ -64,7 +64,7 @@ def retry_call(
     run. `check_awaited` raises if nobody waits for the call any more: then no grant is used for it.
     """
     ready = _read_ahead(gate, call)
-    with reporting(gate, session_of_call(gate, call)) as report, writing(gate) as tx:
+    with Reporting(gate, session_of_call(gate, call)) as report, writing(gate) as tx:
         row = load_call_row(gate, tx, call)
         if not _can_be_tried(gate, tx, row):
             return attempt_from_row(gate, tx, row)

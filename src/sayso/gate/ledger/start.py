@@ -33,7 +33,7 @@ from sayso.gate.call_rows import (
     with_decision,
     with_standing,
 )
-from sayso.gate.deciding.authorize import Authorization, Bundle, authorize_in, is_harmless, reporting
+from sayso.gate.deciding.authorize import Authorization, Bundle, Reporting, authorize_in, is_harmless
 from sayso.gate.deciding.request import gate_and_reading, read_again, with_state
 from sayso.gate.gate import (
     NO_SCOPE,
@@ -84,7 +84,7 @@ def start_call(
     as the entry. `check_awaited` raises if nobody waits for the call any more: then no grant is used for it.
     """
     gate, request = gate_and_reading(gate, request)
-    with reporting(gate, request.session) as report, writing(gate) as tx:
+    with Reporting(gate, request.session) as report, writing(gate) as tx:
         if not tx.local and effect_key is None:
             tx.read_ahead(rows_ahead(gate, request, scope))
         known = _find_recorded_attempt(gate, tx, request, host_id, key)
@@ -183,7 +183,7 @@ def start_ungated(
         return start_call(
             gate, decided, scope, holder=holder, host_id=host_id, key=key, effect_key=effect_key, lease=lease
         )
-    with reporting(gate, request.session), writing(gate) as tx:
+    with Reporting(gate, request.session), writing(gate) as tx:
         known = _find_recorded_attempt(gate, tx, request, host_id, key)
         if known is not None:
             return known

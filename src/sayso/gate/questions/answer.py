@@ -14,7 +14,7 @@ from sayso.core.deciding.decide import decide
 from sayso.core.deciding.offers import grants_of_answer as once
 from sayso.core.deciding.questions import effects_of_answers, subjects_of, summarize_answers
 from sayso.core.deciding.showing import check_edit_seen, check_seen
-from sayso.core.decision import Decision, Question
+from sayso.core.decision import Decision, Question, operations_of
 from sayso.core.effects import Effect, GrantAdded, QuestionClosed, QuestionWithdrawn
 from sayso.core.errors import SaysoError
 from sayso.core.grants import Grant
@@ -373,7 +373,7 @@ def _record_answer(
         answered,
         session=found.row.id,
         agent=found.row.agent,
-        operations=tuple(dict.fromkeys(item.operation for item in asked.items)),
+        operations=operations_of(asked.items),
         stream=gate.stream,
         sensitive=reply.sensitive,
     )

@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -127,22 +127,11 @@ def save_session(
     if after is old and stands is not None and leaves_rest and not before.missing:
         _save_standing(tx, sealer, before, stands)
         return
-    spent = {name: one for name, one in was.spent.items() if name not in before.missing}
-    spends: list[SpendRow] = []
-    if after.grants is not old.grants or after.unentered is not old.unentered:
-        known = {held.grant.id: held for row in old.grants.values() for held in row}
-        still = {held.grant.id: held for row in after.grants.values() for held in row}
-        for name, held in still.items():
-            if name not in known:
-                tx.add_grant(sealer.grant(held.grant))
-                spent[name] = GrantUsage(until=held.grant.expires_at)
-        spends += find_spends(known, still, find_entered(old, after), spent, at=now, call=call)
-    over = {spend.grant: now + ENDED_LASTS for spend in spends if spend.what == "revoke"}
-    if over and was.calls:
-        over |= _grants_of_same_answers(tx, sealer, old.id, over)
-    over |= dict.fromkeys(old.under_way.keys() - after.under_way.keys(), now + ENDED_LASTS)
-    for spend in spends:
-        tx.add_spend(number_last(tx, spend) if spend.what == "revoke" else spend)
+    spent = dict(was.spent)
+    for name in before.missing:
+        spent.pop(name, None)
+    spends = _save_grants(tx, sealer, old, after, spent, call)
+    over = _find_ended(tx, sealer, before, after, spends) if spends or old.under_way else {}
     if after.taken_back and not was.calls:
         after = msgspec.structs.replace(after, taken_back=())
     kept = SessionState(
@@ -160,22 +149,50 @@ def save_session(
         was.forgotten,
     )
     if spends or kept != was:
-        kept = _drop_ended(kept, old, after, now)
-        count = before.row.spends + len(spends)
-        save_session_row(
-            tx, sealer, msgspec.structs.replace(before.row, spends=count, workspace=after.workspace), kept
-        )
+        row = before.row
+        if spends or after.workspace != row.workspace:
+            count = row.spends + len(spends)
+            row = msgspec.structs.replace(row, spends=count, workspace=after.workspace)
+        tx.change_session(sealer.session(row, _next_state(kept, old, after, now)))
+
+
+def _save_grants(
+    tx: Writer, sealer: Sealer, old: Session, after: Session, spent: dict[str, GrantUsage], call: str | None
+) -> Sequence[SpendRow]:
+    """Store the grants that are new, and what became of the others. `spent` is kept up."""
+    if after.grants is old.grants and after.unentered is old.unentered:
+        return ()
+    known = {held.grant.id: held for row in old.grants.values() for held in row}
+    still = {held.grant.id: held for row in after.grants.values() for held in row}
+    for name, held in still.items():
+        if name not in known:
+            tx.add_grant(sealer.grant(held.grant))
+            spent[name] = GrantUsage(until=held.grant.expires_at)
+    spends = find_spends(known, still, find_entered(old, after), spent, at=tx.now, call=call)
+    for spend in spends:
+        tx.add_spend(number_last(tx, spend) if spend.what == "revoke" else spend)
+    return spends
+
+
+def _find_ended(
+    tx: Reader, sealer: Sealer, before: LoadedSession, after: Session, spends: Sequence[SpendRow]
+) -> dict[str, float]:
+    """Return the grants and calls under way that end, and until when that is remembered."""
+    old, until = before.session, tx.now + ENDED_LASTS
+    over = {spend.grant: until for spend in spends if spend.what == "revoke"}
+    if over and before.kept.calls:
+        over |= _grants_of_same_answers(tx, sealer, old.id, over)
+    return over | dict.fromkeys(old.under_way.keys() - after.under_way.keys(), until)
 
 
 def _save_standing(tx: Writer, sealer: Sealer, before: LoadedSession, stands: tuple[str, str | None]) -> None:
     """The same where nothing changed but how one of the calls under way stands."""
-    was = before.kept
+    was, session = before.kept, before.session
     calls, untried = with_call(was.calls, *stands), with_call(was.untried, stands[0], None)
     ended = _without_restarted_call(was.ended, stands) if was.ended else was.ended
-    kept = msgspec.structs.replace(was, calls=calls, ended=ended, untried=untried)
-    if kept != was:
-        kept = _drop_ended(kept, before.session, before.session, tx.now)
-        save_session_row(tx, sealer, before.row, kept)
+    if calls is not was.calls or untried is not was.untried or ended != was.ended:
+        kept = msgspec.structs.replace(was, calls=calls, ended=ended, untried=untried)
+        tx.change_session(sealer.session(before.row, _next_state(kept, session, session, tx.now)))
 
 
 def _without_restarted_call(
@@ -208,18 +225,20 @@ def _as_under_way(name: str, row: CallRow | None, sealer: Sealer) -> CallUnderWa
     if row is None or body is None:
         return CallUnderWay(name)
     request = _decode_started_call(body).request
-    operations = dict.fromkeys(one.name for one in request.operations)
     waits_for = row.question if row.state == "waiting" else None
     call, workflow = request.call, request.workflow
-    return CallUnderWay(name, call.tool, workflow, call.command, tuple(operations), waits_for)
+    return CallUnderWay(name, call.tool, workflow, call.command, request.operation_names, waits_for)
 
 
 def with_call(calls: Mapping[str, OfCall], call: str, one: OfCall | None) -> Mapping[str, OfCall]:
     """Return the map with this entry for one call, or without that call if the entry is None."""
     if calls.get(call) == one:
         return calls
-    rest = {name: other for name, other in calls.items() if name != call}
-    return rest if one is None else rest | {call: one}
+    changed = dict(calls)
+    changed.pop(call, None)
+    if one is not None:
+        changed[call] = one
+    return changed
 
 
 def keep_within_bounds(kept: SessionState, now: float) -> SessionState:
@@ -240,8 +259,8 @@ def save_session_row(tx: Writer, sealer: Sealer, row: SessionRow, kept: SessionS
     return row
 
 
-def _drop_ended(kept: SessionState, old: Session, after: Session, now: float) -> SessionState:
-    """The same without what cannot count again: grants that were used up or expired, old denials and so on.
+def _next_state(kept: SessionState, old: Session, after: Session, now: float) -> SessionState:
+    """The next version, without what cannot count again: grants used up or expired, old denials and so on.
 
     A use can be given back until its call is entered, and that is noted just after it was used.
     """
@@ -263,7 +282,7 @@ def _drop_ended(kept: SessionState, old: Session, after: Session, now: float) ->
         if kept.denials
         else {},
         tuple(one for one in kept.sent if now - one.at <= FAN_OUT_LASTS) if kept.sent else (),
-        kept.version,
+        kept.version + 1,
         kept.epoch,
         {name: end for name, end in kept.ended.items() if now < end} if kept.ended else {},
         kept.untried,

@@ -23,7 +23,7 @@ from sayso.core.errors import SaysoError
 from sayso.core.grants import Grant, GrantKey, GrantKind, HeldGrant, Pins, outlived, spent
 from sayso.core.model import Risk
 from sayso.core.session import Session, find_ended_grants
-from sayso.gate.audit.consent_entries import operations_of, record_grant
+from sayso.gate.audit.consent_entries import operations_of_grant, record_grant
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import (
     Gate,
@@ -381,6 +381,6 @@ def _record_ended(gate: Gate, tx: Writer, found: LoadedSession, grant: Grant, by
         events.Revoked(by, grant=grant.id, kind=grant.kind),
         session=found.row.id,
         agent=found.row.agent,
-        operations=operations_of(grant),
+        operations=operations_of_grant(grant),
         stream=gate.stream,
     )

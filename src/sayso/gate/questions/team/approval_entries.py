@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from msgspec import UNSET, UnsetType
 
 from sayso.core.audit import events
-from sayso.core.decision import Question
+from sayso.core.decision import Question, operations_of
 from sayso.core.text.foreign import visible
 from sayso.gate import words
 from sayso.gate.gate import Gate
@@ -46,7 +46,7 @@ def save_approval(
 def record_glass(gate: Gate, tx: Writer, asked: Question, count: Count, reason: str) -> None:
     """Record that the glass was broken. The entry is an alarm: it goes where notices go."""
     given = count.approvals[0]
-    operations = dict.fromkeys(item.operation for item in asked.items)
+    operations = operations_of(asked.items)
     notice = words.glass_notice(given.person, asked.id, operations, visible(reason))
     broken = events.GlassBroken(
         asked.id, given.person, given.identity, given.digest, reason, count.progress.missing, notice
@@ -64,6 +64,6 @@ def _record_about(gate: Gate, tx: Writer, asked: Question, event: events.AuditEv
         event,
         session=asked.request.session,
         agent=asked.request.agent,
-        operations=tuple(dict.fromkeys(item.operation for item in asked.items)),
+        operations=operations_of(asked.items),
         stream=gate.stream,
     )

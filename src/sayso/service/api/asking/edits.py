@@ -11,7 +11,7 @@ from typing import Any
 
 from sayso.core import words
 from sayso.core.deciding.titles import title_of
-from sayso.core.decision import Question
+from sayso.core.decision import Question, operations_of
 from sayso.core.digest import decode_canonical
 from sayso.core.model import Call, Request, Verdict
 from sayso.core.policy import Policy
@@ -55,7 +55,7 @@ def post_edit_preview(context: Context) -> EditPreview:
         command=instead.call.command,
         arguments=decode_canonical(instead.call.arguments),
         target=instead.call.target,
-        operations=tuple(dict.fromkeys(item.operation for item in decision.items)),
+        operations=operations_of(decision.items),
         because=tuple(dict.fromkeys(piece for one in instead.operations for piece in one.because)),
         signed=signed,
         title=title_of(instead.call),
