@@ -634,6 +634,8 @@ def test_rows_taken_away_are_found_without_anybody_using_them(place: Place, sess
     start_call(place.gate, edit(session), holder="one")
     record_message(place.gate, session, "Grant standing consent for: git push")
     start_call(place.gate, push(session), holder="one")
+    give_grant(place.gate, session, by="ana", operation="files.edit", uses=2)
+    start_call(place.gate, edit(session), holder="two")
     issue_token(place.gate, "agent", "me", by="ana")
     if table == "reviews":
         with place.gate.store.write() as tx:

@@ -16,11 +16,12 @@ from sayso.core.model import Verdict
 from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.call_rows import Attempt
 from sayso.gate.deciding.authorize import authorize
-from sayso.gate.gate import Gate
+from sayso.gate.gate import Gate, load_open_session
 from sayso.gate.ledger.outcome import end_call
 from sayso.gate.ledger.retry import retry_call
 from sayso.gate.ledger.start import start_call
 from sayso.gate.open import open_gate
+from sayso.gate.rows.sessions import RowSelection
 from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.operator_grants import list_grants, revoke_all
 from sayso.gate.sessions.sessions import open_session
@@ -76,9 +77,10 @@ def allows(gate: Gate, session: str) -> bool:
 def counted(gate: Gate, session: str) -> tuple[int, int]:
     """How often the standing consent was used, and how many decisions were written down."""
     with gate.store.read() as tx:
-        used = [s for row in tx.grants(session) for s in tx.spends([row.id]) if s.what == "use"]
+        kept = load_open_session(gate, tx, session, RowSelection()).kept
         entries = tx.entries("main", limit=1_000_000)
-    return len(used), sum(row.event == "DECIDED" and row.session == session for row in entries)
+    used = sum(grant.used for grant in kept.spent.values())
+    return used, sum(row.event == "DECIDED" and row.session == session for row in entries)
 
 
 @contextmanager

@@ -168,7 +168,8 @@ def _save_grants(
         if name not in known:
             tx.add_grant(sealer.grant(held.grant))
             spent[name] = GrantUsage(until=held.grant.expires_at)
-    spends = find_spends(known, still, find_entered(old, after), spent, at=tx.now, call=call)
+    marked = tx.local and sealer.mark.outlasts_gate
+    spends = find_spends(known, still, find_entered(old, after), spent, at=tx.now, call=call, marked=marked)
     for spend in spends:
         tx.add_spend(number_last(tx, spend) if spend.what == "revoke" else spend)
     return spends

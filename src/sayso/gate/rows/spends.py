@@ -1,4 +1,9 @@
-"""Spends: the log of what became of each grant, a row for each use, return, entry and end."""
+"""Spends: the log of what became of each grant, a row for each use, return, entry and end.
+
+An older session row that somebody restores meets its own number in the log and fails. Where the mark refuses
+every such row anyway, a grant that can be used any number of times has only its end in the log: its uses are
+in the trail, with the calls they were for, and counted in its session.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +34,11 @@ def find_spends(
     *,
     at: float,
     call: str | None,
+    marked: bool,
 ) -> list[SpendRow]:
     """Return what became of the grants known before, given those of now. `spent` is kept up.
 
-    `entered`: the grants of the calls that were entered meanwhile.
+    `entered`: the grants of the calls that were entered meanwhile. `marked`: the mark refuses older rows.
     """
     rows: list[SpendRow] = []
     for name, held in known.items():
@@ -42,9 +48,11 @@ def find_spends(
                 rows.append(SpendRow(name, 0, held.grant.session, "revoke", call, at))
             continue
         for what in _list_spend_kinds(held, became, entered.count(name)):
-            before = spent[name]
-            spent[name] = GrantUsage(before.number + 1, before.used + COUNTS[what], before.until)
-            rows.append(SpendRow(name, before.number + 1, held.grant.session, what, call, at))
+            before, logged = spent[name], not marked or what == "revoke" or held.grant.uses is not None
+            number = before.number + logged
+            spent[name] = GrantUsage(number, before.used + COUNTS[what], before.until)
+            if logged:
+                rows.append(SpendRow(name, number, held.grant.session, what, call, at))
         if became is None or became.revoked:
             del spent[name]
     return rows

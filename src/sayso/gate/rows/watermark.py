@@ -132,6 +132,11 @@ class Watermark:
         """Return whether it can mark a commit until the machine starts again."""
         return self._path is None or boot_number() != 0
 
+    @property
+    def outlasts_gate(self) -> bool:
+        """Return whether what it knows is known to the next gate on the same store, too."""
+        return self._path is not None
+
     # --- what a transaction may know ---
 
     def version(self, kind: str, name: str) -> int:
