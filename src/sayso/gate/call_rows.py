@@ -199,13 +199,16 @@ def with_decision(gate: Gate, row: CallRow, request: Request, decision: Decision
 
     `more` is of the record.
     """
-    bare = tuple(
-        msgspec.structs.replace(item, ruling=msgspec.structs.replace(item.ruling, effects=()))
-        for item in decision.items
-    )
-    terms = terms_of(gate.policy, ((item.operation, item.risk) for item in bare))
+    bare = tuple([_without_effects(item) for item in decision.items])
+    terms = terms_of(gate.policy, [(item.operation, item.risk) for item in bare])
     said = (decision.verdict, decision.rule, decision.reason, bare, decision.announce, terms)
     return with_record(gate, row, Record(request, *said, **more))
+
+
+def _without_effects(item: Item) -> Item:
+    if not item.ruling.effects:
+        return item
+    return msgspec.structs.replace(item, ruling=msgspec.structs.replace(item.ruling, effects=()))
 
 
 def with_record(gate: Gate, row: CallRow, kept: Record) -> CallRow:

@@ -312,9 +312,13 @@ def _closing(effects: tuple[Effect, ...], by: str) -> Closing:
 
 def _reviewed_names(gate: Gate, request: Request) -> list[str]:
     """Return whose reviews a decision needs: also those of the policy that a project's file is laid over."""
-    policies = (gate.policy,) if gate.base is None else (gate.policy, gate.base)
-    entries = (policy.entry(operation.name) for policy in policies for operation in request.operations)
-    return [name for entry in entries if entry.tier is Tier.AUTONOMOUS for name in (entry.domain, entry.name)]
+    names: list[str] = []
+    for policy in (gate.policy,) if gate.base is None else (gate.policy, gate.base):
+        for operation in request.operations:
+            entry = policy.entry(operation.name)
+            if entry.tier is Tier.AUTONOMOUS:
+                names += (entry.domain, entry.name)
+    return names
 
 
 def reviews_for(gate: Gate, tx: Reader, request: Request) -> dict[str, float]:

@@ -40,8 +40,8 @@ def _add_grant(session: Session, effect: fx.GrantAdded) -> Session:
 def _update_grant(
     session: Session, key: GrantKey, grant: str, change: Callable[[HeldGrant], HeldGrant]
 ) -> Session:
-    row = tuple(change(held) if held.grant.id == grant else held for held in session.grants.get(key, ()))
-    return _replace(session, grants={**session.grants, key: row})
+    row = [change(held) if held.grant.id == grant else held for held in session.grants.get(key, ())]
+    return _replace(session, grants={**session.grants, key: tuple(row)})
 
 
 def _count_use(session: Session, effect: fx.GrantUsed) -> Session:

@@ -159,9 +159,11 @@ def _follow_up_consent(gate: Gate, tx: Writer, row: CallRow, kept: Record, *, do
         found = load_open_session(gate, tx, row.session, select_all_rows())
     report = NOTHING_FOLLOWS if plain else _report_end(gate, tx, found, row, kept, doubted=doubted)
     ending = tuple(
-        GrantRevoked(held.grant.key, held.grant.id)
-        for held in found.session.all_grants
-        if _is_of_run(held, row.id)
+        [
+            GrantRevoked(held.grant.key, held.grant.id)
+            for held in found.session.all_grants
+            if _is_of_run(held, row.id)
+        ]
     )
     apply_and_save(
         gate,
@@ -208,7 +210,7 @@ def _grants_used(kept: Record) -> list[str]:
 
 def _may_use_up(workflow: str | None, grants: Iterable[Grant | None]) -> bool:
     """Return whether the end of a call with these grants may change one: it is a run, or uses are counted."""
-    return workflow is not None or not all(grant is not None and grant.uses is None for grant in grants)
+    return workflow is not None or any(grant is None or grant.uses is not None for grant in grants)
 
 
 def _keys_of(call: str, digest: str, grants: Iterable[Grant | GrantRow | None]) -> tuple[GrantKey, ...]:

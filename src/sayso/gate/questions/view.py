@@ -38,7 +38,11 @@ def view_of(gate: Gate, tx: Reader, found: LoadedSession, request: Request, scop
 
 
 def _has_approvals(found: LoadedSession) -> bool:
-    return any(held.grant.approved for held in found.session.all_grants)
+    for row in found.session.grants.values():
+        for held in row:
+            if held.grant.approved:
+                return True
+    return False
 
 
 def _without_ended_consent(gate: Gate, found: LoadedSession, request: Request, scope: Scope) -> Scope:

@@ -183,7 +183,10 @@ def _find_ended(
     over = {spend.grant: until for spend in spends if spend.what == "revoke"}
     if over and before.kept.calls:
         over |= _grants_of_same_answers(tx, sealer, old.id, over)
-    return over | dict.fromkeys(old.under_way.keys() - after.under_way.keys(), until)
+    for call in old.under_way:
+        if call not in after.under_way:
+            over[call] = until
+    return over
 
 
 def _save_standing(tx: Writer, sealer: Sealer, before: LoadedSession, stands: tuple[str, str | None]) -> None:
