@@ -22,7 +22,7 @@ from types import SimpleNamespace
 from typing import Any
 from weakref import ref
 
-from sayso.core.digest import decode_canonical, encode_canonical, sha256
+from sayso.core.digest import decode_arguments, decode_canonical, encode_canonical, sha256
 from sayso.core.errors import NotCanonical, SaysoError
 from sayso.doors.python.values.misfits import (
     PLAIN,
@@ -179,7 +179,7 @@ class Shape:
 
     def read(self, arguments: bytes, objects: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the function's arguments, decoded from the digested bytes."""
-        values: dict[str, Any] = decode_canonical(arguments)
+        values: dict[str, Any] = decode_arguments(arguments)
         typed = {
             name: objects[name] if name in self.live else self._read_value(name, value)
             for name, value in values.items()
