@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from sayso.gate.gate import Gate
     from sayso.store.contract import SessionRow
 
+MOST_KEPT = 256
+"""How many readings of declarations are kept; others are made again."""
+
 
 def make_call(tool: str, args: Mapping[str, Any] | None = None, **where: Any) -> Call:
     """A call with its arguments in canonical bytes; what has no canonical form is refused here."""
@@ -54,8 +57,24 @@ def make_request(
     Here, too, every call of every door is looked over for the paths in its arguments and its real folder.
     """
     with share_budget():
-        call = read_ground(call)
-        followed = follow_paths(call, operations)
+        return _make_request(
+            read_ground(call), operations, agent, session, origin, confidence, workflow, declared, read_by
+        )
+
+
+def _make_request(
+    call: Call,
+    operations: Sequence[Operation],
+    agent: str = "agent",
+    session: str = "session",
+    origin: Origin = Origin.AGENT,
+    confidence: float = 0.0,
+    workflow: str | None = None,
+    declared: Declaration | None = None,
+    read_by: str = "",
+) -> Request:
+    """The same for a call whose ground was read."""
+    followed = follow_paths(call, operations)
     operations, works_on = followed.operations, call.works_on
     if works_on or call.places or followed.links or followed.targets:
         places = tuple(sorted({*call.places, *followed.links}))
@@ -97,7 +116,7 @@ def read_request(
             places=reading.places,
             title=reading.title,
         )
-        return make_request(read, reading.operations, declared=declared, **who)
+        return _make_request(read, reading.operations, declared=declared, **who)
 
 
 class CallDeclaration(msgspec.Struct, frozen=True):
@@ -233,15 +252,47 @@ def just_reviewed(policy: Policy, now: float) -> dict[str, float]:
 
 def _make_reading(call: Call, declared: Declaration, policy: Policy) -> CallReading:
     """Return the reading of the call. A tool that the policy does not know is not read."""
-    if (
-        declared.by == "code"
-        and not policy.entries_for(call.tool)
-        and not any(watches_content(one, policy) or is_git_operation(one.name) for one in declared.operations)
-    ):
-        return CallReading(add_declared((), declared, {}, policy))
+    if declared.by == "code":
+        unread = _declared_alone.find(call.tool, declared, policy)
+        if unread is not None:
+            return unread
     where = CallFolders(call.folder, call.workspace, home_folder())
     args, evaluated = decode_canonical(call.arguments), call.schema == EVALUATED_OPERATION
     return read_call(call.tool, args, policy, where, declared, evaluated=evaluated)
+
+
+class _DeclaredAlone:
+    """Calls that are what their code declares, as the policy does not know the tool.
+
+    What they come to depends on the tool, the declaration and the policy alone, and these never change: it is
+    kept by which objects they are. Used by many threads at once.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[int, int], tuple[Declaration, Policy, str, CallReading | None]] = {}
+
+    def find(self, tool: str, declared: Declaration, policy: Policy) -> CallReading | None:
+        """Return what such a call comes to; None if it has to be read."""
+        kept = self._kept.get((id(declared), id(policy)))  # both are kept as well, so no other has their id
+        if kept is not None and kept[2] == tool:
+            return kept[3]
+        found = _read_declared_alone(tool, declared, policy)
+        if len(self._kept) >= MOST_KEPT:
+            self._kept.clear()
+        self._kept[id(declared), id(policy)] = (declared, policy, tool, found)
+        return found
+
+
+_declared_alone = _DeclaredAlone()
+
+
+def _read_declared_alone(tool: str, declared: Declaration, policy: Policy) -> CallReading | None:
+    if policy.entries_for(tool):
+        return None
+    for one in declared.operations:
+        if watches_content(one, policy) or is_git_operation(one.name):
+            return None
+    return CallReading(add_declared((), declared, {}, policy))
 
 
 def _requester_fields(request: Request) -> dict[str, Any]:

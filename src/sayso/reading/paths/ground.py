@@ -30,7 +30,7 @@ def read_ground(call: Call) -> Call:
 
 
 def _look(named: str, workspace: str) -> tuple[str, str, tuple[str, ...]]:
-    here = folder_here()
+    here = folder_when_read()
     folder = _real(named, here)
     inside = folder == workspace or folder.startswith(f"{workspace.rstrip('/')}/")
     root = workspace if inside else _real(workspace, here)  # what holds a real folder is real
@@ -46,6 +46,15 @@ def folder_here() -> str:
         return os.getcwd()  # noqa: PTH109  for every call of a program, to which a Path would be slow
     except OSError:
         return ""
+
+
+def folder_when_read() -> str:
+    """The same, asked once for all that is read of one call."""
+    seen = current_budget().seen
+    here: str | None = seen.get("here")
+    if here is None:
+        here = seen["here"] = folder_here()
+    return here
 
 
 def real_folder(folder: str) -> str:

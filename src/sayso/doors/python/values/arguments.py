@@ -24,6 +24,7 @@ from weakref import ref
 
 from sayso.core.digest import decode_arguments, decode_canonical, encode_canonical, sha256
 from sayso.core.errors import NotCanonical, SaysoError
+from sayso.core.model import Declaration
 from sayso.doors.python.values.misfits import (
     PLAIN,
     error_line,
@@ -76,6 +77,8 @@ class Shape:
         self.live = frozenset(live) | ({self.owner} if self.owner else set())
         self.parameters: str | None = None
         """A JSON Schema of the parameters as text, once somebody asked for it."""
+        self.declared: Declaration | None = None
+        """What was last declared of a call of the function."""
         self._function = function
         kinds = {parameter.kind for parameter in self.signature.parameters.values()}
         self._names = tuple(names) if kinds <= {inspect.Parameter.POSITIONAL_OR_KEYWORD} else None
@@ -105,8 +108,8 @@ class Shape:
         names, placed = self._names, len(args)
         if names is not None and placed + len(kwargs) == len(names):
             rest = names[placed:]
-            if all(name in kwargs for name in rest):  # each once, and nothing is left for a default
-                return dict(zip(names, (*args, *(kwargs[name] for name in rest)), strict=True))
+            if kwargs.keys() == set(rest):  # each once, and nothing is left for a default
+                return dict(zip(names, (*args, *[kwargs[name] for name in rest]), strict=True))
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -211,8 +214,8 @@ class Shape:
 
     def _bind(self, values: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         names = self._names
-        if names is not None and len(values) == len(names) and all(name in values for name in names):
-            return tuple(values[name] for name in names), {}
+        if names is not None and values.keys() == set(names):
+            return tuple([values[name] for name in names]), {}
         ordered = {name: values[name] for name in self.signature.parameters if name in values}
         bound = inspect.BoundArguments(self.signature, OrderedDict(ordered))
         bound.apply_defaults()  # without them, what follows a missing one would be passed under another name
@@ -239,7 +242,7 @@ class Shape:
         self, name: str, value: Any, passed: Any = _EMPTY, read: Callable[[object, Any], Any] = read_argument
     ) -> Any:
         """The value as what the parameter is declared to be. `passed` is the object it was written from."""
-        if name not in self.signature.parameters:
+        if name not in self._hints:
             raise WrongArguments(f"{self._name} has no parameter {argument_names([name])}")
         hint = self._hints[name]
         if hint is _EMPTY or hint is Any or (type(value) is hint and is_plain_scalar(value)):
