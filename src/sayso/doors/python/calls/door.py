@@ -290,7 +290,8 @@ class Door(ABC):
         bundle: Bundle | None = None,
     ) -> Attempt:
         """Decide and, if it may run, start; with what the function says of its effect and the world."""
-        effect, state = self.effect_of(capability, request), self.state_of(capability, request)
+        effect = None if capability.effect_key is None else self.effect_of(capability, request)
+        state = None if capability.state is None else self.state_of(capability, request)
         named = keys if effect is None else msgspec.structs.replace(keys, effect=effect)
         return self.begin(with_state(request, state), scope, named, bundle)
 
