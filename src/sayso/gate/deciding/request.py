@@ -159,7 +159,7 @@ def request_in_session(
         state=said.state,
         door=said.door,
     )
-    who = {**requester_of_session(row), "read_by": _name_reader(gate), "confidence": confidence}
+    who = requester_of_session(row, read_by=_name_reader(gate), confidence=confidence)
     if said.subagent:
         who |= {"agent": f"{row.agent}, sub-agent {said.subagent}", "origin": Origin.SUBAGENT}
     if said.workflow is not None:
@@ -179,16 +179,20 @@ def request_for_function(
     row = gate.sealer.last_session(session) or _find_row(gate, session)
     gate = gate.in_workspace(row.workspace, look=False)
     here = msgspec.structs.replace(call, workspace=row.workspace)
-    who = {**requester_of_session(row), "read_by": _name_reader(gate)}
+    who = requester_of_session(row, read_by=_name_reader(gate))
     if workflow is not None:
         return make_request(here, declared.operations, workflow=workflow, **who)
     return read_request(here, declared, gate.policy, **who)
 
 
-def requester_of_session(row: SessionRow) -> dict[str, Any]:
+def requester_of_session(row: SessionRow, **who: Any) -> dict[str, Any]:
     """Return the fields of a request that say who makes it."""
-    origin = Origin.AGENT if row.parent is None else Origin.SUBAGENT
-    return {"agent": row.agent, "session": row.id, "origin": origin}
+    who |= {
+        "agent": row.agent,
+        "session": row.id,
+        "origin": Origin.AGENT if row.parent is None else Origin.SUBAGENT,
+    }
+    return who
 
 
 def _name_reader(gate: Gate) -> str:

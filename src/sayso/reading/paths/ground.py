@@ -33,6 +33,8 @@ def _look(named: str, workspace: str) -> tuple[str, str, tuple[str, ...]]:
     here = folder_when_read()
     folder = _real(named, here)
     inside = folder == workspace or folder.startswith(f"{workspace.rstrip('/')}/")
+    if folder == here and inside:
+        return folder, "", ()
     root = workspace if inside else _real(workspace, here)  # what holds a real folder is real
     missing = [folder] if _is_missing(folder, here) else []
     if workspace != folder and (missing or not inside) and _is_missing(workspace, here):

@@ -83,6 +83,7 @@ class Shape:
         kinds = {parameter.kind for parameter in self.signature.parameters.values()}
         self._names = tuple(names) if kinds <= {inspect.Parameter.POSITIONAL_OR_KEYWORD} else None
         """The parameters, if each can be passed by place and by name."""
+        self._named = frozenset(names)
 
     @cached_property
     def schema(self) -> str:
@@ -107,9 +108,9 @@ class Shape:
         """The values by parameter, as Python itself binds them, defaults too."""
         names, placed = self._names, len(args)
         if names is not None and placed + len(kwargs) == len(names):
-            rest = names[placed:]
-            if kwargs.keys() == set(rest):  # each once, and nothing is left for a default
-                return dict(zip(names, (*args, *[kwargs[name] for name in rest]), strict=True))
+            bound = {**dict(zip(names, args, strict=False)), **kwargs}
+            if bound.keys() == self._named:  # each once, and nothing is left for a default
+                return bound
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -213,9 +214,8 @@ class Shape:
         return self.write_call(args, kwargs)[0]
 
     def _bind(self, values: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        names = self._names
-        if names is not None and values.keys() == set(names):
-            return tuple([values[name] for name in names]), {}
+        if self._names is not None and values.keys() == self._named:
+            return tuple([values[name] for name in self._names]), {}
         ordered = {name: values[name] for name in self.signature.parameters if name in values}
         bound = inspect.BoundArguments(self.signature, OrderedDict(ordered))
         bound.apply_defaults()  # without them, what follows a missing one would be passed under another name
