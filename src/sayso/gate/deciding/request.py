@@ -100,13 +100,13 @@ def read_request(
     call: Call, declared: Declaration, policy: Policy, *, command: str | None = None, **who: Any
 ) -> Request:
     """The request for a call as the policy reads it now. `command` is what its caller says it runs."""
-    policy.check_tool_name(call.tool)
     with share_budget():
         call = read_ground(call)
         reading = _make_reading(call, declared, policy)
-        check_command(command, reading, call)
-        for one in policy.readings if command is not None else ():
-            check_command(command, _make_reading(call, declared, one), call)
+        if command is not None:
+            check_command(command, reading, call)
+            for one in policy.readings:
+                check_command(command, _make_reading(call, declared, one), call)
         read = msgspec.structs.replace(
             call,
             command=reading.command,
@@ -260,6 +260,7 @@ def _make_reading(call: Call, declared: Declaration, policy: Policy) -> CallRead
         unread = _declared_alone.find(call.tool, declared, policy)
         if unread is not None:
             return unread
+    policy.check_tool_name(call.tool)
     where = CallFolders(call.folder, call.workspace, home_folder())
     args, evaluated = decode_canonical(call.arguments), call.schema == EVALUATED_OPERATION
     return read_call(call.tool, args, policy, where, declared, evaluated=evaluated)
@@ -291,6 +292,7 @@ _declared_alone = _DeclaredAlone()
 
 
 def _read_declared_alone(tool: str, declared: Declaration, policy: Policy) -> CallReading | None:
+    policy.check_tool_name(tool)
     if policy.entries_for(tool):
         return None
     for one in declared.operations:

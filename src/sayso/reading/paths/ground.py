@@ -19,12 +19,8 @@ def read_ground(call: Call) -> Call:
     """The call in its real folder, with what became of its workspace."""
     if not call.folder and not call.workspace:
         return call
-    seen, named = current_budget().seen, ("ground", call.folder, call.workspace)
-    found = seen.get(named)
-    if found is None:
-        found = seen[named] = _look(call.folder, call.workspace)
-    folder, leads_to, missing = found
-    if (folder, leads_to, missing) == (call.folder, call.leads_to, call.missing):
+    folder, leads_to, missing = _look(call.folder, call.workspace)
+    if folder == call.folder and leads_to == call.leads_to and missing == call.missing:
         return call
     return msgspec.structs.replace(call, folder=folder, leads_to=leads_to, missing=missing)
 
