@@ -106,7 +106,8 @@ def sha256(data: bytes) -> str:
 def call_digest(call: Call, operations: Iterable[str], agent: str, session: str) -> str:
     """The digest an approval of this call is bound to. Whatever could change what runs is in it."""
     where = (call.door, call.server, call.tool, call.schema, call.folder, call.workspace, agent, session)
-    what, world = (*where, call.command, call.target, *operations), _world(call)
+    what: tuple[Any, ...] = (*where, call.command, call.target, *operations)
+    world = _world(call)
     around = _spell_around(_call_members(*what) | world) if world else _spell_around_call(*what)
     return _digest(around, call.arguments)
 
@@ -222,7 +223,7 @@ def read_arguments(text: bytes) -> Any:
     return _read(text).values
 
 
-def decode_arguments(text: bytes) -> Any:
+def take_arguments(text: bytes) -> Any:
     """The arguments of a call as values of their own, for whoever takes them."""
     return _decode(text) if _read(text).plainly else decode_canonical(text)
 

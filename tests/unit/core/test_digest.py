@@ -22,13 +22,13 @@ from sayso.core.digest import (
     MAX_DEPTH,
     action_digest,
     call_digest,
-    decode_arguments,
     decode_canonical,
     encode_canonical,
     parse_json,
     read_arguments,
     sha256,
     spell_exactly,
+    take_arguments,
 )
 from sayso.core.errors import NotCanonical
 from sayso.core.model import Call
@@ -510,9 +510,19 @@ def test_a_digest_is_that_of_the_whole_object_whatever_is_known_of_it(
 ) -> None:
     call = make_call("shell", arguments, folder="/w", command=command, **world)
     said = {
-        **{"tag": "sayso/1", "door": "python", "server": "", "tool": "shell", "schema": "", "target": None},
-        **{"arguments": decode_canonical(call.arguments), "command": command, "folder": "/w"},
-        **{"workspace": "", "operations": ["git.push", "net.post"], "agent": "a", "session": "s"},
+        "tag": "sayso/1",
+        "door": "python",
+        "server": "",
+        "tool": "shell",
+        "schema": "",
+        "arguments": decode_canonical(call.arguments),
+        "command": command,
+        "target": None,
+        "folder": "/w",
+        "workspace": "",
+        "operations": ["git.push", "net.post"],
+        "agent": "a",
+        "session": "s",
         **world,
     }
     assert digest(call, ("git.push", "net.post")) == hashlib.sha256(encode_canonical(said)).hexdigest()
@@ -539,7 +549,7 @@ def test_what_only_equals_a_text_has_no_digest() -> None:
 
 @pytest.mark.parametrize("text", [b'{"a":[1]}', b'{"a":[1e21]}', b'{ "a": [1] }', b'{"\xc3\xa9":[1]}'])
 def test_arguments_are_decoded_anew_for_everyone_who_takes_them(text: bytes) -> None:
-    taken = decode_arguments(text)
+    taken = take_arguments(text)
     assert taken == decode_canonical(text) == read_arguments(text)
     next(iter(taken.values())).append(2)
-    assert decode_arguments(text) == decode_canonical(text) == read_arguments(text)
+    assert take_arguments(text) == decode_canonical(text) == read_arguments(text)

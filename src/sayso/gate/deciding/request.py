@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sayso.gate.gate import Gate
     from sayso.store.contract import SessionRow
 
-MOST_KEPT = 256
+READINGS_KEPT = 256
 """How many readings of declarations are kept; others are made again."""
 
 
@@ -282,7 +282,7 @@ class _DeclaredAlone:
         if kept is not None and kept[2] == tool:
             return kept[3]
         found = _read_declared_alone(tool, declared, policy)
-        if len(self._kept) >= MOST_KEPT:
+        if len(self._kept) >= READINGS_KEPT:
             self._kept.clear()
         self._kept[id(declared), id(policy)] = (declared, policy, tool, found)
         return found

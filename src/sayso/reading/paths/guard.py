@@ -241,7 +241,7 @@ def name_no_path(arguments: object, folder: str, named: Sequence[str]) -> bool:
             return False
         if value is not None and type(value) is not bool:
             texts.append(text)
-    return not any([_is_entry(folder, text) for text in texts])
+    return not _have_entry(folder, texts)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -261,19 +261,21 @@ def _is_plain(value: object) -> bool:
     """Return whether the value is a plain text, a number that is spelled as one, or no text at all."""
     kind = type(value)
     if kind is str:
-        return _is_plain_text(value)  # type: ignore[arg-type]
+        return _is_plain_text(value)
     if kind is int:
         return value in SHORT_NUMBERS or _is_plain_text(str(value))
     return kind is bool or value is None or (kind is float and _is_plain_text(str(value)))
 
 
-def _is_entry(folder: str, text: str) -> bool:
-    """Return whether the folder has an entry of this name, as far as it lets us know."""
-    try:
-        os.lstat(f"{folder}/{text}")
-    except OSError:
-        return False
-    return True
+def _have_entry(folder: str, names: Sequence[str]) -> bool:
+    """Return whether the folder has an entry of one of these names, as far as it lets us know."""
+    for name in names:
+        try:
+            os.lstat(f"{folder}/{name}")
+        except OSError:
+            continue
+        return True
+    return False
 
 
 @functools.lru_cache(maxsize=1024)

@@ -22,7 +22,7 @@ from types import SimpleNamespace
 from typing import Any
 from weakref import ref
 
-from sayso.core.digest import decode_arguments, decode_canonical, encode_canonical, sha256
+from sayso.core.digest import decode_canonical, encode_canonical, sha256, take_arguments
 from sayso.core.errors import NotCanonical, SaysoError
 from sayso.core.model import Declaration
 from sayso.doors.python.values.misfits import (
@@ -108,9 +108,9 @@ class Shape:
         """The values by parameter, as Python itself binds them, defaults too."""
         names, placed = self._names, len(args)
         if names is not None and placed + len(kwargs) == len(names):
-            bound = {**dict(zip(names, args, strict=False)), **kwargs}
-            if bound.keys() == self._named:  # each once, and nothing is left for a default
-                return bound
+            given = {**dict(zip(names, args, strict=False)), **kwargs}
+            if given.keys() == self._named:  # each once, and nothing is left for a default
+                return given
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -183,7 +183,7 @@ class Shape:
 
     def read(self, arguments: bytes, objects: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the function's arguments, decoded from the digested bytes."""
-        values: dict[str, Any] = decode_arguments(arguments)
+        values: dict[str, Any] = take_arguments(arguments)
         typed = {
             name: objects[name] if name in self.live else self._read_value(name, value)
             for name, value in values.items()
