@@ -15,12 +15,13 @@ from sayso.reading.paths.budget import share_budget
 from sayso.reading.paths.finding.path_arguments import collect_texts
 from sayso.reading.paths.guard import (
     MOST_ARGUMENTS,
+    SHORT_NUMBERS,
     PathReading,
     follow_every_path,
     follow_paths,
     name_no_path,
 )
-from sayso.reading.paths.protected_names import PATTERNS
+from sayso.reading.paths.protected_names import PATTERNS, SECRET_PLACES
 
 NAMES = (
     "text", "number", "title", "name", "id", "path", "file", "to", "out", "content", "message", "pattern",
@@ -86,6 +87,22 @@ def test_words_and_numbers_are_not_read_at_length(text: str, project: Path) -> N
 @pytest.mark.parametrize("text", IN_FOLDER)
 def test_a_text_that_is_an_entry_of_the_folder_is_read_at_length(text: str, project: Path) -> None:
     assert not name_no_path({"note": text}, str(project), ("label",))
+
+
+def test_a_number_that_is_an_entry_of_the_folder_is_read_at_length(project: Path) -> None:
+    assert not name_no_path({"number": 5}, str(project), ("label",))
+    assert name_no_path({"number": 6}, str(project), ("label",))
+
+
+@pytest.mark.parametrize("number", [SHORT_NUMBERS[0], -1, 0, 7, SHORT_NUMBERS[-1]])
+def test_a_short_number_is_as_plain_as_its_text(number: int, project: Path) -> None:
+    assert name_no_path({"note": number}, str(project), ("label",))
+    assert name_no_path({"note": str(number)}, str(project), ("label",))
+
+
+def test_no_guarded_or_secret_place_begins_with_a_number() -> None:
+    begin = {one.names[0] for one in PATTERNS} | {place[0] for place in SECRET_PLACES}
+    assert not [name for name in begin if name.lstrip("-").isdigit()]
 
 
 @pytest.mark.parametrize(

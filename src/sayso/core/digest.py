@@ -22,6 +22,7 @@ _MOST_DIGITS = 22
 _PLAIN_DEPTH = 16
 _encode = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.json.Decoder().decode
+_GAP = msgspec.Raw(b"\0")  # where the arguments go: no text of JSON has this byte
 
 
 def encode_canonical(value: object) -> bytes:
@@ -71,13 +72,18 @@ def decode_canonical(text: bytes) -> Any:
     A whole number becomes an int with the exact value of its double, however large: RFC 8785 spells only as
     many of its digits as tell doubles apart.
     """
+    return _decode_checked(text)[0]
+
+
+def _decode_checked(text: bytes) -> tuple[Any, bool]:
+    """The value, and whether it is plain and spelled in the one way: then msgspec alone reads it right."""
     try:
         value = _decode(text)
         if plain(value) and _encode(value) == text:  # so it is canonical, and names no key twice
-            return value
+            return value, True
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         pass
-    return _loads(text, _CANONICAL)
+    return _loads(text, _CANONICAL), False
 
 
 def spell_exactly(text: bytes) -> str:
@@ -99,24 +105,11 @@ def sha256(data: bytes) -> str:
 
 def call_digest(call: Call, operations: Iterable[str], agent: str, session: str) -> str:
     """The digest an approval of this call is bound to. Whatever could change what runs is in it."""
-    return _digest(
-        {
-            "tag": TAG,
-            "door": call.door,
-            "server": call.server,
-            "tool": call.tool,
-            "schema": call.schema,
-            "arguments": _arguments(call.arguments),
-            "command": call.command,
-            "target": call.target,
-            "folder": call.folder,
-            "workspace": call.workspace,
-            "operations": list(operations),
-            "agent": agent,
-            "session": session,
-            **_world(call),
-        }
-    )
+    where = (call.door, call.server, call.tool, call.schema, call.folder, call.workspace, agent, session)
+    what: tuple[Any, ...] = (*where, call.command, call.target, *operations)
+    world = _world(call)
+    around = _spell_around(_call_members(*what) | world) if world else _spell_around_call(*what)
+    return _digest(around, call.arguments)
 
 
 def action_digest(call: Call) -> str:
@@ -125,22 +118,75 @@ def action_digest(call: Call) -> str:
     And what it would do this to: the real paths, and the state that its tool tells. Consent is for what was
     shown.
     """
-    what = {"arguments": _arguments(call.arguments), "command": call.command, "target": call.target}
-    return _digest({"tag": TAG, **what, **_world(call)})
+    what, world = (call.command, call.target), _world(call)
+    around = _spell_around(_action_members(*what) | world) if world else _spell_around_action(*what)
+    return _digest(around, call.arguments)
 
 
-def _digest(members: dict[str, Any]) -> str:
-    """The digest of an object of texts, lists of texts, and arguments that are spelled already."""
+def _call_members(
+    door: str,
+    server: str,
+    tool: str,
+    schema: str,
+    folder: str,
+    workspace: str,
+    agent: str,
+    session: str,
+    command: str | None,
+    target: str | None,
+    *operations: str,
+) -> dict[str, Any]:
+    """Everything in the digest of a call but its arguments, and the world if that is in it."""
+    return {
+        "tag": TAG,
+        "door": door,
+        "server": server,
+        "tool": tool,
+        "schema": schema,
+        "command": command,
+        "target": target,
+        "folder": folder,
+        "workspace": workspace,
+        "operations": list(operations),
+        "agent": agent,
+        "session": session,
+    }
+
+
+def _action_members(command: str | None, target: str | None) -> dict[str, Any]:
+    return {"tag": TAG, "command": command, "target": target}
+
+
+@lru_cache(maxsize=64, typed=True)  # typed: what only equals a text is not one
+def _spell_around_call(*what: Any) -> tuple[bytes, bytes]:
+    return _spell_around(_call_members(*what))
+
+
+@lru_cache(maxsize=64, typed=True)
+def _spell_around_action(*what: Any) -> tuple[bytes, bytes]:
+    return _spell_around(_action_members(*what))
+
+
+def _spell_around(members: dict[str, Any]) -> tuple[bytes, bytes]:
+    """An object of texts and lists of texts with arguments in it, as spelled before and after these."""
     for name, member in members.items():
         kind = type(member)
         if kind is list:
             kind = str if all(type(one) is str for one in member) else list
-        if kind is not str and kind is not msgspec.Raw and member is not None:
+        if kind is not str and member is not None:
             raise NotCanonical(f"{name} is a {kind.__name__}, not a text")
     try:
-        return sha256(_encode(members))
+        spelled = _encode(members | {"arguments": _GAP})
     except UnicodeEncodeError as error:
         raise NotCanonical("text holds half a character (a lone surrogate)") from error
+    before, _, after = spelled.partition(bytes(_GAP))
+    return before, after
+
+
+def _digest(around: tuple[bytes, bytes], arguments: bytes) -> str:
+    """The digest of an object with these arguments in it, and what is around them."""
+    before, after = around
+    return sha256(before + _read(arguments).spelled + after)
 
 
 def _world(call: Call) -> dict[str, Any]:
@@ -157,16 +203,29 @@ def _world(call: Call) -> dict[str, Any]:
     return world
 
 
+class _ReadArguments(msgspec.Struct, frozen=True, gc=False):
+    """The arguments of a call: as values, as they are in a digest, and whether msgspec reads them right."""
+
+    values: Any
+    spelled: bytes
+    plainly: bool
+
+
 @lru_cache(maxsize=4)
+def _read(text: bytes) -> _ReadArguments:
+    """The arguments of a call, checked once for all who read them."""
+    values, plainly = _decode_checked(text)
+    return _ReadArguments(values, text if plainly else encode_canonical(values), plainly)
+
+
 def read_arguments(text: bytes) -> Any:
     """The arguments of a call to look at: decoded once for all who do, so none of them may change these."""
-    return decode_canonical(text)
+    return _read(text).values
 
 
-@lru_cache(maxsize=4)
-def _arguments(text: bytes) -> msgspec.Raw:
-    """The arguments as they are in a digest, spelled once for both digests of a call."""
-    return msgspec.Raw(encode_canonical(read_arguments(text)))
+def take_arguments(text: bytes) -> Any:
+    """The arguments of a call as values of their own, for whoever takes them."""
+    return _decode(text) if _read(text).plainly else decode_canonical(text)
 
 
 def _spell(value: object, depth: int) -> Iterable[str]:

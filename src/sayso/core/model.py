@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import math
 import unicodedata
+from functools import lru_cache
 from typing import Literal, Self
 
 import msgspec
@@ -222,6 +223,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
         return tuple(dict.fromkeys(operation.name for operation in self.operations))
 
 
+@lru_cache(maxsize=256, typed=True)  # typed: what only equals a name is not one
 def check_name(name: str) -> None:
     """Refuse an operation name that is not `domain.action` in one clear spelling."""
     if not NAME.fullmatch(name) or not unicodedata.is_normalized("NFC", name):
@@ -232,6 +234,8 @@ def check_name(name: str) -> None:
 
 def check_confidence(confidence: float) -> None:
     """Refuse a confidence that is not a number from 0 to 1."""
+    if type(confidence) is float and 0.0 <= confidence <= 1.0:
+        return
     if not isinstance(confidence, (int, float)) or isinstance(confidence, bool) or math.isnan(confidence):
         raise MalformedRequest(f"confidence {confidence!r} is not a number", hint="give a number from 0 to 1")
     if not 0 <= confidence <= 1:

@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager, suppress
 from functools import partial
 from pathlib import PurePath
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from sayso.core.decision import Decision, Question
 from sayso.core.errors import SaysoError
@@ -47,12 +47,9 @@ RUN, LEDGER = logging.getLogger("sayso.run"), logging.getLogger("sayso.ledger")
 class Span:
     """A span, if the program collects any; otherwise nothing. What goes wrong in it stays in it."""
 
-    __slots__ = ("_name", "_scope", "_span")
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._scope: AbstractContextManager[trace.Span] | None = None
-        self._span: trace.Span | None = None
+    name: ClassVar[str]
+    _scope: AbstractContextManager[trace.Span] | None = None
+    _span: trace.Span | None = None
 
     def __enter__(self) -> Self:
         if TRACE in sys.modules:
@@ -64,14 +61,10 @@ class Span:
         from opentelemetry import trace
 
         self._scope = trace.get_tracer("sayso").start_as_current_span(
-            self._name, record_exception=False, set_status_on_exception=False
+            self.name, record_exception=False, set_status_on_exception=False
         )
         span = self._scope.__enter__()
         self._span = span if span.is_recording() else None
-
-    @property
-    def recording(self) -> bool:
-        return self._span is not None
 
     def tell(self, facts: Facts) -> None:
         if self._span is not None:
@@ -100,10 +93,9 @@ class Span:
 class DecidingSpan(Span):
     """The span around a decision's transaction: the decision is logged once it is committed."""
 
-    __slots__ = ("_decided", "_session", "_when_committed")
+    name = "sayso.decide"
 
     def __init__(self, session: str, when_committed: WhenCommitted) -> None:
-        super().__init__("sayso.decide")
         self._session = session
         self._when_committed = when_committed
         self._decided: tuple[Request, Decision, Question | None, bool] | None = None
@@ -120,7 +112,7 @@ class DecidingSpan(Span):
         if (
             error is None
             and self._decided is not None
-            and (self.recording or GATE.isEnabledFor(logging.INFO))
+            and (self._span is not None or GATE.isEnabledFor(logging.INFO))
         ):
             with suppress(Exception):
                 self._log_decision(*self._decided)
@@ -158,10 +150,9 @@ def _log_decided(facts: Facts, *, opened: bool) -> None:
 class AskingSpan(Span):
     """Around the wait for a person: how long it took, and what came of it."""
 
-    __slots__ = ("_began", "_facts")
+    name = "sayso.ask"
 
     def __init__(self, question: str, request: Request) -> None:
-        super().__init__("sayso.ask")
         self._facts = _request_facts(request) | {"question": question}
         self._began = time.monotonic()
 
@@ -177,15 +168,14 @@ class AskingSpan(Span):
 class RunningSpan(Span):
     """Around the function of a call, or the steps of a workflow."""
 
-    __slots__ = ("_call", "_request")
+    name = "sayso.run"
 
     def __init__(self, call: str, request: Request) -> None:
-        super().__init__("sayso.run")
         self._call, self._request = call, request
 
     def __enter__(self) -> Self:
         super().__enter__()
-        if self.recording:
+        if self._span is not None:
             self.tell(_request_facts(self._request) | {"call": self._call})
         log_run_start(self._call, self._request)
         return self

@@ -25,8 +25,10 @@ from sayso.core.digest import (
     decode_canonical,
     encode_canonical,
     parse_json,
+    read_arguments,
     sha256,
     spell_exactly,
+    take_arguments,
 )
 from sayso.core.errors import NotCanonical
 from sayso.core.model import Call
@@ -496,3 +498,58 @@ def test_a_digest_is_that_of_the_canonical_object(arguments: dict[str, Any]) -> 
         "places": ["/a", "/b"],
     }
     assert action_digest(call) == hashlib.sha256(encode_canonical(said)).hexdigest()
+
+
+@given(
+    st.dictionaries(st.text(), st.integers(-9, 9) | st.text() | st.floats(-9, 9)),
+    st.sampled_from([None, "git push", "é \x00 \\"]),
+    st.sampled_from([{}, {"state": "clean"}, {"leads_to": "/x", "missing": ("/a",)}, {"beside": ("env",)}]),
+)
+def test_a_digest_is_that_of_the_whole_object_whatever_is_known_of_it(
+    arguments: dict[str, Any], command: str | None, world: dict[str, Any]
+) -> None:
+    call = make_call("shell", arguments, folder="/w", command=command, **world)
+    said = {
+        "tag": "sayso/1",
+        "door": "python",
+        "server": "",
+        "tool": "shell",
+        "schema": "",
+        "arguments": decode_canonical(call.arguments),
+        "command": command,
+        "target": None,
+        "folder": "/w",
+        "workspace": "",
+        "operations": ["git.push", "net.post"],
+        "agent": "a",
+        "session": "s",
+        **world,
+    }
+    assert digest(call, ("git.push", "net.post")) == hashlib.sha256(encode_canonical(said)).hexdigest()
+
+
+class Posing(str):
+    """A text that says it is another."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return hash("git.push")
+
+
+def test_what_only_equals_a_text_has_no_digest() -> None:
+    call = msgspec.structs.replace(CALL, tool="git.push", beside=(), places=(), leads_to="", missing=())
+    assert digest(call)
+    with pytest.raises(NotCanonical):
+        digest(msgspec.structs.replace(call, tool=Posing("rm")))
+    with pytest.raises(NotCanonical):
+        digest(call, (Posing("files.delete"),))
+
+
+@pytest.mark.parametrize("text", [b'{"a":[1]}', b'{"a":[1e21]}', b'{ "a": [1] }', b'{"\xc3\xa9":[1]}'])
+def test_arguments_are_decoded_anew_for_everyone_who_takes_them(text: bytes) -> None:
+    taken = take_arguments(text)
+    assert taken == decode_canonical(text) == read_arguments(text)
+    next(iter(taken.values())).append(2)
+    assert take_arguments(text) == decode_canonical(text) == read_arguments(text)

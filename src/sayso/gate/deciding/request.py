@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from sayso.gate.gate import Gate
     from sayso.store.contract import SessionRow
 
+READINGS_KEPT = 256
+"""How many readings of declarations are kept; others are made again."""
+
 
 def make_call(tool: str, args: Mapping[str, Any] | None = None, **where: Any) -> Call:
     """A call with its arguments in canonical bytes; what has no canonical form is refused here."""
@@ -54,8 +57,24 @@ def make_request(
     Here, too, every call of every door is looked over for the paths in its arguments and its real folder.
     """
     with share_budget():
-        call = read_ground(call)
-        followed = follow_paths(call, operations)
+        return _make_request(
+            read_ground(call), operations, agent, session, origin, confidence, workflow, declared, read_by
+        )
+
+
+def _make_request(
+    call: Call,
+    operations: Sequence[Operation],
+    agent: str = "agent",
+    session: str = "session",
+    origin: Origin = Origin.AGENT,
+    confidence: float = 0.0,
+    workflow: str | None = None,
+    declared: Declaration | None = None,
+    read_by: str = "",
+) -> Request:
+    """The same for a call whose ground was read."""
+    followed = follow_paths(call, operations)
     operations, works_on = followed.operations, call.works_on
     if works_on or call.places or followed.links or followed.targets:
         places = tuple(sorted({*call.places, *followed.links}))
@@ -81,13 +100,13 @@ def read_request(
     call: Call, declared: Declaration, policy: Policy, *, command: str | None = None, **who: Any
 ) -> Request:
     """The request for a call as the policy reads it now. `command` is what its caller says it runs."""
-    policy.check_tool_name(call.tool)
     with share_budget():
         call = read_ground(call)
         reading = _make_reading(call, declared, policy)
-        check_command(command, reading, call)
-        for one in policy.readings if command is not None else ():
-            check_command(command, _make_reading(call, declared, one), call)
+        if command is not None:
+            check_command(command, reading, call)
+            for one in policy.readings:
+                check_command(command, _make_reading(call, declared, one), call)
         read = msgspec.structs.replace(
             call,
             command=reading.command,
@@ -97,7 +116,7 @@ def read_request(
             places=reading.places,
             title=reading.title,
         )
-        return make_request(read, reading.operations, declared=declared, **who)
+        return _make_request(read, reading.operations, declared=declared, **who)
 
 
 class CallDeclaration(msgspec.Struct, frozen=True):
@@ -140,7 +159,7 @@ def request_in_session(
         state=said.state,
         door=said.door,
     )
-    who = {**requester_of_session(row), "read_by": _name_reader(gate), "confidence": confidence}
+    who = requester_of_session(row, read_by=_name_reader(gate), confidence=confidence)
     if said.subagent:
         who |= {"agent": f"{row.agent}, sub-agent {said.subagent}", "origin": Origin.SUBAGENT}
     if said.workflow is not None:
@@ -160,16 +179,20 @@ def request_for_function(
     row = gate.sealer.last_session(session) or _find_row(gate, session)
     gate = gate.in_workspace(row.workspace, look=False)
     here = msgspec.structs.replace(call, workspace=row.workspace)
-    who = {**requester_of_session(row), "read_by": _name_reader(gate)}
+    who = requester_of_session(row, read_by=_name_reader(gate))
     if workflow is not None:
         return make_request(here, declared.operations, workflow=workflow, **who)
     return read_request(here, declared, gate.policy, **who)
 
 
-def requester_of_session(row: SessionRow) -> dict[str, Any]:
+def requester_of_session(row: SessionRow, **who: Any) -> dict[str, Any]:
     """Return the fields of a request that say who makes it."""
-    origin = Origin.AGENT if row.parent is None else Origin.SUBAGENT
-    return {"agent": row.agent, "session": row.id, "origin": origin}
+    who |= {
+        "agent": row.agent,
+        "session": row.id,
+        "origin": Origin.AGENT if row.parent is None else Origin.SUBAGENT,
+    }
+    return who
 
 
 def _name_reader(gate: Gate) -> str:
@@ -233,15 +256,49 @@ def just_reviewed(policy: Policy, now: float) -> dict[str, float]:
 
 def _make_reading(call: Call, declared: Declaration, policy: Policy) -> CallReading:
     """Return the reading of the call. A tool that the policy does not know is not read."""
-    if (
-        declared.by == "code"
-        and not policy.entries_for(call.tool)
-        and not any(watches_content(one, policy) or is_git_operation(one.name) for one in declared.operations)
-    ):
-        return CallReading(add_declared((), declared, {}, policy))
+    if declared.by == "code":
+        unread = _declared_alone.find(call.tool, declared, policy)
+        if unread is not None:
+            return unread
+    policy.check_tool_name(call.tool)
     where = CallFolders(call.folder, call.workspace, home_folder())
     args, evaluated = decode_canonical(call.arguments), call.schema == EVALUATED_OPERATION
     return read_call(call.tool, args, policy, where, declared, evaluated=evaluated)
+
+
+class _DeclaredAlone:
+    """Calls that are what their code declares, as the policy does not know the tool.
+
+    What they come to depends on the tool, the declaration and the policy alone, and these never change: it is
+    kept by which objects they are. Used by many threads at once.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[int, int], tuple[Declaration, Policy, str, CallReading | None]] = {}
+
+    def find(self, tool: str, declared: Declaration, policy: Policy) -> CallReading | None:
+        """Return what such a call comes to; None if it has to be read."""
+        kept = self._kept.get((id(declared), id(policy)))  # both are kept as well, so no other has their id
+        if kept is not None and kept[2] == tool:
+            return kept[3]
+        found = _read_declared_alone(tool, declared, policy)
+        if len(self._kept) >= READINGS_KEPT:
+            self._kept.clear()
+        self._kept[id(declared), id(policy)] = (declared, policy, tool, found)
+        return found
+
+
+_declared_alone = _DeclaredAlone()
+
+
+def _read_declared_alone(tool: str, declared: Declaration, policy: Policy) -> CallReading | None:
+    policy.check_tool_name(tool)
+    if policy.entries_for(tool):
+        return None
+    for one in declared.operations:
+        if watches_content(one, policy) or is_git_operation(one.name):
+            return None
+    return CallReading(add_declared((), declared, {}, policy))
 
 
 def _requester_fields(request: Request) -> dict[str, Any]:

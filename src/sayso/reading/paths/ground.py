@@ -19,20 +19,18 @@ def read_ground(call: Call) -> Call:
     """The call in its real folder, with what became of its workspace."""
     if not call.folder and not call.workspace:
         return call
-    seen, named = current_budget().seen, ("ground", call.folder, call.workspace)
-    found = seen.get(named)
-    if found is None:
-        found = seen[named] = _look(call.folder, call.workspace)
-    folder, leads_to, missing = found
-    if (folder, leads_to, missing) == (call.folder, call.leads_to, call.missing):
+    folder, leads_to, missing = _look(call.folder, call.workspace)
+    if folder == call.folder and leads_to == call.leads_to and missing == call.missing:
         return call
     return msgspec.structs.replace(call, folder=folder, leads_to=leads_to, missing=missing)
 
 
 def _look(named: str, workspace: str) -> tuple[str, str, tuple[str, ...]]:
-    here = folder_here()
+    here = folder_when_read()
     folder = _real(named, here)
     inside = folder == workspace or folder.startswith(f"{workspace.rstrip('/')}/")
+    if folder == here and inside:
+        return folder, "", ()
     root = workspace if inside else _real(workspace, here)  # what holds a real folder is real
     missing = [folder] if _is_missing(folder, here) else []
     if workspace != folder and (missing or not inside) and _is_missing(workspace, here):
@@ -46,6 +44,15 @@ def folder_here() -> str:
         return os.getcwd()  # noqa: PTH109  for every call of a program, to which a Path would be slow
     except OSError:
         return ""
+
+
+def folder_when_read() -> str:
+    """The same, asked once for all that is read of one call."""
+    seen = current_budget().seen
+    here: str | None = seen.get("here")
+    if here is None:
+        here = seen["here"] = folder_here()
+    return here
 
 
 def real_folder(folder: str) -> str:

@@ -60,6 +60,8 @@ _PLAIN_WORDS = lazy_pattern(
     r"-?[0-9]+(?:\.[0-9]+)?|(?!id_)[A-Z0-9]+(?:(?:[-_]|[,.;!]? )[A-Z0-9]+)*[.!]?", re.ASCII | re.IGNORECASE
 )
 _LONGEST_NAME = 255
+SHORT_NUMBERS = range(-999_999, 10_000_000)
+"""Whole numbers too short for a code, and no guarded or secret place begins with one: all are plain."""
 MOST_ARGUMENTS = 16
 _MOST_LOOKS = 8
 """Looks that the full reading takes for one text, beside those for the folders above it; and more."""
@@ -98,7 +100,7 @@ def follow_paths(call: Call, operations: Sequence[Operation]) -> PathReading:
 
     What touches the guard adds an operation of self_modification; a secret or the system raises the risk.
     """
-    named = (call.tool, *(one.name for one in operations))
+    named = (call.tool, *[one.name for one in operations])
     arguments = read_arguments(call.arguments)
     undeclared = call.command is None and isinstance(arguments, dict) and any(map(runs_text, arguments))
     if not undeclared and name_no_path(arguments, call.folder, named):
@@ -230,9 +232,16 @@ def name_no_path(arguments: object, folder: str, named: Sequence[str]) -> bool:
         return False
     if _takes_more_than_paths(tuple(named)):
         return False
-    if len(arguments) > 1 and any(is_ending(name, str(value)) for name, value in arguments.items()):
-        return False
-    return all(_is_plain(name, value, folder) for name, value in arguments.items())
+    texts: list[str] = []
+    for name, value in arguments.items():
+        if not _is_plain_name(name) or not _is_plain(value):
+            return False
+        text = str(value)
+        if len(arguments) > 1 and is_ending(name, text):
+            return False
+        if value is not None and type(value) is not bool:
+            texts.append(text)
+    return not _have_entry(folder, texts)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -244,23 +253,27 @@ def _takes_more_than_paths(named: tuple[str, ...]) -> bool:
 def _are_looks_left(folder: str) -> bool:
     """Return whether the full reading would not run out of looks."""
     budget = current_budget()
-    return not budget.unread and budget.made + MOST_ARGUMENTS * (_MOST_LOOKS + folder.count("/")) < MAX_LOOKS
+    most = budget.made + MOST_ARGUMENTS * (_MOST_LOOKS + folder.count("/"))
+    return most < MAX_LOOKS and not budget.too_deep
 
 
-def _is_plain(name: str, value: object, folder: str) -> bool:
+def _is_plain(value: object) -> bool:
+    """Return whether the value is a plain text, a number that is spelled as one, or no text at all."""
     kind = type(value)
-    if not _is_plain_name(name):
-        return False
-    if kind is bool or value is None:
-        return True
-    if kind is not str and kind is not int and kind is not float:
-        return False
-    text = str(value)
-    if not _is_plain_text(text):
-        return False
-    try:
-        os.lstat(f"{folder}/{text}")
-    except OSError:
+    if kind is str:
+        return _is_plain_text(value)
+    if kind is int:
+        return value in SHORT_NUMBERS or _is_plain_text(str(value))
+    return kind is bool or value is None or (kind is float and _is_plain_text(str(value)))
+
+
+def _have_entry(folder: str, names: Sequence[str]) -> bool:
+    """Return whether the folder has an entry of one of these names, as far as it lets us know."""
+    for name in names:
+        try:
+            os.lstat(f"{folder}/{name}")
+        except OSError:
+            continue
         return True
     return False
 

@@ -76,16 +76,18 @@ def call_function(
 
     `crossing`: from sync code into a coroutine function, or the other way round.
     """
-
-    def entered() -> Any:
-        check_here(folder)
-        return function(*args, **kwargs)
-
     if not crossing:
-        return entered()
+        return _call_here(function, args, kwargs, folder)
     if inspect.iscoroutinefunction(function):
-        return asyncio.run(entered())
-    return in_thread(entered)
+        return asyncio.run(_call_here(function, args, kwargs, folder))
+    return in_thread(lambda: _call_here(function, args, kwargs, folder))
+
+
+def _call_here(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], folder: str
+) -> Any:
+    check_here(folder)
+    return function(*args, **kwargs)
 
 
 def check_callable(function: Callable[..., Any], *, from_async: bool) -> None:

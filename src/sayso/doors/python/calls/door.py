@@ -35,7 +35,8 @@ from sayso.gate.deciding.authorize import Bundle
 from sayso.gate.deciding.request import make_call, with_state
 from sayso.gate.ledger.recovery import Reconciler
 from sayso.gate.ledger.workflows import RunNote, encode_note
-from sayso.reading.paths.ground import folder_here
+from sayso.reading.paths.budget import share_budget
+from sayso.reading.paths.ground import folder_here, folder_when_read
 from sayso.reading.paths.places import find_workspace
 
 AGENT = "python"
@@ -253,8 +254,6 @@ class Door(ABC):
         One without an operation of its own is called by its name, for the ledger, where the policy does not
         know better.
         """
-        where = folder_here() if folder is None else folder
-        call = make_call(capability.name, plain, folder=where, schema=capability.shape.schema)
         named = tuple(operations if operations is not None else self.operations(capability))
         shape = capability.shape
         takes = parameters_text(shape) if shape.parameters is None else shape.parameters
@@ -263,11 +262,19 @@ class Door(ABC):
             if named
             else Declaration((_operation_from_name(capability.name),), "name", takes)
         )
-        return self.request_for_call(call, declared, session)
+        if declared == shape.declared:  # the same object again: what it comes to is kept for it
+            declared = shape.declared
+        shape.declared = declared
+        with share_budget():
+            where = folder_when_read() if folder is None else folder
+            call = make_call(capability.name, plain, folder=where, schema=shape.schema)
+            return self.request_for_call(call, declared, session)
 
     def operations(self, capability: Capability) -> list[Operation]:
         """Everything the capability declares, its own operation first."""
         own = [] if capability.own is None else [capability.own]
+        if not capability.declared:
+            return own
         return own + [
             self.capabilities.operation(name)
             for name in capability.declared
@@ -283,7 +290,8 @@ class Door(ABC):
         bundle: Bundle | None = None,
     ) -> Attempt:
         """Decide and, if it may run, start; with what the function says of its effect and the world."""
-        effect, state = self.effect_of(capability, request), self.state_of(capability, request)
+        effect = None if capability.effect_key is None else self.effect_of(capability, request)
+        state = None if capability.state is None else self.state_of(capability, request)
         named = keys if effect is None else msgspec.structs.replace(keys, effect=effect)
         return self.begin(with_state(request, state), scope, named, bundle)
 

@@ -62,12 +62,14 @@ def run_gated_call(
     plain, objects = capability.shape.write_call(args, kwargs)
     request, scope = door.request(capability, plain, session), scope_here(door, session, here)
     attempt: Attempt = yield Work(lambda: door.start(capability, request, scope))
-    try:
-        attempt = yield from obtain_consent(door, capability, attempt, scope, _patience(capability, job), job)
-    except (ConsentRequired, ConsentDenied) as error:
-        if job is not None:
-            job.stopped = error
-        raise
+    if not attempt.runs:
+        patience = _patience(capability, job)
+        try:
+            attempt = yield from obtain_consent(door, capability, attempt, scope, patience, job)
+        except (ConsentRequired, ConsentDenied) as error:
+            if job is not None:
+                job.stopped = error
+            raise
     note_start(door, attempt.record.request.operations[0].name, here)
     outer = outer_resting_on(outer_consent(attempt.record.items, scope), attempt)
     frame = Frame(door, session, outer=outer)
@@ -123,9 +125,10 @@ def enter_function(
     with RunningSpan(call, request) as run:
         try:
             args, kwargs = capability.shape.read(request.call.arguments, objects)
-            function = capability.function
-            where: dict[str, Any] = {"folder": request.call.folder, "crossing": crossing}
-            done: Outcome = yield Enter(frame, lambda: call_function(function, args, kwargs, **where))
+            function, folder = capability.function, request.call.folder
+            done: Outcome = yield Enter(
+                frame, lambda: call_function(function, args, kwargs, folder=folder, crossing=crossing)
+            )
         except BaseException:  # it never came to the function
             yield Work(lambda: door.end(call, fence, "failed"))
             raise

@@ -25,18 +25,25 @@ STOPS = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_
 SUSPENDED = (CoroutineType, GeneratorType, AsyncGeneratorType)
 MOST = 10_000
 
+Place = tuple[int, int, asyncio.Task[Any] | None]
+"""The process, the thread and the task that some code runs in."""
+
 _looking = threading.RLock()
 _entered: ContextVar[None] = ContextVar("sayso_entered")
+
+
+def place_here() -> Place:
+    loop = asyncio._get_running_loop()  # noqa: SLF001  which raises nothing where none runs
+    return os.getpid(), threading.get_ident(), None if loop is None else asyncio.current_task(loop)
 
 
 class Holding:
     """A block while it lasts: the function that holds it, and the thread, task and context it is held in."""
 
-    def __init__(self, frame: FrameType) -> None:
+    def __init__(self, frame: FrameType, at: Place) -> None:
         self._holder: FrameType | None = _beyond_contextlib(frame)
         self._stops = bool(self._holder.f_code.co_flags & STOPS)
-        self._process = os.getpid()
-        self._thread, task = _here()
+        self._process, self._thread, task = at
         self._task = None if task is None else weakref.ref(task)
         self._token: Token[None] = _entered.set(None)
 
@@ -44,14 +51,14 @@ class Holding:
         """The block was left. What it left behind still knows whose work it is."""
         self._holder = None
 
-    def surrounds(self, *, is_open: bool) -> bool:
+    def surrounds(self, at: Place, *, is_open: bool) -> bool:
         """Return whether this point of the program is inside the block, or after its end comes from it.
 
         A process that was forked inside never is: its copy of the stack says that the block lasts for ever.
         """
-        if os.getpid() != self._process:
+        process, thread, task = at
+        if process != self._process:
             return False
-        thread, task = _here()
         if thread == self._thread and task is (None if self._task is None else self._task()):
             return self._holder is not None and _is_on_stack(self._holder, sys._getframe(1))  # noqa: SLF001
         if self._stops or self._same_context():
@@ -81,11 +88,6 @@ class Holding:
             return False
         self._token = _entered.set(None)
         return True
-
-
-def _here() -> tuple[int, asyncio.Task[Any] | None]:
-    loop = asyncio._get_running_loop()  # noqa: SLF001  which raises nothing where none runs
-    return threading.get_ident(), None if loop is None else asyncio.current_task(loop)
 
 
 def _top_of(thread: int) -> FrameType | None:

@@ -15,7 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Generic, TypeVar
 
 import msgspec
@@ -24,7 +24,7 @@ from sayso.core.decision import Item
 from sayso.core.model import Risk, Verdict
 from sayso.core.rulebook import CARRYING
 from sayso.core.session import Click, OuterCall, Run, Scope, join_outers
-from sayso.doors.python.calls.holding import Holding
+from sayso.doors.python.calls.holding import Holding, Place, place_here
 from sayso.doors.python.calls.results import ConsentDenied, ConsentRequired
 from sayso.gate.call_rows import Attempt
 from sayso.gate.ledger.workflows import RunNote
@@ -85,10 +85,11 @@ class Frame:
         self.around: Frame | None = None
         self.held: Holding | None = None
 
-    def enter(self, holding: Holding) -> None:
+    def enter(self, holder: FrameType) -> None:
         """From now on, until it is left, the frame is around what the holder of this block does."""
-        self.around = _visible(_innermost.get())
-        self.held = holding
+        here = place_here()
+        self.around = _visible(_innermost.get(), here)
+        self.held = Holding(holder, here)
         _innermost.set(self)
 
     def leave(self) -> None:
@@ -98,11 +99,6 @@ class Frame:
             self.held.over()
         if _innermost.get() is self:
             _innermost.set(self.around)
-
-    @property
-    def surrounds(self) -> bool:
-        """Return whether this point of the program is inside the block, or was left behind by it."""
-        return self.held is not None and self.held.surrounds(is_open=self.open)
 
 
 _innermost: ContextVar[Frame | None] = ContextVar("sayso_scope", default=None)
@@ -125,7 +121,7 @@ class Scoped(Generic[T]):
 
     def __enter__(self) -> T:
         frame = self._make()
-        frame.enter(Holding(sys._getframe(1)))  # noqa: SLF001  the one way to know whose block this is
+        frame.enter(sys._getframe(1))  # noqa: SLF001  the one way to know whose block this is
         self._frames.append(frame)
         return self._value
 
@@ -135,18 +131,28 @@ class Scoped(Generic[T]):
         self._frames.pop().leave()
 
 
-def inside(frame: Frame) -> Scoped[None]:
+class inside:  # noqa: N801  it is read as `with inside(frame):`, and made for every call
     """Everything in this block, and what it calls, is in the frame; afterwards the frame is closed."""
-    return Scoped(lambda: frame, None)
+
+    def __init__(self, frame: Frame) -> None:
+        self._frame = frame
+
+    def __enter__(self) -> None:
+        self._frame.enter(sys._getframe(1))  # noqa: SLF001
+
+    def __exit__(self, *error: object) -> None:
+        self._frame.leave()
 
 
 def frames_here() -> tuple[Frame, ...]:
     """Every frame around this point of the program, of whichever gate, innermost first, closed ones too."""
     found: list[Frame] = []
-    frame = _visible(_innermost.get())
-    while frame is not None:
-        found.append(frame)
-        frame = _visible(frame.around)
+    frame = _innermost.get()
+    if frame is not None:
+        here = place_here()
+        while (frame := _visible(frame, here)) is not None:
+            found.append(frame)
+            frame = frame.around
     return tuple(found)
 
 
@@ -217,17 +223,17 @@ def outer_consent(items: tuple[Item, ...], scope: Scope) -> OuterCall | None:
 
     What a safe caller lowered was asked for and approved as lower: no more than that is passed on.
     """
-    granted = [
-        item for item in items if item.ruling.verdict is Verdict.ALLOW and item.ruling.rule in CARRYING
-    ]
-    if not granted:
-        return None
     risks: dict[str, Risk] = {}
-    for item in granted:
-        risk = _lower_risk(item.risk, item, scope)
-        risks[item.operation] = max(risk, risks.get(item.operation, risk))
-    grants = tuple(dict.fromkeys(grant for item in granted for grant in item.ruling.grants))
-    return OuterCall(risks, max(_lower_risk(item.weight, item, scope) for item in granted), grants)
+    weight = Risk.LOW
+    grants: dict[str, None] = {}
+    for item in items:
+        name, ruling = item.operation, item.ruling
+        if ruling.verdict is Verdict.ALLOW and ruling.rule in CARRYING:
+            most = scope.reducers.get(name, Risk.HIGH)
+            risks[name] = max(min(item.risk, most), risks.get(name, Risk.LOW))
+            weight = max(min(item.weight, most), weight)
+            grants |= dict.fromkeys(ruling.grants)
+    return OuterCall(risks, weight, tuple(grants)) if risks else None
 
 
 def outer_resting_on(outer: OuterCall | None, attempt: Attempt) -> OuterCall | None:
@@ -245,18 +251,14 @@ def outer_resting_on(outer: OuterCall | None, attempt: Attempt) -> OuterCall | N
     )
 
 
-def _lower_risk(risk: Risk, item: Item, scope: Scope) -> Risk:
-    return min(risk, scope.reducers.get(item.operation, risk))
-
-
 def _around(gate: object, session: str, here: Sequence[Frame] | None) -> list[Frame]:
     """Every frame of this session around this point, innermost first, closed ones too."""
     known = frames_here() if here is None else here
     return [frame for frame in known if frame.gate is gate and frame.session == session]
 
 
-def _visible(frame: Frame | None) -> Frame | None:
-    """This frame, or the next one around it that is around this point of the program."""
-    while frame is not None and not frame.surrounds:
+def _visible(frame: Frame | None, here: Place) -> Frame | None:
+    """This frame, or the next one around it whose block this point is inside, or was left behind by."""
+    while frame is not None and (frame.held is None or not frame.held.surrounds(here, is_open=frame.open)):
         frame = frame.around
     return frame

@@ -7,13 +7,14 @@ answer, the function itself. `drive` does these things in place; `adrive` in thr
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Awaitable, Callable, Generator
+from types import AsyncGeneratorType
 from typing import Any, TypeVar
 
 import msgspec
 
 from sayso.core.errors import SaysoError
+from sayso.doors.python.calls.holding import SUSPENDED
 from sayso.doors.python.calls.scope import Frame, inside
 
 
@@ -162,10 +163,10 @@ async def _ado(step: Instruction, cancelled: list[BaseException]) -> Any:
 
 def _complete(value: Any) -> Any:
     """Return the result; refuse a coroutine or generator, which would run after the consent was used."""
-    if inspect.iscoroutine(value) or inspect.isgenerator(value):
-        value.close()
-    elif not inspect.isasyncgen(value):
+    if not isinstance(value, SUSPENDED):
         return value
+    if not isinstance(value, AsyncGeneratorType):  # which is closed by its loop
+        value.close()
     raise PutOff(
         f"it returned a {type(value).__name__}, whose work would be done after the consent was used",
         hint="gate the function that does the work: an `async def`, or what is done for each piece",

@@ -22,8 +22,9 @@ from types import SimpleNamespace
 from typing import Any
 from weakref import ref
 
-from sayso.core.digest import decode_canonical, encode_canonical, sha256
+from sayso.core.digest import decode_canonical, encode_canonical, sha256, take_arguments
 from sayso.core.errors import NotCanonical, SaysoError
+from sayso.core.model import Declaration
 from sayso.doors.python.values.misfits import (
     PLAIN,
     error_line,
@@ -76,10 +77,13 @@ class Shape:
         self.live = frozenset(live) | ({self.owner} if self.owner else set())
         self.parameters: str | None = None
         """A JSON Schema of the parameters as text, once somebody asked for it."""
+        self.declared: Declaration | None = None
+        """What was last declared of a call of the function."""
         self._function = function
         kinds = {parameter.kind for parameter in self.signature.parameters.values()}
         self._names = tuple(names) if kinds <= {inspect.Parameter.POSITIONAL_OR_KEYWORD} else None
         """The parameters, if each can be passed by place and by name."""
+        self._named = frozenset(names)
 
     @cached_property
     def schema(self) -> str:
@@ -104,9 +108,9 @@ class Shape:
         """The values by parameter, as Python itself binds them, defaults too."""
         names, placed = self._names, len(args)
         if names is not None and placed + len(kwargs) == len(names):
-            rest = names[placed:]
-            if all(name in kwargs for name in rest):  # each once, and nothing is left for a default
-                return dict(zip(names, (*args, *(kwargs[name] for name in rest)), strict=True))
+            given = {**dict(zip(names, args, strict=False)), **kwargs}
+            if given.keys() == self._named:  # each once, and nothing is left for a default
+                return given
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -179,7 +183,7 @@ class Shape:
 
     def read(self, arguments: bytes, objects: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the function's arguments, decoded from the digested bytes."""
-        values: dict[str, Any] = decode_canonical(arguments)
+        values: dict[str, Any] = take_arguments(arguments)
         typed = {
             name: objects[name] if name in self.live else self._read_value(name, value)
             for name, value in values.items()
@@ -210,9 +214,8 @@ class Shape:
         return self.write_call(args, kwargs)[0]
 
     def _bind(self, values: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        names = self._names
-        if names is not None and len(values) == len(names) and all(name in values for name in names):
-            return tuple(values[name] for name in names), {}
+        if self._names is not None and values.keys() == self._named:
+            return tuple([values[name] for name in self._names]), {}
         ordered = {name: values[name] for name in self.signature.parameters if name in values}
         bound = inspect.BoundArguments(self.signature, OrderedDict(ordered))
         bound.apply_defaults()  # without them, what follows a missing one would be passed under another name
@@ -239,7 +242,7 @@ class Shape:
         self, name: str, value: Any, passed: Any = _EMPTY, read: Callable[[object, Any], Any] = read_argument
     ) -> Any:
         """The value as what the parameter is declared to be. `passed` is the object it was written from."""
-        if name not in self.signature.parameters:
+        if name not in self._hints:
             raise WrongArguments(f"{self._name} has no parameter {argument_names([name])}")
         hint = self._hints[name]
         if hint is _EMPTY or hint is Any or (type(value) is hint and is_plain_scalar(value)):
