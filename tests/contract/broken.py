@@ -31,7 +31,7 @@ def in_memory(fault: type[MemoryWriter]) -> Place:
         @contextmanager
         def read(self) -> Iterator[Reader]:
             with super().read() as whole:
-                yield fault(self._tables, whole.now)
+                yield fault(self._tables, self._changes, whole.now, durable=True)
 
     return lambda folder: _always(Broken())
 

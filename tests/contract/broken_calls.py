@@ -14,6 +14,7 @@ from sayso.store.contract import (
     GrantRow,
     RowT,
     SpendRow,
+    StoreError,
 )
 from sayso.store.memory.store import MemoryWriter
 
@@ -26,7 +27,7 @@ class LosesRevocations(MemoryWriter):
 
 class SpendsANumberTwice(MemoryWriter):
     def add_spend(self, row: SpendRow) -> None:
-        self._touch("spends", row.grant)[row.number] = row
+        self._changes.put(self._tables.spends, row.grant, row.number, row)
 
 
 class ForgetsNewResultsToo(MemoryWriter):
@@ -50,7 +51,7 @@ class MovesAllCalls(MemoryWriter):
     def move_call(self, row: CallRow, *, states: Iterable[str], fence: int) -> bool:
         moved = super().move_call(row, states=states, fence=fence)
         if moved:
-            for other in list(self._touch("calls").values()):
+            for other in list(self.every(CallRow)):
                 self.put_call(replace(other, state=row.state))
         return moved
 
@@ -69,7 +70,7 @@ class GivesGrantsOfOtherSessions(MemoryWriter):
 
 class ReplacesGrants(MemoryWriter):
     def add_grant(self, row: GrantRow) -> None:
-        self._touch("grants", row.session)[row.id] = row
+        self._changes.put(self._tables.grants, row.session, row.id, row)
 
 
 class Unexpired(MemoryWriter):
@@ -160,30 +161,24 @@ class PutsOverWhatIsThere(MemoryWriter):
 
 
 class CommitsAfterACaughtError(MemoryWriter):
-    @property
-    def failed(self) -> bool:
-        return False
-
-    @failed.setter
-    def failed(self, value: bool) -> None:
-        pass
+    def _failure(self, why: str) -> StoreError:
+        return StoreError(why)
 
 
 class WritesAfterTheEnd(MemoryWriter):
-    @property
-    def over(self) -> bool:
-        return False
-
-    @over.setter
-    def over(self, value: bool) -> None:
+    def leave(self) -> None:
         pass
 
 
 class KeepsTheClockRunning(MemoryWriter):
     @property
     def now(self) -> float:
-        self._now += 1
-        return self._now
+        self._shown += 1
+        return self._shown
+
+    @now.setter
+    def now(self, value: float) -> None:
+        self._shown = value
 
 
 SPENDS = "spends_come_by_grant_and_number"

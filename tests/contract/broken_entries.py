@@ -33,7 +33,8 @@ class ListsTheOldestSummariesFirst(MemoryWriter):
 class KeepsTheFirstSummary(MemoryWriter):
     def put_summaries(self, rows: Iterable[SummaryRow]) -> None:
         for row in rows:
-            self._touch("summaries", row.source).setdefault((row.kind, row.name, row.place), row)
+            if not self.summaries(row.source, row.kind, [(row.name, row.place)]):
+                super().put_summaries([row])
 
 
 class KeepsSummariesOfPrunedEntries(MemoryWriter):
@@ -58,12 +59,12 @@ class DropsAnEntry(MemoryWriter):
 
 class LeavesGapsInTheChain(MemoryWriter):
     def add_entry(self, row: EntryRow) -> None:
-        self._add("entries", row.stream, row.seq, row)
+        self._add(self._tables.entries, row.stream, row.seq, row)
 
 
 class OverwritesEntries(MemoryWriter):
     def add_entry(self, row: EntryRow) -> None:
-        self._touch("entries", row.stream)[row.seq] = row
+        self._changes.put(self._tables.entries, row.stream, row.seq, row)
 
 
 class ForgetsItsOwnEntries(MemoryWriter):
@@ -104,7 +105,7 @@ class PrunesHashesToo(MemoryWriter):
     def prune_entries(self, stream: str, *, before: int) -> int:
         pruned = super().prune_entries(stream, before=before)
         for row in self.entries(stream, limit=before - 1):
-            self._touch("entries", stream)[row.seq] = replace(row, hash=b"")
+            self._changes.put(self._tables.entries, stream, row.seq, replace(row, hash=b""))
         return pruned
 
 

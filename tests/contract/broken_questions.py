@@ -13,7 +13,9 @@ from sayso.store.contract import (
     RowT,
     SessionRow,
 )
+from sayso.store.memory.past import GONE
 from sayso.store.memory.store import MemoryWriter
+from sayso.store.memory.tables import ALL
 
 
 class EndsASessionThatOnlyChanges(MemoryWriter):
@@ -31,7 +33,7 @@ class AcceptsASecondAnswer(MemoryWriter):
     def close_question(self, row: QuestionRow) -> bool:
         if self.question(row.id) is None:
             return False
-        self._touch("questions")[row.id] = row
+        self._changes.put(self._tables.questions, ALL, row.id, row)
         return True
 
 
@@ -87,13 +89,13 @@ class FindsClosedQuestionsLate(MemoryWriter):
 
 class GivesADeliveryToTwo(MemoryWriter):
     def move_delivery(self, row: DeliveryRow, *, version: int) -> bool:
-        self._touch("deliveries", row.surface)[row.subject] = row
+        self._changes.put(self._tables.deliveries, row.surface, row.subject, row)
         return True
 
 
 class AddsADeliveryAgain(MemoryWriter):
     def add_delivery(self, row: DeliveryRow) -> bool:
-        self._touch("deliveries", row.surface)[row.subject] = row
+        self._changes.put(self._tables.deliveries, row.surface, row.subject, row)
         return True
 
 
@@ -112,7 +114,7 @@ class ForgetsWhatIsDue(MemoryWriter):
     def drop_deliveries(self, *, before: float) -> int:
         for row in list(self.every(DeliveryRow)):
             if row.due_at < before:
-                del self._touch("deliveries", row.surface)[row.subject]
+                self._changes.put(self._tables.deliveries, row.surface, row.subject, GONE)
         return super().drop_deliveries(before=before)
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from sayso.store.contract import (
+    KINDS,
+    AnyRow,
     Batch,
     Reader,
     Store,
@@ -26,11 +28,10 @@ class LeaksWhatFailed(MemoryStore):
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[Writer]:
         with super().write(durable=durable) as w:
-            assert isinstance(w, MemoryWriter)
             try:
                 yield w
             except Exception:
-                self._tables = w.tables
+                self._changes.keep()
                 raise
 
 
@@ -54,7 +55,7 @@ class _Leaking:
             try:
                 yield w
             except Exception:
-                self._batch.tables = cast("MemoryWriter", w).tables
+                self._batch._changes.keep()  # noqa: SLF001  as if it had not failed
                 raise
 
 
@@ -65,7 +66,7 @@ class KeepsABatchThatFails(MemoryStore):
             try:
                 yield whole
             except Exception:
-                self._tables = cast("MemoryBatch", whole).tables
+                self._changes.keep()
                 raise
 
 
@@ -114,14 +115,15 @@ class Remembers:
 
     def __init__(self, whole: Store) -> None:
         self._whole = whole
-        self._first: Reader | None = None
+        self._first: MemoryStore | None = None
 
-    @contextmanager
-    def read(self) -> Iterator[Reader]:
+    def read(self) -> AbstractContextManager[Reader]:
         if self._first is None:
-            with self._whole.read() as r:
-                self._first = r
-        yield self._first
+            self._first = MemoryStore()
+            with self._whole.read() as r, self._first.write() as w:
+                for kind in KINDS:
+                    w.put_rows(cast("Iterator[AnyRow]", r.every(kind)))
+        return self._first.read()
 
     def write(self, *, durable: bool = True) -> AbstractContextManager[Writer]:
         return self._whole.write(durable=durable)

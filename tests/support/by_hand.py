@@ -20,6 +20,7 @@ from sayso.gate.sessions.handoff import ask_to_load_handoff, ask_to_save_handoff
 from sayso.gate.sessions.messages import record_message
 from sayso.policy import load_preset
 from sayso.store.contract import Store
+from sayso.store.memory.past import Table
 from sayso.store.memory.store import MemoryStore
 from sayso.store.memory.tables import ALL
 from sayso.store.postgres.store import PostgresStore
@@ -126,8 +127,8 @@ class MemoryHand(Hand):
         tables = msgspec.structs.replace(self._store._tables, **groups)  # noqa: SLF001  the same
         self._store._tables = tables  # noqa: SLF001  the same
 
-    def _grouped(self, rows: dict[tuple[Any, ...], Any]) -> dict[str, dict[Any, Any]]:
-        groups: dict[str, dict[Any, Any]] = {}
+    def _grouped(self, rows: dict[tuple[Any, ...], Any]) -> Table[Any]:
+        groups = Table[Any]()
         for name in sorted(rows):
             *group, key = name
             groups.setdefault(group[0] if group else ALL, {})[key] = rows[name]

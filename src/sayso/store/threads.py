@@ -15,11 +15,12 @@ class Pulse:
     def __init__(self) -> None:
         self._mark = 1
         self._waiting = 0
-        self._grown = threading.Condition()
+        self._guard = threading.Lock()
+        self._grown = threading.Condition(self._guard)
 
     def beat(self) -> None:
         """Something changed: wake everybody who waits."""
-        with self._grown:
+        with self._guard:
             self._mark += 1
             if self._waiting:
                 self._grown.notify_all()

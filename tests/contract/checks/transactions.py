@@ -11,7 +11,7 @@ from typing import TypeVar
 import pytest
 from msgspec.structs import replace
 
-from sayso.store.contract import Store, StoreError, Writer
+from sayso.store.contract import Reader, Store, StoreError, Writer
 from tests.contract import rows
 from tests.contract.rows import call, entry, question, session
 from tests.support.places import Open
@@ -190,6 +190,38 @@ def check_reads_are_of_one_moment(make: Open) -> None:
     with store.read() as r:
         row = r.session("s1")
         assert (r.meta("number"), row and row.spends) == ("2", 2)
+
+
+def check_a_read_begun_in_the_middle_of_a_write_stays_at_the_moment_before(make: Open) -> None:
+    store = make()
+    looked, committed = threading.Event(), threading.Event()
+
+    def look() -> None:
+        with store.read() as r:
+            before = _what_changed(r)
+            looked.set()
+            assert committed.wait(PATIENCE)
+            assert _what_changed(r) == before == ("1", None, [1], 1)
+
+    with store.write() as w:
+        w.set_meta("number", "1")
+        w.add_entry(entry(1))
+        w.put_call(call("c1"))
+    with beside(look):
+        with store.write() as w:
+            w.set_meta("number", "2")
+            w.put_session(session("s1"))
+            w.add_entry(entry(2))
+            assert looked.wait(PATIENCE)
+            w.put_call(call("c2"))
+        committed.set()
+    with store.read() as r:
+        assert _what_changed(r) == ("2", session("s1"), [1, 2], 2)
+
+
+def _what_changed(r: Reader) -> tuple[object, ...]:
+    seen = [row.seq for row in r.entries("main")]
+    return r.meta("number"), r.session("s1"), seen, len(r.calls(states=[call("c1").state]))
 
 
 def check_the_next_transaction_sees_what_was_committed_whoever_did_it(make: Open) -> None:

@@ -1,17 +1,15 @@
 """A store in memory: the contract in its plainest form, for tests and for what needs no memory of yesterday.
 
-A transaction that writes makes new versions of the groups it touches, and these become the truth when it
-commits. So one that fails leaves no trace.
+Whoever writes has the turn, and changes the rows as it goes. If it fails, its changes are undone (`past`).
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, MutableMapping
-from contextlib import contextmanager
-from copy import copy
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import cast
 
 import msgspec
 
@@ -37,69 +35,60 @@ from sayso.store.contract import (
     SummaryRow,
     Writer,
 )
-from sayso.store.memory.layers import next_version
-from sayso.store.memory.tables import ALL, PLACES, MemoryReader, Table, Tables
+from sayso.store.memory.past import GONE, Changes, Row, Table
+from sayso.store.memory.tables import ALL, OVER, PLACES, MemoryReader, Tables
 from sayso.store.threads import Pulse, Single
-
-FEW_GROUPS = 32
 
 
 class MemoryWriter(MemoryReader):
-    """Reads and writes of one transaction, on its own versions of what it touches."""
+    """Reads and writes of one transaction. After the first error nothing more is done."""
 
     local = True
     after_commit: Callable[[], object] | None = None
     if_lost: Callable[[], object] | None = None
 
-    def __init__(self, tables: Tables, now: float) -> None:
-        super().__init__(copy(tables), now)
-        self.durable = True
-        self.failed = False
-        self.over = False
-        self._own: dict[str, MutableMapping[str, Any]] = {}
-        self._touched: dict[tuple[str, str], MutableMapping[Any, Any]] = {}
+    def __init__(self, tables: Tables, changes: Changes, now: float, *, durable: bool) -> None:
+        super().__init__(tables, now)
+        self._changes = changes
+        self.durable = durable
         self._added: dict[str, EntryRow] = {}
 
-    @property
-    def tables(self) -> Tables:
-        return self._tables
-
-    def finish(self) -> Tables:
-        """The tables as this transaction leaves them; an error if something in it failed."""
-        if self.failed:
+    def check(self) -> None:
+        """Refuse to keep what somebody has caught an error of."""
+        if self._tables is OVER:
             raise StoreError("something in this transaction failed, so nothing of it was kept")
-        return self._tables
 
     def read_ahead(self, wanted: Ahead) -> None:
         """Nothing to do: it is all here."""
 
     def set_meta(self, name: str, value: str) -> None:
-        self._touch("meta")[name] = value
+        self._changes.put(self._tables.meta, ALL, name, value)
 
     def put_session(self, row: SessionRow) -> None:
-        self._touch("sessions")[row.id] = row
+        self._changes.put(self._tables.sessions, ALL, row.id, row)
 
     def change_session(self, row: SessionRow) -> None:
         stored = self.session(row.id)
         if stored is None:
             raise self._failure(f"there is no session {row.id}")
-        self._touch("sessions")[row.id] = msgspec.structs.replace(
+        changed = msgspec.structs.replace(
             stored, workspace=row.workspace, head=row.head, spends=row.spends, mac=row.mac
         )
+        self._changes.put(self._tables.sessions, ALL, row.id, changed)
 
     def add_grant(self, row: GrantRow) -> None:
         if self.grant(row.id) is not None:
             raise self._failure(f"grant {row.id} is stored already")
-        self._touch("grants", row.session)[row.id] = row
+        self._changes.put(self._tables.grants, row.session, row.id, row)
 
     def add_spend(self, row: SpendRow) -> None:
-        self._add("spends", row.grant, row.number, row)
+        self._add(self._tables.spends, row.grant, row.number, row)
 
     def put_review(self, row: ReviewRow) -> None:
-        self._touch("reviews")[row.name] = row
+        self._changes.put(self._tables.reviews, ALL, row.name, row)
 
     def add_question(self, row: QuestionRow) -> None:
-        self._add("questions", ALL, row.id, row)
+        self._add(self._tables.questions, ALL, row.id, row)
 
     def close_question(self, row: QuestionRow) -> bool:
         if row.state == "open":
@@ -107,78 +96,81 @@ class MemoryWriter(MemoryReader):
         stored = self.question(row.id)
         if stored is None or stored.state != "open":
             return False
-        self._touch("questions")[row.id] = row
+        self._changes.put(self._tables.questions, ALL, row.id, row)
         return True
 
     def put_call(self, row: CallRow) -> None:
-        self._touch("calls")[row.id] = row
+        self._changes.put(self._tables.calls, ALL, row.id, row)
 
     def move_call(self, row: CallRow, *, states: Iterable[str], fence: int) -> bool:
         stored = self.call(row.id)
         if stored is None or stored.state not in set(states) or stored.fence != fence:
             return False
-        self._touch("calls")[row.id] = row
+        self._changes.put(self._tables.calls, ALL, row.id, row)
         return True
 
     def drop_results(self, *, before: float) -> int:
-        rows = self._group(self._tables.calls).values()
+        rows = self._tables.calls[ALL].values()
         old = [
             row
             for row in rows
             if row.result is not None and row.ended_at is not None and row.ended_at < before
         ]
         for row in old:
-            self._touch("calls")[row.id] = msgspec.structs.replace(row, result=None)
+            self._changes.put(self._tables.calls, ALL, row.id, msgspec.structs.replace(row, result=None))
         return len(old)
 
     def add_entry(self, row: EntryRow) -> None:
-        if row.seq != len(self._group(self._tables.entries, row.stream)) + 1:
+        if row.seq != len(self._tables.entries[row.stream]) + 1:
             raise self._failure(f"entry {row.seq} of stream {row.stream} is taken, or leaves a gap")
-        self._touch("entries", row.stream)[row.seq] = self._added[row.stream] = row
+        self._changes.put(self._tables.entries, row.stream, row.seq, row)
+        self._added[row.stream] = row
 
     def newest_own_entry(self, stream: str) -> EntryRow | None:
         return self._added.get(stream)
 
     def add_nodes(self, rows: Iterable[NodeRow]) -> None:
         for row in rows:
-            self._add("nodes", row.stream, (row.level, row.index), row)
+            self._add(self._tables.nodes, row.stream, (row.level, row.index), row)
 
     def add_checkpoint(self, row: CheckpointRow) -> None:
-        checkpoints = self._touch("checkpoints")
-        checkpoints[len(checkpoints)] = row
+        self._changes.put(self._tables.checkpoints, ALL, len(self._tables.checkpoints[ALL]), row)
 
     def add_secret(self, row: SecretRow) -> None:
-        self._add("secrets", row.stream, (row.seq, row.name), row)
+        self._add(self._tables.secrets, row.stream, (row.seq, row.name), row)
 
     def erase_secret(self, stream: str, seq: int, name: str) -> bool:
-        return self._touch("secrets", stream).pop((seq, name), None) is not None
+        found = (seq, name) in self._tables.secrets[stream]
+        if found:
+            self._changes.put(self._tables.secrets, stream, (seq, name), GONE)
+        return found
 
     def prune_entries(self, stream: str, *, before: int) -> int:
         old = [row for row in self.entries(stream, limit=before - 1) if row.body is not None]
-        chain = self._touch("entries", stream) if old else {}
         for row in old:
-            chain[row.seq] = msgspec.structs.replace(row, body=None)
+            self._changes.put(self._tables.entries, stream, row.seq, msgspec.structs.replace(row, body=None))
         self.drop_summaries(stream)
         return len(old)
 
     def put_summaries(self, rows: Iterable[SummaryRow]) -> None:
         for row in rows:
-            self._touch("summaries", row.source)[row.kind, row.name, row.place] = row
+            self._changes.put(self._tables.summaries, row.source, (row.kind, row.name, row.place), row)
 
     def drop_summaries(self, source: str) -> None:
-        self._touch("summaries", source).clear()
+        for key in list(self._tables.summaries[source]):
+            self._changes.put(self._tables.summaries, source, key, GONE)
 
     def add_delivery(self, row: DeliveryRow) -> bool:
         if self.delivery(row.surface, row.subject) is not None:
             return False
-        self._add("deliveries", row.surface, row.subject, row)
+        self._add(self._tables.deliveries, row.surface, row.subject, row)
         return True
 
     def move_delivery(self, row: DeliveryRow, *, version: int) -> bool:
         stored = self.delivery(row.surface, row.subject)
         if stored is None or stored.version != version:
             return False
-        self._touch("deliveries", row.surface)[row.subject] = row
+        self._changes.put(self._tables.deliveries, row.surface, row.subject, row)
         return True
 
     def drop_deliveries(self, *, before: float) -> int:
@@ -189,47 +181,28 @@ class MemoryWriter(MemoryReader):
             if row.state == "over" and row.due_at < before
         ]
         for row in old:
-            del self._touch("deliveries", row.surface)[row.subject]
+            self._changes.put(self._tables.deliveries, row.surface, row.subject, GONE)
         return len(old)
 
     def put_rows(self, rows: Iterable[AnyRow]) -> None:
         for row in rows:
             if isinstance(row, MetaRow):
-                self._add("meta", ALL, row.name, row.value)
+                self._add(self._tables.meta, ALL, row.name, row.value)
                 continue
-            table, by, names = PLACES[type(row)]
+            name, by, names = PLACES[type(row)]
+            table: Table[AnyRow] = getattr(self._tables, name)
             group = getattr(row, by) if by else ALL
-            key = tuple(getattr(row, name) for name in names) or (len(self._touch(table, group)),)
+            key = tuple(getattr(row, name) for name in names) if names else (len(table[group]),)
             self._add(table, group, key[0] if len(key) == 1 else key, row)
 
-    def _add(self, table: str, group: str, key: object, row: object) -> None:
-        rows = self._touch(table, group)
-        if key in rows:
-            raise self._failure(f"{table}: {key} is stored already")
-        rows[key] = row
-
-    def _touch(self, table: str, group: str = ALL) -> MutableMapping[Any, Any]:
-        """The group, to be changed: a version of this transaction's own."""
-        if self.over or self.failed:
-            raise StoreError("this transaction is over: it was left, or something in it failed")
-        mine = self._touched.get((table, group))
-        if mine is not None:
-            return mine
-        groups = self._own.get(table)
-        if groups is None:
-            groups = self._own[table] = _next_groups(getattr(self._tables, table))
-            msgspec.structs.force_setattr(self._tables, table, groups)  # of a copy that nobody else has
-        mine = self._touched[table, group] = groups[group] = next_version(groups.get(group, {}))
-        return mine
+    def _add(self, table: Table[Row], group: str, key: object, row: Row) -> None:
+        if key in table[group]:
+            raise self._failure(f"{key} is stored already")
+        self._changes.put(table, group, key, row)
 
     def _failure(self, why: str) -> StoreError:
-        self.failed = True
+        self.leave()
         return StoreError(why)
-
-
-def _next_groups(now: Table[Any]) -> MutableMapping[str, Any]:
-    """The groups of a table, to be changed; as long as they are few, a plain copy is quickest."""
-    return dict(now) if type(now) is dict and len(now) < FEW_GROUPS else next_version(now)
 
 
 def _call_if_lost(lost: MemoryWriter | MemoryBatch) -> None:
@@ -243,33 +216,64 @@ class MemoryBatch:
     after_commit: Callable[[], object] | None = None
     if_lost: Callable[[], object] | None = None
 
-    def __init__(self, tables: Tables, now: float, writer: type[MemoryWriter]) -> None:
-        self.tables = tables
+    def __init__(self, tables: Tables, changes: Changes, now: float, writer: type[MemoryWriter]) -> None:
+        self._tables = tables
+        self._changes = changes
         self._now = now
         self._writer = writer
         self._single = Single()
+        self._whole = True
 
     def read_ahead(self, wanted: Ahead) -> None:
         """Nothing to do: it is all here."""
 
+    def check(self) -> None:
+        """Refuse to keep a batch that has something left of a transaction that failed."""
+        if not self._whole:
+            raise StoreError("a transaction of this batch was not undone, so nothing of it was kept")
+
     @contextmanager
     def read(self) -> Iterator[Reader]:
         with self._single:
-            yield MemoryReader(self.tables, self._now)
+            reader = MemoryReader(self._tables, self._now)
+            try:
+                yield reader
+            finally:
+                reader.leave()
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[Writer]:
         with self._single:
-            writer = self._writer(self.tables, self._now)
-            writer.durable = durable
+            before = self._changes.count()
+            writer = self._writer(self._tables, self._changes, self._now, durable=durable)
             try:
                 yield writer
-                self.tables = writer.finish()
+                writer.check()
             except BaseException:
+                self._whole = False
+                self._changes.undo(before)
+                self._whole = True
                 _call_if_lost(writer)
                 raise
             finally:
-                writer.over = True
+                writer.leave()
+
+
+class _Write:
+    """A transaction that writes. There are many of them, so it is not a generator."""
+
+    __slots__ = ("_durable", "_store", "_writer")
+
+    def __init__(self, store: MemoryStore, *, durable: bool) -> None:
+        self._store = store
+        self._durable = durable
+
+    def __enter__(self) -> Writer:
+        self._writer = self._store.begin_writing(durable=self._durable)
+        return self._writer
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self._store.end_writing(self._writer, keep=kind is None)
 
 
 class MemoryStore:
@@ -283,6 +287,7 @@ class MemoryStore:
         self._clock = clock
         self._busy = busy
         self._tables = Tables()
+        self._changes = Changes()
         self._writing = threading.Lock()
         self._pulse = Pulse()
         self._single = Single()
@@ -290,37 +295,69 @@ class MemoryStore:
     @contextmanager
     def read(self) -> Iterator[Reader]:
         with self._single:
-            yield MemoryReader(self._tables, self._clock())
-
-    @contextmanager
-    def write(self, *, durable: bool = True) -> Iterator[Writer]:
-        with self._single:
-            self._take_turn()
-            writer = self.writer(self._tables, self._clock())
-            writer.durable = durable
+            then = self._changes.begin_reading(self._tables)
             try:
-                yield writer
-                self._tables = writer.finish()
-            except BaseException:
-                _call_if_lost(writer)
-                raise
+                reader = MemoryReader(cast("Tables", then), self._clock())
+                try:
+                    yield reader
+                finally:
+                    reader.leave()
             finally:
-                writer.over = True
+                self._changes.end_reading(then)
+
+    def write(self, *, durable: bool = True) -> AbstractContextManager[Writer]:
+        return _Write(self, durable=durable)
+
+    def begin_writing(self, *, durable: bool) -> MemoryWriter:
+        """Wait for the turn, and have it until the transaction ends."""
+        self._single.__enter__()
+        try:
+            self._take_turn()
+            try:
+                self._changes.undo()  # what is left of it if the last undo was interrupted
+                return self.writer(self._tables, self._changes, self._clock(), durable=durable)
+            except BaseException:
                 self._give_turn()
-        self._pulse.beat()
+                raise
+        except BaseException:
+            self._single.__exit__()
+            raise
+
+    def end_writing(self, writer: MemoryWriter, *, keep: bool) -> None:
+        """Keep it if it may be kept and nothing in it failed; otherwise undo it."""
+        kept = False
+        try:
+            if keep:
+                writer.check()
+                self._changes.keep()
+                kept = True
+        finally:
+            try:
+                if not kept:
+                    self._changes.undo()
+                    _call_if_lost(writer)
+            finally:
+                writer.leave()
+                self._give_turn()
+                self._single.__exit__()
+        if kept:
+            self._pulse.beat()
 
     @contextmanager
     def batch(self) -> Iterator[Batch]:
         with self._single:
             self._take_turn()
             try:
-                batch = MemoryBatch(self._tables, self._clock(), self.writer)
+                self._changes.undo()  # as above
+                batch = MemoryBatch(self._tables, self._changes, self._clock(), self.writer)
                 try:
                     yield batch
+                    batch.check()
+                    self._changes.keep()
                 except BaseException:
+                    self._changes.undo()
                     _call_if_lost(batch)
                     raise
-                self._tables = batch.tables
             finally:
                 self._give_turn()
         self._pulse.beat()

@@ -1,15 +1,15 @@
 """What a store in memory keeps, and how it is read.
 
-A table is a mapping of groups, a group a mapping of rows in the order they were added. Whoever writes makes a
-new version of both (`layers`), so a reader keeps the moment it began in.
+A table is a mapping of groups, a group a mapping of rows in the order they were added. Whoever writes changes
+them in place; a reader sees them as they were when it began (`past`).
 """
 
 from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -30,36 +30,33 @@ from sayso.store.contract import (
     SecretRow,
     SessionRow,
     SpendRow,
+    StoreError,
     SummaryRow,
 )
-from sayso.store.memory.layers import Layers, newest_first
+from sayso.store.memory.past import Row, Table
 
-Row = TypeVar("Row")
 Named = TypeVar("Named", SessionRow, QuestionRow)
-Rows = dict[Any, Row] | Layers[Any, Row]
-Table = Mapping[str, Rows[Row]]
-
-_NO_ROWS: dict[Any, Any] = {}
 ALL = ""
 """The group of a table whose rows are looked for in more than one way."""
+_EMPTY: Any = msgspec.field(default_factory=Table)
 
 
 class Tables(msgspec.Struct, frozen=True):
-    """Everything stored at one moment. Beside each table: what it is grouped by, and the key in a group."""
+    """Everything that is stored. Beside each table: what it is grouped by, and the key in a group."""
 
-    meta: Table[str] = {}  # by ALL, then name
-    sessions: Table[SessionRow] = {}  # by ALL, then id
-    grants: Table[GrantRow] = {}  # by session, then id
-    spends: Table[SpendRow] = {}  # by grant, then number
-    reviews: Table[ReviewRow] = {}  # by ALL, then name
-    questions: Table[QuestionRow] = {}  # by ALL, then id
-    calls: Table[CallRow] = {}  # by ALL, then id
-    entries: Table[EntryRow] = {}  # by stream, then seq
-    nodes: Table[NodeRow] = {}  # by stream, then level and index
-    checkpoints: Table[CheckpointRow] = {}  # by ALL, then number
-    secrets: Table[SecretRow] = {}  # by stream, then seq and name
-    summaries: Table[SummaryRow] = {}  # by source, then kind, name and place
-    deliveries: Table[DeliveryRow] = {}  # by surface, then subject
+    meta: Table[str] = _EMPTY  # by ALL, then name
+    sessions: Table[SessionRow] = _EMPTY  # by ALL, then id
+    grants: Table[GrantRow] = _EMPTY  # by session, then id
+    spends: Table[SpendRow] = _EMPTY  # by grant, then number
+    reviews: Table[ReviewRow] = _EMPTY  # by ALL, then name
+    questions: Table[QuestionRow] = _EMPTY  # by ALL, then id
+    calls: Table[CallRow] = _EMPTY  # by ALL, then id
+    entries: Table[EntryRow] = _EMPTY  # by stream, then seq
+    nodes: Table[NodeRow] = _EMPTY  # by stream, then level and index
+    checkpoints: Table[CheckpointRow] = _EMPTY  # by ALL, then number
+    secrets: Table[SecretRow] = _EMPTY  # by stream, then seq and name
+    summaries: Table[SummaryRow] = _EMPTY  # by source, then kind, name and place
+    deliveries: Table[DeliveryRow] = _EMPTY  # by surface, then subject
 
 
 # For each kind of row its table, what it is grouped by, and its key in the group, if not simply its number.
@@ -78,37 +75,50 @@ PLACES: dict[type[msgspec.Struct], tuple[str, str, tuple[str, ...]]] = {
     DeliveryRow: ("deliveries", "surface", ("subject",)),
 }
 
+CAN_GO = (SecretRow, SummaryRow, DeliveryRow)
+"""Rows that can be taken away. If that is undone they come last in their group, so they are listed by key."""
+
+
+class _NoTables:
+    """The tables of a transaction that is over."""
+
+    def __getattr__(self, table: str) -> Any:
+        raise StoreError("this transaction is over: it was left, or something in it failed")
+
+
+OVER = cast("Tables", _NoTables())
+
 
 class MemoryReader:
     """Reads of one moment."""
 
     def __init__(self, tables: Tables, now: float) -> None:
         self._tables = tables
-        self._now = now
+        self.now = now
 
-    @property
-    def now(self) -> float:
-        return self._now
+    def leave(self) -> None:
+        """Refuse everything from now on: what is in the tables by then is of another moment."""
+        self._tables = OVER
 
     def meta(self, name: str) -> str | None:
-        return self._group(self._tables.meta).get(name)
+        return self._tables.meta[ALL].get(name)
 
     def session(self, session: str) -> SessionRow | None:
-        return self._tables.sessions.get(ALL, _NO_ROWS).get(session)
+        return self._tables.sessions[ALL].get(session)
 
     def sessions(
         self, *, open_only: bool = True, owner: str | None = None, after: str = "", limit: int = 1000
     ) -> Sequence[SessionRow]:
-        rows = _rows_after(after, self._group(self._tables.sessions).values())
+        rows = _rows_after(after, self._tables.sessions[ALL].values())
         mine = (row for row in rows if owner in (None, row.owner))
         return _take_first(limit, (row for row in mine if row.ended_at is None or not open_only))
 
     def children(self, session: str) -> Sequence[SessionRow]:
-        return [row for row in self._group(self._tables.sessions).values() if row.parent == session]
+        return [row for row in self._tables.sessions[ALL].values() if row.parent == session]
 
     def grants(self, session: str, keys: Iterable[GrantKey] | None = None) -> Sequence[GrantRow]:
         wanted = None if keys is None else set(keys)
-        rows = self._group(self._tables.grants, session).values()
+        rows = self._tables.grants[session].values()
         return list(rows) if wanted is None else [row for row in rows if (row.kind, row.value) in wanted]
 
     def grant(self, grant: str) -> GrantRow | None:
@@ -128,7 +138,7 @@ class MemoryReader:
             return []
         opened = [
             row.id
-            for row in self._group(self._tables.sessions).values()
+            for row in self._tables.sessions[ALL].values()
             if row.ended_at is None and session in (None, row.id) and owner in (None, row.owner)
         ]
         ending = [row for name in opened for row in self.grants(name) if row.expires_at > now]
@@ -142,20 +152,22 @@ class MemoryReader:
         return [row for row in runs if all(spend.what != "revoke" for spend in self.spends([row.id]))]
 
     def spends(self, grants: Iterable[str]) -> Sequence[SpendRow]:
-        groups = (self._group(self._tables.spends, grant) for grant in sorted(set(grants)))
+        groups = (self._tables.spends[grant] for grant in sorted(set(grants)))
         return [group[number] for group in groups for number in sorted(group)]
 
     def reviews(self, names: Iterable[str] | None = None, *, fresh: bool = False) -> Sequence[ReviewRow]:
         del fresh
-        rows = self._group(self._tables.reviews)
+        rows = self._tables.reviews[ALL]
         return [rows[name] for name in sorted(rows if names is None else set(names) & rows.keys())]
 
     def question(self, question: str) -> QuestionRow | None:
-        return self._group(self._tables.questions).get(question)
+        return self._tables.questions[ALL].get(question)
 
     def open_question(self, session: str, digest: str) -> QuestionRow | None:
-        rows = newest_first(self._group(self._tables.questions))
-        return next((row for row in rows if _matches(row, session, "open") and row.digest == digest), None)
+        for row in reversed(self._tables.questions[ALL].values()):
+            if row.digest == digest and _matches(row, session, "open"):
+                return row
+        return None
 
     def questions(
         self,
@@ -166,24 +178,24 @@ class MemoryReader:
         after: str = "",
         limit: int = 100,
     ) -> Sequence[QuestionRow]:
-        rows = _rows_after(after, self._group(self._tables.questions).values())
+        rows = _rows_after(after, self._tables.questions[ALL].values())
         if owner is not None and session is None:
             rows = (row for row in rows if (whose := self.session(row.session)) and whose.owner == owner)
         return _take_first(limit, (row for row in rows if _matches(row, session, state)))
 
     def count_questions(self, session: str, *, since: float) -> tuple[int, int]:
-        rows = [row for row in self._group(self._tables.questions).values() if row.session == session]
+        rows = [row for row in self._tables.questions[ALL].values() if row.session == session]
         return sum(row.state == "open" for row in rows), sum(row.opened_at >= since for row in rows)
 
     def count_open(self) -> int:
-        return sum(row.state == "open" for row in self._group(self._tables.questions).values())
+        return sum(row.state == "open" for row in self._tables.questions[ALL].values())
 
     def late_sessions(self, now: float) -> Sequence[str]:
-        rows = self._group(self._tables.questions).values()
+        rows = self._tables.questions[ALL].values()
         return sorted({row.session for row in rows if row.state == "open" and row.expires_at <= now})
 
     def call(self, call: str) -> CallRow | None:
-        return self._tables.calls.get(ALL, _NO_ROWS).get(call)
+        return self._tables.calls[ALL].get(call)
 
     def call_by_host(self, session: str, host_id: str) -> CallRow | None:
         return self._last_call(lambda row: row.session == session and row.host_id == host_id)
@@ -192,18 +204,18 @@ class MemoryReader:
         return self._last_call(lambda row: (row.session, row.tool, row.key) == (session, tool, key))
 
     def calls_by_effect(self, effect_key: str) -> Sequence[CallRow]:
-        return [row for row in self._group(self._tables.calls).values() if row.effect_key == effect_key]
+        return [row for row in self._tables.calls[ALL].values() if row.effect_key == effect_key]
 
     def calls(
         self, *, states: Iterable[str], runs_only: bool = False, limit: int = 1000
     ) -> Sequence[CallRow]:
         wanted = set(states)
-        rows = (row for row in self._group(self._tables.calls).values() if row.state in wanted)
+        rows = (row for row in self._tables.calls[ALL].values() if row.state in wanted)
         return _take_first(limit, (row for row in rows if row.workflow is not None or not runs_only))
 
     def bytes_of_calls(self, session: str, states: Iterable[str]) -> int:
         wanted = set(states)
-        rows = (row for row in self._group(self._tables.calls).values() if row.session == session)
+        rows = (row for row in self._tables.calls[ALL].values() if row.session == session)
         return sum(len(row.body) for row in rows if row.state in wanted and not self._is_answered(row))
 
     def _is_answered(self, row: CallRow) -> bool:
@@ -211,11 +223,11 @@ class MemoryReader:
         return row.state == "pending" and question is not None and question.state != "open"
 
     def head(self, stream: str) -> EntryRow | None:
-        chain = self._tables.entries.get(stream, _NO_ROWS)
+        chain = self._tables.entries[stream]
         return chain.get(len(chain))
 
     def entries(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryRow]:
-        chain = self._group(self._tables.entries, stream)
+        chain = self._tables.entries[stream]
         return [chain[seq] for seq in range(max(after, 0) + 1, min(max(after, 0) + limit, len(chain)) + 1)]
 
     def entry_tuples(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryTuple]:
@@ -223,26 +235,26 @@ class MemoryReader:
         return [(row.seq, row.body, row.prev, row.hash, row.at, row.event, row.session) for row in rows]
 
     def streams(self) -> Sequence[str]:
-        return sorted(self._tables.entries)
+        return sorted(stream for stream, rows in self._tables.entries.items() if rows)
 
     def newest_time(self) -> float | None:
         heads = (self.head(stream) for stream in self.streams())
         return max((head.at for head in heads if head is not None), default=None)
 
     def nodes(self, stream: str, places: Iterable[tuple[int, int]]) -> Sequence[NodeRow]:
-        group = self._group(self._tables.nodes, stream)
+        group = self._tables.nodes[stream]
         return [group[place] for place in sorted(set(places)) if place in group]
 
     def checkpoints(self, *, limit: int = 1, skip: int = 0) -> Sequence[CheckpointRow]:
-        newest = newest_first(self._group(self._tables.checkpoints))
+        newest = reversed(self._tables.checkpoints[ALL].values())
         return _take_first(limit, itertools.islice(newest, skip, None))
 
     def secrets(self, stream: str, seq: int) -> Sequence[SecretRow]:
-        rows = (row for row in self._group(self._tables.secrets, stream).values() if row.seq == seq)
+        rows = (row for row in self._tables.secrets[stream].values() if row.seq == seq)
         return sorted(rows, key=lambda row: row.name)
 
     def summaries(self, source: str, kind: str, keys: Iterable[tuple[str, int]]) -> Sequence[SummaryRow]:
-        group = self._group(self._tables.summaries, source)
+        group = self._tables.summaries[source]
         found = (group.get((kind, *key)) for key in sorted(set(keys)))
         return [row for row in found if row is not None]
 
@@ -251,43 +263,42 @@ class MemoryReader:
     ) -> Sequence[SummaryRow]:
         places = [
             place
-            for (one, whose, place) in self._group(self._tables.summaries, source)
+            for (one, whose, place) in self._tables.summaries[source]
             if (one, whose) == (kind, name) and first <= place < before
         ]
         return self.summaries(source, kind, ((name, place) for place in sorted(places)[::-1][:limit]))[::-1]
 
     def delivery(self, surface: str, subject: str) -> DeliveryRow | None:
-        return self._group(self._tables.deliveries, surface).get(subject)
+        return self._tables.deliveries[surface].get(subject)
 
     def deliveries_due(self, surface: str, *, by: float, limit: int = 100) -> Sequence[DeliveryRow]:
-        rows = self._group(self._tables.deliveries, surface).values()
+        rows = self._tables.deliveries[surface].values()
         due = [row for row in rows if row.state == "due" and row.due_at <= by]
         return sorted(due, key=lambda row: (row.due_at, row.subject))[:limit]
 
     def questions_to_show(self, surface: str, *, limit: int = 100) -> Sequence[str]:
-        known = self._group(self._tables.deliveries, surface)
-        rows = self._group(self._tables.questions).values()
+        known = self._tables.deliveries[surface]
+        rows = self._tables.questions[ALL].values()
         return _take_first(limit, (row.id for row in rows if row.state == "open" and row.id not in known))
 
     def deliveries_to_close(self, surface: str, *, by: float, limit: int = 100) -> Sequence[DeliveryRow]:
-        rows = self._group(self._tables.deliveries, surface).values()
+        rows = self._tables.deliveries[surface].values()
         shown = [row for row in rows if row.state == "shown" and row.kind == "question"]
-        questions = self._group(self._tables.questions)
+        questions = self._tables.questions[ALL]
         closed = [row for row in shown if row.subject in questions and questions[row.subject].state != "open"]
         return sorted((row for row in closed if row.due_at <= by), key=lambda row: row.subject)[:limit]
 
     def every(self, kind: type[RowT]) -> Iterator[RowT]:
         if kind is MetaRow:
-            yield from itertools.starmap(kind, self._group(self._tables.meta).items())
+            yield from itertools.starmap(kind, self._tables.meta[ALL].items())
             return
         groups: Table[RowT] = getattr(self._tables, PLACES[kind][0])
-        yield from (row for group in groups.values() for row in group.values())
-
-    def _group(self, table: Table[Row], group: str = ALL) -> Rows[Row]:
-        return table.get(group, {})
+        for rows in list(groups.values()):  # what is written meanwhile may be among them or not
+            yield from [rows[key] for key in (sorted(rows) if kind in CAN_GO else list(rows))]
 
     def _last_call(self, wanted: Callable[[CallRow], bool]) -> CallRow | None:
-        return next((row for row in newest_first(self._group(self._tables.calls)) if wanted(row)), None)
+        rows = reversed(self._tables.calls[ALL].values())
+        return next((row for row in rows if wanted(row)), None)
 
 
 def _take_first(limit: int, rows: Iterable[Row]) -> list[Row]:
