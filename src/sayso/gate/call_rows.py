@@ -283,16 +283,18 @@ def _name_in_session(gate: Gate, tx: Writer, before: CallRow | None, after: Call
         return
     if before is None and stands is None and untried is None:
         return
-    found = _session_of(gate, tx, after)
-    if not found.believed and stands is None and untried is None:
-        return  # it ends in a session of an earlier epoch, which says no more
-    if not found.believed:
+    row = tx.session(after.session)
+    was = None if row is None else gate.sealer.open_session(row)
+    if row is None or was is None:
+        found = _session_of(gate, tx, after)
+        if stands is None and untried is None:
+            return  # it ends in a session of an earlier epoch, which says no more
         refuse_tampered(gate, after.session, found)
-    was = found.kept
+        raise UnknownCall(f"there is no session of call {after.id}")
     calls, waiting = with_call(was.calls, after.id, stands), with_call(was.untried, after.id, untried)
     if calls is not was.calls or waiting is not was.untried:
         kept = msgspec.structs.replace(was, calls=calls, untried=waiting)
-        save_session_row(tx, gate.sealer, found.row, keep_within_bounds(kept, tx.now))
+        save_session_row(tx, gate.sealer, row, keep_within_bounds(kept, tx.now))
 
 
 def _session_of(gate: Gate, tx: Reader, row: CallRow) -> LoadedSession:

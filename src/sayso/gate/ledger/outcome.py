@@ -17,7 +17,7 @@ from sayso.core.decision import operations_of
 from sayso.core.effects import Effect, GrantAdded, GrantRevoked, RetriesEnded, SessionChanged
 from sayso.core.grants import Grant, GrantKey, HeldGrant
 from sayso.core.ledger import OUTCOMES, NotNow
-from sayso.core.session import Session
+from sayso.core.session import Session, SessionHead
 from sayso.gate.audit.consent_entries import record_grant
 from sayso.gate.call_rows import (
     Record,
@@ -35,7 +35,7 @@ from sayso.gate.rows.journal import record
 from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_session
 from sayso.gate.telemetry import log_tampering
 from sayso.gate.words import changed_outside
-from sayso.store.contract import Ahead, CallRow, GrantRow, Reader, Writer
+from sayso.store.contract import Ahead, CallRow, GrantRow, Reader, SessionRow, Writer
 
 KEPT_RESULT = 64 * 1024
 NOTHING_FOLLOWS = Report()
@@ -138,6 +138,10 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow, *, doubted: bool = False) ->
     if row.state == "ambiguous":
         end_retries(gate, tx, row, kept)
         return FollowedUp()
+    if _changes_nothing_else(gate, session, row, kept):
+        if not doubted:
+            _end_unsynced(gate, tx)
+        return FollowedUp()
     return _follow_up_consent(gate, tx, row, kept, doubted=doubted)
 
 
@@ -176,10 +180,15 @@ def _follow_up_consent(gate: Gate, tx: Writer, row: CallRow, kept: Record, *, do
     for effect in report.effects:
         if isinstance(effect, GrantAdded):
             record_grant(gate, tx, effect.grant, found.row.agent)
-    marked = tx.local and gate.sealer.mark.marks_unsynced
-    if plain and marked and not (doubted or report.effects or ending or found.findings):
-        tx.durable = False  # lost with the power, the call is ambiguous: nothing runs on its account
+    if plain and not (doubted or report.effects or ending or found.findings):
+        _end_unsynced(gate, tx)
     return FollowedUp(report, named=True)
+
+
+def _end_unsynced(gate: Gate, tx: Writer) -> None:
+    """Do not wait for the disk: lost with the power, the call is ambiguous: nothing runs on its account."""
+    if tx.local and gate.sealer.mark.marks_unsynced:
+        tx.durable = False
 
 
 def _report_end(
@@ -192,15 +201,8 @@ def _report_end(
 
 
 def _select_rows_of(gate: Gate, tx: Reader, row: CallRow, kept: Record) -> RowSelection:
-    """The grants that this call was started with, and its own if it is a run.
-
-    None of them, where each can be used any number of times: then its end changes none, and uses none up.
-    """
-    names = _grants_used(kept)
-    known = [gate.sealer.last_grant(name) for name in names]
-    if not _may_use_up(row.workflow, known):
-        return RowSelection(keys=())
-    used = [found or tx.grant(name) for name, found in zip(names, known, strict=True)]  # keys never change
+    """The grants that this call was started with, and its own if it is a run. Their keys never change."""
+    used = [gate.sealer.last_grant(name) or tx.grant(name) for name in _grants_used(kept)]
     return RowSelection(_keys_of(row.id, row.digest, used))
 
 
@@ -219,7 +221,19 @@ def _keys_of(call: str, digest: str, grants: Iterable[Grant | GrantRow | None]) 
     return tuple(dict.fromkeys(keys))
 
 
-def _ends_plainly(session: Session, row: CallRow, kept: Record) -> bool:
+def _changes_nothing_else(gate: Gate, session: SessionRow, row: CallRow, kept: Record) -> bool:
+    """Return whether the call succeeded, and all that its session has to note is that it is over.
+
+    Each grant it was started with can be used any number of times: then its end changes none, and uses none
+    up.
+    """
+    state = gate.sealer.open_session(session) if row.state == "succeeded" else None
+    if state is None or not _ends_plainly(state.head, row, kept):
+        return False
+    return not _may_use_up(row.workflow, [gate.sealer.last_grant(name) for name in _grants_used(kept)])
+
+
+def _ends_plainly(session: SessionHead, row: CallRow, kept: Record) -> bool:
     """Return whether the success of this call can change nothing but the grants it was started with.
 
     There is no plan that it could be a step of, and no suspension that it could lift. Then the other grants

@@ -247,6 +247,8 @@ def with_call(calls: Mapping[str, OfCall], call: str, one: OfCall | None) -> Map
 
 def keep_within_bounds(kept: SessionState, now: float) -> SessionState:
     """The same without the calls that wait to be tried for too long, and the oldest if they are too many."""
+    if not kept.untried:
+        return kept
     waiting = sorted(kept.untried.items(), key=lambda item: item[1].at)
     old = [item for item in waiting if item[1].at <= now - UNTRIED_LASTS]
     gone = waiting[: max(len(old), len(waiting) - MOST_UNTRIED)]
