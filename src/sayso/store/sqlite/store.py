@@ -39,8 +39,12 @@ COMMITS = 256
 """After how many commits of its own a process offers to move the write-ahead log into the file."""
 PARTS = 4
 """So many parts of a batch count as a commit: the log grows with what is written, not with commits."""
-LONG_LOG = 8 * 2**20
-"""From this size on, readers are waited for, so that the log starts over, empty, instead of growing."""
+LONG_LOG = 16 * 2**20
+"""From this size on, readers are waited for, so that the log starts over, empty, instead of growing.
+
+Well above what so many commits write: a log that keeps its size is written over, one that starts empty has to
+grow again, and every commit pays for that.
+"""
 READERS_WAITED_FOR = 0.2
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.0001, 0.002
 
