@@ -151,8 +151,8 @@ class ReadsOfManyMoments(SqliteStore):
 
 
 class CommitsEveryStatement(SqliteStore):
-    def _begin_writing(self) -> SqliteTransaction:
-        transaction = super()._begin_writing()
+    def _begin_writing(self, *, batch: bool = False) -> SqliteTransaction:
+        transaction = super()._begin_writing(batch=batch)
         transaction.connection.execute("COMMIT")
         return transaction
 

@@ -273,7 +273,7 @@ class _Write:
         return self._writer
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        self._store.end_writing(self._writer, keep=kind is None)
+        self._store.end_writing(self._writer, failed=kind is not None)
 
 
 class MemoryStore:
@@ -323,25 +323,30 @@ class MemoryStore:
             self._single.__exit__()
             raise
 
-    def end_writing(self, writer: MemoryWriter, *, keep: bool) -> None:
-        """Keep it if it may be kept and nothing in it failed; otherwise undo it."""
-        kept = False
+    def end_writing(self, writer: MemoryWriter, *, failed: bool) -> None:
         try:
-            if keep:
-                writer.check()
-                self._changes.keep()
-                kept = True
+            if failed:
+                self._lose(writer)
+            else:
+                self._keep(writer)
         finally:
-            try:
-                if not kept:
-                    self._changes.undo()
-                    _call_if_lost(writer)
-            finally:
-                writer.leave()
-                self._give_turn()
-                self._single.__exit__()
-        if kept:
+            writer.leave()
+            self._give_turn()
+            self._single.__exit__()
+        if not failed:
             self._pulse.beat()
+
+    def _keep(self, writer: MemoryWriter | MemoryBatch) -> None:
+        try:
+            writer.check()
+            self._changes.keep()
+        except BaseException:
+            self._lose(writer)
+            raise
+
+    def _lose(self, writer: MemoryWriter | MemoryBatch) -> None:
+        self._changes.undo()
+        _call_if_lost(writer)
 
     @contextmanager
     def batch(self) -> Iterator[Batch]:
@@ -352,12 +357,10 @@ class MemoryStore:
                 batch = MemoryBatch(self._tables, self._changes, self._clock(), self.writer)
                 try:
                     yield batch
-                    batch.check()
-                    self._changes.keep()
                 except BaseException:
-                    self._changes.undo()
-                    _call_if_lost(batch)
+                    self._lose(batch)
                     raise
+                self._keep(batch)
             finally:
                 self._give_turn()
         self._pulse.beat()

@@ -20,7 +20,7 @@ from sayso.store.postgres.server import explain_postgres_error, number_parameter
 from sayso.store.sql import statements as sql
 from sayso.store.sql.ahead import ReadAhead, new_sessions_and_calls, reads_ahead
 from sayso.store.sql.known import KnownRows
-from sayso.store.sql.waiting import WaitingTransaction
+from sayso.store.sql.transactions import Transaction
 
 try:
     import psycopg
@@ -84,7 +84,7 @@ _AHEAD: dict[str, tuple[str, int]] = {
 """What is asked to read ahead, and of how many parts a key is."""
 
 
-class PostgresTransaction(WaitingTransaction):
+class PostgresTransaction(Transaction):
     """`xid` names it on the server; a transaction that only reads has none.
 
     One that is made without a time has not begun.

@@ -19,6 +19,7 @@ class Connection(Protocol):
     """Whether the database lives on this machine."""
     now: float
     """Its clock, as it was read last."""
+    known: KnownRows
 
     def rows(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]: ...
 

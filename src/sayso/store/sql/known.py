@@ -52,7 +52,7 @@ class KnownRows(msgspec.Struct):
 
     def keep_for_next(self) -> None:
         """Forget what only this transaction asks for, and everything if it has become a lot."""
-        if any(len(one) > MOST_KEPT for one in (self.sessions, self.calls, self.few_grants, self.unasked)):
+        if max(len(self.sessions), len(self.calls), len(self.few_grants), len(self.unasked)) > MOST_KEPT:
             self.clear()
             return
         self.grants.clear()

@@ -31,7 +31,7 @@ from sayso.store.contract import (
 )
 from sayso.store.sql import statements as sql
 from sayso.store.sql.connection import Connection
-from sayso.store.sql.known import FEW_GRANTS, KnownRows
+from sayso.store.sql.known import FEW_GRANTS
 
 PAGE = 1000
 CHUNK = 500
@@ -46,13 +46,13 @@ Owned = TypeVar("Owned", GrantRow, QuestionRow, CallRow)
 class SqlReader:
     """Reads of one transaction."""
 
-    def __init__(self, connection: Connection, now: float) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._now = now
+        self._known = connection.known
 
     @property
     def now(self) -> float:
-        return self._now
+        return self._connection.now
 
     def meta(self, name: str) -> str | None:
         found = self._connection.rows(sql.META, (name,))
@@ -283,14 +283,6 @@ class SqlReader:
 
 class HoldingReader(SqlReader):
     """Reads of a transaction that writes. What it has read it holds, so it is read once."""
-
-    def __init__(self, connection: Connection, now: float, known: KnownRows | None = None) -> None:
-        super().__init__(connection, now)
-        self._known = KnownRows() if known is None else known
-
-    @property
-    def now(self) -> float:
-        return self._connection.now
 
     def read_ahead(self, wanted: Ahead) -> None:
         self._connection.read_ahead(wanted, self._known)

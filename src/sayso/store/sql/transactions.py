@@ -6,12 +6,13 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Generic, TypeVar
 
 from sayso.store.contract import Ahead, Batch, BatchLost, FateUnknown, Reader, StoreBusy, StoreError, Writer
 from sayso.store.sql.known import KnownRows
 from sayso.store.sql.reader import HoldingReader, SqlReader
+from sayso.store.sql.waiting import JoinedWrite, Write, join_writes
 from sayso.store.sql.writer import SqlWriter
 from sayso.store.threads import ChangeProbe, ChangeWatcher, Pulse, Single
 
@@ -29,16 +30,24 @@ os.register_at_fork(after_in_child=_count_fork)
 
 
 class Transaction(ABC):
-    """A transaction under way. The first error ends it: nothing more is done, and nothing of it is kept."""
+    """A transaction under way. The first error ends it: nothing more is done, and nothing of it is kept.
+
+    What it writes may wait until it reads, or commits.
+    """
 
     local = True
+    failed = False
+    over = False
+    durable = True
+    parts = 0
+    """How many parts of a batch were kept."""
+    _part: int | None = None
+    """Where in what waits the part under way begins; None once it was sent."""
 
     def __init__(self, now: float, known: KnownRows | None = None) -> None:
         self.now = now
         self.known = KnownRows() if known is None else known
-        self.failed = False
-        self.over = False
-        self.durable = True
+        self._waiting: list[Write] = []
         self._forks = _forks
 
     @property
@@ -53,9 +62,12 @@ class Transaction(ABC):
     def change(self, statement: str, parameters: Sequence[object]) -> int: ...
 
     def put(self, statement: str, parameters: Sequence[object], otherwise: str = "") -> None:
-        """At once, where nothing is gained by waiting."""
-        if not self.change(statement, parameters) and otherwise:
-            raise self.failure(otherwise)
+        self.check()
+        self._waiting.append(Write(statement, parameters, otherwise))
+
+    def _take_waiting(self) -> list[JoinedWrite]:
+        waiting, self._waiting, self._part = self._waiting, [], None
+        return join_writes(waiting)
 
     def begin_now(self) -> None:
         """Begin, where that was left for the first word to the server."""
@@ -71,17 +83,27 @@ class Transaction(ABC):
 
     def begin_part(self) -> None:
         """What is written from now on can be undone by itself."""
-        self.change(f"SAVEPOINT {PART}", ())
+        self.check()
+        self._part = len(self._waiting)
+        self._waiting.append(Write(f"SAVEPOINT {PART}", ()))
 
     def keep_part(self) -> None:
-        self.change(f"RELEASE {PART}", ())
+        self.parts += 1
+        if self._part is not None:
+            del self._waiting[self._part]  # nobody else will go back to it
+            self._part = None
+        else:
+            self._waiting.append(Write(f"RELEASE {PART}", ()))
 
     def undo_part(self) -> None:
-        """Undo the part, and go on; if even that fails, the whole transaction is lost."""
-        self.failed = False
-        with suppress(StoreError):
-            self.change(f"ROLLBACK TO {PART}", ())
-            self.change(f"RELEASE {PART}", ())
+        """Undo the part, and go on."""
+        if self.failed:
+            return
+        if self._part is not None:
+            del self._waiting[self._part :]
+            self._part = None
+        else:
+            self._waiting += [Write(f"ROLLBACK TO {PART}", ()), Write(f"RELEASE {PART}", ())]
 
     def failure(self, why: str) -> StoreError:
         return self.fail_with(StoreError(why))
@@ -153,7 +175,7 @@ class SqlBatch:
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
         self._known = transaction.known
-        self._reader = HoldingReader(transaction, transaction.now, transaction.known)
+        self._reader = HoldingReader(transaction)
         self._single = Single()
         self.wrote = False
         self.durable = False
@@ -171,7 +193,7 @@ class SqlBatch:
             transaction = self._transaction
             transaction.begin_now()
             transaction.begin_part()
-            writer = SqlWriter(transaction, transaction.now, durable=durable, known=self._known)
+            writer = SqlWriter(transaction, durable=durable)
             try:
                 yield writer
                 transaction.check()
@@ -184,6 +206,24 @@ class SqlBatch:
             self.wrote = True
             self.durable = self.durable or writer.durable
             self.urgent = self.urgent or writer.urgent
+
+
+class _Write(Generic[TransactionT]):
+    """A transaction that writes. There are many of them, so it is not a generator."""
+
+    __slots__ = ("_durable", "_store", "_transaction", "_writer")
+    _transaction: TransactionT
+
+    def __init__(self, store: SqlStore[TransactionT], *, durable: bool) -> None:
+        self._store, self._durable = store, durable
+
+    def __enter__(self) -> Writer:
+        self._transaction = self._store.begin_writing()
+        self._writer = SqlWriter(self._transaction, durable=self._durable)
+        return self._writer
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self._store.end_writing(self._transaction, self._writer, failed=kind is not None)
 
 
 class SqlStore(ABC, Generic[TransactionT]):
@@ -206,30 +246,48 @@ class SqlStore(ABC, Generic[TransactionT]):
         with self._single:
             transaction = self._begin_reading()
             try:
-                yield SqlReader(transaction, transaction.now)
+                yield SqlReader(transaction)
             finally:
                 self._leave(transaction)
 
-    @contextmanager
-    def write(self, *, durable: bool = True) -> Iterator[Writer]:
+    def write(self, *, durable: bool = True) -> AbstractContextManager[Writer]:
+        return _Write(self, durable=durable)
+
+    def begin_writing(self) -> TransactionT:
         self._check_usable()
-        with self._single:
-            transaction = self._begin_writing()
+        self._single.__enter__()
+        try:
+            return self._begin_writing()
+        except BaseException:
+            self._single.__exit__()
+            raise
+
+    def end_writing(self, transaction: TransactionT, writer: SqlWriter, *, failed: bool) -> None:
+        try:
             try:
-                writer = SqlWriter(transaction, transaction.now, durable=durable, known=transaction.known)
-                try:
-                    yield writer
-                    transaction.check()  # an error that somebody caught has ended it all the same
-                    transaction.durable = writer.durable
-                    self._commit(transaction, urgent=writer.urgent)
-                except BaseException:
+                if failed:
                     _call_if_lost(writer)
-                    raise
-                _call_after_commit(transaction, writer.after_commit)
+                else:
+                    self._keep(transaction, writer)
             finally:
                 self._leave(transaction)
-            self._settle(transaction)
-        self._pulse.beat()
+            if not failed:
+                self._settle(transaction)
+        finally:
+            if not transaction.foreign:
+                self._single.__exit__()
+        if not failed:
+            self._pulse.beat()
+
+    def _keep(self, transaction: TransactionT, writer: SqlWriter) -> None:
+        try:
+            transaction.check()  # an error that somebody caught has ended it all the same
+            transaction.durable = writer.durable
+            self._commit(transaction, urgent=writer.urgent)
+        except BaseException:
+            _call_if_lost(writer)
+            raise
+        _call_after_commit(transaction, writer.after_commit)
 
     @contextmanager
     def batch(self) -> Iterator[Batch]:

@@ -13,8 +13,6 @@ from typing import NamedTuple
 
 from sayso.store.contract import CallRow
 from sayso.store.sql import statements as sql
-from sayso.store.sql.known import KnownRows
-from sayso.store.sql.transactions import PART, Transaction
 
 
 class Write(NamedTuple):
@@ -78,45 +76,3 @@ def join_writes(waiting: Sequence[Write]) -> list[JoinedWrite]:
         alike.setdefault(one.statement, {})[key] = one
     flush()
     return done
-
-
-class WaitingTransaction(Transaction):
-    """A transaction whose writes wait, and the part of it under way."""
-
-    def __init__(self, now: float, known: KnownRows | None = None) -> None:
-        super().__init__(now, known)
-        self._waiting: list[Write] = []
-        self._part: int | None = None
-        """Where in what waits the part under way begins; None once it was sent."""
-        self.parts = 0
-        """How many parts were kept."""
-
-    def put(self, statement: str, parameters: Sequence[object], otherwise: str = "") -> None:
-        self.check()
-        self._waiting.append(Write(statement, parameters, otherwise))
-
-    def _take_waiting(self) -> list[JoinedWrite]:
-        waiting, self._waiting, self._part = self._waiting, [], None
-        return join_writes(waiting)
-
-    def begin_part(self) -> None:
-        self.check()
-        self._part = len(self._waiting)
-        self._waiting.append(Write(f"SAVEPOINT {PART}", ()))
-
-    def keep_part(self) -> None:
-        self.parts += 1
-        if self._part is not None:
-            del self._waiting[self._part]  # nobody else will go back to it
-            self._part = None
-        else:
-            self._waiting.append(Write(f"RELEASE {PART}", ()))
-
-    def undo_part(self) -> None:
-        if self.failed:
-            return
-        if self._part is not None:
-            del self._waiting[self._part :]
-            self._part = None
-        else:
-            self._waiting += [Write(f"ROLLBACK TO {PART}", ()), Write(f"RELEASE {PART}", ())]

@@ -24,7 +24,6 @@ from sayso.store.contract import (
 )
 from sayso.store.sql import statements as sql
 from sayso.store.sql.connection import Connection
-from sayso.store.sql.known import KnownRows
 from sayso.store.sql.reader import CHUNK, HoldingReader
 
 
@@ -35,10 +34,8 @@ class SqlWriter(HoldingReader):
     after_commit: Callable[[], object] | None = None
     if_lost: Callable[[], object] | None = None
 
-    def __init__(
-        self, connection: Connection, now: float, *, durable: bool, known: KnownRows | None = None
-    ) -> None:
-        super().__init__(connection, now, known)
+    def __init__(self, connection: Connection, *, durable: bool) -> None:
+        super().__init__(connection)
         self.durable = durable
         self.local = connection.local
         self._added: dict[str, EntryRow] = {}

@@ -26,7 +26,9 @@ class LogSync:
         self._log = log
         self._file = -1
         self._moved = False
-        self._done = threading.Condition()
+        self._guard = threading.Lock()
+        self._done = threading.Condition(self._guard)
+        self._waiting = 0
         self._committed = 0
         self._synced = 0
         self._under_way = False
@@ -55,9 +57,9 @@ class LogSync:
 
     def wait(self, number: int) -> None:
         """Return once this commit is on the disk; an error if that cannot be said."""
-        with self._done:
+        with self._guard:
             while self._under_way and self._synced < number:
-                self._done.wait()
+                self._wait_for_other()
             if self._synced >= number:
                 return
             self.check()
@@ -69,14 +71,23 @@ class LogSync:
         except OSError as error:
             fault = error.strerror or str(error)
         finally:
-            with self._done:
+            with self._guard:
                 self._under_way = False
                 if fault:
                     self._fault = fault
                 else:
                     self._synced = max(self._synced, covered)
-                self._done.notify_all()
-        self.check()
+                if self._waiting:
+                    self._done.notify_all()
+        if fault:
+            self.check()
+
+    def _wait_for_other(self) -> None:
+        self._waiting += 1
+        try:
+            self._done.wait()
+        finally:
+            self._waiting -= 1
 
     def close(self) -> None:
         """Sync what is left, so that whoever still waits is served, and let the log go."""

@@ -36,7 +36,7 @@ class ReadOnlySqliteStore:
         transaction = SqliteTransaction(self._connection, self._path, time.time(), writes=False)
         transaction.change("BEGIN", ())
         try:
-            yield SqlReader(transaction, transaction.now)
+            yield SqlReader(transaction)
         finally:
             transaction.over = True
             with suppress(sqlite3.Error):

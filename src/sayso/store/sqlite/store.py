@@ -16,15 +16,14 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from sayso.store.contract import Ahead, StoreBusy, StoreError
 from sayso.store.sql import statements as sql
 from sayso.store.sql.ahead import reads_ahead
 from sayso.store.sql.known import KnownRows
 from sayso.store.sql.reader import CHUNK
-from sayso.store.sql.transactions import SqlStore
-from sayso.store.sql.waiting import WaitingTransaction
+from sayso.store.sql.transactions import SqlStore, Transaction
 from sayso.store.sqlite import file
 from sayso.store.sqlite.file import connect_to_file, explain_sqlite_error, hold_file_lock
 from sayso.store.sqlite.log_sync import LogSync
@@ -39,8 +38,12 @@ COMMITS = 256
 """After how many commits of its own a process offers to move the write-ahead log into the file."""
 PARTS = 4
 """So many parts of a batch count as a commit: the log grows with what is written, not with commits."""
-LONG_LOG = 8 * 2**20
-"""From this size on, readers are waited for, so that the log starts over, empty, instead of growing."""
+LONG_LOG = 16 * 2**20
+"""From this size on, readers are waited for, so that the log starts over, empty, instead of growing.
+
+Well above what so many commits write: a log that keeps its size is written over, one that starts empty has to
+grow again, and every commit pays for that.
+"""
 READERS_WAITED_FOR = 0.2
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.0001, 0.002
 
@@ -59,8 +62,10 @@ _AHEAD = {
 """What is asked to read ahead. A key that is NULL finds nothing."""
 
 
-class SqliteTransaction(WaitingTransaction):
+class SqliteTransaction(Transaction):
     """`commit` numbers what was committed in it, if that has to be waited for. In a batch, writes wait."""
+
+    commit = 0
 
     def __init__(
         self,
@@ -77,7 +82,6 @@ class SqliteTransaction(WaitingTransaction):
         self.connection = connection
         self.version = version
         self.writes = writes
-        self.commit = 0
         self._path = path
         self._batch = batch
 
@@ -139,14 +143,6 @@ def _with_sessions_of_calls(
     return list(dict.fromkeys((*keys, *more)))
 
 
-class _KeptRows(NamedTuple):
-    """Rows known from the last transaction, and the database version they belong to."""
-
-    connection: sqlite3.Connection
-    version: object
-    rows: KnownRows
-
-
 class SqliteStore(SqlStore[SqliteTransaction]):
     """A file that is made if it does not exist. `busy`: how many seconds to wait for others.
 
@@ -185,7 +181,8 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         self._turn = WriterTurn()
         self._log = LogSync(f"{self._name}-wal")
         self._commits = 0
-        self._kept: _KeptRows | None = None
+        self._kept: SqliteTransaction | None = None
+        """The last transaction that was committed, for the rows it knows."""
 
     def _connections(self) -> object:
         return self._idle
@@ -204,13 +201,10 @@ class SqliteStore(SqlStore[SqliteTransaction]):
             raise explain_sqlite_error(error, self._path) from error
         return SqliteTransaction(connection, self._path, self._clock(), writes=False)
 
-    def _begin_writing(self) -> SqliteTransaction:
-        return self._begin_alone(batch=False)
-
     def _begin_batch(self) -> SqliteTransaction:
-        return self._begin_alone(batch=True)
+        return self._begin_writing(batch=True)
 
-    def _begin_alone(self, *, batch: bool) -> SqliteTransaction:
+    def _begin_writing(self, *, batch: bool = False) -> SqliteTransaction:
         end = time.monotonic() + self._busy
         if not self._turn.take(self._busy):
             raise StoreBusy(f"other threads kept {self._path} busy", hint="try again")
@@ -250,7 +244,7 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         """The rows known from the transaction before, unless anything else was committed since."""
         kept, self._kept = self._kept, None  # until this transaction is committed, nothing of it is kept
         if kept is not None and kept.connection is connection and kept.version == version is not None:
-            return kept.rows
+            return kept.known
         return KnownRows()
 
     def _take_connection(self, *, writes: bool) -> sqlite3.Connection:
@@ -262,7 +256,7 @@ class SqliteStore(SqlStore[SqliteTransaction]):
     def _commit(self, transaction: SqliteTransaction, *, urgent: bool) -> None:
         transaction.change("COMMIT", ())
         transaction.known.keep_for_next()
-        self._kept = _KeptRows(transaction.connection, transaction.version, transaction.known)
+        self._kept = transaction
         self._commits += max(1, transaction.parts // PARTS)
         transaction.commit = self._log.count_commit()
 
