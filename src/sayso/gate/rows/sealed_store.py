@@ -54,6 +54,8 @@ class _OwnPlace(threading.local):
         """What happens with the mark after a transaction."""
         self.later: list[Callable[[], object]] = []
         """What is to be done once the batch under way is committed."""
+        self.unwritten: StoreError | None = None
+        """Why the last commit is not marked until it is synced."""
 
 
 class _Snapshot:
@@ -119,8 +121,10 @@ class MarkedStore:
     def _read(self) -> Iterator[Reader]:
         try:
             with self.mark.reading(), self._own.place.read() as tx:
+                self.mark.ask_with(tx.was_committed)
                 yield tx
         finally:
+            self.mark.ask_with(None)
             self.report_doubts()
 
     @contextmanager
@@ -128,20 +132,29 @@ class MarkedStore:
         """One transaction. `goes_on`: the stream it belongs to; where that is sealed, nothing is written."""
         newest: tuple[EntryRow, ...] = ()
         before: Mapping[bytes, int] = {}
-        raised = self.mark.begin_writing()
+        raised, alone, by_itself = self.mark.begin_writing(alone=self.local), self.local, self._own.batch is None
         try:
             with self._own.place.write(durable=durable) as tx:
+                if by_itself:
+                    self.mark.ask_with(tx.was_committed)
                 yield tx
-                refuse_moved_watermark(self.mark)  # by another process, since this gate was opened
                 newest = self._own_entries(tx)
                 if goes_on is not None and tx.newest_own_entry(goes_on) is None:
                     check_goes_on(tx, tx.head(goes_on))
                 if raised:
                     before = self.mark.promise(raised)
-                    tx.if_lost = partial(self.mark.withdraw, before)
+                    tx.if_lost = partial(self._withdraw, (before,))
                     tx.after_commit = partial(self._mark_until_synced, raised)
+                    if by_itself and alone:
+                        self.mark.hold()
+                refuse_moved_watermark(self.mark)  # by another process, since this gate was opened
+                if raised and by_itself and not alone:
+                    self.mark.announce(raised, tx.number)
             self._own.kept(_Kept(newest, raised, before, tx.durable))
         finally:
+            if by_itself:
+                self.mark.let_go()
+                self.mark.ask_with(None)
             self.mark.end_writing()
             self.report_doubts()
 
@@ -169,6 +182,8 @@ class MarkedStore:
         with ExitStack() as held:
             held.enter_context(self.mark.reading())
             tx = held.enter_context(self.unmarked.read())
+            held.callback(self.mark.ask_with, None)
+            self.mark.ask_with(tx.was_committed)
             held.callback(setattr, self._own, "place", self.unmarked)
             self._own.place = _Snapshot(tx, self.unmarked, held.close)
             yield
@@ -180,26 +195,43 @@ class MarkedStore:
         The mark is raised in memory with each transaction, and in the file once all of them are committed.
         """
         kept: list[_Kept] = []
-        with self.unmarked.batch() as batch, self.mark.batch():
-            batch.if_lost = partial(self._withdraw, kept)
-            self._own.place, self._own.batch, self._own.kept = batch, batch, kept.append
-            try:
-                yield cast("Batch", self)
-                self.mark.look_again()
-                if kept:
-                    refuse_moved_watermark(self.mark)
-                batch.after_commit = partial(self._mark_until_synced, _join(kept).raised)
-            finally:
-                self._own.place, self._own.batch, self._own.kept = self.unmarked, None, self._raise
-                later, self._own.later = self._own.later, []
+        try:
+            with self.unmarked.batch() as batch, self.mark.batch():
+                batch.if_lost = lambda: self._withdraw([one.before for one in kept])
+                self._own.place, self._own.batch, self._own.kept = batch, batch, kept.append
+                self.mark.ask_with(batch.was_committed)
+                try:
+                    yield cast("Batch", self)
+                    self._prepare_commit(batch, kept)
+                finally:
+                    self._own.place, self._own.batch, self._own.kept = self.unmarked, None, self._raise
+                    later, self._own.later = self._own.later, []
+        finally:
+            self.mark.let_go()
+            self.mark.ask_with(None)
         if kept:
             self._raise(_join(kept))
         for call in later:
             call()
 
-    def _withdraw(self, kept: Sequence[_Kept]) -> None:
-        for one in reversed(kept):
-            self.mark.withdraw(one.before)
+    def _prepare_commit(self, batch: Batch, kept: Sequence[_Kept]) -> None:
+        """All of it is about to be committed: hold it against the mark, and see to it that others do."""
+        raised, alone = _join(kept).raised, self.local
+        batch.after_commit = partial(self._mark_until_synced, raised)
+        if raised and alone:
+            self.mark.hold()
+        else:
+            self.mark.look_again()
+        if kept:
+            refuse_moved_watermark(self.mark)
+        if raised and not alone:
+            self.mark.announce(raised, batch.number)
+
+    def _withdraw(self, before: Sequence[Mapping[bytes, int]]) -> None:
+        """It is not committed."""
+        for one in reversed(before):
+            self.mark.withdraw(one)
+        self.mark.let_go()
 
     def _own_entries(self, tx: Writer) -> tuple[EntryRow, ...]:
         """The newest entries that this transaction added to `main` and to the gate's own stream."""
@@ -213,17 +245,23 @@ class MarkedStore:
 
         If that cannot be written, it is tried again, and told, when the disk has it.
         """
+        self._own.unwritten = None
         try:
-            self.mark.learn(raised)
-        except StoreError:
-            log.debug("the mark is written once the disk has it")
+            if raised:
+                self.mark.learn(raised)
+        except StoreError as error:
+            self._own.unwritten = error
+        finally:
+            self.mark.let_go()
 
     def _raise(self, kept: _Kept) -> None:
         """What was kept is committed."""
         if kept.durable and (kept.newest or kept.raised):
             self.mark.reach(*kept.newest, raised=kept.raised)
-        elif kept.raised:
+        elif kept.raised and not self.local:
             self.mark.learn(kept.raised)
+        elif kept.raised and self._own.unwritten is not None:
+            raise self._own.unwritten
 
     def wait_for_change(self, seen: int, timeout: float) -> int:
         return self.unmarked.wait_for_change(seen, timeout)

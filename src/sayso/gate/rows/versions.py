@@ -63,8 +63,14 @@ class Versions:
     def version_at(self, place: bytes, tick: int) -> int:
         """The version as it was known then."""
         with self.guard:
-            later = (before for raised_at, before in self._past.get(place, ()) if raised_at > tick)
-            return next(later, self._known.get(place, 0))
+            for raised_at, before in self._past.get(place, ()):
+                if raised_at > tick:
+                    return before
+            return self._known.get(place, 0)
+
+    def committed_version(self, place: bytes) -> int:
+        """The version as it is known now, without what is only promised here."""
+        return self.version_at(place, self.tick)
 
     @property
     def count(self) -> int:
@@ -123,7 +129,10 @@ class Versions:
         }
 
     def records(self) -> list[Record]:
-        return [(place, version, self._until.get(place, 0)) for place, version in self._known.items()]
+        """Return the records of all that is committed."""
+        with self.guard:
+            all_of_them = [(place, self.committed_version(place)) for place in self._known]
+            return [(place, version, self._until.get(place, 0)) for place, version in all_of_them if version]
 
     def records_beyond(self, found: Sequence[Record]) -> list[Record]:
         """Return the records of all versions that are higher than in these."""

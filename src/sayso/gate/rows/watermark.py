@@ -9,6 +9,8 @@
   each have one, which only grows. A row whose version is below its mark is an older copy.
 - Both are raised after every durable commit. A row above its mark is fine: a process died between the commit
   and the mark, or another service with a mark of its own wrote it.
+- Between a commit and its mark nobody believes a row that was put back: on this machine whoever writes next
+  waits for the mark (`hold`), on a server the versions were promised in it before (`announce`).
 - A commit that is not synced is marked for as long as this machine runs, and for good with the next one that
   is, or when the store closes. After a power failure it may be gone, and its mark then counts for nothing.
 """
@@ -17,7 +19,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -92,12 +94,22 @@ class _Under(threading.local):
     reading: int | None = None
     committed = True
     used: dict[bytes, int] | None = None
-    """In a batch: what it went by, each with the version that was known, or that the row had."""
+    """What it went by, each with the version that was known, or that the row had."""
+    used_since = 0
+    """The tick before all of that."""
     promised: set[bytes]
     """In a batch: what it has raised itself."""
+    in_batch = False
+    looks = True
+    """Whether the file is read with the next look at a version."""
+    alone = False
+    """Whether nobody else writes meanwhile, so that the file is read once."""
+    holds = False
+    """Whether it keeps other processes from writing the file."""
     raised: Raised | None = None
-    seen: set[bytes] | None = None
     before: Any = None
+    was_committed: Callable[[int], bool | None] | None = None
+    """How it asks what became of another transaction."""
 
 
 class Watermark:
@@ -134,9 +146,12 @@ class Watermark:
 
     # --- what a transaction may know ---
 
-    def version(self, kind: str, name: str) -> int:
-        """The version this row has at least. In a reading transaction: had when that began."""
-        return self._version(version_key(kind, name))
+    def version(self, kind: str, name: str, *, row: int = 0) -> int:
+        """The version this row has at least. In a reading transaction: had when that began.
+
+        `row`: the version that it has.
+        """
+        return self._version(version_key(kind, name), row)
 
     def committed_version(self, kind: str, name: str) -> int:
         """The version that this row has at least when it is read after this.
@@ -144,34 +159,57 @@ class Watermark:
         On a server others write beside us. What they are about to commit does not count yet, and what they
         have committed once the row was read is newer than the row.
         """
-        known = self.version(kind, name)
-        if self._own.reading is not None:
-            return known
-        return self._versions.version_at(version_key(kind, name), self._versions.tick)
+        place = version_key(kind, name)
+        known = self._version(place, again=True)
+        return known if self._own.reading is not None else self._versions.committed_version(place)
 
-    def _version(self, place: bytes) -> int:
-        own = self._own
-        used = own.used
-        if used is not None and place not in used:
-            used[place] = self._versions.version_at(place, self._versions.tick)
+    def _version(self, place: bytes, row: int = 0, *, again: bool = False) -> int:
+        """`row`: the version of the row, if it is known; what was promised up to it need not be asked about.
+
+        The file is read once in a transaction for each: whoever has read a row in it holds it until it is
+        over. With `again` each time, as nobody holds it; where nobody else writes, once for all.
+        """
+        own, log, used = self._own, self._log, self._own.used
+        new = used is None or place not in used
+        if log is not None and own.looks and (new or again) and own.reading is None:
+            log.catch_up()
+            own.looks = not own.alone
+        promised = 0
+        if log is not None and place in log.promises:
+            promised = self._learn_promised(log, place, row)
+        if used is not None and new:
+            used[place] = self._versions.committed_version(place)
         if own.reading is not None:
-            return self._versions.version_at(place, own.reading)
-        if self._log is not None and used is None:
-            # Once a transaction for each: whoever has read a row in it holds it until it is over.
-            seen = own.seen
-            if seen is None:
-                self._log.catch_up()
-            elif place not in seen:
-                self._log.catch_up()
-                seen.add(place)
+            return max(promised, self._versions.version_at(place, own.reading))
         return self._versions.version(place)
+
+    def _learn_promised(self, log: MarkLog, place: bytes, row: int) -> int:
+        """Return the highest version, above this row, that was promised and is committed; 0 if there is none.
+
+        Committed before what the transaction under way reads. What was undone is promised no more.
+        """
+        own, highest = self._own, 0
+        tick = self._versions.tick if own.reading is None else own.reading
+        above = max(row, self._versions.version_at(place, tick))
+        with self._versions.guard:
+            made = [one for one in log.promises.get(place, {}).items() if one[1] > above]
+        for number, version in made:
+            committed = True if own.was_committed is None else own.was_committed(number)
+            if committed:
+                highest = max(highest, version)
+            elif committed is False:
+                with suppress(OSError):
+                    log.take_promise_back(place, version, number)
+        if highest:
+            self._versions.learn({place: (highest, 0)})
+        return highest
 
     def go_by(self, kind: str, name: str, version: int) -> None:
         """A row of this version passed for the newest. In a batch nothing newer may be marked meanwhile."""
         used = self._own.used
         if used is not None:
             place = version_key(kind, name)
-            if place not in self._own.promised:
+            if not self._own.in_batch or place not in self._own.promised:
                 used[place] = version
 
     def note(self, kind: str, name: str, version: int, *, until: float = 0.0) -> None:
@@ -249,11 +287,13 @@ class Watermark:
         """
         self._catch_up()
         began = self._versions.begin_reading(None)  # so that no past is dropped that one of them may ask for
-        self._own.used, self._own.promised = {}, set()
+        own = self._own
+        own.used, own.used_since, own.promised = {}, began, set()
+        own.in_batch, own.looks = True, False
         try:
             yield
         finally:
-            self._own.used = None
+            own.used, own.in_batch, own.looks = None, False, True
             self._versions.end_reading(began)
 
     def look_again(self) -> None:
@@ -262,12 +302,54 @@ class Watermark:
         Also what another thread has read there before, and what lies beneath that which the batch raises
         itself: it may have raised an older row that was put back.
         """
-        if self._log is None:
+        if self._log is not None:
+            self._log.catch_up()
+            self._check_used(self._log)
+
+    def _check_used(self, log: MarkLog) -> None:
+        """Refuse to go on if anything newer is marked, or promised and committed, than what was used."""
+        if self._own.used_since == self._versions.tick and not log.promises:
             return
-        self._log.catch_up()
-        used, tick, version_at = self._own.used or {}, self._versions.tick, self._versions.version_at
-        if any(version_at(place, tick) > known for place, known in used.items() if place != _MOVED_KEY):
-            raise StoreBusy("others have just changed what this rests on", hint="try again")
+        for place, known in (self._own.used or {}).items():
+            if place in log.promises:
+                self._learn_promised(log, place, known)
+            if place != _MOVED_KEY and self._versions.committed_version(place) > known:
+                raise StoreBusy("others have just changed what this rests on", hint="try again")
+
+    def hold(self) -> None:
+        """Keep others from raising it until what is committed next is marked, or `let_go`.
+
+        Whoever wrote before has marked it by now: so what was used is held against the file once more. If it
+        cannot be written, the commit stands, and this is said after it.
+        """
+        if self._log is not None:
+            self._own.holds = True
+            with suppress(OSError):
+                self._log.hold()
+            self._check_used(self._log)
+
+    def let_go(self) -> None:
+        if self._own.holds and self._log is not None:
+            self._own.holds = False
+            self._log.let_go()
+
+    def announce(self, raised: Raised, number: int) -> None:
+        """Promise these to all, just before the transaction of this number commits them.
+
+        If that cannot be written, nothing is committed.
+        """
+        try:
+            if self._log is not None:
+                self._log.write_promises(raised, number)
+        except OSError as error:
+            raise StoreError(
+                f"the mark {self._path} cannot be written: {error.strerror}",
+                hint="free some space; nothing was recorded",
+            ) from error
+
+    def ask_with(self, was_committed: Callable[[int], bool | None] | None) -> None:
+        """From now on, ask so what became of another transaction; None once the one under way is over."""
+        self._own.was_committed = was_committed
 
     def begin_batch_read(self) -> None:
         """A read in a batch begins: from what it finds nothing is learned, as it may not be committed."""
@@ -276,16 +358,22 @@ class Watermark:
     def end_batch_read(self) -> None:
         self._own.reading = None
 
-    def begin_writing(self) -> Raised:
-        """A transaction that writes begins; what it notes is gathered here."""
+    def begin_writing(self, *, alone: bool = False) -> Raised:
+        """A transaction that writes begins; what it notes is gathered here.
+
+        `alone`: nobody else writes until it is over.
+        """
         own, raised = self._own, Raised()
-        own.before = (own.raised, own.seen, own.before)
-        own.raised, own.seen = raised, set()
+        own.before = (own.raised, own.used, own.used_since, own.looks, own.alone, own.before)
+        own.raised = raised
+        if not own.in_batch:
+            own.used, own.used_since, own.looks, own.alone = {}, self._versions.tick, True, alone
         return raised
 
     def end_writing(self) -> None:
         """Back to the transaction around it: the store refuses one in another, but that one goes on."""
-        self._own.raised, self._own.seen, self._own.before = self._own.before
+        own = self._own
+        own.raised, own.used, own.used_since, own.looks, own.alone, own.before = own.before
 
     @contextmanager
     def writing(self) -> Iterator[Raised]:
@@ -297,7 +385,7 @@ class Watermark:
 
     def promise(self, raised: Raised) -> Mapping[bytes, int]:
         """Raise these in memory while nobody else can write, just before the commit; how they were."""
-        if self._own.used is not None:
+        if self._own.in_batch:
             self._own.promised.update(raised)
         return self._versions.promise(raised)
 
@@ -407,5 +495,5 @@ class Watermark:
         return MarkedEntries(file.newest(), dict(self._log.heads))
 
     def _catch_up(self) -> None:
-        if self._log is not None and self._own.used is None:
+        if self._log is not None and not self._own.in_batch:
             self._log.catch_up()

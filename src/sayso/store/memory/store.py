@@ -48,6 +48,7 @@ class MemoryWriter(MemoryReader):
     """Reads and writes of one transaction, on its own versions of what it touches."""
 
     local = True
+    number = 0
     after_commit: Callable[[], object] | None = None
     if_lost: Callable[[], object] | None = None
 
@@ -237,9 +238,15 @@ def _call_if_lost(lost: MemoryWriter | MemoryBatch) -> None:
         lost.if_lost()
 
 
+def _call_after_commit(kept: MemoryWriter | MemoryBatch) -> None:
+    if kept.after_commit is not None:
+        kept.after_commit()
+
+
 class MemoryBatch:
     """The transactions of one batch. Each begins with the tables as the one before it left them."""
 
+    number = 0
     after_commit: Callable[[], object] | None = None
     if_lost: Callable[[], object] | None = None
 
@@ -248,6 +255,9 @@ class MemoryBatch:
         self._now = now
         self._writer = writer
         self._single = Single()
+
+    def was_committed(self, number: int) -> bool | None:
+        return MemoryReader(self.tables, self._now).was_committed(number)
 
     def read_ahead(self, wanted: Ahead) -> None:
         """Nothing to do: it is all here."""
@@ -304,6 +314,8 @@ class MemoryStore:
             except BaseException:
                 _call_if_lost(writer)
                 raise
+            else:
+                _call_after_commit(writer)
             finally:
                 writer.over = True
                 self._give_turn()
@@ -321,6 +333,7 @@ class MemoryStore:
                     _call_if_lost(batch)
                     raise
                 self._tables = batch.tables
+                _call_after_commit(batch)
             finally:
                 self._give_turn()
         self._pulse.beat()
