@@ -91,7 +91,7 @@ class MarkLog:
         records = [promise_record(place, version, number) for place, (version, _) in raised.items()]
         with self._guard():
             self._write((), records)
-            self.promises.learn_records(records)
+            self._learn_promises(records)
 
     def take_promise_back(self, place: bytes, version: int, number: int) -> None:
         """Say that this transaction was undone."""
@@ -228,11 +228,14 @@ class MarkLog:
             found = [one for one in found if not is_head_record(one)]
         promised = [one for one in found if is_promise_record(one)]
         if promised:
-            self.promises.learn_records(promised)
             found = [one for one in found if not is_promise_record(one)]
         news = [one for one in map(record_as_counts_now, found) if one[1]]
         if news:
             self._versions.learn_records(news)
         if promised:
-            self.promises.drop_kept(self._versions.committed_version)
+            self._learn_promises(promised)
         return news
+
+    def _learn_promises(self, records: Sequence[Record]) -> None:
+        self.promises.learn_records(records)
+        self.promises.drop_kept(self._versions.committed_version)
