@@ -132,7 +132,8 @@ class MarkedStore:
         """One transaction. `goes_on`: the stream it belongs to; where that is sealed, nothing is written."""
         newest: tuple[EntryRow, ...] = ()
         before: Mapping[bytes, int] = {}
-        raised, alone, by_itself = self.mark.begin_writing(alone=self.local), self.local, self._own.batch is None
+        alone, by_itself = self.local, self._own.batch is None
+        raised = self.mark.begin_writing(alone=alone)
         try:
             with self._own.place.write(durable=durable) as tx:
                 if by_itself:

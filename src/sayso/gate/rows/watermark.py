@@ -30,7 +30,7 @@ from sayso.core.audit.entry import MAIN
 from sayso.gate import words
 from sayso.gate.rows.moves import PLACE, StoreMoved
 from sayso.gate.rows.stream_heads import StreamHeads, holds_heads
-from sayso.gate.rows.unsynced import boot_number
+from sayso.gate.rows.unsettled import boot_number
 from sayso.gate.rows.versions import Raised, Versions, version_key
 from sayso.gate.rows.watermark_file import MarkFile
 from sayso.gate.rows.watermark_log import MarkLog

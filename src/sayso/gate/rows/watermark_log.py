@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sayso.core.audit.entry import MAIN
-from sayso.gate.rows.promises import Promises, is_promise_record, promise_record, record_of_promise_taken_back
 from sayso.gate.rows.stream_heads import (
     StreamHeads,
     is_head_record,
@@ -24,7 +23,15 @@ from sayso.gate.rows.stream_heads import (
     records_to_follow,
     records_to_raise,
 )
-from sayso.gate.rows.unsynced import boot_number, record_as_counts_now, unsynced_key
+from sayso.gate.rows.unsettled import (
+    Promises,
+    boot_number,
+    is_promise_record,
+    promise_record,
+    record_as_counts_now,
+    record_of_promise_taken_back,
+    unsynced_key,
+)
 from sayso.gate.rows.versions import Raised, Versions
 from sayso.gate.rows.watermark_file import MarkFile, MarkReplaced, Record
 from sayso.store.contract import EntryRow

@@ -175,8 +175,8 @@ class Writer(Reader, Protocol):
         """Which transaction this is, where others write at the same time; 0 where whoever writes is alone."""
 
     after_commit: Callable[[], object] | None
-    """What to do once it is committed, before the disk is waited for and before another thread can write. Only
-    where whoever writes is alone. It must not fail."""
+    """What to do once it is committed, before the disk is waited for and before another thread can write.
+    Only where whoever writes is alone. It must not fail."""
     if_lost: Callable[[], object] | None
     """What to do if it is not committed, before anybody else can write. It must not fail."""
 

@@ -39,9 +39,9 @@ _BATCH_BEGUN = (
     f"{NOW_AND_NAME}, set_config('plan_cache_mode', 'force_generic_plan', true),"
     " set_config('enable_seqscan', 'off', true)"
 )
-# The server's own record of what became of a transaction: no row, so that nobody can put it back. It is asked
-# under its full name, which no function of another schema hides. Of one that is too old the server has forgotten
-# it: that may have been committed. One that was not over when this began to read is not seen by it.
+# The server's own record of what became of a transaction: no row, so that nobody can put it back. Under their
+# full names no function of another schema hides these. Of a transaction that is too old the server has no
+# record any more: it may have been committed. One that was not over when we began to read is none of ours.
 _WAS_COMMITTED = """
 SELECT CASE WHEN pg_catalog.pg_visible_in_snapshot(name, pg_catalog.pg_current_snapshot())
     THEN coalesce(pg_catalog.pg_xact_status(name), 'committed') = 'committed' END
