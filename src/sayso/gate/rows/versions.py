@@ -198,17 +198,21 @@ class Versions:
 
     def _set(self, place: bytes, version: int, until: int, tick: int) -> None:
         old = self._known.get(place, 0)
-        past = self._past.get(place, [])
-        pending = bool(past) and past[-1][0] == _PENDING
-        if version < old:
-            if pending and version > past[-1][1]:  # another process has come further than what is promised on
-                past[-1:] = [(tick, past[-1][1]), (_PENDING, version)]
+        past = self._past.get(place)
+        if past and past[-1][0] == _PENDING:
+            before = past[-1][1]
+            if version < old:
+                if version > before:  # another process has come further than what is promised on
+                    past[-1:] = [(tick, before), (_PENDING, version)]
+                return
+            if tick != _PENDING:
+                past[-1] = (tick, before)  # what was promised is committed
+        elif version < old:
             return
-        if pending and tick != _PENDING:
-            past[-1] = (tick, past[-1][1])  # what was promised is committed
-        elif version > old and not pending:
+        elif version > old:
             oldest = min(self._readers, default=self.tick)
-            self._past[place] = [*(one for one in past if one[0] > oldest), (tick, old)]
+            kept = [one for one in past if one[0] > oldest] if past else []
+            self._past[place] = [*kept, (tick, old)]
         self._known[place] = version
         if until:
             self._until[place] = until
