@@ -19,7 +19,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.ledger.outcome import end_call
 from sayso.gate.ledger.retry import retry_call
 from sayso.gate.ledger.start import start_call
-from sayso.gate.rows import unsynced
+from sayso.gate.rows import unsettled
 from sayso.gate.sessions.sessions import open_session
 from tests.support.answers import answer_question
 from tests.support.by_hand import Place, sqlite_place
@@ -83,12 +83,12 @@ def another_boot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ca
 
     def start() -> None:
         (tmp_path / "another-boot").write_text("other")
-        monkeypatch.setattr(unsynced, "BOOT", tmp_path / "another-boot")
-        unsynced.boot_number.cache_clear()
+        monkeypatch.setattr(unsettled, "BOOT", tmp_path / "another-boot")
+        unsettled.boot_number.cache_clear()
 
     yield start
     monkeypatch.undo()
-    unsynced.boot_number.cache_clear()
+    unsettled.boot_number.cache_clear()
 
 
 def test_after_the_machine_started_again_an_end_that_was_lost_is_no_tampering(

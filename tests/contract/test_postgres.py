@@ -85,6 +85,39 @@ def test_a_transaction_whose_connection_is_cut_is_lost_and_says_so(
         assert (r.meta("a"), r.meta("b")) == (None, None)
 
 
+def test_what_became_of_a_transaction_is_known_to_those_who_read_after_it(store: PostgresStore) -> None:
+    with closing(PostgresStore(store.address)) as other:
+        with store.write() as w:
+            w.set_meta("a", "1")
+            mine = w.number
+            with other.read() as r:
+                assert r.was_committed(mine) is None
+        with suppress(ZeroDivisionError), store.write() as w:
+            w.set_meta("a", "2")
+            undone = w.number
+            raise ZeroDivisionError
+        assert mine != undone
+        with other.read() as r, store.batch() as batch:
+            assert [r.was_committed(number) for number in (mine, undone)] == [True, False]
+            assert [batch.was_committed(number) for number in (mine, undone)] == [True, False]
+            assert r.was_committed(batch.number) is None
+            assert r.was_committed(batch.number + 1_000_000) is None, "there was none of this number yet"
+
+
+def test_a_transaction_that_ended_after_the_moment_read_does_not_concern_it(store: PostgresStore) -> None:
+    with closing(PostgresStore(store.address)) as other, other.read() as r:
+        assert r.meta("a") is None
+        with store.write() as w:
+            w.set_meta("a", "1")
+        assert r.was_committed(w.number) is None
+        assert r.meta("a") is None
+
+
+def test_a_transaction_that_the_server_has_forgotten_may_have_been_committed(store: PostgresStore) -> None:
+    with store.read() as r:
+        assert r.was_committed(3) is True  # from before there were any of ours
+
+
 class Line:
     """A socket between us and the server. Once `cut` is set, what we send still arrives; no reply does."""
 

@@ -59,7 +59,7 @@ def test_nothing_that_was_over_comes_true_again_on_postgres(postgres_server: str
 
 
 def without_the_mark(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Watermark, "version", lambda self, kind, name: 0)
+    patch.setattr(Watermark, "version", lambda self, kind, name, **more: 0)
     patch.setattr(Watermark, "committed_version", lambda self, kind, name: 0)
 
 

@@ -185,7 +185,9 @@ def write_value(
     After `until` the value is of no use anyway, so the mark may forget it a day later.
     """
     kept = _unseal(gate, name, tx.meta(name))
-    version = 1 + max(gate.sealer.mark.version("value", name), 0 if kept is None else kept.version)
+    newest = max(gate.sealer.mark.version("value", name), 0 if kept is None else kept.version)
+    gate.sealer.mark.go_by("value", name, newest)
+    version = 1 + newest
     body = msgspec.Raw(_encode(value))
     epoch = gate.sealer.epoch
     sealed = _SealedValue(body, version, epoch, _seal_value(gate, name, version, epoch, body))

@@ -244,7 +244,9 @@ class Sealer:
 
     def review(self, name: str, at: float, by: str | None, *, before: ReviewRow | None = None) -> ReviewRow:
         """The row of a review, or of a permission first seen. Once committed, `before` does not count."""
-        version = 1 + max(self.mark.version("review", name), _review_version(before))
+        newest = max(self.mark.version("review", name), _review_version(before))
+        self.mark.go_by("review", name, newest)
+        version = 1 + newest
         self.mark.note("review", name, version)
         row = ReviewRow(name, at, by, version.to_bytes(VERSION_BYTES, "big"))
         return msgspec.structs.replace(row, mac=row.mac + self._review_mac(row))
@@ -398,7 +400,7 @@ class Sealer:
 
         `marked` is the mark from before the row was read. Without it, nobody else can write the row now.
         """
-        marked = self.mark.version(kind, name) if marked is None else marked
+        marked = self.mark.version(kind, name, row=version) if marked is None else marked
         if version > marked:
             self.mark.note(kind, name, version, until=until)
         if version >= marked:

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import partial
+from types import TracebackType
 from typing import Any, NamedTuple, cast
 
 from sayso.core.audit import events
@@ -54,6 +55,8 @@ class _OwnPlace(threading.local):
         """What happens with the mark after a transaction."""
         self.later: list[Callable[[], object]] = []
         """What is to be done once the batch under way is committed."""
+        self.unwritten: StoreError | None = None
+        """Why the last commit is not marked until it is synced."""
 
 
 class _Snapshot:
@@ -93,6 +96,81 @@ class _BatchRead:
         self._store.report_doubts()
 
 
+class _MarkedWrite:
+    """A transaction that writes. There are many of them, so it is not a generator."""
+
+    __slots__ = ("_before", "_goes_on", "_inside", "_own", "_raised", "_store", "_tx")
+
+    def __init__(
+        self, store: MarkedStore, own: _OwnPlace, inside: AbstractContextManager[Writer], goes_on: str | None
+    ) -> None:
+        self._store, self._own, self._inside, self._goes_on = store, own, inside, goes_on
+        self._before: Mapping[bytes, int] = {}
+
+    def __enter__(self) -> Writer:
+        store = self._store
+        self._raised = store.mark.begin_writing(alone=store.local)
+        try:
+            self._tx = tx = self._inside.__enter__()
+            if not store.local and self._own.batch is None:
+                store.mark.ask_with(tx.was_committed)
+        except BaseException:
+            self._leave()
+            raise
+        return tx
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if error is not None:
+                self._inside.__exit__(kind, error, trace)
+                return
+            try:
+                newest = self._store.newest_entries(self._tx)
+                self._prepare_commit()
+            except BaseException as failure:
+                self._inside.__exit__(type(failure), failure, failure.__traceback__)
+                raise
+            self._inside.__exit__(None, None, None)
+            self._own.kept(_Kept(newest, self._raised, self._before, self._tx.durable))
+        finally:
+            self._leave()
+
+    def _prepare_commit(self) -> None:
+        """It is about to be committed, or to be kept in its batch: hold it against the mark.
+
+        Where others write as well, what it raises counts for the threads of this process from now on.
+        """
+        tx, mark, alone, by_itself = self._tx, self._store.mark, self._store.local, self._own.batch is None
+        if self._goes_on is not None and tx.newest_own_entry(self._goes_on) is None:
+            check_goes_on(tx, tx.head(self._goes_on))
+        if self._raised:
+            tx.if_lost, tx.after_commit = self._undo, self._mark
+            if not (alone and by_itself):
+                self._before = mark.promise(self._raised)
+            elif mark.is_shared:
+                mark.hold()
+        refuse_moved_watermark(mark)  # by another process, since this gate was opened
+        if self._raised and by_itself and not alone:
+            mark.announce(self._raised, tx.number)
+
+    def _mark(self) -> None:
+        self._store.mark_until_synced(self._raised)
+
+    def _undo(self) -> None:
+        """It is not committed."""
+        self._store.mark.withdraw(self._before)
+        self._store.mark.let_go()
+
+    def _leave(self) -> None:
+        if self._own.batch is None:
+            self._store.mark.let_go()
+            self._store.mark.ask_with(None)
+        self._store.mark.end_writing()
+        self._store.report_doubts()
+
+
 class MarkedStore:
     """A store, its mark, and what is doubted in it. With `records` False nothing is written by itself."""
 
@@ -100,6 +178,7 @@ class MarkedStore:
         self, store: Store, mark: Watermark, doubts: Doubts, *, stream: str = MAIN, records: bool = True
     ) -> None:
         self.unmarked = store
+        self.local = store.local
         self.mark = mark
         self._doubts = doubts
         self.stream = stream
@@ -119,36 +198,16 @@ class MarkedStore:
     def _read(self) -> Iterator[Reader]:
         try:
             with self.mark.reading(), self._own.place.read() as tx:
+                if not self.local:
+                    self.mark.ask_with(tx.was_committed)
                 yield tx
         finally:
+            self.mark.ask_with(None)
             self.report_doubts()
 
-    @contextmanager
-    def write(self, *, durable: bool = True, goes_on: str | None = None) -> Iterator[Writer]:
+    def write(self, *, durable: bool = True, goes_on: str | None = None) -> AbstractContextManager[Writer]:
         """One transaction. `goes_on`: the stream it belongs to; where that is sealed, nothing is written."""
-        newest: tuple[EntryRow, ...] = ()
-        before: Mapping[bytes, int] = {}
-        raised = self.mark.begin_writing()
-        try:
-            with self._own.place.write(durable=durable) as tx:
-                yield tx
-                refuse_moved_watermark(self.mark)  # by another process, since this gate was opened
-                newest = self._own_entries(tx)
-                if goes_on is not None and tx.newest_own_entry(goes_on) is None:
-                    check_goes_on(tx, tx.head(goes_on))
-                if raised:
-                    before = self.mark.promise(raised)
-                    tx.if_lost = partial(self.mark.withdraw, before)
-                    tx.after_commit = partial(self._mark_until_synced, raised)
-            self._own.kept(_Kept(newest, raised, before, tx.durable))
-        finally:
-            self.mark.end_writing()
-            self.report_doubts()
-
-    @property
-    def local(self) -> bool:
-        """Whether the store lives on this machine."""
-        return self.unmarked.local
+        return _MarkedWrite(self, self._own, self._own.place.write(durable=durable), goes_on)
 
     def read_ahead(self, wanted: Ahead) -> None:
         """Read this at once, if this thread has a batch under way."""
@@ -169,6 +228,8 @@ class MarkedStore:
         with ExitStack() as held:
             held.enter_context(self.mark.reading())
             tx = held.enter_context(self.unmarked.read())
+            held.callback(self.mark.ask_with, None)
+            self.mark.ask_with(tx.was_committed)
             held.callback(setattr, self._own, "place", self.unmarked)
             self._own.place = _Snapshot(tx, self.unmarked, held.close)
             yield
@@ -180,50 +241,73 @@ class MarkedStore:
         The mark is raised in memory with each transaction, and in the file once all of them are committed.
         """
         kept: list[_Kept] = []
-        with self.unmarked.batch() as batch, self.mark.batch():
-            batch.if_lost = partial(self._withdraw, kept)
-            self._own.place, self._own.batch, self._own.kept = batch, batch, kept.append
-            try:
-                yield cast("Batch", self)
-                self.mark.look_again()
-                if kept:
-                    refuse_moved_watermark(self.mark)
-                batch.after_commit = partial(self._mark_until_synced, _join(kept).raised)
-            finally:
-                self._own.place, self._own.batch, self._own.kept = self.unmarked, None, self._raise
-                later, self._own.later = self._own.later, []
+        try:
+            with self.unmarked.batch() as batch, self.mark.batch():
+                batch.if_lost = partial(self._withdraw, kept)
+                self._own.place, self._own.batch, self._own.kept = batch, batch, kept.append
+                self.mark.ask_with(batch.was_committed)
+                try:
+                    yield cast("Batch", self)
+                    self._prepare_commit(batch, kept)
+                finally:
+                    self._own.place, self._own.batch, self._own.kept = self.unmarked, None, self._raise
+                    later, self._own.later = self._own.later, []
+        finally:
+            self.mark.let_go()
+            self.mark.ask_with(None)
         if kept:
             self._raise(_join(kept))
         for call in later:
             call()
 
+    def _prepare_commit(self, batch: Batch, kept: Sequence[_Kept]) -> None:
+        """All of it is about to be committed: hold it against the mark, and see to it that others do."""
+        raised, alone = _join(kept).raised, self.local
+        batch.after_commit = partial(self.mark_until_synced, raised)
+        if raised and alone:
+            self.mark.hold()
+        else:
+            self.mark.look_again()
+        if kept:
+            refuse_moved_watermark(self.mark)
+        if raised and not alone:
+            self.mark.announce(raised, batch.number)
+
     def _withdraw(self, kept: Sequence[_Kept]) -> None:
         for one in reversed(kept):
             self.mark.withdraw(one.before)
+        self.mark.let_go()
 
-    def _own_entries(self, tx: Writer) -> tuple[EntryRow, ...]:
+    def newest_entries(self, tx: Writer) -> tuple[EntryRow, ...]:
         """The newest entries that this transaction added to `main` and to the gate's own stream."""
         own = tx.newest_own_entry(self.stream)
         main = None if self.stream == MAIN else tx.newest_own_entry(MAIN)
         found = () if own is None else (own,)
         return found if main is None else (main, *found)
 
-    def _mark_until_synced(self, raised: Raised) -> None:
+    def mark_until_synced(self, raised: Raised) -> None:
         """While the disk is waited for, the mark says it already: even if this process is killed meanwhile.
 
         If that cannot be written, it is tried again, and told, when the disk has it.
         """
+        unwritten = None
         try:
-            self.mark.learn(raised)
-        except StoreError:
-            log.debug("the mark is written once the disk has it")
+            if raised:
+                self.mark.learn(raised)
+        except StoreError as error:
+            unwritten = error
+        finally:
+            self._own.unwritten = unwritten
+            self.mark.let_go()
 
     def _raise(self, kept: _Kept) -> None:
         """What was kept is committed."""
         if kept.durable and (kept.newest or kept.raised):
             self.mark.reach(*kept.newest, raised=kept.raised)
-        elif kept.raised:
+        elif kept.raised and not self.local:
             self.mark.learn(kept.raised)
+        elif kept.raised and self._own.unwritten is not None:
+            raise self._own.unwritten
 
     def wait_for_change(self, seen: int, timeout: float) -> int:
         return self.unmarked.wait_for_change(seen, timeout)

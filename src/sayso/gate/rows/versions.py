@@ -63,8 +63,14 @@ class Versions:
     def version_at(self, place: bytes, tick: int) -> int:
         """The version as it was known then."""
         with self.guard:
-            later = (before for raised_at, before in self._past.get(place, ()) if raised_at > tick)
-            return next(later, self._known.get(place, 0))
+            for raised_at, before in self._past.get(place, ()):
+                if raised_at > tick:
+                    return before
+            return self._known.get(place, 0)
+
+    def committed_version(self, place: bytes) -> int:
+        """The version as it is known now, without what is only promised here."""
+        return self.version_at(place, self.tick)
 
     @property
     def count(self) -> int:
@@ -123,7 +129,10 @@ class Versions:
         }
 
     def records(self) -> list[Record]:
-        return [(place, version, self._until.get(place, 0)) for place, version in self._known.items()]
+        """Return the records of all that is committed."""
+        with self.guard:
+            all_of_them = [(place, self.committed_version(place)) for place in self._known]
+            return [(place, version, self._until.get(place, 0)) for place, version in all_of_them if version]
 
     def records_beyond(self, found: Sequence[Record]) -> list[Record]:
         """Return the records of all versions that are higher than in these."""
@@ -189,17 +198,21 @@ class Versions:
 
     def _set(self, place: bytes, version: int, until: int, tick: int) -> None:
         old = self._known.get(place, 0)
-        past = self._past.get(place, [])
-        pending = bool(past) and past[-1][0] == _PENDING
-        if version < old:
-            if pending and version > past[-1][1]:  # another process has come further than what is promised on
-                past[-1:] = [(tick, past[-1][1]), (_PENDING, version)]
+        past = self._past.get(place)
+        if past and past[-1][0] == _PENDING:
+            before = past[-1][1]
+            if version < old:
+                if version > before:  # another process has come further than what is promised on
+                    past[-1:] = [(tick, before), (_PENDING, version)]
+                return
+            if tick != _PENDING:
+                past[-1] = (tick, before)  # what was promised is committed
+        elif version < old:
             return
-        if pending and tick != _PENDING:
-            past[-1] = (tick, past[-1][1])  # what was promised is committed
-        elif version > old and not pending:
+        elif version > old:
             oldest = min(self._readers, default=self.tick)
-            self._past[place] = [*(one for one in past if one[0] > oldest), (tick, old)]
+            kept = [one for one in past if one[0] > oldest] if past else []
+            self._past[place] = [*kept, (tick, old)]
         self._known[place] = version
         if until:
             self._until[place] = until

@@ -9,6 +9,8 @@
   each have one, which only grows. A row whose version is below its mark is an older copy.
 - Both are raised after every durable commit. A row above its mark is fine: a process died between the commit
   and the mark, or another service with a mark of its own wrote it.
+- Between a commit and its mark nobody believes a row that was put back: on this machine whoever writes next
+  waits for the mark (`hold`), on a server the versions were promised in it before (`announce`).
 - A commit that is not synced is marked for as long as this machine runs, and for good with the next one that
   is, or when the store closes. After a power failure it may be gone, and its mark then counts for nothing.
 """
@@ -17,7 +19,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -28,7 +30,7 @@ from sayso.core.audit.entry import MAIN
 from sayso.gate import words
 from sayso.gate.rows.moves import PLACE, StoreMoved
 from sayso.gate.rows.stream_heads import StreamHeads, holds_heads
-from sayso.gate.rows.unsynced import boot_number
+from sayso.gate.rows.unsettled import boot_number
 from sayso.gate.rows.versions import Raised, Versions, version_key
 from sayso.gate.rows.watermark_file import MarkFile
 from sayso.gate.rows.watermark_log import MarkLog
@@ -86,18 +88,51 @@ def refuse_moved_watermark(mark: Watermark) -> None:
         )
 
 
-class _Under(threading.local):
-    """The transaction that this thread has under way: since when it reads, or what it raises and has seen."""
+class _Under:
+    """The transaction that a thread has under way: since when it reads, or what it raises and has seen."""
 
-    reading: int | None = None
-    committed = True
-    used: dict[bytes, int] | None = None
-    """In a batch: what it went by, each with the version that was known, or that the row had."""
-    promised: set[bytes]
-    """In a batch: what it has raised itself."""
-    raised: Raised | None = None
-    seen: set[bytes] | None = None
-    before: Any = None
+    __slots__ = (
+        "alone",
+        "before",
+        "committed",
+        "holds",
+        "in_batch",
+        "looks",
+        "promised",
+        "raised",
+        "reading",
+        "used",
+        "used_since",
+        "was_committed",
+    )
+
+    def __init__(self) -> None:
+        self.reading: int | None = None
+        self.committed = True
+        self.used: dict[bytes, int] | None = None
+        """What it went by, each with the version that was known, or that the row had."""
+        self.used_since = 0
+        """The tick before all of that."""
+        self.promised: set[bytes] = set()
+        """In a batch: what it has raised itself."""
+        self.in_batch = False
+        self.looks = True
+        """Whether the file is read with the next look at a version."""
+        self.alone = False
+        """Whether nobody else writes meanwhile, so that the file is read once."""
+        self.holds = False
+        """Whether it keeps other processes from writing the file."""
+        self.raised: Raised | None = None
+        self.before: Any = None
+        self.was_committed: Callable[[int], bool | None] | None = None
+        """How it asks what became of another transaction."""
+
+
+class _UnderOfThread(threading.local):
+    """Each thread has its own, in a plain object: that is quicker to read."""
+
+    def __init__(self) -> None:
+        self.under = _Under()
 
 
 class Watermark:
@@ -105,7 +140,7 @@ class Watermark:
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
-        self._own = _Under()
+        self._threads = _UnderOfThread()
         self._versions = Versions()
         self._log = None if path is None else MarkLog(path, self._versions)
         self._unsynced: Raised = {}
@@ -125,7 +160,13 @@ class Watermark:
     @property
     def is_retired(self) -> bool:
         """Return whether the store moved away from this mark, or the mark was given up."""
-        return self._version(_MOVED_KEY) % 2 == 1
+        self._look(self._threads.under)
+        return self._versions.version(_MOVED_KEY) % 2 == 1
+
+    @property
+    def is_shared(self) -> bool:
+        """Return whether other processes can raise it, too."""
+        return self._log is not None
 
     @property
     def marks_unsynced(self) -> bool:
@@ -139,9 +180,12 @@ class Watermark:
 
     # --- what a transaction may know ---
 
-    def version(self, kind: str, name: str) -> int:
-        """The version this row has at least. In a reading transaction: had when that began."""
-        return self._version(version_key(kind, name))
+    def version(self, kind: str, name: str, *, row: int = 0) -> int:
+        """The version this row has at least. In a reading transaction: had when that began.
+
+        `row`: the version that it has.
+        """
+        return self._version(version_key(kind, name), row)
 
     def committed_version(self, kind: str, name: str) -> int:
         """The version that this row has at least when it is read after this.
@@ -149,49 +193,80 @@ class Watermark:
         On a server others write beside us. What they are about to commit does not count yet, and what they
         have committed once the row was read is newer than the row.
         """
-        known = self.version(kind, name)
-        if self._own.reading is not None:
-            return known
-        return self._versions.version_at(version_key(kind, name), self._versions.tick)
+        place, own = version_key(kind, name), self._threads.under
+        if own.reading is None:
+            self._look(own)  # nobody holds it: others may have changed it since the last look
+        known = self._version(place)
+        return known if own.reading is not None else self._versions.committed_version(place)
 
-    def _version(self, place: bytes) -> int:
-        own = self._own
+    def _look(self, own: _Under) -> None:
+        """Read what others have added to the file: in a transaction that is alone, once."""
+        if own.looks and self._log is not None:
+            own.looks = not own.alone
+            self._log.catch_up()
+
+    def _version(self, place: bytes, row: int = 0) -> int:
+        """`row`: the version of the row, if it is known; what was promised up to it need not be asked about.
+
+        The file is read once in a transaction for each: whoever has read a row in it holds it until it is
+        over.
+        """
+        own, log = self._threads.under, self._log
         used = own.used
-        if used is not None and place not in used:
-            used[place] = self._versions.version_at(place, self._versions.tick)
+        new = used is None or place not in used
+        if new and own.reading is None:
+            self._look(own)
+        promised = 0
+        if log is not None and place in log.promises:
+            promised = self._learn_promised(log, place, row)
+        if new and used is not None:
+            used[place] = self._versions.committed_version(place)
         if own.reading is not None:
-            return self._versions.version_at(place, own.reading)
-        if self._log is not None and used is None:
-            # Once a transaction for each: whoever has read a row in it holds it until it is over.
-            seen = own.seen
-            if seen is None:
-                self._log.catch_up()
-            elif place not in seen:
-                self._log.catch_up()
-                seen.add(place)
+            return max(promised, self._versions.version_at(place, own.reading))
         return self._versions.version(place)
+
+    def _learn_promised(self, log: MarkLog, place: bytes, row: int) -> int:
+        """Return the highest version, above this row, that was promised and is committed; 0 if there is none.
+
+        Committed before what the transaction under way reads. What was undone is promised no more.
+        """
+        own, highest = self._threads.under, 0
+        tick = self._versions.tick if own.reading is None else own.reading
+        above = max(row, self._versions.version_at(place, tick))
+        with self._versions.guard:
+            made = [one for one in log.promises.get(place, {}).items() if one[1] > above]
+        for number, version in made:
+            committed = True if own.was_committed is None else own.was_committed(number)
+            if committed:
+                highest = max(highest, version)
+            elif committed is False:
+                with suppress(OSError):
+                    log.take_promise_back(place, version, number)
+        if highest:
+            self._versions.learn({place: (highest, 0)})
+        return highest
 
     def go_by(self, kind: str, name: str, version: int) -> None:
         """A row of this version passed for the newest. In a batch nothing newer may be marked meanwhile."""
-        used = self._own.used
-        if used is not None:
+        own = self._threads.under
+        if own.used is not None:
             place = version_key(kind, name)
-            if place not in self._own.promised:
-                used[place] = version
+            if not own.in_batch or place not in own.promised:
+                own.used[place] = version
 
     def note(self, kind: str, name: str, version: int, *, until: float = 0.0) -> None:
         """Raise this version once the transaction under way is committed; what was read is, already."""
-        raised = self._own.raised
-        place = version_key(kind, name)
+        own, place = self._threads.under, version_key(kind, name)
+        raised = own.raised
         if raised is None:
-            if self._own.reading is not None and self._own.committed:
+            if own.reading is not None and own.committed:
                 self._versions.learn({place: (version, int(until))})
         elif version > raised.get(place, (0, 0))[0]:
             raised[place] = (version, int(until))
 
     def missing(self, kind: str, there: set[str]) -> int:
         """Count the names of this kind that live here (or did when reading began) and are not among these."""
-        reading = self._own.reading
+        reading = self._threads.under.reading
         if reading is None:
             self._catch_up()
         return self._versions.count_missing(kind, there, at=reading)
@@ -201,7 +276,7 @@ class Watermark:
 
         Passkeys are: that there were some is why answers have to be signed.
         """
-        noted = self._own.raised
+        noted = self._threads.under.raised
         if noted is not None:
             noted.update(self._versions.outdate(kinds, until))
 
@@ -233,15 +308,16 @@ class Watermark:
         One inside another reads the same moment. If not all it reads is `committed`, nothing is learned from
         it.
         """
-        before = self._own.reading
+        own = self._threads.under
+        before = own.reading
         if before is None:
             self._catch_up()
         began = self._versions.begin_reading(before)
-        self._own.reading, self._own.committed = began, committed
+        own.reading, own.committed = began, committed
         try:
             yield
         finally:
-            self._own.reading = before
+            own.reading = before
             self._versions.end_reading(began)
 
     @contextmanager
@@ -254,11 +330,13 @@ class Watermark:
         """
         self._catch_up()
         began = self._versions.begin_reading(None)  # so that no past is dropped that one of them may ask for
-        self._own.used, self._own.promised = {}, set()
+        own = self._threads.under
+        own.used, own.used_since, own.promised = {}, began, set()
+        own.in_batch, own.looks = True, False
         try:
             yield
         finally:
-            self._own.used = None
+            own.used, own.in_batch, own.looks = None, False, True
             self._versions.end_reading(began)
 
     def look_again(self) -> None:
@@ -267,30 +345,81 @@ class Watermark:
         Also what another thread has read there before, and what lies beneath that which the batch raises
         itself: it may have raised an older row that was put back.
         """
-        if self._log is None:
+        if self._log is not None:
+            self._log.catch_up()
+            self._check_used(self._log)
+
+    def _check_used(self, log: MarkLog) -> None:
+        """Refuse to go on if anything newer is marked, or promised and committed, than what was used."""
+        own = self._threads.under
+        if own.used_since == self._versions.tick and not log.promises:
             return
-        self._log.catch_up()
-        used, tick, version_at = self._own.used or {}, self._versions.tick, self._versions.version_at
-        if any(version_at(place, tick) > known for place, known in used.items() if place != _MOVED_KEY):
-            raise StoreBusy("others have just changed what this rests on", hint="try again")
+        for place, known in (own.used or {}).items():
+            if place in log.promises:
+                self._learn_promised(log, place, known)
+            if self._versions.committed_version(place) > known:
+                raise StoreBusy("others have just changed what this rests on", hint="try again")
+
+    def hold(self) -> None:
+        """Keep others from raising it until what is committed next is marked, or `let_go`.
+
+        Whoever wrote before has marked it by now: so what was used is held against the file once more. If it
+        cannot be written, the commit stands, and this is said after it.
+        """
+        if self._log is not None:
+            self._threads.under.holds = True
+            with suppress(OSError):
+                self._log.hold()
+            self._check_used(self._log)
+
+    def let_go(self) -> None:
+        own = self._threads.under
+        if own.holds and self._log is not None:
+            own.holds = False
+            self._log.let_go()
+
+    def announce(self, raised: Raised, number: int) -> None:
+        """Promise these to all, just before the transaction of this number commits them.
+
+        If that cannot be written, nothing is committed.
+        """
+        try:
+            if self._log is not None:
+                self._log.write_promises(raised, number)
+        except OSError as error:
+            raise StoreError(
+                f"the mark {self._path} cannot be written: {error.strerror}",
+                hint="free some space; nothing was recorded",
+            ) from error
+
+    def ask_with(self, was_committed: Callable[[int], bool | None] | None) -> None:
+        """From now on, ask so what became of another transaction; None once the one under way is over."""
+        self._threads.under.was_committed = was_committed
 
     def begin_batch_read(self) -> None:
         """A read in a batch begins: from what it finds nothing is learned, as it may not be committed."""
-        self._own.reading, self._own.committed = self._versions.tick, False
+        own = self._threads.under
+        own.reading, own.committed = self._versions.tick, False
 
     def end_batch_read(self) -> None:
-        self._own.reading = None
+        self._threads.under.reading = None
 
-    def begin_writing(self) -> Raised:
-        """A transaction that writes begins; what it notes is gathered here."""
-        own, raised = self._own, Raised()
-        own.before = (own.raised, own.seen, own.before)
-        own.raised, own.seen = raised, set()
+    def begin_writing(self, *, alone: bool = False) -> Raised:
+        """A transaction that writes begins; what it notes is gathered here.
+
+        `alone`: nobody else writes until it is over.
+        """
+        own, raised = self._threads.under, Raised()
+        own.before = (own.raised, own.used, own.used_since, own.looks, own.alone, own.before)
+        own.raised = raised
+        if self._log is not None and not own.in_batch:
+            own.used, own.used_since, own.looks, own.alone = {}, self._versions.tick, True, alone
         return raised
 
     def end_writing(self) -> None:
         """Back to the transaction around it: the store refuses one in another, but that one goes on."""
-        self._own.raised, self._own.seen, self._own.before = self._own.before
+        own = self._threads.under
+        own.raised, own.used, own.used_since, own.looks, own.alone, own.before = own.before
 
     @contextmanager
     def writing(self) -> Iterator[Raised]:
@@ -302,8 +431,9 @@ class Watermark:
 
     def promise(self, raised: Raised) -> Mapping[bytes, int]:
         """Raise these in memory while nobody else can write, just before the commit; how they were."""
-        if self._own.used is not None:
-            self._own.promised.update(raised)
+        own = self._threads.under
+        if own.in_batch:
+            own.promised.update(raised)
         return self._versions.promise(raised)
 
     def withdraw(self, before: Mapping[bytes, int]) -> None:
@@ -412,5 +542,5 @@ class Watermark:
         return MarkedEntries(file.newest(), dict(self._log.heads))
 
     def _catch_up(self) -> None:
-        if self._log is not None and self._own.used is None:
+        if self._log is not None and not self._threads.under.in_batch:
             self._log.catch_up()

@@ -1,6 +1,8 @@
 """The log of a mark, in step with the versions in memory.
 
 - All processes that use the store add to one file, under its lock, after a look at what the others added.
+- Where whoever writes is alone, they hold that lock from just before the commit until it is marked. So who
+  writes next finds the mark when they hold it in their turn.
 - A file that was deleted is made again, with all that is known. One that was replaced is opened again.
 - A process that was forked opens the file again, and takes no guard over.
 """
@@ -8,6 +10,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,7 +23,15 @@ from sayso.gate.rows.stream_heads import (
     records_to_follow,
     records_to_raise,
 )
-from sayso.gate.rows.unsynced import boot_number, record_as_counts_now, unsynced_key
+from sayso.gate.rows.unsettled import (
+    Promises,
+    boot_number,
+    is_promise_record,
+    promise_record,
+    record_as_counts_now,
+    record_of_promise_taken_back,
+    unsynced_key,
+)
 from sayso.gate.rows.versions import Raised, Versions
 from sayso.gate.rows.watermark_file import MarkFile, MarkReplaced, Record
 from sayso.store.contract import EntryRow
@@ -49,14 +60,22 @@ class MarkLog:
         self._versions = versions
         self.heads: StreamHeads = {}
         """The newest entries of the streams beside `main`."""
+        self.promises = Promises()
         self._begin()
 
     def _begin(self) -> None:
         self._forks = _forks
         self._versions.begin_process()
         self._file: MarkFile | None = None
+        self._held: MarkFile | None = None
         self._left = OPENED_AGAIN
         self._looks = LOOKED_AGAIN
+
+    def _guard(self) -> threading.RLock:
+        """The guard of all this; a new one in a process that was forked."""
+        if self._forks != _forks:
+            self._begin()
+        return self._versions.guard
 
     # --- writing ---
 
@@ -65,36 +84,82 @@ class MarkLog:
 
         With `follow` it is set to exactly these entries, be they further back.
         """
-        if self._forks != _forks:
-            self._begin()
-        with self._versions.guard:
-            while True:
-                try:
-                    return self._write_to(self._open_file(), entries, raised, follow=follow)
-                except MarkReplaced:  # the log continues in another file
-                    self._file = None
+        records = [(place, version, until) for place, (version, until) in raised.items()]
+        self._write(entries, records, follow=follow)
 
     def write_unsynced(self, raised: Raised) -> None:
         """Add these versions for as long as this machine runs, if the system tells one start from another."""
         boot = boot_number()
         if boot and raised:
-            self.write((), {unsynced_key(place): (one[0], boot) for place, one in raised.items()})
+            self._write((), [(unsynced_key(place), version, boot) for place, (version, _) in raised.items()])
 
-    def _write_to(self, file: MarkFile, entries: Sequence[EntryRow], raised: Raised, *, follow: bool) -> None:
+    def write_promises(self, raised: Raised, number: int) -> None:
+        """Say that the transaction of this number is about to commit these versions."""
+        records = [promise_record(place, version, number) for place, (version, _) in raised.items()]
+        with self._guard():
+            self._write((), records)
+            self._learn_promises(records)
+
+    def take_promise_back(self, place: bytes, version: int, number: int) -> None:
+        """Say that this transaction was undone."""
+        with self._guard():
+            self.promises.drop(place, number)
+            self._write((), [record_of_promise_taken_back(place, version, number)])
+
+    def hold(self) -> None:
+        """Keep other processes from writing until `let_go`, and read what they have written before."""
+        with self._guard():
+            while self._held is None:
+                file = self._open_file()
+                file.lock()
+                try:
+                    if file.has_news():
+                        self._take(file)
+                    self._held = file
+                except MarkReplaced:  # the log continues in another file
+                    self._file = None
+                finally:
+                    if self._held is None:
+                        file.unlock()
+
+    def let_go(self) -> None:
+        with self._guard():
+            if self._held is not None:
+                self._held.unlock()
+                self._held = None
+
+    def _write(self, entries: Sequence[EntryRow], records: list[Record], *, follow: bool = False) -> None:
+        with self._guard():
+            if self._held is not None:
+                return self._add_to(self._held, entries, records, follow=follow)
+            while True:
+                try:
+                    return self._write_to(self._open_file(), entries, records, follow=follow)
+                except MarkReplaced:  # the log continues in another file
+                    self._file = None
+
+    def _write_to(
+        self, file: MarkFile, entries: Sequence[EntryRow], records: list[Record], *, follow: bool
+    ) -> None:
         file.lock()  # without a context manager, as this is done for every commit
         try:
             if file.has_news():
                 self._take(file)
-            records = [(place, version, until) for place, (version, until) in raised.items()]
-            newest = entries[0] if len(entries) == 1 and entries[0].stream == MAIN else None
-            if follow or (entries and newest is None):
-                newest = next((entry for entry in entries if entry.stream == MAIN), None)
-                records += self._move_heads([one for one in entries if one is not newest], follow=follow)
-            file.write(newest, records, follow=follow)
+            self._add_to(file, entries, records, follow=follow)
             if entries and file.long_for(self._versions.count):  # an entry says what time it is
                 self._shorten(file, entries[-1].at)
         finally:
             file.unlock()
+
+    def _add_to(
+        self, file: MarkFile, entries: Sequence[EntryRow], records: list[Record], *, follow: bool
+    ) -> None:
+        """Only under the lock, after a look."""
+        newest = entries[0] if len(entries) == 1 and entries[0].stream == MAIN else None
+        if follow or (entries and newest is None):
+            newest = next((entry for entry in entries if entry.stream == MAIN), None)
+            records = records + self._move_heads([one for one in entries if one is not newest], follow=follow)
+        file.write(newest, records, follow=follow)
 
     def _move_heads(self, entries: Sequence[EntryRow], *, follow: bool) -> list[Record]:
         """Move the heads of the streams beside `main` to these entries; return the records that say so."""
@@ -116,22 +181,26 @@ class MarkLog:
             known = dict(self.heads)
             found = self._take(file)
             self.heads = self.heads or known
-            file.write(None, [*self._versions.records_beyond(found), *records_of_heads(self.heads)])
+            file.write(None, [*self._versions.records_beyond(found), *self._other_records()])
         return file
 
     def _shorten(self, file: MarkFile, now: float) -> None:
         """Write the log again with what is alive. Sessions that ended long ago are too old to come back."""
+        beside = self._other_records()
         self._versions.forget(now)
-        file.replace([*self._versions.records(), *records_of_heads(self.heads)])
+        file.replace([*self._versions.records(), *beside])
         self._file = None
+
+    def _other_records(self) -> list[Record]:
+        """What a file has to hold beside the versions."""
+        self.promises.drop_kept(self._versions.committed_version, all_of_them=True)
+        return [*records_of_heads(self.heads), *self.promises.records()]
 
     # --- reading ---
 
     def catch_up(self) -> None:
         """Read what other processes have added."""
-        if self._forks != _forks:
-            self._begin()
-        with self._versions.guard:
+        with self._guard():
             if self._file is None and not self._path.exists():
                 return
             self._looks -= 1
@@ -164,7 +233,16 @@ class MarkLog:
         if heads:
             learn_head_records(self.heads, heads)
             found = [one for one in found if not is_head_record(one)]
+        promised = [one for one in found if is_promise_record(one)]
+        if promised:
+            found = [one for one in found if not is_promise_record(one)]
         news = [one for one in map(record_as_counts_now, found) if one[1]]
         if news:
             self._versions.learn_records(news)
+        if promised:
+            self._learn_promises(promised)
         return news
+
+    def _learn_promises(self, records: Sequence[Record]) -> None:
+        self.promises.learn_records(records)
+        self.promises.drop_kept(self._versions.committed_version)

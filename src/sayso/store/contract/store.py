@@ -41,6 +41,12 @@ class Reader(Protocol):
     def now(self) -> float:
         """The store's clock, read when the transaction began, or when it got hold of its first session."""
 
+    def was_committed(self, number: int) -> bool | None:
+        """Return whether the transaction of this number was committed before what is read here.
+
+        None if it was not over by then. Where whoever writes is alone, transactions have no numbers.
+        """
+
     def meta(self, name: str) -> str | None: ...
 
     def session(self, session: str) -> SessionRow | None: ...
@@ -163,9 +169,14 @@ class Writer(Reader, Protocol):
     consistency."""
     local: bool
     """Whether the store lives on this machine: then nothing is lost unless this machine starts again."""
+
+    @property
+    def number(self) -> int:
+        """Which transaction this is, where others write at the same time; 0 where whoever writes is alone."""
+
     after_commit: Callable[[], object] | None
-    """What to do once it is committed and before the disk is waited for, where that takes two steps. It must
-    not fail."""
+    """What to do once it is committed, before the disk is waited for and before another thread can write.
+    Only where whoever writes is alone. It must not fail."""
     if_lost: Callable[[], object] | None
     """What to do if it is not committed, before anybody else can write. It must not fail."""
 
@@ -275,6 +286,10 @@ class Batch(Protocol):
     before the batch ends; if that fails, all of them failed.
     """
 
+    @property
+    def number(self) -> int:
+        """As that of a transaction: it is one for all of them."""
+
     after_commit: Callable[[], object] | None
     """As that of a transaction; what each of them has is not asked for."""
     if_lost: Callable[[], object] | None
@@ -282,6 +297,9 @@ class Batch(Protocol):
 
     def read_ahead(self, wanted: Ahead) -> None:
         """Read this at once. Nothing depends on it but the time it takes."""
+
+    def was_committed(self, number: int) -> bool | None:
+        """As that of a transaction."""
 
     def read(self) -> AbstractContextManager[Reader]: ...
 

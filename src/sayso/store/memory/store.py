@@ -44,6 +44,7 @@ class MemoryWriter(MemoryReader):
     """Reads and writes of one transaction. After the first error nothing more is done."""
 
     local = True
+    number = 0
     after_commit: Callable[[], object] | None = None
     if_lost: Callable[[], object] | None = None
 
@@ -210,9 +211,15 @@ def _call_if_lost(lost: MemoryWriter | MemoryBatch) -> None:
         lost.if_lost()
 
 
+def _call_after_commit(kept: MemoryWriter | MemoryBatch) -> None:
+    if kept.after_commit is not None:
+        kept.after_commit()
+
+
 class MemoryBatch:
     """The transactions of one batch. Each begins with the tables as the one before it left them."""
 
+    number = 0
     after_commit: Callable[[], object] | None = None
     if_lost: Callable[[], object] | None = None
 
@@ -223,6 +230,9 @@ class MemoryBatch:
         self._writer = writer
         self._single = Single()
         self._whole = True
+
+    def was_committed(self, number: int) -> bool | None:
+        return MemoryReader(self._tables, self._now).was_committed(number)
 
     def read_ahead(self, wanted: Ahead) -> None:
         """Nothing to do: it is all here."""
@@ -343,6 +353,7 @@ class MemoryStore:
         except BaseException:
             self._lose(writer)
             raise
+        _call_after_commit(writer)
 
     def _lose(self, writer: MemoryWriter | MemoryBatch) -> None:
         self._changes.undo()

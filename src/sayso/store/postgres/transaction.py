@@ -39,6 +39,14 @@ _BATCH_BEGUN = (
     f"{NOW_AND_NAME}, set_config('plan_cache_mode', 'force_generic_plan', true),"
     " set_config('enable_seqscan', 'off', true)"
 )
+# The server's own record of what became of a transaction: no row, so that nobody can put it back. Under their
+# full names no function of another schema hides these. Of a transaction that is too old the server has no
+# record any more: it may have been committed. One that was not over when we began to read is none of ours.
+_WAS_COMMITTED = """
+SELECT CASE WHEN pg_catalog.pg_visible_in_snapshot(name, pg_catalog.pg_current_snapshot())
+    THEN coalesce(pg_catalog.pg_xact_status(name), 'committed') = 'committed' END
+FROM (SELECT ?::xid8 AS name) AS asked
+"""
 _HOLD = "SELECT pg_advisory_xact_lock(hashtextextended(?, 0))"
 # The sessions named, those of the calls named, and all they descend from: the oldest first, then by name, so
 # that no two transactions wait for each other.
@@ -105,6 +113,14 @@ class PostgresTransaction(Transaction):
         """Whether the time was read after the first wait for a session."""
         self._held: set[str] = set()
         self._held_before: set[str] = set()
+
+    @property
+    def number(self) -> int:
+        return int(self.xid or 0)
+
+    def was_committed(self, number: int) -> bool | None:
+        found: bool | None = self.rows(_WAS_COMMITTED, (str(number),))[0][0]
+        return found
 
     def rows(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
         return self._send([(statement, parameters)])[0].rows()

@@ -21,6 +21,13 @@ class Connection(Protocol):
     """Its clock, as it was read last."""
     known: KnownRows
 
+    @property
+    def number(self) -> int:
+        """Which transaction of the database this is; 0 where whoever writes is alone."""
+
+    def was_committed(self, number: int) -> bool | None:
+        """Return what became of another one, as far as it concerns this one."""
+
     def rows(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]: ...
 
     def change(self, statement: str, parameters: Sequence[object]) -> int:

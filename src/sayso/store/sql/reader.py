@@ -54,6 +54,9 @@ class SqlReader:
     def now(self) -> float:
         return self._connection.now
 
+    def was_committed(self, number: int) -> bool | None:
+        return self._connection.was_committed(number)
+
     def meta(self, name: str) -> str | None:
         found = self._connection.rows(sql.META, (name,))
         return str(found[0][0]) if found else None

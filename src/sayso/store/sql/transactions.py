@@ -51,6 +51,16 @@ class Transaction(ABC):
         self._forks = _forks
 
     @property
+    def number(self) -> int:
+        """None is needed where a transaction that writes is alone."""
+        return 0
+
+    def was_committed(self, number: int) -> bool | None:
+        """Nobody can tell what they did not number, so it may have been."""
+        del number
+        return True
+
+    @property
     def foreign(self) -> bool:
         """Begun in the process this one was forked from: its connection must not even be closed here."""
         return self._forks != _forks
@@ -123,8 +133,8 @@ TransactionT = TypeVar("TransactionT", bound=Transaction)
 
 
 def _call_after_commit(transaction: Transaction, call: Callable[[], object] | None) -> None:
-    """Before the disk is waited for, where that is not part of the commit."""
-    if transaction.local and transaction.durable and call is not None:
+    """Before the turn is given on, and before the disk is waited for."""
+    if transaction.local and call is not None:
         call()
 
 
@@ -180,6 +190,13 @@ class SqlBatch:
         self.wrote = False
         self.durable = False
         self.urgent = False
+
+    @property
+    def number(self) -> int:
+        return self._transaction.number
+
+    def was_committed(self, number: int) -> bool | None:
+        return self._transaction.was_committed(number)
 
     def read_ahead(self, wanted: Ahead) -> None:
         self._transaction.read_ahead(wanted, self._known)

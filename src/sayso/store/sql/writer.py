@@ -40,6 +40,10 @@ class SqlWriter(HoldingReader):
         self.local = connection.local
         self._added: dict[str, EntryRow] = {}
 
+    @property
+    def number(self) -> int:
+        return self._connection.number
+
     def newest_own_entry(self, stream: str) -> EntryRow | None:
         return self._added.get(stream)
 

@@ -1,0 +1,112 @@
+"""Records of commits that are not settled: not synced yet, or only promised.
+
+A commit that is not synced counts for as long as this machine runs. Its record names the start of the machine
+in which it was made: after another start the commit may be gone with a power failure, and the record counts
+for nothing.
+
+Where several write at once, others can read what one of them has committed a moment before it is marked. So
+its versions are promised before the commit, under the number of the transaction.
+
+- Whoever finds a promise above what is marked, and above the row, asks the server what became of that
+  transaction. Its answer is no row: nobody can put it back.
+- Committed, the promise counts as marked: the row was put back. Undone, it is taken back, for all.
+- What is not over does not count yet. Whoever holds a row came after all that changed it were over.
+- The promise of a process that died counts no less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+
+from sayso.gate.rows.watermark_file import Record
+
+BOOT = Path("/proc/sys/kernel/random/boot_id")
+_PROMISED = 0x80
+"""Added to the letter of a kind. Of one that is taken back, that is a capital."""
+MANY = 1_000
+"""From so many on, those that have come true are looked for now and then."""
+
+
+# --- not synced ---
+
+
+@cache
+def boot_number() -> int:
+    """Which start of this machine this is, as far as the system tells; 0 if it does not."""
+    try:
+        told = BOOT.read_bytes()
+    except OSError:
+        return 0
+    return int.from_bytes(blake2b(told, digest_size=8).digest(), "big") if told.strip() else 0
+
+
+def unsynced_key(place: bytes) -> bytes:
+    """The name under which a version stands that counts until this machine starts again."""
+    return place[:1].upper() + place[1:]
+
+
+def record_as_counts_now(record: Record) -> Record:
+    """The record; one of an unsynced commit counts if the machine has not started again since."""
+    place, version, until = record
+    if not place[:1].isupper():
+        return record
+    return (place[:1].lower() + place[1:], version if until == boot_number() else 0, 0)
+
+
+# --- promised ---
+
+
+def is_promise_record(record: Record) -> bool:
+    return record[0][0] >= _PROMISED
+
+
+def promise_record(place: bytes, version: int, number: int) -> Record:
+    return bytes((place[0] | _PROMISED,)) + place[1:], version, number
+
+
+def record_of_promise_taken_back(place: bytes, version: int, number: int) -> Record:
+    return promise_record(place[:1].upper() + place[1:], version, number)
+
+
+class Promises(dict[bytes, dict[int, int]]):
+    """The promises of one mark that may not be marked yet: by name, and by the number of the transaction."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._many = MANY
+
+    def learn_records(self, records: Iterable[Record]) -> None:
+        """Take in what a log says, in its order."""
+        for name, version, number in records:
+            kind = bytes((name[0] & ~_PROMISED,))
+            if kind.isupper():
+                self.drop(kind.lower() + name[1:], number)
+            else:
+                self.setdefault(kind + name[1:], {})[number] = version
+
+    def drop(self, place: bytes, number: int) -> None:
+        made = self.get(place)
+        if made is not None:
+            made.pop(number, None)
+            if not made:
+                del self[place]
+
+    def drop_kept(self, version_of: Callable[[bytes], int], *, all_of_them: bool = False) -> None:
+        """Forget those that are marked by now: if there are many, or at once."""
+        if len(self) < self._many and not all_of_them:
+            return
+        for place, made in list(self.items()):
+            marked = version_of(place)
+            for number in [number for number, version in made.items() if version <= marked]:
+                self.drop(place, number)
+        self._many = max(MANY, 2 * len(self))
+
+    def records(self) -> list[Record]:
+        return [
+            promise_record(place, version, number)
+            for place, made in self.items()
+            for number, version in made.items()
+        ]
