@@ -276,7 +276,7 @@ def test_what_is_not_committed_is_taken_back_before_others_can_write(
 
     monkeypatch.setattr(store, let_go, look_and_give)
     if not in_batch:
-        monkeypatch.setattr(MemoryStore.writer, "finish", fail)
+        monkeypatch.setattr(MemoryStore.writer, "check", fail)
         monkeypatch.setattr(SqliteStore, "_commit", fail)
     with pytest.raises(ZeroDivisionError):
         write_and_fail(marked, in_batch=in_batch)
