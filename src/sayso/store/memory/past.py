@@ -91,31 +91,36 @@ class TablesThen:
         self._was: dict[int, Rows[Any]] = {}
 
     def __getattr__(self, table: str) -> TableThen:
-        return TableThen(getattr(self._tables, table), self._was, self._step)
+        then = TableThen(getattr(self._tables, table), self._was, self._step)
+        setattr(self, table, then)
+        return then
 
     def note(self, rows: Rows[Any], key: object, was: object) -> None:
         """Keep what this row was when reading began."""
         self._was.setdefault(id(rows), {}).setdefault(key, was)
 
 
-class TableThen(Mapping[str, "RowsThen[Any]"]):
-    """The groups of a table. Those that were added since are empty."""
+class TableThen(dict[str, "RowsThen[Any]"]):
+    """The groups of a table that somebody asked for."""
 
     def __init__(self, now: Table[Any], was: dict[int, Rows[Any]], step: threading.Lock) -> None:
+        super().__init__()
         self._now = now
         self._was = was
         self._step = step
 
-    def __getitem__(self, group: str) -> RowsThen[Any]:
-        return RowsThen(self._now[group], self._was, self._step)
+    def __missing__(self, group: str) -> RowsThen[Any]:
+        then = self[group] = RowsThen(self._now[group], self._was, self._step)
+        return then
 
-    def __iter__(self) -> Iterator[str]:
+    def items(self) -> Any:
+        """All groups. Those that were added since are empty."""
         with self._step:
             groups = list(self._now)
-        return iter(groups)
+        return [(group, self[group]) for group in groups]
 
-    def __len__(self) -> int:
-        return len(self._now)
+    def values(self) -> Any:
+        return [rows for _, rows in self.items()]
 
 
 class RowsThen(Mapping[Any, Row]):
@@ -126,10 +131,16 @@ class RowsThen(Mapping[Any, Row]):
         self._was = was
         self._step = step
 
+    def get(self, key: object, default: Any = None) -> Any:
+        """Without the lock: what a row was is noted before it changes, and looked for after it was read."""
+        found: Any = self._now.get(key, GONE)
+        was = self._was.get(id(self._now))
+        if was is not None:
+            found = was.get(key, found)
+        return default if found is GONE else found
+
     def __getitem__(self, key: object) -> Row:
-        with self._step:
-            was = self._was.get(id(self._now), _NO_ROWS)
-            found: Row = was[key] if key in was else self._now.get(key, GONE)
+        found: Row = self.get(key, GONE)
         if found is GONE:
             raise KeyError(key)
         return found
@@ -153,5 +164,8 @@ class RowsThen(Mapping[Any, Row]):
 
     def _copy(self) -> Rows[Row]:
         with self._step:
-            both = {**self._now, **self._was.get(id(self._now), _NO_ROWS)}
+            was = self._was.get(id(self._now))
+            if was is None:
+                return self._now.copy()
+            both = {**self._now, **was}
         return {key: row for key, row in both.items() if row is not GONE}

@@ -233,7 +233,8 @@ class MemoryReader:
 
     def entries(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryRow]:
         chain = self._tables.entries[stream]
-        return [chain[seq] for seq in range(max(after, 0) + 1, min(max(after, 0) + limit, len(chain)) + 1)]
+        places = range(max(after, 0) + 1, min(max(after, 0) + limit, len(chain)) + 1)
+        return [row for row in map(chain.get, places) if row is not None]
 
     def entry_tuples(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryTuple]:
         rows = self.entries(stream, after=after, limit=limit)
@@ -299,7 +300,7 @@ class MemoryReader:
             return
         groups: Table[RowT] = getattr(self._tables, PLACES[kind][0])
         for rows in list(groups.values()):  # what is written meanwhile may be among them or not
-            yield from [rows[key] for key in (sorted(rows) if kind in CAN_GO else list(rows))]
+            yield from [rows[key] for key in sorted(rows)] if kind in CAN_GO else list(rows.values())
 
     def _last_call(self, wanted: Callable[[CallRow], bool]) -> CallRow | None:
         rows = reversed(self._tables.calls[ALL].values())

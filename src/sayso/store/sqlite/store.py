@@ -265,20 +265,19 @@ class SqliteStore(SqlStore[SqliteTransaction]):
             self._log.wait(transaction.commit)
 
     def _end(self, transaction: SqliteTransaction) -> None:
+        connection = transaction.connection
         try:
-            self._give_back(transaction)
+            if connection.in_transaction:
+                with suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
             if transaction.writes and self._commits >= COMMITS:
-                self._checkpoint()
+                self._checkpoint(connection)
+            self._give_back(connection, self._idle[transaction.writes])
         finally:
             if transaction.writes:
                 self._turn.give()
 
-    def _give_back(self, transaction: SqliteTransaction) -> None:
-        connection = transaction.connection
-        if connection.in_transaction:
-            with suppress(sqlite3.Error):
-                connection.execute("ROLLBACK")
-        idle = self._idle[transaction.writes]
+    def _give_back(self, connection: sqlite3.Connection, idle: list[sqlite3.Connection]) -> None:
         if connection.in_transaction or self._closed or len(idle) >= MOST_IDLE:
             connection.close()
             return
@@ -291,7 +290,8 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         mine = self._turn.take(self._busy)  # nobody commits while the log is let go
         self._log.close()
         if self._commits:
-            self._checkpoint()
+            with suppress(StoreError), closing(self._take_connection(writes=True)) as connection:
+                self._checkpoint(connection)
         for idle in self._idle.values():
             while idle:
                 idle.pop().close()
@@ -307,18 +307,20 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         """A connection that writes never waits by itself: SQLite would let it sleep far too long."""
         return connect_to_file(self._path, busy=0.0 if writes else self._busy, full=False)
 
-    def _checkpoint(self) -> None:
+    def _checkpoint(self, connection: sqlite3.Connection) -> None:
         """Move the write-ahead log into the file, unless another process is at it. Failing harms nothing.
 
         SQLite syncs the log before and the file after, so what was moved is on the disk.
         """
         self._commits = 0
         with suppress(OSError, StoreError, sqlite3.Error), hold_file_lock(self._path, wait=0.0) as held:
-            if held:
-                size = Path(f"{self._name}-wal").stat().st_size
-                with closing(connect_to_file(self._path, busy=READERS_WAITED_FOR, full=True)) as connection:
-                    mode = "TRUNCATE" if size >= LONG_LOG else "PASSIVE"
-                    connection.execute(f"PRAGMA wal_checkpoint({mode})")
+            if not held:
+                return
+            if Path(f"{self._name}-wal").stat().st_size < LONG_LOG:
+                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+                return
+            with closing(connect_to_file(self._path, busy=READERS_WAITED_FOR, full=True)) as patient:
+                patient.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _version_of(connection: sqlite3.Connection) -> object:
