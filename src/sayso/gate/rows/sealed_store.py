@@ -1,7 +1,9 @@
 """The store as a gate uses it: every commit raises the mark, and what was tampered with is recorded.
 
-- Versions noted in a transaction are raised in memory before it commits, while nobody else can write, and in
-  the file once it is on the disk. Never before: a power failure might take what is marked.
+- Versions noted in a transaction are raised in memory before anybody else of this process can write, and in
+  the file once it is on the disk. Never for good before: a power failure might take what is marked.
+- From just before the commit others are kept from believing what it changes: by the lock of the mark, or by
+  what is promised in it.
 - A transaction that only reads is held against the mark as it was when it began.
 """
 
