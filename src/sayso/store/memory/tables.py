@@ -83,6 +83,8 @@ class _NoTables:
     """The tables of a transaction that is over."""
 
     def __getattr__(self, table: str) -> Any:
+        if table not in Tables.__struct_fields__:
+            raise AttributeError(table)
         raise StoreError("this transaction is over: it was left, or something in it failed")
 
 
