@@ -153,11 +153,11 @@ class Model:
                 outer = Frame(where.session, granted=carries, weight=passed_on.weight, consent=consent)
                 yield from self._inside(outer, node.body, where)
                 return
-            if verdict == "ask" and digest not in ledger.questions:
+            if verdict == "ask" and not ledger.asks(digest, rule, at):
                 always = self._grant_of(at, node)
                 helps = self._decide(item, digest, ledger.with_also(always), where)[0] == "allow"
                 self.asked += 1
-                ledger.questions[digest] = Question((at,), always if helps else None)
+                ledger.questions[digest] = Question((at,), always if helps else None, rule)
             said = None
             if verdict == "ask" and answers:
                 said = self._answered(answers.pop(0), digest, ledger)

@@ -66,10 +66,11 @@ class Grant:
 
 @dataclass(frozen=True)
 class Question:
-    """An open question: what is asked, and what "always" would give, if it is offered."""
+    """An open question: what is asked, what "always" would give, if it is offered, and the rule that asks."""
 
     items: tuple[Item, ...]
     always: Grant | None
+    rule: str = ""
 
 
 @dataclass
@@ -89,6 +90,11 @@ class Ledger:
         for grant in self.grants:
             grant.revoked = grant.revoked or ended(grant)
         self.drop(Grant.is_over)
+
+    def asks(self, digest: str, rule: str, item: Item) -> bool:
+        """Whether the call is asked about already; by another rule or at another risk it is asked anew."""
+        question = self.questions.get(digest)
+        return question is not None and (question.rule, question.items[0].risk) == (rule, item.risk)
 
     def clear(self) -> None:
         self.revoke(lambda grant: True)
