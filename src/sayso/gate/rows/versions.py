@@ -70,7 +70,11 @@ class Versions:
 
     def committed_version(self, place: bytes) -> int:
         """The version as it is known now, without what is only promised here."""
-        return self.version_at(place, self.tick)
+        with self.guard:
+            past = self._past.get(place)
+            if past and past[-1][0] == _PENDING:
+                return self.version_at(place, self.tick)
+            return self._known.get(place, 0)
 
     @property
     def count(self) -> int:
@@ -210,8 +214,7 @@ class Versions:
         elif version < old:
             return
         elif version > old:
-            oldest = min(self._readers, default=self.tick)
-            kept = [one for one in past if one[0] > oldest] if past else []
+            kept = self._still_asked_for(past) if past and self._readers else ()
             self._past[place] = [*kept, (tick, old)]
         self._known[place] = version
         if until:
@@ -221,6 +224,9 @@ class Versions:
 
     def _forget_past(self) -> None:
         """Drop what no transaction under way can ask for."""
-        oldest = min(self._readers, default=self.tick)
-        kept = ((place, [one for one in past if one[0] > oldest]) for place, past in self._past.items())
+        kept = ((place, self._still_asked_for(past)) for place, past in self._past.items())
         self._past = {place: past for place, past in kept if past}
+
+    def _still_asked_for(self, past: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        oldest = min(self._readers, default=self.tick)
+        return [one for one in past if one[0] > oldest]

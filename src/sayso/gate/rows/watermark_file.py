@@ -128,7 +128,7 @@ class MarkFile:
             if follow or self._is_behind(head):
                 self._write(head, 0)
         if records:
-            self._add(records)
+            self.add(records)
 
     def _is_behind(self, head: bytes) -> bool:
         """Return whether the head names an entry before this one. Numbers of one width sort as text."""
@@ -148,11 +148,12 @@ class MarkFile:
             beside.unlink()
         new = MarkFile(beside, make=True)
         new._write(os.pread(self.number, _LOG, 0), 0)
-        new._add(kept)
+        new.add(kept)
         beside.replace(self._path)
-        self._add([_GONE_ON])  # after it: whoever reads this finds the new one
+        self.add([_GONE_ON])  # after it: whoever reads this finds the new one
 
-    def _add(self, records: Sequence[Record]) -> None:
+    def add(self, records: Sequence[Record]) -> None:
+        """Only under the lock, after a look."""
         content = (
             _RECORD.pack(*records[0])
             if len(records) == 1

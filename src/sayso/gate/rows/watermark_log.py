@@ -10,9 +10,9 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Sequence
 from pathlib import Path
+from weakref import WeakSet
 
 from sayso.core.audit.entry import MAIN
 from sayso.gate.rows.stream_heads import (
@@ -41,15 +41,15 @@ OPENED_AGAIN = 64
 LOOKED_AGAIN = 256
 """After how many looks it is seen to that the file looked at is the one that is there."""
 
-_forks = 0  # how many forks lie between the first process and this one
+_logs: WeakSet[MarkLog] = WeakSet()
 
 
-def _count_fork() -> None:
-    global _forks  # noqa: PLW0603  a process is a fact about the whole program
-    _forks += 1
+def _begin_in_child() -> None:
+    for log in _logs:
+        log.begin_process()
 
 
-os.register_at_fork(after_in_child=_count_fork)
+os.register_at_fork(after_in_child=_begin_in_child)
 
 
 class MarkLog:
@@ -61,21 +61,16 @@ class MarkLog:
         self.heads: StreamHeads = {}
         """The newest entries of the streams beside `main`."""
         self.promises = Promises()
-        self._begin()
+        self.begin_process()
+        _logs.add(self)
 
-    def _begin(self) -> None:
-        self._forks = _forks
+    def begin_process(self) -> None:
+        """Begin in a new process: no file is open, nobody holds the guard."""
         self._versions.begin_process()
         self._file: MarkFile | None = None
         self._held: MarkFile | None = None
         self._left = OPENED_AGAIN
         self._looks = LOOKED_AGAIN
-
-    def _guard(self) -> threading.RLock:
-        """The guard of all this; a new one in a process that was forked."""
-        if self._forks != _forks:
-            self._begin()
-        return self._versions.guard
 
     # --- writing ---
 
@@ -91,24 +86,24 @@ class MarkLog:
         """Add these versions for as long as this machine runs, if the system tells one start from another."""
         boot = boot_number()
         if boot and raised:
-            self._write((), [(unsynced_key(place), version, boot) for place, (version, _) in raised.items()])
+            self._add([(unsynced_key(place), version, boot) for place, (version, _) in raised.items()])
 
     def write_promises(self, raised: Raised, number: int) -> None:
         """Say that the transaction of this number is about to commit these versions."""
         records = [promise_record(place, version, number) for place, (version, _) in raised.items()]
-        with self._guard():
-            self._write((), records)
+        with self._versions.guard:
+            self._add(records)
             self._learn_promises(records)
 
     def take_promise_back(self, place: bytes, version: int, number: int) -> None:
         """Say that this transaction was undone."""
-        with self._guard():
+        with self._versions.guard:
             self.promises.drop(place, number)
-            self._write((), [record_of_promise_taken_back(place, version, number)])
+            self._add([record_of_promise_taken_back(place, version, number)])
 
     def hold(self) -> None:
         """Keep other processes from writing until `let_go`, and read what they have written before."""
-        with self._guard():
+        with self._versions.guard:
             while self._held is None:
                 file = self._open_file()
                 file.lock()
@@ -123,13 +118,20 @@ class MarkLog:
                         file.unlock()
 
     def let_go(self) -> None:
-        with self._guard():
+        with self._versions.guard:
             if self._held is not None:
                 self._held.unlock()
                 self._held = None
 
+    def _add(self, records: list[Record]) -> None:
+        with self._versions.guard:
+            if self._held is not None:
+                self._held.add(records)
+            else:
+                self._write((), records)
+
     def _write(self, entries: Sequence[EntryRow], records: list[Record], *, follow: bool = False) -> None:
-        with self._guard():
+        with self._versions.guard:
             if self._held is not None:
                 return self._add_to(self._held, entries, records, follow=follow)
             while True:
@@ -200,7 +202,7 @@ class MarkLog:
 
     def catch_up(self) -> None:
         """Read what other processes have added."""
-        with self._guard():
+        with self._versions.guard:
             if self._file is None and not self._path.exists():
                 return
             self._looks -= 1
