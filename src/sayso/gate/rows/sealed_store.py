@@ -50,11 +50,11 @@ def _join(kept: Sequence[_Kept]) -> _Kept:
 class _OwnPlace(threading.local):
     """Where this thread reads and writes: the store itself, or a batch of it."""
 
-    def __init__(self, store: Store, kept: Callable[[_Kept], None]) -> None:
+    def __init__(self, store: Store) -> None:
         self.place: Store | Batch | _Snapshot = store
         self.batch: Batch | None = None
-        self.kept = kept
-        """What happens with the mark after a transaction."""
+        self.kept: list[_Kept] = []
+        """What was kept in the batch under way."""
         self.later: list[Callable[[], object]] = []
         """What is to be done once the batch under way is committed."""
         self.unwritten: StoreError | None = None
@@ -117,7 +117,7 @@ class _MarkedWrite:
             if not store.local and self._own.batch is None:
                 store.mark.ask_with(tx.was_committed)
         except BaseException:
-            self._leave()
+            store.leave()
             raise
         return tx
 
@@ -135,42 +135,32 @@ class _MarkedWrite:
                 self._inside.__exit__(type(failure), failure, failure.__traceback__)
                 raise
             self._inside.__exit__(None, None, None)
-            self._own.kept(_Kept(newest, self._raised, self._before, self._tx.durable))
+            if self._own.batch is None:
+                self._store.mark_kept(newest, self._raised, durable=self._tx.durable)
+            else:
+                self._own.kept.append(_Kept(newest, self._raised, self._before, self._tx.durable))
         finally:
-            self._leave()
+            self._store.leave()
 
     def _prepare_commit(self) -> None:
         """It is about to be committed, or to be kept in its batch: hold it against the mark.
 
         Where others write as well, what it raises counts for the threads of this process from now on.
         """
-        tx, mark, alone, by_itself = self._tx, self._store.mark, self._store.local, self._own.batch is None
+        tx, store, by_itself = self._tx, self._store, self._own.batch is None
+        mark, alone = store.mark, store.local
         if self._goes_on is not None and tx.newest_own_entry(self._goes_on) is None:
             check_goes_on(tx, tx.head(self._goes_on))
         if self._raised:
-            tx.if_lost, tx.after_commit = self._undo, self._mark
             if not (alone and by_itself):
                 self._before = mark.promise(self._raised)
-            elif mark.is_shared:
+            tx.if_lost = partial(store.withdraw, self._before)
+            tx.after_commit = partial(store.mark_until_synced, self._raised)
+            if alone and by_itself:
                 mark.hold()
         refuse_moved_watermark(mark)  # by another process, since this gate was opened
         if self._raised and by_itself and not alone:
             mark.announce(self._raised, tx.number)
-
-    def _mark(self) -> None:
-        self._store.mark_until_synced(self._raised)
-
-    def _undo(self) -> None:
-        """It is not committed."""
-        self._store.mark.withdraw(self._before)
-        self._store.mark.let_go()
-
-    def _leave(self) -> None:
-        if self._own.batch is None:
-            self._store.mark.let_go()
-            self._store.mark.ask_with(None)
-        self._store.mark.end_writing()
-        self._store.report_doubts()
 
 
 class MarkedStore:
@@ -186,7 +176,7 @@ class MarkedStore:
         self.stream = stream
         """Where tampering is recorded, and what is marked beside `main` when it is committed."""
         self._records = records
-        self._own = _OwnPlace(store, self._raise)
+        self._own = _OwnPlace(store)
 
     @property
     def bound(self) -> float:
@@ -245,20 +235,21 @@ class MarkedStore:
         kept: list[_Kept] = []
         try:
             with self.unmarked.batch() as batch, self.mark.batch():
-                batch.if_lost = partial(self._withdraw, kept)
-                self._own.place, self._own.batch, self._own.kept = batch, batch, kept.append
+                batch.if_lost = partial(self._withdraw_all, kept)
+                self._own.place, self._own.batch, self._own.kept = batch, batch, kept
                 self.mark.ask_with(batch.was_committed)
                 try:
                     yield cast("Batch", self)
                     self._prepare_commit(batch, kept)
                 finally:
-                    self._own.place, self._own.batch, self._own.kept = self.unmarked, None, self._raise
+                    self._own.place, self._own.batch, self._own.kept = self.unmarked, None, []
                     later, self._own.later = self._own.later, []
         finally:
             self.mark.let_go()
             self.mark.ask_with(None)
         if kept:
-            self._raise(_join(kept))
+            newest, raised, _, durable = _join(kept)
+            self.mark_kept(newest, raised, durable=durable)
         for call in later:
             call()
 
@@ -275,10 +266,21 @@ class MarkedStore:
         if raised and not alone:
             self.mark.announce(raised, batch.number)
 
-    def _withdraw(self, kept: Sequence[_Kept]) -> None:
+    def _withdraw_all(self, kept: Sequence[_Kept]) -> None:
         for one in reversed(kept):
             self.mark.withdraw(one.before)
         self.mark.let_go()
+
+    def withdraw(self, before: Mapping[bytes, int]) -> None:
+        """A transaction is not committed: its versions are as before."""
+        self.mark.withdraw(before)
+        self.mark.let_go()
+
+    def leave(self) -> None:
+        """A transaction that wrote is over, kept or not."""
+        self.mark.end_writing()
+        if self._doubts:
+            self.report_doubts()
 
     def newest_entries(self, tx: Writer) -> tuple[EntryRow, ...]:
         """The newest entries that this transaction added to `main` and to the gate's own stream."""
@@ -302,13 +304,13 @@ class MarkedStore:
             self._own.unwritten = unwritten
             self.mark.let_go()
 
-    def _raise(self, kept: _Kept) -> None:
-        """What was kept is committed."""
-        if kept.durable and (kept.newest or kept.raised):
-            self.mark.reach(*kept.newest, raised=kept.raised)
-        elif kept.raised and not self.local:
-            self.mark.learn(kept.raised)
-        elif kept.raised and self._own.unwritten is not None:
+    def mark_kept(self, newest: Sequence[EntryRow], raised: Raised, *, durable: bool) -> None:
+        """This was kept, and is committed."""
+        if durable and (newest or raised):
+            self.mark.reach(*newest, raised=raised)
+        elif raised and not self.local:
+            self.mark.learn(raised)
+        elif raised and self._own.unwritten is not None:
             raise self._own.unwritten
 
     def wait_for_change(self, seen: int, timeout: float) -> int:

@@ -53,7 +53,7 @@ class Doubts:
 
     def __bool__(self) -> bool:
         """Return whether anything was noticed in the transaction under way."""
-        return bool(self._thread_doubts())
+        return bool(getattr(self._own, "found", None))
 
     def note(self, finding: str, session: str = "", *, burns: bool = False) -> None:
         """To be recorded whenever it is noticed: somebody tried to do something with it."""

@@ -160,13 +160,10 @@ class Watermark:
     @property
     def is_retired(self) -> bool:
         """Return whether the store moved away from this mark, or the mark was given up."""
-        self._look(self._threads.under)
+        own = self._threads.under
+        if own.looks:
+            self._look(own)
         return self._versions.version(_MOVED_KEY) % 2 == 1
-
-    @property
-    def is_shared(self) -> bool:
-        """Return whether other processes can raise it, too."""
-        return self._log is not None
 
     @property
     def marks_unsynced(self) -> bool:
@@ -214,7 +211,7 @@ class Watermark:
         own, log = self._threads.under, self._log
         used = own.used
         new = used is None or place not in used
-        if new and own.reading is None:
+        if new and own.looks and own.reading is None:
             self._look(own)
         promised = 0
         if log is not None and place in log.promises:
@@ -374,9 +371,10 @@ class Watermark:
 
     def let_go(self) -> None:
         own = self._threads.under
-        if own.holds and self._log is not None:
+        if own.holds:
             own.holds = False
-            self._log.let_go()
+            if self._log is not None:
+                self._log.let_go()
 
     def announce(self, raised: Raised, number: int) -> None:
         """Promise these to all, just before the transaction of this number commits them.
@@ -417,8 +415,15 @@ class Watermark:
         return raised
 
     def end_writing(self) -> None:
-        """Back to the transaction around it: the store refuses one in another, but that one goes on."""
+        """Back to the transaction around it: the store refuses one in another, but that one goes on.
+
+        What it held is let go, unless it is a part of a batch.
+        """
         own = self._threads.under
+        if not own.in_batch:
+            own.was_committed = None
+            if own.holds:
+                self.let_go()
         own.raised, own.used, own.used_since, own.looks, own.alone, own.before = own.before
 
     @contextmanager
