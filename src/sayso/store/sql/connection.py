@@ -17,6 +17,8 @@ class Connection(Protocol):
 
     local: bool
     """Whether the database lives on this machine."""
+    joins: bool
+    """Whether what is `put` waits, to be joined with what is like it."""
     now: float
     """Its clock, as it was read last."""
     known: KnownRows

@@ -240,6 +240,14 @@ BYTES_OF_CALLS = f"""
 DROP_RESULTS = "UPDATE calls SET result = NULL WHERE result IS NOT NULL AND ended_at < ?"
 MOVE_CALL = _update("calls", contract.CallRow, f"WHERE id = ? AND fence = ? AND state IN (VALUES {EACH})")
 
+
+@lru_cache(maxsize=64)
+def change_call_statement(columns: tuple[str, ...]) -> str:
+    """Change only these columns of a call: to name the others would touch their indexes as well."""
+    values = ", ".join(f'"{name}" = ?' for name in columns)
+    return f"UPDATE calls SET {values} WHERE id = ? AND fence = ? AND state = ?"  # noqa: S608  only names of our own rows
+
+
 HEAD = _select("entries", contract.EntryRow, "WHERE stream = ? ORDER BY seq DESC LIMIT 1")
 ENTRIES = _select("entries", contract.EntryRow, "WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?")
 ENTRY_TUPLES = """

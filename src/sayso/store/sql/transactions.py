@@ -36,6 +36,7 @@ class Transaction(ABC):
     """
 
     local = True
+    joins = True
     failed = False
     over = False
     durable = True

@@ -101,18 +101,31 @@ class SqlWriter(HoldingReader):
         wanted = sorted(set(states))
         if not wanted:
             return False
-        statement = sql.repeat_groups(sql.MOVE_CALL, len(wanted), 1)
         known = self._known.calls.get(row.id)
-        if known is None:
-            moved = self._store(statement, row, row.id, fence, *wanted)
+        if known is not None and (known.fence != fence or known.state not in wanted):
+            return False
+        if known is not None and not self._connection.joins:
+            self._change_call(known, row)
         else:
-            moved = known.fence == fence and known.state in wanted
-            if moved:
-                values = (*msgspec.structs.astuple(row)[1:], row.id, fence, *wanted)
+            statement = sql.repeat_groups(sql.MOVE_CALL, len(wanted), 1)
+            values = (*msgspec.structs.astuple(row)[1:], row.id, fence, *wanted)
+            if known is not None:
                 self._connection.put(statement, values, f"call {row.id} is not as it was read")
-        if moved:
-            self._known.calls[row.id] = row
-        return moved
+            elif not self._connection.change(statement, values):
+                return False
+        self._known.calls[row.id] = row
+        return True
+
+    def _change_call(self, known: CallRow, row: CallRow) -> None:
+        """Write what is new in the row of a call that is known, and its state."""
+        new = {"state": row.state}
+        before, now = msgspec.structs.astuple(known), msgspec.structs.astuple(row)
+        for name, was, value in zip(CallRow.__struct_fields__, before, now, strict=True):
+            if value is not was and value != was:
+                new[name] = value
+        values = (*new.values(), known.id, known.fence, known.state)
+        statement = sql.change_call_statement((*new,))
+        self._connection.put(statement, values, f"call {row.id} is not as it was read")
 
     def drop_results(self, *, before: float) -> int:
         self._known.calls.clear()

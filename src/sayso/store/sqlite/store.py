@@ -83,7 +83,7 @@ class SqliteTransaction(Transaction):
         self.version = version
         self.writes = writes
         self._path = path
-        self._batch = batch
+        self.joins = batch
 
     def rows(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
         self.check()
@@ -104,7 +104,7 @@ class SqliteTransaction(Transaction):
             raise self.fail_with(explain_sqlite_error(error, self._path)) from error
 
     def put(self, statement: str, parameters: Sequence[object], otherwise: str = "") -> None:
-        if self._batch:
+        if self.joins:
             super().put(statement, parameters, otherwise)
         elif not self.change(statement, parameters) and otherwise:
             raise self.failure(otherwise)
@@ -120,7 +120,7 @@ class SqliteTransaction(Transaction):
 
     def read_ahead(self, wanted: Ahead, known: KnownRows) -> None:
         """Many rows with one statement. The heads of streams are few, and read when they are needed."""
-        if not self._batch or known.has_all(wanted):
+        if not self.joins or known.has_all(wanted):
             return
         reads = sorted(reads_ahead(wanted, known), key=lambda read: read.kind != "calls")
         for read in reads:
