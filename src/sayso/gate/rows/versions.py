@@ -34,7 +34,8 @@ def version_key(kind: str, name: str) -> bytes:
     return kind[:1].encode() + blake2b(f"{kind}/{name}".encode(), digest_size=15).digest()
 
 
-_FLOOR = version_key("fact", "floor")
+FLOOR = version_key("fact", "floor")
+"""Its version is a time: sessions opened before it that are not known have ended, and were dropped."""
 _PASSKEYS = version_key("value", "passkeys")
 
 
@@ -42,7 +43,8 @@ class Versions:
     """The versions of one store. Keys are those of `version_key`."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, int] = {}
+        self.known: dict[bytes, int] = {}
+        """What is promised here counts."""
         self._until: dict[bytes, int] = {}
         self._past: dict[bytes, list[tuple[int, int]]] = {}
         """For transactions that read: when a version was raised lately, and from which."""
@@ -58,7 +60,7 @@ class Versions:
     # --- what is known ---
 
     def version(self, place: bytes) -> int:
-        return self._known.get(place, 0)
+        return self.known.get(place, 0)
 
     def version_at(self, place: bytes, tick: int) -> int:
         """The version as it was known then."""
@@ -66,7 +68,7 @@ class Versions:
             for raised_at, before in self._past.get(place, ()):
                 if raised_at > tick:
                     return before
-            return self._known.get(place, 0)
+            return self.known.get(place, 0)
 
     def committed_version(self, place: bytes) -> int:
         """The version as it is known now, without what is only promised here."""
@@ -74,25 +76,20 @@ class Versions:
             past = self._past.get(place)
             if past and past[-1][0] == _PENDING:
                 return self.version_at(place, self.tick)
-            return self._known.get(place, 0)
+            return self.known.get(place, 0)
 
     @property
     def count(self) -> int:
-        return len(self._known)
-
-    @property
-    def floor(self) -> int:
-        """Sessions that were opened before this time and are not known have ended, and were dropped."""
-        return self._known.get(_FLOOR, 0)
+        return len(self.known)
 
     def count_missing(self, kind: str, there: set[str], *, at: int | None) -> int:
         """Count the names of this kind that live now (or lived at this tick) and are not among these."""
         found = {version_key(kind, name) for name in there}
         with self.guard:
-            mine = [place for place in self._known if place[:1] == kind[:1].encode() and place not in found]
+            mine = [place for place in self.known if place[:1] == kind[:1].encode() and place not in found]
             return sum(
                 not self._until.get(place)
-                and self._known[place] < BURNED
+                and self.known[place] < BURNED
                 and (at is None or self.version_at(place, at) > 0)
                 for place in mine
             )
@@ -105,7 +102,7 @@ class Versions:
         with self.guard:
             return {
                 place: (version, int(until))
-                for place, version in self._known.items()
+                for place, version in self.known.items()
                 if place[:1] in kinds and not self._until.get(place) and place != _PASSKEYS
             }
 
@@ -115,10 +112,10 @@ class Versions:
         with self.guard:
             places = [
                 place
-                for place in self._known
+                for place in self.known
                 if place[:1] == kind[:1].encode()
                 and place not in spared
-                and self._known[place] < BURNED
+                and self.known[place] < BURNED
                 and not self._until.get(place)
                 and self.version_at(place, before) > 0
             ]
@@ -128,14 +125,14 @@ class Versions:
         """Return what a copy of the store has to know for ever: effects, reviews and passkeys."""
         return {
             place: (version, 0)
-            for place, version in self._known.items()
+            for place, version in self.known.items()
             if place[:1] in b"er" or place == _PASSKEYS
         }
 
     def records(self) -> list[Record]:
         """Return the records of all that is committed."""
         with self.guard:
-            all_of_them = [(place, self.committed_version(place)) for place in self._known]
+            all_of_them = [(place, self.committed_version(place)) for place in self.known]
             return [(place, version, self._until.get(place, 0)) for place, version in all_of_them if version]
 
     def records_beyond(self, found: Sequence[Record]) -> list[Record]:
@@ -163,7 +160,7 @@ class Versions:
     def promise(self, raised: Raised) -> Mapping[bytes, int]:
         """Raise these while nobody else can write, just before the commit; return how they were."""
         with self.guard:
-            before = {place: self._known.get(place, 0) for place in raised}
+            before = {place: self.known.get(place, 0) for place in raised}
             for place, (version, until) in raised.items():
                 self._set(place, version, until, _PENDING)
         return before
@@ -174,7 +171,7 @@ class Versions:
             for place in before:
                 past = self._past.get(place, [])
                 if past and past[-1][0] == _PENDING:
-                    self._known[place] = past.pop()[1]
+                    self.known[place] = past.pop()[1]
 
     def learn(self, raised: Raised) -> None:
         """Raise these: they are committed."""
@@ -196,12 +193,12 @@ class Versions:
         """Drop what ended long ago: it is too old to come back."""
         gone = {place for place, until in self._until.items() if until < now}
         for place in gone:
-            del self._known[place], self._until[place]
+            del self.known[place], self._until[place]
         if gone:
-            self._known[_FLOOR] = max(self.floor, int(now - FORGOTTEN_AFTER))
+            self.known[FLOOR] = max(self.known.get(FLOOR, 0), int(now - FORGOTTEN_AFTER))
 
     def _set(self, place: bytes, version: int, until: int, tick: int) -> None:
-        old = self._known.get(place, 0)
+        old = self.known.get(place, 0)
         past = self._past.get(place)
         if past and past[-1][0] == _PENDING:
             before = past[-1][1]
@@ -216,7 +213,7 @@ class Versions:
         elif version > old:
             kept = self._still_asked_for(past) if past and self._readers else ()
             self._past[place] = [*kept, (tick, old)]
-        self._known[place] = version
+        self.known[place] = version
         if until:
             self._until[place] = until
         else:

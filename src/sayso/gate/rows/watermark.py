@@ -31,7 +31,7 @@ from sayso.gate import words
 from sayso.gate.rows.moves import PLACE, StoreMoved
 from sayso.gate.rows.stream_heads import StreamHeads, holds_heads
 from sayso.gate.rows.unsettled import boot_number
-from sayso.gate.rows.versions import Raised, Versions, version_key
+from sayso.gate.rows.versions import FLOOR, Raised, Versions, version_key
 from sayso.gate.rows.watermark_file import MarkFile
 from sayso.gate.rows.watermark_log import MarkLog
 from sayso.reading.paths.own_places import guard_keys
@@ -163,7 +163,7 @@ class Watermark:
         own = self._threads.under
         if own.looks:
             self._look(own)
-        return self._versions.version(_MOVED_KEY) % 2 == 1
+        return self._versions.known.get(_MOVED_KEY, 0) % 2 == 1
 
     @property
     def marks_unsynced(self) -> bool:
@@ -220,7 +220,7 @@ class Watermark:
             used[place] = self._versions.committed_version(place)
         if own.reading is not None:
             return max(promised, self._versions.version_at(place, own.reading))
-        return self._versions.version(place)
+        return self._versions.known.get(place, 0)
 
     def _learn_promised(self, log: MarkLog, place: bytes, row: int) -> int:
         """Return the highest version, above this row, that was promised and is committed; 0 if there is none.
@@ -280,7 +280,7 @@ class Watermark:
     @property
     def floor(self) -> int:
         """Sessions that were opened before this time and are not known have ended, and were dropped."""
-        return self._versions.floor
+        return self._versions.known.get(FLOOR, 0)
 
     def burn(self, kind: str, but: set[str], *, before: int) -> int:
         """Raise every version of this kind that was known then, except those of `but`; return how many.

@@ -211,11 +211,6 @@ def _call_if_lost(lost: MemoryWriter | MemoryBatch) -> None:
         lost.if_lost()
 
 
-def _call_after_commit(kept: MemoryWriter | MemoryBatch) -> None:
-    if kept.after_commit is not None:
-        kept.after_commit()
-
-
 class MemoryBatch:
     """The transactions of one batch. Each begins with the tables as the one before it left them."""
 
@@ -353,7 +348,8 @@ class MemoryStore:
         except BaseException:
             self._lose(writer)
             raise
-        _call_after_commit(writer)
+        if writer.after_commit is not None:
+            writer.after_commit()
 
     def _lose(self, writer: MemoryWriter | MemoryBatch) -> None:
         self._changes.undo()

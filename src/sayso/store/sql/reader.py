@@ -5,7 +5,7 @@ What differs (opening, beginning, committing, locking) is behind `Connection`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -326,7 +326,8 @@ class HoldingReader(SqlReader):
         return known[session]
 
     def grant(self, grant: str) -> GrantRow | None:
-        return self._keep(self._known.grants, grant, super().grant)
+        known = self._known.grants
+        return known[grant] if grant in known else _keep(known, grant, super().grant(grant))
 
     def open_question(self, session: str, digest: str) -> QuestionRow | None:
         wanted, known = (session, digest), self._known.open_questions
@@ -349,21 +350,21 @@ class HoldingReader(SqlReader):
         return [row for name in wanted if (row := known[name]) is not None]
 
     def call(self, call: str) -> CallRow | None:
-        return self._keep(self._known.calls, call, super().call)
+        known = self._known.calls
+        return known[call] if call in known else _keep(known, call, super().call(call))
 
     def head(self, stream: str) -> EntryRow | None:
-        return self._keep(self._known.heads, stream, super().head)
+        known = self._known.heads
+        return known[stream] if stream in known else _keep(known, stream, super().head(stream))
 
     def newest_time(self) -> float | None:
         """As it was read ahead. What this transaction adds is not older than the head of its own stream."""
         known = self._known.newest_times
         return known[0] if known else super().newest_time()
 
-    def _keep(self, known: dict[str, Row], name: str, find: Callable[[str], Row | None]) -> Row | None:
-        """The row of this name, found at most once. One that does not exist yet may be added by others."""
-        row = known.get(name)
-        if row is None:
-            row = find(name)
-            if row is not None:
-                known[name] = row
-        return row
+
+def _keep(known: dict[str, Row], name: str, row: Row | None) -> Row | None:
+    """Keep a row that was found. One that does not exist yet may be added by others."""
+    if row is not None:
+        known[name] = row
+    return row

@@ -133,12 +133,6 @@ class Transaction(ABC):
 TransactionT = TypeVar("TransactionT", bound=Transaction)
 
 
-def _call_after_commit(transaction: Transaction, call: Callable[[], object] | None) -> None:
-    """Before the turn is given on, and before the disk is waited for."""
-    if transaction.local and call is not None:
-        call()
-
-
 def _call_if_lost(lost: SqlWriter | SqlBatch) -> None:
     """Before the connection is let go: until then nobody else writes to a store on this machine."""
     if lost.if_lost is not None:
@@ -305,7 +299,8 @@ class SqlStore(ABC, Generic[TransactionT]):
         except BaseException:
             _call_if_lost(writer)
             raise
-        _call_after_commit(transaction, writer.after_commit)
+        if transaction.local and writer.after_commit is not None:
+            writer.after_commit()  # before the turn is given on, and before the disk is waited for
 
     @contextmanager
     def batch(self) -> Iterator[Batch]:
@@ -323,7 +318,8 @@ class SqlStore(ABC, Generic[TransactionT]):
                 except BaseException:
                     _call_if_lost(batch)
                     raise
-                _call_after_commit(transaction, batch.after_commit if batch.wrote else None)
+                if transaction.local and batch.wrote and batch.after_commit is not None:
+                    batch.after_commit()
             finally:
                 self._leave(transaction)
             self._settle(transaction)

@@ -32,13 +32,14 @@ class LogSync:
         self._committed = 0
         self._synced = 0
         self._under_way = False
-        self._fault = ""
+        self.fault = ""
+        """Why no sync can be relied on any more."""
 
     def check(self) -> None:
         """Refuse to go on after a sync that failed."""
-        if self._fault:
+        if self.fault:
             raise StoreError(
-                f"{self._log} cannot be synced to the disk: {self._fault}",
+                f"{self._log} cannot be synced to the disk: {self.fault}",
                 hint="look for a full or failing disk, then start again; what was not synced allowed nothing",
             )
 
@@ -74,7 +75,7 @@ class LogSync:
             with self._guard:
                 self._under_way = False
                 if fault:
-                    self._fault = fault
+                    self.fault = fault
                 else:
                     self._synced = max(self._synced, covered)
                 if self._waiting:

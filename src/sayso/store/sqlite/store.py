@@ -189,7 +189,8 @@ class SqliteStore(SqlStore[SqliteTransaction]):
 
     def _check_usable(self) -> None:
         super()._check_usable()
-        self._log.check()
+        if self._log.fault:
+            self._log.check()
 
     def _begin_reading(self) -> SqliteTransaction:
         self._check_file()
@@ -272,16 +273,14 @@ class SqliteStore(SqlStore[SqliteTransaction]):
                     connection.execute("ROLLBACK")
             if transaction.writes and self._commits >= COMMITS:
                 self._checkpoint(connection)
-            self._give_back(connection, self._idle[transaction.writes])
+            idle = self._idle[transaction.writes]
+            if connection.in_transaction or self._closed or len(idle) >= MOST_IDLE:
+                connection.close()
+            else:
+                idle.append(connection)
         finally:
             if transaction.writes:
                 self._turn.give()
-
-    def _give_back(self, connection: sqlite3.Connection, idle: list[sqlite3.Connection]) -> None:
-        if connection.in_transaction or self._closed or len(idle) >= MOST_IDLE:
-            connection.close()
-            return
-        idle.append(connection)
 
     def _open_probe(self) -> ChangeProbe:
         return SqliteCommitProbe(self._connect(writes=False))
