@@ -21,6 +21,7 @@ from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 
+from sayso.gate.rows.versions import Raised
 from sayso.gate.rows.watermark_file import Record
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")
@@ -43,9 +44,9 @@ def boot_number() -> int:
     return int.from_bytes(blake2b(told, digest_size=8).digest(), "big") if told.strip() else 0
 
 
-def unsynced_key(place: bytes) -> bytes:
-    """The name under which a version stands that counts until this machine starts again."""
-    return place[:1].upper() + place[1:]
+def unsynced_records(raised: Raised, boot: int) -> list[Record]:
+    """The records of versions that count until this machine starts again: their kind is a capital."""
+    return [(place[:1].upper() + place[1:], version, boot) for place, (version, _) in raised.items()]
 
 
 def record_as_counts_now(record: Record) -> Record:

@@ -78,10 +78,6 @@ class Versions:
                 return self.version_at(place, self.tick)
             return self.known.get(place, 0)
 
-    @property
-    def count(self) -> int:
-        return len(self.known)
-
     def count_missing(self, kind: str, there: set[str], *, at: int | None) -> int:
         """Count the names of this kind that live now (or lived at this tick) and are not among these."""
         found = {version_key(kind, name) for name in there}

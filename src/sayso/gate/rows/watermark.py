@@ -161,7 +161,7 @@ class Watermark:
     def is_retired(self) -> bool:
         """Return whether the store moved away from this mark, or the mark was given up."""
         own = self._threads.under
-        if own.looks:
+        if own.looks and self._log is not None:
             self._look(own)
         return self._versions.known.get(_MOVED_KEY, 0) % 2 == 1
 
@@ -180,9 +180,13 @@ class Watermark:
     def version(self, kind: str, name: str, *, row: int = 0) -> int:
         """The version this row has at least. In a reading transaction: had when that began.
 
-        `row`: the version that it has.
+        `row`: the version that it has, if it is known; what was promised up to it need not be asked about.
         """
-        return self._version(version_key(kind, name), row)
+        place, own = version_key(kind, name), self._threads.under
+        promised = 0 if self._log is None else self._use(own, self._log, place, row)
+        if own.reading is not None:
+            return max(promised, self._versions.version_at(place, own.reading))
+        return self._versions.known.get(place, 0)
 
     def committed_version(self, kind: str, name: str) -> int:
         """The version that this row has at least when it is read after this.
@@ -193,7 +197,7 @@ class Watermark:
         place, own = version_key(kind, name), self._threads.under
         if own.reading is None:
             self._look(own)  # nobody holds it: others may have changed it since the last look
-        known = self._version(place)
+        known = self.version(kind, name)
         return known if own.reading is not None else self._versions.committed_version(place)
 
     def _look(self, own: _Under) -> None:
@@ -202,25 +206,20 @@ class Watermark:
             own.looks = not own.alone
             self._log.catch_up()
 
-    def _version(self, place: bytes, row: int = 0) -> int:
-        """`row`: the version of the row, if it is known; what was promised up to it need not be asked about.
+    def _use(self, own: _Under, log: MarkLog, place: bytes, row: int) -> int:
+        """See to it that this version is known; return what was promised and is committed, as below.
 
         The file is read once in a transaction for each: whoever has read a row in it holds it until it is
         over.
         """
-        own, log = self._threads.under, self._log
         used = own.used
         new = used is None or place not in used
         if new and own.looks and own.reading is None:
             self._look(own)
-        promised = 0
-        if log is not None and place in log.promises:
-            promised = self._learn_promised(log, place, row)
+        promised = self._learn_promised(log, place, row) if place in log.promises else 0
         if new and used is not None:
             used[place] = self._versions.committed_version(place)
-        if own.reading is not None:
-            return max(promised, self._versions.version_at(place, own.reading))
-        return self._versions.known.get(place, 0)
+        return promised
 
     def _learn_promised(self, log: MarkLog, place: bytes, row: int) -> int:
         """Return the highest version, above this row, that was promised and is committed; 0 if there is none.
@@ -453,7 +452,11 @@ class Watermark:
 
     def reach(self, *entries: EntryRow, raised: Raised | None = None) -> None:
         """Raise the mark to these entries and versions, unless another process has raised it further."""
-        raised = self._with_unsynced({} if raised is None else raised)
+        raised = {} if raised is None else raised
+        with self._versions.guard:
+            unsynced, self._unsynced = self._unsynced, {}
+        if unsynced != raised:  # otherwise they were learned when they were committed
+            raised = self._learn_with(unsynced, raised)
         try:
             if self._log is not None and self._follow is not None:
                 newest = {one.stream: one for one in (*self._follow, *entries)}
@@ -466,12 +469,8 @@ class Watermark:
                 self._unsynced = {**raised, **self._unsynced}  # to be written with the next
             raise self._unwritten(error) from error
 
-    def _with_unsynced(self, raised: Raised) -> Raised:
+    def _learn_with(self, unsynced: Raised, raised: Raised) -> Raised:
         """Learn these, and return them with what was marked until this machine starts again."""
-        with self._versions.guard:
-            unsynced, self._unsynced = self._unsynced, {}
-        if unsynced == raised:  # as they were learned when they were committed
-            return raised
         version = self._versions.version
         raised = {**{place: one for place, one in unsynced.items() if one[0] >= version(place)}, **raised}
         self._versions.learn(raised)

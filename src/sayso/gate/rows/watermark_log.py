@@ -30,7 +30,7 @@ from sayso.gate.rows.unsettled import (
     promise_record,
     record_as_counts_now,
     record_of_promise_taken_back,
-    unsynced_key,
+    unsynced_records,
 )
 from sayso.gate.rows.versions import Raised, Versions
 from sayso.gate.rows.watermark_file import MarkFile, MarkReplaced, Record
@@ -86,7 +86,7 @@ class MarkLog:
         """Add these versions for as long as this machine runs, if the system tells one start from another."""
         boot = boot_number()
         if boot and raised:
-            self._add([(unsynced_key(place), version, boot) for place, (version, _) in raised.items()])
+            self._add(unsynced_records(raised, boot))
 
     def write_promises(self, raised: Raised, number: int) -> None:
         """Say that the transaction of this number is about to commit these versions."""
@@ -148,7 +148,7 @@ class MarkLog:
             if file.has_news():
                 self._take(file)
             self._add_to(file, entries, records, follow=follow)
-            if entries and file.long_for(self._versions.count):  # an entry says what time it is
+            if entries and file.long_for(len(self._versions.known)):  # an entry says what time it is
                 self._shorten(file, entries[-1].at)
         finally:
             file.unlock()

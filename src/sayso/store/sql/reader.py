@@ -6,6 +6,7 @@ What differs (opening, beginning, committing, locking) is behind `Connection`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import TypeVar
 
 import msgspec
@@ -50,9 +51,7 @@ class SqlReader:
         self._connection = connection
         self._known = connection.known
 
-    @property
-    def now(self) -> float:
-        return self._connection.now
+    now = property(attrgetter("_connection.now"))
 
     def was_committed(self, number: int) -> bool | None:
         return self._connection.was_committed(number)

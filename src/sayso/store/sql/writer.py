@@ -118,11 +118,10 @@ class SqlWriter(HoldingReader):
 
     def _change_call(self, known: CallRow, row: CallRow) -> None:
         """Write what is new in the row of a call that is known, and its state."""
-        new = {"state": row.state}
         before, now = msgspec.structs.astuple(known), msgspec.structs.astuple(row)
-        for name, was, value in zip(CallRow.__struct_fields__, before, now, strict=True):
-            if value is not was and value != was:
-                new[name] = value
+        each = zip(CallRow.__struct_fields__, before, now, strict=True)
+        new = {name: value for name, was, value in each if value is not was and value != was}
+        new.setdefault("state", row.state)
         values = (*new.values(), known.id, known.fence, known.state)
         statement = sql.change_call_statement((*new,))
         self._connection.put(statement, values, f"call {row.id} is not as it was read")

@@ -63,7 +63,8 @@ class LogSync:
                 self._wait_for_other()
             if self._synced >= number:
                 return
-            self.check()
+            if self.fault:
+                self.check()
             self._under_way = True
         covered, fault = self._committed, "the program was interrupted"
         try:
