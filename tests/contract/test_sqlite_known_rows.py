@@ -5,11 +5,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from sayso.store.contract import Batch, StoreError
+from sayso.store.contract import Batch, CallRow, StoreError
 from sayso.store.sql.known import FEW_GRANTS, MOST_KEPT
 from sayso.store.sqlite.store import SqliteStore
 from tests.contract import rows
@@ -141,6 +143,30 @@ def test_rows_that_do_not_change_are_read_once(
     assert [
         one for one in ran if "FROM sessions" in one or "FROM calls" in one or "FROM entries" in one
     ] == []
+
+
+@pytest.mark.parametrize("name", [one for one in CallRow.__struct_fields__ if one != "id"])
+def test_a_known_call_that_moves_is_stored_with_whatever_is_new_in_it(store: SqliteStore, name: str) -> None:
+    other = replace(rows.FULL_CALL, session="s2", tool="mail", at=rows.FULL_CALL.at + 1)
+    fields = {one: getattr(other, one) for one in (name, "state")}
+    moves = [rows.call("c1"), rows.call("c1", **fields), rows.call("c1")]
+    with store.write() as tx:
+        tx.put_call(moves[0])
+    for known, row in pairwise(moves):
+        with store.write() as tx:
+            assert tx.call("c1") == known
+            assert tx.move_call(row, states=[known.state], fence=known.fence)
+        with store.read() as looking:
+            assert looking.call("c1") == row
+
+
+def test_a_known_call_that_is_not_stored_as_it_was_read_is_not_moved(store: SqliteStore) -> None:
+    with pytest.raises(StoreError, match="is not as it was read"), store.write() as tx:
+        assert tx.call("c1") is not None
+        vars(tx)["_connection"].connection.execute("UPDATE calls SET state = 'denied'")
+        tx.move_call(rows.call("c1", state="failed"), states=["pending"], fence=rows.CALL.fence)
+    with store.read() as looking:
+        assert looking.call("c1") == rows.call("c1", session=NAME, state="pending")
 
 
 def test_of_many_rows_none_are_kept(store: SqliteStore) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import sys
+import weakref
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -282,6 +284,24 @@ def test_what_is_not_committed_is_taken_back_before_others_can_write(
         write_and_fail(marked, in_batch=in_batch)
     assert seen == [4]
     assert mark.version("session", "s") == 4
+
+
+@pytest.mark.parametrize("kind", [MemoryStore, SqliteStore])
+def test_a_write_that_is_over_waits_for_no_collector(
+    kind: type[MemoryStore | SqliteStore], tmp_path: Path
+) -> None:
+    """There are many of them, so each is gone at once."""
+    store = MemoryStore() if kind is MemoryStore else SqliteStore(tmp_path / "store.db")
+    marked = MarkedStore(store, Watermark(tmp_path / "a.mark"), Doubts())
+    gc.disable()
+    try:
+        with marked.write() as tx:
+            marked.mark.note("session", "s", 1)
+        gone = weakref.ref(tx)
+        del tx
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 def write_and_fail(marked: MarkedStore, *, in_batch: bool) -> None:
