@@ -160,11 +160,16 @@ def test_a_known_call_that_moves_is_stored_with_whatever_is_new_in_it(store: Sql
             assert looking.call("c1") == row
 
 
-def test_a_known_call_that_is_not_stored_as_it_was_read_is_not_moved(store: SqliteStore) -> None:
-    with pytest.raises(StoreError, match="is not as it was read"), store.write() as tx:
+def move_behind_its_back(store: SqliteStore) -> None:
+    with store.write() as tx:
         assert tx.call("c1") is not None
         vars(tx)["_connection"].connection.execute("UPDATE calls SET state = 'denied'")
         tx.move_call(rows.call("c1", state="failed"), states=["pending"], fence=rows.CALL.fence)
+
+
+def test_a_known_call_that_is_not_stored_as_it_was_read_is_not_moved(store: SqliteStore) -> None:
+    with pytest.raises(StoreError, match="is not as it was read"):
+        move_behind_its_back(store)
     with store.read() as looking:
         assert looking.call("c1") == rows.call("c1", session=NAME, state="pending")
 
