@@ -44,7 +44,7 @@ class Versions:
 
     def __init__(self) -> None:
         self.known: dict[bytes, int] = {}
-        """What is promised here counts."""
+        """The version of each name, as it is or as it was promised here."""
         self._until: dict[bytes, int] = {}
         self._past: dict[bytes, list[tuple[int, int]]] = {}
         """For transactions that read: when a version was raised lately, and from which."""

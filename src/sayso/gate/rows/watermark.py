@@ -370,10 +370,9 @@ class Watermark:
 
     def let_go(self) -> None:
         own = self._threads.under
-        if own.holds:
+        if own.holds and self._log is not None:
             own.holds = False
-            if self._log is not None:
-                self._log.let_go()
+            self._log.let_go()
 
     def announce(self, raised: Raised, number: int) -> None:
         """Promise these to all, just before the transaction of this number commits them.
