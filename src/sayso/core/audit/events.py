@@ -771,12 +771,6 @@ def event_of(decision: Decision) -> type[DecisionEvent]:
     return Decided if decision.grants else BY_RULE.get(decision.rule, Decided)
 
 
-def details_of(event: AuditEvent) -> dict[str, Any]:
-    """Return the details of an event's entry, as plain values."""
-    details: dict[str, Any] = msgspec.to_builtins(event)
-    return details
-
-
 _NO_DETAILS = dict.fromkeys(DecisionEvent.__struct_fields__[:9], "") | {"grants": ()}
 
 
