@@ -201,8 +201,7 @@ def _was_denied(request: Request, session: Session, now: float) -> bool:
 
 def _find_held(request: Request, policy: Policy, view: View, now: float) -> tuple[str, ...]:
     """Return the live grants that a decision of this request may go by, and that fit it."""
-    found: list[str] = []
-    names = [one.name for one in request.operations]
+    found, names = list[str](), request.operation_names
     for key, row in view.session.grants.items():
         if _may_cover(key, names, request, view.scope):
             for held in row:
@@ -229,7 +228,10 @@ def _may_cover(key: GrantKey, names: Sequence[str], request: Request, scope: Sco
 
 
 def _fits(pins: Pins, names: Sequence[str], request: Request) -> bool:
-    return any(pins_fit(pins, request, name) for name in names)
+    for name in names:  # noqa: SIM110  most often it is one
+        if pins_fit(pins, request, name):
+            return True
+    return False
 
 
 def _find_reviews(request: Request, policy: Policy, view: View) -> Mapping[str, float]:

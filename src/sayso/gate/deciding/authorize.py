@@ -121,8 +121,7 @@ def authorize_in(
     if question is not None:
         _record_replaced(gate, tx, question, found.session)
     session = found.session
-    counts = (session.clearings, session.revocations)
-    return Authorization(decision, question, entry, new, *counts, begins=not goes_on)
+    return Authorization(decision, question, entry, new, session.clearings, session.revocations, not goes_on)
 
 
 def is_answer(gate: Gate, tx: Reader, decision: Decision) -> bool:
@@ -132,8 +131,9 @@ def is_answer(gate: Gate, tx: Reader, decision: Decision) -> bool:
 
 def is_harmless(decision: Decision) -> bool:
     """Return whether all it does is to allow what has low risk. Whatever uses or changes more has to last."""
-    low = decision.verdict is Verdict.ALLOW and decision.risk == Risk.LOW
-    return low and not decision.grants and not decision.effects
+    if decision.grants or decision.effects:
+        return False
+    return decision.verdict is Verdict.ALLOW and decision.risk == Risk.LOW
 
 
 class Reporting(DecidingSpan):
@@ -251,6 +251,8 @@ def _deny(
 
 def notice_in(effects: tuple[Effect, ...]) -> events.Text:
     """Return all that the operator is told by these effects, each text once, if there is anything."""
+    if not effects:
+        return UNSET
     told: dict[str, None] = {}
     for effect in effects:
         if isinstance(effect, (Noticed, Alerted)):
@@ -287,13 +289,13 @@ def record_decision(
         decision.risk.word,
         decision.grants,
         gate.policy.digest,
-        notice=notice_in(decision.effects),
-        question=UNSET if question is None else question.id,
-        task=UNSET if question is None else question.task or "",
-        bundle=UNSET if bundle is None else bundle.label,
-        call=UNSET if call is None else call,
-        again=again or UNSET,
-        facts=facts,
+        notice_in(decision.effects),
+        UNSET if question is None else question.id,
+        UNSET if question is None else question.task or "",
+        UNSET if bundle is None else bundle.label,
+        UNSET if call is None else call,
+        again or UNSET,
+        facts,
     )
     return record(
         tx,
@@ -310,4 +312,7 @@ def _commits_to_call(decision: Decision) -> bool:
     """Return whether a person has to do with it: they are asked, or alerted, or it was their click."""
     if decision.verdict is not Verdict.ALLOW:
         return True
-    return USER_INITIATED.name in [item.ruling.rule for item in decision.items]
+    for item in decision.items:  # noqa: SIM110  most often it is one
+        if item.ruling.rule == USER_INITIATED.name:
+            return True
+    return False
