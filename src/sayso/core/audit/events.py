@@ -754,6 +754,7 @@ DECISIONS: Mapping[str, Verdict] = {
 }
 """The events that record a decision, and what was decided."""
 
+_ALLOW = Verdict.ALLOW
 _BY_VERDICT: Mapping[Verdict, type[DecisionEvent]] = {
     Verdict.ASK: Asked,
     Verdict.DENY: Blocked,
@@ -766,7 +767,7 @@ BY_RULE: Mapping[str, type[DecisionEvent]] = {
 
 def event_of(decision: Decision) -> type[DecisionEvent]:
     """Return the event under which this decision is recorded."""
-    if decision.verdict is not Verdict.ALLOW:
+    if decision.verdict is not _ALLOW:
         return _BY_VERDICT[decision.verdict]
     return Decided if decision.grants else BY_RULE.get(decision.rule, Decided)
 

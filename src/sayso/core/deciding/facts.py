@@ -96,7 +96,7 @@ def spell_facts(request: Request, policy: Policy, view: View, now: float) -> str
     facts = Facts(
         tuple([_spell_operation(one, operations) for one in operations]),
         _find_marks(request, view, now) + ("j" if policy.project else ""),
-        _find_names(operations),
+        _find_names(operations) if len(operations) > 1 else (),
         _find_held(request, policy, view, now) if view.session.grants else (),
         _find_reviews(request, policy, view),
         starts=request.workflow or "",
@@ -149,8 +149,6 @@ def _find_scope_facts(scope: Scope) -> dict[str, object]:
 
 def _find_names(operations: tuple[Operation, ...]) -> tuple[str, ...]:
     """Return the names of the operations where one is named twice."""
-    if len(operations) == 1:
-        return ()
     names = tuple(one.name for one in operations)
     return names if len(set(names)) < len(names) else ()
 

@@ -37,6 +37,9 @@ from sayso.gate.rows.journal import call_for_entry, record
 from sayso.gate.telemetry import DecidingSpan
 from sayso.store.contract import Reader, Writer
 
+# Bound once: looking a member up on its enum class is slow, and this runs for every decision.
+ALLOW, ASK, LOW = Verdict.ALLOW, Verdict.ASK, Risk.LOW
+
 
 class Bundle(msgspec.Struct, frozen=True):
     """Calls that are checked ahead together: their label, and what will be asked when it is reached."""
@@ -99,14 +102,14 @@ def authorize_in(
         found = load_open_session(gate, tx, request.session, msgspec.structs.replace(wanted, keys=None))
     view, now = view_of(gate, tx, found, request, scope), tx.now
     decision = decide_here(gate, request, view, now)
-    if decision.verdict is Verdict.ASK:
+    if decision.verdict is ASK:
         decision = with_offers(decision, request, gate.policy, view, now)
     question, flood = _find_or_open_question(gate, tx, request, decision, found.session, bundle)
     if flood is not None:
         decision = _deny(decision, flood, flood_effects(found.session, flood, now))
     opened = () if question is None else (QuestionOpened(question),)
     stands = None
-    if call is not None and fence is not None and decision.verdict is Verdict.ALLOW:
+    if call is not None and fence is not None and decision.verdict is ALLOW:
         stands = (call, running_label(fence))
     apply_and_save(gate, tx, found, (*decision.effects, *opened), call=call, stands=stands)
     record_project_alerts(gate, tx)
@@ -133,7 +136,7 @@ def is_harmless(decision: Decision) -> bool:
     """Return whether all it does is to allow what has low risk. Whatever uses or changes more has to last."""
     if decision.grants or decision.effects:
         return False
-    return decision.verdict is Verdict.ALLOW and decision.risk == Risk.LOW
+    return decision.verdict is ALLOW and decision.risk is LOW
 
 
 class Reporting(DecidingSpan):
@@ -197,7 +200,7 @@ def _find_or_open_question(
     gate: Gate, tx: Writer, request: Request, decision: Decision, session: Session, bundle: Bundle | None
 ) -> tuple[Question | None, str | None]:
     """The question to ask, the open one if there is; or, if too much was asked, the reason to refuse."""
-    if decision.verdict is not Verdict.ASK:
+    if decision.verdict is not ASK:
         return None, None
     label, later = (bundle.label, bundle.later) if bundle is not None else (None, ())
     question = find_or_open_question(
@@ -282,8 +285,8 @@ def record_decision(
     made = events.event_of(decision)(
         request.digest,
         request.call.tool,
-        request.origin.value,
-        decision.verdict.value,
+        request.origin._value_,  # where `value` has it from, by way of two functions
+        decision.verdict._value_,
         decision.rule,
         decision.reason,
         decision.risk.word,
@@ -310,7 +313,7 @@ def record_decision(
 
 def _commits_to_call(decision: Decision) -> bool:
     """Return whether a person has to do with it: they are asked, or alerted, or it was their click."""
-    if decision.verdict is not Verdict.ALLOW:
+    if decision.verdict is not ALLOW:
         return True
     for item in decision.items:  # noqa: SIM110  most often it is one
         if item.ruling.rule == USER_INITIATED.name:

@@ -142,7 +142,7 @@ def save_session(
         was.version,
         was.epoch,
         _without_restarted_call({**was.ended, **over}, stands) if was.calls else {},
-        was.untried if stands is None else with_call(was.untried, stands[0], None),
+        with_call(was.untried, stands[0], None) if stands is not None and was.untried else was.untried,
         was.forgotten,
     )
     if spends or kept != was:
