@@ -13,12 +13,14 @@ from sayso.core.audit.checkpoint import Checkpoint, sign_checkpoint
 from sayso.core.audit.commitments import SaltedValue, commitment_of
 from sayso.core.audit.entry import (
     MAIN,
+    AuditBody,
     AuditEntry,
     AuditError,
     ChainHead,
     ChainRow,
     chain_hash,
-    encode_entry,
+    encode_body,
+    format_timestamp,
     genesis,
 )
 from sayso.core.audit.merkle import Frontier, TreeNode, extend_tree
@@ -45,6 +47,23 @@ def entry(seq: int, stream: str = MAIN, event: str = "DECIDED", **details: Any) 
     details = details or {"rule": "operation_grant", "turn": seq % 7, "verdict": "allow"}
     return AuditEntry(
         seq, START + seq / 8, event, f"s-{seq % 5}", "agent", ("git.push",), details, {}, stream
+    )
+
+
+def encode_entry(entry: AuditEntry) -> bytes:
+    """The bytes of an entry, as the gate writes them."""
+    return encode_body(
+        AuditBody(
+            entry.agent,
+            format_timestamp(entry.at),
+            entry.commitments,
+            entry.details,
+            entry.event,
+            entry.operations,
+            entry.seq,
+            entry.session,
+            entry.stream,
+        )
     )
 
 

@@ -36,7 +36,6 @@ from sayso.gate.telemetry import log_tampering
 from sayso.store.contract import Ahead, Reader, SessionRow, Store, Writer
 
 NO_SCOPE = Scope()
-AUTONOMOUS = Tier.AUTONOMOUS
 CLOCK_SLACK = 60.0
 """How far the clock may fall behind the newest entry before time is no longer trusted."""
 
@@ -316,7 +315,7 @@ def _reviewed_names(gate: Gate, request: Request) -> list[str]:
     for policy in (gate.policy,) if gate.base is None else (gate.policy, gate.base):
         for operation in request.operations:
             entry = policy.entry(operation.name)
-            if entry.tier is AUTONOMOUS:
+            if entry.tier is Tier.AUTONOMOUS:
                 names += (entry.domain, entry.name)
     return names
 

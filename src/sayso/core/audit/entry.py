@@ -116,25 +116,11 @@ def split_leaf(content: bytes) -> tuple[bytes, bytes]:
     return rest[:HASH_BYTES], rest[HASH_BYTES:]
 
 
-def encode_entry(entry: AuditEntry) -> bytes:
-    """The entry's body in its one spelling. What has none is refused."""
-    return encode_body(
-        AuditBody(
-            entry.agent,
-            format_timestamp(entry.at),
-            entry.commitments,
-            entry.details,
-            entry.event,
-            entry.operations,
-            entry.seq,
-            entry.session,
-            entry.stream,
-        )
-    )
-
-
 def encode_body(body: AuditBody) -> bytes:
-    """A body in its one spelling. Its details may be a struct, which is spelled as its fields would be."""
+    """An entry in its one spelling. What has none is refused.
+
+    Its details may be a struct, which is spelled as its fields would be.
+    """
     _check_body(body)
     if type(body.commitments) is dict and _are_plain_details(body.details):
         try:

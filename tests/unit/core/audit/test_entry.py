@@ -19,7 +19,6 @@ from sayso.core.audit.entry import (
     AuditError,
     chain_hash,
     encode_body,
-    encode_entry,
     format_timestamp,
     genesis,
     leaf_content,
@@ -33,7 +32,7 @@ from sayso.core.audit.text import format_json_line, format_pruned_line, format_t
 from sayso.core.digest import decode_canonical, encode_canonical
 from sayso.core.errors import NotCanonical
 from sayso.core.model import Piece, Risk, Verdict
-from tests.support.audit_trails import append_entry, entry, parse_json_line
+from tests.support.audit_trails import append_entry, encode_entry, entry, parse_json_line
 from tests.support.forging import forged_event
 from tests.support.rows import each_row
 
