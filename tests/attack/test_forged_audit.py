@@ -16,11 +16,11 @@ from sayso.core.audit.anchors import (
 )
 from sayso.core.audit.bulk import read_sound_run
 from sayso.core.audit.checkpoint import Checkpoint, sign_checkpoint
-from sayso.core.audit.entry import MAIN, ChainRow, append_entry, chain_hash, genesis
+from sayso.core.audit.entry import MAIN, ChainRow, chain_hash, genesis
 from sayso.core.audit.merkle import Frontier, extend_tree
 from sayso.core.audit.verify import MOST_FINDINGS, VerifyReport, verify_rows
 from sayso.gate.rows.keys import make_key, make_signer
-from tests.support.audit_trails import KEY, ORIGIN, TRUSTED, Trail, entry, judged, rows, trail
+from tests.support.audit_trails import KEY, ORIGIN, TRUSTED, Trail, append_entry, entry, judged, rows, trail
 
 WHOLE = trail(600, 100)
 

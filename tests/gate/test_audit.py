@@ -18,7 +18,6 @@ from sayso.core.audit.entry import (
     AuditEntry,
     AuditError,
     ChainHead,
-    append_entry,
     genesis,
     leaf_content,
 )
@@ -34,7 +33,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import make_key, make_signer, make_verifier, public_key_of
 from sayso.store.contract import EntryRow, SecretRow
-from tests.support.audit_trails import commit_values, parse_json_line
+from tests.support.audit_trails import append_entry, commit_values, parse_json_line
 from tests.support.forging import forged_event
 from tests.support.gates import KEY, Clock
 

@@ -7,9 +7,10 @@ from random import Random
 import pytest
 
 from sayso.core.audit.bulk import read_raw_body
-from sayso.core.audit.entry import AuditEntry, append_entry, genesis
+from sayso.core.audit.entry import AuditEntry, genesis
 from sayso.gate.audit.verifying.columns import find_differing_rows
 from sayso.store.contract import EntryTuple
+from tests.support.audit_trails import append_entry
 
 NOW = 1_800_000_000
 ODD_TIMES = (0.0, 1e-6, 0.1, 1.5, NOW + 0.25, NOW + 2.0, NOW + 0.999_999_6, NOW + 59.000_000_4, 2.5e11)

@@ -11,7 +11,18 @@ import msgspec
 from sayso.core.audit.anchors import anchors_from_checkpoints
 from sayso.core.audit.checkpoint import Checkpoint, sign_checkpoint
 from sayso.core.audit.commitments import SaltedValue, commitment_of
-from sayso.core.audit.entry import MAIN, AuditEntry, AuditError, ChainRow, append_entry, genesis
+from sayso.core.audit.entry import (
+    MAIN,
+    AuditBody,
+    AuditEntry,
+    AuditError,
+    ChainHead,
+    ChainRow,
+    chain_hash,
+    encode_body,
+    format_timestamp,
+    genesis,
+)
 from sayso.core.audit.merkle import Frontier, TreeNode, extend_tree
 from sayso.core.audit.verify import VerifyReport, verify_rows
 from sayso.core.digest import decode_canonical, encode_canonical
@@ -37,6 +48,29 @@ def entry(seq: int, stream: str = MAIN, event: str = "DECIDED", **details: Any) 
     return AuditEntry(
         seq, START + seq / 8, event, f"s-{seq % 5}", "agent", ("git.push",), details, {}, stream
     )
+
+
+def encode_entry(entry: AuditEntry) -> bytes:
+    """The bytes of an entry, as the gate writes them."""
+    return encode_body(
+        AuditBody(
+            entry.agent,
+            format_timestamp(entry.at),
+            entry.commitments,
+            entry.details,
+            entry.event,
+            entry.operations,
+            entry.seq,
+            entry.session,
+            entry.stream,
+        )
+    )
+
+
+def append_entry(head: ChainHead, new: AuditEntry) -> tuple[bytes, ChainHead]:
+    """The bytes to store for the entry that comes next in a chain, and the chain's new head."""
+    body = encode_entry(new)
+    return body, ChainHead(new.seq, chain_hash(head.hash, body), head.stream)
 
 
 def rows(count: int, stream: str = MAIN, first: int = 1, head: bytes | None = None) -> Iterator[ChainRow]:

@@ -283,19 +283,18 @@ def apply_and_save(
 
     `by` names the person whose act this is: questions that end with it say so.
     """
-    after = apply_effects(found.session, effects) if effects else found.session
-    closing = _closing(effects, by)
+    before = found.session
+    after = apply_effects(before, effects) if effects else before
+    closing = _closing(effects, by) if before.questions else NOTHING_SAID
     save_session(tx, gate.sealer, found, after, call=call, closing=closing, stands=stands)
     for finding in found.findings:
-        record(tx, events.TamperingFound(finding=finding), session=found.session.id, stream=gate.stream)
-        log_tampering(found.session.id, finding)
+        record(tx, events.TamperingFound(finding=finding), session=before.id, stream=gate.stream)
+        log_tampering(before.id, finding)
     return after
 
 
 def _closing(effects: tuple[Effect, ...], by: str) -> Closing:
     """Return how the questions that end with these effects close: answered, or withdrawn by whom and why."""
-    if not effects:
-        return NOTHING_SAID
     answers: dict[str, str] = {}
     opened = cleared = None
     for effect in effects:

@@ -26,6 +26,7 @@ from hashlib import sha256
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from sayso.core.digest import EXACT_INTEGERS, decode_canonical, encode_canonical, plain
 from sayso.core.errors import NotCanonical, SaysoError
@@ -97,16 +98,6 @@ def genesis(stream: str = MAIN) -> ChainHead:
     return ChainHead(0, sha256(b"sayso/audit-stream/1\n" + stream.encode()).digest(), stream)
 
 
-def append_entry(head: ChainHead, entry: AuditEntry) -> tuple[bytes, ChainHead]:
-    """The bytes to store for the entry that comes next in a chain, and the chain's new head."""
-    if entry.seq != head.seq + 1 or entry.stream != head.stream:
-        raise AuditError(
-            f"entry {entry.seq} of {entry.stream} does not follow entry {head.seq} of {head.stream}"
-        )
-    body = encode_entry(entry)
-    return body, ChainHead(entry.seq, chain_hash(head.hash, body), head.stream)
-
-
 def chain_hash(prev: bytes, body: bytes) -> bytes:
     """The hash of an entry, which is also its leaf hash in the tree."""
     return sha256(TAG + prev + body).digest()
@@ -125,26 +116,31 @@ def split_leaf(content: bytes) -> tuple[bytes, bytes]:
     return rest[:HASH_BYTES], rest[HASH_BYTES:]
 
 
-def encode_entry(entry: AuditEntry) -> bytes:
-    """The entry's body in its one spelling. What has none is refused."""
-    _check_entry(entry)
-    body = AuditBody(
-        entry.agent,
-        format_timestamp(entry.at),
-        entry.commitments,
-        entry.details,
-        entry.event,
-        entry.operations,
-        entry.seq,
-        entry.session,
-        entry.stream,
-    )
-    if type(entry.commitments) is dict and plain(entry.details):
+def encode_body(body: AuditBody) -> bytes:
+    """An entry in its one spelling. What has none is refused.
+
+    Its details may be a struct, which is spelled as its fields would be.
+    """
+    _check_body(body)
+    if type(body.commitments) is dict and _are_plain_details(body.details):
         try:
             return _encoder.encode(body)
         except UnicodeEncodeError as error:
             raise NotCanonical("text holds half a character (a lone surrogate)") from error
-    return encode_canonical(msgspec.structs.asdict(body))
+    values = msgspec.structs.asdict(body)
+    if isinstance(body.details, msgspec.Struct):
+        values["details"] = msgspec.to_builtins(body.details)
+    return encode_canonical(values)
+
+
+def _are_plain_details(details: Mapping[str, Any] | msgspec.Struct) -> bool:
+    """Return whether msgspec spells these as RFC 8785 does. A field that is not set is not written."""
+    if not isinstance(details, msgspec.Struct):
+        return plain(details)
+    for value in msgspec.structs.astuple(details):
+        if type(value) is not str and value is not UNSET and not plain(value, 1):
+            return False
+    return True
 
 
 def read_entry(body: bytes) -> AuditEntry:
@@ -190,22 +186,22 @@ def _format_second(second: int) -> str:
     return (_EPOCH + timedelta(seconds=second)).isoformat()
 
 
-def _check_entry(entry: AuditEntry) -> None:
-    if type(entry.seq) is not int or not 1 <= entry.seq <= EXACT_INTEGERS:
-        raise AuditError(f"{entry.seq!r} cannot number an entry")
-    if type(entry.event) is not str or not _is_event(entry.event):
-        raise AuditError(f"{entry.event!r} cannot name an event", hint="use upper-case words, like GRANTED")
-    if not _is_stream(entry.stream):
-        raise AuditError(f"{entry.stream!r} cannot name a stream", hint="use a-z, 0-9, dots, dashes")
-    if type(entry.operations) is not tuple:
+def _check_body(body: AuditBody) -> None:
+    if type(body.seq) is not int or not 1 <= body.seq <= EXACT_INTEGERS:
+        raise AuditError(f"{body.seq!r} cannot number an entry")
+    if type(body.event) is not str or not _is_event(body.event):
+        raise AuditError(f"{body.event!r} cannot name an event", hint="use upper-case words, like GRANTED")
+    if not _is_stream(body.stream):
+        raise AuditError(f"{body.stream!r} cannot name a stream", hint="use a-z, 0-9, dots, dashes")
+    if type(body.operations) is not tuple:
         raise AuditError("an entry's operations must be a tuple")
-    for text in (entry.session, entry.agent, *entry.operations):
+    for text in (body.session, body.agent, *body.operations):
         if type(text) is not str:
             raise AuditError(f"{text!r} is not text")
-    if type(entry.details) is not dict and not isinstance(entry.details, Mapping):
+    if not isinstance(body.details, (msgspec.Struct, dict, Mapping)):
         raise AuditError("an entry's details must be named values")
-    if type(entry.commitments) is not dict or entry.commitments:
-        _check_commitments(entry.commitments)
+    if type(body.commitments) is not dict or body.commitments:
+        _check_commitments(body.commitments)
 
 
 @lru_cache(maxsize=256)

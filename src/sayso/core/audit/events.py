@@ -754,6 +754,7 @@ DECISIONS: Mapping[str, Verdict] = {
 }
 """The events that record a decision, and what was decided."""
 
+_ALLOW = Verdict.ALLOW
 _BY_VERDICT: Mapping[Verdict, type[DecisionEvent]] = {
     Verdict.ASK: Asked,
     Verdict.DENY: Blocked,
@@ -766,15 +767,9 @@ BY_RULE: Mapping[str, type[DecisionEvent]] = {
 
 def event_of(decision: Decision) -> type[DecisionEvent]:
     """Return the event under which this decision is recorded."""
-    if decision.verdict is not Verdict.ALLOW:
+    if decision.verdict is not _ALLOW:
         return _BY_VERDICT[decision.verdict]
     return Decided if decision.grants else BY_RULE.get(decision.rule, Decided)
-
-
-def details_of(event: AuditEvent) -> dict[str, Any]:
-    """Return the details of an event's entry, as plain values."""
-    details: dict[str, Any] = msgspec.to_builtins(event)
-    return details
 
 
 _NO_DETAILS = dict.fromkeys(DecisionEvent.__struct_fields__[:9], "") | {"grants": ()}

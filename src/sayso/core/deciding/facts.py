@@ -96,7 +96,7 @@ def spell_facts(request: Request, policy: Policy, view: View, now: float) -> str
     facts = Facts(
         tuple([_spell_operation(one, operations) for one in operations]),
         _find_marks(request, view, now) + ("j" if policy.project else ""),
-        _find_names(operations),
+        _find_names(operations) if len(operations) > 1 else (),
         _find_held(request, policy, view, now) if view.session.grants else (),
         _find_reviews(request, policy, view),
         starts=request.workflow or "",
@@ -149,8 +149,6 @@ def _find_scope_facts(scope: Scope) -> dict[str, object]:
 
 def _find_names(operations: tuple[Operation, ...]) -> tuple[str, ...]:
     """Return the names of the operations where one is named twice."""
-    if len(operations) == 1:
-        return ()
     names = tuple(one.name for one in operations)
     return names if len(set(names)) < len(names) else ()
 
@@ -201,8 +199,7 @@ def _was_denied(request: Request, session: Session, now: float) -> bool:
 
 def _find_held(request: Request, policy: Policy, view: View, now: float) -> tuple[str, ...]:
     """Return the live grants that a decision of this request may go by, and that fit it."""
-    found: list[str] = []
-    names = [one.name for one in request.operations]
+    found, names = list[str](), request.operation_names
     for key, row in view.session.grants.items():
         if _may_cover(key, names, request, view.scope):
             for held in row:
@@ -229,7 +226,10 @@ def _may_cover(key: GrantKey, names: Sequence[str], request: Request, scope: Sco
 
 
 def _fits(pins: Pins, names: Sequence[str], request: Request) -> bool:
-    return any(pins_fit(pins, request, name) for name in names)
+    for name in names:  # noqa: SIM110  most often it is one
+        if pins_fit(pins, request, name):
+            return True
+    return False
 
 
 def _find_reviews(request: Request, policy: Policy, view: View) -> Mapping[str, float]:

@@ -25,8 +25,7 @@ def apply_effects(session: Session, effects: Iterable[fx.Effect]) -> Session:
     return session
 
 
-def _replace(session: Session, **fields: Any) -> Session:
-    return msgspec.structs.replace(session, **fields)
+_replace = msgspec.structs.replace
 
 
 def _add_grant(session: Session, effect: fx.GrantAdded) -> Session:
@@ -38,25 +37,25 @@ def _add_grant(session: Session, effect: fx.GrantAdded) -> Session:
 
 
 def _update_grant(
-    session: Session, key: GrantKey, grant: str, change: Callable[[HeldGrant], HeldGrant]
+    session: Session, key: GrantKey, grant: str, *, uses: int = 0, revoked: bool = False
 ) -> Session:
-    row = [change(held) if held.grant.id == grant else held for held in session.grants.get(key, ())]
-    return _replace(session, grants={**session.grants, key: tuple(row)})
+    """Count so many uses more, or fewer, of this grant, or revoke it."""
+    row = session.grants.get(key, ())
+    changed = [
+        HeldGrant(held.grant, max(held.used + uses, 0), revoked or held.revoked)
+        if held.grant.id == grant
+        else held
+        for held in row
+    ]
+    return _replace(session, grants={**session.grants, key: tuple(changed)})
 
 
 def _count_use(session: Session, effect: fx.GrantUsed) -> Session:
-    return _update_grant(
-        session, effect.key, effect.grant, lambda held: msgspec.structs.replace(held, used=held.used + 1)
-    )
+    return _update_grant(session, effect.key, effect.grant, uses=1)
 
 
 def _return_use(session: Session, effect: fx.UseReturned) -> Session:
-    return _update_grant(
-        session,
-        effect.key,
-        effect.grant,
-        lambda held: msgspec.structs.replace(held, used=max(held.used - 1, 0)),
-    )
+    return _update_grant(session, effect.key, effect.grant, uses=-1)
 
 
 def _revoke_grant(session: Session, effect: fx.GrantRevoked) -> Session:
@@ -64,7 +63,7 @@ def _revoke_grant(session: Session, effect: fx.GrantRevoked) -> Session:
     ended = [held.grant for held in _ending_with(session, effect)]
     keys = [(effect.key, effect.grant), *((grant.key, grant.id) for grant in ended)]
     for key, grant in keys:
-        session = _update_grant(session, key, grant, lambda held: msgspec.structs.replace(held, revoked=True))
+        session = _update_grant(session, key, grant, revoked=True)
     return _exhaust(session, {value for (kind, value), _ in keys if kind == "retry"})
 
 

@@ -37,6 +37,9 @@ from sayso.gate.rows.journal import call_for_entry, record
 from sayso.gate.telemetry import DecidingSpan
 from sayso.store.contract import Reader, Writer
 
+# Bound once: looking a member up on its enum class is slow, and this runs for every decision.
+ALLOW, ASK, LOW = Verdict.ALLOW, Verdict.ASK, Risk.LOW
+
 
 class Bundle(msgspec.Struct, frozen=True):
     """Calls that are checked ahead together: their label, and what will be asked when it is reached."""
@@ -99,14 +102,14 @@ def authorize_in(
         found = load_open_session(gate, tx, request.session, msgspec.structs.replace(wanted, keys=None))
     view, now = view_of(gate, tx, found, request, scope), tx.now
     decision = decide_here(gate, request, view, now)
-    if decision.verdict is Verdict.ASK:
+    if decision.verdict is ASK:
         decision = with_offers(decision, request, gate.policy, view, now)
     question, flood = _find_or_open_question(gate, tx, request, decision, found.session, bundle)
     if flood is not None:
         decision = _deny(decision, flood, flood_effects(found.session, flood, now))
     opened = () if question is None else (QuestionOpened(question),)
     stands = None
-    if call is not None and fence is not None and decision.verdict is Verdict.ALLOW:
+    if call is not None and fence is not None and decision.verdict is ALLOW:
         stands = (call, running_label(fence))
     apply_and_save(gate, tx, found, (*decision.effects, *opened), call=call, stands=stands)
     record_project_alerts(gate, tx)
@@ -121,8 +124,7 @@ def authorize_in(
     if question is not None:
         _record_replaced(gate, tx, question, found.session)
     session = found.session
-    counts = (session.clearings, session.revocations)
-    return Authorization(decision, question, entry, new, *counts, begins=not goes_on)
+    return Authorization(decision, question, entry, new, session.clearings, session.revocations, not goes_on)
 
 
 def is_answer(gate: Gate, tx: Reader, decision: Decision) -> bool:
@@ -132,8 +134,9 @@ def is_answer(gate: Gate, tx: Reader, decision: Decision) -> bool:
 
 def is_harmless(decision: Decision) -> bool:
     """Return whether all it does is to allow what has low risk. Whatever uses or changes more has to last."""
-    low = decision.verdict is Verdict.ALLOW and decision.risk == Risk.LOW
-    return low and not decision.grants and not decision.effects
+    if decision.grants or decision.effects:
+        return False
+    return decision.verdict is ALLOW and decision.risk is LOW
 
 
 class Reporting(DecidingSpan):
@@ -197,7 +200,7 @@ def _find_or_open_question(
     gate: Gate, tx: Writer, request: Request, decision: Decision, session: Session, bundle: Bundle | None
 ) -> tuple[Question | None, str | None]:
     """The question to ask, the open one if there is; or, if too much was asked, the reason to refuse."""
-    if decision.verdict is not Verdict.ASK:
+    if decision.verdict is not ASK:
         return None, None
     label, later = (bundle.label, bundle.later) if bundle is not None else (None, ())
     question = find_or_open_question(
@@ -251,6 +254,8 @@ def _deny(
 
 def notice_in(effects: tuple[Effect, ...]) -> events.Text:
     """Return all that the operator is told by these effects, each text once, if there is anything."""
+    if not effects:
+        return UNSET
     told: dict[str, None] = {}
     for effect in effects:
         if isinstance(effect, (Noticed, Alerted)):
@@ -280,20 +285,20 @@ def record_decision(
     made = events.event_of(decision)(
         request.digest,
         request.call.tool,
-        request.origin.value,
-        decision.verdict.value,
+        request.origin._value_,  # where `value` has it from, by way of two functions
+        decision.verdict._value_,
         decision.rule,
         decision.reason,
         decision.risk.word,
         decision.grants,
         gate.policy.digest,
-        notice=notice_in(decision.effects),
-        question=UNSET if question is None else question.id,
-        task=UNSET if question is None else question.task or "",
-        bundle=UNSET if bundle is None else bundle.label,
-        call=UNSET if call is None else call,
-        again=again or UNSET,
-        facts=facts,
+        notice_in(decision.effects),
+        UNSET if question is None else question.id,
+        UNSET if question is None else question.task or "",
+        UNSET if bundle is None else bundle.label,
+        UNSET if call is None else call,
+        again or UNSET,
+        facts,
     )
     return record(
         tx,
@@ -308,6 +313,9 @@ def record_decision(
 
 def _commits_to_call(decision: Decision) -> bool:
     """Return whether a person has to do with it: they are asked, or alerted, or it was their click."""
-    if decision.verdict is not Verdict.ALLOW:
+    if decision.verdict is not ALLOW:
         return True
-    return USER_INITIATED.name in [item.ruling.rule for item in decision.items]
+    for item in decision.items:  # noqa: SIM110  most often it is one
+        if item.ruling.rule == USER_INITIATED.name:
+            return True
+    return False

@@ -29,11 +29,11 @@ def view_of(gate: Gate, tx: Reader, found: LoadedSession, request: Request, scop
     trusted = time_trusted(gate, tx)  # it holds the stream: who takes an approver away holds it too
     return View(
         end_broken_approvals(gate, tx, found.session) if _has_approvals(found) else found.session,
-        scope=scope if scope is NO_SCOPE else _without_ended_consent(gate, found, request, scope),
-        reviews=reviews_for(gate, tx, request),
-        notices=gate.notices_to is not None,
-        time_trusted=trusted,
-        parent_stopped=parent is not None and is_stopped(gate, tx, parent),
+        scope if scope is NO_SCOPE else _without_ended_consent(gate, found, request, scope),
+        reviews_for(gate, tx, request),
+        gate.notices_to is not None,
+        trusted,
+        parent is not None and is_stopped(gate, tx, parent),
     )
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from secrets import token_bytes
 
 from sayso.core.audit.commitments import SALT_BYTES, SaltedValue, commitment_of
-from sayso.core.audit.entry import AuditEntry, ChainHead, append_entry, genesis
-from sayso.core.audit.events import AuditEvent, ClockTrusted, Sealed, details_of
+from sayso.core.audit.entry import AuditBody, chain_hash, encode_body, format_timestamp, genesis
+from sayso.core.audit.events import AuditEvent, ClockTrusted, Sealed
 from sayso.core.digest import decode_canonical, encode_canonical
 from sayso.core.model import Call
 from sayso.gate.rows.moves import check_goes_on
@@ -35,24 +35,25 @@ def record(
     if not event.follows_seal and (last is None or last.event == Sealed.event):
         check_goes_on(tx, last)
     at = tx.now if last is None or isinstance(event, ClockTrusted) else max(tx.now, last.at)
-    head = genesis(stream) if last is None else ChainHead(last.seq, last.hash, stream)
-    kept = [] if sensitive is None else _salt(sensitive)
-    entry = AuditEntry(
-        seq=head.seq + 1,
-        at=at,
-        event=event.event,
-        session=session,
-        agent=agent,
-        operations=operations,
-        details=details_of(event),
-        commitments={sealed.name: commitment_of(sealed) for sealed in kept} if kept else {},
-        stream=stream,
+    seq, before = (1, genesis(stream).hash) if last is None else (last.seq + 1, last.hash)
+    kept = _salt(sensitive) if sensitive else ()
+    body = encode_body(
+        AuditBody(
+            agent,
+            format_timestamp(at),
+            {sealed.name: commitment_of(sealed) for sealed in kept} if kept else {},
+            event,  # type: ignore[arg-type]  # its fields are the details
+            event.event,
+            operations,
+            seq,
+            session,
+            stream,
+        )
     )
-    body, after = append_entry(head, entry)
-    tx.add_entry(EntryRow(stream, after.seq, at, event.event, session, body, head.hash, after.hash))
+    tx.add_entry(EntryRow(stream, seq, at, event.event, session, body, before, chain_hash(before, body)))
     for sealed in kept:
-        tx.add_secret(SecretRow(stream, after.seq, sealed.name, sealed.salt, sealed.value))
-    return after.seq
+        tx.add_secret(SecretRow(stream, seq, sealed.name, sealed.salt, sealed.value))
+    return seq
 
 
 def _salt(sensitive: Mapping[str, bytes]) -> list[SaltedValue]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from math import isnan, nan
+from operator import attrgetter
 from struct import Struct
 from typing import Any, Generic, TypeVar
 
@@ -94,6 +95,9 @@ class SessionState(msgspec.Struct, frozen=True, omit_defaults=True):
     forgotten: float = 0.0
 
 
+_columns_beside_head = attrgetter(
+    "id", "owner", "agent", "user", "workspace", "parent", "opened_at", "ended_at", "spends"
+)
 _encode = msgspec.json.Encoder().encode
 _decode_session_state = msgspec.json.Decoder(SessionState).decode
 _decode_grant = msgspec.json.Decoder(Grant).decode
@@ -389,9 +393,7 @@ class Sealer:
 
     def _session_parts(self, row: SessionRow, head: bytes | None = None) -> tuple[bytes, ...]:
         """Return the sealed parts of a row, with another head if one is given."""
-        rest = (row.id, row.owner, row.agent, row.user, row.workspace, row.parent)
-        beside = _encode((*rest, row.opened_at, row.ended_at, row.spends))
-        return (self._where, row.head if head is None else head, beside)
+        return (self._where, row.head if head is None else head, _encode(_columns_beside_head(row)))
 
     def is_current(
         self, kind: str, name: str, version: int, *, until: float = 0.0, marked: int | None = None

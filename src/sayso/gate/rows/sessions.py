@@ -102,10 +102,10 @@ def load_session(tx: Reader, sealer: Sealer, session: str, wanted: RowSelection)
         grants,
         kept.denials,
         questions,
-        _sendings_by_key(kept.sent),
+        _sendings_by_key(kept.sent) if kept.sent else {},
         _load_calls_under_way(tx, sealer, kept) if wanted.calls and kept.calls else {},
     )
-    return LoadedSession(row, Session(*fields), kept, (*findings, *more), missing=missing)
+    return LoadedSession(row, Session(*fields), kept, (*findings, *more), True, missing)
 
 
 def save_session(
@@ -127,10 +127,7 @@ def save_session(
     if after is old and stands is not None and leaves_rest and not before.missing:
         _save_standing(tx, sealer, before, stands)
         return
-    spent = dict(was.spent)
-    for name in before.missing:
-        spent.pop(name, None)
-    spends = _save_grants(tx, sealer, old, after, spent, call)
+    spent, spends = _save_grants(tx, sealer, before, after, call)
     over = _find_ended(tx, sealer, before, after, spends) if spends or old.under_way else {}
     if after.taken_back and not was.calls:
         after = msgspec.structs.replace(after, taken_back=())
@@ -145,7 +142,7 @@ def save_session(
         was.version,
         was.epoch,
         _without_restarted_call({**was.ended, **over}, stands) if was.calls else {},
-        was.untried if stands is None else with_call(was.untried, stands[0], None),
+        with_call(was.untried, stands[0], None) if stands is not None and was.untried else was.untried,
         was.forgotten,
     )
     if spends or kept != was:
@@ -157,11 +154,14 @@ def save_session(
 
 
 def _save_grants(
-    tx: Writer, sealer: Sealer, old: Session, after: Session, spent: dict[str, GrantUsage], call: str | None
-) -> Sequence[SpendRow]:
-    """Store the grants that are new, and what became of the others. `spent` is kept up."""
+    tx: Writer, sealer: Sealer, before: LoadedSession, after: Session, call: str | None
+) -> tuple[Mapping[str, GrantUsage], Sequence[SpendRow]]:
+    """Store the grants that are new, and what became of the others. Return what is live, and the spends."""
+    old, spent = before.session, dict(before.kept.spent)
+    for name in before.missing:
+        spent.pop(name, None)
     if after.grants is old.grants and after.unentered is old.unentered:
-        return ()
+        return spent, ()
     known = {held.grant.id: held for row in old.grants.values() for held in row}
     still = {held.grant.id: held for row in after.grants.values() for held in row}
     for name, held in still.items():
@@ -172,7 +172,7 @@ def _save_grants(
     spends = find_spends(known, still, find_entered(old, after), spent, at=tx.now, call=call, marked=marked)
     for spend in spends:
         tx.add_spend(number_last(tx, spend) if spend.what == "revoke" else spend)
-    return spends
+    return spent, spends
 
 
 def _find_ended(
@@ -297,12 +297,12 @@ def _next_state(kept: SessionState, old: Session, after: Session, now: float) ->
 
 
 def _find_used_up(session: Session) -> set[str]:
-    return {
-        one.grant.id
-        for row in session.grants.values()
-        for one in row
-        if one.grant.uses is not None and one.used >= one.grant.uses
-    }
+    found = set()
+    for row in session.grants.values():
+        for one in row:
+            if one.grant.uses is not None and one.used >= one.grant.uses:
+                found.add(one.grant.id)
+    return found
 
 
 def _save_questions(
@@ -390,20 +390,18 @@ def _load_grants(
         return {}, frozenset(), ()
     held: dict[GrantKey, tuple[HeldGrant, ...]] = {}
     findings: list[str] = []
-    found: set[str] = set()
     for row in tx.grants(session, keys):
         grant = sealer.open_grant(row)
         if grant is None:
             if not sealer.is_void(row):
                 findings.append(words.changed_or_void(f"grant {row.id}"))
             continue
-        found.add(grant.id)
-        became = kept.spent.get(grant.id)
+        became, key = kept.spent.get(grant.id), grant.key
         one = _dead_grant(grant, kept) if became is None else HeldGrant(grant, became.used)
-        held[grant.key] = (*held.get(grant.key, ()), one)
+        held[key] = (*held[key], one) if key in held else (one,)
     if keys is not None:
         return held, frozenset(), tuple(findings)
-    missing = frozenset(kept.spent) - found
+    missing = frozenset(kept.spent) - {one.grant.id for row in held.values() for one in row}
     findings += (words.deleted_outside(f"grant {name}") for name in sorted(missing))
     return held, missing, tuple(findings)
 
@@ -423,7 +421,9 @@ def _load_questions(
         rows = tx.questions(session, limit=10_000)
     else:
         found = tx.open_question(session, wanted.digest) if wanted.digest is not None else None
-        rows = [found] if found is not None else []
+        if found is None:
+            return {}, ()
+        rows = [found]
     questions: dict[str, Question] = {}
     findings: list[str] = []
     for row in rows:

@@ -94,7 +94,9 @@ def compute_seal(key: bytes, tag: str, *parts: bytes) -> bytes:
     """A MAC over these parts, each with its length, so that no two lists of parts look the same."""
     inner, outer = _begin_mac(key, tag)
     mac, whole = inner.copy(), outer.copy()
-    mac.update(b"".join([piece for part in parts for piece in (_length(len(part)), part)]))
+    for part in parts:
+        mac.update(_length(len(part)))
+        mac.update(part)
     whole.update(mac.digest())
     return whole.digest()
 

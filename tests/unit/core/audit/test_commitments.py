@@ -14,9 +14,9 @@ from sayso.core.audit.commitments import (
     opens,
     reveal_values,
 )
-from sayso.core.audit.entry import AuditEntry, AuditError, append_entry, genesis
+from sayso.core.audit.entry import AuditEntry, AuditError, genesis
 from sayso.core.audit.verify import verify_rows
-from tests.support.audit_trails import commit_values
+from tests.support.audit_trails import append_entry, commit_values
 
 SECRETS = {"recipient": "ana@example.com", "body": {"text": "hello", "parts": [1, 2]}}
 
