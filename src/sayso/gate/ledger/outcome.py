@@ -100,9 +100,9 @@ def rows_ahead_of_end(gate: Gate, call: str) -> Ahead:
     if kept is None:
         return here
     used = _grants_used(kept)
-    grants = [gate.sealer.last_grant(name) for name in used]
-    if not _may_use_up(kept.request.workflow, grants):
+    if kept.request.workflow is None and not _may_use_up(gate, used):
         return here
+    grants = [gate.sealer.last_grant(name) for name in used]
     keys = _keys_of(call, kept.request.digest, grants)
     by_key = frozenset({(kept.request.session, keys)})
     return msgspec.structs.replace(here, grants=frozenset(used), grants_by_key=by_key)
@@ -220,9 +220,13 @@ def _grants_used(kept: Record) -> list[str]:
     return [name for item in kept.items for name in item.ruling.grants]
 
 
-def _may_use_up(workflow: str | None, grants: Iterable[Grant | None]) -> bool:
-    """Return whether the end of a call with these grants may change one: it is a run, or uses are counted."""
-    return workflow is not None or any(grant is None or grant.uses is not None for grant in grants)
+def _may_use_up(gate: Gate, used: Iterable[str]) -> bool:
+    """Return whether the end of a call with these grants may change one, because its uses are counted."""
+    for name in used:
+        grant = gate.sealer.last_grant(name)
+        if grant is None or grant.uses is not None:
+            return True
+    return False
 
 
 def _keys_of(call: str, digest: str, grants: Iterable[Grant | GrantRow | None]) -> tuple[GrantKey, ...]:
@@ -237,9 +241,9 @@ def _changes_nothing_else(gate: Gate, session: SessionHead, row: CallRow, kept: 
     Each grant it was started with can be used any number of times: then its end changes none, and uses none
     up.
     """
-    if row.state != "succeeded" or not _ends_plainly(session, row, kept):
+    if row.state != "succeeded" or row.workflow is not None or not _ends_plainly(session, row, kept):
         return False
-    return not _may_use_up(row.workflow, [gate.sealer.last_grant(name) for name in _grants_used(kept)])
+    return not _may_use_up(gate, _grants_used(kept))
 
 
 def _ends_plainly(session: SessionHead, row: CallRow, kept: Record) -> bool:

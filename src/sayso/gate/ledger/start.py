@@ -226,6 +226,8 @@ def _without_risk(operation: Operation) -> Operation:
 def _find_recorded_attempt(
     gate: Gate, tx: Reader, request: Request, host_id: str | None, key: str | None
 ) -> Attempt | None:
+    if host_id is None and key is None:
+        return None
     known = _find_recorded_call(gate, tx, request, host_id, key)
     return None if known is None else attempt_from_row(gate, tx, with_question_outcome(gate, tx, known))
 

@@ -71,10 +71,14 @@ def run_gated_call(
                 job.stopped = error
             raise
     note_start(door, attempt.record.request.operations[0].name, here)
-    outer = outer_resting_on(outer_consent(attempt.record.items, scope), attempt)
-    frame = Frame(door, session, outer=outer)
+    frame = Frame(
+        door,
+        session,
+        pass_on=lambda: outer_resting_on(outer_consent(attempt.record.items, scope), attempt),
+    )
     done: Outcome = yield from enter_function(door, capability, attempt, objects, frame)
-    yield from report_outcome(door, attempt.call, attempt.fence, done)
+    end = end_of(done)
+    yield Work(lambda: door.end(attempt.call, attempt.fence, *end))
     return done
 
 
@@ -163,12 +167,6 @@ def state_text(attempt: Attempt) -> str:
     if why is None or attempt.state not in ("failed", "ambiguous"):
         return said
     return why if attempt.state == "failed" else f"{said} ({why})"
-
-
-def report_outcome(door: Door, call: str, fence: int, done: Outcome) -> Steps[None]:
-    """Write down how the call ended, and what it returned."""
-    end = end_of(done)
-    yield Work(lambda: door.end(call, fence, *end))
 
 
 def describe_ending(done: Outcome, job: Job | None) -> str:

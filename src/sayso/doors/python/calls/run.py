@@ -362,8 +362,12 @@ def _execute(
     note = msgspec.structs.replace(decode_note(None), runs=runs, restartable=capability.restartable)
     folder = attempt.record.request.call.folder
     job = Job(attempt.call, attempt.fence, time.monotonic() + wish.wait, note, scope, folder)
-    outer = outer_resting_on(outer_consent(attempt.record.items, scope), attempt)
-    frame = Frame(door, wish.session, outer=outer, job=job)
+    frame = Frame(
+        door,
+        wish.session,
+        pass_on=lambda: outer_resting_on(outer_consent(attempt.record.items, scope), attempt),
+        job=job,
+    )
     crossing = capability.is_async != wish.is_async
     done: Outcome = yield from enter_function(door, capability, attempt, {}, frame, crossing=crossing)
     if job.stopped is not None:
