@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -134,7 +134,7 @@ class Attempt(msgspec.Struct, frozen=True):
         return self.fence > 0 and self.record.verdict is Verdict.ALLOW
 
 
-class SeenSession(NamedTuple):
+class SeenSession(msgspec.Struct, frozen=True):
     """A session's row as this transaction read it, and the state sealed in it.
 
     There is no state in a row of an earlier epoch, or in one that was tampered with.
@@ -158,18 +158,16 @@ def load_call_row(gate: Gate, tx: Reader, call: str) -> CallRow:
     return check_call_row(gate, tx, row)
 
 
-def load_call_and_session(gate: Gate, tx: Reader, call: str) -> tuple[CallRow, SeenSession]:
-    """The row of this call, if it is as this gate left it, and the session that was asked about it."""
+def load_call_and_session(gate: Gate, tx: Reader, call: str) -> tuple[CallRow, Record, SeenSession]:
+    """This call, if it is as this gate left it, its record, and the session that was asked about it."""
     row = tx.call(call)
     if row is None:
         raise UnknownCall.of(call)
     session = see_session(gate, tx, row.session)
-    sound = (
-        session.state is not None
-        and gate.sealer.open_call(row) is not None
-        and find_fault_beside(row, session.state) is None
-    )
-    return row if sound else check_call_row(gate, tx, row), session
+    kept = find_record(gate, row)
+    if kept is None or session.state is None or find_fault_beside(row, session.state) is not None:
+        check_call_row(gate, tx, row)
+    return row, kept or load_record(gate, row), session
 
 
 def see_session(gate: Gate, tx: Reader, session: str) -> SeenSession:
@@ -323,9 +321,8 @@ def _name_in_session(
 ) -> None:
     """Keep the call's state in its session's row, as long as it is not over."""
     stands, untried = _standing_label(after), _find_untried(after)
-    if before is not None and (stands, untried) == (_standing_label(before), _find_untried(before)):
-        return
-    if before is None and stands is None and untried is None:
+    stood, waited = (None, None) if before is None else (_standing_label(before), _find_untried(before))
+    if stands == stood and untried == waited:
         return
     row = tx.session(after.session)
     was = seen.state  # of a row that never changes, so of this one if it is the same object

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
-
 import msgspec
 from msgspec import UNSET
 
@@ -24,7 +22,6 @@ from sayso.gate.call_rows import (
     SeenSession,
     find_record,
     load_call_and_session,
-    load_record,
     move_call_row,
     see_session,
     standing_of,
@@ -79,8 +76,8 @@ def end_call_in(
         raise NotNow(f"a call does not end as {state}", hint=f"say one of: {', '.join(OUTCOMES)}")
     if not tx.local:
         tx.read_ahead(rows_ahead_of_end(gate, call))
-    row, session = load_call_and_session(gate, tx, call)
-    over, kept = ledger.finish_running(standing_of(row), fence, state), load_record(gate, row)
+    row, kept, session = load_call_and_session(gate, tx, call)
+    over = ledger.finish_running(standing_of(row), fence, state)
     if result is not None and len(result) > KEPT_RESULT:
         result, unkept = None, words.RESULT_TOO_LARGE
     if row.workflow is not None and state != "succeeded":
@@ -114,7 +111,7 @@ def _with_ending(kept: Record, unkept: str | None, *, claimed: bool) -> Record:
     return msgspec.structs.replace(kept, unkept=why, claimed=claimed)
 
 
-class FollowedUp(NamedTuple):
+class FollowedUp(msgspec.Struct, frozen=True):
     """What the end of a call meant for consent. `named`: its session says already that the call is over."""
 
     report: Report = NOTHING_FOLLOWS

@@ -157,9 +157,17 @@ def new_call_row(
         question=done.question.id if done.question else None,
         workflow=request.workflow,
     )
-    more: dict[str, Any] = {"clearings": done.clearings, "revocations": done.revocations}
-    more |= {"made_in": made_in, "silent": lease > ledger.BEATEN}
-    return with_decision(gate, row, request, done.decision, **more, **story_fields(gate, done, None))
+    return with_decision(
+        gate,
+        row,
+        request,
+        done.decision,
+        clearings=done.clearings,
+        revocations=done.revocations,
+        made_in=made_in,
+        silent=lease > ledger.BEATEN,
+        **story_fields(gate, done, None),
+    )
 
 
 def start_ungated(

@@ -8,7 +8,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from sayso.core.ledger import NotNow, State
 from sayso.core.session import Scope
@@ -77,8 +79,7 @@ def run_gated_call(
         pass_on=lambda: outer_resting_on(outer_consent(attempt.record.items, scope), attempt),
     )
     done: Outcome = yield from enter_function(door, capability, attempt, objects, frame)
-    end = end_of(done)
-    yield Work(lambda: door.end(attempt.call, attempt.fence, *end))
+    yield report_end(door, attempt.call, attempt.fence, end_of(done))
     return done
 
 
@@ -142,7 +143,7 @@ def enter_function(
     return done
 
 
-class End(NamedTuple):
+class End(msgspec.Struct, frozen=True):
     """The recorded end of a call: with its result, or the reason why there is none."""
 
     state: State
@@ -154,6 +155,11 @@ def end_of(done: Outcome) -> End:
     if done.error is not None:
         return End(state_after_error(done.error), None, error_text(done.error))
     return End("succeeded", *keep_result(done.value))
+
+
+def report_end(door: Door, call: str, fence: int, end: End) -> Work:
+    """The work of writing down how a call ended."""
+    return Work(lambda: door.end(call, fence, end.state, end.result, end.unkept))
 
 
 def error_text(error: BaseException) -> str:

@@ -28,6 +28,7 @@ from sayso.doors.python.calls.gated_call import (
     enter_function,
     error_text,
     obtain_consent,
+    report_end,
     state_after_error,
     state_text,
 )
@@ -174,7 +175,7 @@ def conclude_run(door: Door, call: str, fence: int, done: Outcome, ran: tuple[st
     else:
         result = Result("error", reason=error_text(done.error), operation_id=call, ran=ran)
     with door.handing_on.ending(call, result):
-        yield Work(lambda: door.end(call, fence, *end))
+        yield report_end(door, call, fence, end)
     if done.error is not None and not isinstance(done.error, Exception):
         raise done.error
     return result
@@ -241,7 +242,7 @@ def settle_stopped_run(door: Door, job: Job, *, restartable: bool) -> Steps[Resu
         result = msgspec.structs.replace(result_from_denial(error, job.call, ran), reason=where)
     end = End(state_after_error(error), None, where)
     with door.handing_on.ending(job.call, result):
-        yield Work(lambda: door.end(job.call, job.fence, *end))
+        yield report_end(door, job.call, job.fence, end)
     return result
 
 
