@@ -8,12 +8,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from sayso.core.ledger import NotNow, State
-from sayso.core.session import Scope
+from sayso.core.session import OuterCall, Scope
 from sayso.doors.python import words
 from sayso.doors.python.calls.capability import Capability, call_function
 from sayso.doors.python.calls.door import Door, PendingAsk, WaitResult
@@ -63,7 +64,7 @@ def run_gated_call(
         raise job.stopped
     plain, objects = capability.shape.write_call(args, kwargs)
     request, scope = door.request(capability, plain, session), scope_here(door, session, here)
-    attempt: Attempt = yield Work(lambda: door.start(capability, request, scope))
+    attempt: Attempt = yield Work(partial(door.start, capability, request, scope))
     if not attempt.runs:
         patience = _patience(capability, job)
         try:
@@ -73,11 +74,7 @@ def run_gated_call(
                 job.stopped = error
             raise
     note_start(door, attempt.record.request.operations[0].name, here)
-    frame = Frame(
-        door,
-        session,
-        pass_on=lambda: outer_resting_on(outer_consent(attempt.record.items, scope), attempt),
-    )
+    frame = Frame(door, session, pass_on=partial(consent_passed_on, attempt, scope))
     done: Outcome = yield from enter_function(door, capability, attempt, objects, frame)
     yield report_end(door, attempt.call, attempt.fence, end_of(done))
     return done
@@ -96,19 +93,23 @@ def obtain_consent(
     while not attempt.runs:
         if attempt.state != "pending" or attempt.question is None:
             raise _make_denied(attempt)
-        now = attempt
-        asks: PendingAsk = yield Work(lambda now=now: door.asks(now))  # type: ignore[misc]
+        asks: PendingAsk = yield Work(partial(door.asks, attempt))
         if until is None:
             raise _make_required(attempt, asks, ConsentRequired)
-        yield Work(lambda now=now: door.check_able(capability, now, scope))  # type: ignore[misc]
+        yield Work(partial(door.check_able, capability, attempt, scope))
         left = until - time.monotonic()
         if not left > 0:  # nor a number at all
             raise _make_required(attempt, asks, ConsentTimeout)
         waited: WaitResult = yield from _ask_and_wait(door, capability, attempt, asks, left, job)
         if waited.state == "open":
             raise _make_required(attempt, asks, ConsentTimeout)
-        attempt = yield Work(lambda now=now: door.retry(capability, now, scope))  # type: ignore[misc]
+        attempt = yield Work(partial(door.retry, capability, attempt, scope))
     return attempt
+
+
+def consent_passed_on(attempt: Attempt, scope: Scope) -> OuterCall | None:
+    """The consent that a started call passes on to the calls inside it."""
+    return outer_resting_on(outer_consent(attempt.record.items, scope), attempt)
 
 
 def enter_function(
@@ -131,9 +132,8 @@ def enter_function(
         try:
             args, kwargs = capability.shape.read(request.call.arguments, objects)
             function, folder = capability.function, request.call.folder
-            done: Outcome = yield Enter(
-                frame, lambda: call_function(function, args, kwargs, folder=folder, crossing=crossing)
-            )
+            enter = partial(call_function, function, args, kwargs, folder=folder, crossing=crossing)
+            done: Outcome = yield Enter(frame, enter)
         except BaseException:  # it never came to the function
             yield Work(lambda: door.end(call, fence, "failed"))
             raise
@@ -159,7 +159,7 @@ def end_of(done: Outcome) -> End:
 
 def report_end(door: Door, call: str, fence: int, end: End) -> Work:
     """The work of writing down how a call ended."""
-    return Work(lambda: door.end(call, fence, end.state, end.result, end.unkept))
+    return Work(partial(door.end, call, fence, end.state, end.result, end.unkept))
 
 
 def error_text(error: BaseException) -> str:

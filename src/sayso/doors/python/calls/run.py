@@ -24,6 +24,7 @@ from sayso.doors.python.calls.gated_call import (
     STATE_WORDS,
     UNANSWERED,
     End,
+    consent_passed_on,
     end_of,
     enter_function,
     error_text,
@@ -38,8 +39,6 @@ from sayso.doors.python.calls.scope import (
     Job,
     calls_around,
     note_start,
-    outer_consent,
-    outer_resting_on,
     scope_here,
 )
 from sayso.doors.python.calls.steps import Outcome, Steps, Wait, Work
@@ -363,12 +362,7 @@ def _execute(
     note = msgspec.structs.replace(decode_note(None), runs=runs, restartable=capability.restartable)
     folder = attempt.record.request.call.folder
     job = Job(attempt.call, attempt.fence, time.monotonic() + wish.wait, note, scope, folder)
-    frame = Frame(
-        door,
-        wish.session,
-        pass_on=lambda: outer_resting_on(outer_consent(attempt.record.items, scope), attempt),
-        job=job,
-    )
+    frame = Frame(door, wish.session, pass_on=partial(consent_passed_on, attempt, scope), job=job)
     crossing = capability.is_async != wish.is_async
     done: Outcome = yield from enter_function(door, capability, attempt, {}, frame, crossing=crossing)
     if job.stopped is not None:
