@@ -193,6 +193,18 @@ def test_a_failure_that_only_the_agent_claims_frees_no_effect_and_no_retry(gate:
     assert start_call(gate, edit(session), holder="one").state == "pending"
 
 
+@pytest.mark.parametrize(("end", "again"), [("succeeded", "running"), ("ambiguous", "pending")])
+def test_a_run_that_nobody_can_tell_of_ends_the_free_retry_of_another(
+    gate: Gate, session: str, end: State, again: str
+) -> None:
+    record_task_start(gate, session, "feature")
+    one = retry_call(gate, approved(gate, session, "task").call, holder="one")
+    two = start_call(gate, edit(session), holder="two")
+    end_call(gate, one.call, one.fence, "failed")
+    end_call(gate, two.call, two.fence, end)
+    assert start_call(gate, edit(session), holder="three").state == again
+
+
 def test_a_result_is_told_for_a_day_and_then_forgotten(gate: Gate, session: str, clock: Clock) -> None:
     running = retry_call(gate, approved(gate, session).call, holder="one")
     end_call(gate, running.call, running.fence, "succeeded", b'"done"')

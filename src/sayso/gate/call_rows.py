@@ -28,11 +28,10 @@ from sayso.gate.rows.sessions import (
     keep_within_bounds,
     load_kept,
     load_session,
-    save_session_row,
     with_call,
 )
 from sayso.gate.rows.tampering import Tampered
-from sayso.store.contract import CallRow, Reader, Writer
+from sayso.store.contract import CallRow, Reader, SessionRow, Writer
 
 RESULT_LASTS = DAY
 
@@ -135,6 +134,18 @@ class Attempt(msgspec.Struct, frozen=True):
         return self.fence > 0 and self.record.verdict is Verdict.ALLOW
 
 
+class SeenSession(msgspec.Struct, frozen=True):
+    """A session's row as this transaction read it, and the state sealed in it.
+
+    There is no state in a row of an earlier epoch, or in one that was tampered with.
+    """
+
+    row: SessionRow | None
+    state: SessionState | None
+
+
+UNSEEN = SeenSession(None, None)
+
 _encode = msgspec.json.Encoder().encode
 _decode_record = msgspec.json.Decoder(Record).decode
 
@@ -145,6 +156,24 @@ def load_call_row(gate: Gate, tx: Reader, call: str) -> CallRow:
     if row is None:
         raise UnknownCall.of(call)
     return check_call_row(gate, tx, row)
+
+
+def load_call_and_session(gate: Gate, tx: Reader, call: str) -> tuple[CallRow, Record, SeenSession]:
+    """This call, if it is as this gate left it, its record, and the session that was asked about it."""
+    row = tx.call(call)
+    if row is None:
+        raise UnknownCall.of(call)
+    session = see_session(gate, tx, row.session)
+    kept = find_record(gate, row)
+    if kept is None or session.state is None or find_fault_beside(row, session.state) is not None:
+        check_call_row(gate, tx, row)
+    return row, kept or load_record(gate, row), session
+
+
+def see_session(gate: Gate, tx: Reader, session: str) -> SeenSession:
+    """Read the row of this session, and what is sealed in it."""
+    row = tx.session(session)
+    return SeenSession(row, None if row is None else gate.sealer.open_session(row))
 
 
 def check_call_row(gate: Gate, tx: Reader, row: CallRow) -> CallRow:
@@ -250,10 +279,10 @@ def standing_of(row: CallRow) -> CallStanding:
     return CallStanding(read_state(row.state), row.fence, row.holder, row.lease_until)
 
 
-def with_standing(row: CallRow, where: CallStanding) -> CallRow:
-    """The row with this standing; `put` and `moved` seal it."""
+def with_standing(row: CallRow, where: CallStanding, **more: Any) -> CallRow:
+    """The row with this standing, and more that changes with it; `put` and `moved` seal it."""
     return msgspec.structs.replace(
-        row, state=where.state, fence=where.fence, holder=where.holder, lease_until=where.lease_until
+        row, state=where.state, fence=where.fence, holder=where.holder, lease_until=where.lease_until, **more
     )
 
 
@@ -266,25 +295,39 @@ def add_call_row(gate: Gate, tx: Writer, row: CallRow, *, named: bool = False) -
     return row
 
 
-def move_call_row(gate: Gate, tx: Writer, before: CallRow, after: CallRow, *, named: bool = False) -> CallRow:
-    """Store the call as it is now, unless somebody moved it since it was read."""
+def move_call_row(
+    gate: Gate,
+    tx: Writer,
+    before: CallRow,
+    after: CallRow,
+    *,
+    named: bool = False,
+    seen: SeenSession = UNSEEN,
+) -> CallRow:
+    """Store the call as it is now, unless somebody moved it since it was read.
+
+    `seen` is its session as this transaction read it, to be read again if it has changed since.
+    """
     after = gate.sealer.call(after)
     if not tx.move_call(after, states=(before.state,), fence=before.fence):
         raise NotNow.of_lost_start()
     if not named:
-        _name_in_session(gate, tx, before, after)
+        _name_in_session(gate, tx, before, after, seen)
     return after
 
 
-def _name_in_session(gate: Gate, tx: Writer, before: CallRow | None, after: CallRow) -> None:
+def _name_in_session(
+    gate: Gate, tx: Writer, before: CallRow | None, after: CallRow, seen: SeenSession = UNSEEN
+) -> None:
     """Keep the call's state in its session's row, as long as it is not over."""
     stands, untried = _standing_label(after), _find_untried(after)
-    if before is not None and (stands, untried) == (_standing_label(before), _find_untried(before)):
-        return
-    if before is None and stands is None and untried is None:
+    stood, waited = (None, None) if before is None else (_standing_label(before), _find_untried(before))
+    if stands == stood and untried == waited:
         return
     row = tx.session(after.session)
-    was = None if row is None else gate.sealer.open_session(row)
+    was = seen.state  # of a row that never changes, so of this one if it is the same object
+    if row is not seen.row:
+        was = None if row is None else gate.sealer.open_session(row)
     if row is None or was is None:
         found = _session_of(gate, tx, after)
         if stands is None and untried is None:
@@ -293,8 +336,8 @@ def _name_in_session(gate: Gate, tx: Writer, before: CallRow | None, after: Call
         raise UnknownCall(f"there is no session of call {after.id}")
     calls, waiting = with_call(was.calls, after.id, stands), with_call(was.untried, after.id, untried)
     if calls is not was.calls or waiting is not was.untried:
-        kept = msgspec.structs.replace(was, calls=calls, untried=waiting)
-        save_session_row(tx, gate.sealer, row, keep_within_bounds(kept, tx.now))
+        kept = msgspec.structs.replace(was, calls=calls, untried=waiting, version=was.version + 1)
+        tx.change_session(gate.sealer.session(row, keep_within_bounds(kept, tx.now)))
 
 
 def _session_of(gate: Gate, tx: Reader, row: CallRow) -> LoadedSession:

@@ -181,7 +181,8 @@ class RunningSpan(Span):
         return self
 
     def set_end(self, state: str, error: BaseException | None = None) -> None:
-        self.tell({"state": state})
+        if self._span is not None:
+            self.tell({"state": state})
         if error is not None:
             self.fail(error)
         log_run_end(self._call, self._request, state)

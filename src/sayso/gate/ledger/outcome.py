@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import msgspec
 from msgspec import UNSET
@@ -21,10 +20,11 @@ from sayso.core.session import Session, SessionHead
 from sayso.gate.audit.consent_entries import record_grant
 from sayso.gate.call_rows import (
     Record,
+    SeenSession,
     find_record,
-    load_call_row,
-    load_record,
+    load_call_and_session,
     move_call_row,
+    see_session,
     standing_of,
     with_record,
     with_standing,
@@ -35,7 +35,7 @@ from sayso.gate.rows.journal import record
 from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_session
 from sayso.gate.telemetry import log_tampering
 from sayso.gate.words import changed_outside
-from sayso.store.contract import Ahead, CallRow, GrantRow, Reader, SessionRow, Writer
+from sayso.store.contract import Ahead, CallRow, GrantRow, Reader, Writer
 
 KEPT_RESULT = 64 * 1024
 NOTHING_FOLLOWS = Report()
@@ -77,19 +77,18 @@ def end_call_in(
         raise NotNow(f"a call does not end as {state}", hint=f"say one of: {', '.join(OUTCOMES)}")
     if not tx.local:
         tx.read_ahead(rows_ahead_of_end(gate, call))
-    row = load_call_row(gate, tx, call)
-    ended = with_standing(row, ledger.finish_running(standing_of(row), fence, state))
+    row, kept, session = load_call_and_session(gate, tx, call)
+    over = ledger.finish_running(standing_of(row), fence, state)
     if result is not None and len(result) > KEPT_RESULT:
         result, unkept = None, words.RESULT_TOO_LARGE
     if row.workflow is not None and state != "succeeded":
         result = row.result  # how far it has come, for whoever goes on with it
-    ended = msgspec.structs.replace(ended, result=result, ended_at=tx.now)
+    ended = with_standing(row, over, result=result, ended_at=tx.now)
     if claimed or unkept is not None:
-        kept = _with_ending(load_record(gate, row), unkept, claimed=claimed)
+        kept = _with_ending(kept, unkept, claimed=claimed)
         ended = with_record(gate, ended, kept)
-    ended = gate.sealer.call(ended)
-    followed = follow_up(gate, tx, ended, doubted=row.state == "ambiguous")
-    return followed.report, move_call_row(gate, tx, row, ended, named=followed.named)
+    followed = _follow_up_recorded(gate, tx, ended, kept, session, doubted=row.state == "ambiguous")
+    return followed.report, move_call_row(gate, tx, row, ended, named=followed.named, seen=session)
 
 
 def rows_ahead_of_end(gate: Gate, call: str) -> Ahead:
@@ -99,9 +98,9 @@ def rows_ahead_of_end(gate: Gate, call: str) -> Ahead:
     if kept is None:
         return here
     used = _grants_used(kept)
-    grants = [gate.sealer.last_grant(name) for name in used]
-    if not _may_use_up(kept.request.workflow, grants):
+    if kept.request.workflow is None and not _may_use_up(gate, used):
         return here
+    grants = [gate.sealer.last_grant(name) for name in used]
     keys = _keys_of(call, kept.request.digest, grants)
     by_key = frozenset({(kept.request.session, keys)})
     return msgspec.structs.replace(here, grants=frozenset(used), grants_by_key=by_key)
@@ -113,11 +112,14 @@ def _with_ending(kept: Record, unkept: str | None, *, claimed: bool) -> Record:
     return msgspec.structs.replace(kept, unkept=why, claimed=claimed)
 
 
-class FollowedUp(NamedTuple):
+class FollowedUp(msgspec.Struct, frozen=True):
     """What the end of a call meant for consent. `named`: its session says already that the call is over."""
 
-    report: Report = Report()
+    report: Report = NOTHING_FOLLOWS
     named: bool = False
+
+
+NOTHING_FOLLOWED = FollowedUp()
 
 
 def follow_up(gate: Gate, tx: Writer, row: CallRow, *, doubted: bool = False) -> FollowedUp:
@@ -128,20 +130,26 @@ def follow_up(gate: Gate, tx: Writer, row: CallRow, *, doubted: bool = False) ->
     kept = find_record(gate, row)
     if kept is None:
         _record_tampered_end(gate, tx, row)
-        return FollowedUp()
+        return NOTHING_FOLLOWED
+    return _follow_up_recorded(gate, tx, row, kept, see_session(gate, tx, row.session), doubted=doubted)
+
+
+def _follow_up_recorded(
+    gate: Gate, tx: Writer, row: CallRow, kept: Record, session: SeenSession, *, doubted: bool
+) -> FollowedUp:
+    """The same with the record of the call, and its session as this transaction read it."""
     executed = events.Executed(row.id, row.digest, row.state, rule=kept.rule, claimed=kept.claimed or UNSET)
     operations = operations_of(kept.items)
     record(tx, executed, session=row.session, operations=operations, stream=gate.stream)
-    session = tx.session(row.session)
-    if session is None or session.ended_at is not None:
-        return FollowedUp()
+    if session.row is None or session.row.ended_at is not None:
+        return NOTHING_FOLLOWED
     if row.state == "ambiguous":
         end_retries(gate, tx, row, kept)
-        return FollowedUp()
-    if _changes_nothing_else(gate, session, row, kept):
+        return NOTHING_FOLLOWED
+    if session.state is not None and _changes_nothing_else(gate, session.state.head, row, kept):
         if not doubted:
             _end_unsynced(gate, tx)
-        return FollowedUp()
+        return NOTHING_FOLLOWED
     return _follow_up_consent(gate, tx, row, kept, doubted=doubted)
 
 
@@ -210,9 +218,13 @@ def _grants_used(kept: Record) -> list[str]:
     return [name for item in kept.items for name in item.ruling.grants]
 
 
-def _may_use_up(workflow: str | None, grants: Iterable[Grant | None]) -> bool:
-    """Return whether the end of a call with these grants may change one: it is a run, or uses are counted."""
-    return workflow is not None or any(grant is None or grant.uses is not None for grant in grants)
+def _may_use_up(gate: Gate, used: Iterable[str]) -> bool:
+    """Return whether the end of a call with these grants may change one, because its uses are counted."""
+    for name in used:
+        grant = gate.sealer.last_grant(name)
+        if grant is None or grant.uses is not None:
+            return True
+    return False
 
 
 def _keys_of(call: str, digest: str, grants: Iterable[Grant | GrantRow | None]) -> tuple[GrantKey, ...]:
@@ -221,16 +233,15 @@ def _keys_of(call: str, digest: str, grants: Iterable[Grant | GrantRow | None]) 
     return tuple(dict.fromkeys(keys))
 
 
-def _changes_nothing_else(gate: Gate, session: SessionRow, row: CallRow, kept: Record) -> bool:
+def _changes_nothing_else(gate: Gate, session: SessionHead, row: CallRow, kept: Record) -> bool:
     """Return whether the call succeeded, and all that its session has to note is that it is over.
 
     Each grant it was started with can be used any number of times: then its end changes none, and uses none
     up.
     """
-    state = gate.sealer.open_session(session) if row.state == "succeeded" else None
-    if state is None or not _ends_plainly(state.head, row, kept):
+    if row.state != "succeeded" or row.workflow is not None or not _ends_plainly(session, row, kept):
         return False
-    return not _may_use_up(row.workflow, [gate.sealer.last_grant(name) for name in _grants_used(kept)])
+    return not _may_use_up(gate, _grants_used(kept))
 
 
 def _ends_plainly(session: SessionHead, row: CallRow, kept: Record) -> bool:

@@ -157,9 +157,17 @@ def new_call_row(
         question=done.question.id if done.question else None,
         workflow=request.workflow,
     )
-    more: dict[str, Any] = {"clearings": done.clearings, "revocations": done.revocations}
-    more |= {"made_in": made_in, "silent": lease > ledger.BEATEN}
-    return with_decision(gate, row, request, done.decision, **more, **story_fields(gate, done, None))
+    return with_decision(
+        gate,
+        row,
+        request,
+        done.decision,
+        clearings=done.clearings,
+        revocations=done.revocations,
+        made_in=made_in,
+        silent=lease > ledger.BEATEN,
+        **story_fields(gate, done, None),
+    )
 
 
 def start_ungated(
@@ -226,6 +234,8 @@ def _without_risk(operation: Operation) -> Operation:
 def _find_recorded_attempt(
     gate: Gate, tx: Reader, request: Request, host_id: str | None, key: str | None
 ) -> Attempt | None:
+    if host_id is None and key is None:
+        return None
     known = _find_recorded_call(gate, tx, request, host_id, key)
     return None if known is None else attempt_from_row(gate, tx, with_question_outcome(gate, tx, known))
 

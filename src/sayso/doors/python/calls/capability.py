@@ -77,7 +77,8 @@ def call_function(
     `crossing`: from sync code into a coroutine function, or the other way round.
     """
     if not crossing:
-        return _call_here(function, args, kwargs, folder)
+        check_here(folder)
+        return function(*args, **kwargs)
     if inspect.iscoroutinefunction(function):
         return asyncio.run(_call_here(function, args, kwargs, folder))
     return in_thread(lambda: _call_here(function, args, kwargs, folder))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -255,19 +255,10 @@ class Door(ABC):
         know better.
         """
         named = tuple(operations if operations is not None else self.operations(capability))
-        shape = capability.shape
-        takes = parameters_text(shape) if shape.parameters is None else shape.parameters
-        declared = (
-            Declaration(named, "code", takes)
-            if named
-            else Declaration((_operation_from_name(capability.name),), "name", takes)
-        )
-        if declared == shape.declared:  # the same object again: what it comes to is kept for it
-            declared = shape.declared
-        shape.declared = declared
+        declared = _declare(capability, named)
         with share_budget():
             where = folder_when_read() if folder is None else folder
-            call = make_call(capability.name, plain, folder=where, schema=shape.schema)
+            call = make_call(capability.name, plain, folder=where, schema=capability.shape.schema)
             return self.request_for_call(call, declared, session)
 
     def operations(self, capability: Capability) -> list[Operation]:
@@ -391,6 +382,21 @@ def _reconciler(capability: Capability) -> Reconciler:
         return None if capability.reconcile is None else capability.reconcile(*args, **kwargs)
 
     return became
+
+
+def _declare(capability: Capability, named: tuple[Operation, ...]) -> Declaration:
+    """What the code declares of a call: the same object as for the last call, if it declares the same.
+
+    What a declaration comes to is kept for the object.
+    """
+    shape = capability.shape
+    operations = named or (_operation_from_name(capability.name),)
+    by: Literal["code", "name"] = "code" if named else "name"
+    takes = parameters_text(shape) if shape.parameters is None else shape.parameters
+    last = shape.declared
+    if last is None or (last.operations, last.by, last.parameters) != (operations, by, takes):
+        last = shape.declared = Declaration(operations, by, takes)
+    return last
 
 
 def _operation_from_name(name: str) -> Operation:

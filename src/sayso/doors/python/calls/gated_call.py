@@ -8,10 +8,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
+
+import msgspec
 
 from sayso.core.ledger import NotNow, State
-from sayso.core.session import Scope
+from sayso.core.session import OuterCall, Scope
 from sayso.doors.python import words
 from sayso.doors.python.calls.capability import Capability, call_function
 from sayso.doors.python.calls.door import Door, PendingAsk, WaitResult
@@ -61,7 +64,7 @@ def run_gated_call(
         raise job.stopped
     plain, objects = capability.shape.write_call(args, kwargs)
     request, scope = door.request(capability, plain, session), scope_here(door, session, here)
-    attempt: Attempt = yield Work(lambda: door.start(capability, request, scope))
+    attempt: Attempt = yield Work(partial(door.start, capability, request, scope))
     if not attempt.runs:
         patience = _patience(capability, job)
         try:
@@ -71,10 +74,9 @@ def run_gated_call(
                 job.stopped = error
             raise
     note_start(door, attempt.record.request.operations[0].name, here)
-    outer = outer_resting_on(outer_consent(attempt.record.items, scope), attempt)
-    frame = Frame(door, session, outer=outer)
+    frame = Frame(door, session, pass_on=partial(consent_passed_on, attempt, scope))
     done: Outcome = yield from enter_function(door, capability, attempt, objects, frame)
-    yield from report_outcome(door, attempt.call, attempt.fence, done)
+    yield report_end(door, attempt.call, attempt.fence, end_of(done))
     return done
 
 
@@ -91,19 +93,23 @@ def obtain_consent(
     while not attempt.runs:
         if attempt.state != "pending" or attempt.question is None:
             raise _make_denied(attempt)
-        now = attempt
-        asks: PendingAsk = yield Work(lambda now=now: door.asks(now))  # type: ignore[misc]
+        asks: PendingAsk = yield Work(partial(door.asks, attempt))
         if until is None:
             raise _make_required(attempt, asks, ConsentRequired)
-        yield Work(lambda now=now: door.check_able(capability, now, scope))  # type: ignore[misc]
+        yield Work(partial(door.check_able, capability, attempt, scope))
         left = until - time.monotonic()
         if not left > 0:  # nor a number at all
             raise _make_required(attempt, asks, ConsentTimeout)
         waited: WaitResult = yield from _ask_and_wait(door, capability, attempt, asks, left, job)
         if waited.state == "open":
             raise _make_required(attempt, asks, ConsentTimeout)
-        attempt = yield Work(lambda now=now: door.retry(capability, now, scope))  # type: ignore[misc]
+        attempt = yield Work(partial(door.retry, capability, attempt, scope))
     return attempt
+
+
+def consent_passed_on(attempt: Attempt, scope: Scope) -> OuterCall | None:
+    """The consent that a started call passes on to the calls inside it."""
+    return outer_resting_on(outer_consent(attempt.record.items, scope), attempt)
 
 
 def enter_function(
@@ -126,9 +132,8 @@ def enter_function(
         try:
             args, kwargs = capability.shape.read(request.call.arguments, objects)
             function, folder = capability.function, request.call.folder
-            done: Outcome = yield Enter(
-                frame, lambda: call_function(function, args, kwargs, folder=folder, crossing=crossing)
-            )
+            enter = partial(call_function, function, args, kwargs, folder=folder, crossing=crossing)
+            done: Outcome = yield Enter(frame, enter)
         except BaseException:  # it never came to the function
             yield Work(lambda: door.end(call, fence, "failed"))
             raise
@@ -138,7 +143,7 @@ def enter_function(
     return done
 
 
-class End(NamedTuple):
+class End(msgspec.Struct, frozen=True):
     """The recorded end of a call: with its result, or the reason why there is none."""
 
     state: State
@@ -152,6 +157,11 @@ def end_of(done: Outcome) -> End:
     return End("succeeded", *keep_result(done.value))
 
 
+def report_end(door: Door, call: str, fence: int, end: End) -> Work:
+    """The work of writing down how a call ended."""
+    return Work(partial(door.end, call, fence, end.state, end.result, end.unkept))
+
+
 def error_text(error: BaseException) -> str:
     """An error as every caller reads it."""
     return f"{type(error).__name__}: {error}"
@@ -163,12 +173,6 @@ def state_text(attempt: Attempt) -> str:
     if why is None or attempt.state not in ("failed", "ambiguous"):
         return said
     return why if attempt.state == "failed" else f"{said} ({why})"
-
-
-def report_outcome(door: Door, call: str, fence: int, done: Outcome) -> Steps[None]:
-    """Write down how the call ended, and what it returned."""
-    end = end_of(done)
-    yield Work(lambda: door.end(call, fence, *end))
 
 
 def describe_ending(done: Outcome, job: Job | None) -> str:

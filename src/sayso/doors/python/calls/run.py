@@ -24,10 +24,12 @@ from sayso.doors.python.calls.gated_call import (
     STATE_WORDS,
     UNANSWERED,
     End,
+    consent_passed_on,
     end_of,
     enter_function,
     error_text,
     obtain_consent,
+    report_end,
     state_after_error,
     state_text,
 )
@@ -37,8 +39,6 @@ from sayso.doors.python.calls.scope import (
     Job,
     calls_around,
     note_start,
-    outer_consent,
-    outer_resting_on,
     scope_here,
 )
 from sayso.doors.python.calls.steps import Outcome, Steps, Wait, Work
@@ -174,7 +174,7 @@ def conclude_run(door: Door, call: str, fence: int, done: Outcome, ran: tuple[st
     else:
         result = Result("error", reason=error_text(done.error), operation_id=call, ran=ran)
     with door.handing_on.ending(call, result):
-        yield Work(lambda: door.end(call, fence, *end))
+        yield report_end(door, call, fence, end)
     if done.error is not None and not isinstance(done.error, Exception):
         raise done.error
     return result
@@ -241,7 +241,7 @@ def settle_stopped_run(door: Door, job: Job, *, restartable: bool) -> Steps[Resu
         result = msgspec.structs.replace(result_from_denial(error, job.call, ran), reason=where)
     end = End(state_after_error(error), None, where)
     with door.handing_on.ending(job.call, result):
-        yield Work(lambda: door.end(job.call, job.fence, *end))
+        yield report_end(door, job.call, job.fence, end)
     return result
 
 
@@ -362,8 +362,7 @@ def _execute(
     note = msgspec.structs.replace(decode_note(None), runs=runs, restartable=capability.restartable)
     folder = attempt.record.request.call.folder
     job = Job(attempt.call, attempt.fence, time.monotonic() + wish.wait, note, scope, folder)
-    outer = outer_resting_on(outer_consent(attempt.record.items, scope), attempt)
-    frame = Frame(door, wish.session, outer=outer, job=job)
+    frame = Frame(door, wish.session, pass_on=partial(consent_passed_on, attempt, scope), job=job)
     crossing = capability.is_async != wish.is_async
     done: Outcome = yield from enter_function(door, capability, attempt, {}, frame, crossing=crossing)
     if job.stopped is not None:

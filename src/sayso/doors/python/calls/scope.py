@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
+from functools import cached_property
 from types import FrameType, TracebackType
 from typing import Generic, TypeVar
 
@@ -64,7 +65,7 @@ class Frame:
         gate: object,
         session: str,
         *,
-        outer: OuterCall | None = None,
+        pass_on: Callable[[], OuterCall | None] | None = None,
         clicked: str | None = None,
         click: Click = NO_CLICK,
         reducers: Mapping[str, Risk] | None = None,
@@ -74,7 +75,7 @@ class Frame:
     ) -> None:
         self.gate = gate
         self.session = session
-        self.outer = outer
+        self._pass_on = pass_on
         self.clicked = clicked
         self.click = click
         self.reducers = reducers or {}
@@ -84,6 +85,11 @@ class Frame:
         self.open = True
         self.around: Frame | None = None
         self.held: Holding | None = None
+
+    @cached_property
+    def outer(self) -> OuterCall | None:
+        """The consent that a call passes on to those inside it; worked out once one of them asks."""
+        return None if self._pass_on is None else self._pass_on()
 
     def enter(self, holder: FrameType) -> None:
         """From now on, until it is left, the frame is around what the holder of this block does."""
@@ -169,12 +175,13 @@ def scope_here(gate: object, session: str, here: Sequence[Frame] | None = None) 
     step: Frame | None = None
     for frame in _around(gate, session, here):
         if frame.open:
-            clicked = clicked or (frame if frame.clicked is not None else None)
-            reducers = {**frame.reducers, **reducers}
-        step = step or (frame if frame.individual else None)
+            clicked = frame if clicked is None and frame.clicked is not None else clicked
+            reducers = {**frame.reducers, **reducers} if frame.reducers else reducers
+        step = frame if step is None and frame.individual else step
         if step is None and frame.open:
-            outers += [] if frame.outer is None else [frame.outer]
             run = run or frame.run
+            if frame.outer is not None:
+                outers.append(frame.outer)
     alone = step is not None and run is None and not outers
     return Scope(
         user_initiated=None if clicked is None else clicked.clicked,
@@ -188,8 +195,8 @@ def scope_here(gate: object, session: str, here: Sequence[Frame] | None = None) 
 
 def job_around(gate: object, session: str, here: Sequence[Frame] | None = None) -> Job | None:
     """The `run` this point of the program is in."""
-    for frame in _around(gate, session, here):
-        if frame.open and frame.job is not None:
+    for frame in frames_here() if here is None else here:
+        if frame.job is not None and frame.open and frame.gate is gate and frame.session == session:
             return frame.job
     return None
 
