@@ -21,6 +21,8 @@ from sayso.service.http.connections import ANSWERED
 
 Form = Literal["text", "json"]
 access = logging.getLogger("sayso.access")
+REQUEST = "%s %s %s %.1f ms"
+REQUEST_FACTS = ("method", "path", "status", "ms")
 LONGEST_PATH = 200
 A_MOMENT = 0.05
 """How many seconds lines are gathered."""
@@ -122,8 +124,7 @@ class AccessLog:
 
 def _log_request(scope: Scope, status: int, seconds: float) -> None:
     path = visible(scope["path"])[:LONGEST_PATH]
-    said = {"method": scope["method"], "path": path, "status": status, "ms": round(seconds * 1e3, 1)}
-    access.info("%s %s %s %.1f ms", *said.values(), extra={"request": said})
+    access.info(REQUEST, scope["method"], path, status, round(seconds * 1e3, 1))
 
 
 class _Text(logging.Formatter):
@@ -143,7 +144,10 @@ class _Json(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         line: dict[str, Any] = {"at": at, "level": record.levelname.lower(), "logger": record.name}
-        line |= getattr(record, "request", None) or {"message": record.getMessage()}
+        if record.msg is REQUEST and isinstance(record.args, tuple):
+            line |= zip(REQUEST_FACTS, record.args, strict=True)
+        else:
+            line["message"] = record.getMessage()
         line |= {name: value for name, value in vars(record).items() if name.startswith(FACT)}
         if record.exc_info:
             line["error"] = self.formatException(record.exc_info)
