@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -60,19 +61,21 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @settings(deadline=None, max_examples=1_000, suppress_health_check=list(HealthCheck))
-@given(arguments=ARGUMENTS, tool=st.sampled_from(TOOLS))
+@given(arguments=ARGUMENTS, tool=st.sampled_from(TOOLS), known=st.booleans())
 def test_the_full_reading_finds_nothing_where_one_look_finds_nothing(
-    arguments: dict[str, object], tool: str, project: Path
+    arguments: dict[str, object], tool: str, known: bool, project: Path
 ) -> None:
-    call = Call(tool=tool, arguments=encode_canonical(arguments), folder=str(project), workspace=str(project))
+    folder = str(project) if known else ""
+    call = Call(tool=tool, arguments=encode_canonical(arguments), folder=folder, workspace=folder)
     operations = (Operation("mail.label"),)
     named = (tool, "mail.label")
-    with share_budget():
-        plain = name_no_path(arguments, call.folder, named)
-    with share_budget():
-        quick = follow_paths(call, operations)
-    with share_budget():
-        full = follow_every_path(call, operations, named, collect_texts(read_arguments(call.arguments)))
+    with chdir(project):
+        with share_budget():
+            plain = name_no_path(arguments, call.folder, named)
+        with share_budget():
+            quick = follow_paths(call, operations)
+        with share_budget():
+            full = follow_every_path(call, operations, named, collect_texts(read_arguments(call.arguments)))
     assert quick == full
     assert not plain or full == PathReading(operations)
 
@@ -143,9 +146,16 @@ def test_what_git_and_tools_for_patches_are_given_is_read_at_length(tool: str, p
     assert not name_no_path({"note": "words"}, str(project), (tool,))
 
 
-def test_many_arguments_a_deep_folder_and_an_unknown_one_are_read_at_length(project: Path) -> None:
+def test_a_call_without_a_folder_is_read_from_that_of_this_process(project: Path) -> None:
+    with chdir(project):
+        assert name_no_path({"note": "words", "number": 17}, "", ("label",))
+        assert not name_no_path({"note": "README"}, "", ("label",))
+        assert not name_no_path({"number": 5}, "", ("label",))
+
+
+def test_many_arguments_a_deep_folder_and_a_relative_one_are_read_at_length(project: Path) -> None:
     many = {f"a{number}": "words" for number in range(MOST_ARGUMENTS + 1)}
     assert not name_no_path(many, str(project), ("label",))
     assert not name_no_path({"note": "words"}, "/x" * 5_000, ("label",))
-    assert not name_no_path({"note": "words"}, "", ("label",))
+    assert not name_no_path({"note": "words"}, "x", ("label",))
     assert not name_no_path(["words"], str(project), ("label",))

@@ -15,7 +15,7 @@ from sayso.gate.rows.sealed_store import MarkedStore
 from sayso.policy import load_text
 from sayso.service.http import batches
 from sayso.service.http.batches import BatchedStep, Batches
-from sayso.store.contract import Batch
+from sayso.store.contract import Batch, StoreError
 from sayso.store.postgres.store import PostgresStore
 from tests.service.conftest import POLICY
 from tests.support.gates import KEY
@@ -97,3 +97,28 @@ def test_one_that_comes_alone_is_answered_without_the_others(gate: Gate, counted
 
     assert asyncio.run(come_alone()) == [1, 2]
     assert len(counted) == 2
+
+
+def test_the_policy_is_looked_at_once_before_each_batch(gate: Gate, counted: list[None]) -> None:
+    looks: list[int] = []
+    running = Batches(gate.marked_store, lambda: looks.append(len(counted)))
+    asyncio.run(answer_together(running))
+    assert looks == [0, 1], "one comes alone, and all others together"
+    assert len(counted) == 2
+
+
+def test_where_the_policy_cannot_be_looked_at_nothing_is_done(gate: Gate, counted: list[None]) -> None:
+    def fail() -> None:
+        raise StoreError("the policy cannot be read")
+
+    done: list[int] = []
+    running = Batches(gate.marked_store, fail)
+
+    async def ask_all() -> list[object]:
+        steps = [BatchedStep(lambda: done.append(0)) for _ in range(AGENTS)]
+        asked = (running.run(lambda step=step: step) for step in steps)  # type: ignore[misc]
+        return list(await asyncio.gather(*asked, return_exceptions=True))
+
+    assert [type(one) for one in asyncio.run(ask_all())] == [StoreError] * AGENTS
+    assert not done
+    assert not counted

@@ -24,7 +24,7 @@ from sayso.core.errors import SaysoError
 from sayso.core.ledger import LONGEST_KEY
 from sayso.gate.decoding import convert_to
 from sayso.gate.deliveries.remote_surface import RemoteSurface
-from sayso.gate.gate import TRIES, Gate, PolicyMoved, current_gate
+from sayso.gate.gate import TRIES, Gate, PolicyMoved
 from sayso.gate.people.tokens import Token
 from sayso.gate.policy_acts.apply import alert_refused_act
 from sayso.service import openapi
@@ -185,7 +185,8 @@ async def _handle_request(
         _key(request),
         headers.get("last-event-id"),
         headers.get(SESSION),
-        _base(running, request),
+        headers.get("host", ""),
+        request.scheme,
         request.wait_for_disconnect,
         name,
         partial(_check_still_known, running, request, token, name),
@@ -205,22 +206,19 @@ async def _handle_request(
 
 
 async def _run_endpoint(endpoint: Endpoint, context: Context) -> Any:
-    """Run the endpoint, and run it again if the policy moves before anything was done."""
+    """Run the endpoint, and run it again if the policy moves before anything was done.
+
+    A batch looks at the policy by itself.
+    """
+    running, waits = context.running, _waits_for_batch(endpoint, context)
     for _ in range(TRIES):
-        await _look_at_policy(context.running)
+        if not waits and running.has_policy_moved:
+            await running.lanes.run("tokens", running.look_at_policy)
         try:
             return await _run_once(endpoint, context)
         except PolicyMoved:
             continue
     return await _run_once(endpoint, context)
-
-
-async def _look_at_policy(running: ServiceState) -> None:
-    """Go on under the policy in force now."""
-    gate = running.gate
-    if gate.live is not None and gate.live.has_moved(gate.policy):
-        now = await running.lanes.run("tokens", current_gate, gate)
-        running.gate = now
 
 
 async def _run_once(endpoint: Endpoint, context: Context) -> Any:
@@ -239,11 +237,17 @@ async def _run_once(endpoint: Endpoint, context: Context) -> Any:
             await asyncio.sleep(LOOK_AGAIN)
 
 
+def _waits_for_batch(endpoint: Endpoint, context: Context) -> bool:
+    """Return whether all of it is done in a batch. Nobody waits there while a large call is read."""
+    soon_read = context.size is not None and context.size <= SOON_READ
+    return endpoint.in_batch and soon_read and context.token.role != "operator"
+
+
 async def _run_in_batch(endpoint: Endpoint, context: Context) -> Any:
     """What the endpoint answers after its step in a batch. Operators never wait for one."""
     if context.token.role == "operator":
         return await context.in_thread(_run_alone, endpoint, context)
-    if context.size is None or context.size > SOON_READ:  # nobody waits while a large call is read
+    if not _waits_for_batch(endpoint, context):
         step = await context.in_thread(_prepare, endpoint, context)
         return await context.running.batches.run(lambda: step)
     return await context.running.batches.run(partial(_prepare, endpoint, context), _first_reads(context))
@@ -361,13 +365,6 @@ def _query(endpoint: Endpoint, request: HttpRequest) -> Mapping[str, str]:
         raise RequestRefused(400, "malformed", "a parameter is too long")
     refuse_nul(tuple(found.values()))
     return found
-
-
-def _base(running: ServiceState, request: HttpRequest) -> str:
-    """Return the base URL the caller used: one of our origins, or the host it named."""
-    host = request.headers.get("host", "")
-    known = (origin for origin in running.settings.origins if origin.partition("://")[2] == host)
-    return next(known, f"{request.scheme}://{host}")
 
 
 async def _body(running: ServiceState, endpoint: Endpoint, request: HttpRequest, token: Token) -> Any:

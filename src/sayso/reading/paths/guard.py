@@ -228,7 +228,9 @@ def name_no_path(arguments: object, folder: str, named: Sequence[str]) -> bool:
     """
     if type(arguments) is not dict or len(arguments) > MOST_ARGUMENTS:
         return False
-    if not folder.startswith("/") or not _are_looks_left(folder):
+    if folder and not folder.startswith("/"):
+        return False
+    if not _are_looks_left(folder):
         return False
     if _takes_more_than_paths(tuple(named)):
         return False
@@ -268,10 +270,13 @@ def _is_plain(value: object) -> bool:
 
 
 def _have_entry(folder: str, names: Sequence[str]) -> bool:
-    """Return whether the folder has an entry of one of these names, as far as it lets us know."""
+    """Return whether the folder has an entry of one of these names, as far as it lets us know.
+
+    A call without a folder is read from that of this process.
+    """
     for name in names:
         try:
-            os.lstat(f"{folder}/{name}")
+            os.lstat(f"{folder}/{name}" if folder else name)
         except OSError:
             continue
         return True

@@ -86,8 +86,10 @@ class BatchedRequest:
 class Batches:
     """The queue, and the thread that works on it as long as there is something in it."""
 
-    def __init__(self, store: MarkedStore) -> None:
+    def __init__(self, store: MarkedStore, look_at_policy: Callable[[], object] = lambda: None) -> None:
         self._store = store
+        self._look_at_policy = look_at_policy
+        """To be called before each batch, which is decided under what it finds."""
         self._queue: SimpleQueue[BatchedRequest] = SimpleQueue()
         self._starting = threading.Lock()
         self._expected = 1
@@ -145,6 +147,7 @@ class Batches:
 
     def _decide(self, requests: Sequence[BatchedRequest], *, tell: bool = True) -> None:
         try:
+            self._look_at_policy()
             self._decide_together(requests)
         except BaseException as error:  # noqa: BLE001  nobody may be told that their call was allowed
             for one in requests:

@@ -61,8 +61,9 @@ class Context(msgspec.Struct, frozen=True):
     """The Last-Event-ID of the request."""
     session: str | None = None
     """The X-Sayso-Session of the request: which session it is about, where the body has no place for it."""
-    base: str = ""
-    """Where the caller found us, without a path."""
+    host: str = ""
+    """By which name the caller called us."""
+    scheme: str = "http"
     left: Callable[[], Awaitable[None]] = _never_leaves
     """Returns once the caller has closed the connection."""
     token_name: str | None = None
@@ -75,6 +76,13 @@ class Context(msgspec.Struct, frozen=True):
     @property
     def gate(self) -> Gate:
         return self.running.gate
+
+    @property
+    def base(self) -> str:
+        """Return where the caller found us, without a path: one of our origins, or the host it named."""
+        origins = self.running.settings.origins
+        known = (origin for origin in origins if origin.partition("://")[2] == self.host)
+        return next(known, f"{self.scheme}://{self.host}")
 
     async def in_thread(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Do what blocks in a thread, in the lane of whoever asks."""

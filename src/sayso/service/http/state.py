@@ -9,7 +9,7 @@ import msgspec
 
 from sayso.gate.deliveries.remote_surface import RemoteSurface
 from sayso.gate.figures.activity import Activity
-from sayso.gate.gate import Gate
+from sayso.gate.gate import Gate, current_gate
 from sayso.gate.ledger.call_endings import CallEndings
 from sayso.gate.questions.asker import Asker
 from sayso.gate.refusal_limit import RefusalLimit
@@ -77,7 +77,7 @@ class ServiceState:
         self.settings = settings or ServiceSettings()
         self.limits = _limits(self.settings)
         self.lanes = Lanes()
-        self.batches = Batches(gate.marked_store)
+        self.batches = Batches(gate.marked_store, self.look_at_policy)
         self.callers = KnownCallers()
         self.metrics = Metrics()
         self.trail = Trail(gate, self.metrics)
@@ -87,6 +87,16 @@ class ServiceState:
         self.surfaces: Mapping[str, RemoteSurface] = {one.name: one for one in surfaces}
         """Surfaces beyond this process that questions and notices are sent to."""
         self.refused_answers = RefusalLimit()
+
+    @property
+    def has_policy_moved(self) -> bool:
+        gate = self.gate
+        return gate.live is not None and gate.live.has_moved(gate.policy)
+
+    def look_at_policy(self) -> None:
+        """Go on under the policy in force now."""
+        if self.has_policy_moved:
+            self.gate = current_gate(self.gate)
 
     def _tell_waiting(self, question: str) -> None:
         self.trail.tell(LiveEvent("waiting", question, question.rpartition(".")[0]))
