@@ -121,6 +121,56 @@ def seen(store: SqliteStore, name: str) -> bool:
         return r.meta(name) is not None
 
 
+@pytest.mark.parametrize(("durable", "done"), [(True, ["began", "marked", "synced"]), (False, ["marked"])])
+def test_the_disk_begins_to_write_before_the_mark_and_the_sync(
+    path: Path, monkeypatch: pytest.MonkeyPatch, durable: bool, done: list[str]
+) -> None:
+    """Only what must last begins at once. What the system answers to that is not asked."""
+    order: list[str] = []
+    sync = log_sync.sync_file
+
+    def begin(file: int, start: int, length: int, how: int) -> int:
+        assert Path(f"/proc/self/fd/{file}").readlink().name == "store.db-wal"
+        order.append("began")
+        return -1
+
+    def watched(file: int) -> None:
+        order.append("synced")
+        sync(file)
+
+    monkeypatch.setattr(log_sync, "find_sync_file_range", lambda: begin)
+    with closing(SqliteStore(path)) as store:
+        with store.write() as w:
+            w.set_meta("a", "1")  # with the first sync the log is opened
+        monkeypatch.setattr(log_sync, "sync_file", watched)
+        order.clear()
+        with store.write(durable=durable) as w:
+            w.set_meta("a", "2")
+            w.after_commit = lambda: order.append("marked")
+        assert order == done
+
+
+def test_a_system_that_cannot_begin_early_is_synced_all_the_same(
+    path: Path, syncs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_sync, "find_sync_file_range", lambda: None)
+    with closing(SqliteStore(path)) as store:
+        for value in "12":
+            with store.write() as w:
+                w.set_meta("a", value)
+        assert syncs == ["store.db-wal"] * 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux can be told to")
+def test_linux_is_told_to_begin(path: Path) -> None:
+    with path.open("wb", buffering=0) as written:
+        written.write(b"x" * 4096)
+        begin = log_sync.find_sync_file_range()
+        assert begin is not None
+        assert begin(written.fileno(), 0, 0, log_sync.BEGIN_TO_WRITE) == 0
+        assert begin(-1, 0, 0, log_sync.BEGIN_TO_WRITE) == -1  # an answer of the system, and no exception
+
+
 def test_a_sync_that_fails_closes_the_store_for_everybody(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

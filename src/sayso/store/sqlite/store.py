@@ -256,6 +256,8 @@ class SqliteStore(SqlStore[SqliteTransaction]):
 
     def _commit(self, transaction: SqliteTransaction, *, urgent: bool) -> None:
         transaction.change("COMMIT", ())
+        if transaction.durable:
+            self._log.begin_to_write()
         transaction.known.keep_for_next()
         self._kept = transaction
         self._commits += max(1, transaction.parts // PARTS)
