@@ -6,6 +6,7 @@ Python calls `Keep | Delete` and `Delete | Keep` equal. What fits both is read a
 from __future__ import annotations
 
 import dataclasses
+import enum
 import inspect
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, NamedTuple, Union
@@ -15,7 +16,7 @@ import pydantic
 import pytest
 
 from sayso import Sayso
-from sayso.doors.python.values.arguments import Shape
+from sayso.doors.python.values.arguments import Shape, WrongArguments
 from sayso.doors.python.values.parameter_schema import describe_parameters
 
 
@@ -126,6 +127,54 @@ def test_which_function_is_run_first_makes_no_difference(gate: Sayso, first: str
     gate.run(first, {"what": GIVEN}, wait=0)
     found = {name: gate.run(name, {"what": GIVEN}, wait=0).value for name in ("archive", "purge")}
     assert found == {"archive": DELETED, "purge": KEPT}
+
+
+class Kept(NamedTuple):
+    path: str
+
+
+class Deleted(NamedTuple):
+    path: str
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+
+
+class Size(enum.IntEnum):
+    SMALL = 1
+
+
+class Colour(enum.StrEnum):
+    RED = "red"
+
+
+class Light(enum.StrEnum):
+    RED = "red"
+
+
+@pytest.mark.parametrize(
+    ("hint", "value", "equal"),
+    [
+        (Kept | Deleted, Deleted("/x"), Kept("/x")),
+        (Level | Size, Size.SMALL, Level.LOW),
+        (Colour | Light, Light.RED, Colour.RED),
+    ],
+)
+def test_a_value_that_would_come_as_an_equal_one_of_another_type_is_refused(
+    hint: Any, value: Any, equal: Any
+) -> None:
+    assert value == equal, "or this test shows nothing"
+    with pytest.raises(WrongArguments, match=type(value).__name__):
+        Shape(taking(hint)).write_call((value,), {})
+    assert Shape(taking(hint)).write_call((equal,), {})
+
+
+@pytest.mark.parametrize(
+    ("hint", "value"), [(int, Level.LOW), (int | Level, Level.LOW), (str, Light.RED), (Level, Level.LOW)]
+)
+def test_a_member_of_an_enum_is_still_taken_as_what_it_is_besides(hint: Any, value: Any) -> None:
+    assert Shape(taking(hint)).write_call((value,), {}) == ({"what": value}, {})
 
 
 @pytest.mark.parametrize(

@@ -234,7 +234,8 @@ class Shape:
                 hint=PLAIN,
             ) from error
         back = self._read_value(name, kept, value)
-        if back != value and not is_same_path(value, back, self.hint(name)):
+        differs = back != value and not is_same_path(value, back, self.hint(name))
+        if differs or _is_look_alike(value, back):
             why = explain_difference(name, value, back)
             raise WrongArguments(f"{self._name}: {name}: {why.reason}", hint=why.hint)
         return kept
@@ -313,6 +314,12 @@ class _Marks:
 
 
 _marks = _Marks()
+
+
+def _is_look_alike(value: object, back: object) -> bool:
+    """Return whether these are members of two enums, or two kinds of named tuples: such may be equal."""
+    alike = any(isinstance(value, kind) and isinstance(back, kind) for kind in (enum.Enum, tuple))
+    return alike and not isinstance(value, type(back))
 
 
 def _is_member(value: object, hint: Any) -> bool:
