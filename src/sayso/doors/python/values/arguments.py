@@ -318,8 +318,9 @@ _marks = _Marks()
 
 def _is_look_alike(value: object, back: object) -> bool:
     """Return whether these are members of two enums, or two kinds of named tuples: such may be equal."""
-    alike = any(isinstance(value, kind) and isinstance(back, kind) for kind in (enum.Enum, tuple))
-    return alike and not isinstance(value, type(back))
+    if isinstance(value, type(back)):
+        return False
+    return any(isinstance(value, kind) and isinstance(back, kind) for kind in (enum.Enum, tuple))
 
 
 def _is_member(value: object, hint: Any) -> bool:
