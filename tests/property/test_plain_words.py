@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sayso.core.digest import encode_canonical, read_arguments
 from sayso.core.model import Call, Operation
 from sayso.reading.paths.budget import share_budget
-from sayso.reading.paths.finding.path_arguments import collect_texts
+from sayso.reading.paths.finding.path_arguments import collect_texts, runs_text
 from sayso.reading.paths.guard import (
     MOST_ARGUMENTS,
     SHORT_NUMBERS,
@@ -45,6 +45,8 @@ VALUES = TEXTS | st.integers(-(2**53), 2**53) | st.floats(-1e6, 1e6) | st.boolea
 NESTED = VALUES | st.lists(VALUES, max_size=2) | st.dictionaries(TEXTS, VALUES, max_size=2)
 ARGUMENTS = st.dictionaries(st.sampled_from(NAMES), VALUES | NESTED, max_size=4)
 
+COMMANDS = st.sampled_from((None, "make", "hello world"))
+
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -61,12 +63,13 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @settings(deadline=None, max_examples=1_000, suppress_health_check=list(HealthCheck))
-@given(arguments=ARGUMENTS, tool=st.sampled_from(TOOLS), known=st.booleans())
+@given(arguments=ARGUMENTS, tool=st.sampled_from(TOOLS), known=st.booleans(), command=COMMANDS)
 def test_the_full_reading_finds_nothing_where_one_look_finds_nothing(
-    arguments: dict[str, object], tool: str, known: bool, project: Path
+    arguments: dict[str, object], tool: str, known: bool, command: str | None, project: Path
 ) -> None:
     folder = str(project) if known else ""
-    call = Call(tool=tool, arguments=encode_canonical(arguments), folder=folder, workspace=folder)
+    written = encode_canonical(arguments)
+    call = Call(tool=tool, arguments=written, folder=folder, workspace=folder, command=command)
     operations = (Operation("mail.label"),)
     named = (tool, "mail.label")
     with chdir(project):
@@ -77,7 +80,7 @@ def test_the_full_reading_finds_nothing_where_one_look_finds_nothing(
         with share_budget():
             full = follow_every_path(call, operations, named, collect_texts(read_arguments(call.arguments)))
     assert quick == full
-    assert not plain or full == PathReading(operations)
+    assert not plain or any(map(runs_text, arguments)) or full == PathReading(operations)
 
 
 @pytest.mark.parametrize("text", ["to be done", "hello, world.", "tomorrow and later", "fifty-five times"])
@@ -151,6 +154,22 @@ def test_a_call_without_a_folder_is_read_from_that_of_this_process(project: Path
         assert name_no_path({"note": "words", "number": 17}, "", ("label",))
         assert not name_no_path({"note": "README"}, "", ("label",))
         assert not name_no_path({"number": 5}, "", ("label",))
+
+
+@pytest.mark.parametrize("name", ["args", "code", "script", "flags", "description"])
+@pytest.mark.parametrize("text", ["run linked", "hard to tell", "see linked, now."])
+def test_a_line_beside_the_declared_command_is_read_for_the_links_in_it(
+    name: str, text: str, project: Path
+) -> None:
+    """As it is where no command is declared: what a tool runs or is given names files anywhere in it."""
+    folder, arguments = str(project), {"command": "make", name: text}
+    call = Call(
+        tool="build", arguments=encode_canonical(arguments), folder=folder, workspace=folder, command="make"
+    )
+    assert follow_paths(call, (Operation("scripts.run"),)).links
+    alone = {"command": "make linked"}
+    call = Call(tool="build", arguments=encode_canonical(alone), folder=folder, command="make linked")
+    assert not follow_paths(call, (Operation("scripts.run"),)).links, "its own reading has found these"
 
 
 def test_many_arguments_a_deep_folder_and_a_relative_one_are_read_at_length(project: Path) -> None:

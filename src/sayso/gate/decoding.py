@@ -56,6 +56,12 @@ def prepare_type(kind: Any) -> None:
             _ready.add(kind)
 
 
+def work_out_type(kind: Any) -> None:
+    """Do so with this very type, even if an equal one is ready: msgspec keeps some types in themselves."""
+    with _lock:
+        _work_out(kind)
+
+
 def prepare_loaded_types() -> None:
     """Do so with every type of Sayso that is loaded: before a service begins to answer."""
     for kind in _loaded_types(msgspec.Struct):

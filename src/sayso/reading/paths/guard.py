@@ -102,10 +102,16 @@ def follow_paths(call: Call, operations: Sequence[Operation]) -> PathReading:
     """
     named = (call.tool, *[one.name for one in operations])
     arguments = read_arguments(call.arguments)
-    undeclared = call.command is None and isinstance(arguments, dict) and any(map(runs_text, arguments))
-    if not undeclared and name_no_path(arguments, call.folder, named):
+    if not _may_name_files(arguments, call.command) and name_no_path(arguments, call.folder, named):
         return PathReading(tuple(operations))
     return follow_every_path(call, operations, named, collect_texts(arguments))
+
+
+def _may_name_files(arguments: object, command: str | None) -> bool:
+    """Return whether files may stand in the middle of a text, beside the declared command line."""
+    if not isinstance(arguments, dict):
+        return False
+    return any(runs_text(name) and (command is None or arguments[name] != command) for name in arguments)
 
 
 def follow_every_path(

@@ -33,12 +33,10 @@ from sayso.doors.python.values.misfits import (
     union_arms,
 )
 from sayso.doors.python.values.plain import (
+    DeclaredType,
     NotPlain,
     is_plain_scalar,
     is_same_path,
-    read_argument,
-    read_given,
-    write_argument,
 )
 from sayso.gate.words import argument_names, other_arguments
 
@@ -143,7 +141,7 @@ class Shape:
     def write_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters that came as plain values, checked against the types, with defaults filled in."""
         self.check_no_live()
-        typed = {name: self._read_value(name, value, read=read_given) for name, value in params.items()}
+        typed = {name: self._read_given(name, value) for name, value in params.items()}
         return self._rewrite(typed)
 
     def check_no_live(self) -> None:
@@ -156,7 +154,7 @@ class Shape:
 
     def write_some(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Some parameters as plain values, checked against the types."""
-        typed = {name: self._read_value(name, value, read=read_given) for name, value in values.items()}
+        typed = {name: self._read_given(name, value) for name, value in values.items()}
         return {name: self._write_value(name, value) for name, value in typed.items()}
 
     def read_some(self, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -173,9 +171,7 @@ class Shape:
                 hint=f"{self._name} takes exactly: {', '.join(sorted(wanted))}",
             )
         typed = {
-            name: _Marked(known[name])
-            if name in self.live
-            else self._read_value(name, arguments[name], read=read_given)
+            name: _Marked(known[name]) if name in self.live else self._read_given(name, arguments[name])
             for name in known
         }
         plain = self._rewrite(typed)
@@ -198,6 +194,11 @@ class Shape:
     def _hints(self) -> dict[str, Any]:
         said = self._read_hints()
         return {name: self._hint_for(name, said.get(name, _EMPTY)) for name in self.signature.parameters}
+
+    @cached_property
+    def _types(self) -> dict[str, DeclaredType]:
+        """How the values of each parameter are written and read: of this function alone."""
+        return {name: DeclaredType(hint) for name, hint in self._hints.items()}
 
     def _hint_for(self, name: str, hint: Any) -> Any:
         """The type of what is passed: of several values under one name, that of all of them."""
@@ -226,20 +227,25 @@ class Shape:
         if is_plain_scalar(value) and (type(value) is hint or hint is _EMPTY or hint is Any):
             return value
         try:
-            kept = decode_canonical(encode_canonical(write_argument(value, hint)))
+            kept = decode_canonical(encode_canonical(self._types[name].write(value)))
         except (NotPlain, NotCanonical) as error:
             raise WrongArguments(
                 f"{self._name}: {name} cannot be written down ({type(value).__name__}: {error_line(error)})",
                 hint=PLAIN,
             ) from error
         back = self._read_value(name, kept, value)
-        if back != value and not is_same_path(value, back, self.hint(name)):
+        differs = back != value and not is_same_path(value, back, self.hint(name))
+        if differs or _is_look_alike(value, back):
             why = explain_difference(name, value, back)
             raise WrongArguments(f"{self._name}: {name}: {why.reason}", hint=why.hint)
         return kept
 
     def _read_value(
-        self, name: str, value: Any, passed: Any = _EMPTY, read: Callable[[object, Any], Any] = read_argument
+        self,
+        name: str,
+        value: Any,
+        passed: Any = _EMPTY,
+        read: Callable[[DeclaredType, object], Any] = DeclaredType.read,
     ) -> Any:
         """The value as what the parameter is declared to be. `passed` is the object it was written from."""
         if name not in self._hints:
@@ -250,10 +256,13 @@ class Shape:
         if _is_member(value, hint):
             return value
         try:
-            return read(value, hint)
+            return read(self._types[name], value)
         except Exception as error:  # the types of a program run code of its own when they are read
             why = explain_unreadable(name, value if passed is _EMPTY else passed, hint, error)
             raise WrongArguments(f"{self._name}: {name}: {why.reason}", hint=why.hint) from error
+
+    def _read_given(self, name: str, value: Any) -> Any:
+        return self._read_value(name, value, read=DeclaredType.read_given)
 
     def _read_hints(self) -> dict[str, Any]:
         """The types of what is written down; those of live objects and of the result are not needed."""
@@ -305,6 +314,13 @@ class _Marks:
 
 
 _marks = _Marks()
+
+
+def _is_look_alike(value: object, back: object) -> bool:
+    """Return whether these are members of two enums, or two kinds of named tuples: such may be equal."""
+    if isinstance(value, type(back)):
+        return False
+    return any(isinstance(value, kind) and isinstance(back, kind) for kind in (enum.Enum, tuple))
 
 
 def _is_member(value: object, hint: Any) -> bool:

@@ -11,7 +11,7 @@ import msgspec
 
 from sayso.core.errors import SaysoError
 from sayso.doors.python.values.arguments import Shape
-from sayso.doors.python.values.plain import pydantic_adapter
+from sayso.doors.python.values.plain import DeclaredType
 
 LONGEST_PARAMETERS = 10_000
 """A longer schema is not sent with every call; its values then keep their kinds."""
@@ -62,7 +62,7 @@ def _describe_types(hints: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str,
 
 
 def _describe_type(hint: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    adapter = pydantic_adapter(hint)
+    adapter = DeclaredType(hint).adapter
     if adapter is not None:
         schema = dict(adapter.json_schema())
         return schema, schema.pop("$defs", {})

@@ -14,7 +14,7 @@ import sys
 import typing
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import lru_cache
+from functools import cached_property, partial
 from pathlib import Path, PurePath
 from types import UnionType
 from typing import Any
@@ -24,8 +24,8 @@ import msgspec
 from sayso.core.digest import EXACT_INTEGERS, encode_canonical
 from sayso.core.words import RESULT_TOO_LARGE
 from sayso.doors.python import words
-from sayso.doors.python.values.undeclared import find_undeclared_key
-from sayso.gate.decoding import convert_to
+from sayso.doors.python.values.undeclared import describe_type, find_undeclared_key
+from sayso.gate.decoding import work_out_type
 from sayso.gate.ledger.outcome import KEPT_RESULT
 
 BYTES = "base64"
@@ -51,36 +51,70 @@ def is_plain_scalar(value: object) -> bool:
     return kind is bool or (kind is int and -EXACT_INTEGERS <= value <= EXACT_INTEGERS)  # type: ignore[operator]
 
 
-def write_argument(value: object, hint: Any = None) -> Any:
-    """The plain form of an argument of this type; the same for equal values."""
-    adapter = pydantic_adapter(hint)
-    if adapter is None:
-        return _write(value, _argument_hook, order="deterministic")
-    return _dump_by(adapter, value)
+class DeclaredType:
+    """The declared type of one parameter: how its values are written down, and read back.
 
+    Every parameter has one of its own. Nothing here is looked up by a type, because types that are equal are
+    not the same: `Keep | Delete` equals `Delete | Keep`, but what fits both is read as the first of them.
+    """
 
-def read_argument(value: object, hint: Any) -> Any:
-    """The value as the type that the function declares. Raises ValueError or TypeError if it does not fit."""
-    adapter = pydantic_adapter(hint)
-    if adapter is not None:
-        return _read_by_pydantic(value, adapter)
-    try:
-        return convert_to(value, hint, dec_hook=_read, str_keys=True)
-    except msgspec.ValidationError:
-        raise
-    except TypeError:  # a union that msgspec cannot tell apart by itself
-        arms = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, UnionType) else ()
-        if not arms:
+    def __init__(self, hint: Any) -> None:
+        self.hint = hint
+
+    @property
+    def adapter(self) -> Any | None:
+        """Pydantic's own reader of this type, where pydantic has to read it; None where msgspec does."""
+        return self._adapter if "pydantic" in sys.modules and self._mentions_pydantic else None
+
+    def write(self, value: object) -> Any:
+        """The plain form of a value of this type; the same for equal values."""
+        adapter = self.adapter
+        return _write_argument(value) if adapter is None else _dump_by(adapter, value)
+
+    def read(self, value: object) -> Any:
+        """The value as this type. Raises ValueError or TypeError if it does not fit."""
+        adapter = self.adapter
+        if adapter is not None:
+            return _read_by_pydantic(value, adapter)
+        try:
+            return self._convert(value, dec_hook=_read, str_keys=True)
+        except msgspec.ValidationError:
             raise
-        return _read_first(value, arms)
+        except TypeError:  # a union that msgspec cannot tell apart by itself
+            if not self._arms:
+                raise
+            return _read_first(value, self._arms)
 
+    def read_given(self, value: object) -> Any:
+        """Read plain values that somebody gave: NotPlain if the declared type would drop a key of them."""
+        dropped = find_undeclared_key(value, self._description) if self.adapter is None else None
+        if dropped is not None:
+            raise NotPlain(words.undeclared_key(dropped), words.ONLY_DECLARED)
+        return self.read(value)
 
-def read_given(value: object, hint: Any) -> Any:
-    """Read plain values that somebody gave: NotPlain if the declared type would drop a key of them."""
-    dropped = find_undeclared_key(value, hint) if pydantic_adapter(hint) is None else None
-    if dropped is not None:
-        raise NotPlain(words.undeclared_key(dropped), words.ONLY_DECLARED)
-    return read_argument(value, hint)
+    @cached_property
+    def _adapter(self) -> Any:
+        return sys.modules["pydantic"].TypeAdapter(self.hint)
+
+    @cached_property
+    def _mentions_pydantic(self) -> bool:
+        """Return whether it is a type of pydantic's own, or says something to pydantic."""
+        return any(map(_of_pydantic, _parts(self.hint)))
+
+    @cached_property
+    def _convert(self) -> Callable[..., Any]:
+        work_out_type(self.hint)
+        return partial(msgspec.convert, type=self.hint)
+
+    @cached_property
+    def _arms(self) -> tuple[DeclaredType, ...]:
+        """The types of a union, in its order; none of a type that is not a union."""
+        union = typing.get_origin(self.hint) in (typing.Union, UnionType)
+        return tuple(map(DeclaredType, typing.get_args(self.hint))) if union else ()
+
+    @cached_property
+    def _description(self) -> Any:
+        return describe_type(self.hint)
 
 
 def is_same_path(value: object, back: object, hint: Any) -> bool:
@@ -118,6 +152,10 @@ def _result_text(value: object) -> bytes:
     if len(whole) != len(text):  # two keys of one spelling became one
         raise NotPlain(words.not_exactly_in_json(type(value).__name__, words.KEYS_ALIKE))
     return text
+
+
+def _write_argument(value: object) -> Any:
+    return _write(value, _argument_hook, order="deterministic")
 
 
 def _write(value: object, hook: Callable[[Any], Any], order: Any = None) -> Any:
@@ -290,7 +328,7 @@ def _read(kind: type, value: object) -> object:
     if from_json is None:
         raise NotImplementedError(f"{kind!r} cannot be read back")
     validate = kind.model_validate  # type: ignore[attr-defined]
-    found: object = _validate(value, from_json, validate, write_argument)
+    found: object = _validate(value, from_json, validate, _write_argument)
     return found
 
 
@@ -300,7 +338,7 @@ def _read_by_pydantic(value: object, adapter: Any) -> Any:
         value
     )  # msgspec writes its bytes in another way
     try:
-        plain = _dump_by(adapter, value) if by_pydantic else write_argument(value)
+        plain = _dump_by(adapter, value) if by_pydantic else _write_argument(value)
     except NotPlain:  # a type that only pydantic can write
         plain = _dump_by(adapter, value)
     read = _validate(
@@ -311,48 +349,19 @@ def _read_by_pydantic(value: object, adapter: Any) -> Any:
     return read
 
 
-def _read_first(value: object, arms: tuple[Any, ...]) -> Any:
+def _read_first(value: object, arms: tuple[DeclaredType, ...]) -> Any:
     """The value as the first of these types that takes it; a text as a path only if it is written as one."""
+    kinds = [arm.hint for arm in arms]
     for arm in arms:
         try:
-            read = read_argument(value, arm)
+            read = arm.read(value)
         except (TypeError, ValueError, NotImplementedError):
             continue
         rewritten = isinstance(value, str) and isinstance(read, PurePath) and str(read) != value
-        if not (str in arms and rewritten):
+        if not (str in kinds and rewritten):
             return read
-    names = ", ".join(getattr(arm, "__name__", str(arm)) for arm in arms)
+    names = ", ".join(getattr(kind, "__name__", str(kind)) for kind in kinds)
     raise NotPlain(words.none_of(type(value).__name__, names), words.ONE_OF_THEM)
-
-
-def pydantic_adapter(hint: Any) -> Any | None:
-    """Pydantic's own reader of this type, where pydantic has to read it; None where msgspec does."""
-    if not _is_pydantics(hint):
-        return None
-    try:
-        return _adapter(hint)
-    except TypeError:  # a type that has no hash
-        return _adapter.__wrapped__(hint)
-
-
-@lru_cache(maxsize=1_024)
-def _adapter(hint: Any) -> Any:
-    return sys.modules["pydantic"].TypeAdapter(hint)
-
-
-def _is_pydantics(hint: Any) -> bool:
-    """Return whether pydantic has to read this type: it is one of its own, or says something to pydantic."""
-    if "pydantic" not in sys.modules:
-        return False
-    try:
-        return _mentions_pydantic(hint)
-    except TypeError:  # a type that has no hash
-        return any(map(_of_pydantic, _parts(hint)))
-
-
-@lru_cache(maxsize=1_024)
-def _mentions_pydantic(hint: Any) -> bool:
-    return any(map(_of_pydantic, _parts(hint)))
 
 
 def _parts(hint: Any) -> Iterator[Any]:

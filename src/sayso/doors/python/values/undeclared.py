@@ -6,15 +6,24 @@ Pydantic models are not looked into: each has a setting of its own for that (`ex
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any
 
 
-def find_undeclared_key(value: object, hint: Any) -> str | None:
-    """Return the place of the first key that the declared type would drop, such as `[0].colour`."""
+def describe_type(hint: Any) -> Any:
+    """Return msgspec's description of a type; None for one that it cannot read, and so drops nothing of."""
+    import msgspec.inspect
+
+    try:
+        return msgspec.inspect.type_info(hint)
+    except TypeError:
+        return None
+
+
+def find_undeclared_key(value: object, described: Any) -> str | None:
+    """Return the place of the first key that the described type would drop, such as `[0].colour`."""
     if not isinstance(value, (dict, list)):
         return None
-    return next(_undeclared_keys(value, _describe_type(hint)), None)
+    return next(_undeclared_keys(value, described), None)
 
 
 def _undeclared_keys(value: object, kind: Any) -> Iterator[str]:
@@ -54,18 +63,3 @@ def _is_object_type(kind: Any) -> bool:
 
 def _arms(kind: Any) -> tuple[Any, ...]:
     return getattr(kind, "types", (kind,))
-
-
-def _describe_type(hint: Any) -> Any:
-    """Return msgspec's description of a type; None for one that it cannot read, and so drops nothing of."""
-    try:
-        return _description(hint)
-    except TypeError:  # also a type that has no hash
-        return None
-
-
-@lru_cache(maxsize=1_024)
-def _description(hint: Any) -> Any:
-    import msgspec.inspect
-
-    return msgspec.inspect.type_info(hint)
