@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, cast
 from sayso.core.audit import events
 from sayso.core.audit.entry import MAIN
 from sayso.core.errors import SaysoError
+from sayso.gate.rows.epochs import EnteredEpoch
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.moves import check_goes_on
 from sayso.gate.rows.tampering import Doubt, Doubts
@@ -159,6 +160,8 @@ class _MarkedWrite:
             if alone and by_itself:
                 mark.hold()
         refuse_moved_watermark(mark)  # by another process, since this gate was opened
+        if self._raised and by_itself:
+            store.refuse_later_epoch(tx)
         if self._raised and by_itself and not alone:
             mark.announce(self._raised, tx.number)
 
@@ -176,7 +179,18 @@ class MarkedStore:
         self.stream = stream
         """Where tampering is recorded, and what is marked beside `main` when it is committed."""
         self._records = records
+        self._epoch: EnteredEpoch | None = None
+        """None for a gate that has not entered one: it only looks."""
         self._own = _OwnPlace(store)
+
+    def enter(self, epoch: int) -> None:
+        """Commit nothing in a later epoch than this one."""
+        self._epoch = EnteredEpoch(self.mark, epoch)
+
+    def refuse_later_epoch(self, tx: Reader) -> None:
+        """Refuse to go on if another gate has begun a new epoch, in which nothing of this one counts."""
+        if self._epoch is not None:
+            self._epoch.check(tx)
 
     @property
     def bound(self) -> float:
@@ -263,6 +277,9 @@ class MarkedStore:
             self.mark.look_again()
         if kept:
             refuse_moved_watermark(self.mark)
+        if raised:
+            with batch.read() as tx:
+                self.refuse_later_epoch(tx)
         if raised and not alone:
             self.mark.announce(raised, batch.number)
 
