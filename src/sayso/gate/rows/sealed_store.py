@@ -161,9 +161,10 @@ class _MarkedWrite:
                 mark.hold()
         refuse_moved_watermark(mark)  # by another process, since this gate was opened
         if self._raised and by_itself:
-            store.refuse_later_epoch(tx)
-        if self._raised and by_itself and not alone:
-            mark.announce(self._raised, tx.number)
+            if store.epoch is not None:
+                store.epoch.check(tx)
+            if not alone:
+                mark.announce(self._raised, tx.number)
 
 
 class MarkedStore:
@@ -179,18 +180,18 @@ class MarkedStore:
         self.stream = stream
         """Where tampering is recorded, and what is marked beside `main` when it is committed."""
         self._records = records
-        self._epoch: EnteredEpoch | None = None
+        self.epoch: EnteredEpoch | None = None
         """None for a gate that has not entered one: it only looks."""
         self._own = _OwnPlace(store)
 
     def enter(self, epoch: int) -> None:
         """Commit nothing in a later epoch than this one."""
-        self._epoch = EnteredEpoch(self.mark, epoch)
+        self.epoch = EnteredEpoch(self.mark, epoch)
 
     def refuse_later_epoch(self, tx: Reader) -> None:
         """Refuse to go on if another gate has begun a new epoch, in which nothing of this one counts."""
-        if self._epoch is not None:
-            self._epoch.check(tx)
+        if self.epoch is not None:
+            self.epoch.check(tx)
 
     @property
     def bound(self) -> float:
