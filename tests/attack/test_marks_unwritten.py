@@ -123,6 +123,22 @@ def test_what_one_has_noted_twice_is_taken_back_once_all_of_it_is_written(tmp_pa
     assert Watermark(tmp_path / "a.mark").version("session", "s") == 2
 
 
+def test_a_lack_is_taken_back_in_the_file_that_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process may write the log again between opening and locking it."""
+    path, mark = tmp_path / "a.mark", Watermark(tmp_path / "a.mark")
+    fail_to_reach(mark, 1)
+    opened, other = MarkFile(path, make=False), MarkFile(path, make=False)
+    with other.hold_lock():
+        other.news()
+        other.replace([])
+    found = iter([opened, MarkFile(path, make=False)])
+    monkeypatch.setattr(mark._log, "_open_by_path", lambda: next(found))  # noqa: SLF001
+    mark.reach()
+    assert not mark.lacks
+
+
 def test_an_entry_that_could_not_be_marked_is_marked_with_the_next(tmp_path: Path) -> None:
     def entry(stream: str, seq: int) -> EntryRow:
         return EntryRow(stream, seq, 1.0, "DECIDED", "", b"{}", bytes(32), seq.to_bytes(32, "big"))

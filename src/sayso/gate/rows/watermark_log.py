@@ -13,8 +13,8 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from weakref import WeakSet
 
@@ -167,26 +167,12 @@ class MarkLog:
         Only under the lock can it be said who knows what is missing, so that they can take it back.
         """
         with self._versions.guard:
-            if self._held is not None:
-                self._held.note_lack(self._name)
-            else:
-                self._note_lack_in(self._open_by_path(), wait=wait)
+            try:
+                with self._locked(wait=wait) as file:
+                    file.note_lack(self._name)
+            except MarkLocked:
+                self._open_by_path().note_lasting_lack()
             self.lacks = True
-
-    def _note_lack_in(self, file: MarkFile, *, wait: bool) -> None:
-        with suppress(MarkLocked):
-            if wait or file.lock_at_once():
-                with file.hold_lock():
-                    return file.note_lack(self._name)
-        return file.note_lasting_lack()
-
-    def _open_by_path(self) -> MarkFile:
-        try:
-            return MarkFile(self._path, make=True)
-        except OSError:
-            if self._file is None:
-                raise
-            return self._file
 
     def take_lack_back(self) -> None:
         """What this process noted as missing has been written."""
@@ -198,11 +184,30 @@ class MarkLog:
 
     def _change_lack(self, change: Callable[[MarkFile], None]) -> None:
         """If this cannot be done now, the lack stays, and it is tried again with what is written next."""
-        with self._versions.guard, suppress(OSError):
-            file = self._open_by_path()
-            with file.hold_lock() if self._held is None else nullcontext():
-                change(file)
+        with self._versions.guard, suppress(OSError), self._locked() as file:
+            change(file)
             self.lacks = False
+
+    @contextmanager
+    def _locked(self, *, wait: bool = True) -> Iterator[MarkFile]:
+        """The file that is there now, under the lock. Others may replace it until it is locked."""
+        while self._held is None:
+            file = self._open_by_path()
+            if not wait and not file.lock_at_once():
+                raise MarkLocked
+            with file.hold_lock():
+                if file is self._file or file.is_at(self._path):
+                    yield file
+                    return
+        yield self._held
+
+    def _open_by_path(self) -> MarkFile:
+        try:
+            return MarkFile(self._path, make=True)
+        except OSError:
+            if self._file is None:
+                raise
+            return self._file
 
     def _add(self, records: list[Record]) -> None:
         with self._versions.guard:
