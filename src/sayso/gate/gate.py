@@ -18,7 +18,6 @@ from sayso.core.policy import Policy
 from sayso.core.session import Scope, Session, apply_effects
 from sayso.core.team import IdentityProvider
 from sayso.gate import words
-from sayso.gate.rows.epochs import EPOCH_ROW
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import SigningKey
 from sayso.gate.rows.row_seals import Sealer
@@ -32,7 +31,7 @@ from sayso.gate.rows.sessions import (
     save_session,
 )
 from sayso.gate.rows.tampering import Tampered
-from sayso.gate.rows.watermark import Watermark
+from sayso.gate.rows.watermark import EPOCH_ROW, Watermark
 from sayso.gate.telemetry import log_tampering
 from sayso.store.contract import Ahead, Reader, SessionRow, Store, Writer
 

@@ -21,7 +21,6 @@ from sayso.gate.policy.acting_policy import PolicySource, hold_to_policy_in_forc
 from sayso.gate.policy.clocks import start_permission_clocks
 from sayso.gate.policy.in_force import ROW, note_preset
 from sayso.gate.policy.projects import ProjectFiles
-from sayso.gate.rows.epochs import parse_epoch
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import SigningKey, load_key, load_or_make_key
 from sayso.gate.rows.moves import refuse_moved_store
@@ -32,6 +31,7 @@ from sayso.gate.rows.watermark import (
     EPOCH,
     Watermark,
     load_watermark,
+    parse_epoch,
 )
 from sayso.reading.paths import own_places
 from sayso.store.contract import Reader, ReadOnlyStore, Store, StoreError

@@ -32,13 +32,14 @@ from sayso.gate import words
 from sayso.gate.rows.moves import PLACE, StoreMoved
 from sayso.gate.rows.stream_heads import StreamHeads, holds_heads
 from sayso.gate.rows.unsettled import boot_number
-from sayso.gate.rows.versions import FLOOR, Raised, Versions, join_newest, version_key
+from sayso.gate.rows.versions import BURNED, FLOOR, Raised, Versions, join_newest, version_key
 from sayso.gate.rows.watermark_file import MarkFile, MarkLocked
 from sayso.gate.rows.watermark_log import MarkLog
 from sayso.reading.paths.own_places import guard_keys
 from sayso.store.contract import EntryRow, Reader, StoreBusy, StoreError
 
 EPOCH = ("fact", "epoch")
+EPOCH_ROW = "epoch"
 _EPOCH_KEY = version_key(*EPOCH)
 MOVED = ("fact", "moved")
 """Its version is odd while the store is sealed because it moves or has moved."""
@@ -89,6 +90,13 @@ def refuse_moved_watermark(mark: Watermark) -> None:
             words.SEAL_REMOVED,
             hint="use the place it was moved to, and look at the audit",
         )
+
+
+def parse_epoch(text: str | None) -> int:
+    """Return the stored epoch; 0 if it is not a number, or one that no store reaches."""
+    if text is None:
+        return 1
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < len(str(BURNED)) else 0
 
 
 class _Under:
