@@ -16,7 +16,7 @@ import pytest
 
 from sayso.core.model import Verdict
 from sayso.gate.deciding.authorize import authorize
-from sayso.gate.gate import Gate, TamperedSession
+from sayso.gate.gate import Gate, TamperedSession, UnknownSession
 from sayso.gate.open import open_gate
 from sayso.gate.rows.keys import make_key
 from sayso.gate.sessions.messages import record_message
@@ -57,7 +57,7 @@ def events(gate: Gate) -> list[str]:
 def allowed(gate: Gate, session: str) -> bool:
     try:
         return authorize(gate, push(session)).decision.verdict is Verdict.ALLOW
-    except TamperedSession:
+    except (TamperedSession, UnknownSession):
         return False
 
 

@@ -23,7 +23,7 @@ from sayso.gate.audit.streams import claim_stream
 from sayso.gate.audit.verifying.verify import verify_audit
 from sayso.gate.deciding.authorize import authorize
 from sayso.gate.deciding.request import make_call, make_request
-from sayso.gate.gate import Gate, TamperedSession, time_trusted
+from sayso.gate.gate import Gate, UnknownSession, time_trusted
 from sayso.gate.open import open_gate
 from sayso.gate.people.tokens import issue_token, list_tokens, revoke_token
 from sayso.gate.rows.journal import record
@@ -87,7 +87,7 @@ def may_push(gate: Gate, session: str) -> bool:
     request = make_request(call, [Operation("git.status")], session=session)
     try:
         return authorize(gate, request).decision.verdict is Verdict.ALLOW
-    except TamperedSession:  # it is of an earlier epoch
+    except UnknownSession:  # it is of an earlier epoch
         return False
 
 

@@ -332,7 +332,7 @@ def _name_in_session(
         found = _session_of(gate, tx, after)
         if stands is None and untried is None:
             return  # it ends in a session of an earlier epoch, which says no more
-        refuse_tampered(gate, after.session, found)
+        refuse_tampered(gate, tx, after.session, found)
         raise UnknownCall(f"there is no session of call {after.id}")
     calls, waiting = with_call(was.calls, after.id, stands), with_call(was.untried, after.id, untried)
     if calls is not was.calls or waiting is not was.untried:
@@ -343,7 +343,7 @@ def _name_in_session(
 def _session_of(gate: Gate, tx: Reader, row: CallRow) -> LoadedSession:
     found = load_session(tx, gate.sealer, row.session, RowSelection(keys=()))
     if found is None or not (found.believed or gate.sealer.void_session(found.row)):
-        refuse_tampered(gate, row.session, found)
+        refuse_tampered(gate, tx, row.session, found)
     if found is None:
         raise UnknownCall(f"there is no session of call {row.id}")
     return found

@@ -10,33 +10,28 @@ from sayso.gate import words
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.moves import hold_streams, refuse_moved_store
 from sayso.gate.rows.row_seals import JUMP
-from sayso.gate.rows.versions import BURNED, FORGOTTEN_AFTER
-from sayso.gate.rows.watermark import Watermark, refuse_moved_watermark
+from sayso.gate.rows.sealed_store import MarkedStore
+from sayso.gate.rows.versions import FORGOTTEN_AFTER
+from sayso.gate.rows.watermark import EPOCH, EPOCH_ROW, Watermark, parse_epoch, refuse_moved_watermark
 from sayso.store.contract import Writer
 
-EPOCH = ("fact", "epoch")
 LOOK_BACK = 1_000
 """Among how many of the newest entries the one is looked for that began an epoch."""
 
 
-def enter_epoch(tx: Writer, known: Watermark, mark: Watermark | None) -> int:
+def enter_epoch(tx: Writer, marked: MarkedStore, mark: Watermark | None) -> int:
     """The epoch that this store is in, or begins now. Whoever opens it next waits for us."""
     tx.head(MAIN)  # held from here on
     refuse_moved_store(tx)
-    refuse_moved_watermark(known)
-    return _current_epoch(tx, mark)
-
-
-def parse_epoch(text: str | None) -> int:
-    """Return the stored epoch; 0 if it is not a number, or one that no store reaches."""
-    if text is None:
-        return 1
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < len(str(BURNED)) else 0
+    refuse_moved_watermark(marked.mark)
+    epoch = _current_epoch(tx, mark)
+    marked.enter(epoch)
+    return epoch
 
 
 def _current_epoch(tx: Writer, mark: Watermark | None) -> int:
     """Return the epoch of this store. A restored backup begins a new one, which voids all earlier grants."""
-    epoch = parse_epoch(tx.meta("epoch"))
+    epoch = parse_epoch(tx.meta(EPOCH_ROW))
     if mark is None:
         return epoch
     marked = mark.version(*EPOCH)
@@ -45,7 +40,7 @@ def _current_epoch(tx: Writer, mark: Watermark | None) -> int:
         _note_epoch(tx, mark, epoch, marked)
         return epoch
     begun = max(epoch, marked) + 1 + secrets.randbelow(JUMP)
-    tx.set_meta("epoch", str(begun))
+    tx.set_meta(EPOCH_ROW, str(begun))
     mark.note(*EPOCH, begun)
     mark.outdate(b"sv", tx.now + FORGOTTEN_AFTER)
     if epoch < marked:

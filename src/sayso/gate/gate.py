@@ -31,11 +31,13 @@ from sayso.gate.rows.sessions import (
     save_session,
 )
 from sayso.gate.rows.tampering import Tampered
-from sayso.gate.rows.watermark import Watermark
+from sayso.gate.rows.watermark import EPOCH_ROW, Watermark
 from sayso.gate.telemetry import log_tampering
 from sayso.store.contract import Ahead, Reader, SessionRow, Store, Writer
 
 NO_SCOPE = Scope()
+EPOCH_READ = frozenset({EPOCH_ROW})
+"""Every transaction that changes what is sealed reads it."""
 CLOCK_SLACK = 60.0
 """How far the clock may fall behind the newest entry before time is no longer trusted."""
 
@@ -216,7 +218,7 @@ def rows_ahead(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Ahead:
     """What deciding this request is going to read."""
     session, wanted = request.session, select_rows_for(request, gate.policy, scope)
     return Ahead(
-        metas=frozenset() if gate.live is None else gate.live.rows_read,
+        metas=EPOCH_READ if gate.live is None else EPOCH_READ | gate.live.rows_read,
         sessions=frozenset({session}),
         grants_by_key=frozenset({(session, wanted.keys or ())}),
         open_questions=frozenset({(session, request.digest)}),
@@ -229,7 +231,7 @@ def load_open_session(gate: Gate, tx: Reader, session: str, wanted: RowSelection
     """The session with the rows wanted; an error if there is none that is open."""
     found = load_session(tx, gate.sealer, session, wanted)
     if found is None or not found.believed:
-        refuse_tampered(gate, session, found)
+        refuse_tampered(gate, tx, session, found)
     if found is None or found.row.ended_at is not None:
         raise UnknownSession("there is no such session")
     return found
@@ -244,10 +246,16 @@ def find_session_row(gate: Gate, session: str) -> SessionRow:
     return row
 
 
-def refuse_tampered(gate: Gate, session: str, found: LoadedSession | None) -> None:
-    """Refuse a session whose row was changed, rolled back or deleted, now and for good."""
+def refuse_tampered(gate: Gate, tx: Reader, session: str, found: LoadedSession | None) -> None:
+    """Refuse a session whose row was changed, rolled back or deleted, now and for good.
+
+    One of another epoch was not tampered with. One of an earlier epoch has ended.
+    """
     if found is None and not gate.sealer.is_missing(session):
         return
+    gate.marked_store.refuse_later_epoch(tx)
+    if found is not None and found.void:
+        raise UnknownSession(words.SESSION_VOID)
     finding = words.deleted_outside("the session row") if found is None else found.findings[0]
     gate.sealer.doubts.note(finding, session, burns=True)
     raise TamperedSession(finding, hint="open a new one, and look at the audit")

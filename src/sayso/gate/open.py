@@ -14,7 +14,7 @@ from sayso.core.durations import DAY
 from sayso.core.errors import SaysoError
 from sayso.core.policy import Policy, Settings, compile_policy
 from sayso.gate import words
-from sayso.gate.epoch import EPOCH, enter_epoch, parse_epoch
+from sayso.gate.epoch import enter_epoch
 from sayso.gate.gate import Gate
 from sayso.gate.open_lock import opening
 from sayso.gate.policy.acting_policy import PolicySource, hold_to_policy_in_force, watch_policy
@@ -28,8 +28,10 @@ from sayso.gate.rows.row_seals import Sealer
 from sayso.gate.rows.sealed_store import MarkedStore
 from sayso.gate.rows.tampering import Doubts, mac_key
 from sayso.gate.rows.watermark import (
+    EPOCH,
     Watermark,
     load_watermark,
+    parse_epoch,
 )
 from sayso.reading.paths import own_places
 from sayso.store.contract import Reader, ReadOnlyStore, Store, StoreError
@@ -85,10 +87,9 @@ def open_gate(
     with opening(marks):
         name, mark = _name_and_mark(opened, marks)
         marked = MarkedStore(opened, mark or Watermark(), doubts := Doubts())
-        lacks = marked.mark.lacks
         with marked.write() as tx:
             unmarked = mark is not None and (mark.lost or (tx.head(MAIN) is not None and not mark.exists))
-            sealer = Sealer(mac_key(key), name, enter_epoch(tx, marked.mark, mark), marked.mark, doubts)
+            sealer = Sealer(mac_key(key), name, enter_epoch(tx, marked, mark), marked.mark, doubts)
             start_permission_clocks(tx, policy, sealer, unmarked=unmarked)
             held = tx.meta(ROW) is not None or marked.mark.version("value", ROW) > 0
             without_file = not held and (source is None or source.path is None)
@@ -98,8 +99,6 @@ def open_gate(
             gate = Gate(marked, policy, sealer, mark=mark, key=key, projects=ProjectFiles())
             if without_file and decides:
                 note_preset(gate, tx, policy)
-        if lacks:
-            marked.mark.complete()
         return watch_policy(gate, source)
 
 
@@ -129,11 +128,8 @@ def open_to_act(
     with opening(marks):
         name, mark = _name_and_mark(opened, marks)
         marked = MarkedStore(opened, mark or Watermark(), doubts := Doubts())
-        lacks = marked.mark.lacks
         with marked.write() as tx:
-            sealer = Sealer(mac_key(key), name, enter_epoch(tx, marked.mark, mark), marked.mark, doubts)
-        if lacks:
-            marked.mark.complete()
+            sealer = Sealer(mac_key(key), name, enter_epoch(tx, marked, mark), marked.mark, doubts)
     gate = Gate(marked, policy or _blocking_policy(), sealer, mark=mark, key=key, projects=ProjectFiles())
     return gate if policy is None else hold_to_policy_in_force(gate)
 

@@ -104,6 +104,9 @@ def epoch_set(epoch: int) -> str:
     return f"the epoch of the store was set to {epoch} outside Sayso"
 
 
+EPOCH_OVER = "this store has begun a new epoch, and what this program goes by is void"
+START_AGAIN = "start the program again; the entry EPOCH of the audit says why"
+SESSION_VOID = "this session ended when the store began a new epoch"
 EPOCH_SET_BACK = "the epoch of the store was set back outside Sayso"
 LOST_MARK = "the store was moved outside Sayso, or its mark was deleted"
 TREE_END_RESTORED = "an older end of the audit tree was restored, and checkpoints may be missing"

@@ -194,7 +194,7 @@ def load_open_sessions(gate: Gate) -> list[OpenSession]:
             turn=found.session.turn,
             task=found.session.task.name if found.session.task else None,
             stopped=found.session.stopped is not None,
-            tampered=not found.believed,
+            tampered=not (found.believed or found.void),
             last_seen=seen.get(found.row.id),
         )
         for found in loaded

@@ -29,7 +29,7 @@ from sayso.gate.call_rows import (
     with_record,
     with_standing,
 )
-from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_all_rows, writing
+from sayso.gate.gate import EPOCH_READ, Gate, apply_and_save, load_open_session, select_all_rows, writing
 from sayso.gate.ledger.resume import find_ending_since, was_tightened_since_start
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_session
@@ -94,7 +94,7 @@ def end_call_in(
 def rows_ahead_of_end(gate: Gate, call: str) -> Ahead:
     """What ending this call is going to read, as far as is remembered of its start."""
     kept: Record | None = gate.sealer.records.last(call)
-    here = Ahead(calls=frozenset({call}), streams=frozenset({gate.stream}))
+    here = Ahead(metas=EPOCH_READ, calls=frozenset({call}), streams=frozenset({gate.stream}))
     if kept is None:
         return here
     used = _grants_used(kept)

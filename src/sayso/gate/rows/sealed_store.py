@@ -5,6 +5,9 @@
 - From just before the commit others are kept from believing what it changes: by the lock of the mark, or by
   what is promised in it.
 - A transaction that only reads is held against the mark as it was when it began.
+- A gate of an earlier epoch commits nothing more, as what it goes by is void. Whoever begins an epoch writes
+  that to the store and to the mark, and either is enough: the row can be put back, and services on other
+  machines have marks of their own.
 """
 
 from __future__ import annotations
@@ -20,11 +23,12 @@ from typing import Any, NamedTuple, cast
 from sayso.core.audit import events
 from sayso.core.audit.entry import MAIN
 from sayso.core.errors import SaysoError
+from sayso.gate import words
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.moves import check_goes_on
 from sayso.gate.rows.tampering import Doubt, Doubts
 from sayso.gate.rows.versions import BURNED, Raised
-from sayso.gate.rows.watermark import Watermark, refuse_moved_watermark
+from sayso.gate.rows.watermark import EPOCH_ROW, Watermark, parse_epoch, refuse_moved_watermark
 from sayso.gate.telemetry import log_tampering
 from sayso.store.contract import Ahead, Batch, EntryRow, Reader, Store, StoreError, Writer
 
@@ -59,6 +63,23 @@ class _OwnPlace(threading.local):
         """What is to be done once the batch under way is committed."""
         self.unwritten: StoreError | None = None
         """Why the last commit is not marked until it is synced."""
+
+
+class _EnteredEpoch:
+    """The epoch that a gate has entered, in a store with this mark."""
+
+    def __init__(self, mark: Watermark, epoch: int) -> None:
+        self._mark = mark
+        self._epoch = epoch
+        self._text: str | None = None
+        """The row, as it was last found to be of no later epoch."""
+
+    def check(self, tx: Reader) -> None:
+        """Refuse to go on if another epoch has begun. Quick where the row is known."""
+        text = tx.meta(EPOCH_ROW)
+        if self._mark.epoch > self._epoch or (text != self._text and parse_epoch(text) > self._epoch):
+            raise StoreError(words.EPOCH_OVER, hint=words.START_AGAIN)
+        self._text = text
 
 
 class _Snapshot:
@@ -159,8 +180,11 @@ class _MarkedWrite:
             if alone and by_itself:
                 mark.hold()
         refuse_moved_watermark(mark)  # by another process, since this gate was opened
-        if self._raised and by_itself and not alone:
-            mark.announce(self._raised, tx.number)
+        if self._raised and by_itself:
+            if store.epoch is not None:
+                store.epoch.check(tx)
+            if not alone:
+                mark.announce(self._raised, tx.number)
 
 
 class MarkedStore:
@@ -176,7 +200,18 @@ class MarkedStore:
         self.stream = stream
         """Where tampering is recorded, and what is marked beside `main` when it is committed."""
         self._records = records
+        self.epoch: _EnteredEpoch | None = None
+        """None for a gate that has not entered one: it only looks."""
         self._own = _OwnPlace(store)
+
+    def enter(self, epoch: int) -> None:
+        """Commit nothing in a later epoch than this one."""
+        self.epoch = _EnteredEpoch(self.mark, epoch)
+
+    def refuse_later_epoch(self, tx: Reader) -> None:
+        """Refuse to go on if another gate has begun a new epoch, in which nothing of this one counts."""
+        if self.epoch is not None:
+            self.epoch.check(tx)
 
     @property
     def bound(self) -> float:
@@ -263,6 +298,9 @@ class MarkedStore:
             self.mark.look_again()
         if kept:
             refuse_moved_watermark(self.mark)
+        if raised:
+            with batch.read() as tx:
+                self.refuse_later_epoch(tx)
         if raised and not alone:
             self.mark.announce(raised, batch.number)
 

@@ -50,6 +50,8 @@ class LoadedSession(msgspec.Struct, frozen=True):
     findings: tuple[str, ...] = ()
     believed: bool = True
     missing: frozenset[str] = frozenset()
+    void: bool = False
+    """It is as we wrote it, in an earlier epoch: it has ended."""
 
 
 class Closing(msgspec.Struct, frozen=True):
@@ -91,10 +93,7 @@ def load_session(tx: Reader, sealer: Sealer, session: str, wanted: RowSelection)
         return None
     kept = sealer.open_session(row)
     if kept is None:
-        why = (words.changed_or_restored("the session row"),)
-        return LoadedSession(
-            row, _without_consent(row), SessionState(SessionHead()), findings=why, believed=False
-        )
+        return _session_not_believed(row, void=sealer.void_session(row) is not None)
     grants, missing, findings = _load_grants(tx, sealer, row.id, kept, wanted.keys)
     questions, more = _load_questions(tx, sealer, session, kept, wanted)
     fields: tuple[Any, ...] = (
@@ -106,6 +105,12 @@ def load_session(tx: Reader, sealer: Sealer, session: str, wanted: RowSelection)
         _load_calls_under_way(tx, sealer, kept) if wanted.calls and kept.calls else {},
     )
     return LoadedSession(row, Session(*fields), kept, (*findings, *more), True, missing)
+
+
+def _session_not_believed(row: SessionRow, *, void: bool) -> LoadedSession:
+    why = words.SESSION_VOID if void else words.changed_or_restored("the session row")
+    state = SessionState(SessionHead())
+    return LoadedSession(row, _without_consent(row), state, findings=(why,), believed=False, void=void)
 
 
 def save_session(

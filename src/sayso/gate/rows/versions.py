@@ -34,6 +34,11 @@ def version_key(kind: str, name: str) -> bytes:
     return kind[:1].encode() + blake2b(f"{kind}/{name}".encode(), digest_size=15).digest()
 
 
+def join_newest(raised: Raised, more: Raised) -> Raised:
+    """Return both, and of a name that is in both the newer version."""
+    return raised | {place: one for place, one in more.items() if one[0] >= raised.get(place, one)[0]}
+
+
 FLOOR = version_key("fact", "floor")
 """Its version is a time: sessions opened before it that are not known have ended, and were dropped."""
 _PASSKEYS = version_key("value", "passkeys")

@@ -11,6 +11,7 @@
   and the mark, or another service with a mark of its own wrote it.
 - Between a commit and its mark nobody believes a row that was put back: on this machine whoever writes next
   waits for the mark (`hold`), on a server the versions were promised in it before (`announce`).
+- What somebody has seen cannot be taken back: whoever reads a row above its mark marks it.
 - A commit that is not synced is marked for as long as this machine runs, and for good with the next one that
   is, or when the store closes. After a power failure it may be gone, and its mark then counts for nothing.
 """
@@ -19,7 +20,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -31,12 +32,15 @@ from sayso.gate import words
 from sayso.gate.rows.moves import PLACE, StoreMoved
 from sayso.gate.rows.stream_heads import StreamHeads, holds_heads
 from sayso.gate.rows.unsettled import boot_number
-from sayso.gate.rows.versions import FLOOR, Raised, Versions, version_key
-from sayso.gate.rows.watermark_file import MarkFile
+from sayso.gate.rows.versions import BURNED, FLOOR, Raised, Versions, join_newest, version_key
+from sayso.gate.rows.watermark_file import MarkFile, MarkLocked
 from sayso.gate.rows.watermark_log import MarkLog
 from sayso.reading.paths.own_places import guard_keys
 from sayso.store.contract import EntryRow, Reader, StoreBusy, StoreError
 
+EPOCH = ("fact", "epoch")
+EPOCH_ROW = "epoch"
+_EPOCH_KEY = version_key(*EPOCH)
 MOVED = ("fact", "moved")
 """Its version is odd while the store is sealed because it moves or has moved."""
 _MOVED_KEY = version_key(*MOVED)
@@ -88,6 +92,13 @@ def refuse_moved_watermark(mark: Watermark) -> None:
         )
 
 
+def parse_epoch(text: str | None) -> int:
+    """Return the stored epoch; 0 if it is not a number, or one that no store reaches."""
+    if text is None:
+        return 1
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < len(str(BURNED)) else 0
+
+
 class _Under:
     """The transaction that a thread has under way: since when it reads, or what it raises and has seen."""
 
@@ -135,6 +146,10 @@ class _UnderOfThread(threading.local):
         self.under = _Under()
 
 
+def _newest_of_streams(entries: Iterable[EntryRow]) -> dict[str, EntryRow]:
+    return {one.stream: one for one in sorted(entries, key=lambda one: one.seq)}
+
+
 class Watermark:
     """The mark of one store. Without a path it lives in memory, as long as the gate does."""
 
@@ -144,6 +159,12 @@ class Watermark:
         self._versions = Versions()
         self._log = None if path is None else MarkLog(path, self._versions)
         self._unsynced: Raised = {}
+        self._missed: dict[str, EntryRow] = {}
+        """The newest entry of each stream that could not be marked."""
+        self._seen: Raised = {}
+        """Rows above their marks that somebody has read: marked for good with the next commit."""
+        self._to_mark: Raised = {}
+        """Those of them that are not in the file yet."""
         self._follow: Sequence[EntryRow] | None = None
         self.lost = False
         """There is no such mark though others of the same store exist, or another is in use as well."""
@@ -164,6 +185,11 @@ class Watermark:
         if own.looks and self._log is not None:
             self._look(own)
         return self._versions.known.get(_MOVED_KEY, 0) % 2 == 1
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the store, as of the last look."""
+        return self._versions.known.get(_EPOCH_KEY, 0)
 
     @property
     def marks_unsynced(self) -> bool:
@@ -251,14 +277,32 @@ class Watermark:
                 own.used[place] = version
 
     def note(self, kind: str, name: str, version: int, *, until: float = 0.0) -> None:
-        """Raise this version once the transaction under way is committed; what was read is, already."""
+        """Raise this version once the transaction under way is committed; what was read is, already.
+
+        Whoever committed that has not marked it: they may have died before.
+        """
         own, place = self._threads.under, version_key(kind, name)
         raised = own.raised
         if raised is None:
             if own.reading is not None and own.committed:
-                self._versions.learn({place: (version, int(until))})
+                self._mark_seen({place: (version, int(until))})
         elif version > raised.get(place, (0, 0))[0]:
             raised[place] = (version, int(until))
+
+    def _mark_seen(self, seen: Raised) -> None:
+        """Somebody reads these: mark them until this machine starts again, for good with the next commit."""
+        with self._versions.guard:
+            self._versions.learn(seen)
+            self._seen.update(seen)
+            self._to_mark.update(seen)
+            self._write_seen()
+
+    def _write_seen(self) -> None:
+        """Mark them, unless somebody who may be about to do so holds the file. Then the next look tries."""
+        if self._log is not None:
+            with self._versions.guard, suppress(OSError):
+                if self._log.write_at_once(self._to_mark):
+                    self._to_mark = {}
 
     def missing(self, kind: str, there: set[str]) -> int:
         """Count the names of this kind that live here (or did when reading began) and are not among these."""
@@ -308,6 +352,8 @@ class Watermark:
         before = own.reading
         if before is None:
             self._catch_up()
+            if self._to_mark:
+                self._write_seen()
         began = self._versions.begin_reading(before)
         own.reading, own.committed = began, committed
         try:
@@ -360,19 +406,27 @@ class Watermark:
         """Keep others from raising it until what is committed next is marked, or `let_go`.
 
         Whoever wrote before has marked it by now: so what was used is held against the file once more. If it
-        cannot be written, the commit stands, and this is said after it.
+        cannot be written, the commit stands, and this is said after it. If others keep it locked, or it is
+        not even open, nothing is committed.
         """
         if self._log is not None:
-            self._threads.under.holds = True
-            with suppress(OSError):
-                self._log.hold()
+            own = self._threads.under
+            own.holds = True
+            try:
+                self._log.hold(own)
+            except MarkLocked as error:
+                raise self._locked(error) from error
+            except OSError as error:
+                if not self._log.is_open:
+                    raise self._unwritable(error) from error
             self._check_used(self._log)
 
     def let_go(self) -> None:
+        """Let others write. Whoever is interrupted here can do this again."""
         own = self._threads.under
         if own.holds and self._log is not None:
+            self._log.let_go(own)
             own.holds = False
-            self._log.let_go()
 
     def announce(self, raised: Raised, number: int) -> None:
         """Promise these to all, just before the transaction of this number commits them.
@@ -382,11 +436,20 @@ class Watermark:
         try:
             if self._log is not None:
                 self._log.write_promises(raised, number)
+        except MarkLocked as error:
+            raise self._locked(error) from error
         except OSError as error:
-            raise StoreError(
-                f"the mark {self._path} cannot be written: {error.strerror}",
-                hint="free some space; nothing was recorded",
-            ) from error
+            raise self._unwritable(error) from error
+
+    def _locked(self, error: MarkLocked) -> StoreBusy:
+        return StoreBusy(f"the mark {self._path} is busy: {error.strerror}", hint="try again")
+
+    def _unwritable(self, error: OSError) -> StoreError:
+        """The error to raise before a commit."""
+        return StoreError(
+            f"the mark {self._path} cannot be written: {error.strerror}",
+            hint="free some space; nothing was recorded",
+        )
 
     def ask_with(self, was_committed: Callable[[int], bool | None] | None) -> None:
         """From now on, ask so what became of another transaction; None once the one under way is over."""
@@ -454,24 +517,37 @@ class Watermark:
         raised = {} if raised is None else raised
         with self._versions.guard:
             unsynced, self._unsynced = self._unsynced, {}
-        if unsynced != raised:  # otherwise they were learned when they were committed
-            raised = self._learn_with(unsynced, raised)
-        try:
-            if self._log is not None and self._follow is not None:
-                newest = {one.stream: one for one in (*self._follow, *entries)}
-                self._log.write([*newest.values()], raised, follow=True)
-            elif self._log is not None:
-                self._log.write(entries, raised)
+            try:
+                if self._seen:
+                    unsynced, self._seen = join_newest(self._seen, unsynced), {}
+                if unsynced != raised:  # otherwise they were learned when they were committed
+                    raised = self._learn_with(unsynced, raised)
+                if self._log is not None:
+                    self._write_to(self._log, entries, raised)
+            except BaseException as error:  # to be written with the next
+                self._unsynced = join_newest(unsynced, raised)
+                self._missed = _newest_of_streams((*self._missed.values(), *entries))
+                if isinstance(error, OSError):
+                    raise self._unwritten(error) from error
+                raise
+
+    def _write_to(self, log: MarkLog, entries: Sequence[EntryRow], raised: Raised) -> None:
+        if self._missed or self._follow is not None:
+            both = (*(self._follow or ()), *self._missed.values(), *entries)
+            entries = [*_newest_of_streams(both).values()]
+        log.write(entries, raised, follow=self._follow is not None)
+        self._missed = {}
+        if self._follow is not None:
             self._follow = None
-        except OSError as error:
-            with self._versions.guard:
-                self._unsynced = {**raised, **self._unsynced}  # to be written with the next
-            raise self._unwritten(error) from error
+            log.clear_lacks()
+        elif log.lacks:
+            log.take_lack_back()
 
     def _learn_with(self, unsynced: Raised, raised: Raised) -> Raised:
         """Learn these, and return them with what was marked until this machine starts again."""
         version = self._versions.version
-        raised = {**{place: one for place, one in unsynced.items() if one[0] >= version(place)}, **raised}
+        unsynced = {place: one for place, one in unsynced.items() if one[0] >= version(place)}
+        raised = join_newest(unsynced, raised)
         self._versions.learn(raised)
         return raised
 
@@ -491,20 +567,24 @@ class Watermark:
         with self._versions.guard:
             self._versions.learn(raised)
             self._unsynced.update(raised)
-        try:
-            if self._log is not None:
-                self._log.write_unsynced(raised)
-        except OSError as error:
-            raise self._unwritten(error) from error
+            try:
+                if self._log is not None:
+                    self._log.write_unsynced(raised)
+            except OSError as error:
+                raise self._unwritten(error) from error
 
     def _unwritten(self, error: OSError) -> StoreError:
-        """The error to raise. The file says that something is missing in it, until a new epoch begins."""
-        if self._path is not None:
+        """The error to raise after a commit.
+
+        The file says that something is missing in it, until that is written or a new epoch begins.
+        """
+        if self._log is not None:
             with suppress(OSError):
-                MarkFile(self._path, make=True).note_lack()
+                self._log.note_lack(wait=not isinstance(error, MarkLocked))
         return StoreError(
             f"the mark {self._path} cannot be written: {error.strerror}",
-            hint="free some space; what was recorded stands, but the next start will void all grants",
+            hint="free some space; what was recorded stands, but the next start will void all grants, "
+            "unless this program writes the mark before",
         )
 
     @property
@@ -515,14 +595,9 @@ class Watermark:
         except FileNotFoundError:
             return False
 
-    def complete(self) -> None:
-        """A new epoch has begun: whatever is missing counts for nothing."""
-        if self._path is not None and self.lacks:
-            MarkFile(self._path, make=False).note_lack(missing=False)
-
     def settle(self) -> None:
         """All that was committed is synced: mark it for good."""
-        if self._unsynced:
+        if self._unsynced or self._missed:
             self.reach()
 
     def holds(self, tx: Reader, reached: MarkedEntries) -> bool:

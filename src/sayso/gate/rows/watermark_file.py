@@ -1,7 +1,11 @@
 """The file of a mark: a head with the newest entry, and behind it a log of versions that is only added to.
 
-It is written under a lock and read without one. A log that has grown long is written again, into a new file
-that takes the place of the old one; the last record of the old one says so to whoever still has it open.
+- It is written under a lock and read without one. The lock is waited for in short naps, and not for ever:
+  whoever holds it may have been stopped, and goes on holding it.
+- A log that has grown long is written again, into a new file that takes the place of the old one; the last
+  record of the old one says so to whoever still has it open.
+- A process that was forked closes what it inherited. It shares the locks of its parent, and would keep them
+  for as long as it lives.
 """
 
 from __future__ import annotations
@@ -9,10 +13,13 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import random
 import struct
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from weakref import WeakSet
 
 from sayso.core.errors import SaysoError
 from sayso.store.contract import EntryRow
@@ -23,17 +30,46 @@ Record = tuple[bytes, int, int]
 _WIDTH = 16
 _HEAD = _WIDTH + 1 + 64
 _LACK = _HEAD + 1
-"""Where the file says that something is missing in it: a place that is there, so that this needs no room."""
+"""Where the file says that something is missing in it: places that are there, so that this needs no room.
+
+First a sign that something is, then one that nobody can take that back, and then who can.
+"""
+_LACK_LASTS, _LACKS = _LACK + 1, _LACK + 2
+NAME_BYTES = 8
+"""So long is the name of who notes that something is missing."""
 _LOG = 96
 _RECORD = struct.Struct(">16sQQ")
 _GONE_ON = (b"\xff" * 16, 0, 0)
 _AT_ONCE = 1 << 14
 SPARE = 20_000
 """How many records more than needed a log may hold before it is written again."""
+PATIENCE = 5.0
+"""How many seconds to wait for the lock: as long as a store waits for others that write."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.00005, 0.002
+_LOCK_NOW = fcntl.LOCK_EX | fcntl.LOCK_NB
 
 
 class MarkReplaced(Exception):
     """Another process has rewritten the log: open the file again."""
+
+
+class MarkLocked(OSError):
+    """Another process holds the lock for too long: it may have been stopped."""
+
+    def __init__(self) -> None:
+        super().__init__(errno.EAGAIN, "another process keeps it locked, and may have been stopped")
+
+
+_files: WeakSet[MarkFile] = WeakSet()
+
+
+def _close_in_child() -> None:
+    for file in list(_files):
+        with suppress(OSError):
+            file.close()
+
+
+os.register_at_fork(after_in_child=_close_in_child)
 
 
 class MarkFile:
@@ -53,24 +89,54 @@ class MarkFile:
                 raise
             self.number = os.open(path, os.O_RDONLY | flags)
         self._end = _LOG
+        _files.add(self)
 
     def __del__(self) -> None:
         with suppress(AttributeError, OSError):
-            os.close(self.number)
+            self.close()
+
+    def close(self) -> None:
+        """Close it without unlocking: a process that was forked must not undo the lock of its parent."""
+        number, self.number = self.number, -1
+        os.close(number)
 
     @contextmanager
     def hold_lock(self) -> Iterator[None]:
-        self.lock()
         try:
+            self.lock()
             yield
-        finally:
             self.unlock()
+        except BaseException:
+            self.unlock()
+            raise
 
     def lock(self) -> None:
-        fcntl.flock(self.number, fcntl.LOCK_EX)
+        """Lock it, or raise MarkLocked. Unlock it whatever happens: who is interrupted here may have it."""
+        try:
+            fcntl.flock(self.number, _LOCK_NOW)
+        except BlockingIOError:
+            self._wait_for_lock()
+
+    def _wait_for_lock(self) -> None:
+        end, pause = time.monotonic() + PATIENCE, _FIRST_PAUSE
+        while not self.lock_at_once():
+            if time.monotonic() >= end:
+                raise MarkLocked
+            time.sleep(pause * (0.5 + random.random()))  # noqa: S311  so that two do not nap in step
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def lock_at_once(self) -> bool:
+        """Lock it if nobody holds it; return whether it is locked."""
+        try:
+            fcntl.flock(self.number, _LOCK_NOW)
+        except BlockingIOError:
+            return False
+        return True
 
     def unlock(self) -> None:
-        fcntl.flock(self.number, fcntl.LOCK_UN)
+        """Also if it is not locked, or was closed in a process that was forked."""
+        if self.number >= 0:
+            fcntl.flock(self.number, fcntl.LOCK_UN)
 
     def is_at(self, path: Path) -> bool:
         """Return whether the path names this file. Whoever replaced it may have died before saying so."""
@@ -150,6 +216,8 @@ class MarkFile:
         new._write(os.pread(self.number, _LOG, 0), 0)
         new.add(kept)
         beside.replace(self._path)
+        if self.lacks and not new.lacks:  # somebody who did not get the lock said so just now
+            new.note_lasting_lack()
         self.add([_GONE_ON])  # after it: whoever reads this finds the new one
 
     def add(self, records: Sequence[Record]) -> None:
@@ -174,7 +242,29 @@ class MarkFile:
     @property
     def lacks(self) -> bool:
         """Whether something could not be written to it."""
-        return os.pread(self.number, 1, _LACK) == b"!"
+        return b"!" in os.pread(self.number, _LACKS - _LACK, _LACK)
 
-    def note_lack(self, *, missing: bool = True) -> None:
-        os.pwrite(self.number, b"!" if missing else b"\0", _LACK)
+    def note_lack(self, who: bytes) -> None:
+        """Note that something is missing, which this one knows. Only under the lock."""
+        if not self.lacks:
+            os.pwrite(self.number, who, _LACKS)
+            os.pwrite(self.number, b"!", _LACK)
+        elif not self._lacks_only_for(who):
+            self.note_lasting_lack()
+
+    def note_lasting_lack(self) -> None:
+        """Note that something is missing until a new epoch begins. Needs no lock."""
+        os.pwrite(self.number, b"!!", _LACK)
+
+    def take_lack_back(self, who: bytes) -> None:
+        """What was missing is there, unless others have noted something, too. Only under the lock."""
+        if self._lacks_only_for(who):
+            os.pwrite(self.number, b"\0", _LACK)
+
+    def clear_lacks(self) -> None:
+        """Whatever is missing counts for nothing."""
+        if self.lacks:
+            os.pwrite(self.number, bytes(_LACKS - _LACK + NAME_BYTES), _LACK)
+
+    def _lacks_only_for(self, who: bytes) -> bool:
+        return os.pread(self.number, _LACKS - _LACK + NAME_BYTES, _LACK) == b"!\0" + who

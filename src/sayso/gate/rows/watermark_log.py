@@ -4,13 +4,17 @@
 - Where whoever writes is alone, they hold that lock from just before the commit until it is marked. So who
   writes next finds the mark when they hold it in their turn.
 - A file that was deleted is made again, with all that is known. One that was replaced is opened again.
+- Where no file can be opened any more, it goes on with the one that is open.
 - A process that was forked opens the file again, and takes no guard over.
 """
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Sequence
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from weakref import WeakSet
 
@@ -33,13 +37,15 @@ from sayso.gate.rows.unsettled import (
     unsynced_records,
 )
 from sayso.gate.rows.versions import Raised, Versions
-from sayso.gate.rows.watermark_file import MarkFile, MarkReplaced, Record
-from sayso.store.contract import EntryRow
+from sayso.gate.rows.watermark_file import NAME_BYTES, MarkFile, MarkLocked, MarkReplaced, Record
+from sayso.store.contract import EntryRow, StoreError
 
 OPENED_AGAIN = 64
 """After how many times of being raised it is opened again, so that one that was deleted is there again."""
 LOOKED_AGAIN = 256
 """After how many looks it is seen to that the file looked at is the one that is there."""
+_CANNOT_OPEN = (errno.EMFILE, errno.ENFILE, errno.EACCES)
+"""Why a file may not be opened that is there: what is open of it can be used all the same."""
 
 _logs: WeakSet[MarkLog] = WeakSet()
 
@@ -69,6 +75,10 @@ class MarkLog:
         self._versions.begin_process()
         self._file: MarkFile | None = None
         self._held: MarkFile | None = None
+        self._holder: object = None
+        self._name = secrets.token_bytes(NAME_BYTES)
+        self.lacks = False
+        """Whether this process noted that something is missing, and has not taken it back."""
         self._left = OPENED_AGAIN
         self._looks = LOOKED_AGAIN
 
@@ -88,6 +98,21 @@ class MarkLog:
         if boot and raised:
             self._add(unsynced_records(raised, boot))
 
+    def write_at_once(self, raised: Raised) -> bool:
+        """Do the same unless another process holds the file. Where there is none, none is made for this.
+
+        Return False if it is to be tried again.
+        """
+        with self._versions.guard:
+            if self._held is not None:
+                self.write_unsynced(raised)
+            elif self._file is not None and self._path.exists():
+                if not self._file.lock_at_once():
+                    return False
+                self._file.unlock()
+                self.write_unsynced(raised)
+            return True
+
     def write_promises(self, raised: Raised, number: int) -> None:
         """Say that the transaction of this number is about to commit these versions."""
         records = [promise_record(place, version, number) for place, (version, _) in raised.items()]
@@ -101,27 +126,88 @@ class MarkLog:
             self.promises.drop(place, number)
             self._add([record_of_promise_taken_back(place, version, number)])
 
-    def hold(self) -> None:
+    @property
+    def is_open(self) -> bool:
+        return self._file is not None
+
+    def hold(self, holder: object) -> None:
         """Keep other processes from writing until `let_go`, and read what they have written before."""
         with self._versions.guard:
+            self._held = None  # it may be left of somebody who was interrupted while letting go
             while self._held is None:
                 file = self._open_file()
-                file.lock()
                 try:
+                    file.lock()
                     if file.has_news():
                         self._take(file)
+                    self._holder = holder
                     self._held = file
                 except MarkReplaced:  # the log continues in another file
                     self._file = None
-                finally:
-                    if self._held is None:
-                        file.unlock()
+                    file.unlock()
+                except BaseException:
+                    self._held = None
+                    file.unlock()
+                    raise
 
-    def let_go(self) -> None:
+    def let_go(self, holder: object) -> None:
+        """Let others write. Unlock first and then forget: whoever is interrupted can do this again."""
         with self._versions.guard:
-            if self._held is not None:
-                self._held.unlock()
-                self._held = None
+            if self._holder is holder:
+                held, self._held = self._held or self._file, None
+                if held is not None:
+                    held.unlock()
+                self._holder = None
+
+    # --- what is missing ---
+
+    def note_lack(self, *, wait: bool) -> None:
+        """Note in the file that something is missing in it.
+
+        Only under the lock can it be said who knows what is missing, so that they can take it back.
+        """
+        with self._versions.guard:
+            try:
+                with self._locked(wait=wait) as file:
+                    file.note_lack(self._name)
+            except MarkLocked:
+                self._open_by_path().note_lasting_lack()
+            self.lacks = True
+
+    def take_lack_back(self) -> None:
+        """What this process noted as missing has been written."""
+        self._change_lack(lambda file: file.take_lack_back(self._name))
+
+    def clear_lacks(self) -> None:
+        """Whatever is missing counts for nothing."""
+        self._change_lack(MarkFile.clear_lacks)
+
+    def _change_lack(self, change: Callable[[MarkFile], None]) -> None:
+        """If this cannot be done now, the lack stays, and it is tried again with what is written next."""
+        with self._versions.guard, suppress(OSError), self._locked() as file:
+            change(file)
+            self.lacks = False
+
+    @contextmanager
+    def _locked(self, *, wait: bool = True) -> Iterator[MarkFile]:
+        """The file that is there now, under the lock. Others may replace it until it is locked."""
+        while self._held is None:
+            file = self._open_by_path()
+            if not wait and not file.lock_at_once():
+                raise MarkLocked
+            with file.hold_lock():
+                if file is self._file or file.is_at(self._path):
+                    yield file
+                    return
+        yield self._held
+
+    def _open_by_path(self) -> MarkFile:
+        try:
+            return MarkFile(self._path, make=True)
+        except OSError:
+            if self._file is None:
+                raise
+            return self._file
 
     def _add(self, records: list[Record]) -> None:
         with self._versions.guard:
@@ -143,47 +229,51 @@ class MarkLog:
     def _write_to(
         self, file: MarkFile, entries: Sequence[EntryRow], records: list[Record], *, follow: bool
     ) -> None:
-        file.lock()  # without a context manager, as this is done for every commit
-        try:
+        try:  # without a context manager, as this is done for every commit
+            file.lock()
             if file.has_news():
                 self._take(file)
             self._add_to(file, entries, records, follow=follow)
             if entries and file.long_for(len(self._versions.known)):  # an entry says what time it is
                 self._shorten(file, entries[-1].at)
-        finally:
             file.unlock()
+        except BaseException:  # also if it was interrupted while it unlocked
+            file.unlock()
+            raise
 
     def _add_to(
         self, file: MarkFile, entries: Sequence[EntryRow], records: list[Record], *, follow: bool
     ) -> None:
         """Only under the lock, after a look."""
         newest = entries[0] if len(entries) == 1 and entries[0].stream == MAIN else None
-        if follow or (entries and newest is None):
-            newest = next((entry for entry in entries if entry.stream == MAIN), None)
-            records = records + self._move_heads([one for one in entries if one is not newest], follow=follow)
-        file.write(newest, records, follow=follow)
-
-    def _move_heads(self, entries: Sequence[EntryRow], *, follow: bool) -> list[Record]:
-        """Move the heads of the streams beside `main` to these entries; return the records that say so."""
-        heads = (records_to_follow if follow else records_to_raise)(self.heads, entries)
-        learn_head_records(self.heads, heads)
-        return heads
+        if not follow and (newest is not None or not entries):
+            return file.write(newest, records)
+        newest = next((entry for entry in entries if entry.stream == MAIN), None)
+        others = [one for one in entries if one is not newest]
+        heads = (records_to_follow if follow else records_to_raise)(self.heads, others)
+        file.write(newest, records + heads, follow=follow)
+        return learn_head_records(self.heads, heads)
 
     def _open_file(self) -> MarkFile:
         """Return the file, reopened now and then. A deleted file is made again, with all we know."""
         self._left -= 1
         if self._file is not None and self._left >= 0:
             return self._file
-        file = MarkFile(self._path, make=True)
-        self._left = OPENED_AGAIN
+        try:
+            file = MarkFile(self._path, make=True)
+        except OSError as error:
+            if self._file is None or error.errno not in _CANNOT_OPEN:
+                raise
+            return self._file  # the next time it is tried again
         if self._file is not None and self._file.same_as(file):
+            self._left = OPENED_AGAIN
             return self._file
-        self._file = file
         with file.hold_lock():
             known = dict(self.heads)
             found = self._take(file)
             self.heads = self.heads or known
             file.write(None, [*self._versions.records_beyond(found), *self._other_records()])
+        self._file, self._left = file, OPENED_AGAIN
         return file
 
     def _shorten(self, file: MarkFile, now: float) -> None:
@@ -212,7 +302,12 @@ class MarkLog:
                 self._looks = LOOKED_AGAIN
                 if self._file is not None and not self._file.is_at(self._path):
                     self._file = None
-            self._read_news()
+            try:
+                self._read_news()
+            except FileNotFoundError:
+                return  # it was deleted just now, and is made again by whoever writes next
+            except OSError as error:
+                raise StoreError(f"the mark {self._path} cannot be read: {error.strerror}") from error
 
     def _read_news(self) -> None:
         while True:

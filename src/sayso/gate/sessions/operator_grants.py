@@ -314,12 +314,12 @@ def _find_grant(gate: Gate, tx: Writer, grant: str) -> tuple[LoadedSession, Held
         return hidden, None
     if row is None:
         raise UnknownGrant(f"there is no grant {words.visible(grant)}", hint="sayso grants lists them")
+    if gate.sealer.is_void(row):
+        raise UnknownGrant(f"{grant} has ended: the store has begun a new epoch since")
     try:
         found = load_open_session(gate, tx, row.session, select_all_rows())
     except UnknownSession as error:
         raise UnknownGrant(f"the session of {grant} has ended, and its grants with it") from error
-    if gate.sealer.is_void(row):
-        raise UnknownGrant(f"{grant} has ended: the store has begun a new epoch since")
     return found, next((held for held in found.session.all_grants if held.grant.id == grant), None)
 
 

@@ -114,7 +114,7 @@ def _find_kept_session(gate: Gate, tx: Reader, place: str, owner: str) -> tuple[
     if found is not None and gate.sealer.has_dropped(found.row):
         return None, held.name
     if found is None or not found.believed:
-        refuse_tampered(gate, held.name, found)
+        refuse_tampered(gate, tx, held.name, found)
     open_ = found is not None and found.row.ended_at is None and found.row.owner == owner
     return (held.name, None) if open_ else (None, held.name)
 

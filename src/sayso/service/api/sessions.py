@@ -232,7 +232,7 @@ def _describe_session(context: Context, tx: Reader, session: str, known: Session
         task=None if task is None else task.name,
         phase=None if task is None else task.phase,
         stopped=found.session.stopped is not None,
-        tampered=not found.believed,
+        tampered=not (found.believed or found.void),
         questions=asked,
         presence=_presence(context, tx, found, beat) if row.ended_at is None else "unknown",
         last_seen=max(seen, default=None),
