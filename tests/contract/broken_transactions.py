@@ -21,6 +21,7 @@ from sayso.store.memory.store import MemoryBatch, MemoryStore, MemoryWriter
 from sayso.store.memory.tables import MemoryReader
 from sayso.store.sqlite.store import SqliteStore, SqliteTransaction
 from sayso.store.threads import ChangeProbe
+from sayso.store.turn import Claim
 from tests.support.places import Open
 
 
@@ -85,10 +86,10 @@ class ShowsWhatIsNotCommitted(MemoryStore):
 
 
 class LetsTwoWriteAtOnce(MemoryStore):
-    def _take_turn(self) -> None:
-        pass
+    def _take_turn(self) -> Claim:
+        return Claim()
 
-    def _give_turn(self) -> None:
+    def _give_turn(self, claim: Claim) -> None:
         pass
 
 

@@ -19,6 +19,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from sayso.store.contract import Ahead, StoreBusy, StoreError
 from sayso.store.postgres.store import PostgresStore
 from tests.contract import rows
+from tests.support.interrupts import Once
 from tests.support.postgres_place import Server, new_schema
 
 PATIENCE = 60.0
@@ -57,6 +58,19 @@ def test_a_server_that_was_restarted_is_used_again() -> None:
             assert w.meta("before") == "1"
             w.set_meta("after", "1")
         assert store.wait_for_change(seen, PATIENCE) != seen
+
+
+@pytest.mark.parametrize("begins", ["read", "write", "batch"])
+def test_a_transaction_interrupted_while_it_began_keeps_no_connection(
+    address: str, monkeypatch: pytest.MonkeyPatch, begins: str
+) -> None:
+    with closing(PostgresStore(address, busy=2.0, connections=1)) as store:
+        monkeypatch.setattr(store, "_watch_over", Once(store._watch_over))  # noqa: SLF001
+        with pytest.raises(KeyboardInterrupt) as kept, getattr(store, begins)():
+            pass
+        with store.write() as w:
+            w.set_meta("a", "1")
+        assert kept.value.__traceback__ is not None
 
 
 def test_connections_that_were_cut_are_replaced(store: PostgresStore, address: str) -> None:

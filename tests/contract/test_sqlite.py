@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import os
 import signal
 import sqlite3
 import subprocess
@@ -11,18 +12,21 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sayso.store import turn as turns
 from sayso.store.contract import EntryRow, StoreError, SummaryRow
 from sayso.store.sql import statements
 from sayso.store.sqlite import file, log_sync
 from sayso.store.sqlite import store as sqlite_store
+from sayso.store.sqlite.log_sync import LogSync
 from sayso.store.sqlite.store import SqliteStore
-from sayso.store.sqlite.turn import WriterTurn
+from sayso.store.turn import WriterTurn
+from tests.support.interrupts import Once
 
 Connections = list[tuple[sqlite3.Connection, list[str]]]
 LISTS = {"SESSIONS", "SESSIONS_OPEN", "REVIEWS", "CHECKPOINTS"}
@@ -193,21 +197,159 @@ def test_a_sync_that_fails_closes_the_store_for_everybody(
         assert not seen(again, "b")
 
 
-def test_threads_write_in_the_order_they_came() -> None:
-    turn, order = WriterTurn(), list[int]()
-    assert turn.take(1.0)
+@pytest.mark.parametrize("before", [True, False])
+def test_a_sync_that_was_interrupted_is_no_failure(
+    path: Path, monkeypatch: pytest.MonkeyPatch, syncs: list[str], *, before: bool
+) -> None:
+    """Ctrl-C while a call waits for the disk: the system has reported no error."""
+    monkeypatch.setattr(log_sync, "sync_file", Once(log_sync.sync_file, before=before))
+    with closing(SqliteStore(path)) as store:
+        with pytest.raises(KeyboardInterrupt), store.write() as w:
+            w.set_meta("a", "1")
+        assert syncs == ["store.db-wal"] * (not before)
+        with store.write() as w:
+            w.set_meta("b", "1")
+        assert syncs[not before :] == ["store.db-wal"]
+        assert seen(store, "a")
+        assert seen(store, "b")
+
+
+def test_what_a_signal_of_the_program_raises_is_no_failure_of_the_disk(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may well be a TimeoutError, which is an OSError."""
+
+    def time_out(file: int) -> None:
+        raise TimeoutError("this step took too long")
+
+    with closing(SqliteStore(path)) as store:
+        with monkeypatch.context() as patch:
+            patch.setattr(log_sync, "sync_file", time_out)
+            with pytest.raises(TimeoutError), store.write() as w:
+                w.set_meta("a", "1")
+        with store.write() as w:
+            w.set_meta("b", "1")
+
+
+def test_who_waits_for_a_sync_that_is_interrupted_syncs_itself(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began, goes_on, made = threading.Event(), threading.Event(), list[str]()
+    sync = log_sync.sync_file
+
+    def interrupted_once(file: int) -> None:
+        made.append(threading.current_thread().name)
+        if len(made) == 1:
+            began.set()
+            assert goes_on.wait(30)
+            raise KeyboardInterrupt
+        sync(file)
+
+    def write(name: str) -> None:
+        with suppress(KeyboardInterrupt), store.write() as w:
+            w.set_meta(name, "1")
+
+    with closing(SqliteStore(path)) as store:
+        monkeypatch.setattr(log_sync, "sync_file", interrupted_once)
+        threads = [threading.Thread(target=write, args=(name,), name=name) for name in "abcd"]
+        threads[0].start()
+        assert began.wait(30)
+        for thread in threads[1:]:
+            thread.start()
+        while store._log._waiting < 3:  # noqa: SLF001  to see them wait
+            time.sleep(0.01)
+        goes_on.set()
+        for thread in threads:
+            thread.join(30)
+        assert not any(thread.is_alive() for thread in threads)
+        assert made[0] == "a"
+        assert len(made) == 2  # and that one served the others
+
+
+def test_who_was_interrupted_telling_the_others_of_a_sync_has_told_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, served, began, goes_on = tmp_path / "log", list[int](), threading.Event(), threading.Event()
+    log.write_bytes(b"")
+    sync = LogSync(str(log))
+
+    def slow(file: int) -> None:
+        began.set()
+        assert goes_on.wait(30)
 
     def wait(number: int) -> None:
-        assert turn.take(30.0)
+        with suppress(KeyboardInterrupt):
+            sync.wait(number)
+            served.append(number)
+
+    monkeypatch.setattr(log_sync, "sync_file", slow)
+    monkeypatch.setattr(sync, "_wake_others", Once(sync._wake_others, before=True))  # noqa: SLF001
+    first, second = sync.count_commit(), sync.count_commit()
+    threads = [threading.Thread(target=wait, args=(number,)) for number in (first, second)]
+    threads[0].start()
+    assert began.wait(30)
+    threads[1].start()
+    while not sync._waiting:  # noqa: SLF001  to see it wait
+        time.sleep(0.01)
+    goes_on.set()
+    for thread in threads:
+        thread.join(30)
+    assert served == [second]
+
+
+def test_a_log_that_is_another_file_is_looked_for_again_after_an_interrupt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the next sync would be that of a file that is not there any more."""
+    log, synced = tmp_path / "log", list[int]()
+    monkeypatch.setattr(log_sync, "sync_file", lambda file: synced.append(os.fstat(file).st_ino))
+    log.write_bytes(b"")
+    sync = LogSync(str(log))
+    sync.wait(sync.count_commit())
+    log.rename(tmp_path / "gone")
+    log.write_bytes(b"")
+    sync.look_again()
+    monkeypatch.setattr(sync, "_is_current", Once(sync._is_current, before=True))  # noqa: SLF001
+    number = sync.count_commit()
+    with pytest.raises(KeyboardInterrupt):
+        sync.wait(number)
+    sync.wait(number)
+    assert synced == [(tmp_path / "gone").stat().st_ino, log.stat().st_ino]
+    sync.close()
+
+
+@pytest.mark.parametrize("begins", ["write", "batch"])
+def test_a_write_interrupted_while_it_began_locks_nobody_out(
+    path: Path, monkeypatch: pytest.MonkeyPatch, begins: str
+) -> None:
+    """Even if the program keeps what was raised, and with it all that was under way."""
+    with closing(SqliteStore(path, busy=0.1)) as store, closing(SqliteStore(path, busy=0.1)) as other:
+        monkeypatch.setattr(store, "_lock", Once(store._lock))  # noqa: SLF001
+        with pytest.raises(KeyboardInterrupt) as kept, getattr(store, begins)():
+            pass
+        for one in (other, store):
+            with one.write() as w:
+                w.set_meta("a", "1")
+        assert kept.value.__traceback__ is not None
+
+
+def test_threads_write_in_the_order_they_came() -> None:
+    turn, order = WriterTurn(), list[int]()
+    first = turn.take(1.0)
+    assert first is not None
+
+    def wait(number: int) -> None:
+        mine = turn.take(30.0)
+        assert mine is not None
         order.append(number)
-        turn.give()
+        turn.give(mine)
 
     threads = [threading.Thread(target=wait, args=(number,)) for number in range(20)]
     for number, thread in enumerate(threads):
         thread.start()
         while turn.waiting <= number:
             time.sleep(0.001)
-    turn.give()
+    turn.give(first)
     for thread in threads:
         thread.join(30)
     assert order == list(range(20))
@@ -215,11 +357,46 @@ def test_threads_write_in_the_order_they_came() -> None:
 
 def test_who_gave_up_waiting_for_the_turn_does_not_get_it() -> None:
     turn = WriterTurn()
-    assert turn.take(1.0)
-    assert not turn.take(0.01)
+    first = turn.take(1.0)
+    assert first is not None
+    assert turn.take(0.01) is None
     assert turn.waiting == 0
-    turn.give()
-    assert turn.take(1.0)
+    turn.give(first)
+    assert turn.take(1.0) is not None
+
+
+def test_the_turn_is_given_once() -> None:
+    turn = WriterTurn()
+    first = turn.take(0.0)
+    assert first is not None
+    turn.give(first)
+    second = turn.take(0.0)
+    assert second is not None
+    turn.give(first)
+    assert turn.take(0.0) is None
+
+
+def test_a_turn_that_nobody_can_give_any_more_is_taken_over() -> None:
+    turn = WriterTurn()
+    turn.take(0.0)
+    left = turn.take(0.0)
+    assert left is not None
+    assert turn.take(0.0) is None
+
+
+def test_who_has_waited_for_a_turn_that_nobody_can_give_any_more_gets_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Waits:
+        def acquire(self, timeout: float = 0.0) -> bool:
+            left.clear()
+            return False
+
+    turn = WriterTurn()
+    left = [turn.take(0.0)]
+    monkeypatch.setattr(turns, "Claim", Waits)
+    assert turn.take(0.0) is not None
+    assert turn.waiting == 0
 
 
 def test_who_was_interrupted_waiting_for_the_turn_does_not_get_it() -> None:
@@ -230,7 +407,8 @@ def test_who_was_interrupted_waiting_for_the_turn_does_not_get_it() -> None:
 
     before = signal.signal(signal.SIGALRM, interrupt)
     turn = WriterTurn()
-    assert turn.take(1.0)
+    first = turn.take(1.0)
+    assert first is not None
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.05)
         with pytest.raises(KeyboardInterrupt):
@@ -238,8 +416,8 @@ def test_who_was_interrupted_waiting_for_the_turn_does_not_get_it() -> None:
     finally:
         signal.signal(signal.SIGALRM, before)
     assert turn.waiting == 0
-    turn.give()
-    assert turn.take(0.0)
+    turn.give(first)
+    assert turn.take(0.0) is not None
 
 
 def write_often(store: SqliteStore) -> None:
@@ -284,6 +462,7 @@ def test_one_process_at_a_time_checkpoints_and_the_others_go_on(path: Path) -> N
 ONCE = "import sys; from sayso.store.sqlite.store import SqliteStore; SqliteStore(sys.argv[1]).close()"
 READ = """
 import sys
+from sayso.store.sqlite.log_sync import LogSync
 from sayso.store.sqlite.store import SqliteStore
 with SqliteStore(sys.argv[1]).read() as r:
     print(r.meta("a"))

@@ -26,6 +26,7 @@ from sayso.gate.rows.watermark_log import OPENED_AGAIN
 from sayso.store.contract import EntryRow, StoreBusy
 from sayso.store.memory.store import MemoryStore
 from sayso.store.sqlite.store import SqliteStore
+from tests.support.interrupts import Once
 
 
 def entry(seq: int) -> EntryRow:
@@ -284,6 +285,23 @@ def test_what_is_not_committed_is_taken_back_before_others_can_write(
         write_and_fail(marked, in_batch=in_batch)
     assert seen == [4]
     assert mark.version("session", "s") == 4
+
+
+class Elsewhere(MemoryStore):
+    local = False
+
+
+def test_a_write_interrupted_while_it_began_keeps_nobody_from_writing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Even if the program keeps what was raised, and with it all that was under way."""
+    marked = MarkedStore(Elsewhere(busy=0.1), Watermark(), Doubts())
+    monkeypatch.setattr(marked.mark, "ask_with", Once(marked.mark.ask_with))
+    with pytest.raises(KeyboardInterrupt) as kept, marked.write():
+        pass
+    with marked.write() as tx:
+        tx.set_meta("a", "1")
+    assert kept.value.__traceback__ is not None
 
 
 @pytest.mark.parametrize("kind", [MemoryStore, SqliteStore])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from typing import Protocol
+from weakref import ref
 
 from sayso.store.contract import StoreError
 
@@ -71,18 +72,28 @@ class ChangeWatcher:
                 self._pulse.beat()
 
 
+class Ending(Protocol):
+    """A transaction, or a part of one, that says itself when it is over."""
+
+    over: bool
+
+
 class Single(threading.local):
-    """Whether this thread is in a transaction. One inside another would wait for itself, so it is refused."""
+    """The transaction this thread is in. One inside another would wait for itself, so it is refused.
 
-    inside = False
+    It is remembered weakly: the thread has left one that is gone, because Ctrl-C came before it could end.
+    """
 
-    def __enter__(self) -> None:
-        if self.inside:
+    _last: ref[Ending] | None = None
+
+    def check(self) -> None:
+        """Refuse a transaction inside another one."""
+        if self._last is not None and (last := self._last()) is not None and not last.over:
             raise StoreError(
                 "a transaction was begun inside another one of the same thread",
                 hint="read and write through the one that is open",
             )
-        self.inside = True
 
-    def __exit__(self, *error: object) -> None:
-        self.inside = False
+    def begin(self, transaction: Ending) -> None:
+        """This thread is in this transaction until it is over."""
+        self._last = ref(transaction)

@@ -136,11 +136,18 @@ class _MarkedWrite:
         try:
             self._tx = tx = self._inside.__enter__()
             if not store.local and self._own.batch is None:
-                store.mark.ask_with(tx.was_committed)
+                self._ask_with(tx)
         except BaseException:
             store.leave()
             raise
         return tx
+
+    def _ask_with(self, tx: Writer) -> None:
+        try:
+            self._store.mark.ask_with(tx.was_committed)
+        except BaseException as error:  # interrupted, and nobody else would end what has begun
+            self._inside.__exit__(type(error), error, error.__traceback__)
+            raise
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -5,7 +5,6 @@ Whoever writes has the turn, and changes the rows as it goes. If it fails, its c
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -38,6 +37,7 @@ from sayso.store.contract import (
 from sayso.store.memory.past import GONE, Changes, Row, Table
 from sayso.store.memory.tables import ALL, OVER, PLACES, MemoryReader, Tables
 from sayso.store.threads import Pulse, Single
+from sayso.store.turn import Claim, WriterTurn
 
 
 class MemoryWriter(MemoryReader):
@@ -47,6 +47,8 @@ class MemoryWriter(MemoryReader):
     number = 0
     after_commit: Callable[[], object] | None = None
     if_lost: Callable[[], object] | None = None
+    claim: Claim
+    """The writer's turn, unless this is a part of a batch: that has it."""
 
     def __init__(self, tables: Tables, changes: Changes, now: float, *, durable: bool) -> None:
         super().__init__(tables, now)
@@ -215,6 +217,7 @@ class MemoryBatch:
     """The transactions of one batch. Each begins with the tables as the one before it left them."""
 
     number = 0
+    over = False
     after_commit: Callable[[], object] | None = None
     if_lost: Callable[[], object] | None = None
 
@@ -239,29 +242,33 @@ class MemoryBatch:
 
     @contextmanager
     def read(self) -> Iterator[Reader]:
-        with self._single:
-            reader = MemoryReader(self._tables, self._now)
-            try:
-                yield reader
-            finally:
-                reader.leave()
+        self._single.check()
+        reader = MemoryReader(self._tables, self._now)
+        self._single.begin(reader)
+        try:
+            yield reader
+        finally:
+            reader.over = True
+            reader.leave()
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[Writer]:
-        with self._single:
-            before = self._changes.count()
-            writer = self._writer(self._tables, self._changes, self._now, durable=durable)
-            try:
-                yield writer
-                writer.check()
-            except BaseException:
-                self._whole = False
-                self._changes.undo(before)
-                self._whole = True
-                _call_if_lost(writer)
-                raise
-            finally:
-                writer.leave()
+        self._single.check()
+        before = self._changes.count()
+        writer = self._writer(self._tables, self._changes, self._now, durable=durable)
+        self._single.begin(writer)
+        try:
+            yield writer
+            writer.check()
+        except BaseException:
+            self._whole = False
+            self._changes.undo(before)
+            self._whole = True
+            _call_if_lost(writer)
+            raise
+        finally:
+            writer.over = True
+            writer.leave()
 
 
 class _Write:
@@ -293,40 +300,41 @@ class MemoryStore:
         self._busy = busy
         self._tables = Tables()
         self._changes = Changes()
-        self._writing = threading.Lock()
+        self._turn = WriterTurn()
         self._pulse = Pulse()
         self._single = Single()
 
     @contextmanager
     def read(self) -> Iterator[Reader]:
-        with self._single:
-            then = self._changes.begin_reading(self._tables)
+        self._single.check()
+        then = self._changes.begin_reading(self._tables)
+        try:
+            reader = MemoryReader(cast("Tables", then), self._clock())
+            self._single.begin(reader)
             try:
-                reader = MemoryReader(cast("Tables", then), self._clock())
-                try:
-                    yield reader
-                finally:
-                    reader.leave()
+                yield reader
             finally:
-                self._changes.end_reading(then)
+                reader.over = True
+                reader.leave()
+        finally:
+            self._changes.end_reading(then)
 
     def write(self, *, durable: bool = True) -> AbstractContextManager[Writer]:
         return _Write(self, durable=durable)
 
     def begin_writing(self, *, durable: bool) -> MemoryWriter:
         """Wait for the turn, and have it until the transaction ends."""
-        self._single.__enter__()
+        self._single.check()
+        claim = self._take_turn()
         try:
-            self._take_turn()
-            try:
-                self._changes.undo()  # what is left of it if the last undo was interrupted
-                return self.writer(self._tables, self._changes, self._clock(), durable=durable)
-            except BaseException:
-                self._give_turn()
-                raise
+            self._changes.undo()  # what is left of it if the last undo was interrupted
+            writer = self.writer(self._tables, self._changes, self._clock(), durable=durable)
+            writer.claim = claim
+            self._single.begin(writer)
         except BaseException:
-            self._single.__exit__()
+            self._give_turn(claim)
             raise
+        return writer
 
     def end_writing(self, writer: MemoryWriter, *, failed: bool) -> None:
         try:
@@ -335,9 +343,11 @@ class MemoryStore:
             else:
                 self._keep(writer)
         finally:
-            writer.leave()
-            self._give_turn()
-            self._single.__exit__()
+            writer.over = True
+            try:
+                writer.leave()
+            finally:
+                self._give_turn(writer.claim)
         if not failed:
             self._pulse.beat()
 
@@ -357,11 +367,13 @@ class MemoryStore:
 
     @contextmanager
     def batch(self) -> Iterator[Batch]:
-        with self._single:
-            self._take_turn()
+        self._single.check()
+        claim = self._take_turn()
+        try:
+            self._changes.undo()  # as above
+            batch = MemoryBatch(self._tables, self._changes, self._clock(), self.writer)
+            self._single.begin(batch)
             try:
-                self._changes.undo()  # as above
-                batch = MemoryBatch(self._tables, self._changes, self._clock(), self.writer)
                 try:
                     yield batch
                 except BaseException:
@@ -369,7 +381,9 @@ class MemoryStore:
                     raise
                 self._keep(batch)
             finally:
-                self._give_turn()
+                batch.over = True
+        finally:
+            self._give_turn(claim)
         self._pulse.beat()
 
     def wait_for_change(self, seen: int, timeout: float) -> int:
@@ -378,9 +392,11 @@ class MemoryStore:
     def close(self) -> None:
         """Nothing to let go."""
 
-    def _take_turn(self) -> None:
-        if not self._writing.acquire(timeout=self._busy):
+    def _take_turn(self) -> Claim:
+        claim = self._turn.take(self._busy)
+        if claim is None:
             raise StoreBusy("another thread is writing", hint="try again")
+        return claim
 
-    def _give_turn(self) -> None:
-        self._writing.release()
+    def _give_turn(self, claim: Claim) -> None:
+        self._turn.give(claim)

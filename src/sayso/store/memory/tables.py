@@ -94,6 +94,8 @@ OVER = cast("Tables", _NoTables())
 class MemoryReader:
     """Reads of one moment."""
 
+    over = False
+
     def __init__(self, tables: Tables, now: float) -> None:
         self._tables = tables
         self.now = now

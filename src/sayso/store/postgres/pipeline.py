@@ -10,6 +10,7 @@ from __future__ import annotations
 import select
 from collections.abc import Sequence
 from typing import Any, NamedTuple
+from weakref import ref
 
 from sayso.core.extras import install_command
 from sayso.store.contract import StoreError
@@ -70,6 +71,9 @@ class StatementAnswer:
 
 class TalkingConnection(psycopg.Connection[tuple[Any, ...]]):
     """A connection to which many statements can be said at once."""
+
+    under_way: ref[Any] | None = None
+    """The transaction on it, as long as that has not ended."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

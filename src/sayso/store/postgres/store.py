@@ -13,9 +13,12 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from contextlib import suppress
+from functools import partial
 from threading import Event
 from typing import Any
+from weakref import ref
 
 from sayso.core.extras import install_command
 from sayso.store.contract import FateUnknown, StoreBusy, StoreError
@@ -89,6 +92,8 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         super()._start()
         self._pool = None
         self._claims = None
+        self._lost: deque[TalkingConnection] = deque()
+        """Closed, and not given back."""
 
     def _connections(self) -> object:
         return self._pool, self._claims
@@ -101,7 +106,12 @@ class PostgresStore(SqlStore[PostgresTransaction]):
 
     def _begin_batch(self) -> PostgresTransaction:
         """Nothing is said to the server yet. On a dead connection the batch is lost, and tried singly."""
-        return PostgresTransaction(self._take(), self._place)
+        connection = self._take()
+        try:
+            return self._watch_over(PostgresTransaction(connection, self._place))
+        except BaseException:
+            self._let_go(connection)
+            raise
 
     def _begin(self, statement: str) -> PostgresTransaction:
         """Begin, and learn the time and the name of the transaction, in one round trip.
@@ -109,24 +119,49 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         After a restart of the server the pool is full of dead connections, so it is tried again once.
         """
         try:
-            return self._begin_on(self._take(), statement)
+            return self._begin_on_one(statement)
         except psycopg.OperationalError:
             self._open_pool().check()
         try:
-            return self._begin_on(self._take(), statement)
+            return self._begin_on_one(statement)
         except psycopg.Error as error:
             raise explain_postgres_error(error, self._place) from error
 
-    def _begin_on(self, connection: TalkingConnection, statement: str) -> PostgresTransaction:
+    def _begin_on_one(self, statement: str) -> PostgresTransaction:
+        connection = self._take()
         try:
-            found = _last_result(connection.execute(statement)).fetchone()
+            told = self._read_last_row(connection.execute(statement))
+            return self._watch_over(PostgresTransaction(connection, self._place, *told))
         except psycopg.Error:
             self._give_back(connection)
             raise
+        except BaseException:
+            self._let_go(connection)
+            raise
+
+    def _read_last_row(self, cursor: psycopg.Cursor[tuple[Any, ...]]) -> tuple[Any, ...]:
+        """Return what the last of several statements gave."""
+        while cursor.nextset():
+            pass
+        found = cursor.fetchone()
         if found is None:
-            self._give_back(connection)
             raise StoreError(f"{self._place} does not tell the time")
-        return PostgresTransaction(connection, self._place, *found)
+        return found
+
+    def _watch_over(self, transaction: PostgresTransaction) -> PostgresTransaction:
+        connection = transaction.connection
+        connection.under_way = ref(transaction, partial(self._end_lost, connection))
+        return transaction
+
+    def _end_lost(self, connection: TalkingConnection, gone: object) -> None:
+        """Ctrl-C came before a transaction could end, and it is gone: let go of what it holds.
+
+        This may run anywhere, so the connection is given back later, by whoever takes one next.
+        """
+        del gone
+        if not self._is_foreign:
+            connection.pgconn.finish()
+            self._lost.append(connection)
 
     def _commit(self, transaction: PostgresTransaction, *, urgent: bool) -> None:
         notify = (f"NOTIFY {CHANNEL}",) if urgent else ()
@@ -156,9 +191,13 @@ class PostgresStore(SqlStore[PostgresTransaction]):
 
     def _end(self, transaction: PostgresTransaction) -> None:
         connection = transaction.connection
-        with suppress(psycopg.Error):
-            if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-                connection.execute("ROLLBACK")
+        try:
+            with suppress(psycopg.Error):
+                if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+                    connection.execute("ROLLBACK")
+        except BaseException:  # interrupted
+            self._let_go(connection)
+            raise
         self._give_back(connection)
 
     def _open_probe(self) -> ChangeProbe:
@@ -171,6 +210,9 @@ class PostgresStore(SqlStore[PostgresTransaction]):
             self._claims.close()
 
     def _take(self) -> TalkingConnection:
+        while self._lost:
+            with suppress(IndexError):  # another thread was quicker
+                self._give_back(self._lost.pop())
         try:
             return self._open_pool().getconn()
         except psycopg_pool.PoolTimeout as error:
@@ -182,7 +224,14 @@ class PostgresStore(SqlStore[PostgresTransaction]):
             ) from error
 
     def _give_back(self, connection: TalkingConnection) -> None:
-        self._open_pool().putconn(connection)
+        pool = self._open_pool()
+        connection.under_way = None
+        pool.putconn(connection)
+
+    def _let_go(self, connection: TalkingConnection) -> None:
+        """Close a connection that was interrupted: nobody can tell what is under way on it."""
+        connection.close()
+        self._give_back(connection)
 
     def _open_pool(self) -> psycopg_pool.ConnectionPool[TalkingConnection]:
         with self._starting:
@@ -199,13 +248,6 @@ class PostgresStore(SqlStore[PostgresTransaction]):
                     open=True,
                 )
             return self._pool
-
-
-def _last_result(cursor: psycopg.Cursor[tuple[Any, ...]]) -> psycopg.Cursor[tuple[Any, ...]]:
-    """The cursor on the result of the last of several statements."""
-    while cursor.nextset():
-        pass
-    return cursor
 
 
 class PostgresCommitProbe:

@@ -153,22 +153,20 @@ def _lost_before_commit() -> Iterator[None]:
 class _PartRead:
     """A read in a batch. There are many of them, so it is not a generator."""
 
-    __slots__ = ("_reader", "_single", "_transaction")
+    __slots__ = ("__weakref__", "_reader", "_single", "_transaction", "over")
 
     def __init__(self, single: Single, transaction: Transaction, reader: Reader) -> None:
         self._single, self._transaction, self._reader = single, transaction, reader
+        self.over = False
 
     def __enter__(self) -> Reader:
-        self._single.__enter__()
-        try:
-            self._transaction.begin_now()
-        except BaseException:
-            self._single.__exit__()
-            raise
+        self._single.check()
+        self._transaction.begin_now()
+        self._single.begin(self)
         return self._reader
 
     def __exit__(self, *error: object) -> None:
-        self._single.__exit__()
+        self.over = True
 
 
 class SqlBatch:
@@ -201,23 +199,26 @@ class SqlBatch:
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[Writer]:
-        with self._single:
-            transaction = self._transaction
-            transaction.begin_now()
-            transaction.begin_part()
-            writer = SqlWriter(transaction, durable=durable)
-            try:
-                yield writer
-                transaction.check()
-                transaction.keep_part()
-            except BaseException:
-                self._known.clear()
-                transaction.undo_part()
-                _call_if_lost(writer)
-                raise
-            self.wrote = True
-            self.durable = self.durable or writer.durable
-            self.urgent = self.urgent or writer.urgent
+        self._single.check()
+        transaction = self._transaction
+        transaction.begin_now()
+        writer = SqlWriter(transaction, durable=durable)
+        transaction.begin_part()
+        try:
+            self._single.begin(writer)
+            yield writer
+            transaction.check()
+            transaction.keep_part()
+        except BaseException:
+            self._known.clear()
+            transaction.undo_part()
+            _call_if_lost(writer)
+            raise
+        finally:
+            writer.over = True
+        self.wrote = True
+        self.durable = self.durable or writer.durable
+        self.urgent = self.urgent or writer.urgent
 
 
 class _Write(Generic[TransactionT]):
@@ -230,9 +231,13 @@ class _Write(Generic[TransactionT]):
         self._store, self._durable = store, durable
 
     def __enter__(self) -> Writer:
-        self._transaction = self._store.begin_writing()
-        self._writer = SqlWriter(self._transaction, durable=self._durable)
-        return self._writer
+        self._transaction = transaction = self._store.begin_writing()
+        try:
+            self._writer = writer = SqlWriter(transaction, durable=self._durable)
+        except BaseException:
+            self._store.leave(transaction)
+            raise
+        return writer
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self._store.end_writing(self._transaction, self._writer, failed=kind is not None)
@@ -255,40 +260,38 @@ class SqlStore(ABC, Generic[TransactionT]):
     @contextmanager
     def read(self) -> Iterator[Reader]:
         self._check_usable()
-        with self._single:
-            transaction = self._begin_reading()
-            try:
-                yield SqlReader(transaction)
-            finally:
-                self._leave(transaction)
+        self._single.check()
+        transaction = self._begin_reading()
+        try:
+            self._single.begin(transaction)
+            yield SqlReader(transaction)
+        finally:
+            self.leave(transaction)
 
     def write(self, *, durable: bool = True) -> AbstractContextManager[Writer]:
         return _Write(self, durable=durable)
 
     def begin_writing(self) -> TransactionT:
         self._check_usable()
-        self._single.__enter__()
+        self._single.check()
+        transaction = self._begin_writing()
         try:
-            return self._begin_writing()
+            self._single.begin(transaction)
         except BaseException:
-            self._single.__exit__()
+            self.leave(transaction)
             raise
+        return transaction
 
     def end_writing(self, transaction: TransactionT, writer: SqlWriter, *, failed: bool) -> None:
         try:
-            try:
-                if failed:
-                    _call_if_lost(writer)
-                else:
-                    self._keep(transaction, writer)
-            finally:
-                self._leave(transaction)
-            if not failed:
-                self._settle(transaction)
+            if failed:
+                _call_if_lost(writer)
+            else:
+                self._keep(transaction, writer)
         finally:
-            if not transaction.foreign:
-                self._single.__exit__()
+            self.leave(transaction)
         if not failed:
+            self._settle(transaction)
             self._pulse.beat()
 
     def _keep(self, transaction: TransactionT, writer: SqlWriter) -> None:
@@ -305,24 +308,25 @@ class SqlStore(ABC, Generic[TransactionT]):
     @contextmanager
     def batch(self) -> Iterator[Batch]:
         self._check_usable()
-        with self._single:
-            transaction = self._begin_batch()
+        self._single.check()
+        transaction = self._begin_batch()
+        try:
+            self._single.begin(transaction)
             batch = SqlBatch(transaction)
             try:
-                try:
-                    with _lost_before_commit():
-                        yield batch
-                    transaction.durable = batch.durable
-                    if batch.wrote or transaction.failed:
-                        self._commit_batch(transaction, batch)
-                except BaseException:
-                    _call_if_lost(batch)
-                    raise
-                if transaction.local and batch.wrote and batch.after_commit is not None:
-                    batch.after_commit()
-            finally:
-                self._leave(transaction)
-            self._settle(transaction)
+                with _lost_before_commit():
+                    yield batch
+                transaction.durable = batch.durable
+                if batch.wrote or transaction.failed:
+                    self._commit_batch(transaction, batch)
+            except BaseException:
+                _call_if_lost(batch)
+                raise
+            if transaction.local and batch.wrote and batch.after_commit is not None:
+                batch.after_commit()
+        finally:
+            self.leave(transaction)
+        self._settle(transaction)
         if batch.wrote:
             self._pulse.beat()
 
@@ -339,7 +343,7 @@ class SqlStore(ABC, Generic[TransactionT]):
         return self._pulse.wait(seen, timeout)
 
     def close(self) -> None:
-        if self._closed or self._forks != _forks:
+        if self._closed or self._is_foreign:
             return
         self._closed = True
         with self._starting:
@@ -347,7 +351,7 @@ class SqlStore(ABC, Generic[TransactionT]):
                 self._watch.stop()
         self._close()
 
-    def _leave(self, transaction: TransactionT) -> None:
+    def leave(self, transaction: TransactionT) -> None:
         """Whatever was not committed by now is rolled back, and the connection let go."""
         transaction.over = True
         if not transaction.foreign:
@@ -361,9 +365,14 @@ class SqlStore(ABC, Generic[TransactionT]):
         self._starting = threading.Lock()
         self._watch = None
 
+    @property
+    def _is_foreign(self) -> bool:
+        """As that of a transaction: what is open belongs to the process this one was forked from."""
+        return self._forks != _forks
+
     def _check_usable(self) -> None:
         """Refuse a store that is closed. After a fork, leave to the parent what belongs to it."""
-        if self._forks != _forks:
+        if self._is_foreign:
             _inherited.append((self._watch, self._connections()))
             self._start()
         if self._closed:

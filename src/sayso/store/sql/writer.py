@@ -31,6 +31,7 @@ class SqlWriter(HoldingReader):
     """Reads and writes of one transaction. `urgent`: others should hear of it at once, not when they look."""
 
     urgent = False
+    over = False
     after_commit: Callable[[], object] | None = None
     if_lost: Callable[[], object] | None = None
 

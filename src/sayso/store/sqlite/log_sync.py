@@ -8,6 +8,7 @@
   the wait is done meanwhile. Only the sync says what is on the disk.
 - After a sync that failed nobody knows what is on the disk, and trying again may succeed without writing
   anything. So the first failure is final: every later wait fails, and the store closes.
+- A sync that was interrupted (Ctrl-C) did not fail: it covers nothing, and whoever waits syncs again.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ class LogSync:
         self._log = log
         self._file = -1
         self._begin_writing: Callable[[int, int, int, int], object] | None = None
-        self._moved = False
+        self._opened = 0
+        self._looked = 0
+        """How many connections had been opened when the log was last looked for."""
         self._guard = threading.Lock()
         self._done = threading.Condition(self._guard)
         self._waiting = 0
@@ -79,35 +82,41 @@ class LogSync:
         As long as one is, the log stays the same file. So it is not asked about before every sync: where the
         system keeps exact times for whoever asked, the write after that would have to be journaled.
         """
-        self._moved = True
+        self._opened += 1
 
     def wait(self, number: int) -> None:
         """Return once this commit is on the disk; an error if that cannot be said."""
-        with self._guard:
-            while self._under_way and self._synced < number:
-                self._wait_for_other()
-            if self._synced >= number:
-                return
-            if self.fault:
-                self.check()
-            self._under_way = True
-        covered, fault = self._committed, "the program was interrupted"
+        mine = False
         try:
-            self._sync()
-            fault = ""
-        except OSError as error:
-            fault = error.strerror or str(error)
-        finally:
             with self._guard:
+                while self._under_way and self._synced < number:
+                    self._wait_for_other()
+                if self._synced >= number:
+                    return
+                if self.fault:
+                    self.check()
+                self._under_way = mine = True
+            covered = self._committed
+            self._sync()
+            self._synced = covered
+        except OSError as error:
+            if error.errno is not None:  # else it is not of the system: a signal of the program raised it
+                self.fault = error.strerror or "an error without a name"  # first: nothing gets in between
+                self.check()
+            raise
+        finally:
+            if mine:
                 self._under_way = False
-                if fault:
-                    self.fault = fault
-                else:
-                    self._synced = max(self._synced, covered)
-                if self._waiting:
-                    self._done.notify_all()
-        if fault:
-            self.check()
+                try:
+                    self._wake_others()
+                except BaseException:  # interrupted, and nobody else would wake them
+                    self._wake_others()
+                    raise
+
+    def _wake_others(self) -> None:
+        with self._guard:
+            if self._waiting:
+                self._done.notify_all()
 
     def _wait_for_other(self) -> None:
         self._waiting += 1
@@ -123,16 +132,17 @@ class LogSync:
         self._let_go()
 
     def _let_go(self) -> None:
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+        file, self._file = self._file, -1
+        if file >= 0:
+            os.close(file)
 
     def _sync(self) -> None:
         """Sync the log that is there now. One that is gone was moved into the file and synced before."""
-        if self._moved:
-            self._moved = False
+        opened = self._opened
+        if opened != self._looked:
             if self._file >= 0 and not self._is_current():
                 self._let_go()
+            self._looked = opened
         if self._file < 0:
             self._file = os.open(self._log, os.O_RDWR)
             self._begin_writing = find_sync_file_range()

@@ -15,8 +15,10 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 from sayso.store.contract import Ahead, StoreBusy, StoreError
 from sayso.store.sql import statements as sql
@@ -27,8 +29,8 @@ from sayso.store.sql.transactions import SqlStore, Transaction
 from sayso.store.sqlite import file
 from sayso.store.sqlite.file import connect_to_file, explain_sqlite_error, hold_file_lock
 from sayso.store.sqlite.log_sync import LogSync
-from sayso.store.sqlite.turn import WriterTurn
 from sayso.store.threads import ChangeProbe
+from sayso.store.turn import Claim, WriterTurn
 
 POLL = 0.1
 """How often to look for commits of others. Well under the bound, because threads are late at times."""
@@ -66,6 +68,8 @@ class SqliteTransaction(Transaction):
     """`commit` numbers what was committed in it, if that has to be waited for. In a batch, writes wait."""
 
     commit = 0
+    claim: Claim | None = None
+    """The writer's turn, if it writes."""
 
     def __init__(
         self,
@@ -181,8 +185,10 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         self._turn = WriterTurn()
         self._log = LogSync(f"{self._name}-wal")
         self._commits = 0
-        self._kept: SqliteTransaction | None = None
-        """The last transaction that was committed, for the rows it knows."""
+        self._writing: ref[SqliteTransaction] | None = None
+        """The transaction that writes, as long as it has not ended."""
+        self._kept: tuple[sqlite3.Connection, object, KnownRows] | None = None
+        """The rows known from the last transaction that was committed, with its connection and version."""
 
     def _connections(self) -> object:
         return self._idle
@@ -197,33 +203,57 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         connection = self._take_connection(writes=False)
         try:
             connection.execute("BEGIN")
-        except sqlite3.Error as error:
-            connection.close()
-            raise explain_sqlite_error(error, self._path) from error
-        return SqliteTransaction(connection, self._path, self._clock(), writes=False)
+            return SqliteTransaction(connection, self._path, self._clock(), writes=False)
+        except BaseException as error:
+            _let_go(connection)
+            if isinstance(error, sqlite3.Error):
+                raise explain_sqlite_error(error, self._path) from error
+            raise
 
     def _begin_batch(self) -> SqliteTransaction:
         return self._begin_writing(batch=True)
 
     def _begin_writing(self, *, batch: bool = False) -> SqliteTransaction:
         end = time.monotonic() + self._busy
-        if not self._turn.take(self._busy):
+        claim = self._turn.take(self._busy)
+        if claim is None:
             raise StoreBusy(f"other threads kept {self._path} busy", hint="try again")
         try:
             self._check_file()
-            new = not self._idle[True]
-            connection = self._take_connection(writes=True)
+            transaction = self._begin_in_turn(end, batch=batch)
+            transaction.claim = claim
+        except BaseException:
+            self._turn.give(claim)
+            raise
+        return transaction
+
+    def _begin_in_turn(self, end: float, *, batch: bool) -> SqliteTransaction:
+        """Begin, or keep nothing locked: one that was interrupted may have the lock of the file already."""
+        new = not self._idle[True]
+        connection = self._take_connection(writes=True)
+        try:
             self._lock(connection, end)
             if new:
                 self._log.look_again()
             version = _version_of(connection)
             known, now = self._take_known(connection, version), self._clock()
-            return SqliteTransaction(
+            transaction = SqliteTransaction(
                 connection, self._path, now, writes=True, batch=batch, known=known, version=version
             )
+            self._writing = ref(transaction, partial(self._end_lost, connection))
         except BaseException:
-            self._turn.give()
+            _let_go(connection)
             raise
+        return transaction
+
+    def _end_lost(self, connection: sqlite3.Connection, gone: object) -> None:
+        """Ctrl-C came before a transaction could end, and it is gone: unlock the file.
+
+        The connection would close by itself only when garbage is collected.
+        """
+        del gone
+        if not self._is_foreign:
+            _let_go(connection)
 
     def _lock(self, connection: sqlite3.Connection, end: float) -> None:
         """Begin to write. Only other processes can be in the way, and they are waited for in short naps."""
@@ -234,7 +264,6 @@ class SqliteStore(SqlStore[SqliteTransaction]):
             except sqlite3.Error as error:
                 explained = explain_sqlite_error(error, self._path)
                 if not isinstance(explained, StoreBusy) or time.monotonic() >= end:
-                    connection.close()
                     raise explained from error
             else:
                 return
@@ -244,8 +273,8 @@ class SqliteStore(SqlStore[SqliteTransaction]):
     def _take_known(self, connection: sqlite3.Connection, version: object) -> KnownRows:
         """The rows known from the transaction before, unless anything else was committed since."""
         kept, self._kept = self._kept, None  # until this transaction is committed, nothing of it is kept
-        if kept is not None and kept.connection is connection and kept.version == version is not None:
-            return kept.known
+        if kept is not None and kept[0] is connection and kept[1] == version is not None:
+            return kept[2]
         return KnownRows()
 
     def _take_connection(self, *, writes: bool) -> sqlite3.Connection:
@@ -259,7 +288,7 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         if transaction.durable:
             self._log.begin_to_write()
         transaction.known.keep_for_next()
-        self._kept = transaction
+        self._kept = (transaction.connection, transaction.version, transaction.known)
         self._commits += max(1, transaction.parts // PARTS)
         transaction.commit = self._log.count_commit()
 
@@ -275,29 +304,37 @@ class SqliteStore(SqlStore[SqliteTransaction]):
                     connection.execute("ROLLBACK")
             if transaction.writes and self._commits >= COMMITS:
                 self._checkpoint(connection)
+        except BaseException:  # interrupted: the file must not stay locked
+            _let_go(connection)
+            raise
+        else:
+            if transaction.writes:
+                self._writing = None
             idle = self._idle[transaction.writes]
             if connection.in_transaction or self._closed or len(idle) >= MOST_IDLE:
                 connection.close()
             else:
                 idle.append(connection)
         finally:
-            if transaction.writes:
-                self._turn.give()
+            if transaction.claim is not None:
+                self._turn.give(transaction.claim)
 
     def _open_probe(self) -> ChangeProbe:
         return SqliteCommitProbe(self._connect(writes=False))
 
     def _close(self) -> None:
-        mine = self._turn.take(self._busy)  # nobody commits while the log is let go
-        self._log.close()
-        if self._commits:
-            with suppress(StoreError), closing(self._take_connection(writes=True)) as connection:
-                self._checkpoint(connection)
-        for idle in self._idle.values():
-            while idle:
-                idle.pop().close()
-        if mine:
-            self._turn.give()
+        claim = self._turn.take(self._busy)  # nobody commits while the log is let go
+        try:
+            self._log.close()
+            if self._commits:
+                with suppress(StoreError), closing(self._take_connection(writes=True)) as connection:
+                    self._checkpoint(connection)
+            for idle in self._idle.values():
+                while idle:
+                    idle.pop().close()
+        finally:
+            if claim is not None:
+                self._turn.give(claim)
 
     def _check_file(self) -> None:
         """A file that was moved away while open would go on giving rights that nobody can revoke any more."""
@@ -322,6 +359,15 @@ class SqliteStore(SqlStore[SqliteTransaction]):
                 return
             with closing(connect_to_file(self._path, busy=READERS_WAITED_FOR, full=True)) as patient:
                 patient.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _let_go(connection: sqlite3.Connection) -> None:
+    """Close a connection, and keep nothing of a transaction that it may have begun."""
+    try:
+        with suppress(sqlite3.Error):
+            connection.rollback()
+    finally:
+        connection.close()
 
 
 def _version_of(connection: sqlite3.Connection) -> object:
