@@ -30,8 +30,8 @@ FILLING = 2
 """In so many of the steps the service is allowed to grow."""
 MORE = 1.1
 """As much as the largest of the later steps may be above the largest of the first."""
-SLACK = {"memory": 2.0, "log": 1.0, "mark": 0.1}
-"""Megabytes that count for nothing."""
+SLACK = {"memory": 2.0, "log": 16.0, "mark": 0.1}
+"""Megabytes that count for nothing. The log is cut off from 16 MB on, as soon as no reader is in the way."""
 LOOK_EVERY = 0.05
 
 

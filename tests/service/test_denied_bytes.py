@@ -32,6 +32,16 @@ def test_denied_calls_hold_no_more_than_the_setting_says(gate: Gate, runner: asy
     assert service.post("other_agent", "/v1/calls", blocked("x" * 40_000)).json()["status"] == "blocked"
 
 
+def test_an_operator_is_never_limited_by_what_calls_hold(gate: Gate, runner: asyncio.Runner) -> None:
+    service = Service(gate, runner, WIDE)
+    mine = {"session": service.told("operator", "POST", "/v1/sessions", {"agent": "by hand"})["id"]}
+    denied = [mine | blocked(f"{number}" + "x" * 40_000) for number in range(4)]
+    assert [service.post("operator", "/v1/calls", one).json()["status"] for one in denied] == ["blocked"] * 4
+    texts = [{"path": f"{number}.txt", "text": "x" * 40_000} for number in range(4)]
+    asked = [mine | {"tool": "write_file", "args": one} for one in texts]
+    assert [service.post("operator", "/v1/calls", one).status_code for one in asked] == [200] * 4
+
+
 def test_what_was_denied_counts_for_an_hour() -> None:
     now = [0.0]
     limits = Limits(1, 1, 1, refused=3_600, clock=lambda: now[0])
