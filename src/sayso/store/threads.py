@@ -88,7 +88,8 @@ class Single(threading.local):
 
     def check(self) -> None:
         """Refuse a transaction inside another one."""
-        if self._last is not None and (last := self._last()) is not None and not last.over:
+        last = self._last
+        if last is not None and (inside := last()) is not None and not inside.over:
             raise StoreError(
                 "a transaction was begun inside another one of the same thread",
                 hint="read and write through the one that is open",

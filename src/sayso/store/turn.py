@@ -57,12 +57,12 @@ class WriterTurn:
                 self._waiting.remove(claim)
                 if self._holder is None or self._holder() is None:
                     self._holder = ref(claim)
-            return self._is_held_by(claim)
+            return self._holder is not None and self._holder() is claim
 
     def give(self, claim: Claim) -> None:
         """Pass the turn on to whoever has waited longest. Once it was given, this does nothing."""
         with self._guard:
-            if not self._is_held_by(claim):
+            if self._holder is None or self._holder() is not claim:
                 return
             if not self._waiting:
                 self._holder = None
@@ -71,6 +71,3 @@ class WriterTurn:
             self._holder = ref(following)
             self._waiting.popleft()
             following.release()
-
-    def _is_held_by(self, claim: Claim) -> bool:
-        return self._holder is not None and self._holder() is claim
