@@ -1,6 +1,6 @@
 """A store in one SQLite file, for any number of threads and processes of one machine.
 
-- Threads write one after another, in the order they came (`turn`).
+- Threads write one after another, in the order they came (`threads`).
 - A commit is not synced by itself: what must last waits for a sync that it shares with others (`log_sync`).
 - What a transaction read or wrote, the next one on its connection knows, if nobody else has committed in
   between (`PRAGMA data_version`, read under the write lock).
@@ -27,8 +27,7 @@ from sayso.store.sql.transactions import SqlStore, Transaction, count_forks
 from sayso.store.sqlite import file
 from sayso.store.sqlite.file import connect_to_file, explain_sqlite_error, hold_file_lock
 from sayso.store.sqlite.log_sync import LogSync
-from sayso.store.threads import ChangeProbe
-from sayso.store.turn import Claim, WriterTurn
+from sayso.store.threads import ChangeProbe, Claim, WriterTurn
 
 POLL = 0.1
 """How often to look for commits of others. Well under the bound, because threads are late at times."""
