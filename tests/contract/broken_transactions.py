@@ -20,8 +20,7 @@ from sayso.store.contract import (
 from sayso.store.memory.store import MemoryBatch, MemoryStore, MemoryWriter
 from sayso.store.memory.tables import MemoryReader
 from sayso.store.sqlite.store import SqliteStore, SqliteTransaction
-from sayso.store.threads import ChangeProbe
-from sayso.store.turn import Claim
+from sayso.store.threads import ChangeProbe, Claim
 from tests.support.places import Open
 
 

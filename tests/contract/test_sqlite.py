@@ -18,14 +18,14 @@ from typing import Any
 
 import pytest
 
-from sayso.store import turn as turns
+from sayso.store import threads as threads_of_stores
 from sayso.store.contract import EntryRow, StoreError, SummaryRow
 from sayso.store.sql import statements
 from sayso.store.sqlite import file, log_sync
 from sayso.store.sqlite import store as sqlite_store
 from sayso.store.sqlite.log_sync import LogSync
 from sayso.store.sqlite.store import SqliteStore
-from sayso.store.turn import WriterTurn
+from sayso.store.threads import WriterTurn
 from tests.support.interrupts import Once
 
 Connections = list[tuple[sqlite3.Connection, list[str]]]
@@ -394,7 +394,7 @@ def test_who_has_waited_for_a_turn_that_nobody_can_give_any_more_gets_it(
 
     turn = WriterTurn()
     left = [turn.take(0.0)]
-    monkeypatch.setattr(turns, "Claim", Waits)
+    monkeypatch.setattr(threads_of_stores, "Claim", Waits)
     assert turn.take(0.0) is not None
     assert turn.waiting == 0
 
@@ -464,6 +464,7 @@ READ = """
 import sys
 from sayso.store.sqlite.log_sync import LogSync
 from sayso.store.sqlite.store import SqliteStore
+from sayso.store.threads import WriterTurn
 with SqliteStore(sys.argv[1]).read() as r:
     print(r.meta("a"))
 """

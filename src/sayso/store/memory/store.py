@@ -36,8 +36,7 @@ from sayso.store.contract import (
 )
 from sayso.store.memory.past import GONE, Changes, Row, Table
 from sayso.store.memory.tables import ALL, OVER, PLACES, MemoryReader, Tables
-from sayso.store.threads import Pulse, Single
-from sayso.store.turn import Claim, WriterTurn
+from sayso.store.threads import Claim, Pulse, Single, WriterTurn
 
 
 class MemoryWriter(MemoryReader):

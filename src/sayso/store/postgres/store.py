@@ -26,7 +26,7 @@ from sayso.store.postgres import server
 from sayso.store.postgres.pipeline import TalkingConnection
 from sayso.store.postgres.server import Connection, explain_postgres_error
 from sayso.store.postgres.transaction import NOW, NOW_AND_NAME, PostgresTransaction
-from sayso.store.sql.transactions import SqlStore
+from sayso.store.sql.transactions import SqlStore, count_forks
 from sayso.store.threads import ChangeProbe
 
 try:
@@ -159,7 +159,7 @@ class PostgresStore(SqlStore[PostgresTransaction]):
         This may run anywhere, so the connection is given back later, by whoever takes one next.
         """
         del gone
-        if not self._is_foreign:
+        if self._forks == count_forks():
             connection.pgconn.finish()
             self._lost.append(connection)
 

@@ -29,6 +29,11 @@ def _count_fork() -> None:
 os.register_at_fork(after_in_child=_count_fork)
 
 
+def count_forks() -> int:
+    """Return how many forks lie between the first process and this one, to know what belongs to another."""
+    return _forks
+
+
 class Transaction(ABC):
     """A transaction under way. The first error ends it: nothing more is done, and nothing of it is kept.
 
@@ -343,7 +348,7 @@ class SqlStore(ABC, Generic[TransactionT]):
         return self._pulse.wait(seen, timeout)
 
     def close(self) -> None:
-        if self._closed or self._is_foreign:
+        if self._closed or self._forks != _forks:
             return
         self._closed = True
         with self._starting:
@@ -365,14 +370,9 @@ class SqlStore(ABC, Generic[TransactionT]):
         self._starting = threading.Lock()
         self._watch = None
 
-    @property
-    def _is_foreign(self) -> bool:
-        """As that of a transaction: what is open belongs to the process this one was forked from."""
-        return self._forks != _forks
-
     def _check_usable(self) -> None:
         """Refuse a store that is closed. After a fork, leave to the parent what belongs to it."""
-        if self._is_foreign:
+        if self._forks != _forks:
             _inherited.append((self._watch, self._connections()))
             self._start()
         if self._closed:

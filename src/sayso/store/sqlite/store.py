@@ -1,6 +1,6 @@
 """A store in one SQLite file, for any number of threads and processes of one machine.
 
-- Threads write one after another, in the order they came (`turn`).
+- Threads write one after another, in the order they came (`threads`).
 - A commit is not synced by itself: what must last waits for a sync that it shares with others (`log_sync`).
 - What a transaction read or wrote, the next one on its connection knows, if nobody else has committed in
   between (`PRAGMA data_version`, read under the write lock).
@@ -15,22 +15,19 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
-from weakref import ref
 
 from sayso.store.contract import Ahead, StoreBusy, StoreError
 from sayso.store.sql import statements as sql
 from sayso.store.sql.ahead import reads_ahead
 from sayso.store.sql.known import KnownRows
 from sayso.store.sql.reader import CHUNK
-from sayso.store.sql.transactions import SqlStore, Transaction
+from sayso.store.sql.transactions import SqlStore, Transaction, count_forks
 from sayso.store.sqlite import file
 from sayso.store.sqlite.file import connect_to_file, explain_sqlite_error, hold_file_lock
 from sayso.store.sqlite.log_sync import LogSync
-from sayso.store.threads import ChangeProbe
-from sayso.store.turn import Claim, WriterTurn
+from sayso.store.threads import ChangeProbe, Claim, WriterTurn
 
 POLL = 0.1
 """How often to look for commits of others. Well under the bound, because threads are late at times."""
@@ -64,12 +61,32 @@ _AHEAD = {
 """What is asked to read ahead. A key that is NULL finds nothing."""
 
 
+class HeldConnection:
+    """A connection in the hands of one transaction after another, closed if the last of them is gone.
+
+    That one was interrupted (Ctrl-C) before it could end. A connection by itself would keep the file locked
+    until garbage is collected.
+    """
+
+    __slots__ = ("_forks", "connection")
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        self._forks = count_forks()
+
+    def __del__(self) -> None:
+        if self._forks == count_forks():
+            _let_go(self.connection)
+
+
 class SqliteTransaction(Transaction):
     """`commit` numbers what was committed in it, if that has to be waited for. In a batch, writes wait."""
 
     commit = 0
     claim: Claim | None = None
     """The writer's turn, if it writes."""
+    held: HeldConnection | None = None
+    """What is given back when it ends."""
 
     def __init__(
         self,
@@ -154,7 +171,7 @@ class SqliteStore(SqlStore[SqliteTransaction]):
     """
 
     bound = 0.25
-    _idle: dict[bool, list[sqlite3.Connection]]
+    _idle: dict[bool, list[HeldConnection]]
     _commits: int
 
     def __init__(
@@ -185,8 +202,6 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         self._turn = WriterTurn()
         self._log = LogSync(f"{self._name}-wal")
         self._commits = 0
-        self._writing: ref[SqliteTransaction] | None = None
-        """The transaction that writes, as long as it has not ended."""
         self._kept: tuple[sqlite3.Connection, object, KnownRows] | None = None
         """The rows known from the last transaction that was committed, with its connection and version."""
 
@@ -200,15 +215,18 @@ class SqliteStore(SqlStore[SqliteTransaction]):
 
     def _begin_reading(self) -> SqliteTransaction:
         self._check_file()
-        connection = self._take_connection(writes=False)
+        held = self._take_connection(writes=False)
+        connection = held.connection
         try:
             connection.execute("BEGIN")
-            return SqliteTransaction(connection, self._path, self._clock(), writes=False)
+            transaction = SqliteTransaction(connection, self._path, self._clock(), writes=False)
+            transaction.held = held
         except BaseException as error:
             _let_go(connection)
             if isinstance(error, sqlite3.Error):
                 raise explain_sqlite_error(error, self._path) from error
             raise
+        return transaction
 
     def _begin_batch(self) -> SqliteTransaction:
         return self._begin_writing(batch=True)
@@ -230,7 +248,8 @@ class SqliteStore(SqlStore[SqliteTransaction]):
     def _begin_in_turn(self, end: float, *, batch: bool) -> SqliteTransaction:
         """Begin, or keep nothing locked: one that was interrupted may have the lock of the file already."""
         new = not self._idle[True]
-        connection = self._take_connection(writes=True)
+        held = self._take_connection(writes=True)
+        connection = held.connection
         try:
             self._lock(connection, end)
             if new:
@@ -240,20 +259,11 @@ class SqliteStore(SqlStore[SqliteTransaction]):
             transaction = SqliteTransaction(
                 connection, self._path, now, writes=True, batch=batch, known=known, version=version
             )
-            self._writing = ref(transaction, partial(self._end_lost, connection))
+            transaction.held = held
         except BaseException:
             _let_go(connection)
             raise
         return transaction
-
-    def _end_lost(self, connection: sqlite3.Connection, gone: object) -> None:
-        """Ctrl-C came before a transaction could end, and it is gone: unlock the file.
-
-        The connection would close by itself only when garbage is collected.
-        """
-        del gone
-        if not self._is_foreign:
-            _let_go(connection)
 
     def _lock(self, connection: sqlite3.Connection, end: float) -> None:
         """Begin to write. Only other processes can be in the way, and they are waited for in short naps."""
@@ -277,11 +287,11 @@ class SqliteStore(SqlStore[SqliteTransaction]):
             return kept[2]
         return KnownRows()
 
-    def _take_connection(self, *, writes: bool) -> sqlite3.Connection:
+    def _take_connection(self, *, writes: bool) -> HeldConnection:
         try:
             return self._idle[writes].pop()
         except IndexError:
-            return self._connect(writes=writes)
+            return HeldConnection(self._connect(writes=writes))
 
     def _commit(self, transaction: SqliteTransaction, *, urgent: bool) -> None:
         transaction.change("COMMIT", ())
@@ -308,13 +318,12 @@ class SqliteStore(SqlStore[SqliteTransaction]):
             _let_go(connection)
             raise
         else:
-            if transaction.writes:
-                self._writing = None
-            idle = self._idle[transaction.writes]
-            if connection.in_transaction or self._closed or len(idle) >= MOST_IDLE:
+            idle, held = self._idle[transaction.writes], transaction.held
+            if held is None or connection.in_transaction or self._closed or len(idle) >= MOST_IDLE:
                 connection.close()
             else:
-                idle.append(connection)
+                transaction.held = None
+                idle.append(held)
         finally:
             if transaction.claim is not None:
                 self._turn.give(transaction.claim)
@@ -327,11 +336,13 @@ class SqliteStore(SqlStore[SqliteTransaction]):
         try:
             self._log.close()
             if self._commits:
-                with suppress(StoreError), closing(self._take_connection(writes=True)) as connection:
-                    self._checkpoint(connection)
+                with suppress(StoreError):
+                    held = self._take_connection(writes=True)
+                    self._idle[True].append(held)  # to be closed with the others
+                    self._checkpoint(held.connection)
             for idle in self._idle.values():
                 while idle:
-                    idle.pop().close()
+                    idle.pop().connection.close()
         finally:
             if claim is not None:
                 self._turn.give(claim)
