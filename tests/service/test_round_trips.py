@@ -31,7 +31,7 @@ def service(postgres_server: str) -> Iterator[Service]:
 def trips(service: Service, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A line for each word to the server."""
     said: list[str] = []
-    for kind, name in ((PostgresTransaction, "_send"), (PostgresStore, "_begin_on")):
+    for kind, name in ((PostgresTransaction, "_send"), (PostgresStore, "_begin_on_one")):
         before = getattr(kind, name)
 
         def counted(*args: Any, name: str = name, before: Any = before) -> Any:
