@@ -29,7 +29,7 @@ from sayso.store.threads import WriterTurn
 from tests.support.interrupts import Once
 
 Connections = list[tuple[sqlite3.Connection, list[str]]]
-LISTS = {"SESSIONS", "SESSIONS_OPEN", "REVIEWS", "CHECKPOINTS"}
+LISTS = {"SESSIONS", "SESSIONS_OPEN", "REVIEWS", "CHECKPOINTS", "ALL_CALLS"}
 """Statements that are there to read a table from its beginning or its end, up to a limit."""
 
 
@@ -504,9 +504,9 @@ def test_no_lookup_reads_a_whole_table(path: Path) -> None:
             name: [row[3] for row in file.execute(f"EXPLAIN QUERY PLAN {text}", [None] * text.count("?"))]
             for name, text in lookups()
         }
-    assert "grants" in tables
+    assert {"grants", "entries"} <= tables
     assert len(plans) > 40
-    scans = [f"SCAN {table}" for table in tables]
+    scans = [f"SCAN {table}" for table in tables - {"streams"}]  # there are few streams
     assert {
         name: plan for name, plan in plans.items() if any(step.startswith(tuple(scans)) for step in plan)
     } == {}

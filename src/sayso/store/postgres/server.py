@@ -41,6 +41,7 @@ _TYPES = (
     (re.compile(r"\bREAL\b"), "DOUBLE PRECISION"),
     (re.compile(r"\bBLOB\b"), "BYTEA"),
     (re.compile(r"\bTEXT\b"), 'TEXT COLLATE "C"'),
+    (re.compile(r"\) VIRTUAL\b"), ") STORED"),
     (re.compile(r"\) STRICT(, WITHOUT ROWID)?$"), ")"),
 )
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sayso.core.extras import install_command
-from sayso.store.contract import Ahead, EntryRow, StoreError
+from sayso.store.contract import Ahead, StoreError
 from sayso.store.postgres.joined import statements_for
 from sayso.store.postgres.pipeline import StatementAnswer, TalkingConnection
 from sayso.store.postgres.server import explain_postgres_error, number_parameters
@@ -231,8 +231,7 @@ class PostgresTransaction(Transaction):
         if heads:
             known.newest_times[:] = [found.pop()[0][0]]
         for stream, rows in zip(streams, found[len(found) - len(streams) :], strict=True):
-            if rows:
-                known.heads[stream] = EntryRow(*rows[0])
+            known.note_head(stream, rows)
 
 
 def _said(read: ReadAhead, calls: list[str]) -> Said:

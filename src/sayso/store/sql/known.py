@@ -5,6 +5,9 @@ Where the store can tell that nobody else has written since, the next transactio
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import msgspec
 
 from sayso.core.grants import GrantKey
@@ -34,6 +37,8 @@ class KnownRows(msgspec.Struct):
     """Only of what was read ahead, and until any of them is written."""
     heads: dict[str, EntryRow] = {}
     """The newest entry of a stream."""
+    streams: dict[str, int] = {}
+    """The number of each stream whose newest entry is known."""
     newest_times: list[float | None] = []
     """The highest time of all streams, once it was read ahead."""
 
@@ -73,6 +78,15 @@ class KnownRows(msgspec.Struct):
             self.sessions[row.id] = msgspec.structs.replace(
                 stored, workspace=row.workspace, head=row.head, spends=row.spends, mac=row.mac
             )
+
+    def note_head(self, stream: str, found: Sequence[tuple[Any, ...]]) -> EntryRow | None:
+        """The newest entry of a stream, as its row was found behind the number of the stream."""
+        if not found:
+            return None
+        number, *values = found[0]
+        self.streams[stream] = number
+        self.heads[stream] = head = EntryRow(stream, *values)
+        return head
 
     def add_grant(self, row: GrantRow) -> None:
         self.grants[row.id] = row

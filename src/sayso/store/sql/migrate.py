@@ -35,7 +35,7 @@ class Migration(msgspec.Struct, frozen=True):
     text: str
 
 
-LATEST = 5
+LATEST = 6
 """The schema this program is written for: the number of its last migration."""
 
 

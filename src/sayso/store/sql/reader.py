@@ -182,8 +182,9 @@ class SqlReader:
     def calls(
         self, *, states: Iterable[str], runs_only: bool = False, limit: int = 1000
     ) -> Sequence[CallRow]:
-        statement = sql.CALLS_OF_RUNS if runs_only else sql.CALLS
-        return self._for_each(CallRow, statement, [(state,) for state in sorted(set(states))], limit)
+        wanted = sorted(set(states))
+        statement = sql.CALLS_OF_RUNS if runs_only else sql.calls_statement(wanted)
+        return self._for_each(CallRow, statement, [(state,) for state in wanted], limit)
 
     def bytes_of_calls(self, session: str, states: Iterable[str]) -> int:
         wanted = sorted(set(states))
@@ -192,13 +193,15 @@ class SqlReader:
 
     def head(self, stream: str) -> EntryRow | None:
         self._connection.hold(f"stream/{stream}")
-        return self._one(EntryRow, sql.HEAD, stream)
+        found = self._connection.rows(sql.HEAD, (stream,))
+        return EntryRow(stream, *found[0][1:]) if found else None
 
     def entries(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryRow]:
-        return self._all(EntryRow, sql.ENTRIES, stream, after, limit)
+        found = self._connection.rows(sql.ENTRIES, (stream, _seq_within(after), limit))
+        return [EntryRow(stream, *values) for values in found]
 
     def entry_tuples(self, stream: str, *, after: int = 0, limit: int = 1000) -> Sequence[EntryTuple]:
-        return self._connection.rows(sql.ENTRY_TUPLES, (stream, after, limit))
+        return self._connection.rows(sql.ENTRY_TUPLES, (stream, _seq_within(after), limit))
 
     def streams(self) -> Sequence[str]:
         return [row[0] for row in self._connection.rows(sql.STREAMS, ())]
@@ -354,12 +357,20 @@ class HoldingReader(SqlReader):
 
     def head(self, stream: str) -> EntryRow | None:
         known = self._known.heads
-        return known[stream] if stream in known else _keep(known, stream, super().head(stream))
+        if stream in known:
+            return known[stream]
+        self._connection.hold(f"stream/{stream}")
+        return self._known.note_head(stream, self._connection.rows(sql.HEAD, (stream,)))
 
     def newest_time(self) -> float | None:
         """As it was read ahead. What this transaction adds is not older than the head of its own stream."""
         known = self._known.newest_times
         return known[0] if known else super().newest_time()
+
+
+def _seq_within(seq: int) -> int:
+    """The number, or the nearest one that lies within its stream or just before it."""
+    return min(max(seq, -1), sql.LAST_SEQ)
 
 
 def _keep(known: dict[str, Row], name: str, row: Row | None) -> Row | None:

@@ -95,7 +95,7 @@ TABLES: dict[type[msgspec.Struct], tuple[str, tuple[str, ...]]] = {
     contract.ReviewRow: ("reviews", ("name",)),
     contract.QuestionRow: ("questions", ("place",)),
     contract.CallRow: ("calls", ("place",)),
-    contract.EntryRow: ("entries", ("stream", "seq")),
+    contract.EntryRow: ("entries", ("place",)),
     contract.NodeRow: ("nodes", ("stream", "level", "index")),
     contract.CheckpointRow: ("checkpoints", ("place",)),
     contract.SecretRow: ("secrets", ("stream", "seq", "name")),
@@ -105,16 +105,28 @@ TABLES: dict[type[msgspec.Struct], tuple[str, tuple[str, ...]]] = {
 """Where each kind of row is kept, and by what its table is ordered."""
 
 
+_READ_FROM: dict[type[msgspec.Struct], str] = {
+    contract.EntryRow: """(
+        SELECT place, COALESCE(name, 'unknown ' || stream) AS stream,
+        seq, at, event, session, body, prev, hash
+        FROM entries LEFT JOIN streams ON streams.number = entries.stream
+    ) AS named_entries"""
+}
+"""Of those whose rows are not columns alone, what they are read from."""
+
+
 def page_statement(row: type[msgspec.Struct], *, first: bool) -> str:
     """A page of a table: what it is ordered by, then the row. All but the first begin after a key."""
-    table, key = TABLES[row]
+    table, key = _READ_FROM.get(row, TABLES[row][0]), TABLES[row][1]
     quoted = ", ".join(f'"{name}"' for name in key)
     after = "" if first else f"WHERE ({quoted}) > ({', '.join('?' * len(key))})"
     return f"SELECT {quoted}, {', '.join(_column_names(row))} FROM {table} {after} ORDER BY {quoted} LIMIT ?"  # noqa: S608
 
 
 def put_rows_statement(row: type[msgspec.Struct]) -> str:
-    """Insert many rows at once."""
+    """Insert many rows at once; entries each with its place first."""
+    if row is contract.EntryRow:
+        return f"{_ADD_ENTRIES} {EACH}"
     return f"INSERT INTO {TABLES[row][0]} ({', '.join(_column_names(row))}) VALUES {EACH}"  # noqa: S608  only names written in this file
 
 
@@ -223,7 +235,14 @@ CALL_BY_KEY = _select(
     "calls", contract.CallRow, "WHERE session = ? AND tool = ? AND key = ? ORDER BY place DESC LIMIT 1"
 )
 CALLS_BY_EFFECT = _select("calls", contract.CallRow, "WHERE effect_key = ? ORDER BY place")
-CALLS = _select("calls", contract.CallRow, f"WHERE state IN (VALUES {EACH}) ORDER BY place LIMIT ?")
+_NOT_SUCCEEDED = "state <> 'succeeded'"
+CALLS_NOT_SUCCEEDED = _select(
+    "calls",
+    contract.CallRow,
+    f"WHERE {_NOT_SUCCEEDED} AND state IN (VALUES {EACH}) ORDER BY place LIMIT ?",
+)
+ALL_CALLS = _select("calls", contract.CallRow, f"WHERE state IN (VALUES {EACH}) ORDER BY place LIMIT ?")
+"""For those that succeeded, too: all calls are read, as nearly all of them have."""
 CALLS_OF_RUNS = _select(
     "calls",
     contract.CallRow,
@@ -231,7 +250,8 @@ CALLS_OF_RUNS = _select(
 )
 PUT_CALL = _upsert("calls", contract.CallRow, "id")
 BYTES_OF_CALLS = f"""
-    SELECT COALESCE(SUM(LENGTH(body)), 0) FROM calls WHERE state IN (VALUES {EACH}) AND session = ?
+    SELECT COALESCE(SUM(LENGTH(body)), 0) FROM calls
+    WHERE {_NOT_SUCCEEDED} AND state IN (VALUES {EACH}) AND session = ?
     AND NOT EXISTS (
         SELECT 1 FROM questions WHERE questions.id = calls.question
         AND questions.state <> 'open' AND calls.state = 'pending'
@@ -241,6 +261,11 @@ DROP_RESULTS = "UPDATE calls SET result = NULL WHERE result IS NOT NULL AND ende
 MOVE_CALL = _update("calls", contract.CallRow, f"WHERE id = ? AND fence = ? AND state IN (VALUES {EACH})")
 
 
+def calls_statement(states: Sequence[str]) -> str:
+    """Find the calls in these states."""
+    return ALL_CALLS if "succeeded" in states else CALLS_NOT_SUCCEEDED
+
+
 @lru_cache(maxsize=64)
 def change_call_statement(columns: tuple[str, ...]) -> str:
     """Change only these columns of a call: to name the others would touch their indexes as well."""
@@ -248,32 +273,48 @@ def change_call_statement(columns: tuple[str, ...]) -> str:
     return f"UPDATE calls SET {values} WHERE id = ? AND fence = ? AND state = ?"  # noqa: S608  only names of our own rows
 
 
-HEAD = _select("entries", contract.EntryRow, "WHERE stream = ? ORDER BY seq DESC LIMIT 1")
-ENTRIES = _select("entries", contract.EntryRow, "WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?")
-ENTRY_TUPLES = """
-SELECT seq, body, prev, hash, at, event, session FROM entries
-WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?
-"""
-# From one stream to the next by the index, without passing every entry.
-STREAMS = """
-WITH RECURSIVE found (stream) AS (
-    SELECT MIN(stream) FROM entries
+SEQ_BITS = 40
+LAST_SEQ = (1 << SEQ_BITS) - 1
+"""The highest number of an entry: so many fit between the places of one stream and the next."""
+_OWN = "WITH own (first) AS (SELECT number << 40 FROM streams WHERE name = ?)"
+_IN_STREAM = f"place > (SELECT first FROM own) + ? AND place <= (SELECT first FROM own) + {LAST_SEQ}"  # noqa: S608
+_ENTRY = "seq, at, event, session, body, prev, hash"
+HEAD = f"""
+{_OWN} SELECT stream, {_ENTRY} FROM entries
+WHERE place >= (SELECT first FROM own) AND place <= (SELECT first FROM own) + {LAST_SEQ}
+ORDER BY place DESC LIMIT 1
+"""  # noqa: S608  only names written in this file
+ENTRIES = f"{_OWN} SELECT {_ENTRY} FROM entries WHERE {_IN_STREAM} ORDER BY place LIMIT ?"  # noqa: S608
+ENTRY_TUPLES = f"""
+{_OWN} SELECT seq, body, prev, hash, at, event, session FROM entries
+WHERE {_IN_STREAM} ORDER BY place LIMIT ?
+"""  # noqa: S608  only names written in this file
+# From one stream to the next, without passing every entry. Entries of no stream are listed under a name that
+# no stream has.
+STREAMS = f"""
+WITH RECURSIVE found (number) AS (
+    SELECT MIN(place) >> 40 FROM entries
     UNION ALL
-    SELECT (SELECT MIN(stream) FROM entries WHERE stream > found.stream) FROM found WHERE stream IS NOT NULL
+    SELECT (SELECT MIN(place) >> 40 FROM entries WHERE place > (found.number << 40) + {LAST_SEQ})
+    FROM found WHERE number IS NOT NULL
 )
-SELECT stream FROM found WHERE stream IS NOT NULL ORDER BY stream
+SELECT COALESCE(name, 'unknown ' || found.number) AS listed
+FROM found LEFT JOIN streams ON streams.number = found.number WHERE found.number IS NOT NULL ORDER BY listed
+"""  # noqa: S608  only names written in this file
+NEWEST_TIME = f"""
+SELECT MAX((
+    SELECT at FROM entries WHERE place >= number << 40 AND place <= (number << 40) + {LAST_SEQ}
+    ORDER BY place DESC LIMIT 1
+)) FROM streams
+"""  # noqa: S608  only names written in this file
+STREAM_NUMBER = "SELECT number FROM streams WHERE name = ?"
+ADD_STREAM = "INSERT INTO streams (name) VALUES (?)"
+_ADD_ENTRIES = "INSERT INTO entries (place, at, event, session, body, prev, hash) VALUES"
+ADD_ENTRY = f"{_ADD_ENTRIES} (?, ?, ?, ?, ?, ?, ?)"
+PRUNE_ENTRIES = """
+UPDATE entries SET body = NULL WHERE place >= (SELECT number << 40 FROM streams WHERE name = ?)
+AND place < (SELECT number << 40 FROM streams WHERE name = ?) + ? AND body IS NOT NULL
 """
-NEWEST_TIME = """
-WITH RECURSIVE found (stream) AS (
-    SELECT MIN(stream) FROM entries
-    UNION ALL
-    SELECT (SELECT MIN(stream) FROM entries WHERE stream > found.stream) FROM found WHERE stream IS NOT NULL
-)
-SELECT MAX((SELECT at FROM entries WHERE entries.stream = found.stream ORDER BY seq DESC LIMIT 1))
-FROM found WHERE stream IS NOT NULL
-"""
-ADD_ENTRY = _insert("entries", contract.EntryRow)
-PRUNE_ENTRIES = "UPDATE entries SET body = NULL WHERE stream = ? AND seq < ? AND body IS NOT NULL"
 
 NODES = _select_pairs(
     "nodes", contract.NodeRow, 'WHERE stream = ? AND level = one AND "index" = two ORDER BY level, "index"'

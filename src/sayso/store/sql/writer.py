@@ -137,9 +137,21 @@ class SqlWriter(HoldingReader):
             raise self._connection.failure(
                 f"entry {row.seq} of stream {row.stream} is taken, or leaves a gap"
             )
-        values = msgspec.structs.astuple(row)
-        self._connection.put(sql.ADD_ENTRY, values, f"entry {row.seq} of stream {row.stream} was not kept")
+        self._connection.put(
+            sql.ADD_ENTRY, self._place_entry(row), f"entry {row.seq} of stream {row.stream} was not kept"
+        )
         self._known.heads[row.stream] = self._added[row.stream] = row
+
+    def _stream_number(self, stream: str) -> int:
+        """The number of a stream, which begins with this if there is none yet."""
+        known = self._known.streams
+        if stream not in known:
+            found = self._connection.rows(sql.STREAM_NUMBER, (stream,))
+            if not found:
+                self._connection.put(sql.ADD_STREAM, (stream,))
+                found = self._connection.rows(sql.STREAM_NUMBER, (stream,))
+            known[stream] = found[0][0]
+        return known[stream]
 
     def add_nodes(self, rows: Iterable[NodeRow]) -> None:
         for row in rows:
@@ -157,7 +169,8 @@ class SqlWriter(HoldingReader):
     def prune_entries(self, stream: str, *, before: int) -> int:
         self._known.heads.pop(stream, None)
         self.drop_summaries(stream)
-        return self._connection.change(sql.PRUNE_ENTRIES, (stream, before))
+        below = min(max(before, 0), sql.LAST_SEQ)
+        return self._connection.change(sql.PRUNE_ENTRIES, (stream, stream, below))
 
     def put_summaries(self, rows: Iterable[SummaryRow]) -> None:
         self._put_many(sql.put_summaries_statement(), rows)
@@ -181,9 +194,19 @@ class SqlWriter(HoldingReader):
         for kind, alike in groupby(rows, type):
             self._put_many(sql.put_rows_statement(kind), alike)
 
+    def _values(self, row: msgspec.Struct) -> tuple[object, ...]:
+        return self._place_entry(row) if isinstance(row, EntryRow) else msgspec.structs.astuple(row)
+
+    def _place_entry(self, row: EntryRow) -> tuple[object, ...]:
+        """The values of an entry, its place first."""
+        if not 0 < row.seq <= sql.LAST_SEQ:
+            raise self._connection.failure(f"entry {row.seq} has no place in stream {row.stream}")
+        place = (self._stream_number(row.stream) << sql.SEQ_BITS) + row.seq
+        return (place, row.at, row.event, row.session, row.body, row.prev, row.hash)
+
     def _put_many(self, statement: str, rows: Iterable[msgspec.Struct]) -> None:
         left = iter(rows)
-        while page := [msgspec.structs.astuple(row) for row in islice(left, CHUNK)]:
+        while page := [self._values(row) for row in islice(left, CHUNK)]:
             for some in sql.split_rows(page):
                 text = sql.repeat_groups(statement, len(some), len(some[0]))
                 self._connection.put(text, [*chain.from_iterable(some)])

@@ -1,0 +1,30 @@
+-- Each stream of the trail has a number, and an entry its place: the number of its stream, then its own (40 bits).
+-- So an entry is added at the end of its stream, in one page, and lies in no stream but its own.
+-- Calls that succeeded, nearly all there are, are not in the index by state: nobody looks for them by it.
+
+CREATE TABLE streams (
+    number INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE
+) STRICT;
+INSERT INTO streams (name) SELECT DISTINCT stream FROM entries ORDER BY stream;
+
+CREATE TABLE trail (
+    place INTEGER NOT NULL PRIMARY KEY,
+    stream INTEGER GENERATED ALWAYS AS (place >> 40) VIRTUAL,
+    seq INTEGER GENERATED ALWAYS AS (place & 1099511627775) VIRTUAL,
+    at REAL NOT NULL,
+    event TEXT NOT NULL,
+    session TEXT NOT NULL,
+    prev BLOB NOT NULL,
+    hash BLOB NOT NULL,
+    body BLOB
+) STRICT;
+INSERT INTO trail (place, at, event, session, prev, hash, body)
+SELECT (streams.number << 40) + seq, at, event, session, prev, hash, body
+FROM entries INNER JOIN streams ON streams.name = entries.stream
+ORDER BY streams.number, seq;
+DROP TABLE entries;
+ALTER TABLE trail RENAME TO entries;
+
+DROP INDEX calls_state;
+CREATE INDEX calls_state ON calls (state, place) WHERE state <> 'succeeded';
