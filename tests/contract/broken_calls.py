@@ -8,6 +8,7 @@ from itertools import islice
 from msgspec.structs import replace
 
 from sayso.core.grants import GrantKey
+from sayso.core.ledger import ENDED, NOT_OVER
 from sayso.store.contract import (
     AnyRow,
     CallRow,
@@ -120,13 +121,35 @@ class KeepsRevokedRuns(MemoryWriter):
 
 
 class CountsBytesOfOtherSessions(MemoryWriter):
-    def bytes_of_calls(self, session: str, states: Iterable[str]) -> int:
-        return sum(len(row.body) for row in self.calls(states=states))
+    def bytes_of_calls(self, session: str) -> int:
+        return sum(len(row.body) for row in self.calls(states=NOT_OVER))
 
 
 class CountsCallsThatWereAnswered(MemoryWriter):
-    def bytes_of_calls(self, session: str, states: Iterable[str]) -> int:
-        return sum(len(row.body) for row in self.calls(states=states) if row.session == session)
+    def bytes_of_calls(self, session: str) -> int:
+        return sum(len(row.body) for row in self.calls(states=NOT_OVER) if row.session == session)
+
+
+class CountsCallsThatAreOver(MemoryWriter):
+    def bytes_of_calls(self, session: str) -> int:
+        over = sum(len(row.body) for row in self.calls(states=ENDED) if row.session == session)
+        return super().bytes_of_calls(session) + over
+
+
+class FindsOnlyCallsThatAreNotOver(MemoryWriter):
+    def calls(
+        self, *, states: Iterable[str], runs_only: bool = False, limit: int = 1000
+    ) -> Sequence[CallRow]:
+        return super().calls(states={*states} - ENDED, runs_only=runs_only, limit=limit)
+
+
+class KeepsResultsOfDoubtfulCalls(MemoryWriter):
+    def drop_results(self, *, before: float) -> int:
+        doubtful = self.calls(states=["ambiguous"])
+        dropped = super().drop_results(before=before)
+        for row in doubtful:
+            self.put_call(row)
+        return dropped
 
 
 class TakesEveryCallForARun(MemoryWriter):
@@ -200,7 +223,10 @@ CALLS: dict[type[MemoryWriter], str] = {
     HidesRevokedGrants: ENDS,
     ListsGrantsOfOthers: "grants_that_have_not_ended_are_found_by_session_and_owner",
     KeepsRevokedRuns: "run_grants_are_found_until_they_end_or_are_revoked",
-    CountsBytesOfOtherSessions: "what_calls_hold_is_counted_for_their_session_and_states",
+    CountsBytesOfOtherSessions: "what_the_calls_of_a_session_hold_is_counted_until_they_are_over",
+    CountsCallsThatAreOver: "what_the_calls_of_a_session_hold_is_counted_until_they_are_over",
+    FindsOnlyCallsThatAreNotOver: "calls_are_listed_by_state_in_their_order",
+    KeepsResultsOfDoubtfulCalls: "results_of_calls_that_ended_before_a_time_are_forgotten_and_nothing_else",
     CountsCallsThatWereAnswered: "a_pending_call_whose_question_is_closed_holds_nothing",
     TakesEveryCallForARun: "calls_that_may_be_runs_are_found_by_state",
     ListsOnlyAPage: "a_long_list_is_whole_and_in_order",

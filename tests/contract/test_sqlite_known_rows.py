@@ -74,7 +74,7 @@ def by_hand(path: Path) -> None:
         connection.execute("UPDATE sessions SET workspace = '/after'")
         connection.execute("UPDATE calls SET state = 'denied'")
         connection.execute(
-            "INSERT INTO entries SELECT stream, 2, at, event, session, body, prev, x'02' FROM entries"
+            "INSERT INTO entries SELECT place + 1, at, event, session, prev, x'02', body FROM entries"
         )
         connection.execute("UPDATE meta SET value = 'after' WHERE name = 'fact'")
 

@@ -236,7 +236,7 @@ def check_room(context: Context, wanted: Request) -> None:
         return
     context.running.limits.check_refused(context.token.id, size)
     with context.gate.store.read() as tx:
-        held = tx.bytes_of_calls(wanted.session, NOT_OVER)
+        held = tx.bytes_of_calls(wanted.session)
     most = context.running.settings.held
     if held + size > most:
         raise RequestRefused(

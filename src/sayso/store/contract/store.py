@@ -116,8 +116,8 @@ class Reader(Protocol):
     ) -> Sequence[CallRow]:
         """The calls in these states, oldest first; with `runs_only`, those that may be runs of a workflow."""
 
-    def bytes_of_calls(self, session: str, states: Iterable[str]) -> int:
-        """Return how much the bodies of a session's calls in these states hold.
+    def bytes_of_calls(self, session: str) -> int:
+        """Return how much the bodies of a session's calls that are not over hold.
 
         Those that are pending although their question is closed do not count: nobody has tried them since.
         """

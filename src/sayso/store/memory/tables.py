@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from sayso.core.grants import GrantKey
+from sayso.core.ledger import NOT_OVER
 from sayso.store.contract import (
     CallRow,
     CheckpointRow,
@@ -222,10 +223,9 @@ class MemoryReader:
         rows = (row for row in self._tables.calls[ALL].values() if row.state in wanted)
         return _take_first(limit, (row for row in rows if row.workflow is not None or not runs_only))
 
-    def bytes_of_calls(self, session: str, states: Iterable[str]) -> int:
-        wanted = set(states)
+    def bytes_of_calls(self, session: str) -> int:
         rows = (row for row in self._tables.calls[ALL].values() if row.session == session)
-        return sum(len(row.body) for row in rows if row.state in wanted and not self._is_answered(row))
+        return sum(len(row.body) for row in rows if row.state in NOT_OVER and not self._is_answered(row))
 
     def _is_answered(self, row: CallRow) -> bool:
         question = self.question(row.question) if row.question is not None else None

@@ -1,6 +1,7 @@
 -- Each stream of the trail has a number, and an entry its place: the number of its stream, then its own (40 bits).
 -- So an entry is added at the end of its stream, in one page, and lies in no stream but its own.
--- Calls that succeeded, nearly all there are, are not in the index by state: nobody looks for them by it.
+-- Calls are found by when they were over, if they are not yet, or still have a result. Those that are not come
+-- last, next to those that ended just now, so that the end of a call changes one page of the index.
 
 CREATE TABLE streams (
     number INTEGER PRIMARY KEY,
@@ -27,4 +28,8 @@ DROP TABLE entries;
 ALTER TABLE trail RENAME TO entries;
 
 DROP INDEX calls_state;
-CREATE INDEX calls_state ON calls (state, place) WHERE state <> 'succeeded';
+DROP INDEX calls_result;
+ALTER TABLE calls ADD COLUMN over_at REAL GENERATED ALWAYS AS (
+    CASE WHEN state IN ('pending', 'allowed', 'running', 'waiting', 'ambiguous') THEN 1e18 ELSE ended_at END
+) VIRTUAL;
+CREATE INDEX calls_recent ON calls (over_at, place) WHERE over_at = 1e18 OR result IS NOT NULL;

@@ -186,10 +186,8 @@ class SqlReader:
         statement = sql.CALLS_OF_RUNS if runs_only else sql.calls_statement(wanted)
         return self._for_each(CallRow, statement, [(state,) for state in wanted], limit)
 
-    def bytes_of_calls(self, session: str, states: Iterable[str]) -> int:
-        wanted = sorted(set(states))
-        text = sql.repeat_groups(sql.BYTES_OF_CALLS, len(wanted), 1)
-        return int(self._connection.rows(text, (*wanted, session))[0][0])
+    def bytes_of_calls(self, session: str) -> int:
+        return self._count(sql.BYTES_OF_CALLS, session)
 
     def head(self, stream: str) -> EntryRow | None:
         self._connection.hold(f"stream/{stream}")

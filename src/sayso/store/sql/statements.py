@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import msgspec
 
+from sayso.core.ledger import NOT_OVER
 from sayso.store import contract
 
 EACH = ":each"
@@ -235,14 +236,12 @@ CALL_BY_KEY = _select(
     "calls", contract.CallRow, "WHERE session = ? AND tool = ? AND key = ? ORDER BY place DESC LIMIT 1"
 )
 CALLS_BY_EFFECT = _select("calls", contract.CallRow, "WHERE effect_key = ? ORDER BY place")
-_NOT_SUCCEEDED = "state <> 'succeeded'"
-CALLS_NOT_SUCCEEDED = _select(
-    "calls",
-    contract.CallRow,
-    f"WHERE {_NOT_SUCCEEDED} AND state IN (VALUES {EACH}) ORDER BY place LIMIT ?",
+_UNFINISHED = "over_at = 1e18"  # its state is one of NOT_OVER
+CALLS_UNFINISHED = _select(
+    "calls", contract.CallRow, f"WHERE {_UNFINISHED} AND state IN (VALUES {EACH}) ORDER BY place LIMIT ?"
 )
 ALL_CALLS = _select("calls", contract.CallRow, f"WHERE state IN (VALUES {EACH}) ORDER BY place LIMIT ?")
-"""For those that succeeded, too: all calls are read, as nearly all of them have."""
+"""For those that are over as well: all calls are read, as nearly all of them are."""
 CALLS_OF_RUNS = _select(
     "calls",
     contract.CallRow,
@@ -250,20 +249,23 @@ CALLS_OF_RUNS = _select(
 )
 PUT_CALL = _upsert("calls", contract.CallRow, "id")
 BYTES_OF_CALLS = f"""
-    SELECT COALESCE(SUM(LENGTH(body)), 0) FROM calls
-    WHERE {_NOT_SUCCEEDED} AND state IN (VALUES {EACH}) AND session = ?
+    SELECT COALESCE(SUM(LENGTH(body)), 0) FROM calls WHERE {_UNFINISHED} AND session = ?
     AND NOT EXISTS (
         SELECT 1 FROM questions WHERE questions.id = calls.question
         AND questions.state <> 'open' AND calls.state = 'pending'
     )
 """  # noqa: S608  only names written in this file
-DROP_RESULTS = "UPDATE calls SET result = NULL WHERE result IS NOT NULL AND ended_at < ?"
+DROP_RESULTS = "UPDATE calls SET result = NULL WHERE result IS NOT NULL AND over_at < ?"
+DROP_DOUBTFUL_RESULTS = (
+    f"UPDATE calls SET result = NULL WHERE result IS NOT NULL AND {_UNFINISHED} AND ended_at < ?"  # noqa: S608
+)
+"""Of those that ended, nobody knows how."""
 MOVE_CALL = _update("calls", contract.CallRow, f"WHERE id = ? AND fence = ? AND state IN (VALUES {EACH})")
 
 
 def calls_statement(states: Sequence[str]) -> str:
     """Find the calls in these states."""
-    return ALL_CALLS if "succeeded" in states else CALLS_NOT_SUCCEEDED
+    return CALLS_UNFINISHED if set(NOT_OVER).issuperset(states) else ALL_CALLS
 
 
 @lru_cache(maxsize=64)

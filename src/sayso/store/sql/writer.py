@@ -129,7 +129,8 @@ class SqlWriter(HoldingReader):
 
     def drop_results(self, *, before: float) -> int:
         self._known.calls.clear()
-        return self._connection.change(sql.DROP_RESULTS, (before,))
+        statements = (sql.DROP_RESULTS, sql.DROP_DOUBTFUL_RESULTS)
+        return sum(self._connection.change(one, (before,)) for one in statements)
 
     def add_entry(self, row: EntryRow) -> None:
         newest = self.head(row.stream)
