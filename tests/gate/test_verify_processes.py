@@ -86,16 +86,17 @@ DAMAGES: dict[str, Damage] = {
     "all but the newest deleted": lambda db: db.execute("DELETE FROM entries WHERE seq < 1500"),
     "the newest deleted": lambda db: db.execute("DELETE FROM entries WHERE seq > 900"),
     "an entry before the first": lambda db: db.execute(
-        "INSERT INTO entries SELECT stream, -4, at, event, session, body, prev, hash"
+        "INSERT INTO entries SELECT place - 13, at, event, session, prev, hash, body"
         " FROM entries WHERE seq = 9"
     ),
     "an entry far beyond the last": lambda db: db.execute(
-        "INSERT INTO entries SELECT stream, 1 << 62, at, event, session, body, prev, hash"
+        "INSERT INTO entries SELECT place + (1 << 39), at, event, session, prev, hash, body"
         " FROM entries WHERE seq = 9"
     ),
     "two entries exchanged over a border": lambda db: db.executescript(
-        "UPDATE entries SET seq = 0 WHERE seq = 512; UPDATE entries SET seq = 512 WHERE seq = 513;"
-        "UPDATE entries SET seq = 513 WHERE seq = 0"
+        "UPDATE entries SET place = 0 WHERE seq = 512;"
+        "UPDATE entries SET place = place - 1 WHERE seq = 513;"
+        "UPDATE entries SET place = (1 << 40) + 513 WHERE place = 0"
     ),
     "a hash at a border": lambda db: db.execute("UPDATE entries SET hash = zeroblob(32) WHERE seq = 512"),
     "a link at a border": lambda db: db.execute("UPDATE entries SET prev = zeroblob(32) WHERE seq = 513"),

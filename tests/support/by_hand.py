@@ -36,14 +36,17 @@ KEYS = {
     "reviews": ("name",),
     "questions": ("id",),
     "calls": ("id",),
-    "entries": ("stream", "seq"),
+    "streams": ("number",),
+    "entries": ("place",),
     "nodes": ("stream", "level", "index"),
     "checkpoints": ("place",),
     "secrets": ("stream", "seq", "name"),
 }
 """Every table with what names a row of it."""
 
-TRAIL = ("entries", "nodes", "checkpoints", "secrets")
+GENERATED = {"entries": ("stream", "seq"), "calls": ("over_at",)}
+"""What the database itself works out from the rest of a row."""
+TRAIL = ("streams", "entries", "nodes", "checkpoints", "secrets")
 Row = dict[str, Any]
 Copy = dict[str, dict[tuple[Any, ...], Any]]
 """The rows of tables by their names, as they were at one moment."""
@@ -92,11 +95,12 @@ class Hand:
         if row is not None:
             if "place" in row:  # which a newer row may have got
                 database.execute(f"DELETE FROM {table} WHERE place = {self._mark}", (row["place"],))  # noqa: S608  the same
-            names = ", ".join(f'"{name}"' for name in row)
-            marks = ", ".join([self._mark] * len(row))
-            system = "OVERRIDING SYSTEM VALUE" if self._mark == "%s" and "place" in row else ""
+            stored = {name: value for name, value in row.items() if name not in GENERATED.get(table, ())}
+            names = ", ".join(f'"{name}"' for name in stored)
+            marks = ", ".join([self._mark] * len(stored))
+            system = "OVERRIDING SYSTEM VALUE" if self._mark == "%s" else ""
             statement = f"INSERT INTO {table} ({names}) {system} VALUES ({marks})"  # noqa: S608  names of our own
-            database.execute(statement, tuple(row.values()))
+            database.execute(statement, tuple(stored.values()))
 
 
 class MemoryHand(Hand):
