@@ -9,14 +9,15 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
-from sayso.store.contract import UNKNOWN_EXPIRY, Store, StoreError, StoreNewer
+from sayso.core import ledger
+from sayso.store.contract import UNKNOWN_EXPIRY, CallRow, EntryRow, Store, StoreError, StoreNewer
 from sayso.store.postgres.store import PostgresStore
 from sayso.store.sql import migrate
 from sayso.store.sql.migrate import Migration
 from sayso.store.sqlite.store import SqliteStore
-from tests.contract.rows import CALL, GRANT, NOON, SESSION, call, grant
+from tests.contract.rows import CALL, GRANT, NOON, SESSION, call, entry, grant
 from tests.support.postgres_place import new_schema
 
 NEXT = migrate.LATEST + 1
@@ -70,6 +71,15 @@ def next_is(monkeypatch: pytest.MonkeyPatch, migration: Migration) -> None:
     known = (*migrate.load_migrations(), migration)
     monkeypatch.setattr(migrate, "load_migrations", lambda: known)
     monkeypatch.setattr(migrate, "LATEST", NEXT)
+
+
+def make_old(place: Place, monkeypatch: pytest.MonkeyPatch, version: int) -> None:
+    """Make the schema as an older program did."""
+    known = migrate.load_migrations()[:version]
+    with monkeypatch.context() as patch:
+        patch.setattr(migrate, "load_migrations", lambda: known)
+        patch.setattr(migrate, "LATEST", version)
+        place.open().close()
 
 
 def write_one(place: Place) -> None:
@@ -142,10 +152,7 @@ def test_a_newer_store_is_refused_and_not_touched(place: Place) -> None:
 def test_what_was_stored_before_lists_were_made_by_the_end_of_grants_is_in_them(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(migrate, "load_migrations", lambda known=migrate.load_migrations: known()[:1])
-        patch.setattr(migrate, "LATEST", 1)
-        place.open().close()
+    make_old(place, monkeypatch, 1)
     names = [*GRANT.__struct_fields__[:-1]], [*CALL.__struct_fields__[:-1]]
     place.put("sessions", [*SESSION.__struct_fields__], astuple(SESSION))
     place.put("grants", names[0], astuple(GRANT)[:-1])
@@ -157,4 +164,41 @@ def test_what_was_stored_before_lists_were_made_by_the_end_of_grants_is_in_them(
         states = ("running", "succeeded")
         assert [(row.id, row.workflow) for row in r.calls(states=states, runs_only=True)] == [("running", "")]
         assert len(r.calls(states=states)) == 2
+    store.close()
+
+
+def test_entries_from_before_they_had_places_are_the_same_and_go_on(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also what somebody has put into the trail or taken out of it, for verifying to find."""
+    make_old(place, monkeypatch, 5)
+    before = [entry(seq, stream) for stream in ("main", "b", "a") for seq in (1, 2, 3)]
+    before = [replace(row, body=None) if row.seq == 2 else row for row in before if row != entry(2, "b")]
+    names = EntryRow.__struct_fields__
+    for row in before:
+        place.put("entries", names, astuple(row))
+    store = place.open()
+    with store.write() as w:
+        w.add_entry(entry(4))
+        w.add_entry(entry(1, "new"))
+    with store.read() as r:
+        assert r.streams() == ["a", "b", "main", "new"]
+        found = [row for stream in r.streams() for row in r.entries(stream)]
+    store.close()
+    added = [*before, entry(4), entry(1, "new")]
+    assert found == sorted(added, key=lambda row: (row.stream, row.seq))
+
+
+def test_calls_from_before_are_found_by_every_state(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_old(place, monkeypatch, 5)
+    for state in ledger.STATES:
+        row = call(state, state=state, ended_at=NOON if state in ledger.ENDED else None, result=b"1")
+        place.put("calls", CallRow.__struct_fields__, astuple(row))
+    store = place.open()
+    with store.write() as w:
+        for state in ledger.STATES:
+            assert [row.id for row in w.calls(states=[state])] == [state]
+        held = len(call("any").body) * len(ledger.NOT_OVER)
+        assert w.bytes_of_calls("s1") == held
+        assert w.drop_results(before=NOON + 1) == len(ledger.ENDED)
     store.close()
