@@ -1,7 +1,8 @@
 -- Each stream of the trail has a number, and an entry its place: the number of its stream, then its own (40 bits).
 -- So an entry is added at the end of its stream, in one page, and lies in no stream but its own.
 -- Calls are found by when they were over, if they are not yet, or still have a result. Those that are not come
--- last, next to those that ended just now, so that the end of a call changes one page of the index.
+-- last, next to those that ended just now, so that the end of a call changes one page of the index. (An IN would
+-- make SQLite build a list of the states for each call.)
 
 CREATE TABLE streams (
     number INTEGER PRIMARY KEY,
@@ -30,6 +31,9 @@ ALTER TABLE trail RENAME TO entries;
 DROP INDEX calls_state;
 DROP INDEX calls_result;
 ALTER TABLE calls ADD COLUMN over_at REAL GENERATED ALWAYS AS (
-    CASE WHEN state IN ('pending', 'allowed', 'running', 'waiting', 'ambiguous') THEN 1e18 ELSE ended_at END
+    CASE
+        WHEN state = 'succeeded' OR state = 'failed' OR state = 'denied' OR state = 'expired' OR state = 'cancelled'
+        THEN ended_at ELSE 1e18
+    END
 ) VIRTUAL;
 CREATE INDEX calls_recent ON calls (over_at, place) WHERE over_at = 1e18 OR result IS NOT NULL;
