@@ -80,16 +80,16 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, bytes]:
 
 
 def a_seq(db: sqlite3.Connection, rng: Random) -> int:
-    (last,) = db.execute("SELECT MAX(seq) FROM entries WHERE stream = 1").fetchone()
+    (last,) = db.execute("SELECT MAX(seq) FROM entries WHERE stream_number = 1").fetchone()
     return rng.randint(1, last)
 
 
 def edit_a_body(db: sqlite3.Connection, rng: Random) -> None:
     seq = a_seq(db, rng)
-    (body,) = db.execute("SELECT body FROM entries WHERE stream = 1 AND seq = ?", (seq,)).fetchone()
+    (body,) = db.execute("SELECT body FROM entries WHERE stream_number = 1 AND seq = ?", (seq,)).fetchone()
     at = rng.randrange(len(body))
     changed = body[:at] + bytes([body[at] ^ 1 << rng.randrange(8)]) + body[at + 1 :]
-    db.execute("UPDATE entries SET body = ? WHERE stream = 1 AND seq = ?", (changed, seq))
+    db.execute("UPDATE entries SET body = ? WHERE stream_number = 1 AND seq = ?", (changed, seq))
 
 
 def edit_a_column(db: sqlite3.Connection, rng: Random) -> None:
@@ -103,36 +103,39 @@ def edit_a_column(db: sqlite3.Connection, rng: Random) -> None:
             ("hash", b""),
         ]
     )
-    db.execute(f"UPDATE entries SET {column} = ? WHERE stream = 1 AND seq = ?", (value, a_seq(db, rng)))  # noqa: S608
+    where = "WHERE stream_number = 1 AND seq = ?"
+    db.execute(f"UPDATE entries SET {column} = ? {where}", (value, a_seq(db, rng)))  # noqa: S608
 
 
 def edit_and_rehash(db: sqlite3.Connection, rng: Random) -> None:
     """A body changed with its own hash made to fit; the next entry, or the signed tree, tells."""
     seq = a_seq(db, rng)
-    body, prev = db.execute("SELECT body, prev FROM entries WHERE stream = 1 AND seq = ?", (seq,)).fetchone()
+    body, prev = db.execute(
+        "SELECT body, prev FROM entries WHERE stream_number = 1 AND seq = ?", (seq,)
+    ).fetchone()
     changed = body.replace(b'"agent":""', b'"agent":"other"')
     hashed = chain_hash(prev, changed)
     db.execute(
-        "UPDATE entries SET body = ?, hash = ? WHERE stream = 1 AND seq = ?",
+        "UPDATE entries SET body = ?, hash = ? WHERE stream_number = 1 AND seq = ?",
         (changed, hashed, seq),
     )
 
 
 def drop_a_body(db: sqlite3.Connection, rng: Random) -> None:
-    db.execute("UPDATE entries SET body = NULL WHERE stream = 1 AND seq = ?", (a_seq(db, rng),))
+    db.execute("UPDATE entries SET body = NULL WHERE stream_number = 1 AND seq = ?", (a_seq(db, rng),))
 
 
 def delete_entries(db: sqlite3.Connection, rng: Random) -> None:
     first = a_seq(db, rng)
     db.execute(
-        "DELETE FROM entries WHERE stream = 1 AND seq BETWEEN ? AND ?",
+        "DELETE FROM entries WHERE stream_number = 1 AND seq BETWEEN ? AND ?",
         (first, first + rng.randint(0, 5)),
     )
 
 
 def delete_and_close_the_gap(db: sqlite3.Connection, rng: Random) -> None:
     seq = a_seq(db, rng)
-    db.execute("DELETE FROM entries WHERE stream = 1 AND seq = ?", (seq,))
+    db.execute("DELETE FROM entries WHERE stream_number = 1 AND seq = ?", (seq,))
     move(db, seq + 1, -1)
     if rng.random() < 0.5:
         rechain(db, MAIN, seq)
@@ -143,7 +146,7 @@ def insert_an_entry(db: sqlite3.Connection, rng: Random) -> None:
     move(db, seq, 1)
     db.execute(
         "INSERT INTO entries SELECT place - 1, at, event, session, prev, hash, body"
-        " FROM entries WHERE stream = 1 AND seq = ?",
+        " FROM entries WHERE stream_number = 1 AND seq = ?",
         (seq + 1,),
     )
     if rng.random() < 0.5:
@@ -153,7 +156,7 @@ def insert_an_entry(db: sqlite3.Connection, rng: Random) -> None:
 def insert_before_the_first(db: sqlite3.Connection, rng: Random) -> None:
     db.execute(
         "INSERT INTO entries SELECT place - seq - ?, at, event, session, prev, hash, body"
-        " FROM entries WHERE stream = 1 AND seq = ?",
+        " FROM entries WHERE stream_number = 1 AND seq = ?",
         (rng.randint(0, 9), a_seq(db, rng)),
     )
 
@@ -161,25 +164,29 @@ def insert_before_the_first(db: sqlite3.Connection, rng: Random) -> None:
 def swap_two(db: sqlite3.Connection, rng: Random) -> None:
     one, other = rng.sample(range(1, ENTRIES), 2)
     for before, after in ((one, 10**9), (other, one), (10**9, other)):
-        db.execute("UPDATE entries SET place = place - seq + ? WHERE stream = 1 AND seq = ?", (after, before))
+        db.execute(
+            "UPDATE entries SET place = place - seq + ? WHERE stream_number = 1 AND seq = ?", (after, before)
+        )
 
 
 def swap_two_bodies(db: sqlite3.Connection, rng: Random) -> None:
     one = rng.randrange(2, ENTRIES - 10)
     other = one + rng.randint(1, 9)
-    rows = dict(db.execute("SELECT seq, body FROM entries WHERE stream = 1 AND seq IN (?, ?)", (one, other)))
+    rows = dict(
+        db.execute("SELECT seq, body FROM entries WHERE stream_number = 1 AND seq IN (?, ?)", (one, other))
+    )
     for seq, body in ((one, rows[other]), (other, rows[one])):
-        db.execute("UPDATE entries SET body = ? WHERE stream = 1 AND seq = ?", (body, seq))
+        db.execute("UPDATE entries SET body = ? WHERE stream_number = 1 AND seq = ?", (body, seq))
     rechain(db, MAIN, one)
 
 
 def cut_off_the_newest(db: sqlite3.Connection, rng: Random) -> None:
-    db.execute("DELETE FROM entries WHERE stream = 1 AND seq >= ?", (a_seq(db, rng),))
+    db.execute("DELETE FROM entries WHERE stream_number = 1 AND seq >= ?", (a_seq(db, rng),))
 
 
 def cut_off_with_what_speaks_of_it(db: sqlite3.Connection, rng: Random) -> None:
     seq = a_seq(db, rng)
-    db.execute("DELETE FROM entries WHERE stream = 1 AND seq >= ?", (seq,))
+    db.execute("DELETE FROM entries WHERE stream_number = 1 AND seq >= ?", (seq,))
     db.execute("DELETE FROM checkpoints WHERE size >= ?", (seq,))
     db.execute('DELETE FROM nodes WHERE ("index" + 1) * 256 >= ?', (seq,))
     db.execute("DELETE FROM meta WHERE name LIKE 'tree/%'")
@@ -202,7 +209,7 @@ def rewrite_another_stream(db: sqlite3.Connection, rng: Random) -> None:
 
 
 def cut_off_another_stream(db: sqlite3.Connection, rng: Random) -> None:
-    db.execute("DELETE FROM entries WHERE stream = 2 AND seq >= ?", (rng.randint(1, 40),))
+    db.execute("DELETE FROM entries WHERE stream_number = 2 AND seq >= ?", (rng.randint(1, 40),))
     db.execute("DELETE FROM meta WHERE name = 'tree/worker-1'")
 
 
@@ -211,7 +218,7 @@ def pass_an_entry_to_another_stream(db: sqlite3.Connection, rng: Random) -> None
     if other not in NUMBERS and other != "one without a name":
         db.execute("INSERT INTO streams (number, name) VALUES (3, ?)", (other,))
     db.execute(
-        "UPDATE entries SET place = (? << 40) + 100 + seq WHERE stream = 1 AND seq = ?",
+        "UPDATE entries SET place = (? << 40) + 100 + seq WHERE stream_number = 1 AND seq = ?",
         (NUMBERS.get(other, 3), a_seq(db, rng)),
     )
 
@@ -234,7 +241,7 @@ def add_an_entry_at_the_end_of_all_places(db: sqlite3.Connection, rng: Random) -
     place = rng.choice([(1 << 63) - 1, -(1 << 63), -1, 0, 1 << 40, (2 << 40) - 1])
     db.execute(
         "INSERT INTO entries SELECT ?, at, event, session, prev, hash, body"
-        " FROM entries WHERE stream = 1 AND seq = ?",
+        " FROM entries WHERE stream_number = 1 AND seq = ?",
         (place, a_seq(db, rng)),
     )
 
@@ -298,7 +305,7 @@ UNSEEN_WITHOUT_OUTSIDE = {cut_off_with_what_speaks_of_it}
 def replace_in_bodies(db: sqlite3.Connection, stream: str, first: int, old: str, new: str) -> None:
     db.execute(
         "UPDATE entries SET body = CAST(replace(CAST(body AS TEXT), ?, ?) AS BLOB)"
-        " WHERE stream = ? AND seq >= ?",
+        " WHERE stream_number = ? AND seq >= ?",
         (old, new, NUMBERS[stream], first),
     )
 
@@ -306,25 +313,26 @@ def replace_in_bodies(db: sqlite3.Connection, stream: str, first: int, old: str,
 def move(db: sqlite3.Connection, first: int, by: int) -> None:
     """Renumber the entries from here on; by way of far-off numbers, so that none meet."""
     far = 10**12
-    db.execute("UPDATE entries SET place = place + ? WHERE stream = 1 AND seq >= ?", (far, first))
-    db.execute("UPDATE entries SET place = place + ? WHERE stream = 1 AND seq >= ?", (by - far, far))
+    db.execute("UPDATE entries SET place = place + ? WHERE stream_number = 1 AND seq >= ?", (far, first))
+    db.execute("UPDATE entries SET place = place + ? WHERE stream_number = 1 AND seq >= ?", (by - far, far))
 
 
 def rechain(db: sqlite3.Connection, stream: str, first: int) -> None:
     """Make every hash from here on fit what is stored now, and every body say its number."""
     before = db.execute(
-        "SELECT hash FROM entries WHERE stream = ? AND seq = ?", (NUMBERS[stream], first - 1)
+        "SELECT hash FROM entries WHERE stream_number = ? AND seq = ?", (NUMBERS[stream], first - 1)
     ).fetchone()
     head: bytes = before[0] if before else genesis(stream).hash
     rows = db.execute(
-        "SELECT seq, body FROM entries WHERE stream = ? AND seq >= ? ORDER BY seq", (NUMBERS[stream], first)
+        "SELECT seq, body FROM entries WHERE stream_number = ? AND seq >= ? ORDER BY seq",
+        (NUMBERS[stream], first),
     ).fetchall()
     for seq, body in rows:
         start, middle, rest = body.rpartition(b',"seq":')
         renumbered = start + middle + str(seq).encode() + rest[rest.index(b",") :]
         hashed = chain_hash(head, renumbered)
         db.execute(
-            "UPDATE entries SET body = ?, prev = ?, hash = ? WHERE stream = ? AND seq = ?",
+            "UPDATE entries SET body = ?, prev = ?, hash = ? WHERE stream_number = ? AND seq = ?",
             (renumbered, head, hashed, NUMBERS[stream], seq),
         )
         head = hashed

@@ -43,6 +43,8 @@ from tests.support.postgres_place import new_schema
 PATIENCE = 30.0
 TRUSTED = (make_verifier(KEY.name, public_key_of(KEY)),)
 
+OF_THE_SECOND = "stream_number = (SELECT number FROM streams WHERE name = 'service-2')"
+
 
 class Team:
     """Services on one database; each may have marks of its own, as on another machine."""
@@ -171,9 +173,7 @@ def test_the_end_of_a_stream_that_is_cut_off_is_found_by_the_mark(team: Team) ->
     sign_off(first)
     open_session(second, agent="agent", owner="host")
     assert verify_audit(first).clean
-    team.hand.run(
-        "DELETE FROM entries WHERE stream = (SELECT number FROM streams WHERE name = 'service-2') AND seq = 2"
-    )
+    team.hand.run(f"DELETE FROM entries WHERE {OF_THE_SECOND} AND seq = 2")  # noqa: S608  a name of our own
     assert any("mark" in one.text for one in verify_audit(first).reports[0].findings)
     second.store.close()
     first.store.close()
@@ -186,8 +186,7 @@ def test_a_clock_behind_any_stream_is_wrong_for_every_service_until_the_operator
     first, second = team.service(), team.service()
     session = grant_push(first)
     assert may_push(first, session)
-    of_the_second = "stream = (SELECT number FROM streams WHERE name = 'service-2')"
-    team.hand.run(f"UPDATE entries SET at = at + 3600 WHERE {of_the_second}")  # noqa: S608  a name of our own
+    team.hand.run(f"UPDATE entries SET at = at + 3600 WHERE {OF_THE_SECOND}")  # noqa: S608  a name of our own
     for gate in (first, second):
         with gate.store.read() as tx:
             assert not time_trusted(gate, tx)

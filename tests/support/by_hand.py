@@ -44,7 +44,7 @@ KEYS = {
 }
 """Every table with what names a row of it."""
 
-GENERATED = {"entries": ("stream", "seq"), "calls": ("over_at",)}
+GENERATED = {"entries": ("stream_number", "seq"), "calls": ("over_at",)}
 """What the database itself works out from the rest of a row."""
 TRAIL = ("streams", "entries", "nodes", "checkpoints", "secrets")
 Row = dict[str, Any]

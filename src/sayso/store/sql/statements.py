@@ -108,9 +108,9 @@ TABLES: dict[type[msgspec.Struct], tuple[str, tuple[str, ...]]] = {
 
 _READ_FROM: dict[type[msgspec.Struct], str] = {
     contract.EntryRow: """(
-        SELECT place, COALESCE(name, 'unknown ' || stream) AS stream,
+        SELECT place, COALESCE(name, 'unknown ' || stream_number) AS stream,
         seq, at, event, session, body, prev, hash
-        FROM entries LEFT JOIN streams ON streams.number = entries.stream
+        FROM entries LEFT JOIN streams ON streams.number = stream_number
     ) AS named_entries"""
 }
 """Of those whose rows are not columns alone, what they are read from."""
@@ -282,7 +282,7 @@ _OWN = "WITH own (first) AS (SELECT number << 40 FROM streams WHERE name = ?)"
 _IN_STREAM = f"place > (SELECT first FROM own) + ? AND place <= (SELECT first FROM own) + {LAST_SEQ}"  # noqa: S608
 _ENTRY = "seq, at, event, session, body, prev, hash"
 HEAD = f"""
-{_OWN} SELECT stream, {_ENTRY} FROM entries
+{_OWN} SELECT stream_number, {_ENTRY} FROM entries
 WHERE place >= (SELECT first FROM own) AND place <= (SELECT first FROM own) + {LAST_SEQ}
 ORDER BY place DESC LIMIT 1
 """  # noqa: S608  only names written in this file
