@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -21,6 +23,7 @@ from tests.contract.rows import CALL, GRANT, NOON, SESSION, call, entry, grant
 from tests.support.postgres_place import new_schema
 
 NEXT = migrate.LATEST + 1
+PATIENCE = 30.0
 HALF = Migration(
     NEXT, "half", "CREATE TABLE half (a INTEGER NOT NULL) STRICT; CREATE TABLE meta (b TEXT) STRICT;"
 )
@@ -202,3 +205,29 @@ def test_calls_from_before_are_found_by_every_state(place: Place, monkeypatch: p
         assert w.bytes_of_calls("s1") == held
         assert w.drop_results(before=NOON + 1) == len(ledger.ENDED)
     store.close()
+
+
+def test_what_an_older_service_is_about_to_commit_is_migrated_too(
+    postgres_server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place("postgres", new_schema(postgres_server))
+    make_old(place, monkeypatch, 5)
+    names = EntryRow.__struct_fields__
+    with ThreadPoolExecutor() as pool, psycopg.connect(place.address) as older:
+        add = f"INSERT INTO entries ({', '.join(names)}) VALUES ({', '.join(['%s'] * len(names))})"  # noqa: S608  names of our own
+        older.execute(add, astuple(entry(1)))
+        opening = pool.submit(place.open)
+        until_waiting(place.address)
+        older.commit()
+        store = opening.result(PATIENCE)
+    with closing(store), store.read() as r:
+        assert r.entries("main") == [entry(1)]
+
+
+def until_waiting(address: str) -> None:
+    """Until somebody waits for a table that another has locked."""
+    end = time.monotonic() + PATIENCE
+    with psycopg.connect(address, autocommit=True) as server:
+        asked = "SELECT COUNT(*) FROM pg_locks WHERE NOT granted AND relation = 'entries'::regclass"
+        while server.execute(asked).fetchone() == (0,):
+            assert time.monotonic() < end

@@ -4,13 +4,14 @@
 -- last, next to those that ended just now, so that the end of a call changes one page of the index. (An IN would
 -- make SQLite build a list of the states for each call.)
 
+ALTER TABLE entries RENAME TO former_entries;
 CREATE TABLE streams (
     number INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE
 ) STRICT;
-INSERT INTO streams (name) SELECT DISTINCT stream FROM entries ORDER BY stream;
+INSERT INTO streams (name) SELECT DISTINCT stream FROM former_entries ORDER BY stream;
 
-CREATE TABLE trail (
+CREATE TABLE entries (
     place INTEGER NOT NULL PRIMARY KEY,
     stream_number INTEGER GENERATED ALWAYS AS (place >> 40) VIRTUAL,
     seq INTEGER GENERATED ALWAYS AS (place & 1099511627775) VIRTUAL,
@@ -21,12 +22,11 @@ CREATE TABLE trail (
     hash BLOB NOT NULL,
     body BLOB
 ) STRICT;
-INSERT INTO trail (place, at, event, session, prev, hash, body)
+INSERT INTO entries (place, at, event, session, prev, hash, body)
 SELECT (streams.number << 40) + seq, at, event, session, prev, hash, body
-FROM entries INNER JOIN streams ON streams.name = entries.stream
+FROM former_entries INNER JOIN streams ON streams.name = former_entries.stream
 ORDER BY streams.number, seq;
-DROP TABLE entries;
-ALTER TABLE trail RENAME TO entries;
+DROP TABLE former_entries;
 
 DROP INDEX calls_state;
 DROP INDEX calls_result;
