@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import resource
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from sayso.store.contract import Store, StoreBusy, StoreError
 from sayso.store.postgres.store import PostgresStore
 from sayso.store.sqlite import log_sync
 from sayso.store.sqlite.store import SqliteStore
+from tests.support.failing_disks import fail_sync, no_room
 from tests.support.places import Open
 from tests.support.postgres_place import Server, new_schema
 
@@ -37,18 +37,6 @@ def write_in_batch(store: Store, value: str = "1") -> None:
 
 WRITES = pytest.mark.parametrize("write", [write, write_in_batch], ids=["alone", "batch"])
 Write = Callable[..., None]
-
-
-@contextmanager
-def no_room(path: Path) -> Iterator[None]:
-    """No file of this process grows beyond what the write-ahead log holds, as on a full disk."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    size = Path(f"{path}-wal").stat().st_size
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_a_store_that_works_has_no_fault(make_store: Open) -> None:
@@ -79,12 +67,9 @@ def test_a_store_that_was_closed_has_one(path: Path) -> None:
 def test_a_failed_sync_is_known_until_the_store_is_opened_again(
     path: Path, monkeypatch: pytest.MonkeyPatch, write: Write
 ) -> None:
-    def fail(file: int) -> None:
-        raise OSError(errno.EIO, "Input/output error")
-
     with closing(SqliteStore(path)) as store:
         with monkeypatch.context() as patch:
-            patch.setattr(log_sync, "sync_file", fail)
+            patch.setattr(log_sync, "sync_file", fail_sync)
             with pytest.raises(StoreError, match="cannot be synced"):
                 write(store)
         for _ in range(2):
@@ -128,26 +113,25 @@ def test_a_file_that_was_moved_away_is_known_at_once(path: Path) -> None:
             assert store.fault is None
 
 
-def test_a_file_that_may_not_be_written_is_known_at_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("refused", ["the file", "its folder"])
+def test_a_place_that_may_not_be_written_is_known_at_once(
+    path: Path, monkeypatch: pytest.MonkeyPatch, refused: str
+) -> None:
     """What the system says of it counts: whoever runs these tests may be allowed everything."""
-    asked = os.access
+    asked, place = os.access, path if refused == "the file" else path.parent
     with closing(SqliteStore(path)) as store:
-        for refused in (path, path.parent):
-            with monkeypatch.context() as patch:
-                patch.setattr(
-                    os, "access", lambda place, mode, **how: place != refused and asked(place, mode, **how)
-                )
-                assert store.fault is not None
-                assert "cannot be opened for writing" in store.fault.message
-                assert not store.fault.closed
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "access", lambda one, mode, **how: one != place and asked(one, mode, **how))
+            assert store.fault is not None
+            assert "cannot be opened for writing" in store.fault.message
+            assert not store.fault.closed
         assert store.fault is None
 
 
-def test_a_file_that_is_only_busy_is_none(path: Path) -> None:
+def test_a_file_that_is_only_busy_has_none(path: Path) -> None:
     with closing(SqliteStore(path)) as store, closing(SqliteStore(path, busy=0.05)) as other:
-        with store.write() as tx, pytest.raises(StoreBusy):
-            tx.set_meta("a", "1")
-            write(other)
+        with store.batch(), ThreadPoolExecutor(1) as pool:
+            assert isinstance(pool.submit(write, other).exception(), StoreBusy)
         assert other.fault is None
 
 
