@@ -10,7 +10,7 @@ class FoundFaults:
 
     def __init__(self) -> None:
         self.unreachable: StoreFault | None = None
-        """Why no transaction could begin, until one does."""
+        """Why no transaction could begin, until one reads or is kept: a batch may begin without a word."""
         self.unwritable: StoreFault | None = None
         """Why nothing could be written, until something is."""
 

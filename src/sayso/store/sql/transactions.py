@@ -286,6 +286,7 @@ class SqlStore(ABC, Generic[TransactionT]):
         self._check_usable()
         self._single.check()
         transaction = self._try_to_begin(self._begin_reading)
+        self._faults.unreachable = None
         try:
             self._single.begin(transaction)
             yield SqlReader(transaction)
@@ -396,16 +397,15 @@ class SqlStore(ABC, Generic[TransactionT]):
 
     def _try_to_begin(self, begin: Callable[[], TransactionT]) -> TransactionT:
         try:
-            transaction = begin()
+            return begin()
         except StoreBusy:
             raise
         except StoreError as error:
             self._faults.note_failed_begin(error)
             raise
-        self._faults.unreachable = None
-        return transaction
 
     def _note_kept(self, transaction: TransactionT) -> None:
+        self._faults.unreachable = None
         if transaction.changed:
             self._faults.unwritable = None
 
