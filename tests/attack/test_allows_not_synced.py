@@ -59,6 +59,7 @@ class Noting:
     """A store that notes of every entry whether it was committed without waiting for the disk."""
 
     bound = 0.0
+    fault = None
     local = True
 
     def __init__(self, store: Store) -> None:

@@ -7,80 +7,28 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from sayso.core.model import Operation, Request, Risk
-from sayso.gate.deciding.request import make_call, make_request
-from sayso.gate.gate import Gate, TamperedSession, writing
+from sayso.gate.gate import Gate, writing
 from sayso.gate.ledger.start import start_call
 from sayso.gate.rows import unsettled, watermark_file
 from sayso.gate.rows.versions import version_key
 from sayso.gate.rows.watermark import Watermark
 from sayso.gate.rows.watermark_log import OPENED_AGAIN
 from sayso.gate.sealed_values import TamperedValue, lock_values, read_value, value_name, write_value
-from sayso.gate.sessions.operator_grants import give_grant
-from sayso.gate.sessions.sessions import open_session
-from sayso.policy import load_text
 from sayso.store.contract import EntryRow, FateUnknown, StoreBusy, StoreError
-from tests.support.by_hand import Copy, Place, postgres_place, sqlite_place
-from tests.support.postgres_place import new_schema
+from tests.support.by_hand import Place
+from tests.support.marks import die, file_place, granted_once, payment, pays, place, server_place
 
-POLICY = load_text(
-    "extends: [chat]\ndomains:\n  bank: {autonomous: [], requires_approval: [pay], blocked: []}\n"
-)
-ROWS = ("meta", "sessions", "grants", "spends", "questions", "calls")
+__all__ = ["file_place", "place", "server_place"]
 PATIENCE = 30.0
 A_MOMENT = 0.5
 """So long we look whether somebody goes on who ought to wait. If they are slower, a fault is not found."""
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
-    if request.param == "sqlite":
-        made = sqlite_place(tmp_path, policy=POLICY)
-    else:
-        made = postgres_place(new_schema(request.getfixturevalue("postgres_server")), tmp_path, POLICY)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def server_place(postgres_server: str, tmp_path: Path) -> Iterator[Place]:
-    made = postgres_place(new_schema(postgres_server), tmp_path, POLICY)
-    yield made
-    made.close()
-
-
-def payment(session: str) -> Request:
-    return make_request(
-        make_call("pay", {"amount": 7}, door="python", folder="/w", workspace="/w"),
-        [Operation("bank.pay", risk=Risk.MODERATE)],
-        agent="tester",
-        session=session,
-    )
-
-
-def granted_once(place: Place) -> tuple[str, Copy]:
-    """A session with consent to pay once, and its rows as they were then."""
-    session = open_session(place.gate, agent="tester", owner="host", workspace="/w")
-    give_grant(place.gate, session, by="ana", operation="bank.pay", uses=1)
-    return session, place.hand.copy(*ROWS)
-
-
-def pays(gate: Gate, session: str, *, in_batch: bool = False) -> bool:
-    """Whether the payment runs. One that is only told to try again tries again, once."""
-    for _ in range(2):
-        runs = False
-        with suppress(StoreBusy):
-            with gate.marked_store.batch() if in_batch else nullcontext(), suppress(TamperedSession):
-                runs = start_call(gate, payment(session), holder="one").runs
-            return runs
-    return False
 
 
 @contextmanager
@@ -171,27 +119,6 @@ def test_a_link_that_was_just_used_is_not_used_again(place: Place, *, same_gate:
     assert not uses_link(place.gate)
     assert place.reported()
     other.store.close()
-
-
-class Killed(BaseException):
-    """From here on nothing of the process is left but its files."""
-
-
-def die(gate: Gate, work: Callable[..., Any], *args: Any, committed: bool) -> None:
-    """Do this with a gate whose process dies on the way: just after its commit, or just before it."""
-    store: Any = gate.marked_store.unmarked
-    commit = store._commit  # noqa: SLF001
-
-    def commit_and_die(*given: Any, **options: Any) -> None:
-        if committed:
-            commit(*given, **options)
-        raise Killed
-
-    store._commit = commit_and_die  # noqa: SLF001
-    with pytest.raises(Killed):
-        work(*args)
-    store._commit = commit  # noqa: SLF001
-    store.close()
 
 
 @pytest.mark.parametrize("in_batch", [False, True], ids=["alone", "batch"])

@@ -2,84 +2,34 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sayso.core.errors import SaysoError
-from sayso.core.model import Operation, Request, Risk, Verdict
-from sayso.gate.deciding.request import make_call, make_request
-from sayso.gate.gate import Gate
 from sayso.gate.ledger.outcome import end_call
 from sayso.gate.ledger.start import start_call
-from sayso.gate.questions.explain import preview_decision
 from sayso.gate.rows.sessions import RowSelection, load_session
-from sayso.gate.sessions.messages import record_message
-from sayso.gate.sessions.operator_grants import give_grant
 from sayso.gate.sessions.sessions import open_session
-from sayso.policy import load_text
 from sayso.store.contract import StoreError
-from tests.support.by_hand import Copy, Place, postgres_place, sqlite_place
-from tests.support.postgres_place import new_schema
-
-POLICY = load_text(
-    "extends: [chat]\ndomains:\n  bank: {autonomous: [], requires_approval: [pay], blocked: []}\n"
+from tests.support.by_hand import Place
+from tests.support.marks import (
+    FullDisk,
+    file_place,
+    granted,
+    payment,
+    place,
+    refused_or_asked,
+    revoke,
+    server_place,
 )
-ROWS = ("sessions", "grants", "spends", "questions", "calls")
 
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
-    if request.param == "sqlite":
-        made = sqlite_place(tmp_path, policy=POLICY)
-    else:
-        made = postgres_place(new_schema(request.getfixturevalue("postgres_server")), tmp_path, POLICY)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def file_place(tmp_path: Path) -> Iterator[Place]:
-    made = sqlite_place(tmp_path, policy=POLICY)
-    yield made
-    made.close()
-
-
-def payment(session: str) -> Request:
-    return make_request(
-        make_call("pay", {"amount": 7}, door="python", folder="/w", workspace="/w"),
-        [Operation("bank.pay", risk=Risk.MODERATE)],
-        agent="tester",
-        session=session,
-    )
-
-
-def granted(place: Place) -> tuple[str, Copy]:
-    """A session with consent to pay, and its rows as they were then."""
-    session = open_session(place.gate, agent="tester", owner="host", workspace="/w")
-    give_grant(place.gate, session, by="ana", operation="bank.pay", minutes=60)
-    assert preview_decision(place.gate, payment(session)).verdict is Verdict.ALLOW
-    return session, place.hand.copy(*ROWS)
-
-
-def revoke(gate: Gate, session: str) -> None:
-    record_message(gate, session, "Revoke all consent")
-
-
-def refused_or_asked(gate: Gate, session: str) -> bool:
-    """Whether the payment does not run."""
-    try:
-        return not start_call(gate, payment(session), holder="two").runs
-    except SaysoError:
-        return True
+__all__ = ["file_place", "place", "server_place"]
 
 
 def in_thread(work: Any, *args: Any) -> None:
@@ -109,24 +59,6 @@ def test_no_read_that_began_before_a_change_takes_it_for_tampering(place: Place)
     assert found is not None
     assert found.believed
     assert not place.reported()
-
-
-class FullDisk:
-    """A disk that takes so many bytes more of the mark, and then nothing."""
-
-    def __init__(self, room: int) -> None:
-        self.room = room
-        self._write = os.pwrite
-
-    def pwrite(self, file: int, content: bytes, place: int) -> int:
-        if Path(f"/proc/self/fd/{file}").readlink().suffix != ".mark":
-            return self._write(file, content, place)
-        if place + len(content) <= os.fstat(file).st_size:  # what is there can be written over
-            return self._write(file, content, place)
-        if not self.room:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        taken, self.room = content[: self.room], max(self.room - len(content), 0)
-        return self._write(file, taken, place)
 
 
 @pytest.mark.parametrize("room", [0, 20, 40])
@@ -170,7 +102,7 @@ import os, signal, sys
 from pathlib import Path
 from sayso.store.sqlite import log_sync
 from tests.support.by_hand import sqlite_place
-from tests.attack.test_marks_missed import POLICY, revoke
+from tests.support.marks import POLICY, revoke
 place = sqlite_place(Path(sys.argv[1]), policy=POLICY)
 log_sync.sync_file = lambda file: os.kill(os.getpid(), signal.SIGKILL)
 revoke(place.gate, sys.argv[2])

@@ -22,11 +22,22 @@ from sayso.gate.rows.watermark import Watermark
 from sayso.gate.rows.watermark_file import MarkFile
 from sayso.gate.sessions.sessions import open_session
 from sayso.store.contract import EntryRow, StoreError
-from tests.attack.test_marks_late import die, granted_once, payment, pays, place
-from tests.attack.test_marks_missed import FullDisk, file_place, granted, refused_or_asked, revoke
 from tests.support.by_hand import KEY, Place
+from tests.support.marks import (
+    FullDisk,
+    die,
+    file_place,
+    granted,
+    granted_once,
+    payment,
+    pays,
+    place,
+    refused_or_asked,
+    revoke,
+    server_place,
+)
 
-__all__ = ["file_place", "place"]
+__all__ = ["file_place", "place", "server_place"]
 SESSION = version_key("session", "s")
 
 

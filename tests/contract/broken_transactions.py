@@ -111,6 +111,7 @@ class Remembers:
     """Reads what it read first, whatever others committed since."""
 
     bound = 0.0
+    fault = None
     local = True
 
     def __init__(self, whole: Store) -> None:

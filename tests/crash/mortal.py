@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, cast
 
-from sayso.store.contract import Batch, Reader, Store, Writer
+from sayso.store.contract import Batch, Reader, Store, StoreFault, Writer
 
 WRITES = frozenset({
     "set_meta", "put_session", "change_session", "add_grant", "add_spend",
@@ -94,6 +94,10 @@ class MortalStore:
     @property
     def bound(self) -> float:
         return self._store.bound
+
+    @property
+    def fault(self) -> StoreFault | None:
+        return self._store.fault
 
     def close(self) -> None:
         self._store.close()

@@ -1,4 +1,4 @@
-"""Many callers in one batch, and something goes wrong in it: each is told what is stored, and no more."""
+"""Many callers in one batch, struck at a boundary of it: each is told what is stored, and no more."""
 
 from __future__ import annotations
 
@@ -13,65 +13,18 @@ from typing import Any
 
 import pytest
 
-from sayso.core.policy import Policy
 from sayso.gate.audit.verifying.verify import verify_audit
-from sayso.gate.gate import Gate
-from sayso.gate.open import open_gate
-from sayso.gate.rows.keys import load_or_make_key
-from sayso.policy import load_text
 from sayso.service.http import batches
 from sayso.store.contract import Store, StoreError
 from sayso.store.postgres.store import PostgresStore
 from sayso.store.sqlite.store import SqliteStore
 from tests.crash.mortal import Fate, MortalStore
+from tests.crash.together import CALLERS, Together, gate_on, open_at, stored
 from tests.support.postgres_place import new_schema
-from tests.support.service import Service
-
-CALLERS = 32
-POLICY: Policy = load_text(
-    "extends: [balanced]\ndomains:\n  desk: {autonomous: [tidy], requires_approval: [], blocked: []}\n"
-)
-TIDY = {"tool": "tidy", "args": {}, "operations": [{"operation": "desk.tidy"}]}
-
-
-def gate_on(store: Store, folder: Path) -> Gate:
-    """A gate with its key and marks in this folder."""
-    key = load_or_make_key("batches", folder / "gate.key")
-    return open_gate(POLICY, store, key=key, marks=folder)
 
 
 def full_disk() -> None:
     raise StoreError("the disk is full")
-
-
-class Together:
-    """A service whose callers all come at the same moment, on a store that is struck at one boundary."""
-
-    def __init__(self, store: Store, marks: Path, fate: Fate, runner: asyncio.Runner) -> None:
-        self.runner = runner
-        self.gate = gate_on(MortalStore(store, fate), marks)
-        self.service = Service(self.gate, runner)
-        self.session = self.service.told("host", "POST", "/v1/sessions", {"agent": "a"})["id"]
-
-    def call_all(self, told: Callable[[int, Any], None]) -> None:
-        """Every caller makes one call; `told` hears what each is answered."""
-
-        async def one(number: int) -> None:
-            body = {**TIDY, "session": self.session, "call_id": f"caller {number}"}
-            answer = await self.service.ask("host", "POST", "/v1/calls", body)
-            told(number, answer.json())
-
-        async def everybody() -> None:
-            await asyncio.gather(*(one(number) for number in range(CALLERS)))
-
-        self.runner.run(everybody())
-
-
-def stored(gate: Gate, session: str) -> dict[str, str]:
-    """The state of each caller's call, by its number."""
-    with gate.store.read() as tx:
-        found = {f"caller {n}": tx.call_by_host(session, f"caller {n}") for n in range(CALLERS)}
-    return {name: row.state for name, row in found.items() if row is not None}
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -100,7 +53,7 @@ def test_a_full_disk_in_a_batch_is_told_to_whoever_it_undid(
     passed: list[str] = []
     fate = Fate(0, lambda name, commits: passed.append(name), full_disk)
     with asyncio.Runner() as runner:
-        one = Together(make_store(), tmp_path, fate, runner)
+        one = Together(MortalStore(make_store(), fate), tmp_path, runner)
         passed.clear()
         fate.strike_after(after)
         one.call_all(answers.__setitem__)
@@ -119,7 +72,7 @@ def test_many_at_once_share_few_transactions(make_store: Callable[[], Store], tm
     answers: dict[int, Any] = {}
     fate = Fate(0)
     with asyncio.Runner() as runner:
-        one = Together(make_store(), tmp_path, fate, runner)
+        one = Together(MortalStore(make_store(), fate), tmp_path, runner)
         before = fate.commits
         one.call_all(answers.__setitem__)
     assert {answer["status"] for answer in answers.values()} == {"allowed"}
@@ -130,20 +83,15 @@ def test_many_at_once_share_few_transactions(make_store: Callable[[], Store], tm
 KILLED = """
 import asyncio, os, sys
 from pathlib import Path
-from tests.crash.mortal import Fate
-from tests.crash.test_batches import Together, open_at
+from tests.crash.mortal import Fate, MortalStore
+from tests.crash.together import Together, open_at
 fate = Fate(0)
 with asyncio.Runner() as runner:
-    one = Together(open_at(sys.argv[3]), Path(sys.argv[1]), fate, runner)
+    one = Together(MortalStore(open_at(sys.argv[3]), fate), Path(sys.argv[1]), runner)
     os.write(1, (one.session + "\\n").encode())
     fate.strike_after(int(sys.argv[2]))
     one.call_all(lambda number, answer: os.write(1, f"{number} {answer.get('status')}\\n".encode()))
 """
-
-
-def open_at(place: str) -> Store:
-    """The store of this file, or at this address."""
-    return SqliteStore(Path(place)) if place.endswith(".db") else PostgresStore(place)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

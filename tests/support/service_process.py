@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
@@ -22,6 +23,7 @@ from sayso.store.contract import StoreError
 from tests.support.repository import ROOT
 
 PATIENCE = 180.0
+SAYSO = ("-m", "sayso")
 POLICY = """
 sayso: 1
 settings: {safe: auto}
@@ -68,16 +70,18 @@ class Home:
                 return open_to_act(None, self.store)
         return open_to_act(None, self.store)
 
-    def serve(self, *more: str, port: int = 0, socket: Path | None = None) -> Service:
+    def serve(
+        self, *more: str, port: int = 0, socket: Path | None = None, program: Sequence[str] = SAYSO
+    ) -> Service:
         where = ("--port", str(port), "--socket", str(socket or self.socket))
-        return Service(["--store", self.store, "--policy", str(self.policy), *where, *more])
+        return Service(["--store", self.store, "--policy", str(self.policy), *where, *more], program)
 
 
 class Service:
     """One service process. It has started once this is made."""
 
-    def __init__(self, arguments: list[str]) -> None:
-        self.process = command("serve", *arguments)
+    def __init__(self, arguments: list[str], program: Sequence[str] = SAYSO) -> None:
+        self.process = command("serve", *arguments, program=program)
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         found = re.match(r"Sayso serves on (http://\S+:(\d+))", line)
@@ -117,10 +121,10 @@ class Service:
                 pipe.close()
 
 
-def command(*arguments: str) -> subprocess.Popen[str]:
-    """The command `sayso`, from the files these tests belong to."""
+def command(*arguments: str, program: Sequence[str] = SAYSO) -> subprocess.Popen[str]:
+    """The command `sayso`, from the files these tests belong to; or a program that becomes it."""
     return subprocess.Popen(
-        [sys.executable, "-m", "sayso", *arguments],
+        [sys.executable, *program, *arguments],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
         stdin=subprocess.DEVNULL,

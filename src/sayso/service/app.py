@@ -208,11 +208,12 @@ async def _handle_request(
 async def _run_endpoint(endpoint: Endpoint, context: Context) -> Any:
     """Run the endpoint, and run it again if the policy moves before anything was done.
 
-    A batch looks at the policy by itself.
+    A batch looks at the policy by itself. Health needs none, and no store to read it from.
     """
-    running, waits = context.running, _waits_for_batch(endpoint, context)
+    running = context.running
+    looks = endpoint is not system.HEALTH and not _waits_for_batch(endpoint, context)
     for _ in range(TRIES):
-        if not waits and running.has_policy_moved:
+        if looks and running.has_policy_moved:
             await running.lanes.run("tokens", running.look_at_policy)
         try:
             return await _run_once(endpoint, context)

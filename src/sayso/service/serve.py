@@ -38,6 +38,7 @@ from sayso.gate.questions.expiry import expire_questions
 from sayso.gate.rows.webauthn import host_of
 from sayso.gate.trusted.receive import RefusalLog, record_missed
 from sayso.gate.upkeep.decay_notices import give_decay_notices
+from sayso.gate.upkeep.faults import try_to_write
 from sayso.reading.paths.own_places import guard_socket
 from sayso.reading.urls import LOOPBACK
 from sayso.service.app import make_app
@@ -379,6 +380,7 @@ def _name(job: Callable[[Gate], object]) -> str:
 
 CHORES: tuple[Chore, ...] = (
     (1.0, sign_in_turn),
+    (5.0, try_to_write),
     (5.0, expire_questions),
     (10.0, recover_calls),
     (30.0, reconcile_runs),

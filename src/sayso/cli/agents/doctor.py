@@ -45,21 +45,28 @@ def examine_gates(
     gates = {**found, **({MCP: servers} if servers else {})}
     level = find_level(installed_socket(), gates)
     providers = [] if agent else _examine_sign_in()
+    service = _examine_service()
     told = {**gates, "level": [level], **({"sign_in": providers} if providers else {})}
+    told |= {"service": service} if service else {}
     behind = ["MCP servers behind the gateway", *map(_line, servers)] if servers else []
     sign_in = ["signing in with a provider", *map(_line, providers)] if providers else []
-    together = ["all together", _line(level), *_service_lines()]
+    together = ["all together", *map(_line, (level, *service))]
     lines = [*_lines(found), *map(_free_line, free), *behind, *sign_in, *together]
     show_or_json(as_json, {**told, "not_gated": [one.name for one in free]}, lines)
     if (free and not gated) or not all(one.good for findings in told.values() for one in findings):
         raise typer.Exit(1)
 
 
-def _service_lines() -> list[str]:
-    """Return where the service runs; nothing if it does not, or if it is another user's."""
-    from sayso.cli.commands.service.running import find_running
+def _examine_service() -> list[Diagnosis]:
+    """Return where the service runs, and how; nothing if it does not, or if it is another user's."""
+    from sayso.cli.commands.service.running import find_running, find_trouble_of
+    from sayso.doors.agents.doctor.canary import Diagnosis
 
-    return [f"  --   service: runs at {one.page}; {OPEN_OR_STOP}" for one in find_running(None)[0]]
+    found = [(one, find_trouble_of(one)) for one in find_running(None)[0]]
+    return [
+        Diagnosis("service", not trouble, f"runs at {one.page}; {trouble or OPEN_OR_STOP}")
+        for one, trouble in found
+    ]
 
 
 def _examine_sign_in() -> list[Diagnosis]:

@@ -209,13 +209,14 @@ class ServiceLine:
             self._places.rotate(-1)
 
 
-_KNOCK = Sent("GET", "/healthz", {}, {}, b"", connecting=CONNECT, reading=FIRST_WORD)
+KNOCK = Sent("GET", "/healthz", {}, {}, b"", connecting=CONNECT, reading=FIRST_WORD)
+"""Asks whether anybody is there, without a token, and whether they can do their work."""
 
 
 def _hear_first_word(server: Server) -> None:
     """Ask whether anybody is there, without a token. A silent one is not reached: nothing was asked of it."""
     try:
-        server.ask(_KNOCK)
+        server.ask(KNOCK)
     except LineLost as error:
         raise NotReached(str(error)) from error
 
@@ -256,7 +257,7 @@ class _Tries:
     def read(self, answer: Answer, place: ServiceAddress) -> Any:
         """Return what was answered; a refusal raises the error that an embedded gate would raise."""
         if not answer.is_success:
-            error = _error_from_answer(answer, place)
+            error = error_from_answer(answer, place)
             raise _TryLater(answer, error) if answer.status in (TOO_MANY, AWAY_NOW) else error
         try:
             return msgspec.json.decode(answer.content) if answer.content else None
@@ -312,7 +313,8 @@ def _not_sayso(answer: Answer, place: ServiceAddress) -> NotSayso:
     )
 
 
-def _error_from_answer(answer: Answer, place: ServiceAddress) -> SaysoError:
+def error_from_answer(answer: Answer, place: ServiceAddress) -> SaysoError:
+    """Make the error for a refusal: the one an embedded gate would raise, where it is known."""
     try:
         said = decode_json(answer.content, _Problem)
     except msgspec.MsgspecError:

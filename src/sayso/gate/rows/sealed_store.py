@@ -30,7 +30,7 @@ from sayso.gate.rows.tampering import Doubt, Doubts
 from sayso.gate.rows.versions import BURNED, Raised
 from sayso.gate.rows.watermark import EPOCH_ROW, Watermark, parse_epoch, refuse_moved_watermark
 from sayso.gate.telemetry import log_tampering
-from sayso.store.contract import Ahead, Batch, EntryRow, Reader, Store, StoreError, Writer
+from sayso.store.contract import Ahead, Batch, EntryRow, Reader, Store, StoreError, StoreFault, Writer
 
 log = logging.getLogger("sayso")
 
@@ -223,6 +223,10 @@ class MarkedStore:
     @property
     def bound(self) -> float:
         return self.unmarked.bound
+
+    @property
+    def fault(self) -> StoreFault | None:
+        return self.unmarked.fault
 
     def read(self) -> AbstractContextManager[Reader]:
         batch = self._own.batch

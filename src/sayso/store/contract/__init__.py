@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from sayso.store.contract.errors import BatchLost, FateUnknown, StoreBusy, StoreError, StoreNewer
+from sayso.store.contract.errors import (
+    BatchLost,
+    FateUnknown,
+    StoreBusy,
+    StoreError,
+    StoreFault,
+    StoreNewer,
+    StoreUnwritable,
+)
 from sayso.store.contract.rows import (
     KINDS,
     UNKNOWN_EXPIRY,
@@ -56,7 +64,9 @@ __all__ = [
     "Store",
     "StoreBusy",
     "StoreError",
+    "StoreFault",
     "StoreNewer",
+    "StoreUnwritable",
     "SummaryRow",
     "Writer",
     "join_ahead",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from sayso.core.errors import SaysoError
 
 
@@ -9,6 +11,10 @@ class StoreError(SaysoError):
     """The store cannot do its work: nothing was changed, and nothing may be allowed on its account."""
 
     code = "store"
+
+
+class StoreUnwritable(StoreError):
+    """The place itself refuses to be written: it is full, failing, damaged, or may only be read."""
 
 
 class StoreBusy(StoreError):
@@ -33,3 +39,11 @@ class StoreNewer(StoreError):
     """The store was written by a newer Sayso; this one leaves it alone."""
 
     code = "store_newer"
+
+
+class StoreFault(msgspec.Struct, frozen=True):
+    """Why a store cannot be written. `closed`: until it is opened again, and it cannot be read either."""
+
+    message: str
+    hint: str | None = None
+    closed: bool = False

@@ -14,6 +14,7 @@ from typing import Protocol
 import msgspec
 
 from sayso.core.grants import GrantKey
+from sayso.store.contract.errors import StoreFault
 from sayso.store.contract.rows import (
     AnyRow,
     CallRow,
@@ -343,5 +344,13 @@ class Store(Protocol):
     @property
     def bound(self) -> float:
         """Return how many seconds, at most, a change of another process can go unseen by `changed`."""
+
+    @property
+    def fault(self) -> StoreFault | None:
+        """Return why it cannot be written, as far as that is known; None if nothing is known to be wrong.
+
+        Nothing is tried for it, so it may be asked as often as anybody likes. What the last write has met is
+        known until another one is kept.
+        """
 
     def close(self) -> None: ...

@@ -31,6 +31,7 @@ from sayso.store.contract import (
     SpendRow,
     StoreBusy,
     StoreError,
+    StoreFault,
     SummaryRow,
     Writer,
 )
@@ -292,6 +293,7 @@ class MemoryStore:
 
     bound = 0.0
     local = True
+    fault: StoreFault | None = None
     writer = MemoryWriter
 
     def __init__(self, *, clock: Callable[[], float] = time.time, busy: float = 5.0) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from sayso.core.extras import install_command
-from sayso.store.contract import StoreBusy, StoreError
+from sayso.store.contract import StoreBusy, StoreError, StoreUnwritable
 from sayso.store.sql import migrate
 
 try:
@@ -191,11 +191,11 @@ def explain_postgres_error(error: Exception, place: str) -> StoreError:
     if isinstance(error, psycopg.errors.DivisionByZero):  # said by our own statements
         return StoreError("what was to be changed is not there, or not as it was read")
     if isinstance(error, psycopg.errors.DiskFull):
-        return StoreError(
+        return StoreUnwritable(
             f"{place}: the disk of the server is full", hint="free some space; nothing was allowed"
         )
     if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
-        return StoreError(f"{place} can only be read", hint="name the primary server, not a copy of it")
+        return StoreUnwritable(f"{place} can only be read", hint="name the primary server, not a copy of it")
     if isinstance(error, psycopg.OperationalError):
         return StoreError(f"{place}: the connection was lost ({said})", hint="see that the server runs")
     return StoreError(f"{place}: {said}")

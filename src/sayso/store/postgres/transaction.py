@@ -126,7 +126,10 @@ class PostgresTransaction(Transaction):
         return self._send([(statement, parameters)])[0].rows()
 
     def change(self, statement: str, parameters: Sequence[object]) -> int:
-        return self._send([(statement, parameters)])[0].count
+        count = self._send([(statement, parameters)])[0].count
+        if count > 0:
+            self.changed = True
+        return count
 
     def commit(self, *statements: str) -> str:
         """Send what waits with these statements; what the server says of the last one."""

@@ -9,7 +9,19 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Generic, TypeVar
 
-from sayso.store.contract import Ahead, Batch, BatchLost, FateUnknown, Reader, StoreBusy, StoreError, Writer
+from sayso.store.contract import (
+    Ahead,
+    Batch,
+    BatchLost,
+    FateUnknown,
+    Reader,
+    StoreBusy,
+    StoreError,
+    StoreFault,
+    StoreUnwritable,
+    Writer,
+)
+from sayso.store.sql.faults import FoundFaults
 from sayso.store.sql.known import KnownRows
 from sayso.store.sql.reader import HoldingReader, SqlReader
 from sayso.store.sql.waiting import JoinedWrite, Write, join_writes
@@ -43,6 +55,10 @@ class Transaction(ABC):
     local = True
     joins = True
     failed = False
+    fault: StoreFault | None = None
+    """What it has failed with, if no other that writes is likely to fare better."""
+    changed = False
+    """Whether it has anything to commit."""
     over = False
     durable = True
     parts = 0
@@ -79,6 +95,7 @@ class Transaction(ABC):
 
     def put(self, statement: str, parameters: Sequence[object], otherwise: str = "") -> None:
         self.check()
+        self.changed = True
         self._waiting.append(Write(statement, parameters, otherwise))
 
     def _take_waiting(self) -> list[JoinedWrite]:
@@ -127,6 +144,8 @@ class Transaction(ABC):
     def fail_with(self, error: StoreError) -> StoreError:
         """The same error, to be raised; with it the transaction is lost."""
         self.failed = True
+        if isinstance(error, StoreUnwritable):
+            self.fault = StoreFault(error.message, error.hint)
         return error
 
     def check(self) -> None:
@@ -266,7 +285,8 @@ class SqlStore(ABC, Generic[TransactionT]):
     def read(self) -> Iterator[Reader]:
         self._check_usable()
         self._single.check()
-        transaction = self._begin_reading()
+        transaction = self._try_to_begin(self._begin_reading)
+        self._faults.unreachable = None
         try:
             self._single.begin(transaction)
             yield SqlReader(transaction)
@@ -279,7 +299,7 @@ class SqlStore(ABC, Generic[TransactionT]):
     def begin_writing(self) -> TransactionT:
         self._check_usable()
         self._single.check()
-        transaction = self._begin_writing()
+        transaction = self._try_to_begin(self._begin_writing)
         try:
             self._single.begin(transaction)
         except BaseException:
@@ -309,12 +329,13 @@ class SqlStore(ABC, Generic[TransactionT]):
             raise
         if transaction.local and writer.after_commit is not None:
             writer.after_commit()  # before the turn is given on, and before the disk is waited for
+        self._note_kept(transaction)
 
     @contextmanager
     def batch(self) -> Iterator[Batch]:
         self._check_usable()
         self._single.check()
-        transaction = self._begin_batch()
+        transaction = self._try_to_begin(self._begin_batch)
         try:
             self._single.begin(transaction)
             batch = SqlBatch(transaction)
@@ -329,6 +350,8 @@ class SqlStore(ABC, Generic[TransactionT]):
                 raise
             if transaction.local and batch.wrote and batch.after_commit is not None:
                 batch.after_commit()
+            if batch.wrote:
+                self._note_kept(transaction)
         finally:
             self.leave(transaction)
         self._settle(transaction)
@@ -359,14 +382,40 @@ class SqlStore(ABC, Generic[TransactionT]):
     def leave(self, transaction: TransactionT) -> None:
         """Whatever was not committed by now is rolled back, and the connection let go."""
         transaction.over = True
+        if transaction.fault is not None:
+            self._faults.unwritable = transaction.fault
         if not transaction.foreign:
             self._end(transaction)
+
+    @property
+    def fault(self) -> StoreFault | None:
+        """Why it cannot be written, as far as that is known."""
+        try:
+            self._check_usable()
+        except StoreError as error:
+            return StoreFault(error.message, error.hint, closed=True)
+        return self._faults.newest
+
+    def _try_to_begin(self, begin: Callable[[], TransactionT]) -> TransactionT:
+        try:
+            return begin()
+        except StoreBusy:
+            raise
+        except StoreError as error:
+            self._faults.note_failed_begin(error)
+            raise
+
+    def _note_kept(self, transaction: TransactionT) -> None:
+        self._faults.unreachable = None
+        if transaction.changed:
+            self._faults.unwritable = None
 
     def _start(self) -> None:
         self._forks = _forks
         self._closed = False
         self._pulse = Pulse()
         self._single = Single()
+        self._faults = FoundFaults()
         self._starting = threading.Lock()
         self._watch = None
 

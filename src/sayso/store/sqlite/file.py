@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from sayso.store.contract import StoreBusy, StoreError
+from sayso.store.contract import StoreBusy, StoreError, StoreUnwritable
 from sayso.store.sql import migrate
 
 APPLICATION = 0x53617973
@@ -24,6 +24,7 @@ OLDEST = (3, 40, 0)
 MOUNTS = Path("/proc/mounts")
 _REMOTE = re.compile(r"nfs\d*|cifs|smb\w*|9p|afs|ceph|lustre|glusterfs|ncpfs|fuse(\..+)?")
 _WAIT = 0.01
+_AS_EFFECTIVE_USER = os.access in os.supports_effective_ids
 _making = threading.Lock()
 
 
@@ -55,8 +56,14 @@ def _make_file(path: Path) -> None:
     if not path.exists():
         with suppress(FileExistsError):  # another process was quicker
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-    if not (_writable(path) and _writable(path.parent)):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    check_writable(path)
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a file that the system would not let us write, or whose folder it would not."""
+    for place in (path, path.parent):
+        if not os.access(place, os.R_OK | os.W_OK, effective_ids=_AS_EFFECTIVE_USER):
+            raise _not_writable(path, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
 
 
 def _not_writable(path: Path, error: OSError) -> StoreError:
@@ -64,10 +71,6 @@ def _not_writable(path: Path, error: OSError) -> StoreError:
         f"{path} cannot be opened for writing: {error.strerror}",
         hint="make the file and its folder writable for the user Sayso runs as, or name another file",
     )
-
-
-def _writable(path: Path) -> bool:
-    return os.access(path, os.R_OK | os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
 def network_drive(path: Path) -> str | None:
@@ -238,37 +241,37 @@ _EXPLANATIONS: dict[int, tuple[type[StoreError], str, str]] = {
     ),
     sqlite3.SQLITE_LOCKED: (StoreBusy, "{path} is locked by another connection", "try again"),
     sqlite3.SQLITE_FULL: (
-        StoreError,
+        StoreUnwritable,
         "{path} cannot grow: the disk is full",
         "free some space; nothing of this step was kept, and nothing was allowed",
     ),
     sqlite3.SQLITE_NOTADB: (
-        StoreError,
+        StoreUnwritable,
         "{path} is not a SQLite file",
         "name another file for the store, or move this one away",
     ),
     sqlite3.SQLITE_CORRUPT: (
-        StoreError,
+        StoreUnwritable,
         "{path} is damaged",
         "restore an intact backup; `sayso audit verify` tells what it holds",
     ),
     sqlite3.SQLITE_READONLY: (
-        StoreError,
+        StoreUnwritable,
         "{path} cannot be written",
         "make the file and its folder writable for the user Sayso runs as",
     ),
     sqlite3.SQLITE_PERM: (
-        StoreError,
+        StoreUnwritable,
         "{path} cannot be opened: permission denied",
         "make the file and its folder writable for the user Sayso runs as",
     ),
     sqlite3.SQLITE_CANTOPEN: (
-        StoreError,
+        StoreUnwritable,
         "{path} cannot be opened",
         "see that it is a file, and that its folder can be written",
     ),
     sqlite3.SQLITE_IOERR: (
-        StoreError,
+        StoreUnwritable,
         "{path} cannot be read or written: the disk reports an error",
         "look for a full or failing disk, or a limit on the size of files; nothing was allowed",
     ),

@@ -18,7 +18,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-from sayso.store.contract import Ahead, StoreBusy, StoreError
+from sayso.store.contract import Ahead, StoreBusy, StoreError, StoreFault
 from sayso.store.sql import statements as sql
 from sayso.store.sql.ahead import reads_ahead
 from sayso.store.sql.known import KnownRows
@@ -120,9 +120,12 @@ class SqliteTransaction(Transaction):
         try:
             if self._waiting:
                 self._send_waiting()
-            return self.connection.execute(statement, parameters).rowcount
+            changed = self.connection.execute(statement, parameters).rowcount
         except (sqlite3.Error, OverflowError, UnicodeEncodeError) as error:
             raise self.fail_with(explain_sqlite_error(error, self._path)) from error
+        if changed > 0:
+            self.changed = True
+        return changed
 
     def put(self, statement: str, parameters: Sequence[object], otherwise: str = "") -> None:
         if self.joins:
@@ -195,6 +198,21 @@ class SqliteStore(SqlStore[SqliteTransaction]):
     def path(self) -> Path:
         """The file."""
         return self._path
+
+    @property
+    def fault(self) -> StoreFault | None:
+        """Also what the system says of the file: whether it is still there, and may be written."""
+        try:
+            self._check_file()
+        except StoreError as error:
+            return StoreFault(error.message, error.hint, closed=True)
+        found = super().fault
+        if found is None:
+            try:
+                file.check_writable(self._path)
+            except StoreError as error:
+                return StoreFault(error.message, error.hint)
+        return found
 
     def _start(self) -> None:
         super()._start()

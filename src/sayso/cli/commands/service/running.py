@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,13 +30,28 @@ def check_wish(*, status: bool, stop: bool, restart: bool, background: bool) -> 
 
 
 def show_running(store: str | None, *, as_json: bool) -> None:
-    """Show the services on this store, and where others run. Exit 1 if none runs on it."""
+    """Show the services on this store, and where others run. Exit 1 if none is, or one is in trouble."""
+    from msgspec import to_builtins
+
     mine, others = find_running(store)
-    lines = [line for one in mine for line in _describe(one)] or [f"{NOT_RUNNING}{_or_a_call()}."]
+    found = [(one, find_trouble_of(one)) for one in mine]
+    lines = [line for one, trouble in found for line in _describe(one, trouble)]
+    lines = lines or [f"{NOT_RUNNING}{_or_a_call()}."]
     lines += [f"A service runs on another store: {one.page}" for one in others]
-    _print(mine, lines, as_json=as_json)
-    if not mine:
+    _print([{**to_builtins(one), "trouble": trouble} for one, trouble in found], lines, as_json=as_json)
+    if not mine or any(trouble for _, trouble in found):
         raise typer.Exit(1)
+
+
+def find_trouble_of(one: AnnouncedService) -> str | None:
+    """Return why a service cannot do its work, and what to do about it; None if it can."""
+    from sayso.core.extras import needs_extra
+
+    with needs_extra("service", "asking the service"):
+        from sayso.doors.remote.health import find_trouble
+        from sayso.doors.remote.line import ServiceAddress
+    trouble = find_trouble(ServiceAddress(Path(one.socket) if one.socket else one.page, lambda: None))
+    return None if trouble is None else str(trouble)
 
 
 def stop_running(store: str | None, *, as_json: bool) -> None:
@@ -98,7 +114,7 @@ def start_in_background(socket: Path | None, store: str | None) -> None:
     show_running(store, as_json=False)
 
 
-def _print(services: list[AnnouncedService], lines: list[str], *, as_json: bool) -> None:
+def _print(services: Sequence[object], lines: list[str], *, as_json: bool) -> None:
     from sayso.cli.opening import show_or_json
     from sayso.cli.views.wrapping import echo_line
 
@@ -145,13 +161,14 @@ def _stop(services: list[AnnouncedService]) -> None:
             )
 
 
-def _describe(one: AnnouncedService) -> list[str]:
+def _describe(one: AnnouncedService, trouble: str | None) -> list[str]:
     from sayso.cli.views.operator import format_moment
 
     return [
         f"Sayso runs at {one.page}",
         f"  since    {format_moment(one.since)}, process {one.process}",
         f"  store    {one.path or 'on a server'}",
+        f"  health   {trouble or 'ok'}",
         *([f"  socket   {one.socket}"] if one.socket else []),
         "  open     sayso link, which signs your browser in",
         "  stop     sayso serve --stop",

@@ -56,7 +56,7 @@ StrangersOption = Annotated[int | None, _limit("--strangers", "Connections that 
 
 def run_service(
     status: Annotated[
-        bool, typer.Option("--status", help="Show the running service; exit 1 if none runs.")
+        bool, typer.Option("--status", help="Show the running service; exit 1 if none runs well.")
     ] = False,
     stop: Annotated[bool, typer.Option("--stop", help="Stop the running service.")] = False,
     restart: Annotated[
