@@ -25,14 +25,16 @@ from sayso.gate.gate import Gate
 from sayso.gate.ledger.start import start_call
 from sayso.gate.open import open_gate
 from sayso.gate.questions.answer import answer_question
+from sayso.gate.rows import unsettled
 from sayso.gate.rows.keys import make_key
 from sayso.gate.sessions.messages import record_message, record_task_start
 from sayso.gate.sessions.operator_grants import give_grant
 from sayso.gate.sessions.sessions import open_session
-from sayso.store.contract import Batch, Reader, Store, Writer
+from sayso.store.contract import Batch, Reader, Store, StoreError, Writer
 from sayso.store.memory.store import MemoryStore
 from sayso.store.sqlite import log_sync
 from sayso.store.sqlite.store import SqliteStore
+from tests.support.failing_disks import fail_sync
 
 KEY = make_key("test")
 NOON = 1_800_000_000.0
@@ -324,4 +326,28 @@ def test_a_store_put_back_to_before_a_use_is_still_noticed(tmp_path: Path) -> No
     again = in_a_file(folder)
     with again.store.read() as tx:
         assert "EPOCH" in [row.event for row in tx.entries("main")]
+    again.store.close()
+
+
+def test_what_a_failed_sync_leaves_in_doubt_is_not_marked_for_good(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then the power fails, and what was in doubt is gone: that is no store put back from a copy."""
+    folder, kept = tmp_path / "store", tmp_path / "kept"
+    folder.mkdir()
+    gate = in_a_file(folder)
+    session = open_session(gate, agent="tester", owner="host")
+    give_grant(gate, session, by="ana", operation="files.edit", minutes=60)
+    on_disk(folder, kept)
+    with monkeypatch.context() as patch:
+        patch.setattr(log_sync, "sync_file", fail_sync)
+        with pytest.raises(StoreError):
+            give_grant(gate, session, by="ana", operation="files.read", minutes=60)
+        gate.store.close()
+    fail_the_power(folder, kept)
+    monkeypatch.setattr(unsettled, "boot_number", lambda: 1)
+    again = in_a_file(folder)
+    with again.store.read() as tx:
+        assert "EPOCH" not in [row.event for row in tx.entries("main")]
+    assert authorize(again, request(session, "files.edit")).decision.rule == "operation_grant"
     again.store.close()

@@ -56,6 +56,22 @@ def check_sick(service: Service, path: Path) -> httpx.Response:
     return answer
 
 
+def test_no_answer_says_where_a_sick_store_is(
+    service: Service, gate: Gate, path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with no_room(path):
+        answers = [service.post("agent", "/v1/calls", LONG)]
+    gate.store.close()
+    stranger = {"Authorization": "Bearer sayso_made_up"}
+    answers += [service.get(who, "/v1/audit") for who in ("agent", "operator")]
+    answers += [service.get(None, "/v1/audit", headers=stranger), service.post("agent", "/v1/calls", READ)]
+    assert {answer.status_code for answer in answers} == {503}
+    for answer in answers:
+        assert path.name not in answer.text
+        assert answer.json()["code"] == "store"
+    assert str(path) in caplog.text
+
+
 def check_well(service: Service) -> None:
     assert service.get(None, "/healthz").text == "ok"
     text = service.get(None, "/metrics").text

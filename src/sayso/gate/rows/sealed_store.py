@@ -366,8 +366,10 @@ class MarkedStore:
         return self.unmarked.wait_for_change(seen, timeout)
 
     def close(self) -> None:
+        fault = self.unmarked.fault  # where it closed by itself, nobody knows what is on the disk
         self.unmarked.close()  # which syncs all that was committed
-        self.mark.settle()
+        if fault is None or not fault.closed:
+            self.mark.settle()
 
     def report_doubts(self) -> None:
         """Tell and record what was found in a transaction that is over."""

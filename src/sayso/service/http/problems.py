@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import msgspec
 from starlette.responses import Response
 
@@ -42,7 +44,9 @@ from sayso.gate.sessions.reopen import OtherSession
 from sayso.gate.trusted.receive import AlreadyReceived, MessageRefused, MessageUnreadable
 from sayso.gate.trusted.settings_file import TrustedRefused
 from sayso.gate.upkeep.review import UnknownDomain
-from sayso.store.contract import StoreBusy, StoreError
+from sayso.store.contract import FateUnknown, StoreBusy, StoreError
+
+log = logging.getLogger("sayso")
 
 STATUSES: tuple[tuple[type[SaysoError], int], ...] = (
     (UnknownCall, 404),
@@ -150,18 +154,31 @@ class RequestRefused(SaysoError):
 def problem_response(error: SaysoError) -> Response:
     """The answer to a request that failed with this error."""
     status = error.status if isinstance(error, RequestRefused) else _status(error)
+    detail, hint = _words_for_callers(error)
     told = Problem(
         type=getattr(error, "uri", None) or f"urn:sayso:problem:{error.code}",
         title=error.code.replace("_", " "),
         status=status,
         code=error.code,
-        detail=error.message,
-        hint=error.hint or DESCRIBED,
+        detail=detail,
+        hint=hint or DESCRIBED,
     )
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
     if status in (429, 503):
         headers["Retry-After"] = str(getattr(error, "after", None) or 1)
     return Response(msgspec.json.encode(told), status, headers, media_type="application/problem+json")
+
+
+def _words_for_callers(error: SaysoError) -> tuple[str, str | None]:
+    """Return what is wrong, and what to do. Where the store is, and what its system says, is for the log."""
+    if not isinstance(error, StoreError):
+        return error.message, error.hint
+    log.warning("a request failed: %s", error.message)
+    if isinstance(error, StoreBusy):
+        return "the store is busy", "try again"
+    if isinstance(error, FateUnknown):
+        return "the store was lost in the middle of this, and nobody knows whether it was kept", error.hint
+    return "the store cannot do this now", "GET /healthz says whether it can be written; the log says more"
 
 
 def _status(error: SaysoError) -> int:
