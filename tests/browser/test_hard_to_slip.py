@@ -11,7 +11,8 @@ from playwright.sync_api import CDPSession, Locator, Page, ViewportSize, expect
 from sayso.gate.deciding.authorize import Bundle
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.questions.wait import load_question_row
-from sayso.gate.rows.sessions import RowSelection, load_session
+from sayso.gate.rows.selected_rows import RowSelection
+from sayso.gate.rows.sessions import load_session
 from sayso.gate.sessions.operator_grants import give_grant, list_grants
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk
@@ -283,7 +284,7 @@ MIDDLE = """(name) => {
 
 def stopped(desk: Desk, session: str) -> bool:
     with desk.gate.store.read() as tx:
-        found = load_session(tx, desk.gate.sealer, session, RowSelection(keys=()))
+        found = load_session(tx, desk.gate.sealer, session, RowSelection())
     return found is not None and found.session.stopped is not None
 
 

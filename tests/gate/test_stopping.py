@@ -18,7 +18,8 @@ from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.gate.questions.answer import answer_question
-from sayso.gate.rows.sessions import RowSelection, load_session
+from sayso.gate.rows.selected_rows import RowSelection
+from sayso.gate.rows.sessions import load_session
 from sayso.gate.sessions import stop
 from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.operator_grants import give_grant, list_grants
@@ -38,7 +39,7 @@ def opened(gate: Gate, parent: str | None = None) -> str:
 
 def stopped(gate: Gate, session: str) -> bool:
     with gate.store.read() as tx:
-        found = load_session(tx, gate.sealer, session, RowSelection(keys=()))
+        found = load_session(tx, gate.sealer, session, RowSelection())
     return found is not None and found.session.stopped is not None
 
 
@@ -49,7 +50,7 @@ def recorded(gate: Gate, event: str = "STOPPED") -> list[EntryRow]:
 
 def state_of(gate: Gate, session: str) -> Session:
     with gate.store.read() as tx:
-        found = load_session(tx, gate.sealer, session, RowSelection(keys=()))
+        found = load_session(tx, gate.sealer, session, RowSelection())
     assert found is not None
     return found.session
 

@@ -239,12 +239,13 @@ def open_question_ids(gate: Gate) -> Iterator[tuple[str, str]]:
 
 def stopped_session_ids(gate: Gate) -> Iterator[tuple[str, str]]:
     """The open sessions that are stopped."""
-    from sayso.gate.rows.sessions import RowSelection, load_session
+    from sayso.gate.rows.selected_rows import RowSelection
+    from sayso.gate.rows.sessions import load_session
 
     named = list(open_session_ids(gate))
     with gate.store.read() as tx:
         for name, about in named:
-            found = load_session(tx, gate.sealer, name, RowSelection(keys=()))
+            found = load_session(tx, gate.sealer, name, RowSelection())
             if found is not None and found.session.stopped is not None:
                 yield name, about
 

@@ -21,7 +21,8 @@ from sayso.gate.questions.read import questions_in
 from sayso.gate.questions.retell import retell
 from sayso.gate.questions.team.progress import describe_approvals_for, keep_only_deny
 from sayso.gate.questions.wait import wait_for_answer
-from sayso.gate.rows.sessions import RowSelection, load_session
+from sayso.gate.rows.selected_rows import RowSelection
+from sayso.gate.rows.sessions import load_session
 
 if TYPE_CHECKING:
     from sayso.gate.figures.figures import Figures
@@ -179,7 +180,7 @@ def load_open_sessions(gate: Gate) -> list[OpenSession]:
     after = ""
     with gate.store.read() as tx:
         while page := tx.sessions(after=after, limit=PAGE):
-            loaded += [load_session(tx, gate.sealer, row.id, RowSelection(keys=())) for row in page]
+            loaded += [load_session(tx, gate.sealer, row.id, RowSelection()) for row in page]
             after = page[-1].id
     seen = Activity().load_last_times(gate)
     return [

@@ -43,7 +43,8 @@ from sayso.gate.gate import (
 from sayso.gate.questions.expiry import ends_at
 from sayso.gate.questions.read import read_question, refuse_tampered_question
 from sayso.gate.questions.view import view_of
-from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_session
+from sayso.gate.rows.selected_rows import RowSelection
+from sayso.gate.rows.sessions import LoadedSession, load_session
 from sayso.store.contract import CallRow, QuestionRow, Reader, Writer
 
 MOST_ENTRIES = 3
@@ -110,7 +111,7 @@ def reason_not_to_run(gate: Gate, tx: Reader, sessions: Iterable[str]) -> str | 
     for name in dict.fromkeys(sessions):
         above: str | None = name
         while above is not None:
-            found = load_session(tx, gate.sealer, above, RowSelection(keys=()))
+            found = load_session(tx, gate.sealer, above, RowSelection())
             if found is None or not found.believed or found.row.ended_at is not None:
                 return words.SESSION_OVER
             if found.session.stopped is not None:

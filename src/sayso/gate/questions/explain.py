@@ -15,7 +15,7 @@ from sayso.gate.policy.projects import decide_here, name_project
 from sayso.gate.questions.answer import check_edit
 from sayso.gate.questions.surface import EditDecided
 from sayso.gate.questions.view import view_of
-from sayso.gate.rows.sessions import RowSelection
+from sayso.gate.rows.selected_rows import RowSelection
 
 
 def preview_decision(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Decision:
@@ -79,5 +79,5 @@ def format_trace(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> str:
 
 
 def select_rows_for_preview(gate: Gate, request: Request, scope: Scope) -> RowSelection:
-    """All grants, and of what was denied and sent in the session what this request can depend on."""
-    return msgspec.structs.replace(select_rows_for(request, gate.policy, scope), keys=None)
+    """What this request can depend on, and all that is live, as an ask may end the plan."""
+    return msgspec.structs.replace(select_rows_for(request, gate.policy, scope), live=True)

@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -21,13 +21,14 @@ import msgspec
 from sayso.core.deciding.rules import DENIAL_LASTS, FAN_OUT_LASTS
 from sayso.core.decision import Question
 from sayso.core.durations import DAY
-from sayso.core.grants import Grant, GrantKey, HeldGrant
-from sayso.core.model import Request
-from sayso.core.session import CallUnderWay, Sending, Session, SessionHead
+from sayso.core.grants import GrantKey
+from sayso.core.session import Sending, Session, SessionHead
 from sayso.gate import words
 from sayso.gate.rows.row_seals import GrantUsage, Sealer, SentOnce, SessionState
+from sayso.gate.rows.selected_rows import RowSelection, load_grants, load_questions
 from sayso.gate.rows.spends import find_entered, find_spends, number_last
-from sayso.store.contract import CallRow, QuestionRow, Reader, SessionRow, SpendRow, Writer
+from sayso.gate.rows.under_way import find_grants_of_same_answers, load_calls_under_way
+from sayso.store.contract import QuestionRow, Reader, SessionRow, SpendRow, Writer
 
 OfCall = TypeVar("OfCall")
 ENDED_LASTS = 30 * DAY
@@ -66,26 +67,6 @@ NOTHING_SAID = Closing()
 _fields_of_head = attrgetter(*SessionHead.__struct_fields__)
 
 
-class _StartedCall(msgspec.Struct, frozen=True):
-    """The parts of a running call's record that are read here."""
-
-    request: Request
-
-
-_decode_started_call = msgspec.json.Decoder(_StartedCall).decode
-
-
-class RowSelection(msgspec.Struct, frozen=True):
-    """Which rows to load with a session: those of these keys and digest; everything if `keys` is None.
-
-    With `calls`, the calls under way as well.
-    """
-
-    keys: tuple[GrantKey, ...] | None = None
-    digest: str | None = None
-    calls: bool = False
-
-
 def load_session(tx: Reader, sealer: Sealer, session: str, wanted: RowSelection) -> LoadedSession | None:
     """A session with the rows wanted. Rows that are not ours grant nothing and are named in the findings."""
     row = tx.session(session)
@@ -94,17 +75,18 @@ def load_session(tx: Reader, sealer: Sealer, session: str, wanted: RowSelection)
     kept = sealer.open_session(row)
     if kept is None:
         return _session_not_believed(row, void=sealer.void_session(row) is not None)
-    grants, missing, findings = _load_grants(tx, sealer, row.id, kept, wanted.keys)
-    questions, more = _load_questions(tx, sealer, session, kept, wanted)
+    grants = load_grants(tx, sealer, row.id, kept, wanted)
+    questions, more = load_questions(tx, sealer, session, kept, wanted)
     fields: tuple[Any, ...] = (
         *_fields_of_head(kept.head),
-        grants,
+        grants.held,
         kept.denials,
         questions,
         _sendings_by_key(kept.sent) if kept.sent else {},
-        _load_calls_under_way(tx, sealer, kept) if wanted.calls and kept.calls else {},
+        load_calls_under_way(tx, sealer, kept) if wanted.calls and kept.calls else {},
     )
-    return LoadedSession(row, Session(*fields), kept, (*findings, *more), True, missing)
+    findings = (*grants.findings, *more)
+    return LoadedSession(row, Session(*fields), kept, findings, True, grants.missing)
 
 
 def _session_not_believed(row: SessionRow, *, void: bool) -> LoadedSession:
@@ -181,13 +163,14 @@ def _save_grants(
 
 
 def _find_ended(
-    tx: Reader, sealer: Sealer, before: LoadedSession, after: Session, spends: Sequence[SpendRow]
+    tx: Writer, sealer: Sealer, before: LoadedSession, after: Session, spends: Sequence[SpendRow]
 ) -> dict[str, float]:
     """Return the grants and calls under way that end, and until when that is remembered."""
     old, until = before.session, tx.now + ENDED_LASTS
     over = {spend.grant: until for spend in spends if spend.what == "revoke"}
     if over and before.kept.calls:
-        over |= _grants_of_same_answers(tx, sealer, old.id, over)
+        ending = find_grants_of_same_answers(tx, sealer, old.id, before.kept, over)
+        over |= dict.fromkeys(ending, until)
     for call in old.under_way:
         if call not in after.under_way:
             over[call] = until
@@ -210,33 +193,6 @@ def _without_restarted_call(
     """Return these without a call that was restarted just now, which rests on new consent."""
     begun = None if stands is None or stands[1] is None else stands[0]
     return {name: until for name, until in over.items() if name != begun}
-
-
-def _grants_of_same_answers(
-    tx: Reader, sealer: Sealer, session: str, over: Collection[str]
-) -> dict[str, float]:
-    """The grants of the same answers, and retries that stem from these: what they started ends as well."""
-    given = [grant for row in tx.grants(session) if (grant := sealer.open_grant(row)) is not None]
-    answers = {grant.question for grant in given if grant.id in over and grant.question is not None}
-    gone = {*over, *answers}
-    ending = [grant for grant in given if grant.question in answers or not gone.isdisjoint(grant.stems)]
-    return {grant.id: tx.now + ENDED_LASTS for grant in ending}
-
-
-def _load_calls_under_way(tx: Reader, sealer: Sealer, kept: SessionState) -> dict[str, CallUnderWay]:
-    """The calls under way whose consent has not been taken back, as their rows say."""
-    found = {name: tx.call(name) for name in kept.calls if name not in kept.ended}
-    return {name: _as_under_way(name, row, sealer) for name, row in found.items()}
-
-
-def _as_under_way(name: str, row: CallRow | None, sealer: Sealer) -> CallUnderWay:
-    body = None if row is None else sealer.open_call(row)
-    if row is None or body is None:
-        return CallUnderWay(name)
-    request = _decode_started_call(body).request
-    waits_for = row.question if row.state == "waiting" else None
-    call, workflow = request.call, request.workflow
-    return CallUnderWay(name, call.tool, workflow, call.command, request.operation_names, waits_for)
 
 
 def with_call(calls: Mapping[str, OfCall], call: str, one: OfCall | None) -> Mapping[str, OfCall]:
@@ -382,64 +338,6 @@ def new_question_row(sealer: Sealer, question: Question) -> QuestionRow:
 def _without_consent(row: SessionRow) -> Session:
     """Return a session in which nothing was ever granted; for one whose row was tampered with."""
     return Session(id=row.id, agent=row.agent, workspace=row.workspace)
-
-
-def _load_grants(
-    tx: Reader, sealer: Sealer, session: str, kept: SessionState, keys: Collection[GrantKey] | None
-) -> tuple[Mapping[GrantKey, tuple[HeldGrant, ...]], frozenset[str], tuple[str, ...]]:
-    """The session's grants as they are, those that are missing, and what was noticed.
-
-    A row that does not fit its seal is not one of them, and one that the session does not name is over.
-    """
-    if keys is not None and not keys:
-        return {}, frozenset(), ()
-    held: dict[GrantKey, tuple[HeldGrant, ...]] = {}
-    findings: list[str] = []
-    for row in tx.grants(session, keys):
-        grant = sealer.open_grant(row)
-        if grant is None:
-            if not sealer.is_void(row):
-                findings.append(words.changed_or_void(f"grant {row.id}"))
-            continue
-        became, key = kept.spent.get(grant.id), grant.key
-        one = _dead_grant(grant, kept) if became is None else HeldGrant(grant, became.used)
-        held[key] = (*held[key], one) if key in held else (one,)
-    if keys is not None:
-        return held, frozenset(), tuple(findings)
-    missing = frozenset(kept.spent) - {one.grant.id for row in held.values() for one in row}
-    findings += (words.deleted_outside(f"grant {name}") for name in sorted(missing))
-    return held, missing, tuple(findings)
-
-
-def _dead_grant(grant: Grant, kept: SessionState) -> HeldGrant:
-    """A grant that the session does not name: used up, expired or revoked. It is dead in any case."""
-    if grant.uses is None:
-        return HeldGrant(grant, revoked=True)
-    return HeldGrant(grant, grant.uses, revoked=grant.id in kept.ended)
-
-
-def _load_questions(
-    tx: Reader, sealer: Sealer, session: str, kept: SessionState, wanted: RowSelection
-) -> tuple[dict[str, Question], tuple[str, ...]]:
-    """Return the open questions, and signs of tampering: a tampered or reopened question is not answered."""
-    if wanted.keys is None:
-        rows = tx.questions(session, limit=10_000)
-    else:
-        found = tx.open_question(session, wanted.digest) if wanted.digest is not None else None
-        if found is None:
-            return {}, ()
-        rows = [found]
-    questions: dict[str, Question] = {}
-    findings: list[str] = []
-    for row in rows:
-        question = sealer.open_question(row)
-        if question is None:
-            findings.append(words.changed_outside(f"question {row.id}"))
-        elif row.id in kept.questions:
-            questions[row.id] = question
-        elif tx.now < row.expires_at:
-            findings.append(words.reopened_outside(row.id))
-    return questions, tuple(findings)
 
 
 def _sendings_by_key(flat: Iterable[SentOnce]) -> dict[GrantKey, tuple[Sending, ...]]:

@@ -18,7 +18,8 @@ from sayso.core.digest import encode_canonical, sha256
 from sayso.core.errors import MalformedRequest, SaysoError
 from sayso.core.ledger import LONGEST_KEY
 from sayso.gate.gate import Gate, refuse_tampered, writing
-from sayso.gate.rows.sessions import RowSelection, load_session
+from sayso.gate.rows.selected_rows import RowSelection
+from sayso.gate.rows.sessions import load_session
 from sayso.gate.sealed_values import lock_values, read_value_of_epoch, value_name, write_value
 from sayso.gate.sessions.sessions import close_session, open_session
 from sayso.store.contract import Reader, SessionRow
@@ -110,7 +111,7 @@ def _find_kept_session(gate: Gate, tx: Reader, place: str, owner: str) -> tuple[
     held = read_value_of_epoch(gate, tx, place, _KeptSession)
     if held is None:
         return None, None
-    found = load_session(tx, gate.sealer, held.name, RowSelection(keys=()))
+    found = load_session(tx, gate.sealer, held.name, RowSelection())
     if found is not None and gate.sealer.has_dropped(found.row):
         return None, held.name
     if found is None or not found.believed:

@@ -12,7 +12,8 @@ from sayso.core.model import Assurance
 from sayso.gate.call_rows import find_record
 from sayso.gate.gate import Gate
 from sayso.gate.people.tokens import list_tokens
-from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_session
+from sayso.gate.rows.selected_rows import RowSelection
+from sayso.gate.rows.sessions import LoadedSession, load_session
 from sayso.gate.sessions import reopen, sessions
 from sayso.gate.sessions.operator_grants import ListedGrant, list_live_grants, one_for_each_answer
 from sayso.gate.sessions.stop import (
@@ -215,7 +216,7 @@ def _describe_session(context: Context, tx: Reader, session: str, known: Session
     if found is None:
         raise unknown_session()
     row, task = found.row, found.session.task
-    asked = tx.count_questions(session, since=tx.now)[0] if found.believed else 0
+    asked = tx.count_open(session) if found.believed else 0
     beat = _find_last_beat(context, tx, found, known) if row.ended_at is None else None
     if beat is not None:
         context.running.activity.note(session, beat)
