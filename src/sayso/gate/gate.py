@@ -197,7 +197,7 @@ def select_live_rows(*names: str, calls: bool = False) -> RowSelection:
 
 
 def select_every_row(*, calls: bool = False) -> RowSelection:
-    """All of a session, also what is over: to know what names mean in it, and to find rows written by hand."""
+    """All of a session, also what is over: to know what names mean in it, and to find every forged row."""
     return RowSelection(over=True, calls=calls)
 
 
