@@ -13,12 +13,13 @@ import pytest
 from sayso.core.model import Operation, Request, Risk
 from sayso.gate.call_rows import Attempt
 from sayso.gate.deciding.request import make_call, make_request
-from sayso.gate.gate import Gate
+from sayso.gate.gate import Gate, load_open_session
 from sayso.gate.ledger.lease import park_call, unpark_call
 from sayso.gate.ledger.outcome import end_call
 from sayso.gate.ledger.retry import retry_call
 from sayso.gate.ledger.start import start_call
 from sayso.gate.open import open_gate
+from sayso.gate.rows.selected_rows import RowSelection
 from sayso.gate.sessions.handoff import ask_to_load_handoff, ask_to_save_handoff
 from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.operator_grants import (
@@ -78,13 +79,21 @@ def test_a_free_retry_ends_with_the_allowlist_that_it_stems_from(gate: Gate, ses
     assert start_call(gate, touch(session), holder="one").state == "pending"
 
 
-def running_on_a_wide_answer(gate: Gate, session: str) -> tuple[Attempt, str]:
-    """A call that runs on an approval that is used up; and the wider grant that the same answer gave."""
+def running_on_a_wide_answer(gate: Gate, session: str) -> tuple[Attempt, dict[str, str]]:
+    """A call that runs on an approval that is used up; and by kind what its answer gave."""
     attempt = approved(gate, session, "always")
+    given = {one.kind: one.id for one in list_grants(gate, session)}
     started = retry_call(gate, attempt.call, holder="one")
     assert started.state == "running"
-    (wide,) = (one.id for one in list_grants(gate, session))
-    return started, wide
+    forget_used_up(gate, session, given["call"])
+    return started, given
+
+
+def forget_used_up(gate: Gate, session: str, grant: str) -> None:
+    """Do something else, with which the session forgets what is used up by now."""
+    answered(gate, start_call(gate, edit(session, operation="files.delete"), holder="one"), "deny")
+    with gate.store.read() as tx:
+        assert grant not in load_open_session(gate, tx, session, RowSelection()).kept.spent
 
 
 def row_of(gate: Gate, call: str) -> CallRow:
@@ -92,6 +101,12 @@ def row_of(gate: Gate, call: str) -> CallRow:
         row = tx.call(call)
     assert row is not None
     return row
+
+
+def put_row(gate: Gate, row: CallRow) -> None:
+    """Put this row in its place by hand."""
+    with gate.store.write() as tx:
+        tx.put_call(row)
 
 
 def goes_on(gate: Gate, session: str, started: Attempt) -> bool:
@@ -105,11 +120,23 @@ def test_a_call_goes_on_while_the_answer_that_it_runs_on_stands(gate: Gate, sess
     assert goes_on(gate, session, started)
 
 
+@pytest.mark.parametrize("taken_back", ["operation", "call"])
 def test_a_call_does_not_go_on_once_the_answer_that_it_runs_on_is_taken_back(
+    gate: Gate, session: str, taken_back: str
+) -> None:
+    started, given = running_on_a_wide_answer(gate, session)
+    revoke_grant(gate, given[taken_back], "ana")
+    assert not goes_on(gate, session, started)
+
+
+def test_a_call_on_a_wide_grant_does_not_go_on_once_the_used_approval_beside_it_is_taken_back(
     gate: Gate, session: str
 ) -> None:
-    started, wide = running_on_a_wide_answer(gate, session)
-    revoke_grant(gate, wide, "ana")
+    first, given = running_on_a_wide_answer(gate, session)
+    end_call(gate, first.call, first.fence, "succeeded")
+    started = start_call(gate, edit(session), holder="one")
+    assert started.record.decision.rule == "operation_grant"
+    revoke_grant(gate, given["call"], "ana")
     assert not goes_on(gate, session, started)
 
 
@@ -118,15 +145,14 @@ def test_a_call_whose_row_was_put_back_while_its_answer_was_taken_back_does_not_
 ) -> None:
     """The older row does not say what the call was started with; later the newer one is put back as well."""
     attempt = approved(gate, session, "always")
+    given = {one.kind: one.id for one in list_grants(gate, session)}
     before = row_of(gate, attempt.call)
     started = retry_call(gate, attempt.call, holder="one")
-    (wide,) = (one.id for one in list_grants(gate, session))
     now = row_of(gate, attempt.call)
-    with gate.store.write() as tx:
-        tx.put_call(before)
-    revoke_grant(gate, wide, "ana")
-    with gate.store.write() as tx:
-        tx.put_call(now)
+    forget_used_up(gate, session, given["call"])
+    put_row(gate, before)
+    revoke_grant(gate, given["operation"], "ana")
+    put_row(gate, now)
     assert not goes_on(gate, session, started)
 
 
