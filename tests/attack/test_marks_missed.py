@@ -21,8 +21,7 @@ from sayso.gate.gate import Gate
 from sayso.gate.ledger.outcome import end_call
 from sayso.gate.ledger.start import start_call
 from sayso.gate.questions.explain import preview_decision
-from sayso.gate.rows.selected_rows import RowSelection
-from sayso.gate.rows.sessions import load_session
+from sayso.gate.rows.sessions import RowSelection, load_session
 from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.operator_grants import give_grant
 from sayso.gate.sessions.sessions import open_session

@@ -16,8 +16,7 @@ from sayso.gate.gate import Gate, UnknownSession
 from sayso.gate.ledger.start import start_call
 from sayso.gate.open import open_gate
 from sayso.gate.rows import unsettled, watermark_log
-from sayso.gate.rows.selected_rows import RowSelection
-from sayso.gate.rows.sessions import load_session
+from sayso.gate.rows.sessions import RowSelection, load_session
 from sayso.gate.rows.versions import version_key
 from sayso.gate.rows.watermark import Watermark
 from sayso.gate.rows.watermark_file import MarkFile

@@ -11,8 +11,7 @@ from playwright.sync_api import CDPSession, Locator, Page, ViewportSize, expect
 from sayso.gate.deciding.authorize import Bundle
 from sayso.gate.questions.answer import answer_question
 from sayso.gate.questions.wait import load_question_row
-from sayso.gate.rows.selected_rows import RowSelection
-from sayso.gate.rows.sessions import load_session
+from sayso.gate.rows.sessions import RowSelection, load_session
 from sayso.gate.sessions.operator_grants import give_grant, list_grants
 from tests.browser.conftest import SignedIn
 from tests.browser.desk import Desk

@@ -21,7 +21,7 @@ from sayso.gate.ledger.outcome import end_call
 from sayso.gate.ledger.retry import retry_call
 from sayso.gate.ledger.start import start_call
 from sayso.gate.open import open_gate
-from sayso.gate.rows.selected_rows import RowSelection
+from sayso.gate.rows.sessions import RowSelection
 from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.operator_grants import list_grants, revoke_all
 from sayso.gate.sessions.sessions import open_session

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
     connect = sqlite3.connect
 
     def connect_and_count(*args: Any, **how: Any) -> sqlite3.Connection:
-        connection = connect(*args, **how)
+        connection: sqlite3.Connection = connect(*args, **how)
         connection.set_progress_handler(made.note_step, 1)
         return connection
 
@@ -187,7 +188,7 @@ def test_ending_a_session_does_not_grow_with_its_spent_approvals(gate: Gate, wor
     for approvals in (FEW, MANY):
         agent = Agent(gate)
         agent.spend_approvals(approvals)
-        ends.append(work.count(lambda name=agent.session: close_session(gate, name)))
+        ends.append(work.count(partial(close_session, gate, agent.session)))
     (few, few_steps), (many, many_steps) = ends
     assert 0 < many <= few
     assert many_steps <= 1.3 * few_steps

@@ -18,7 +18,7 @@ from sayso.gate.gate import Gate, load_open_session
 from sayso.gate.ledger.outcome import end_call
 from sayso.gate.ledger.start import start_call
 from sayso.gate.open import open_gate
-from sayso.gate.rows.selected_rows import RowSelection
+from sayso.gate.rows.sessions import RowSelection
 from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.operator_grants import give_grant
 from sayso.gate.sessions.sessions import open_session

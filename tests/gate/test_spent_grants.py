@@ -19,7 +19,7 @@ from sayso.gate.ledger.outcome import end_call
 from sayso.gate.ledger.retry import retry_call
 from sayso.gate.ledger.start import start_call
 from sayso.gate.open import open_gate
-from sayso.gate.rows.selected_rows import RowSelection
+from sayso.gate.rows.sessions import RowSelection
 from sayso.gate.sessions.handoff import ask_to_load_handoff, ask_to_save_handoff
 from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.operator_grants import (
@@ -45,18 +45,17 @@ def touch(session: str) -> Request:
     return make_request(call, [Operation("files.edit")], session=session)
 
 
-def run(gate: Gate, request: Request, state: str = "succeeded") -> Attempt:
-    """Run a call that is allowed."""
+def fail(gate: Gate, request: Request) -> None:
+    """Run a call that is allowed, and fails."""
     started = start_call(gate, request, holder="one")
     assert started.state == "running"
-    end_call(gate, started.call, started.fence, state)  # type: ignore[arg-type]  one of the outcomes
-    return started
+    end_call(gate, started.call, started.fence, "failed")
 
 
 def use_once(gate: Gate, session: str) -> str:
     """Use up a standing consent for one run, which fails; a free retry stems from it. The grant's name."""
     given = give_grant(gate, session, command=COMMAND, uses=1, risk=Risk.MODERATE, by="ana")
-    run(gate, touch(session), "failed")
+    fail(gate, touch(session))
     assert [one.kind for one in list_grants(gate, session)] == ["retry"]
     return given.id
 
@@ -82,7 +81,7 @@ def test_a_free_retry_ends_with_the_allowlist_that_it_stems_from(gate: Gate, ses
 def running_on_a_wide_answer(gate: Gate, session: str) -> tuple[Attempt, dict[str, str]]:
     """A call that runs on an approval that is used up; and by kind what its answer gave."""
     attempt = approved(gate, session, "always")
-    given = {one.kind: one.id for one in list_grants(gate, session)}
+    given: dict[str, str] = {one.kind: one.id for one in list_grants(gate, session)}
     started = retry_call(gate, attempt.call, holder="one")
     assert started.state == "running"
     forget_used_up(gate, session, given["call"])

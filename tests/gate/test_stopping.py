@@ -18,8 +18,7 @@ from sayso.gate.deciding.authorize import authorize
 from sayso.gate.gate import Gate
 from sayso.gate.open import open_gate
 from sayso.gate.questions.answer import answer_question
-from sayso.gate.rows.selected_rows import RowSelection
-from sayso.gate.rows.sessions import load_session
+from sayso.gate.rows.sessions import RowSelection, load_session
 from sayso.gate.sessions import stop
 from sayso.gate.sessions.messages import record_message
 from sayso.gate.sessions.operator_grants import give_grant, list_grants

@@ -108,7 +108,7 @@ class Decider:
             return {"session": ""} if self._gate is not None else {}, ""
         from sayso.gate.deciding.request import requester_of_session
         from sayso.gate.gate import load_open_session
-        from sayso.gate.rows.selected_rows import RowSelection
+        from sayso.gate.rows.sessions import RowSelection
 
         with self._gate.store.read() as tx:
             row = load_open_session(self._gate, tx, self._session, RowSelection()).row

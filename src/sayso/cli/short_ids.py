@@ -239,8 +239,7 @@ def open_question_ids(gate: Gate) -> Iterator[tuple[str, str]]:
 
 def stopped_session_ids(gate: Gate) -> Iterator[tuple[str, str]]:
     """The open sessions that are stopped."""
-    from sayso.gate.rows.selected_rows import RowSelection
-    from sayso.gate.rows.sessions import load_session
+    from sayso.gate.rows.sessions import RowSelection, load_session
 
     named = list(open_session_ids(gate))
     with gate.store.read() as tx:

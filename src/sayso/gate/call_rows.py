@@ -20,17 +20,16 @@ from sayso.core.model import Request, Verdict
 from sayso.core.policy import Terms, terms_of
 from sayso.gate import words
 from sayso.gate.gate import Gate, refuse_tampered
-from sayso.gate.rows.row_seals import SessionState, Untried
-from sayso.gate.rows.selected_rows import RowSelection
+from sayso.gate.rows.row_seals import SessionState, Untried, standing_label
 from sayso.gate.rows.sessions import (
     LoadedSession,
+    RowSelection,
     keep_within_bounds,
     load_kept,
     load_session,
     with_call,
 )
 from sayso.gate.rows.tampering import Tampered
-from sayso.gate.rows.under_way import standing_label
 from sayso.store.contract import CallRow, Reader, SessionRow, Writer
 
 RESULT_LASTS = DAY

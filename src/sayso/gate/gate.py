@@ -22,11 +22,11 @@ from sayso.gate.rows.journal import record
 from sayso.gate.rows.keys import SigningKey
 from sayso.gate.rows.row_seals import Sealer
 from sayso.gate.rows.sealed_store import MarkedStore
-from sayso.gate.rows.selected_rows import RowSelection
 from sayso.gate.rows.sessions import (
     NOTHING_SAID,
     Closing,
     LoadedSession,
+    RowSelection,
     load_session,
     save_session,
 )

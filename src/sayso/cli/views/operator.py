@@ -21,8 +21,7 @@ from sayso.gate.questions.read import questions_in
 from sayso.gate.questions.retell import retell
 from sayso.gate.questions.team.progress import describe_approvals_for, keep_only_deny
 from sayso.gate.questions.wait import wait_for_answer
-from sayso.gate.rows.selected_rows import RowSelection
-from sayso.gate.rows.sessions import load_session
+from sayso.gate.rows.sessions import RowSelection, load_session
 
 if TYPE_CHECKING:
     from sayso.gate.figures.figures import Figures

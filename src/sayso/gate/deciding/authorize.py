@@ -35,7 +35,7 @@ from sayso.gate.policy.projects import decide_here, record_project_alerts
 from sayso.gate.questions.expiry import expire_in
 from sayso.gate.questions.view import view_of
 from sayso.gate.rows.journal import call_for_entry, record
-from sayso.gate.rows.under_way import running_label
+from sayso.gate.rows.row_seals import running_label
 from sayso.gate.telemetry import DecidingSpan
 from sayso.store.contract import Reader, Writer
 

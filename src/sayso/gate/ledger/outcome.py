@@ -32,8 +32,7 @@ from sayso.gate.call_rows import (
 from sayso.gate.gate import EPOCH_READ, Gate, apply_and_save, load_open_session, select_live_rows, writing
 from sayso.gate.ledger.resume import find_ending_since, was_tightened_since_start
 from sayso.gate.rows.journal import record
-from sayso.gate.rows.selected_rows import RowSelection
-from sayso.gate.rows.sessions import LoadedSession, load_session
+from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_session
 from sayso.gate.telemetry import log_tampering
 from sayso.gate.words import changed_outside
 from sayso.store.contract import Ahead, CallRow, GrantRow, Reader, Writer

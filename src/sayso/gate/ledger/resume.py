@@ -43,8 +43,7 @@ from sayso.gate.gate import (
 from sayso.gate.questions.expiry import ends_at
 from sayso.gate.questions.read import read_question, refuse_tampered_question
 from sayso.gate.questions.view import view_of
-from sayso.gate.rows.selected_rows import RowSelection
-from sayso.gate.rows.sessions import LoadedSession, load_session
+from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_session
 from sayso.store.contract import CallRow, QuestionRow, Reader, Writer
 
 MOST_ENTRIES = 3

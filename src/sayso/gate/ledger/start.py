@@ -46,7 +46,7 @@ from sayso.gate.gate import (
 from sayso.gate.ledger.attempts import with_question_outcome
 from sayso.gate.ledger.effect_keys import check_effect, take_effect
 from sayso.gate.rows.journal import record
-from sayso.gate.rows.selected_rows import RowSelection
+from sayso.gate.rows.sessions import RowSelection
 from sayso.store.contract import CallRow, Reader, Writer
 
 UNGATED = "nothing in it needs consent by itself"

@@ -16,8 +16,7 @@ from sayso.core.session.numbering import question_id
 from sayso.gate.gate import Gate
 from sayso.gate.questions.read import read_question
 from sayso.gate.questions.view import view_of
-from sayso.gate.rows.selected_rows import RowSelection
-from sayso.gate.rows.sessions import LoadedSession, load_session
+from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_session
 from sayso.store.contract import Reader
 
 LOOK_BACK = 50

@@ -15,7 +15,7 @@ from sayso.gate.policy.projects import decide_here, name_project
 from sayso.gate.questions.answer import check_edit
 from sayso.gate.questions.surface import EditDecided
 from sayso.gate.questions.view import view_of
-from sayso.gate.rows.selected_rows import RowSelection
+from sayso.gate.rows.sessions import RowSelection
 
 
 def preview_decision(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Decision:

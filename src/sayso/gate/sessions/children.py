@@ -6,8 +6,7 @@ import msgspec
 
 from sayso.gate import words
 from sayso.gate.rows.row_seals import Sealer
-from sayso.gate.rows.selected_rows import RowSelection
-from sayso.gate.rows.sessions import LoadedSession, load_session, save_session_row
+from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_session, save_session_row
 from sayso.store.contract import Reader, Writer
 
 

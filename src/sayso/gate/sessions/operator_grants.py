@@ -36,8 +36,7 @@ from sayso.gate.gate import (
     time_trusted,
 )
 from sayso.gate.rows.journal import record
-from sayso.gate.rows.selected_rows import RowSelection
-from sayso.gate.rows.sessions import LoadedSession, load_session
+from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_session
 from sayso.gate.sessions.allowance import NO_PINS, GrantWish, build_grant
 from sayso.gate.sessions.children import load_children
 from sayso.gate.sessions.grant_title import call_of_grant

@@ -18,8 +18,7 @@ from sayso.core.digest import encode_canonical, sha256
 from sayso.core.errors import MalformedRequest, SaysoError
 from sayso.core.ledger import LONGEST_KEY
 from sayso.gate.gate import Gate, refuse_tampered, writing
-from sayso.gate.rows.selected_rows import RowSelection
-from sayso.gate.rows.sessions import load_session
+from sayso.gate.rows.sessions import RowSelection, load_session
 from sayso.gate.sealed_values import lock_values, read_value_of_epoch, value_name, write_value
 from sayso.gate.sessions.sessions import close_session, open_session
 from sayso.store.contract import Reader, SessionRow

@@ -14,8 +14,7 @@ from sayso.core.session import Session
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_live_rows, writing
 from sayso.gate.rows.journal import record
-from sayso.gate.rows.selected_rows import RowSelection
-from sayso.gate.rows.sessions import new_session_row
+from sayso.gate.rows.sessions import RowSelection, new_session_row
 from sayso.gate.sessions.children import add_child, end_session_row
 from sayso.gate.sessions.last_message import forget_last_message
 

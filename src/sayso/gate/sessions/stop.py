@@ -26,8 +26,7 @@ from sayso.gate.gate import (
     writing,
 )
 from sayso.gate.rows.journal import record
-from sayso.gate.rows.selected_rows import RowSelection
-from sayso.gate.rows.sessions import load_session
+from sayso.gate.rows.sessions import RowSelection, load_session
 from sayso.gate.sessions.messages import clear_children
 from sayso.store.contract import Reader, StoreBusy
 

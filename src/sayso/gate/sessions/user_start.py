@@ -6,7 +6,7 @@ from sayso.core.audit import events
 from sayso.core.session import Click
 from sayso.gate.gate import Gate, load_open_session, writing
 from sayso.gate.rows.journal import record
-from sayso.gate.rows.selected_rows import RowSelection
+from sayso.gate.rows.sessions import RowSelection
 
 
 def record_user_start(gate: Gate, session: str, operation: str) -> Click:

@@ -12,8 +12,7 @@ from sayso.core.model import Assurance
 from sayso.gate.call_rows import find_record
 from sayso.gate.gate import Gate
 from sayso.gate.people.tokens import list_tokens
-from sayso.gate.rows.selected_rows import RowSelection
-from sayso.gate.rows.sessions import LoadedSession, load_session
+from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_session
 from sayso.gate.sessions import reopen, sessions
 from sayso.gate.sessions.operator_grants import ListedGrant, list_live_grants, one_for_each_answer
 from sayso.gate.sessions.stop import (
