@@ -23,7 +23,7 @@ from sayso.core.effects import GrantAdded
 from sayso.core.grants import Pins
 from sayso.core.model import Operation
 from sayso.gate.deciding.request import make_call, make_request
-from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_all_rows
+from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_live_rows
 from sayso.gate.ledger.retry import retry_call
 from sayso.gate.ledger.start import start_call
 from sayso.gate.ledger.workflows import list_workflow_runs, reconcile_runs
@@ -85,7 +85,7 @@ def _grow(gate: Gate, more: int) -> None:
     for _ in range(more):
         session = open_session(gate, agent="agent", owner="bench")
         with gate.store.write(durable=False) as tx:
-            found = load_open_session(gate, tx, session, select_all_rows())
+            found = load_open_session(gate, tx, session, select_live_rows())
             apply_and_save(
                 gate, tx, found, (GrantAdded(build_grant(WISH, gate.policy, found.session, tx.now, "bench")),)
             )

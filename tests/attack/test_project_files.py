@@ -12,7 +12,7 @@ from sayso import ConsentDenied, ConsentRequired, Sayso
 from sayso.core.audit import events
 from sayso.core.model import Verdict
 from sayso.gate.deciding.request import request_in_session
-from sayso.gate.gate import PolicyMoved, load_open_session, select_all_rows
+from sayso.gate.gate import PolicyMoved, load_open_session, select_live_rows
 from sayso.gate.open import open_gate
 from sayso.gate.policy.acting_policy import PolicySource
 from sayso.gate.policy.projects import MOST_BYTES, MOST_KEPT, NAME, ProjectFiles
@@ -240,7 +240,7 @@ def test_a_decision_that_forgets_the_file_is_not_made(mail: Mail) -> None:
     gate = mail.gate.gate
     request = request_in_session(gate, mail.session.id, "read", {}, None, 0.0)
     with gate.store.read() as tx:
-        found = load_open_session(gate, tx, mail.session.id, select_all_rows())
+        found = load_open_session(gate, tx, mail.session.id, select_live_rows())
         with pytest.raises(PolicyMoved):
             view_of(gate, tx, found, request)
 

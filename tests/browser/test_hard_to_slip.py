@@ -283,7 +283,7 @@ MIDDLE = """(name) => {
 
 def stopped(desk: Desk, session: str) -> bool:
     with desk.gate.store.read() as tx:
-        found = load_session(tx, desk.gate.sealer, session, RowSelection(keys=()))
+        found = load_session(tx, desk.gate.sealer, session, RowSelection())
     return found is not None and found.session.stopped is not None
 
 

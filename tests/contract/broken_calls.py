@@ -69,6 +69,12 @@ class GivesGrantsOfOtherSessions(MemoryWriter):
         return [row for other in self._tables.grants for row in super(type(self), self).grants(other, wanted)]
 
 
+class NamesGrantsOfOtherSessions(MemoryWriter):
+    def grants_named(self, session: str, grants: Iterable[str]) -> Sequence[GrantRow]:
+        del session
+        return [row for row in map(self.grant, dict.fromkeys(grants)) if row is not None]
+
+
 class ReplacesGrants(MemoryWriter):
     def add_grant(self, row: GrantRow) -> None:
         self._changes.put(self._tables.grants, row.session, row.id, row)
@@ -217,6 +223,7 @@ CALLS: dict[type[MemoryWriter], str] = {
     MovesAllCalls: MOVES,
     ForgetsEffectsOfOthers: "an_effect_is_found_in_every_session",
     GivesGrantsOfOtherSessions: "grants_come_in_the_order_given_and_from_one_session",
+    NamesGrantsOfOtherSessions: "grants_are_found_by_their_names_in_their_session",
     ReplacesGrants: "a_grant_is_added_once",
     ListsExpiredGrants: ENDS,
     LosesOneOfTwoThatEndAtOnce: ENDS,

@@ -75,11 +75,14 @@ class ListsQuestionsOfOthers(MemoryWriter):
 
 
 class CountsClosedQuestionsAsOpen(MemoryWriter):
-    def count_open(self) -> int:
-        return len(self.questions(state=None))
+    def count_open(self, session: str | None = None) -> int:
+        return len(self.questions(session, state=None))
 
-    def count_questions(self, session: str, *, since: float) -> tuple[int, int]:
-        return len(self.questions(session, state=None)), super().count_questions(session, since=since)[1]
+
+class CountsTheOpenQuestionsOfAll(MemoryWriter):
+    def count_open(self, session: str | None = None) -> int:
+        del session
+        return super().count_open()
 
 
 class FindsClosedQuestionsLate(MemoryWriter):
@@ -176,7 +179,8 @@ QUESTIONS: dict[type[MemoryWriter], str] = {
     ClosesWithoutSayingHow: "the_first_answer_stands",
     JoinsClosedQuestions: OPEN_QUESTION,
     BeginsEveryPageAtTheTop: PAGES,
-    CountsClosedQuestionsAsOpen: "questions_are_counted_by_session_state_and_time",
+    CountsClosedQuestionsAsOpen: "open_questions_are_counted_by_session",
+    CountsTheOpenQuestionsOfAll: "open_questions_are_counted_by_session",
     FindsClosedQuestionsLate: "sessions_with_a_late_question_are_found",
     PagesQuestionsById: PAGES,
     ListsQuestionsOfOthers: "questions_can_be_listed_by_owner",

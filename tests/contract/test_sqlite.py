@@ -493,7 +493,7 @@ def lookups() -> Iterator[tuple[str, str]]:
     """Every statement with a condition, by name, with room for two keys where it takes keys."""
     for name, text in vars(statements).items():
         if name[0] != "_" and name.isupper() and isinstance(text, str) and name not in LISTS | {"EACH"}:
-            yield name, statements.repeat_groups(text, 2, 2 if "wanted" in text else 1)
+            yield name, statements.repeat_groups(text, 2, 2 if "(one, two)" in text else 1)
 
 
 def test_no_lookup_reads_a_whole_table(path: Path) -> None:
@@ -523,6 +523,19 @@ def test_keys_are_looked_up_by_all_their_parts(path: Path) -> None:
             asked = statements.repeat_groups(text, 3, 2)
             plan = file.execute(f"EXPLAIN QUERY PLAN {asked}", [None] * asked.count("?"))
             assert [row[3] for row in plan if parts in row[3]]
+
+
+def test_what_is_over_in_a_session_is_not_gone_through_for_what_is_live(path: Path) -> None:
+    SqliteStore(path).close()
+    with closing(sqlite3.connect(path)) as file:
+        for text, index in (
+            (statements.GRANTS_NAMED, "sqlite_autoindex_grants_1 (id=?)"),
+            (statements.QUESTIONS_SESSION_OPEN, "questions_open (session=?)"),
+            (statements.COUNT_OPEN, "questions_open (session=?)"),
+        ):
+            asked = statements.repeat_groups(text, 3, 1)
+            plan = file.execute(f"EXPLAIN QUERY PLAN {asked}", [None] * asked.count("?"))
+            assert [row[3] for row in plan if index in row[3]]
 
 
 def test_after_many_have_read_at_once_few_connections_are_kept(path: Path) -> None:

@@ -38,7 +38,7 @@ def opened(gate: Gate, parent: str | None = None) -> str:
 
 def stopped(gate: Gate, session: str) -> bool:
     with gate.store.read() as tx:
-        found = load_session(tx, gate.sealer, session, RowSelection(keys=()))
+        found = load_session(tx, gate.sealer, session, RowSelection())
     return found is not None and found.session.stopped is not None
 
 
@@ -49,7 +49,7 @@ def recorded(gate: Gate, event: str = "STOPPED") -> list[EntryRow]:
 
 def state_of(gate: Gate, session: str) -> Session:
     with gate.store.read() as tx:
-        found = load_session(tx, gate.sealer, session, RowSelection(keys=()))
+        found = load_session(tx, gate.sealer, session, RowSelection())
     assert found is not None
     return found.session
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sayso.gate.gate import Gate, load_open_session, select_all_rows
+from sayso.gate.gate import Gate, load_open_session, select_live_rows
 from sayso.service.app import DESCRIBED
 from sayso.service.http.endpoints import Endpoint
 from tests.support.service import PUSH, READ, WIPE, WRITE, Service
@@ -329,7 +329,7 @@ def test_a_success_that_an_agent_reports_lifts_no_suspension(service: Service, g
     ended(service, "agent", again, "succeeded")
     session = service.told("agent", "GET", "/v1/sessions")[0]["id"]
     with gate.store.read() as tx:
-        assert "file-edit" in load_open_session(gate, tx, session, select_all_rows()).session.suspended
+        assert "file-edit" in load_open_session(gate, tx, session, select_live_rows()).session.suspended
 
 
 def test_what_an_agent_says_of_its_call_is_marked_as_its_own_word(service: Service, gate: Gate) -> None:

@@ -107,10 +107,11 @@ class Decider:
         if self._gate is None or self._session is None:
             return {"session": ""} if self._gate is not None else {}, ""
         from sayso.gate.deciding.request import requester_of_session
-        from sayso.gate.gate import load_open_session, select_all_rows
+        from sayso.gate.gate import load_open_session
+        from sayso.gate.rows.sessions import RowSelection
 
         with self._gate.store.read() as tx:
-            row = load_open_session(self._gate, tx, self._session, select_all_rows()).row
+            row = load_open_session(self._gate, tx, self._session, RowSelection()).row
         return requester_of_session(row), row.workspace
 
 

@@ -244,7 +244,7 @@ def stopped_session_ids(gate: Gate) -> Iterator[tuple[str, str]]:
     named = list(open_session_ids(gate))
     with gate.store.read() as tx:
         for name, about in named:
-            found = load_session(tx, gate.sealer, name, RowSelection(keys=()))
+            found = load_session(tx, gate.sealer, name, RowSelection())
             if found is not None and found.session.stopped is not None:
                 yield name, about
 

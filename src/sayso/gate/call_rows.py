@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -21,7 +20,7 @@ from sayso.core.model import Request, Verdict
 from sayso.core.policy import Terms, terms_of
 from sayso.gate import words
 from sayso.gate.gate import Gate, refuse_tampered
-from sayso.gate.rows.row_seals import SessionState, Untried
+from sayso.gate.rows.row_seals import SessionState, Untried, standing_label
 from sayso.gate.rows.sessions import (
     LoadedSession,
     RowSelection,
@@ -213,7 +212,7 @@ def find_fault(gate: Gate, tx: Reader, row: CallRow) -> str | None:
 
 def find_fault_beside(row: CallRow, kept: SessionState) -> str | None:
     """Return what is wrong with this row compared with its session; None if nothing is."""
-    same = kept.calls.get(row.id) == _standing_label(row) and kept.untried.get(row.id) == _find_untried(row)
+    same = kept.calls.get(row.id) == standing_label(row) and kept.untried.get(row.id) == _find_untried(row)
     return None if same or is_forgotten(row, kept) else words.restored_outside(f"call {row.id}")
 
 
@@ -320,8 +319,8 @@ def _name_in_session(
     gate: Gate, tx: Writer, before: CallRow | None, after: CallRow, seen: SeenSession = UNSEEN
 ) -> None:
     """Keep the call's state in its session's row, as long as it is not over."""
-    stands, untried = _standing_label(after), _find_untried(after)
-    stood, waited = (None, None) if before is None else (_standing_label(before), _find_untried(before))
+    stands, untried = standing_label(after), _find_untried(after)
+    stood, waited = (None, None) if before is None else (standing_label(before), _find_untried(before))
     if stands == stood and untried == waited:
         return
     row = tx.session(after.session)
@@ -341,26 +340,12 @@ def _name_in_session(
 
 
 def _session_of(gate: Gate, tx: Reader, row: CallRow) -> LoadedSession:
-    found = load_session(tx, gate.sealer, row.session, RowSelection(keys=()))
+    found = load_session(tx, gate.sealer, row.session, RowSelection())
     if found is None or not (found.believed or gate.sealer.void_session(found.row)):
         refuse_tampered(gate, tx, row.session, found)
     if found is None:
         raise UnknownCall(f"there is no session of call {row.id}")
     return found
-
-
-def running_label(fence: int) -> str:
-    """Return the state of a call that runs under this number, as its session stores it."""
-    return f"running {fence}"
-
-
-def _standing_label(row: CallRow) -> str | None:
-    """Return the standing of a call that is under way, with the note of a parked one."""
-    if row.state == "running":
-        return running_label(row.fence)
-    if row.state != "waiting":
-        return None
-    return f"waiting {row.fence} {sha256(row.result or b'').hexdigest()[:32]}"
 
 
 def _find_untried(row: CallRow) -> Untried | None:

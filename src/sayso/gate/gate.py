@@ -188,14 +188,17 @@ def writing(gate: Gate, *, durable: bool = True) -> AbstractContextManager[Write
     return gate.marked_store.write(durable=durable, goes_on=gate.stream)
 
 
-def select_all_rows() -> RowSelection:
-    """All grants and questions of a session: for messages and answers, which may end anything."""
-    return RowSelection()
+def select_live_rows(*names: str, calls: bool = False) -> RowSelection:
+    """All live grants and open questions of a session, for what may end any; and grants of these names.
+
+    With `calls` the calls under way, which end with consent that is taken back by name.
+    """
+    return RowSelection(live=True, names=names, calls=calls)
 
 
-def select_all_rows_and_calls() -> RowSelection:
-    """The same with the calls under way, which end with consent that is taken back by name."""
-    return RowSelection(calls=True)
+def select_every_row(*, calls: bool = False) -> RowSelection:
+    """All of a session, also what is over: to know what names mean in it, and to find every forged row."""
+    return RowSelection(over=True, calls=calls)
 
 
 def select_rows_for(request: Request, policy: Policy, scope: Scope) -> RowSelection:
@@ -346,7 +349,7 @@ def load_reviews(gate: Gate, tx: Reader, names: Sequence[str]) -> dict[str, floa
 
 def is_stopped(gate: Gate, tx: Reader, session: str) -> bool:
     """Return whether this session or any above it is stopped; one that cannot be read counts as stopped."""
-    found = load_session(tx, gate.sealer, session, RowSelection(keys=()))
+    found = load_session(tx, gate.sealer, session, RowSelection())
     if found is None or found.findings or found.session.stopped is not None:
         return True
     return found.row.parent is not None and is_stopped(gate, tx, found.row.parent)

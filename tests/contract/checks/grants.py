@@ -26,6 +26,18 @@ def check_grants_come_in_the_order_given_and_from_one_session(make: Open) -> Non
         assert r.grant("m") == grant("m", session="s2", kind="tool", value="x")
 
 
+def check_grants_are_found_by_their_names_in_their_session(make: Open) -> None:
+    store = make()
+    with store.write() as w:
+        for name, owner in (("z", "s1"), ("a", "s1"), ("m", "s2"), ("b", "s1")):
+            w.add_grant(grant(name, session=owner))
+        found = w.grants_named("s1", iter(["b", "nobody's", "z", "m", "b"]))
+        assert sorted(row.id for row in found) == ["b", "z"]
+        assert list(w.grants_named("s1", [])) == []
+    with store.read() as r:
+        assert list(r.grants_named("s2", ["m", "z"])) == [grant("m", session="s2")]
+
+
 def _give_six(store: Store) -> list[str]:
     """Six grants, given in another order than that in which they end, two at once; and others."""
     ends = {"e": 1.0, "b": 2.0, "d": 2.0, "a": 3.0, "f": 4.0, "c": UNKNOWN_EXPIRY - NOON}
@@ -99,6 +111,7 @@ def check_any_number_of_keys_can_be_asked_for(make: Open) -> None:
         w.add_nodes(NodeRow("main", 0, index, b"") for index in range(1300))
     with store.read() as r:
         assert [row.id for row in r.grants("s1", [("tool", name) for name in names])] == names[::-1]
+        assert sorted(row.id for row in r.grants_named("s1", reversed(names))) == names
         assert [row.grant for row in r.spends(reversed(names))] == names
         assert [row.index for row in r.nodes("main", [(0, i) for i in reversed(range(1300))])] == list(
             range(1300)

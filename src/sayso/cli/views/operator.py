@@ -179,7 +179,7 @@ def load_open_sessions(gate: Gate) -> list[OpenSession]:
     after = ""
     with gate.store.read() as tx:
         while page := tx.sessions(after=after, limit=PAGE):
-            loaded += [load_session(tx, gate.sealer, row.id, RowSelection(keys=())) for row in page]
+            loaded += [load_session(tx, gate.sealer, row.id, RowSelection()) for row in page]
             after = page[-1].id
     seen = Activity().load_last_times(gate)
     return [

@@ -18,8 +18,9 @@ from sayso.core.effects import Alerted, Effect, Noticed, QuestionOpened, Session
 from sayso.core.model import Request, Risk, Verdict
 from sayso.core.rulebook import APPROVED_CALL, EFFECT_KEY, FLOODING, USER_INITIATED, Rule
 from sayso.core.session import Scope, Session, find_replaced_questions
+from sayso.core.session.numbering import question_id
 from sayso.gate import words
-from sayso.gate.call_rows import EffectTaken, find_fault, find_record, running_label
+from sayso.gate.call_rows import EffectTaken, find_fault, find_record
 from sayso.gate.deciding.approvals import question_behind
 from sayso.gate.deciding.request import gate_and_reading
 from sayso.gate.gate import (
@@ -34,6 +35,7 @@ from sayso.gate.policy.projects import decide_here, record_project_alerts
 from sayso.gate.questions.expiry import expire_in
 from sayso.gate.questions.view import view_of
 from sayso.gate.rows.journal import call_for_entry, record
+from sayso.gate.rows.row_seals import running_label
 from sayso.gate.telemetry import DecidingSpan
 from sayso.store.contract import Reader, Writer
 
@@ -99,7 +101,7 @@ def authorize_in(
     wanted = select_rows_for(request, gate.policy, scope)
     found = load_open_session(gate, tx, request.session, wanted)
     if found.session.plan is not None:  # an ask may end the plan, and with it grants that are not among these
-        found = load_open_session(gate, tx, request.session, msgspec.structs.replace(wanted, keys=None))
+        found = load_open_session(gate, tx, request.session, msgspec.structs.replace(wanted, live=True))
     view, now = view_of(gate, tx, found, request, scope), tx.now
     decision = decide_here(gate, request, view, now)
     if decision.verdict is ASK:
@@ -208,7 +210,7 @@ def _find_or_open_question(
     )
     if question.id in session.questions:
         return question, None
-    flood = reason_not_to_ask(gate, tx, request.session, len(find_replaced_questions(question, session)))
+    flood = reason_not_to_ask(gate, tx, session, len(find_replaced_questions(question, session)))
     return (question, None) if flood is None else (None, flood)
 
 
@@ -219,19 +221,30 @@ def _record_replaced(gate: Gate, tx: Writer, question: Question, session: Sessio
         record(tx, replaced, session=session.id, stream=gate.stream)
 
 
-def reason_not_to_ask(gate: Gate, tx: Writer, session: str, replaced: int = 0) -> str | None:
+def reason_not_to_ask(gate: Gate, tx: Writer, session: Session, replaced: int = 0) -> str | None:
     """Why this session may ask no more now, or None; what nobody answered in time does not count as open.
 
     Nor do those that the next question takes the place of.
     """
     most_open, an_hour = gate.policy.settings.open_questions, gate.policy.settings.questions_per_hour
-    still_open, lately = tx.count_questions(session, since=tx.now - HOUR)
-    still_open -= replaced
+    still_open = tx.count_open(session.id) - replaced
     if still_open >= most_open:
-        still_open -= expire_in(gate, tx, session)
-    if still_open < most_open and lately < an_hour:
+        still_open -= expire_in(gate, tx, session.id)
+    if still_open < most_open and not _asked_within_the_hour(gate, tx, session, an_hour):
         return None
     return words.flood_reason(still_open >= most_open, most_open, an_hour)
+
+
+def _asked_within_the_hour(gate: Gate, tx: Writer, session: Session, questions: int) -> bool:
+    """Return whether the session's last questions, as many as this, were all asked within the last hour.
+
+    The first of these says it. One that was changed or deleted by hand says nothing, and counts as asked.
+    """
+    first = session.asked - questions + 1
+    if first < 1:
+        return False
+    row = tx.question(question_id(session.id, first))
+    return row is None or gate.sealer.open_question(row) is None or row.opened_at >= tx.now - HOUR
 
 
 def flood_effects(session: Session, reason: str, now: float) -> tuple[Effect, ...]:

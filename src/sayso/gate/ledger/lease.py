@@ -28,7 +28,7 @@ from sayso.gate.call_rows import (
     with_standing,
 )
 from sayso.gate.deciding.authorize import record_decision
-from sayso.gate.gate import NO_SCOPE, Gate, apply_and_save, load_open_session, select_all_rows, writing
+from sayso.gate.gate import NO_SCOPE, Gate, apply_and_save, load_open_session, select_live_rows, writing
 from sayso.gate.ledger.outcome import effects_of_entering
 from sayso.gate.ledger.resume import MOST_ENTRIES, end_run_grant, refuse_by_question, refuse_to_go_on
 from sayso.gate.ledger.workflows import decode_note
@@ -65,7 +65,7 @@ def release_call(gate: Gate, call: str, fence: int) -> None:
     with writing(gate) as tx:
         row = load_call_row(gate, tx, call)
         back = with_standing(row, ledger.release_running(standing_of(row), fence))
-        found = load_open_session(gate, tx, row.session, select_all_rows())
+        found = load_open_session(gate, tx, row.session, select_live_rows())
         if call not in found.session.unentered:
             raise NotNow("the call was entered, so it cannot be given back", hint="say how it ended")
         returned = _return_effects(found.session, call)
@@ -154,7 +154,7 @@ def _end_parked_call(gate: Gate, tx: Writer, row: CallRow, kept: Record, no: Dec
 
 
 def _enter(gate: Gate, tx: Writer, row: CallRow) -> None:
-    found = load_open_session(gate, tx, row.session, select_all_rows())
+    found = load_open_session(gate, tx, row.session, select_live_rows())
     entered = effects_of_entering(found.session, row.id)
     if entered:
         apply_and_save(gate, tx, found, entered, call=row.id)

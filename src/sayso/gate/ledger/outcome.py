@@ -29,7 +29,7 @@ from sayso.gate.call_rows import (
     with_record,
     with_standing,
 )
-from sayso.gate.gate import EPOCH_READ, Gate, apply_and_save, load_open_session, select_all_rows, writing
+from sayso.gate.gate import EPOCH_READ, Gate, apply_and_save, load_open_session, select_live_rows, writing
 from sayso.gate.ledger.resume import find_ending_since, was_tightened_since_start
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_session
@@ -168,7 +168,7 @@ def _follow_up_consent(gate: Gate, tx: Writer, row: CallRow, kept: Record, *, do
     found = load_open_session(gate, tx, row.session, _select_rows_of(gate, tx, row, kept))
     plain = ok and _ends_plainly(found.session, row, kept)
     if not plain:
-        found = load_open_session(gate, tx, row.session, select_all_rows())
+        found = load_open_session(gate, tx, row.session, select_live_rows())
     report = NOTHING_FOLLOWS if plain else _report_end(gate, tx, found, row, kept, doubted=doubted)
     ending = tuple(
         [
@@ -256,7 +256,7 @@ def _ends_plainly(session: SessionHead, row: CallRow, kept: Record) -> bool:
 
 def end_retries(gate: Gate, tx: Writer, row: CallRow, kept: Record) -> None:
     """Nobody knows how this run ended: the identical call does not run again without asking."""
-    found = load_session(tx, gate.sealer, row.session, select_all_rows())
+    found = load_session(tx, gate.sealer, row.session, select_live_rows())
     if found is not None and found.believed and found.row.ended_at is None:
         apply_and_save(gate, tx, found, (RetriesEnded(kept.request.digest),), call=row.id)
 

@@ -110,7 +110,7 @@ def reason_not_to_run(gate: Gate, tx: Reader, sessions: Iterable[str]) -> str | 
     for name in dict.fromkeys(sessions):
         above: str | None = name
         while above is not None:
-            found = load_session(tx, gate.sealer, above, RowSelection(keys=()))
+            found = load_session(tx, gate.sealer, above, RowSelection())
             if found is None or not found.believed or found.row.ended_at is not None:
                 return words.SESSION_OVER
             if found.session.stopped is not None:

@@ -195,7 +195,7 @@ def start_ungated(
         known = _find_recorded_attempt(gate, tx, request, host_id, key)
         if known is not None:
             return known
-        found = load_open_session(gate, tx, request.session, RowSelection(keys=()))
+        found = load_open_session(gate, tx, request.session, RowSelection())
         name = new_call_id()
         if effect_key is not None:
             check_effect(gate, tx, request, effect_key, name)
@@ -285,7 +285,7 @@ def start_row(
 ) -> CallRow:
     """The call with its lease; and, if it was not entered yet, noted in its session as one to give back."""
     if not entered:
-        found = load_open_session(gate, tx, row.session, RowSelection(keys=()))
+        found = load_open_session(gate, tx, row.session, RowSelection())
         used = dict.fromkeys(
             effect.grant for effect in done.decision.effects if isinstance(effect, GrantUsed)
         )
@@ -304,7 +304,7 @@ def start_row(
 
 def _give_run_grant(gate: Gate, tx: Writer, row: CallRow, request: Request, decision: Decision) -> None:
     """A workflow was allowed to start: its run gets a grant of its own, which ends with it."""
-    found = load_open_session(gate, tx, row.session, RowSelection(keys=()))
+    found = load_open_session(gate, tx, row.session, RowSelection())
     grant = run_grant(row.id, request, decision, gate.policy, found.session, tx.now)
     apply_and_save(gate, tx, found, (GrantAdded(grant),))
     granted = events.Granted(grant.id, grant.kind, grant.risk.word, workflow=request.workflow)

@@ -19,7 +19,7 @@ from sayso.core.session import Run, Scope, find_ended_grants
 from sayso.gate.audit.operator_transaction import operator_act
 from sayso.gate.call_rows import UnknownCall, find_record, load_call_row, move_call_row, standing_of
 from sayso.gate.deciding.authorize import with_run_standing
-from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_all_rows, writing
+from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_live_rows, writing
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.sessions import LoadedSession, load_session
 from sayso.store.contract import CallRow, Reader, Writer
@@ -137,7 +137,7 @@ def watch_run(gate: Gate, run: str, timeout: float = RUN_SILENCE) -> Iterator[Ru
 def cascade_revoke(gate: Gate, session: str, workflow: str, *, by: str) -> int:
     """Withdraw trust in a workflow: its class grant and every run grant in flight end; how many did."""
     with operator_act(gate) as tx:
-        found = load_open_session(gate, tx, session, select_all_rows())
+        found = load_open_session(gate, tx, session, select_live_rows())
         ending = [
             held for held in found.session.all_grants if _is_of_workflow(held, workflow) and not held.revoked
         ]
@@ -166,7 +166,7 @@ def _find_sessions_with_dead_runs(gate: Gate) -> list[str]:
 
 def _reconcile_session(gate: Gate, session: str) -> int:
     with writing(gate) as tx:
-        found = load_session(tx, gate.sealer, session, select_all_rows())
+        found = load_session(tx, gate.sealer, session, select_live_rows())
         if found is None or not found.believed or found.row.ended_at is not None:
             return 0
         dead = [

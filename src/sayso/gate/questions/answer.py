@@ -29,7 +29,7 @@ from sayso.gate.gate import (
     Gate,
     apply_and_save,
     load_open_session,
-    select_all_rows,
+    select_live_rows,
     writing,
 )
 from sayso.gate.people.answerers import Answerer
@@ -153,7 +153,7 @@ def cancel_question(gate: Gate, question: str, why: str) -> None:
         row = tx.question(question)
         if row is None:
             raise UnknownQuestion.of(question)
-        found = load_open_session(gate, tx, row.session, select_all_rows())
+        found = load_open_session(gate, tx, row.session, select_live_rows())
         closed = {"state": "cancelled", "reason": why, "closed_at": tx.now}
         if question in found.session.questions and close_question_row(tx, gate.sealer, row, **closed):
             apply_and_save(gate, tx, found, (QuestionWithdrawn(question),))
@@ -280,7 +280,7 @@ def _close_with_answer(
             return _standing_from_row(row, yours=False)
         if tx.now >= ends_at(gate, row):
             return _standing_from_row(expire_question(gate, tx, row), yours=False)
-        found = load_open_session(gate, tx, row.session, select_all_rows())
+        found = load_open_session(gate, tx, row.session, select_live_rows())
         asked = found.session.questions.get(row.id)
         if asked is None:
             refuse_tampered_question(gate, row)

@@ -13,10 +13,10 @@ from sayso.core.effects import GrantAdded
 from sayso.core.model import Request, Verdict
 from sayso.core.session import Session, apply_effects
 from sayso.core.session.numbering import question_id
-from sayso.gate.gate import Gate, select_all_rows
+from sayso.gate.gate import Gate
 from sayso.gate.questions.read import read_question
 from sayso.gate.questions.view import view_of
-from sayso.gate.rows.sessions import LoadedSession, load_session
+from sayso.gate.rows.sessions import LoadedSession, RowSelection, load_session
 from sayso.store.contract import Reader
 
 LOOK_BACK = 50
@@ -25,7 +25,7 @@ LOOK_BACK = 50
 def measure_coverage(gate: Gate, question: Question) -> tuple[dict[str, int], int]:
     """For each answer how many of the questions before this one it would have covered; and of how many."""
     with gate.store.read() as tx:
-        found = load_session(tx, gate.sealer, question.request.session, select_all_rows())
+        found = load_session(tx, gate.sealer, question.request.session, RowSelection())
         if found is None or not found.believed:
             return {}, 0
         earlier = list(_earlier_requests(gate, tx, question))

@@ -79,5 +79,5 @@ def format_trace(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> str:
 
 
 def select_rows_for_preview(gate: Gate, request: Request, scope: Scope) -> RowSelection:
-    """All grants, and of what was denied and sent in the session what this request can depend on."""
-    return msgspec.structs.replace(select_rows_for(request, gate.policy, scope), keys=None)
+    """What this request can depend on, and all that is live, as an ask may end the plan."""
+    return msgspec.structs.replace(select_rows_for(request, gate.policy, scope), live=True)

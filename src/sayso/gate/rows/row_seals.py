@@ -95,6 +95,20 @@ class SessionState(msgspec.Struct, frozen=True, omit_defaults=True):
     forgotten: float = 0.0
 
 
+def running_label(fence: int) -> str:
+    """Return the state of a call that runs under this number, as its session stores it."""
+    return f"running {fence}"
+
+
+def standing_label(row: CallRow) -> str | None:
+    """Return the standing of a call that is under way, with the note of a parked one."""
+    if row.state == "running":
+        return running_label(row.fence)
+    if row.state != "waiting":
+        return None
+    return f"waiting {row.fence} {sha256(row.result or b'').hexdigest()[:32]}"
+
+
 _columns_beside_head = attrgetter(
     "id", "owner", "agent", "user", "workspace", "parent", "opened_at", "ended_at", "spends"
 )

@@ -5,6 +5,9 @@
 - The sealed row of the session names all that is live in it: grants with their uses, open questions, calls
   under way, what was denied and sent lately. Its version is compared with the mark beside the key. So an
   older row that is restored, or one that was missing for a while, revives nothing.
+- What is live is looked up by its name, so what is over costs nothing, however much of it there is. A live
+  row that was changed or is gone is noticed. One that the session does not name grants nothing, whoever wrote
+  it; it is noticed by whoever looks up what it is for, and by `audit verify`.
 - The spend rows are the log of each grant's uses and end, each row under its own number.
 - Changes are found by comparing the session before and after, so there is only one way in which they reach
   the store.
@@ -12,7 +15,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -26,14 +29,16 @@ from sayso.core.model import Request
 from sayso.core.session import CallUnderWay, Sending, Session, SessionHead
 from sayso.gate import words
 from sayso.gate.rows.row_seals import GrantUsage, Sealer, SentOnce, SessionState
-from sayso.gate.rows.spends import find_entered, find_spends, number_last
-from sayso.store.contract import CallRow, QuestionRow, Reader, SessionRow, SpendRow, Writer
+from sayso.gate.rows.spends import find_entered, find_grants_of_same_answers, find_spends, number_last
+from sayso.store.contract import CallRow, GrantRow, QuestionRow, Reader, SessionRow, SpendRow, Writer
 
 OfCall = TypeVar("OfCall")
 ENDED_LASTS = 30 * DAY
 """How long what ended is remembered for calls under way: longer than one can wait for its answers."""
 UNTRIED_LASTS = 30 * DAY
 """How long a call can be tried that nobody has tried: longer than questions and approvals can last."""
+MOST_OPEN = 10_000
+"""How many open questions are read with a session."""
 MOST_UNTRIED = 256
 """How many of those a session names. Who polls by making the same call again leaves one each time."""
 
@@ -76,14 +81,27 @@ _decode_started_call = msgspec.json.Decoder(_StartedCall).decode
 
 
 class RowSelection(msgspec.Struct, frozen=True):
-    """Which rows to load with a session: those of these keys and digest; everything if `keys` is None.
+    """Which rows to load with a session: the grants of these keys, and the open question about this digest.
 
-    With `calls`, the calls under way as well.
+    With `live`, every live grant and open question as well, and what free retries stem from. `names`: and
+    these grants, whatever became of them. `over`: and every grant that is over. `calls`: and the calls under
+    way.
     """
 
-    keys: tuple[GrantKey, ...] | None = None
+    keys: tuple[GrantKey, ...] = ()
     digest: str | None = None
+    live: bool = False
+    names: tuple[str, ...] = ()
+    over: bool = False
     calls: bool = False
+
+
+class _SelectedGrants(msgspec.Struct, frozen=True):
+    """The grants as they are, those that are missing, and what was noticed."""
+
+    held: dict[GrantKey, tuple[HeldGrant, ...]]
+    missing: frozenset[str] = frozenset()
+    findings: tuple[str, ...] = ()
 
 
 def load_session(tx: Reader, sealer: Sealer, session: str, wanted: RowSelection) -> LoadedSession | None:
@@ -94,17 +112,18 @@ def load_session(tx: Reader, sealer: Sealer, session: str, wanted: RowSelection)
     kept = sealer.open_session(row)
     if kept is None:
         return _session_not_believed(row, void=sealer.void_session(row) is not None)
-    grants, missing, findings = _load_grants(tx, sealer, row.id, kept, wanted.keys)
+    grants = _load_grants(tx, sealer, row.id, kept, wanted)
     questions, more = _load_questions(tx, sealer, session, kept, wanted)
     fields: tuple[Any, ...] = (
         *_fields_of_head(kept.head),
-        grants,
+        grants.held,
         kept.denials,
         questions,
         _sendings_by_key(kept.sent) if kept.sent else {},
         _load_calls_under_way(tx, sealer, kept) if wanted.calls and kept.calls else {},
     )
-    return LoadedSession(row, Session(*fields), kept, (*findings, *more), True, missing)
+    findings = (*grants.findings, *more)
+    return LoadedSession(row, Session(*fields), kept, findings, True, grants.missing)
 
 
 def _session_not_believed(row: SessionRow, *, void: bool) -> LoadedSession:
@@ -181,13 +200,14 @@ def _save_grants(
 
 
 def _find_ended(
-    tx: Reader, sealer: Sealer, before: LoadedSession, after: Session, spends: Sequence[SpendRow]
+    tx: Writer, sealer: Sealer, before: LoadedSession, after: Session, spends: Sequence[SpendRow]
 ) -> dict[str, float]:
     """Return the grants and calls under way that end, and until when that is remembered."""
     old, until = before.session, tx.now + ENDED_LASTS
     over = {spend.grant: until for spend in spends if spend.what == "revoke"}
     if over and before.kept.calls:
-        over |= _grants_of_same_answers(tx, sealer, old.id, over)
+        ending = find_grants_of_same_answers(tx, sealer, old.id, before.kept, over)
+        over |= dict.fromkeys(ending, until)
     for call in old.under_way:
         if call not in after.under_way:
             over[call] = until
@@ -210,17 +230,6 @@ def _without_restarted_call(
     """Return these without a call that was restarted just now, which rests on new consent."""
     begun = None if stands is None or stands[1] is None else stands[0]
     return {name: until for name, until in over.items() if name != begun}
-
-
-def _grants_of_same_answers(
-    tx: Reader, sealer: Sealer, session: str, over: Collection[str]
-) -> dict[str, float]:
-    """The grants of the same answers, and retries that stem from these: what they started ends as well."""
-    given = [grant for row in tx.grants(session) if (grant := sealer.open_grant(row)) is not None]
-    answers = {grant.question for grant in given if grant.id in over and grant.question is not None}
-    gone = {*over, *answers}
-    ending = [grant for grant in given if grant.question in answers or not gone.isdisjoint(grant.stems)]
-    return {grant.id: tx.now + ENDED_LASTS for grant in ending}
 
 
 def _load_calls_under_way(tx: Reader, sealer: Sealer, kept: SessionState) -> dict[str, CallUnderWay]:
@@ -385,30 +394,58 @@ def _without_consent(row: SessionRow) -> Session:
 
 
 def _load_grants(
-    tx: Reader, sealer: Sealer, session: str, kept: SessionState, keys: Collection[GrantKey] | None
-) -> tuple[Mapping[GrantKey, tuple[HeldGrant, ...]], frozenset[str], tuple[str, ...]]:
-    """The session's grants as they are, those that are missing, and what was noticed.
+    tx: Reader, sealer: Sealer, session: str, kept: SessionState, wanted: RowSelection
+) -> _SelectedGrants:
+    """A row that does not fit its seal is not one of them, and one that the session does not name is over."""
+    loading = _GrantLoading(sealer, kept)
+    if wanted.over:
+        loading.add(tx.grants(session))
+    elif wanted.keys:
+        loading.add(tx.grants(session, wanted.keys))
+    if wanted.live and not wanted.over:
+        loading.add_named(tx, session, (*kept.spent, *wanted.names))
+        loading.add_named(tx, session, loading.find_stems())
+    if not (wanted.live or wanted.over):
+        return _SelectedGrants(loading.held, findings=tuple(loading.findings))
+    missing = frozenset(kept.spent) - loading.sound
+    gone = (words.deleted_outside(f"grant {name}") for name in sorted(missing))
+    return _SelectedGrants(loading.held, missing, (*loading.findings, *gone))
 
-    A row that does not fit its seal is not one of them, and one that the session does not name is over.
-    """
-    if keys is not None and not keys:
-        return {}, frozenset(), ()
-    held: dict[GrantKey, tuple[HeldGrant, ...]] = {}
-    findings: list[str] = []
-    for row in tx.grants(session, keys):
-        grant = sealer.open_grant(row)
-        if grant is None:
-            if not sealer.is_void(row):
-                findings.append(words.changed_or_void(f"grant {row.id}"))
-            continue
-        became, key = kept.spent.get(grant.id), grant.key
-        one = _dead_grant(grant, kept) if became is None else HeldGrant(grant, became.used)
-        held[key] = (*held[key], one) if key in held else (one,)
-    if keys is not None:
-        return held, frozenset(), tuple(findings)
-    missing = frozenset(kept.spent) - {one.grant.id for row in held.values() for one in row}
-    findings += (words.deleted_outside(f"grant {name}") for name in sorted(missing))
-    return held, missing, tuple(findings)
+
+class _GrantLoading:
+    """The grants of a session while they are loaded. Each row is looked at once."""
+
+    def __init__(self, sealer: Sealer, kept: SessionState) -> None:
+        self._sealer = sealer
+        self._kept = kept
+        self._seen: set[str] = set()
+        self.held: dict[GrantKey, tuple[HeldGrant, ...]] = {}
+        self.sound: set[str] = set()
+        """The names of the grants whose rows are as we wrote them."""
+        self.findings: list[str] = []
+
+    def add_named(self, tx: Reader, session: str, names: Iterable[str]) -> None:
+        """Add the grants of these names, in this order."""
+        left = [name for name in dict.fromkeys(names) if name not in self._seen]
+        found = {row.id: row for row in tx.grants_named(session, left)} if left else {}
+        self.add([found[name] for name in left if name in found])
+
+    def add(self, rows: Sequence[GrantRow]) -> None:
+        for row in rows:
+            self._seen.add(row.id)
+            grant = self._sealer.open_grant(row)
+            if grant is None:
+                if not self._sealer.is_void(row):
+                    self.findings.append(words.changed_or_void(f"grant {row.id}"))
+                continue
+            self.sound.add(grant.id)
+            became, key = self._kept.spent.get(grant.id), grant.key
+            one = _dead_grant(grant, self._kept) if became is None else HeldGrant(grant, became.used)
+            self.held[key] = (*self.held[key], one) if key in self.held else (one,)
+
+    def find_stems(self) -> tuple[str, ...]:
+        """What retries stem from, grants among it: where these are cleared, the retries end as well."""
+        return tuple([stem for row in self.held.values() for one in row for stem in one.grant.stems])
 
 
 def _dead_grant(grant: Grant, kept: SessionState) -> HeldGrant:
@@ -422,16 +459,9 @@ def _load_questions(
     tx: Reader, sealer: Sealer, session: str, kept: SessionState, wanted: RowSelection
 ) -> tuple[dict[str, Question], tuple[str, ...]]:
     """Return the open questions, and signs of tampering: a tampered or reopened question is not answered."""
-    if wanted.keys is None:
-        rows = tx.questions(session, limit=10_000)
-    else:
-        found = tx.open_question(session, wanted.digest) if wanted.digest is not None else None
-        if found is None:
-            return {}, ()
-        rows = [found]
     questions: dict[str, Question] = {}
     findings: list[str] = []
-    for row in rows:
+    for row in _find_question_rows(tx, session, wanted):
         question = sealer.open_question(row)
         if question is None:
             findings.append(words.changed_outside(f"question {row.id}"))
@@ -440,6 +470,13 @@ def _load_questions(
         elif tx.now < row.expires_at:
             findings.append(words.reopened_outside(row.id))
     return questions, tuple(findings)
+
+
+def _find_question_rows(tx: Reader, session: str, wanted: RowSelection) -> Sequence[QuestionRow]:
+    if wanted.live or wanted.over:
+        return tx.questions(session, limit=MOST_OPEN)
+    found = tx.open_question(session, wanted.digest) if wanted.digest is not None else None
+    return () if found is None else (found,)
 
 
 def _sendings_by_key(flat: Iterable[SentOnce]) -> dict[GrantKey, tuple[Sending, ...]]:

@@ -3,18 +3,21 @@
 An older session row that somebody restores meets its own number in the log and fails. Where the mark refuses
 every such row anyway, a grant that can be used any number of times has only its end in the log: its uses are
 in the trail, with the calls they were for, and counted in its session.
+
+What ends takes more with it: the other grants of the same answer, and what calls under way were started with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
-from sayso.core.grants import HeldGrant
+from sayso.core.decision import Item
+from sayso.core.grants import Grant, HeldGrant
 from sayso.core.session import Session
-from sayso.gate.rows.row_seals import GrantUsage
-from sayso.store.contract import Reader, SpendKind, SpendRow
+from sayso.gate.rows.row_seals import GrantUsage, Sealer, SessionState, standing_label
+from sayso.store.contract import Ahead, GrantRow, Reader, SpendKind, SpendRow, Writer
 
 COUNTS: dict[SpendKind, int] = {"use": 1, "return": -1, "enter": 0, "revoke": 0}
 
@@ -74,3 +77,52 @@ def number_last(tx: Reader, spend: SpendRow) -> SpendRow:
     """A revocation after whatever is in the log: no row added or deleted there keeps it out."""
     taken = max((row.number for row in tx.spends([spend.grant])), default=0)
     return msgspec.structs.replace(spend, number=taken + 1)
+
+
+class _StartedCall(msgspec.Struct, frozen=True):
+    """The part of a started call's record that is read here."""
+
+    items: tuple[Item, ...] = ()
+
+
+_decode_started_call = msgspec.json.Decoder(_StartedCall).decode
+
+
+def find_grants_of_same_answers(
+    tx: Writer, sealer: Sealer, session: str, kept: SessionState, over: Collection[str]
+) -> list[str]:
+    """The grants of the same answers, and retries that stem from these: what they started ends as well.
+
+    Among those that are live, and those that calls under way were started with.
+    """
+    rows = _find_rows_that_count(tx, sealer, session, kept, over)
+    given = [grant for grant in map(sealer.open_grant, rows) if grant is not None]
+    answers = {grant.question for grant in given if grant.id in over and grant.question is not None}
+    gone = {*over, *answers}
+    return [grant.id for grant in given if _ends_with(grant, answers, gone)]
+
+
+def _ends_with(grant: Grant, answers: Collection[str], gone: set[str]) -> bool:
+    return grant.question in answers or not gone.isdisjoint(grant.stems)
+
+
+def _find_rows_that_count(
+    tx: Writer, sealer: Sealer, session: str, kept: SessionState, over: Iterable[str]
+) -> Iterable[GrantRow]:
+    """The rows of these grants. Where a call does not say what it was started with, all of the session."""
+    started = _find_grants_started_with(tx, sealer, kept)
+    return tx.grants(session) if started is None else tx.grants_named(session, (*kept.spent, *over, *started))
+
+
+def _find_grants_started_with(tx: Writer, sealer: Sealer, kept: SessionState) -> list[str] | None:
+    """The grants that the calls under way were started with; None if a row of these is not the last one."""
+    if not tx.local:
+        tx.read_ahead(Ahead(calls=frozenset(kept.calls)))
+    started: list[str] = []
+    for name, label in kept.calls.items():
+        row = tx.call(name)
+        body = None if row is None or standing_label(row) != label else sealer.open_call(row)
+        if body is None:
+            return None
+        started += (grant for item in _decode_started_call(body).items for grant in item.ruling.grants)
+    return started

@@ -18,7 +18,7 @@ def end_session_row(tx: Writer, sealer: Sealer, session: str) -> None:
         return
     ended = msgspec.structs.replace(row, ended_at=tx.now)
     tx.put_session(sealer.session(ended, msgspec.structs.replace(kept, version=kept.version + 1)))
-    above = None if row.parent is None else load_session(tx, sealer, row.parent, RowSelection(keys=()))
+    above = None if row.parent is None else load_session(tx, sealer, row.parent, RowSelection())
     if above is not None and above.believed and session in above.kept.children:
         left = tuple(one for one in above.kept.children if one != session)
         save_session_row(tx, sealer, above.row, msgspec.structs.replace(above.kept, children=left))
@@ -36,7 +36,7 @@ def load_children(tx: Reader, sealer: Sealer, session: str, wanted: RowSelection
     One that is missing or tampered with is reported, and can never be used again: whatever is being cleared
     below was not cleared there.
     """
-    above = load_session(tx, sealer, session, RowSelection(keys=()))
+    above = load_session(tx, sealer, session, RowSelection())
     names = () if above is None or not above.believed else above.kept.children
     found: list[LoadedSession] = []
     for name in names:

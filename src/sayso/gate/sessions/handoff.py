@@ -33,7 +33,7 @@ from sayso.core.errors import SaysoError
 from sayso.core.model import Risk
 from sayso.core.session import PendingPrompt, Session, apply_effects, find_ended_grants
 from sayso.core.words import visible
-from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_all_rows, writing
+from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_live_rows, writing
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.sessions import LoadedSession
 from sayso.gate.sealed_values import find_value, value_name, write_value
@@ -71,7 +71,7 @@ def ask_to_save_handoff(gate: Gate, session: str) -> str | None:
     The next message answers it.
     """
     with writing(gate) as tx:
-        found = load_open_session(gate, tx, session, select_all_rows())
+        found = load_open_session(gate, tx, session, select_live_rows())
         entries = list_allowlist_entries(found.session, tx.now)
         if not entries:
             return None
@@ -82,7 +82,7 @@ def ask_to_save_handoff(gate: Gate, session: str) -> str | None:
 def ask_to_load_handoff(gate: Gate, session: str) -> str | None:
     """Return the saved allowlist and the question whether to load it; None if there is nothing."""
     with writing(gate) as tx:
-        found = load_open_session(gate, tx, session, select_all_rows())
+        found = load_open_session(gate, tx, session, select_live_rows())
         saved = _load_handoff(gate, tx, found)
         if saved is None:
             return None
@@ -106,7 +106,7 @@ def apply_handoff(
 def check_handoff_saved(gate: Gate, session: str) -> None:
     """Make sure that the allowlist was saved. Only the user's yes saves it: without one, NotAgreed."""
     with gate.store.read() as tx:
-        found = load_open_session(gate, tx, session, select_all_rows())
+        found = load_open_session(gate, tx, session, select_live_rows())
         saved = _load_handoff(gate, tx, found)
         kept = _listing(_commands(found.session, tx.now))
     if saved is None or saved.session != session or _listing(saved.commands) != kept:
@@ -119,7 +119,7 @@ def check_handoff_saved(gate: Gate, session: str) -> None:
 def list_loaded_commands(gate: Gate, session: str) -> tuple[str, ...]:
     """The commands that a yes of the user has loaded into this session. NotAgreed if they still wait."""
     with gate.store.read() as tx:
-        found = load_open_session(gate, tx, session, select_all_rows())
+        found = load_open_session(gate, tx, session, select_live_rows())
         entries = list_allowlist_entries(found.session, tx.now)
         taken = tuple(held.grant.value for held in entries if held.grant.given_by == FROM_BEFORE)
         if not taken and _load_handoff(gate, tx, found) is not None:
@@ -143,7 +143,7 @@ def end_in_handoff(gate: Gate, tx: Writer, found: LoadedSession, effects: Iterab
         return []
     unsaid = any(isinstance(effect, Withheld) and not effect.forbids for effect in effects)
     left = _commands_left(gate, found.session, saved.commands, effects, tx.now)
-    left = () if unsaid and _was_last_yes(saved, found.session) else left
+    left = () if unsaid and _was_last_yes(gate, tx, saved, found.session.id) else left
     if left == saved.commands:
         return []
     kept = msgspec.structs.replace(saved, commands=left, taken=not left)
@@ -152,10 +152,12 @@ def end_in_handoff(gate: Gate, tx: Writer, found: LoadedSession, effects: Iterab
     return [f"{visible(command)}, saved for the next context" for command in gone]
 
 
-def _was_last_yes(saved: Handoff, session: Session) -> bool:
-    """Return whether its yes was the last one, so that a no takes it back."""
-    later = (held for held in session.all_grants if held.grant.given_at > saved.at)
-    return saved.session == session.id and not any(held.grant.kind in FROM_A_YES for held in later)
+def _was_last_yes(gate: Gate, tx: Reader, saved: Handoff, session: str) -> bool:
+    """Return whether its yes was the last one, so that a no takes it back. What is over was given, too."""
+    if saved.session != session:
+        return False
+    given = [grant for grant in map(gate.sealer.open_grant, tx.grants(session)) if grant is not None]
+    return not any(grant.kind in FROM_A_YES for grant in given if grant.given_at > saved.at)
 
 
 def _commands_left(

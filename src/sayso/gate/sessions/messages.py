@@ -41,8 +41,8 @@ from sayso.gate.gate import (
     Gate,
     apply_and_save,
     load_open_session,
-    select_all_rows,
-    select_all_rows_and_calls,
+    select_every_row,
+    select_live_rows,
     writing,
 )
 from sayso.gate.people.passkeys import highest_unsigned_risk, needs_proof
@@ -55,7 +55,7 @@ from sayso.gate.sessions.handoff import apply_handoff, end_in_handoff
 from sayso.gate.sessions.last_message import save_last_message
 from sayso.gate.sessions.revoke import with_sessions_below
 from sayso.reading.risk import read_risk
-from sayso.store.contract import Writer
+from sayso.store.contract import Reader, Writer
 
 USER = "user"
 """Who ends what a message ends."""
@@ -76,17 +76,12 @@ def record_message(
     With `keep` it can be shown to whoever is asked.
     """
     with writing(gate) as tx:
-        found = load_open_session(gate, tx, session, select_all_rows_and_calls())
+        found = load_open_session(gate, tx, session, select_live_rows(calls=True))
         gate = gate.in_workspace(found.row.workspace)
-        heard = hear_text(
-            found.session,
-            text,
-            gate.policy,
-            tx.now,
-            assurance,
-            risk_of=lambda command: read_risk(command, found.row.workspace, gate.policy),
-            unsigned=highest_unsigned_risk(gate, tx),
-        )
+        heard = _hear(gate, tx, found, text, assurance)
+        if any(isinstance(effect, ConsentTakenBack) for effect in heard.effects):
+            found = load_open_session(gate, tx, session, select_every_row(calls=True))
+            heard = _hear(gate, tx, found, text, assurance)
         heard = _with_handoff(gate, tx, found, heard)
         heard = _with_handoff_ended(gate, tx, found, heard)
         asked, more = _open_claim_question(gate, tx, found, heard)
@@ -99,6 +94,18 @@ def record_message(
         record_consents(gate, tx, found.session, heard.effects)
         clear_children(gate, tx, session, heard.effects, by=USER)
     return heard if asked is None else msgspec.structs.replace(heard, question=asked.id)
+
+
+def _hear(gate: Gate, tx: Reader, found: LoadedSession, text: str, assurance: Assurance) -> Heard:
+    return hear_text(
+        found.session,
+        text,
+        gate.policy,
+        tx.now,
+        assurance,
+        risk_of=lambda command: read_risk(command, found.row.workspace, gate.policy),
+        unsigned=highest_unsigned_risk(gate, tx),
+    )
 
 
 def record_plan(gate: Gate, session: str, text: PlanText, *, shown: bool = False) -> lifecycle.Report:
@@ -150,7 +157,7 @@ def ask_in_conversation(gate: Gate, question: str) -> str:
         row = tx.question(question)
         if row is None or row.state != "open":
             raise UnknownQuestion(f"there is no open question {question}")
-        found = load_open_session(gate, tx, row.session, select_all_rows())
+        found = load_open_session(gate, tx, row.session, select_live_rows())
         asked = found.session.questions.get(question)
         if asked is None:
             refuse_tampered_question(gate, row)
@@ -178,7 +185,7 @@ def record_context_switch(gate: Gate, session: str) -> lifecycle.Report:
 
 def _record_change(gate: Gate, session: str, event: ChangeEvent, change: Change) -> lifecycle.Report:
     with writing(gate) as tx:
-        found = load_open_session(gate, tx, session, select_all_rows())
+        found = load_open_session(gate, tx, session, select_live_rows())
         report = change(found.session, tx.now)
         apply_and_save(gate, tx, found, report.effects)
         changed = event(report.cleared, report.announced, _why_cleared(report.effects))
@@ -209,7 +216,7 @@ def _clear_below(
 ) -> list[str]:
     gone: list[str] = []
     cleared = events.Cleared(why=clearing[0].why, by=by or UNSET)
-    for child in load_children(tx, gate.sealer, session, select_all_rows()):
+    for child in load_children(tx, gate.sealer, session, select_live_rows()):
         gone += end_in_handoff(gate, tx, child, clearing) if by else ()
         after = apply_and_save(gate, tx, child, clearing, by=by)
         gone += (
@@ -229,7 +236,7 @@ def _open_claim_question(
     if claimed is None:
         return None, ()
     question = None
-    flood = reason_not_to_ask(gate, tx, found.row.id)
+    flood = reason_not_to_ask(gate, tx, found.session)
     if flood is None:
         session = apply_effects(found.session, heard.effects)
         call = make_call(TOOL, {"text": claimed.text, "turn": session.turn}, workspace=session.workspace)

@@ -31,7 +31,8 @@ from sayso.gate.gate import (
     UnknownSession,
     apply_and_save,
     load_open_session,
-    select_all_rows,
+    select_every_row,
+    select_live_rows,
     time_trusted,
 )
 from sayso.gate.rows.journal import record
@@ -47,7 +48,7 @@ AT_ONCE = 200
 """How many rows are read at a time."""
 
 
-NOTHING = RowSelection(keys=())
+NOTHING = RowSelection()
 
 
 class UnknownGrant(SaysoError):
@@ -102,7 +103,7 @@ def list_grants(gate: Gate, session: str | None = None) -> list[ListedGrant]:
     """
     with gate.store.read() as tx:
         if session is not None:
-            return list_live_grants(gate, tx, load_open_session(gate, tx, session, select_all_rows()))
+            return list_live_grants(gate, tx, load_open_session(gate, tx, session, select_live_rows()))
         return list(_find_live(gate, tx))
 
 
@@ -140,7 +141,7 @@ def give_grant(
     """
     wish = GrantWish(operation, category, command, risk, minutes, uses, pins)
     with operator_act(gate) as tx:
-        found = load_open_session(gate, tx, session, select_all_rows())
+        found = load_open_session(gate, tx, session, select_live_rows())
         grant = build_grant(wish, gate.policy, found.session, tx.now, by)
         effects: tuple[Effect, ...] = (GrantAdded(grant),)
         if grant.kind == "category" and grant.value in found.session.suspended:
@@ -163,7 +164,7 @@ def revoke_grant(gate: Gate, grant: str, by: str) -> EndedGrant:
 def revoke_all(gate: Gate, session: str, by: str) -> list[EndedGrant]:
     """End every consent of a session and of those it started, and their open questions, all at once."""
     with operator_act(gate) as tx:
-        found = load_open_session(gate, tx, session, select_all_rows())
+        found = load_open_session(gate, tx, session, select_every_row())
         ended, doubtful = _revoke_all(gate, tx, found, by)
     if doubtful:
         raise TamperedGrant(
@@ -177,7 +178,7 @@ def clear_allowlist(gate: Gate, session: str, by: str, command: str | None = Non
     """Take standing consent back: of this command, word for word, or of all in this session."""
     wanted = None if command is None else command.strip()
     with operator_act(gate) as tx:
-        found = load_open_session(gate, tx, session, select_all_rows())
+        found = load_open_session(gate, tx, session, select_live_rows())
         listed = [
             held for held in found.session.all_grants if held.grant.kind == "command" and not held.revoked
         ]
@@ -317,7 +318,7 @@ def _find_grant(gate: Gate, tx: Writer, grant: str) -> tuple[LoadedSession, Held
     if gate.sealer.is_void(row):
         raise UnknownGrant(f"{grant} has ended: the store has begun a new epoch since")
     try:
-        found = load_open_session(gate, tx, row.session, select_all_rows())
+        found = load_open_session(gate, tx, row.session, select_live_rows(grant))
     except UnknownSession as error:
         raise UnknownGrant(f"the session of {grant} has ended, and its grants with it") from error
     return found, next((held for held in found.session.all_grants if held.grant.id == grant), None)
@@ -326,7 +327,7 @@ def _find_grant(gate: Gate, tx: Writer, grant: str) -> tuple[LoadedSession, Held
 def _session_missing_grant(gate: Gate, tx: Writer, grant: str) -> LoadedSession | None:
     """The session that names this grant as alive although its row is gone. Saved again, it does not."""
     try:
-        found = load_open_session(gate, tx, grant.rpartition(".g")[0], select_all_rows())
+        found = load_open_session(gate, tx, grant.rpartition(".g")[0], select_live_rows())
     except (UnknownSession, TamperedSession):
         return None
     return found if grant in found.missing else None
@@ -367,7 +368,7 @@ def _revoke_all(gate: Gate, tx: Writer, found: LoadedSession, by: str) -> tuple[
     record(tx, cleared, session=session.id, agent=found.row.agent, stream=gate.stream)
     ended = [EndedGrant(grant.id, grant.session, consent_name(grant), already=False) for grant in live]
     doubtful = [session.id] if found.findings else []
-    below = load_children(tx, gate.sealer, session.id, select_all_rows())
+    below = load_children(tx, gate.sealer, session.id, select_every_row())
     doubtful += sorted(set(found.kept.children) - {child.row.id for child in below})
     for child in below:
         more, doubts = _revoke_all(gate, tx, child, by)

@@ -110,7 +110,7 @@ def _find_kept_session(gate: Gate, tx: Reader, place: str, owner: str) -> tuple[
     held = read_value_of_epoch(gate, tx, place, _KeptSession)
     if held is None:
         return None, None
-    found = load_session(tx, gate.sealer, held.name, RowSelection(keys=()))
+    found = load_session(tx, gate.sealer, held.name, RowSelection())
     if found is not None and gate.sealer.has_dropped(found.row):
         return None, held.name
     if found is None or not found.believed:

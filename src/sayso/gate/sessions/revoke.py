@@ -34,7 +34,13 @@ from sayso.core.words import visible
 from sayso.gate import words
 from sayso.gate.audit.consent_entries import record_consents
 from sayso.gate.audit.operator_transaction import operator_act
-from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_all_rows_and_calls
+from sayso.gate.gate import (
+    Gate,
+    apply_and_save,
+    load_open_session,
+    select_every_row,
+    select_live_rows,
+)
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.sessions import LoadedSession
 from sayso.gate.sessions.children import load_children
@@ -58,7 +64,7 @@ def revoke_by_name(gate: Gate, session: str, name: str, by: str) -> list[EndedGr
     if means_everything(name):
         return revoke_all(gate, session, by)
     with operator_act(gate) as tx:
-        found = load_open_session(gate, tx, session, select_all_rows_and_calls())
+        found = load_open_session(gate, tx, session, select_every_row(calls=True))
         taken = revoke_for_operator(found.session, name, gate.policy, tx.now)
         below = [_take_back_below(gate, tx, session, one, by) for one in _find_taken_back(taken.effects)]
         unsaved = end_in_handoff(gate, tx, found, taken.effects)
@@ -114,7 +120,7 @@ def with_sessions_below(gate: Gate, tx: Writer, session: str, heard: Heard) -> H
 def _withhold_below(gate: Gate, tx: Writer, session: str, refusal: Withheld) -> list[str]:
     """Let a refusal take back what it does in the sessions below; all of that in words."""
     lost: list[str] = []
-    for child in load_children(tx, gate.sealer, session, select_all_rows_and_calls()):
+    for child in load_children(tx, gate.sealer, session, select_live_rows(calls=True)):
         taken = take_back_below(child.session, refusal, gate.policy, tx.now)
         end_in_handoff(gate, tx, child, taken.effects)
         apply_and_save(gate, tx, child, taken.effects)
@@ -131,7 +137,7 @@ def _find_taken_back(effects: tuple[Effect, ...]) -> list[ConsentTakenBack]:
 def _take_back_below(gate: Gate, tx: Writer, session: str, named: ConsentTakenBack, by: str) -> EndedBelow:
     ended: list[EndedGrant] = []
     missing = named.missing
-    for child in load_children(tx, gate.sealer, session, select_all_rows_and_calls()):
+    for child in load_children(tx, gate.sealer, session, select_every_row(calls=True)):
         taken = revoke_for_operator(child.session, named.name, gate.policy, tx.now)
         end_in_handoff(gate, tx, child, taken.effects)
         apply_and_save(gate, tx, child, taken.effects)

@@ -12,9 +12,9 @@ from sayso.core.audit import events
 from sayso.core.effects import ConsentCleared
 from sayso.core.session import Session
 from sayso.gate.audit.operator_transaction import operator_act
-from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_all_rows, writing
+from sayso.gate.gate import Gate, apply_and_save, load_open_session, select_live_rows, writing
 from sayso.gate.rows.journal import record
-from sayso.gate.rows.sessions import new_session_row
+from sayso.gate.rows.sessions import RowSelection, new_session_row
 from sayso.gate.sessions.children import add_child, end_session_row
 from sayso.gate.sessions.last_message import forget_last_message
 
@@ -31,7 +31,7 @@ def open_session(
     session = Session(id=f"s_{secrets.token_hex(12)}", agent=agent, workspace=workspace, rooted=rooted)
     with writing(gate) as tx:
         if parent is not None:
-            above = load_open_session(gate, tx, parent, select_all_rows())
+            above = load_open_session(gate, tx, parent, RowSelection())
             add_child(tx, gate.sealer, above, session.id)
         tx.put_session(
             new_session_row(gate.sealer, session, owner=owner, user=user, parent=parent, now=tx.now)
@@ -44,7 +44,7 @@ def open_session(
 def close_session(gate: Gate, session: str, *, by: str = "") -> None:
     """Everything granted in it ends; it cannot be used again. `by` names the operator, if it was one."""
     with operator_act(gate) if by else writing(gate) as tx:
-        found = load_open_session(gate, tx, session, select_all_rows())
+        found = load_open_session(gate, tx, session, select_live_rows())
         apply_and_save(gate, tx, found, (ConsentCleared("everything", "the session ended"),), by=by)
         end_session_row(tx, gate.sealer, session)
         forget_last_message(gate, tx, session)

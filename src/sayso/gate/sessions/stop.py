@@ -22,7 +22,7 @@ from sayso.gate.gate import (
     UnknownSession,
     apply_and_save,
     load_open_session,
-    select_all_rows,
+    select_live_rows,
     writing,
 )
 from sayso.gate.rows.journal import record
@@ -135,7 +135,7 @@ def resume_all(gate: Gate, *, by: str) -> ResumedAll:
 
 def _stop(gate: Gate, session: str, by: str, assurance: Assurance) -> Stopped:
     with writing(gate) as tx:
-        found = load_open_session(gate, tx, session, select_all_rows())
+        found = load_open_session(gate, tx, session, select_live_rows())
         report = lifecycle.report_stop(found.session, assurance, tx.now)
         apply_and_save(gate, tx, found, report.effects, by=by)
         stopped = events.SessionStopped(by, report.cleared)
@@ -147,7 +147,7 @@ def _stop(gate: Gate, session: str, by: str, assurance: Assurance) -> Stopped:
 
 def _resume(gate: Gate, session: str, by: str) -> Resumed:
     with writing(gate) as tx:
-        found = load_open_session(gate, tx, session, RowSelection(keys=()))
+        found = load_open_session(gate, tx, session, RowSelection())
         held_by = _find_stopped_above(gate, tx, found.row.parent)
         if found.session.stopped is None:
             return Resumed(session, already=True, held_by=held_by)
@@ -170,7 +170,7 @@ def _try_to_resume(gate: Gate, session: str, by: str) -> str:
 def _find_stopped_above(gate: Gate, tx: Reader, session: str | None) -> str | None:
     """The nearest session from here up that is stopped, or cannot be read, which counts as stopped."""
     while session is not None:
-        found = load_session(tx, gate.sealer, session, RowSelection(keys=()))
+        found = load_session(tx, gate.sealer, session, RowSelection())
         if found is None or found.findings or found.session.stopped is not None:
             return session
         session = found.row.parent

@@ -15,6 +15,6 @@ def record_user_start(gate: Gate, session: str, operation: str) -> Click:
     What is cleared, or taken back by name, after the moment returned has ended for that scope.
     """
     with writing(gate) as tx:
-        found = load_open_session(gate, tx, session, RowSelection(keys=())).session
+        found = load_open_session(gate, tx, session, RowSelection()).session
         record(tx, events.UserInitiated(), session=session, operations=(operation,), stream=gate.stream)
         return Click(found.clearings, found.revocations)

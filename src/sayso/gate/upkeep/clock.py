@@ -13,7 +13,7 @@ from sayso.core.audit import events
 from sayso.core.effects import ConsentCleared, SessionChanged
 from sayso.core.ledger import LEASE
 from sayso.gate.audit.operator_transaction import operator_act
-from sayso.gate.gate import Gate, apply_and_save, latest_time, select_all_rows, time_trusted
+from sayso.gate.gate import Gate, apply_and_save, latest_time, select_live_rows, time_trusted
 from sayso.gate.rows.journal import record
 from sayso.gate.rows.moves import hold_streams
 from sayso.gate.rows.sessions import LoadedSession, load_session
@@ -83,7 +83,7 @@ def _read_clock(gate: Gate, tx: Reader) -> ClockReading:
 
 def _load_open_sessions(gate: Gate, tx: Reader) -> list[LoadedSession]:
     """Load all open, untampered sessions, the oldest first, so that each is held after its parents."""
-    found = [load_session(tx, gate.sealer, row.id, select_all_rows()) for row in tx.sessions(limit=MOST)]
+    found = [load_session(tx, gate.sealer, row.id, select_live_rows()) for row in tx.sessions(limit=MOST)]
     return [one for one in found if one is not None and one.believed and one.row.ended_at is None]
 
 

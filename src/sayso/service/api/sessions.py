@@ -215,7 +215,7 @@ def _describe_session(context: Context, tx: Reader, session: str, known: Session
     if found is None:
         raise unknown_session()
     row, task = found.row, found.session.task
-    asked = tx.count_questions(session, since=tx.now)[0] if found.believed else 0
+    asked = tx.count_open(session) if found.believed else 0
     beat = _find_last_beat(context, tx, found, known) if row.ended_at is None else None
     if beat is not None:
         context.running.activity.note(session, beat)

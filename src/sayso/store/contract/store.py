@@ -61,6 +61,9 @@ class Reader(Protocol):
     def grants(self, session: str, keys: Iterable[GrantKey] | None = None) -> Sequence[GrantRow]:
         """The grants of a session, for these keys or all of them, in the order given."""
 
+    def grants_named(self, session: str, grants: Iterable[str]) -> Sequence[GrantRow]:
+        """Those of these grants that the session has, in any order. What it has besides costs nothing."""
+
     def grant(self, grant: str) -> GrantRow | None: ...
     def grants_ending_after(
         self,
@@ -99,11 +102,8 @@ class Reader(Protocol):
     ) -> Sequence[QuestionRow]:
         """A page of questions, oldest first, `after` an id; of one session, of one owner's, or of all."""
 
-    def count_questions(self, session: str, *, since: float) -> tuple[int, int]:
-        """Return how many are open, and how many were opened since."""
-
-    def count_open(self) -> int:
-        """Return how many questions are open, in all sessions."""
+    def count_open(self, session: str | None = None) -> int:
+        """Return how many questions are open, in this session or in all."""
 
     def late_sessions(self, now: float) -> Sequence[str]:
         """The sessions with an open question whose time is over, in order of their ids."""

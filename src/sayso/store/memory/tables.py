@@ -131,6 +131,10 @@ class MemoryReader:
         rows = self._tables.grants[session].values()
         return list(rows) if wanted is None else [row for row in rows if (row.kind, row.value) in wanted]
 
+    def grants_named(self, session: str, grants: Iterable[str]) -> Sequence[GrantRow]:
+        found = (self._tables.grants[session].get(name) for name in dict.fromkeys(grants))
+        return [row for row in found if row is not None]
+
     def grant(self, grant: str) -> GrantRow | None:
         return next((group[grant] for group in self._tables.grants.values() if grant in group), None)
 
@@ -193,12 +197,8 @@ class MemoryReader:
             rows = (row for row in rows if (whose := self.session(row.session)) and whose.owner == owner)
         return _take_first(limit, (row for row in rows if _matches(row, session, state)))
 
-    def count_questions(self, session: str, *, since: float) -> tuple[int, int]:
-        rows = [row for row in self._tables.questions[ALL].values() if row.session == session]
-        return sum(row.state == "open" for row in rows), sum(row.opened_at >= since for row in rows)
-
-    def count_open(self) -> int:
-        return sum(row.state == "open" for row in self._tables.questions[ALL].values())
+    def count_open(self, session: str | None = None) -> int:
+        return sum(_matches(row, session, "open") for row in self._tables.questions[ALL].values())
 
     def late_sessions(self, now: float) -> Sequence[str]:
         rows = self._tables.questions[ALL].values()

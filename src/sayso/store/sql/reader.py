@@ -88,6 +88,12 @@ class SqlReader:
             return [row for row in self.grants(session) if (row.kind, row.value) in chosen]
         return self._for_each(GrantRow, sql.GRANTS_BY_KEY, wanted, session)
 
+    def grants_named(self, session: str, grants: Iterable[str]) -> Sequence[GrantRow]:
+        self._hold(session)
+        return self._for_each(
+            GrantRow, sql.GRANTS_NAMED, [(name,) for name in dict.fromkeys(grants)], session
+        )
+
     def grant(self, grant: str) -> GrantRow | None:
         return self._find_and_hold(GrantRow, sql.GRANT, grant)
 
@@ -149,17 +155,17 @@ class SqlReader:
         elif owner is not None:
             whole, of_state = sql.QUESTIONS_OWNER, sql.QUESTIONS_OWNER_STATE
         whose = [one for one in (session, owner) if one is not None][:1]
+        if session is not None and state == "open":
+            return self._all(QuestionRow, sql.QUESTIONS_SESSION_OPEN, session, place, limit)
         if state is None:
             return self._all(QuestionRow, whole, *whose, place, limit)
         return self._all(QuestionRow, of_state, *whose, state, place, limit)
 
-    def count_questions(self, session: str, *, since: float) -> tuple[int, int]:
+    def count_open(self, session: str | None = None) -> int:
+        if session is None:
+            return self._count(sql.COUNT_OPEN_ANYWHERE)
         self._hold(session)
-        ((open_now, lately),) = self._connection.rows(sql.COUNT_QUESTIONS, (session, session, since))
-        return open_now, lately
-
-    def count_open(self) -> int:
-        return self._count(sql.COUNT_OPEN_ANYWHERE)
+        return self._count(sql.COUNT_OPEN, session)
 
     def late_sessions(self, now: float) -> Sequence[str]:
         return sorted(session for (session,) in self._connection.rows(sql.LATE_SESSIONS, (now,)))

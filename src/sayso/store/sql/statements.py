@@ -39,6 +39,11 @@ def _select_pairs(table: str, row: type[msgspec.Struct], rest: str) -> str:
     return f"{wanted} {_select(f'wanted CROSS JOIN {table}', row, rest)}"
 
 
+def _select_each(table: str, row: type[msgspec.Struct], rest: str) -> str:
+    """Look up single values, `one`, one after the other: each by the index that finds it."""
+    return f"WITH wanted (one) AS (VALUES {EACH}) {_select(f'wanted CROSS JOIN {table}', row, rest)}"
+
+
 def _insert(table: str, row: type[msgspec.Struct]) -> str:
     names = _column_names(row)
     return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"  # noqa: S608  only names written in this file
@@ -159,6 +164,7 @@ CHANGE_SESSION = "UPDATE sessions SET workspace = ?, head = ?, spends = ?, mac =
 
 GRANT = _select("grants", contract.GrantRow, "WHERE id = ?")
 GRANTS = _select("grants", contract.GrantRow, "WHERE session = ? ORDER BY place")
+GRANTS_NAMED = _select_each("grants", contract.GrantRow, "WHERE session = ? AND id = one")
 FIRST_GRANTS = _select(
     "grants",
     contract.GrantRow,
@@ -213,16 +219,19 @@ QUESTIONS_SESSION = _select("questions", contract.QuestionRow, f"WHERE session =
 QUESTIONS_SESSION_STATE = _select(
     "questions", contract.QuestionRow, f"WHERE session = ? AND state = ? AND {_PAGE}"
 )
+# The signs keep the database from going through all questions of the session in their order: few are open.
+QUESTIONS_SESSION_OPEN = _select(
+    "questions",
+    contract.QuestionRow,
+    "WHERE session = ? AND state = 'open' AND +place > ? ORDER BY +place LIMIT ?",
+)
 _ASKED_BY = "EXISTS (SELECT 1 FROM sessions WHERE sessions.id = questions.session AND owner = ?)"
 QUESTIONS_OWNER = _select("questions", contract.QuestionRow, f"WHERE {_ASKED_BY} AND {_PAGE}")
 QUESTIONS_OWNER_STATE = _select(
     "questions", contract.QuestionRow, f"WHERE {_ASKED_BY} AND state = ? AND {_PAGE}"
 )
 QUESTION_PLACE = "SELECT place FROM questions WHERE id = ?"
-COUNT_QUESTIONS = (
-    "SELECT (SELECT COUNT(*) FROM questions WHERE session = ? AND state = 'open'), "
-    "(SELECT COUNT(*) FROM questions WHERE session = ? AND opened_at >= ?)"
-)
+COUNT_OPEN = "SELECT COUNT(*) FROM questions WHERE session = ? AND state = 'open'"
 COUNT_OPEN_ANYWHERE = "SELECT COUNT(*) FROM questions WHERE state = 'open'"
 LATE_SESSIONS = "SELECT DISTINCT session FROM questions WHERE state = 'open' AND expires_at <= ?"
 ADD_QUESTION = _insert("questions", contract.QuestionRow)
