@@ -20,6 +20,7 @@ from sayso.store.sql import migrate
 from sayso.store.sql.migrate import Migration
 from sayso.store.sqlite.store import SqliteStore
 from tests.contract.rows import CALL, GRANT, NOON, SESSION, call, entry, grant
+from tests.support.old_schema import make_old
 from tests.support.postgres_place import new_schema
 
 NEXT = migrate.LATEST + 1
@@ -74,15 +75,6 @@ def next_is(monkeypatch: pytest.MonkeyPatch, migration: Migration) -> None:
     known = (*migrate.load_migrations(), migration)
     monkeypatch.setattr(migrate, "load_migrations", lambda: known)
     monkeypatch.setattr(migrate, "LATEST", NEXT)
-
-
-def make_old(place: Place, monkeypatch: pytest.MonkeyPatch, version: int) -> None:
-    """Make the schema as an older program did."""
-    known = migrate.load_migrations()[:version]
-    with monkeypatch.context() as patch:
-        patch.setattr(migrate, "load_migrations", lambda: known)
-        patch.setattr(migrate, "LATEST", version)
-        place.open().close()
 
 
 def write_one(place: Place) -> None:
@@ -155,7 +147,7 @@ def test_a_newer_store_is_refused_and_not_touched(place: Place) -> None:
 def test_what_was_stored_before_lists_were_made_by_the_end_of_grants_is_in_them(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_old(place, monkeypatch, 1)
+    make_old(place.open, monkeypatch, 1)
     names = [*GRANT.__struct_fields__[:-1]], [*CALL.__struct_fields__[:-1]]
     place.put("sessions", [*SESSION.__struct_fields__], astuple(SESSION))
     place.put("grants", names[0], astuple(GRANT)[:-1])
@@ -174,7 +166,7 @@ def test_entries_from_before_they_had_places_are_the_same_and_go_on(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also what somebody has put into the trail or taken out of it, for verifying to find."""
-    make_old(place, monkeypatch, 5)
+    make_old(place.open, monkeypatch, 5)
     before = [entry(seq, stream) for stream in ("main", "b", "a") for seq in (1, 2, 3)]
     before = [replace(row, body=None) if row.seq == 2 else row for row in before if row != entry(2, "b")]
     names = EntryRow.__struct_fields__
@@ -193,7 +185,7 @@ def test_entries_from_before_they_had_places_are_the_same_and_go_on(
 
 
 def test_calls_from_before_are_found_by_every_state(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    make_old(place, monkeypatch, 5)
+    make_old(place.open, monkeypatch, 5)
     for state in ledger.STATES:
         row = call(state, state=state, ended_at=NOON if state in ledger.ENDED else None, result=b"1")
         place.put("calls", CallRow.__struct_fields__, astuple(row))
@@ -211,7 +203,7 @@ def test_what_an_older_service_is_about_to_commit_is_migrated_too(
     postgres_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = Place("postgres", new_schema(postgres_server))
-    make_old(place, monkeypatch, 5)
+    make_old(place.open, monkeypatch, 5)
     names = EntryRow.__struct_fields__
     with ThreadPoolExecutor() as pool, psycopg.connect(place.address) as older:
         add = f"INSERT INTO entries ({', '.join(names)}) VALUES ({', '.join(['%s'] * len(names))})"  # noqa: S608  names of our own

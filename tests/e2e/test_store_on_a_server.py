@@ -7,8 +7,10 @@ import json
 import psycopg
 import pytest
 
+from sayso.store.postgres.store import PostgresStore
 from sayso.store.sql.migrate import LATEST
 from tests.e2e.operator_place import Place
+from tests.support.old_schema import make_old
 from tests.support.postgres_place import new_url
 
 SECRET = "s3cret-word"
@@ -40,18 +42,11 @@ def test_a_database_without_a_store_is_not_described_and_made_only_by_init(
     assert not place.store.exists(), "the store of the data folder is not made beside it"
 
 
-def test_an_older_schema_is_named_and_brought_up_to_date_once(place: Place, database: str) -> None:
+def test_an_older_schema_is_named_and_brought_up_to_date_once(
+    place: Place, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     there = ("--store", database)
-    place.told("store", "init", *there)
-    with psycopg.connect(database) as connection:
-        connection.execute("DELETE FROM migrations WHERE number > 1")
-        connection.execute("ALTER TABLE grants DROP COLUMN expires_at")
-        connection.execute("ALTER TABLE calls DROP COLUMN workflow")
-        connection.execute("DROP INDEX sessions_owner")
-        connection.execute("DROP TABLE summaries")
-        connection.execute("DROP TABLE deliveries")
-        connection.execute("CREATE TABLE denials ()")
-        connection.execute("CREATE TABLE sendings ()")
+    make_old(lambda: PostgresStore(database), monkeypatch, 1)
     old = place.sayso("store", "info", *there)
     assert "sayso store migrate" in old.stderr
     changed = [place.sayso("store", "migrate", *there, "--json") for _ in range(2)]
