@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
 from sayso.core.audit import events
+from sayso.core.durations import HOUR
 from sayso.core.effects import ConsentCleared, Effect, QuestionClosed, QuestionOpened
 from sayso.core.errors import SaysoError
 from sayso.core.grants import GrantKey
@@ -38,6 +39,9 @@ from sayso.store.contract import Ahead, Reader, SessionRow, Store, Writer
 NO_SCOPE = Scope()
 EPOCH_READ = frozenset({EPOCH_ROW})
 """Every transaction that changes what is sealed reads it."""
+MOST_GUESSED = 64
+"""How many grants are looked at to guess whether a call is asked about."""
+_NOTHING: frozenset[Any] = frozenset()
 CLOCK_SLACK = 60.0
 """How far the clock may fall behind the newest entry before time is no longer trusted."""
 
@@ -214,17 +218,44 @@ def select_rows_for(request: Request, policy: Policy, scope: Scope) -> RowSelect
     return RowSelection(tuple(dict.fromkeys(keys)), request.digest)
 
 
-def rows_ahead(gate: Gate, request: Request, scope: Scope = NO_SCOPE) -> Ahead:
-    """What deciding this request is going to read."""
+def rows_ahead(
+    gate: Gate,
+    request: Request,
+    scope: Scope = NO_SCOPE,
+    *,
+    host_id: str | None = None,
+    key: str | None = None,
+    effect_key: str | None = None,
+) -> Ahead:
+    """What deciding this request, as a call with these names, is going to read."""
     session, wanted = request.session, select_rows_for(request, gate.policy, scope)
+    call = frozenset({(session, request.digest)})
+    recorded = host_id is not None or key is not None
+    asks = _needs_approval(gate.policy, request)
     return Ahead(
-        metas=EPOCH_READ if gate.live is None else EPOCH_READ | gate.live.rows_read,
+        metas=EPOCH_READ | (gate.live.rows_read if gate.live is not None else _NOTHING),
         sessions=frozenset({session}),
+        host_ids=_NOTHING if host_id is None else frozenset({(session, host_id)}),
+        call_keys=_NOTHING if key is None else frozenset({(session, request.call.tool, key)}),
+        effects=_NOTHING if effect_key is None else frozenset({effect_key}),
         grants_by_key=frozenset({(session, wanted.keys or ())}),
-        open_questions=frozenset({(session, request.digest)}),
+        approvals=call if asks or recorded else _NOTHING,
+        open_questions=call,
+        asked=frozenset({(session, HOUR)}) if asks and not _has_grant(gate, session, wanted) else _NOTHING,
         reviews=frozenset(_reviewed_names(gate, request)),
         streams=frozenset({gate.stream}),
     )
+
+
+def _needs_approval(policy: Policy, request: Request) -> bool:
+    """Return whether a person has to allow it, as far as the lists of the policy say."""
+    return any(policy.entry(one.name).tier is not Tier.AUTONOMOUS for one in request.operations)
+
+
+def _has_grant(gate: Gate, session: str, wanted: RowSelection) -> bool:
+    """Return whether a grant may allow it, as far as is remembered of the session: then nobody is asked."""
+    live = gate.sealer.last_grants(session, most=MOST_GUESSED)
+    return live is None or any(grant.key in (wanted.keys or ()) for grant in live)
 
 
 def load_open_session(gate: Gate, tx: Reader, session: str, wanted: RowSelection) -> LoadedSession:

@@ -76,7 +76,7 @@ def end_call_in(
     if state not in OUTCOMES:
         raise NotNow(f"a call does not end as {state}", hint=f"say one of: {', '.join(OUTCOMES)}")
     if not tx.local:
-        tx.read_ahead(rows_ahead_of_end(gate, call))
+        tx.read_ahead(rows_ahead_of_end(gate, call, state))
     row, kept, session = load_call_and_session(gate, tx, call)
     over = ledger.finish_running(standing_of(row), fence, state)
     if result is not None and len(result) > KEPT_RESULT:
@@ -91,19 +91,26 @@ def end_call_in(
     return followed.report, move_call_row(gate, tx, row, ended, named=followed.named, seen=session)
 
 
-def rows_ahead_of_end(gate: Gate, call: str) -> Ahead:
-    """What ending this call is going to read, as far as is remembered of its start."""
+def rows_ahead_of_end(gate: Gate, call: str, state: str) -> Ahead:
+    """What ending this call so is going to read, as far as is remembered of its start."""
     kept: Record | None = gate.sealer.records.last(call)
     here = Ahead(metas=EPOCH_READ, calls=frozenset({call}), streams=frozenset({gate.stream}))
     if kept is None:
         return here
-    used = _grants_used(kept)
-    if kept.request.workflow is None and not _may_use_up(gate, used):
+    session, used = kept.request.session, _grants_used(kept)
+    if state != "succeeded" or _may_change_more(gate, call, kept):
+        return msgspec.structs.replace(here, whole_sessions=frozenset({session}))
+    if not _may_use_up(gate, used):
         return here
     grants = [gate.sealer.last_grant(name) for name in used]
-    keys = _keys_of(call, kept.request.digest, grants)
-    by_key = frozenset({(kept.request.session, keys)})
+    by_key = frozenset({(session, _keys_of(call, kept.request.digest, grants))})
     return msgspec.structs.replace(here, grants=frozenset(used), grants_by_key=by_key)
+
+
+def _may_change_more(gate: Gate, call: str, kept: Record) -> bool:
+    """Return whether a success may change more than the grants of the call, as its session was last seen."""
+    session = gate.sealer.last_state(kept.request.session)
+    return session is not None and not _ends_plainly(session.head, call, kept)
 
 
 def _with_ending(kept: Record, unkept: str | None, *, claimed: bool) -> Record:
@@ -166,7 +173,7 @@ def _follow_up_consent(gate: Gate, tx: Writer, row: CallRow, kept: Record, *, do
     """Apply what a success or failure means for the session's consent."""
     ok = row.state == "succeeded"
     found = load_open_session(gate, tx, row.session, _select_rows_of(gate, tx, row, kept))
-    plain = ok and _ends_plainly(found.session, row, kept)
+    plain = ok and _ends_plainly(found.session, row.id, kept)
     if not plain:
         found = load_open_session(gate, tx, row.session, select_all_rows())
     report = NOTHING_FOLLOWS if plain else _report_end(gate, tx, found, row, kept, doubted=doubted)
@@ -239,19 +246,19 @@ def _changes_nothing_else(gate: Gate, session: SessionHead, row: CallRow, kept: 
     Each grant it was started with can be used any number of times: then its end changes none, and uses none
     up.
     """
-    if row.state != "succeeded" or row.workflow is not None or not _ends_plainly(session, row, kept):
+    if row.state != "succeeded" or row.workflow is not None or not _ends_plainly(session, row.id, kept):
         return False
     return not _may_use_up(gate, _grants_used(kept))
 
 
-def _ends_plainly(session: SessionHead, row: CallRow, kept: Record) -> bool:
+def _ends_plainly(session: SessionHead, call: str, kept: Record) -> bool:
     """Return whether the success of this call can change nothing but the grants it was started with.
 
     There is no plan that it could be a step of, and no suspension that it could lift. Then the other grants
     of the session, of which there may be thousands, need not be read.
     """
     planned = session.plan is not None or session.shelved is not None
-    return not (planned or session.suspended or row.id in session.unentered or kept.request.workflow)
+    return not (planned or session.suspended or call in session.unentered or kept.request.workflow)
 
 
 def end_retries(gate: Gate, tx: Writer, row: CallRow, kept: Record) -> None:

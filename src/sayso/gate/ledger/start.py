@@ -85,8 +85,9 @@ def start_call(
     """
     gate, request = gate_and_reading(gate, request)
     with Reporting(gate, request.session) as report, writing(gate) as tx:
-        if not tx.local and effect_key is None:
-            tx.read_ahead(rows_ahead(gate, request, scope))
+        if not tx.local:
+            names = {"host_id": host_id, "key": key, "effect_key": effect_key}
+            tx.read_ahead(rows_ahead(gate, request, scope, **names))
         known = _find_recorded_attempt(gate, tx, request, host_id, key)
         if known is not None:
             return known
@@ -192,6 +193,9 @@ def start_ungated(
             gate, decided, scope, holder=holder, host_id=host_id, key=key, effect_key=effect_key, lease=lease
         )
     with Reporting(gate, request.session), writing(gate) as tx:
+        if not tx.local:
+            names = {"host_id": host_id, "key": key, "effect_key": effect_key}
+            tx.read_ahead(rows_ahead(gate, request, **names))
         known = _find_recorded_attempt(gate, tx, request, host_id, key)
         if known is not None:
             return known

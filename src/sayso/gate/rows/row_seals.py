@@ -194,6 +194,10 @@ class Sealer:
         """The row of this session as it was last found right: who asks and where, it says for good."""
         return self._sessions.last_row(session)
 
+    def last_state(self, session: str) -> SessionState | None:
+        """What the row of this session said when it was last found right: to guess what is going to be read."""
+        return self._sessions.last(session)
+
     def void_session(self, row: SessionRow) -> SessionState | None:
         """Return the state in a row of an earlier epoch: nothing is decided by it, but its calls can be
         shown.
@@ -224,6 +228,14 @@ class Sealer:
     def last_grant(self, name: str) -> Grant | None:
         """The grant of this name as it was when it was last seen: to guess what is going to be read."""
         return self._grants.last(name)
+
+    def last_grants(self, session: str, *, most: int) -> list[Grant] | None:
+        """The live grants of a session as they were last seen; None if they are more than this."""
+        state = self.last_state(session)
+        names = () if state is None else state.spent
+        if len(names) > most:
+            return None
+        return [grant for grant in map(self.last_grant, names) if grant is not None]
 
     def open_grant(self, row: GrantRow) -> Grant | None:
         """The grant in this row, if it is one we gave in this epoch."""

@@ -99,8 +99,9 @@ def post_call(context: Context) -> BatchedStep:
 
 
 def _rows_ahead(context: Context, wanted: Request) -> Ahead:
-    """An effect key is locked before the trail is: then nothing is read ahead."""
-    return Ahead() if context.body.effect_key is not None else rows_ahead(context.gate, wanted)
+    body: CallBody = context.body
+    names = {"host_id": body.call_id, "key": context.key, "effect_key": body.effect_key}
+    return rows_ahead(context.gate, wanted, **names)
 
 
 def _start_call(context: Context, wanted: Request, holder: str) -> CallView:
@@ -147,8 +148,9 @@ def post_outcome(context: Context) -> BatchedStep:
 
     An agent's word about its own call only tightens.
     """
-    call = context.parameters["call"]
-    return BatchedStep(partial(_end_call, context), partial(outcome.rows_ahead_of_end, context.gate, call))
+    call, body = context.parameters["call"], context.body
+    ahead = partial(outcome.rows_ahead_of_end, context.gate, call, body.state)
+    return BatchedStep(partial(_end_call, context), ahead)
 
 
 def _end_call(context: Context) -> CallView:

@@ -42,6 +42,7 @@ LAST_ID = "\U0010ffff"
 
 Row = TypeVar("Row", bound=msgspec.Struct)
 Owned = TypeVar("Owned", GrantRow, QuestionRow, CallRow)
+Name = TypeVar("Name", bound=tuple[str, ...])
 
 
 class SqlReader:
@@ -306,7 +307,8 @@ class HoldingReader(SqlReader):
 
     def grants(self, session: str, keys: Iterable[GrantKey] | None = None) -> Sequence[GrantRow]:
         if keys is None:
-            return super().grants(session)
+            whole = self._known.all_grants.get(session)
+            return super().grants(session) if whole is None else whole
         few = self._find_few_grants(session) if self._connection.local else None
         if few is not None:
             chosen = set(keys)
@@ -314,7 +316,8 @@ class HoldingReader(SqlReader):
         wanted = (session, tuple(keys))
         known = self._known.grants_by_key
         if wanted not in known:
-            known[wanted] = list(super().grants(*wanted))
+            among = self._known.grants_among(*wanted)
+            known[wanted] = list(super().grants(*wanted)) if among is None else among
         return known[wanted]
 
     def _find_few_grants(self, session: str) -> list[GrantRow] | None:
@@ -327,6 +330,38 @@ class HoldingReader(SqlReader):
     def grant(self, grant: str) -> GrantRow | None:
         known = self._known.grants
         return known[grant] if grant in known else _keep(known, grant, super().grant(grant))
+
+    def spends(self, grants: Iterable[str]) -> Sequence[SpendRow]:
+        wanted, known = sorted(set(grants)), self._known.spends
+        if not known.keys() >= set(wanted):
+            return super().spends(wanted)
+        return [row for name in wanted for row in known[name]]
+
+    def question(self, question: str) -> QuestionRow | None:
+        known = self._known.questions
+        if question in known and not self._hold(known[question].session):
+            return known[question]
+        return _keep(known, question, super().question(question))
+
+    def questions(
+        self,
+        session: str | None = None,
+        *,
+        state: QuestionState | None = "open",
+        owner: str | None = None,
+        after: str = "",
+        limit: int = 100,
+    ) -> Sequence[QuestionRow]:
+        whole = None if session is None or after else self._known.all_questions.get(session)
+        if whole is None or state != "open" or len(whole) > limit:
+            return super().questions(session, state=state, owner=owner, after=after, limit=limit)
+        return whole
+
+    def count_questions(self, session: str, *, since: float) -> tuple[int, int]:
+        known = self._known.asked.get(session)
+        if known is None or since < known.since:
+            return super().count_questions(session, since=since)
+        return known.open, sum(at >= since for at in known.times)
 
     def open_question(self, session: str, digest: str) -> QuestionRow | None:
         wanted, known = (session, digest), self._known.open_questions
@@ -351,6 +386,37 @@ class HoldingReader(SqlReader):
     def call(self, call: str) -> CallRow | None:
         known = self._known.calls
         return known[call] if call in known else _keep(known, call, super().call(call))
+
+    def call_by_host(self, session: str, host_id: str) -> CallRow | None:
+        wanted, known = (session, host_id), self._known.host_ids
+        if not self._is_known(known, wanted):
+            self._note_call(known, wanted, super().call_by_host(*wanted))
+        return self._call_behind(known[wanted])
+
+    def call_by_key(self, session: str, tool: str, key: str) -> CallRow | None:
+        wanted, known = (session, tool, key), self._known.call_keys
+        if not self._is_known(known, wanted):
+            self._note_call(known, wanted, super().call_by_key(*wanted))
+        return self._call_behind(known[wanted])
+
+    def _is_known(self, known: dict[Name, str | None], wanted: Name) -> bool:
+        """Return whether it is known which call this is, and what its row says."""
+        call = known.get(wanted)
+        return wanted in known and (call is None or call in self._known.calls)
+
+    def _note_call(self, known: dict[Name, str | None], wanted: Name, found: CallRow | None) -> None:
+        known[wanted] = None if found is None else found.id
+        if found is not None:
+            self._known.calls[found.id] = found
+
+    def _call_behind(self, call: str | None) -> CallRow | None:
+        return None if call is None else self._known.calls[call]
+
+    def calls_by_effect(self, effect_key: str) -> Sequence[CallRow]:
+        known = self._known.effects
+        if effect_key not in known:
+            known[effect_key] = list(super().calls_by_effect(effect_key))
+        return known[effect_key]
 
     def head(self, stream: str) -> EntryRow | None:
         known = self._known.heads

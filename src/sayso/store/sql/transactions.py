@@ -208,6 +208,7 @@ class SqlBatch:
         transaction = self._transaction
         transaction.begin_now()
         writer = SqlWriter(transaction, durable=durable)
+        before = KnownRows() if transaction.local else self._known.copy()  # here to read again takes no time
         transaction.begin_part()
         try:
             self._single.begin(writer)
@@ -215,7 +216,7 @@ class SqlBatch:
             transaction.check()
             transaction.keep_part()
         except BaseException:
-            self._known.clear()
+            self._known.go_back(before)
             transaction.undo_part()
             _call_if_lost(writer)
             raise
