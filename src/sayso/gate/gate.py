@@ -39,6 +39,8 @@ from sayso.store.contract import Ahead, Reader, SessionRow, Store, Writer
 NO_SCOPE = Scope()
 EPOCH_READ = frozenset({EPOCH_ROW})
 """Every transaction that changes what is sealed reads it."""
+POLICY_READ = frozenset({"policy"})
+"""What is told of a call that waits for its approval depends on it."""
 MOST_GUESSED = 64
 """How many grants are looked at to guess whether a call is asked about."""
 _NOTHING: frozenset[Any] = frozenset()
@@ -233,8 +235,11 @@ def rows_ahead(
     recorded = host_id is not None or key is not None
     asks = _needs_approval(gate.policy, request)
     return Ahead(
-        metas=EPOCH_READ | (gate.live.rows_read if gate.live is not None else _NOTHING),
+        metas=EPOCH_READ
+        | (_NOTHING if gate.live is None else gate.live.rows_read)
+        | (POLICY_READ if recorded else _NOTHING),
         sessions=frozenset({session}),
+        calls=_NOTHING if scope.run is None else frozenset({scope.run.id}),
         host_ids=_NOTHING if host_id is None else frozenset({(session, host_id)}),
         call_keys=_NOTHING if key is None else frozenset({(session, request.call.tool, key)}),
         effects=_NOTHING if effect_key is None else frozenset({effect_key}),

@@ -98,6 +98,7 @@ def rows_ahead_of_end(gate: Gate, call: str, state: str) -> Ahead:
     if kept is None:
         return here
     session, used = kept.request.session, _grants_used(kept)
+    here = msgspec.structs.replace(here, sessions=frozenset({session}))
     if state != "succeeded" or _may_change_more(gate, call, kept):
         return msgspec.structs.replace(here, whole_sessions=frozenset({session}))
     if not _may_use_up(gate, used):

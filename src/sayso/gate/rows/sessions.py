@@ -26,7 +26,7 @@ from sayso.core.model import Request
 from sayso.core.session import CallUnderWay, Sending, Session, SessionHead
 from sayso.gate import words
 from sayso.gate.rows.row_seals import GrantUsage, Sealer, SentOnce, SessionState
-from sayso.gate.rows.spends import find_entered, find_spends, number_last
+from sayso.gate.rows.spends import find_entered, find_spends
 from sayso.store.contract import CallRow, QuestionRow, Reader, SessionRow, SpendRow, Writer
 
 OfCall = TypeVar("OfCall")
@@ -176,7 +176,10 @@ def _save_grants(
     marked = tx.local and sealer.mark.outlasts_gate
     spends = find_spends(known, still, find_entered(old, after), spent, at=tx.now, call=call, marked=marked)
     for spend in spends:
-        tx.add_spend(number_last(tx, spend) if spend.what == "revoke" else spend)
+        if spend.what == "revoke":
+            tx.add_last_spend(spend)  # no row that somebody added to the log, or took from it, keeps it out
+        else:
+            tx.add_spend(spend)
     return spent, spends
 
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import msgspec
-
 from sayso.core.grants import HeldGrant
 from sayso.core.session import Session
 from sayso.gate.rows.row_seals import GrantUsage
-from sayso.store.contract import Reader, SpendKind, SpendRow
+from sayso.store.contract import SpendKind, SpendRow
 
 COUNTS: dict[SpendKind, int] = {"use": 1, "return": -1, "enter": 0, "revoke": 0}
 
@@ -68,9 +66,3 @@ def _list_spend_kinds(held: HeldGrant, became: HeldGrant | None, entered: int) -
     if became is None or became.revoked:
         found.append("revoke")
     return found
-
-
-def number_last(tx: Reader, spend: SpendRow) -> SpendRow:
-    """A revocation after whatever is in the log: no row added or deleted there keeps it out."""
-    taken = max((row.number for row in tx.spends([spend.grant])), default=0)
-    return msgspec.structs.replace(spend, number=taken + 1)

@@ -148,9 +148,18 @@ def post_outcome(context: Context) -> BatchedStep:
 
     An agent's word about its own call only tightens.
     """
-    call, body = context.parameters["call"], context.body
-    ahead = partial(outcome.rows_ahead_of_end, context.gate, call, body.state)
-    return BatchedStep(partial(_end_call, context), ahead)
+    return BatchedStep(partial(_end_call, context), partial(_rows_ahead_of_end, context))
+
+
+def _rows_ahead_of_end(context: Context) -> Ahead:
+    """What ending the call reads. A call that another service has started was read with the token."""
+    gate, call, body = context.gate, context.parameters["call"], context.body
+    if not gate.store.local and gate.sealer.records.last(call) is None:
+        with gate.store.read() as tx:
+            row = tx.call(call)
+        if row is not None:
+            find_record(gate, row)  # which remembers it
+    return outcome.rows_ahead_of_end(gate, call, body.state)
 
 
 def _end_call(context: Context) -> CallView:

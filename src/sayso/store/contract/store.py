@@ -193,6 +193,9 @@ class Writer(Reader, Protocol):
     def add_spend(self, row: SpendRow) -> None:
         """Refused with StoreError, at the latest on commit, if this number was taken by somebody else."""
 
+    def add_last_spend(self, row: SpendRow) -> None:
+        """Add it under the number after all of its grant, whatever number it has: nothing keeps it out."""
+
     def put_review(self, row: ReviewRow) -> None: ...
 
     def add_question(self, row: QuestionRow) -> None: ...

@@ -42,13 +42,13 @@ class ReadAhead(NamedTuple):
 def reads_ahead(wanted: Ahead, known: KnownRows) -> list[ReadAhead]:
     """The reads, in the order they are to be made; those with nothing to look for are left out."""
     every = [one for reads in _READS for one in reads(wanted, known)]
-    calls = wanted.calls - known.calls.keys()
+    calls = known.new_calls(wanted)
     return [one for one in every if one.keys or (one.kind == "sessions" and calls)]
 
 
 def new_sessions_and_calls(wanted: Ahead, known: KnownRows) -> tuple[list[str], list[str]]:
     """The sessions and calls that are wanted and not known."""
-    return sorted(wanted.sessions - known.sessions.keys()), sorted(wanted.calls - known.calls.keys())
+    return sorted(wanted.sessions - known.sessions.keys()), known.new_calls(wanted)
 
 
 def new_effects(wanted: Ahead, known: KnownRows) -> list[str]:
@@ -78,7 +78,8 @@ def _read_sessions(wanted: Ahead, known: KnownRows) -> Iterable[ReadAhead]:
         known.sessions.update({row[0]: SessionRow(*row) for row in rows})
 
     def learn_calls(rows: Found) -> None:
-        known.calls.update({row[0]: CallRow(*row) for row in rows})
+        known.learn_calls(rows)
+        known.no_calls.update(name for name in calls if name not in known.calls)
 
     yield ReadAhead("sessions", _keys(sessions), learn_sessions)
     yield ReadAhead("calls", _keys(calls), learn_calls)

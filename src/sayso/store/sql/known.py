@@ -44,6 +44,8 @@ class KnownRows(msgspec.Struct):
     """Until any of them is written. Where others write at the same time, only of what was read ahead."""
     sessions: dict[str, SessionRow | None] = {}
     calls: dict[str, CallRow] = {}
+    no_calls: set[str] = set()
+    """What was read ahead and is no call, unless others have added it since."""
     host_ids: dict[tuple[str, str], str | None] = {}
     """The newest call of a session with this host id, by its own id."""
     call_keys: dict[tuple[str, str, str], str | None] = {}
@@ -79,7 +81,7 @@ class KnownRows(msgspec.Struct):
         """Return whether nothing of this has to be read."""
         return (
             wanted.sessions <= self.sessions.keys()
-            and wanted.calls <= self.calls.keys()
+            and self.new_calls(wanted) == []
             and wanted.streams <= self.heads.keys()
             and wanted.metas <= self.metas.keys()
             and wanted.host_ids <= self.host_ids.keys()
@@ -93,6 +95,10 @@ class KnownRows(msgspec.Struct):
             and {session for session, _ in wanted.asked} <= self.asked.keys()
             and wanted.reviews <= self.reviews.keys()
         )
+
+    def new_calls(self, wanted: Ahead) -> list[str]:
+        """The calls that are wanted, and of which it is not known what they are."""
+        return sorted(wanted.calls - self.calls.keys() - self.no_calls)
 
     def keep_for_next(self) -> None:
         """Forget what only this transaction asks for, and everything if it has become a lot."""
@@ -185,6 +191,7 @@ class KnownRows(msgspec.Struct):
     def change_call(self, row: CallRow) -> None:
         """The stored call with this id is this row now."""
         self.calls[row.id] = row
+        self.no_calls.discard(row.id)
         for effect, rows in [*self.effects.items()]:
             among = any(one.id == row.id for one in rows)
             if among != (effect == row.effect_key):

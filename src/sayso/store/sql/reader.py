@@ -385,6 +385,8 @@ class HoldingReader(SqlReader):
 
     def call(self, call: str) -> CallRow | None:
         known = self._known.calls
+        if call in self._known.no_calls:
+            return None
         return known[call] if call in known else _keep(known, call, super().call(call))
 
     def call_by_host(self, session: str, host_id: str) -> CallRow | None:

@@ -75,6 +75,13 @@ class SqlWriter(HoldingReader):
         self._put(sql.ADD_SPEND, row)
         self._known.add_spend(row)
 
+    def add_last_spend(self, row: SpendRow) -> None:
+        self._hold(row.session)
+        self.urgent = self.urgent or row.what == "revoke"
+        values = (row.grant, row.session, row.what, row.call, row.at, row.grant)
+        self._connection.put(sql.ADD_LAST_SPEND, values)
+        self._known.spends.pop(row.grant, None)
+
     def put_review(self, row: ReviewRow) -> None:
         self._known.reviews.clear()
         self._put(sql.PUT_REVIEW, row)
