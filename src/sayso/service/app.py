@@ -254,7 +254,7 @@ async def _run_in_batch(endpoint: Endpoint, context: Context) -> Any:
 
 
 def _first_reads(context: Context) -> Ahead:
-    """What is read before a call is decided: the token, the calls it names, and the session it is likely in."""
+    """What is read before a call is decided: the token, the calls it names, and its likely session."""
     token = context.token
     metas = set() if context.token_name is None else {context.token_name}
     if token.role == "agent":

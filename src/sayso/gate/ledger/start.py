@@ -86,8 +86,7 @@ def start_call(
     gate, request = gate_and_reading(gate, request)
     with Reporting(gate, request.session) as report, writing(gate) as tx:
         if not tx.local:
-            names = {"host_id": host_id, "key": key, "effect_key": effect_key}
-            tx.read_ahead(rows_ahead(gate, request, scope, **names))
+            tx.read_ahead(rows_ahead(gate, request, scope, host_id=host_id, key=key, effect_key=effect_key))
         known = _find_recorded_attempt(gate, tx, request, host_id, key)
         if known is not None:
             return known
@@ -194,8 +193,7 @@ def start_ungated(
         )
     with Reporting(gate, request.session), writing(gate) as tx:
         if not tx.local:
-            names = {"host_id": host_id, "key": key, "effect_key": effect_key}
-            tx.read_ahead(rows_ahead(gate, request, **names))
+            tx.read_ahead(rows_ahead(gate, request, host_id=host_id, key=key, effect_key=effect_key))
         known = _find_recorded_attempt(gate, tx, request, host_id, key)
         if known is not None:
             return known

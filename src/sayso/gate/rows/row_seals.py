@@ -195,7 +195,7 @@ class Sealer:
         return self._sessions.last_row(session)
 
     def last_state(self, session: str) -> SessionState | None:
-        """What the row of this session said when it was last found right: to guess what is going to be read."""
+        """What the row of this session said when it was last found right: to guess what will be read."""
         return self._sessions.last(session)
 
     def void_session(self, row: SessionRow) -> SessionState | None:

@@ -100,8 +100,7 @@ def post_call(context: Context) -> BatchedStep:
 
 def _rows_ahead(context: Context, wanted: Request) -> Ahead:
     body: CallBody = context.body
-    names = {"host_id": body.call_id, "key": context.key, "effect_key": body.effect_key}
-    return rows_ahead(context.gate, wanted, **names)
+    return rows_ahead(context.gate, wanted, host_id=body.call_id, key=context.key, effect_key=body.effect_key)
 
 
 def _start_call(context: Context, wanted: Request, holder: str) -> CallView:

@@ -96,11 +96,6 @@ class Batches:
         """How many are likely to come together: as many as the last time, within bounds."""
         self._thread: threading.Thread | None = None
 
-    @property
-    def waiting(self) -> int:
-        """Return how many requests wait for the next batch."""
-        return self._queue.qsize()
-
     async def run(self, prepare: Callable[[], BatchedStep], first: Ahead = NO_AHEAD) -> Any:
         """Prepare it, do what that returned in the next batch, and return its result once it is stored.
 

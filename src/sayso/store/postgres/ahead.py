@@ -19,11 +19,12 @@ _PAIRS = "(SELECT * FROM unnest(?::text[], ?::text[]))"
 _TRIPLES = "(SELECT * FROM unnest(?::text[], ?::text[], ?::text[]))"
 _BY_HOST_ID = f"(session, host_id) IN {_PAIRS}"
 _BY_KEY = f"(session, tool, key) IN {_TRIPLES}"
+_ASKED_BY = "id IN (SELECT question FROM calls WHERE {})"
 # The approvals of calls, of which there are few. Of their questions those are found that are among the newest
 # of their session: no index leads from a call to the questions about it that are closed.
-_APPROVED = f"""
+_APPROVED = """
     SELECT grants.id AS approval, grants.session, grants.value AS digest FROM grants
-    WHERE kind = 'call' AND (session, value) IN {_PAIRS} OFFSET 0
+    WHERE kind = 'call' AND (session, value) IN (SELECT * FROM unnest(?::text[], ?::text[])) OFFSET 0
 """
 _APPROVALS = sql.QUESTION.replace(
     "WHERE id = ?",
@@ -34,12 +35,12 @@ _APPROVALS = sql.QUESTION.replace(
             SELECT id, digest FROM questions WHERE session = approved.session ORDER BY place DESC LIMIT 64
         ) AS newest WHERE newest.digest = approved.digest
     )
-    """,
+    """,  # noqa: S608  only statements of this file
 )
 _APPROVAL_SPENDS = f"""
     SELECT approval, "grant", number, spends.session, what, call, at FROM ({_APPROVED}) AS approved
     LEFT JOIN spends ON "grant" = approval ORDER BY approval, number
-"""
+"""  # noqa: S608  only statements of this file
 _ASKED = """
     SELECT session, since, (
         SELECT COUNT(*) FROM questions WHERE questions.session = asked.session AND state = 'open'
@@ -54,11 +55,9 @@ _STATEMENTS: dict[ReadKind, str] = {
     "metas": METAS,
     "calls": sql.CALL.replace("id = ?", "id = ANY (?)"),
     "host_ids": sql.CALL.replace("id = ?", f"{_BY_HOST_ID} ORDER BY place"),
-    "host_questions": sql.QUESTION.replace(
-        "id = ?", f"id IN (SELECT question FROM calls WHERE {_BY_HOST_ID})"
-    ),
+    "host_questions": sql.QUESTION.replace("id = ?", _ASKED_BY.format(_BY_HOST_ID)),
     "call_keys": sql.CALL.replace("id = ?", f"{_BY_KEY} ORDER BY place"),
-    "key_questions": sql.QUESTION.replace("id = ?", f"id IN (SELECT question FROM calls WHERE {_BY_KEY})"),
+    "key_questions": sql.QUESTION.replace("id = ?", _ASKED_BY.format(_BY_KEY)),
     "effects": sql.CALL.replace("id = ?", "effect_key = ANY (?) ORDER BY place"),
     "grants": sql.GRANT.replace("id = ?", "id = ANY (?)"),
     "grants_by_key": sql.GRANT.replace("id = ?", f"(session, kind, value) IN {_TRIPLES} ORDER BY place"),
@@ -78,7 +77,11 @@ def statement_for(read: ReadAhead, calls: list[str]) -> Said:
     """The words for this read: every part of its keys is a list of its own."""
     if read.kind == "sessions":
         return _SESSIONS, (array_of([key[0] for key in read.keys]), array_of(calls))
-    return _STATEMENTS[read.kind], tuple(array_of([str(part) for part in each]) for each in zip(*read.keys))
+    return _STATEMENTS[read.kind], _columns(read.keys)
+
+
+def _columns(keys: Sequence[tuple[object, ...]]) -> tuple[str, ...]:
+    return tuple(array_of([*map(str, each)]) for each in zip(*keys, strict=True))
 
 
 def array_of(texts: Sequence[str]) -> str:

@@ -156,53 +156,73 @@ class PostgresTransaction(Transaction):
         return True
 
     def _hold_sessions(self, sessions: list[str], calls: list[str]) -> None:
-        said: list[Said] = [(_HOLD_SESSIONS, (array_of(sessions), array_of(calls)))]
-        found, *told = self._send([*said, *self._time_again()])
-        self._held |= {f"session/{row[0]}" for row in found.rows()}
-        self._note_time(told)
+        self._note_held([answer.rows() for answer in self._send(self._locks_ahead(sessions, calls, []))])
 
     def _time_again(self) -> list[Said]:
         """What asks for the time, once a session is held."""
         return [] if self._let_in or not self._writes else [(NOW, ())]
 
-    def _note_time(self, told: Sequence[StatementAnswer]) -> None:
-        for answer in told:
+    def _note_held(self, found: Sequence[Sequence[tuple[Any, ...]]]) -> None:
+        """These sessions are held, and if that was the first wait for one, this is the time."""
+        if not found:
+            return
+        held, *told = found
+        self._held |= {f"session/{row[0]}" for row in held}
+        if not self._let_in:
             self._let_in = True
-            self.now = max(self.now, *(row[0] for row in answer.rows()))
+            self.now = max(self.now, told[0][0][0])
 
     def read_ahead(self, wanted: Ahead, known: KnownRows) -> None:
-        """All that is wanted and not known, in one go: first the locks, then what they guard."""
+        """All that is wanted and not known, in one go: first the locks, then what they guard.
+
+        Sessions are locked first, then effects, then streams: the order that the gate keeps to as well.
+        """
         if known.has_all(wanted):
             return
         sessions, calls = new_sessions_and_calls(wanted, known)
         effects = [f"effect/{key}" for key in new_effects(wanted, known)]
         streams = sorted(wanted.streams - known.heads.keys())
+        again = sorted(known.metas) if streams and self._writes else []
         reads = reads_ahead(wanted, known)
+        locks = self._locks_ahead(sessions, calls, effects)
+        said = [*locks, *(statement_for(one, calls) for one in reads), *self._of_streams(streams, again)]
+        if not said:
+            return
+        found = [answer.rows() for answer in self._send(said)]
+        if self._writes:
+            self._held |= {*effects, *(f"stream/{stream}" for stream in streams)}
+        if sessions or calls:
+            self._note_held(found[: len(locks)])
+        for read, rows in zip(reads, found[len(locks) :], strict=False):
+            read.learn(rows)
+        _learn_streams(known, streams, again, found)
+
+    def _locks_ahead(self, sessions: list[str], calls: list[str], effects: list[str]) -> list[Said]:
+        if not self._writes:
+            return []
         locks: list[Said] = []
-        if self._writes and (sessions or calls):
-            locks = [(_HOLD_SESSIONS, (array_of(sessions), array_of(calls))), *self._time_again()]
-        held: list[Said] = [(_HOLD_EACH, (array_of(effects),))] if self._writes and effects else []
-        then: list[Said] = [(_HOLD, (f"stream/{stream}",)) for stream in streams if self._writes]
-        heads: list[Said] = [(sql.HEAD, (stream,)) for stream in streams]
-        heads += [(sql.NEWEST_TIME, ())] if heads else []
-        again = sorted(known.metas) if then else []  # whatever is in the stream by now counts
-        heads += [(METAS, (array_of(again),))] if again else []
-        rows = [statement_for(one, calls) for one in reads]
-        answers = iter(self._send([*locks, *held, *rows, *then, *heads]) if locks or rows or heads else ())
-        if locks:
-            self._held |= {f"session/{row[0]}" for row in next(answers).rows()}
-            self._note_time([next(answers) for _ in locks[1:]])
-        for _ in held:
-            next(answers)
-            self._held |= {*effects}
-        for read in reads:
-            read.learn(next(answers).rows())
-        for _, (stream,) in then:
-            next(answers)
-            self._held.add(str(stream))
-        found = [(stream, next(answers).rows()) for stream in streams]
-        known.heads.update({stream: EntryRow(*rows[0]) for stream, rows in found if rows})
-        if heads:
-            known.newest_times[:] = [next(answers).rows()[0][0]]
-        if again:
-            known.metas.update({**dict.fromkeys(again), **dict(next(answers).rows())})
+        if sessions or calls:
+            locks += [(_HOLD_SESSIONS, (array_of(sessions), array_of(calls))), *self._time_again()]
+        return [*locks, (_HOLD_EACH, (array_of(effects),))] if effects else locks
+
+    def _of_streams(self, streams: list[str], again: list[str]) -> list[Said]:
+        """What reads the heads of streams, and these values again: whatever the stream holds by now counts."""
+        if not streams:
+            return []
+        locks: list[Said] = [(_HOLD, (f"stream/{stream}",)) for stream in streams if self._writes]
+        values: list[Said] = [(METAS, (array_of(again),))] if again else []
+        return [*locks, *values, (sql.NEWEST_TIME, ()), *((sql.HEAD, (stream,)) for stream in streams)]
+
+
+def _learn_streams(
+    known: KnownRows, streams: list[str], again: list[str], found: list[list[tuple[Any, ...]]]
+) -> None:
+    """What was read of streams is what was read last: values, the newest time, and the heads."""
+    if not streams:
+        return
+    first = len(found) - len(streams)
+    heads = zip(streams, found[first:], strict=True)
+    known.heads.update({stream: EntryRow(*rows[0]) for stream, rows in heads if rows})
+    known.newest_times[:] = [found[first - 1][0][0]]
+    if again:
+        known.metas.update({**dict.fromkeys(again), **dict(found[first - 2])})

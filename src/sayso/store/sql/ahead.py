@@ -14,7 +14,6 @@ from sayso.store.contract import (
     Ahead,
     CallRow,
     GrantRow,
-    QuestionRow,
     ReviewRow,
     SessionRow,
     SpendRow,
@@ -36,7 +35,7 @@ class ReadAhead(NamedTuple):
 
     kind: ReadKind
     keys: Sequence[Key]
-    learn: Callable[[Found], None]
+    learn: Callable[[Found], object]
 
 
 def reads_ahead(wanted: Ahead, known: KnownRows) -> list[ReadAhead]:
@@ -118,7 +117,7 @@ def _read_effects(wanted: Ahead, known: KnownRows) -> Iterable[ReadAhead]:
 
 def _read_grants(wanted: Ahead, known: KnownRows) -> Iterable[ReadAhead]:
     grants = sorted(wanted.grants - known.grants.keys())
-    by_key = [one for one in wanted.grants_by_key if one not in known.grants_by_key]
+    by_key = _of_held(wanted, known, wanted.grants_by_key - known.grants_by_key.keys())
 
     def learn_by_key(rows: Found) -> None:
         of_session = _by_session(known.learn_grants(rows))
@@ -177,7 +176,7 @@ def _read_reviews(wanted: Ahead, known: KnownRows) -> Iterable[ReadAhead]:
 
 def _read_questions(wanted: Ahead, known: KnownRows) -> Iterable[ReadAhead]:
     """The open questions about these calls, and how many were asked in these sessions lately."""
-    open_ones = [one for one in wanted.open_questions if one not in known.open_questions]
+    open_ones = _of_held(wanted, known, wanted.open_questions - known.open_questions.keys())
     asked = _of_held(wanted, known, [one for one in wanted.asked if one[0] not in known.asked])
 
     def learn_open(rows: Found) -> None:

@@ -141,15 +141,11 @@ class KnownRows(msgspec.Struct):
 
     def grants_among(self, session: str, keys: tuple[GrantKey, ...]) -> list[GrantRow] | None:
         """The grants of a session with these keys, if more is known of it; None if that is not known."""
-        chosen = set(keys)
-        for (of, each), rows in self.grants_by_key.items():
-            if of == session and chosen.issubset(each):
-                break
-        else:
-            if session not in self.all_grants:
-                return None
-            rows = self.all_grants[session]
-        return [row for row in rows if (row.kind, row.value) in chosen]
+        chosen, rows = set(keys), self.all_grants.get(session)
+        if rows is None:
+            more = (one for one in self.grants_by_key if one[0] == session and chosen.issubset(one[1]))
+            rows = self.grants_by_key.get(next(more, _NO_KEY))
+        return None if rows is None else [row for row in rows if (row.kind, row.value) in chosen]
 
     # --- what was written ---
 
@@ -223,6 +219,7 @@ class KnownRows(msgspec.Struct):
             self.asked[row.session] = AskedLately(asked.open + more, asked.since, times)
 
 
+_NO_KEY: tuple[str, tuple[GrantKey, ...]] = ("", ())
 _KEPT = ("metas", "sessions", "calls", "few_grants", "unasked", "heads")
 """What the next transaction goes on with, where nobody else has written since."""
 _only_of_one = attrgetter(*[name for name in KnownRows.__struct_fields__ if name not in _KEPT])
