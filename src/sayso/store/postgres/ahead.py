@@ -15,22 +15,35 @@ _SESSIONS = sql.SESSION.replace(
     "id = ?",
     'id IN (SELECT unnest(?::text[]) COLLATE "C" UNION SELECT session FROM calls WHERE id = ANY (?))',
 )
-_PAIRS = "(SELECT * FROM unnest(?::text[], ?::text[]))"
-_TRIPLES = "(SELECT * FROM unnest(?::text[], ?::text[], ?::text[]))"
-_BY_HOST_ID = f"(session, host_id) IN {_PAIRS}"
-_BY_KEY = f"(session, tool, key) IN {_TRIPLES}"
-_ASKED_BY = "id IN (SELECT question FROM calls WHERE {})"
+
+
+def _each(select: str, table: str, width: int, where: str) -> str:
+    """The rows of this table for each key of so many parts, looked up one by one.
+
+    Given all keys at once, a plan made while the table is small would pass the whole table for them.
+    """
+    lists = ", ".join(["?::text[]"] * width)
+    keys = f"unnest({lists}) AS wanted ({', '.join(('one', 'two', 'three')[:width])})"
+    found = f"CROSS JOIN LATERAL (SELECT * FROM {table} WHERE {where} OFFSET 0) AS {table}"  # noqa: S608  only names of this file
+    return select.replace(f"FROM {table} WHERE id = ?", f"FROM {keys} {found} ORDER BY {table}.place")
+
+
+_BY_HOST_ID = ("calls", 2, "session = one AND host_id = two")
+_BY_KEY = ("calls", 3, "session = one AND tool = two AND key = three")
+_QUESTION_OF = "id IN (SELECT question FROM calls WHERE id = ?)"
 # The approvals of calls, of which there are few. Of their questions those are found that are among the newest
 # of their session: no index leads from a call to the questions about it that are closed.
-_APPROVED = """
-    SELECT grants.id AS approval, grants.session, grants.value AS digest FROM grants
-    WHERE kind = 'call' AND (session, value) IN (SELECT * FROM unnest(?::text[], ?::text[])) OFFSET 0
-"""
+_APPROVALS_OF = _each(
+    "SELECT id AS approval, session, value AS digest FROM grants WHERE id = ?",
+    "grants",
+    2,
+    "session = one AND kind = 'call' AND value = two",
+)
 _APPROVALS = sql.QUESTION.replace(
-    "WHERE id = ?",
+    "id = ?",
     f"""
-    WHERE id IN (
-        SELECT newest.id FROM (SELECT DISTINCT session, digest FROM ({_APPROVED}) AS each) AS approved
+    id IN (
+        SELECT newest.id FROM (SELECT DISTINCT session, digest FROM ({_APPROVALS_OF}) AS each) AS approved
         CROSS JOIN LATERAL (
             SELECT id, digest FROM questions WHERE session = approved.session ORDER BY place DESC LIMIT 64
         ) AS newest WHERE newest.digest = approved.digest
@@ -38,8 +51,9 @@ _APPROVALS = sql.QUESTION.replace(
     """,  # noqa: S608  only statements of this file
 )
 _APPROVAL_SPENDS = f"""
-    SELECT approval, "grant", number, spends.session, what, call, at FROM ({_APPROVED}) AS approved
-    LEFT JOIN spends ON "grant" = approval ORDER BY approval, number
+    SELECT approval, "grant", number, spends.session, what, call, at FROM ({_APPROVALS_OF}) AS approved
+    LEFT JOIN LATERAL (SELECT * FROM spends WHERE "grant" = approval OFFSET 0) AS spends ON true
+    ORDER BY approval, number
 """  # noqa: S608  only statements of this file
 _ASKED = """
     SELECT session, since, (
@@ -51,33 +65,34 @@ _ASKED = """
         FROM unnest(?::text[], ?::float8[]) AS wanted (session, seconds)
     ) AS asked
 """
-_STATEMENTS: dict[ReadKind, str] = {
+AHEAD: dict[ReadKind, str] = {
     "metas": METAS,
     "calls": sql.CALL.replace("id = ?", "id = ANY (?)"),
-    "host_ids": sql.CALL.replace("id = ?", f"{_BY_HOST_ID} ORDER BY place"),
-    "host_questions": sql.QUESTION.replace("id = ?", _ASKED_BY.format(_BY_HOST_ID)),
-    "call_keys": sql.CALL.replace("id = ?", f"{_BY_KEY} ORDER BY place"),
-    "key_questions": sql.QUESTION.replace("id = ?", _ASKED_BY.format(_BY_KEY)),
+    "host_ids": _each(sql.CALL, *_BY_HOST_ID),
+    "host_questions": sql.QUESTION.replace("id = ?", _each(_QUESTION_OF, *_BY_HOST_ID)),
+    "call_keys": _each(sql.CALL, *_BY_KEY),
+    "key_questions": sql.QUESTION.replace("id = ?", _each(_QUESTION_OF, *_BY_KEY)),
     "effects": sql.CALL.replace("id = ?", "effect_key = ANY (?) ORDER BY place"),
     "grants": sql.GRANT.replace("id = ?", "id = ANY (?)"),
-    "grants_by_key": sql.GRANT.replace("id = ?", f"(session, kind, value) IN {_TRIPLES} ORDER BY place"),
-    "all_grants": sql.GRANT.replace("id = ?", "session = ANY (?) ORDER BY place"),
-    "all_questions": sql.QUESTION.replace("id = ?", "state = 'open' AND session = ANY (?) ORDER BY place"),
+    "grants_by_key": _each(sql.GRANT, "grants", 3, "session = one AND kind = two AND value = three"),
+    "all_grants": _each(sql.GRANT, "grants", 1, "session = one"),
+    "all_questions": _each(sql.QUESTION, "questions", 1, "session = one AND state = 'open'"),
     "approvals": _APPROVALS,
     "approval_spends": _APPROVAL_SPENDS,
     "reviews": sql.REVIEWS.replace("ORDER BY", "WHERE name = ANY (?) ORDER BY"),
-    "open_questions": sql.QUESTION.replace(
-        "id = ?", f"state = 'open' AND (session, digest) IN {_PAIRS} ORDER BY place"
+    "open_questions": _each(
+        sql.QUESTION, "questions", 2, "session = one AND digest = two AND state = 'open'"
     ),
     "asked": _ASKED,
 }
+"""What is asked of each kind; every part of its keys is a list of its own. Of sessions: see below."""
 
 
 def statement_for(read: ReadAhead, calls: list[str]) -> Said:
     """The words for this read: every part of its keys is a list of its own."""
     if read.kind == "sessions":
         return _SESSIONS, (array_of([key[0] for key in read.keys]), array_of(calls))
-    return _STATEMENTS[read.kind], _columns(read.keys)
+    return AHEAD[read.kind], _columns(read.keys)
 
 
 def _columns(keys: Sequence[tuple[object, ...]]) -> tuple[str, ...]:

@@ -206,7 +206,7 @@ class PostgresTransaction(Transaction):
         return [*locks, (_HOLD_EACH, (array_of(effects),))] if effects else locks
 
     def _of_streams(self, streams: list[str], again: list[str]) -> list[Said]:
-        """What reads the heads of streams, and these values again: whatever the stream holds by now counts."""
+        """What reads the heads of streams, and these values again: what is in the stream by now counts."""
         if not streams:
             return []
         locks: list[Said] = [(_HOLD, (f"stream/{stream}",)) for stream in streams if self._writes]

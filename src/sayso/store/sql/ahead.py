@@ -126,7 +126,7 @@ def _read_grants(wanted: Ahead, known: KnownRows) -> Iterable[ReadAhead]:
             known.grants_by_key[session, each] = mine
 
     yield ReadAhead("grants", _keys(grants), known.learn_grants)
-    keys = [(session, *key) for session, each in by_key for key in each]
+    keys = list(dict.fromkeys((session, *key) for session, each in by_key for key in each))
     yield ReadAhead("grants_by_key", keys, learn_by_key)
 
 
