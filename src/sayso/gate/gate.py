@@ -233,7 +233,7 @@ def rows_ahead(
     session, wanted = request.session, select_rows_for(request, gate.policy, scope)
     call = frozenset({(session, request.digest)})
     recorded = host_id is not None or key is not None
-    asks = _needs_approval(gate.policy, request)
+    asks = not gate.store.local and _needs_approval(gate.policy, request)
     return Ahead(
         metas=EPOCH_READ
         | (_NOTHING if gate.live is None else gate.live.rows_read)

@@ -42,7 +42,7 @@ def seen(r: Reader) -> list[Any]:
         [[*r.grants("s1", KEYS)], [*r.grants("s1", KEYS[:1])], [*r.grants("s1")], [*r.grants("s2")]],
         [r.grant(name) for name in ("g0", "g1", "g2")],
         [[*r.spends(["g0"])], [*r.spends(["g0", "g2"])]],
-        [r.question(name) for name in ("q1", "q2", "q3")],
+        [r.question(name) for name in ("q0", "q1", "q2", "q3")],
         [[*r.questions("s1")], [*r.questions("s1", limit=1)], [*r.questions("s2")]],
         [r.open_question("s1", digest) for digest in ("d1", "d2")],
         [r.count_questions("s1", since=NOON + more) for more in (-1, 0, 1)],
@@ -106,6 +106,7 @@ def _fill(store: Store) -> None:
             w.put_call(row)
         w.add_grant(APPROVAL)
         w.add_spend(replace(SPEND, grant="g0"))
+        w.add_question(replace(QUESTION, id="q0"))
         w.add_question(QUESTION)
 
 

@@ -181,8 +181,8 @@ def _read_questions(wanted: Ahead, known: KnownRows) -> Iterable[ReadAhead]:
 
     def learn_open(rows: Found) -> None:
         known.open_questions.update(dict.fromkeys(open_ones))
-        for question in reversed(known.learn_questions(rows)):
-            known.open_questions[question.session, question.digest] = question
+        found = known.learn_questions(rows)  # the newest of several counts, which comes last
+        known.open_questions.update({(one.session, one.digest): one for one in found})
 
     def learn_asked(rows: Found) -> None:
         for session, since, open_now, times in sorted(rows, key=itemgetter(1), reverse=True):
